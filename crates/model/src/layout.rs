@@ -1,0 +1,19 @@
+//! What a store must be ready to hold.
+
+/// The tables of a workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The tables, at least one.
+    pub tables: Vec<Table>,
+    /// The records that a load will write, as a hint for sizing.
+    pub records: u64,
+}
+
+/// One table of records with a key and named fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// The names of its fields; a field's number is its place here.
+    pub fields: Vec<String>,
+}

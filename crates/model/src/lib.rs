@@ -1,0 +1,29 @@
+//! The words that every other crate speaks: plain data without files, clocks or tasks.
+//!
+//! The ladder is process → transaction → operation → request. A [`Source`](source::Source) gives
+//! the operations of a process by number, a [`Render`](source::Render) turns an operation's
+//! numbers into bytes, and a [`Record`](record::Record) says what became of one operation.
+
+pub mod nanos;
+pub mod seed;
+
+pub mod operation;
+pub mod source;
+pub mod version;
+
+pub mod outcome;
+pub mod record;
+
+pub mod event;
+pub mod layout;
+pub mod settings;
+
+pub use event::{Event, EventKind};
+pub use layout::{Layout, Table};
+pub use nanos::Nanos;
+pub use operation::{Fields, Kind, Operation};
+pub use outcome::{Outcome, Reason, Verified};
+pub use record::{Phase, Record};
+pub use seed::{Draws, Seed};
+pub use settings::Setting;
+pub use source::{Filled, Render, Source, SourceError};

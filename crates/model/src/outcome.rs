@@ -1,0 +1,152 @@
+//! What became of an operation, as far as anybody can know.
+
+/// How an operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Outcome {
+    /// The store answered. A missing key is done too, with `found = false`.
+    Done = 0,
+    /// It certainly did not happen.
+    Refused = 1,
+    /// Nobody knows whether it happened: patience ended, or the connection was lost after sending.
+    Unknown = 2,
+    /// It never left us: the bound on operations in flight was reached, or the run was cut short.
+    Dropped = 3,
+}
+
+impl Outcome {
+    /// All outcomes, in the order of their codes.
+    pub const ALL: [Outcome; 4] =
+        [Outcome::Done, Outcome::Refused, Outcome::Unknown, Outcome::Dropped];
+
+    /// The name used in columns and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Refused => "refused",
+            Outcome::Unknown => "unknown",
+            Outcome::Dropped => "dropped",
+        }
+    }
+
+    /// The outcome with this code.
+    pub const fn from_code(code: u8) -> Option<Outcome> {
+        if (code as usize) < Outcome::ALL.len() { Some(Outcome::ALL[code as usize]) } else { None }
+    }
+}
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $variant:ident = $code:literal $name:literal,)*) => {
+        /// Why an operation was refused, is unknown or was dropped.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Reason { $($(#[$doc])* $variant = $code,)* }
+
+        impl Reason {
+            /// All reasons, in the order of their codes.
+            pub const ALL: &'static [Reason] = &[$(Reason::$variant,)*];
+
+            /// The name used in columns and reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Reason::$variant => $name,)* }
+            }
+
+            /// The reason with this code.
+            pub const fn from_code(code: u8) -> Option<Reason> {
+                match code { $($code => Some(Reason::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Nothing went wrong.
+    None = 0 "none",
+    /// No answer within the patience of the run.
+    Timeout = 1 "timeout",
+    /// The connection broke while an answer was awaited.
+    ConnectionLost = 2 "connection-lost",
+    /// No connection could be made, so nothing was sent.
+    Unreachable = 3 "unreachable",
+    /// The store does not know us or does not let us.
+    NotPermitted = 4 "not-permitted",
+    /// The store has no room left.
+    Full = 5 "full",
+    /// The store takes no writes, for example because it is a replica.
+    ReadOnly = 6 "read-only",
+    /// The store is starting, failing over or overloaded, and said so.
+    Busy = 7 "busy",
+    /// Another transaction was in the way.
+    Conflict = 8 "conflict",
+    /// The record is there already.
+    Exists = 9 "exists",
+    /// The store cannot do this at all.
+    Unsupported = 10 "unsupported",
+    /// The store holds something else under this key.
+    WrongType = 11 "wrong-type",
+    /// The store says that the request makes no sense.
+    Malformed = 12 "malformed",
+    /// The answer makes no sense.
+    Garbled = 13 "garbled",
+    /// The store's own error that fits nothing above.
+    StoreError = 14 "store-error",
+    /// The bound on operations in flight was reached.
+    InFlightLimit = 15 "in-flight-limit",
+    /// The run ended before the operation could be asked.
+    RunEnded = 16 "run-ended",
+    /// The first operation of its transaction failed, so this one was not asked.
+    TransactionFailed = 17 "transaction-failed",
+}
+
+/// What checking the returned values against the expected ones found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Verified {
+    /// Not checked.
+    No = 0,
+    /// Every returned field held what it must.
+    Right = 1,
+    /// A returned field held something else.
+    Wrong = 2,
+    /// Nothing came back.
+    Empty = 3,
+}
+
+impl Verified {
+    /// All findings, in the order of their codes.
+    pub const ALL: [Verified; 4] =
+        [Verified::No, Verified::Right, Verified::Wrong, Verified::Empty];
+
+    /// The name used in columns and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verified::No => "no",
+            Verified::Right => "right",
+            Verified::Wrong => "wrong",
+            Verified::Empty => "empty",
+        }
+    }
+
+    /// The finding with this code.
+    pub const fn from_code(code: u8) -> Option<Verified> {
+        if (code as usize) < Verified::ALL.len() { Some(Verified::ALL[code as usize]) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_round_trip() {
+        for outcome in Outcome::ALL {
+            assert_eq!(Outcome::from_code(outcome as u8), Some(outcome));
+        }
+        for &reason in Reason::ALL {
+            assert_eq!(Reason::from_code(reason as u8), Some(reason));
+        }
+        for verified in Verified::ALL {
+            assert_eq!(Verified::from_code(verified as u8), Some(verified));
+        }
+    }
+}

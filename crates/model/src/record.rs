@@ -1,0 +1,104 @@
+//! What happened to one operation: a line of the history.
+
+use crate::nanos::Nanos;
+use crate::operation::Kind;
+use crate::outcome::{Outcome, Reason, Verified};
+
+/// The part of a run that an operation was asked in, by its intended time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Phase {
+    /// Filling the store.
+    Load = 0,
+    /// Asked and recorded, but left out of the figures.
+    WarmUp = 1,
+    /// What the figures are about.
+    Measure = 2,
+}
+
+impl Phase {
+    /// All phases, in the order of their codes.
+    pub const ALL: [Phase; 3] = [Phase::Load, Phase::WarmUp, Phase::Measure];
+
+    /// The name used in columns and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phase::Load => "load",
+            Phase::WarmUp => "warm-up",
+            Phase::Measure => "measure",
+        }
+    }
+
+    /// The phase with this code.
+    pub const fn from_code(code: u8) -> Option<Phase> {
+        if (code as usize) < Phase::ALL.len() { Some(Phase::ALL[code as usize]) } else { None }
+    }
+}
+
+/// One operation's whole life.
+///
+/// Latencies are never stored: response time is ended − intended, service time is
+/// ended − started, lag is started − intended. For a dropped operation, which was never asked,
+/// `started` and `ended` are the moment it was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The operation's number in the plan.
+    pub index: u64,
+    /// The process it belongs to.
+    pub process: u64,
+    /// The number of the record it is about.
+    pub key: u64,
+    /// When the load model asked for it.
+    pub intended: Nanos,
+    /// When the request left us.
+    pub started: Nanos,
+    /// When the answer came or patience ended.
+    pub ended: Nanos,
+    /// The version it wrote, or [`NONE`](crate::version::NONE).
+    pub version_written: u64,
+    /// The newest version among the fields it returned, or [`NONE`](crate::version::NONE).
+    pub version_read: u64,
+    /// The conversation it was asked in, unique within the agent.
+    pub session: u32,
+    /// Value bytes sent or received.
+    pub bytes: u32,
+    /// Records returned.
+    pub rows: u32,
+    /// How long checking the returned values took, in nanoseconds; 0 if not checked.
+    pub verify_ns: u32,
+    /// Place of its transaction in the process.
+    pub transaction: u16,
+    /// Type of its transaction, a number in the plan's list of names.
+    pub transaction_type: u16,
+    /// Whether its transaction ends with it.
+    pub ends_transaction: bool,
+    /// What it asked.
+    pub kind: Kind,
+    /// The part of the run.
+    pub phase: Phase,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Whether a read or scan returned anything, or a write met its record, as far as the store tells.
+    pub found: bool,
+    /// Why it was refused, unknown or dropped.
+    pub reason: Reason,
+    /// What checking its values found.
+    pub verified: Verified,
+}
+
+impl Record {
+    /// From intention to answer: what a user waits.
+    pub fn response(&self) -> Nanos {
+        self.ended.since(self.intended)
+    }
+
+    /// From request to answer: what the store needs.
+    pub fn service(&self) -> Nanos {
+        self.ended.since(self.started)
+    }
+
+    /// From intention to request: what we, or the bound on operations in flight, added.
+    pub fn lag(&self) -> Nanos {
+        self.started.since(self.intended)
+    }
+}

@@ -1,0 +1,53 @@
+//! What a store declares about itself, as plain data.
+
+use assay_model::Kind;
+
+/// What a store can do and how it is to be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The store's name in one word, for example `redis`.
+    pub name: &'static str,
+    /// The shape of its data.
+    pub data_model: DataModel,
+    /// The kinds of operation it can do.
+    pub kinds: Vec<Kind>,
+    /// How its client works.
+    pub calls: Calls,
+    /// Whether its client library tries again by itself, and how.
+    pub hidden_retries: Option<&'static str>,
+    /// Whether an update keeps the fields that it does not name.
+    pub keeps_other_fields: bool,
+    /// Whether it keeps nothing and finds nothing: figures of such a store are a floor, no ranking.
+    pub is_no_op: bool,
+    /// Whether data outlive the process that called us.
+    pub is_persistent: bool,
+}
+
+impl Capabilities {
+    /// Whether the store can do `kind`.
+    pub fn can(&self, kind: Kind) -> bool {
+        self.kinds.contains(&kind)
+    }
+}
+
+/// The shape of a store's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DataModel {
+    /// Opaque values, or values of named fields, under a key.
+    KeyValue,
+    /// Rows of typed columns, grouped by a partition key.
+    Column,
+    /// Rows in tables, asked in SQL.
+    Relational,
+}
+
+/// How a client answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Calls {
+    /// `start` answers at once and never waits for anything: memory, null.
+    Inline,
+    /// `start` answers before it returns but may wait, for a disk for example.
+    Blocking,
+    /// `start` sends; answers come from `poll`.
+    Pipelined,
+}

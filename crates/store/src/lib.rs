@@ -1,0 +1,17 @@
+//! The seam to a store, its conformance suite, and the stores that need no server.
+//!
+//! A [`Store`] tells what it can ([`Capabilities`]), is made ready ([`Store::prepare`]) and gives
+//! each lane of the executor a [`Client`]. A client starts [`Request`]s and delivers [`Answer`]s;
+//! it works by completions instead of futures, so that a store in this process costs no task
+//! switch and no allocation per operation (`docs/decisions/0002`).
+
+mod seam;
+
+pub mod answer;
+pub mod capabilities;
+pub mod request;
+
+pub use answer::{Answer, Answers, Reply, Rows};
+pub use capabilities::{Calls, Capabilities, DataModel};
+pub use request::{Request, Ticket, Values};
+pub use seam::{Client, OpenError, Store};

@@ -1,0 +1,68 @@
+//! What is sent to a store: one operation in the tongue of records with named fields.
+
+use std::ops::Range;
+
+use assay_model::{Fields, Kind};
+
+/// The executor's number for a request in flight; small, and used again later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket(pub u32);
+
+/// One request. Borrows the lane's buffers: a client that answers later copies what it needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The conversation that it belongs to.
+    pub session: u32,
+    /// What is asked.
+    pub kind: Kind,
+    /// Number of the table in the layout.
+    pub table: u16,
+    /// The record's key; a scan starts there.
+    pub key: &'a [u8],
+    /// The fields to return, for reads and scans.
+    pub fields: Fields,
+    /// The most records to return, for scans.
+    pub limit: u32,
+    /// The values to write, for updates and inserts.
+    pub values: Values<'a>,
+}
+
+/// Field numbers and their values.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a> {
+    spans: &'a [(u16, Range<u32>)],
+    bytes: &'a [u8],
+}
+
+impl<'a> Values<'a> {
+    /// No values.
+    pub const NONE: Values<'static> = Values { spans: &[], bytes: &[] };
+
+    /// Values whose bytes are `bytes[span]` for each field and span in `spans`.
+    pub fn new(spans: &'a [(u16, Range<u32>)], bytes: &'a [u8]) -> Values<'a> {
+        Values { spans, bytes }
+    }
+
+    /// How many fields are written.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether nothing is written.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// Each field's number and value, in the order given.
+    pub fn iter(&self) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
+        let bytes = self.bytes;
+        self.spans
+            .iter()
+            .map(move |(field, span)| (*field, &bytes[span.start as usize..span.end as usize]))
+    }
+
+    /// The value of field `number`, if it is written.
+    pub fn get(&self, number: u16) -> Option<&'a [u8]> {
+        self.iter().find(|(field, _)| *field == number).map(|(_, value)| value)
+    }
+}

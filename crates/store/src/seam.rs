@@ -1,0 +1,143 @@
+//! What every store is to the executor.
+
+use std::time::Duration;
+
+use assay_model::{Layout, Nanos, Setting};
+
+use crate::answer::Answers;
+use crate::capabilities::Capabilities;
+use crate::request::{Request, Ticket};
+
+/// A store that operations can be asked of.
+///
+/// One value stands for the whole store and is shared by all lanes; everything that a lane needs
+/// on the hot path is in its own [`Client`].
+pub trait Store: Send + Sync {
+    /// What the store can do; constant for the life of the value.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Makes the store ready to hold `layout`. Keeps what is there already.
+    ///
+    /// # Errors
+    /// If the store cannot be reached, does not let us, or cannot hold such tables.
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError>;
+
+    /// Opens the client of lane `lane`. Called on the thread that will use the client.
+    ///
+    /// # Errors
+    /// If the store cannot be reached or does not let us.
+    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError>;
+
+    /// The settings that decide what the figures mean, read back from the store where it tells.
+    ///
+    /// # Errors
+    /// If the store cannot be reached.
+    fn settings(&self) -> Result<Vec<Setting>, OpenError>;
+
+    /// Removes everything that [`Store::prepare`] and the writes to its tables have put there.
+    ///
+    /// # Errors
+    /// If the store cannot be reached or does not let us.
+    fn clear(&self) -> Result<(), OpenError>;
+
+    /// Makes everything acknowledged so far as durable as the store's settings promise.
+    ///
+    /// # Errors
+    /// If the store cannot be reached, or its disk is full.
+    fn settle(&self) -> Result<(), OpenError> {
+        Ok(())
+    }
+}
+
+/// A lane's conversations with a store. Lives and dies on one thread.
+///
+/// The contract:
+/// * [`Client::start`] never blocks, unless the store's capabilities say
+///   [`Calls::Blocking`](crate::Calls::Blocking).
+/// * Every started ticket gets exactly one answer, from `start`, `poll` or `close`, unless it was
+///   abandoned; an abandoned ticket gets at most one and the executor ignores it.
+/// * The requests of one session arrive one at a time: the next is started after the answer to the
+///   one before, or after that was abandoned.
+/// * Failures are answers. A client whose connection breaks answers what was in flight (Unknown if
+///   it was sent, Refused if it certainly was not), reconnects by itself with a bounded back-off,
+///   and answers what is started meanwhile as Refused (unreachable).
+/// * There are no retries. If a client library retries, the capabilities say so.
+pub trait Client {
+    /// Whether a request could leave at once. If not, the executor keeps it, and the wait is lag.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
+    /// Starts `request` and answers it here and now if that can be done without waiting.
+    fn start(
+        &mut self,
+        now: Nanos,
+        ticket: Ticket,
+        request: &Request<'_>,
+        answers: &mut dyn Answers,
+    );
+
+    /// Moves bytes both ways without blocking, and delivers the answers that have come.
+    fn poll(&mut self, now: Nanos, answers: &mut dyn Answers);
+
+    /// Blocks until an answer might have come or `patience` has passed. May return early.
+    ///
+    /// Called with nothing in flight too: then it is a sleep that notices broken connections.
+    fn wait(&mut self, patience: Duration) {
+        std::thread::sleep(patience);
+    }
+
+    /// When the next answer is due, for stores that live in told time; `None` if nobody knows.
+    fn due(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Nobody waits for `ticket` any more; its number may be used again by another request after
+    /// the answer to it has been swallowed or can no longer come.
+    fn abandon(&mut self, _ticket: Ticket) {}
+}
+
+/// The store could not be opened, prepared or asked about itself.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Nobody answers there.
+    #[error("cannot reach {store}: {reason}")]
+    Unreachable {
+        /// The store's URL without secrets.
+        store: String,
+        /// What was tried, what happened, and what to do.
+        reason: String,
+    },
+    /// The store answers but does not let us.
+    #[error("{store} does not let us in: {reason}")]
+    NotPermitted {
+        /// The store's URL without secrets.
+        store: String,
+        /// What the store said, and what to do.
+        reason: String,
+    },
+    /// The store cannot do what is asked of it.
+    #[error("{store} cannot do this: {reason}")]
+    Unsupported {
+        /// The store's URL without secrets.
+        store: String,
+        /// What is missing, and what to do.
+        reason: String,
+    },
+    /// The URL of the store makes no sense.
+    #[error("store URL {url:?} makes no sense: {reason}")]
+    Url {
+        /// The URL without secrets.
+        url: String,
+        /// What is wrong, and what a right one looks like.
+        reason: String,
+    },
+    /// The store failed while it was made ready.
+    #[error("{store} failed: {reason}")]
+    Failed {
+        /// The store's URL without secrets.
+        store: String,
+        /// What happened, and what to do.
+        reason: String,
+    },
+}
