@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use assay_model::{Fields, Kind};
 
-/// The executor's number for a request in flight; small, and used again later.
+/// The executor's number for a request in flight; never used twice with one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ticket(pub u32);
+pub struct Ticket(pub u64);
 
 /// One request. Borrows the lane's buffers: a client that answers later copies what it needs.
 #[derive(Clone, Copy, Debug)]

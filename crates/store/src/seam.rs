@@ -92,8 +92,7 @@ pub trait Client {
         None
     }
 
-    /// Nobody waits for `ticket` any more; its number may be used again by another request after
-    /// the answer to it has been swallowed or can no longer come.
+    /// Nobody waits for `ticket` any more. A later answer to it is welcome and ignored.
     fn abandon(&mut self, _ticket: Ticket) {}
 }
 
