@@ -1,1 +1,26 @@
-//! placeholder
+//! What a history means: pure functions from records to numbers.
+//!
+//! A [`Judge`] takes a [`Question`], is given records batch by batch in any order of lanes, and
+//! finishes with a [`Summary`]. It was not there when the records were made: it sees no clock, no
+//! file, no store, says nothing in words, and keeps a bounded amount of memory however long the
+//! history is.
+
+mod plausibility;
+mod question;
+mod summary;
+
+pub use plausibility::{Plausibility, Verdict, plausibility};
+pub use question::{LoadModel, Phases, Question, Window};
+pub use summary::{
+    Availability, Counts, Distribution, Group, HeatMap, Histogram, InFlight, Interval,
+    IntervalSummary, Latency, Outage, Percentile, Quick, Rates, Series, Summary, Transactions,
+    ValueChecks,
+};
+
+use assay_model::Nanos;
+
+/// The longest latency that histograms tell apart: 2^42 − 1 ns, 73 minutes.
+pub const LONGEST: Nanos = Nanos((1 << 42) - 1);
+
+/// The quantiles of [`Distribution::percentiles`].
+pub const QUANTILES: [f64; 9] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0];

@@ -1,0 +1,372 @@
+//! The judge's answer: what a history says about performance and availability, as plain numbers.
+
+use assay_model::{Kind, Nanos, Outcome, Phase, Reason};
+
+use crate::plausibility::Plausibility;
+use crate::question::{LoadModel, Window};
+
+/// The histogram behind every distribution: 3 significant digits, unit 1 ns.
+pub type Histogram = hdrhistogram::Histogram<u64>;
+
+/// Everything that one pass over a history's records finds.
+///
+/// Rates, ratios and means are 0 where there is nothing to divide by; no field is ever NaN or
+/// infinite.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How the operations were asked for, as the question said.
+    pub load: LoadModel,
+    /// The stretch of the time axis that rates refer to: the question's window, or from the first
+    /// intended to the last ended time where the question named none.
+    pub window: Window,
+    /// The window's length.
+    pub duration: Nanos,
+    /// From the first intended to the last ended time of the judged operations. Longer than
+    /// `duration` where answers came after the window; YCSB's `RunTime` is this.
+    pub span: Nanos,
+    /// Records that were seen and left out of the figures, with their phase (warm-up, usually).
+    pub excluded: Vec<(Phase, u64)>,
+    /// Whether every arrival is accounted for: offered = done + refused + unknown + dropped, the
+    /// series adds up to the same, and so does the number of arrivals that the question expected.
+    pub is_balanced: bool,
+    /// All kinds of operation together.
+    pub overall: Group,
+    /// Each kind that was offered, in the order of [`Kind::ALL`].
+    pub kinds: Vec<(Kind, Group)>,
+    /// Each transaction type of more than one operation that was offered, such as
+    /// read-modify-write.
+    pub transactions: Vec<Transactions>,
+    /// Started − intended over everything that was asked, whatever became of it: the generator's
+    /// own quality. Contains misses and failures, unlike `overall.hits.lag`.
+    pub lag: Distribution,
+    /// What checking the returned values found.
+    pub values: ValueChecks,
+    /// How it went over time.
+    pub series: Series,
+    /// Concurrency by Little's law beside what was counted directly.
+    pub in_flight: InFlight,
+    /// Success ratios, outages, recoveries.
+    pub availability: Availability,
+    /// Records whose times run backwards (started before intended, or ended before started). Their
+    /// negative differences count as zero.
+    pub backward_times: u64,
+}
+
+/// Counts and latencies of the operations of one kind, of all kinds, or of one transaction type.
+///
+/// Every operation that was not dropped is in exactly one of `hits`, `misses` and `failed`, so a
+/// fast miss or error can never look like a fast success.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// How many, by what became of them.
+    pub counts: Counts,
+    /// The same per second of the window.
+    pub rates: Rates,
+    /// Latencies of operations that were done and met their record (`found`).
+    pub hits: Latency,
+    /// Latencies of operations that were done without meeting a record.
+    pub misses: Latency,
+    /// Latencies of refused and unknown operations.
+    pub failed: Latency,
+}
+
+/// How many operations, by what became of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Asked for by the load model: the sum of the four outcomes.
+    pub offered: u64,
+    /// Answered, hits and misses together.
+    pub done: u64,
+    /// Certainly did not happen.
+    pub refused: u64,
+    /// Nobody knows.
+    pub unknown: u64,
+    /// Never left us.
+    pub dropped: u64,
+    /// Done with `found`.
+    pub hits: u64,
+    /// Done without `found`.
+    pub misses: u64,
+    /// What a user got something from: hits of reads and scans, all done writes.
+    pub good: u64,
+    /// Refused, unknown and dropped operations by reason, in the order of outcome, then reason;
+    /// only those that occurred.
+    pub reasons: Vec<(Outcome, Reason, u64)>,
+    /// Value bytes received by done reads and scans.
+    pub bytes_in: u64,
+    /// Value bytes sent by done writes.
+    pub bytes_out: u64,
+    /// Records returned.
+    pub rows: u64,
+    /// Reads and scans that found something in which no version was recognised. Not an error where
+    /// values are too short to carry one.
+    pub found_without_version: u64,
+}
+
+/// Operations per second of the window.
+///
+/// An operation counts where the thing happened: offered by intended, attempted by started, done
+/// and good by ended time. Operations of the warm-up that end within the window therefore count as
+/// throughput here although they are left out of [`Counts`], and those of the window that end after
+/// it do not.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// What the load model asked for, if it has a constant rate. Only overall.
+    pub target_per_s: Option<f64>,
+    /// Arrivals.
+    pub offered_per_s: f64,
+    /// Requests that left us.
+    pub attempted_per_s: f64,
+    /// Answers, hits and misses.
+    pub done_per_s: f64,
+    /// Answers that a user got something from.
+    pub goodput_per_s: f64,
+    /// Done as a share of the target, or of what was offered where there is no target.
+    pub reached: f64,
+}
+
+/// The three latencies of one set of operations.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    /// Ended − intended: what a user waits.
+    pub response: Distribution,
+    /// Ended − started: what the store needs.
+    pub service: Distribution,
+    /// Started − intended: what we added.
+    pub lag: Distribution,
+}
+
+/// One latency's distribution.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    /// Every value, to 3 significant digits, in nanoseconds. Values above
+    /// [`LONGEST`](crate::LONGEST) are in it as that.
+    pub histogram: Histogram,
+    /// How many values.
+    pub count: u64,
+    /// How many of them were above [`LONGEST`](crate::LONGEST).
+    pub saturated: u64,
+    /// Exact mean in nanoseconds; 0 if there are no values.
+    pub mean_ns: f64,
+    /// Standard deviation in nanoseconds, from the histogram; 0 if there are no values.
+    pub stddev_ns: f64,
+    /// Exact smallest value; 0 if there are none.
+    pub min: Nanos,
+    /// Exact largest value; 0 if there are none.
+    pub max: Nanos,
+    /// The quantiles of [`QUANTILES`](crate::QUANTILES) in that order, the maximum last; empty if
+    /// there are no values.
+    pub percentiles: Vec<Percentile>,
+}
+
+/// One percentile with its uncertainty.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentile {
+    /// 0.99 for p99; 1 is the maximum.
+    pub quantile: f64,
+    /// The smallest recorded value that at least this share of the values does not exceed, within
+    /// 0.1 %.
+    pub value: Nanos,
+    /// Where the true percentile lies with 95 % confidence.
+    pub interval: Interval,
+}
+
+/// A 95 % confidence interval, or why there is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Interval {
+    /// The percentile is between these.
+    Known {
+        /// Lower end.
+        low: Nanos,
+        /// Upper end.
+        high: Nanos,
+        /// How many successive operations tell as much as one independent one (τ ≥ 1).
+        dependence: f64,
+    },
+    /// Fewer than ten independent values lie beyond the percentile.
+    TooFew {
+        /// How much longer the run would have to be, at the same rate, as far as one can tell.
+        further_seconds: f64,
+    },
+    /// There is none by nature: the maximum has no interval.
+    Undefined,
+}
+
+/// Transactions of one type, matched from their operations.
+///
+/// A transaction's response time is from its first intended to its last ended time, its service
+/// time from its first started to its last ended time, its lag that of its first operation. It is
+/// done if all of its operations are, a hit if all are hits, and otherwise what its worst operation
+/// is (unknown before refused before dropped).
+#[derive(Clone, Debug)]
+pub struct Transactions {
+    /// The type's number in the plan.
+    pub number: u16,
+    /// The type's name.
+    pub name: String,
+    /// Counts and latencies of whole transactions.
+    pub group: Group,
+    /// Transactions whose last operation has no record; in none of the counts above.
+    pub unfinished: u64,
+}
+
+/// What checking the returned values against the expected ones found.
+#[derive(Clone, Debug)]
+pub struct ValueChecks {
+    /// Every returned field held what it must.
+    pub right: u64,
+    /// A returned field held something else.
+    pub wrong: u64,
+    /// Nothing came back.
+    pub empty: u64,
+    /// How long each check took.
+    pub time: Distribution,
+}
+
+/// How it went over time.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Where the first interval begins.
+    pub from: Nanos,
+    /// Length of every interval.
+    pub width: Nanos,
+    /// The intervals without a gap; interval *i* begins at `from` + *i* · `width`.
+    pub intervals: Vec<IntervalSummary>,
+    /// Response times of hits over time.
+    pub response: HeatMap,
+    /// Service times of hits over time.
+    pub service: HeatMap,
+    /// Lag of everything asked over time.
+    pub lag: HeatMap,
+    /// Response times of misses over time; no columns if there are no misses.
+    pub misses: HeatMap,
+}
+
+/// One interval of the series.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IntervalSummary {
+    /// Where it begins.
+    pub from: Nanos,
+    /// Operations intended within it.
+    pub offered: u64,
+    /// Operations done within it, by ended time; hits and misses.
+    pub done: u64,
+    /// Those of them that missed.
+    pub misses: u64,
+    /// Operations refused within it.
+    pub refused: u64,
+    /// Operations given up as unknown within it.
+    pub unknown: u64,
+    /// Operations dropped within it.
+    pub dropped: u64,
+    /// `done` by kind, in the order of [`Kind::ALL`].
+    pub done_by_kind: [u64; Kind::ALL.len()],
+    /// Mean number of requests that the store had (service time integrated).
+    pub in_flight: f64,
+    /// Mean number of operations that were intended and not ended (response time integrated).
+    pub in_system: f64,
+    /// Response times of the hits that ended in it.
+    pub response: Quick,
+    /// Service times of the hits that ended in it.
+    pub service: Quick,
+    /// Lag of everything asked that ended in it.
+    pub lag: Quick,
+    /// Response times of the misses that ended in it.
+    pub miss_response: Quick,
+}
+
+/// A few percentiles of one interval, from buckets of 1/32 octave (at most 3.2 % too high); all
+/// zero if `count` is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quick {
+    /// How many values.
+    pub count: u64,
+    /// The median.
+    pub p50: Nanos,
+    /// 90 % are at most this.
+    pub p90: Nanos,
+    /// 99 % are at most this.
+    pub p99: Nanos,
+    /// 99.9 % are at most this.
+    pub p999: Nanos,
+    /// The largest.
+    pub max: Nanos,
+}
+
+/// Counts over time and latency: at most 150 columns of equal time, at most 60 rows of equal ratio.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeatMap {
+    /// Where the first column begins.
+    pub from: Nanos,
+    /// Length of every column: a whole number of intervals.
+    pub column_width: Nanos,
+    /// Lower edges of the rows, rising, and the upper edge of the last: rows + 1 values. Row *r*
+    /// holds latencies from `edges[r]` to below `edges[r + 1]`.
+    pub edges: Vec<Nanos>,
+    /// One vector per column, each with one count per row, in the order of `edges`.
+    pub columns: Vec<Vec<u64>>,
+    /// The largest count of a cell.
+    pub peak: u64,
+}
+
+/// Concurrency, counted in several ways that must agree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InFlight {
+    /// λ · mean service time, held against the sessions or the bound on operations in flight.
+    pub by_service: Plausibility,
+    /// λ · mean response time; what users waiting would count. Not bounded by the sessions, so
+    /// only its numbers matter in an open system.
+    pub by_response: Plausibility,
+    /// Mean number of requests that the store had, integrated directly over the window.
+    pub mean_integrated: f64,
+    /// Largest mean over one interval of the series.
+    pub peak_interval_mean: f64,
+    /// Whether λ · mean service time agrees with the integral within 10 %. They part company where
+    /// the window's edges cut much work; both are then rough.
+    pub agrees: bool,
+}
+
+/// Success ratios, outages, recoveries; all on intended time.
+///
+/// A closed loop stops asking during an outage, so its figures flatter; see
+/// [`Summary::load`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Availability {
+    /// Done / (done + refused + unknown); dropped operations are ours and count for nothing. 1 if
+    /// nothing was asked.
+    pub success_ratio: f64,
+    /// The same by kind, for the kinds that were asked.
+    pub by_kind: Vec<(Kind, f64)>,
+    /// Gaps in success shorter than this are chance, or too short to see.
+    pub threshold: Nanos,
+    /// Maximal stretches of intended time in which something failed and nothing succeeded, longer
+    /// than `threshold`, in order of time.
+    pub outages: Vec<Outage>,
+    /// Sum of their lengths.
+    pub down: Nanos,
+    /// The longest one.
+    pub longest: Option<Outage>,
+    /// Mean length of an outage (a mean time to repair), if there was one; outages that the run's
+    /// end cut off enter with the length seen, so it is a lower bound then.
+    pub mean_outage: Option<Nanos>,
+    /// 1 − `down` / observed time.
+    pub up_share: f64,
+    /// Goodput per second in the median interval outside outages: what recovery is held against.
+    pub baseline_per_s: f64,
+}
+
+/// A stretch of intended time in which nothing succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// Intended time of the last success before it, or the window's start.
+    pub from: Nanos,
+    /// Intended time of the first success after it, or the window's end.
+    pub until: Nanos,
+    /// Failed operations that were intended in it, at the resolution of the judge's bins.
+    pub failures: u64,
+    /// Whether the window's start or end cuts it off, so that it may have been longer.
+    pub is_cut_off: bool,
+    /// From `until` to where goodput is back at 90 % of the baseline for 5 s (or to the end of the
+    /// series) without relapse, to the width of an interval; `None` if that never came.
+    pub recovered_after: Option<Nanos>,
+}
