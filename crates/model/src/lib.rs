@@ -24,6 +24,6 @@ pub use nanos::Nanos;
 pub use operation::{Fields, Kind, Operation};
 pub use outcome::{Outcome, Reason, Verified};
 pub use record::{Phase, Record};
-pub use seed::{Draws, Seed};
+pub use seed::{Draws, Seed, Stream};
 pub use settings::Setting;
 pub use source::{Filled, Render, Source, SourceError};

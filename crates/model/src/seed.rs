@@ -20,8 +20,27 @@ impl Seed {
     /// operations, values …), so that none can disturb another.
     #[inline]
     pub fn draws(self, stream: u64, index: u64) -> Draws {
-        let lane = mix(self.0 ^ mix(stream.wrapping_add(GOLDEN_GAMMA)));
-        Draws { state: mix(lane ^ index.wrapping_mul(GOLDEN_GAMMA)) }
+        self.stream(stream).draws(index)
+    }
+
+    /// One stream by itself, for those who draw from it often.
+    #[inline]
+    pub fn stream(self, stream: u64) -> Stream {
+        Stream { lane: mix(self.0 ^ mix(stream.wrapping_add(GOLDEN_GAMMA))) }
+    }
+}
+
+/// One stream of a seed: what [`Seed::draws`] mixes once for all items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    lane: u64,
+}
+
+impl Stream {
+    /// The draws of item `index`; the same as [`Seed::draws`] gives.
+    #[inline]
+    pub fn draws(self, index: u64) -> Draws {
+        Draws { state: mix(self.lane ^ index.wrapping_mul(GOLDEN_GAMMA)) }
     }
 }
 
@@ -79,6 +98,12 @@ mod tests {
         let mut once = Seed(7).draws(1, 42);
         let mut again = Seed(7).draws(1, 42);
         assert_eq!([once.bits(), once.bits()], [again.bits(), again.bits()]);
+    }
+
+    #[test]
+    fn a_stream_draws_what_its_seed_draws() {
+        let mut kept = Seed(7).stream(1).draws(42);
+        assert_eq!(kept.bits(), Seed(7).draws(1, 42).bits());
     }
 
     #[test]
