@@ -1,1 +1,48 @@
-fn main() {}
+//! The project's own chores, run as `cargo xtask CHORE`.
+
+mod arrows;
+mod check;
+mod deny;
+mod metadata;
+mod needs;
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+cargo xtask CHORE
+
+  check [--from STEP]     everything that must hold: fmt, tidy, arrows, deny, clippy, doc, test
+  fmt|tidy|arrows|deny|clippy|doc|test
+                          one step of it
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments.iter().map(String::as_str).collect::<Vec<&str>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root");
+    match arguments {
+        ["check"] => check::check(root, None),
+        ["check", "--from", step] => check::check(root, Some(step)),
+        [step] if check::STEPS.iter().any(|known| known.name == *step) => {
+            check::run_step(root, step)
+        }
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        other => bail!("no such chore: {}\n\n{USAGE}", other.join(" ")),
+    }
+}

@@ -1,0 +1,228 @@
+//! Which crate may import which, as a table compared with what the manifests say.
+
+use crate::metadata::{DependencyKind, Metadata, Package};
+
+/// One row of the import table.
+struct Row {
+    /// The crate's folder; its package is `assay-<name>`, the binary is `assay`.
+    name: &'static str,
+    /// The crates of ours that its code may import.
+    imports: &'static [&'static str],
+    /// The crates of ours that its tests or benches may import beyond that.
+    tests: &'static [&'static str],
+}
+
+/// Every crate, those to come included.
+///
+/// Tests are laxer where that makes them honest: a trace is tested with real workloads, an
+/// executor is benched with them, a mapping is tested against SQL that a workload asks. The walls
+/// that make a verdict worth something hold in tests as well: the judge never meets a store, a
+/// workload never meets one either, the executor never meets a file.
+const ROWS: &[Row] = &[
+    Row { name: "model", imports: &[], tests: &[] },
+    Row { name: "workload", imports: &["model"], tests: &[] },
+    Row { name: "trace", imports: &["model"], tests: &["workload"] },
+    Row { name: "store", imports: &["model"], tests: &[] },
+    Row { name: "drivers", imports: &["store", "model"], tests: &[] },
+    Row { name: "mapping", imports: &["store", "model"], tests: &["workload"] },
+    Row { name: "run", imports: &["mapping", "store", "model"], tests: &["workload"] },
+    Row { name: "history", imports: &["model"], tests: &[] },
+    Row { name: "fleet", imports: &["trace", "history", "model"], tests: &["workload"] },
+    Row { name: "lab", imports: &["model"], tests: &[] },
+    Row { name: "analysis", imports: &["model"], tests: &[] },
+    Row { name: "report", imports: &["analysis", "model"], tests: &[] },
+    Row { name: "xtask", imports: &[], tests: &[] },
+];
+
+/// The binary, which may import everything of ours but the chores.
+const BINARY: &str = "assay";
+
+/// A package of others that only some rooms may import.
+struct Stranger {
+    name: &'static str,
+    rooms: &'static [&'static str],
+    why: &'static str,
+}
+
+const ASYNC: &[&str] = &["run", "drivers", "store", "fleet", "lab", "assay"];
+const CLOCK: &str = "the clock is read in run/src/clock.rs, for agents in fleet/src/offset.rs";
+const SEED: &str = "only the binary asks the operating system for randomness, once, for the seed";
+const ANYHOW: &str = "a library's errors are an enum that its callers can match";
+
+const STRANGERS: &[Stranger] = &[
+    Stranger { name: "tokio", rooms: ASYNC, why: "words, workloads or verdicts have no tasks" },
+    Stranger { name: "quanta", rooms: &["run", "fleet"], why: CLOCK },
+    Stranger { name: "clap", rooms: &["assay"], why: "only the binary reads arguments" },
+    Stranger { name: "clap_complete", rooms: &["assay"], why: "only the binary reads arguments" },
+    Stranger { name: "indicatif", rooms: &["assay"], why: "only the binary prints" },
+    Stranger { name: "ratatui", rooms: &["assay"], why: "only the binary prints" },
+    Stranger { name: "anyhow", rooms: &["assay", "xtask"], why: ANYHOW },
+    Stranger { name: "getrandom", rooms: &["assay"], why: SEED },
+    Stranger { name: "rand", rooms: &["assay"], why: SEED },
+    Stranger { name: "fastrand", rooms: &["assay"], why: SEED },
+    Stranger {
+        name: "parquet",
+        rooms: &["trace", "history"],
+        why: "before, during or after meet only in the two files, which these crates own",
+    },
+];
+
+/// The packages of others that the words may be made of.
+const MODEL_STRANGERS: &[&str] = &["thiserror"];
+
+/// The arrows that point where they must not; one sentence each.
+pub fn arrows(metadata: &Metadata) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for package in &metadata.packages {
+        let name = room(&package.name);
+        if name != BINARY {
+            match ROWS.iter().find(|row| row.name == name) {
+                Some(row) => check_row(row, package, &mut wrong),
+                None => wrong.push(format!(
+                    "{name}: give the crate a row in xtask/src/arrows.rs for what it may import"
+                )),
+            }
+        }
+        check_strangers(name, package, &mut wrong);
+    }
+    wrong
+}
+
+fn room(package: &str) -> &str {
+    package.strip_prefix("assay-").unwrap_or(package)
+}
+
+fn is_ours(package: &str) -> bool {
+    package.starts_with("assay-") || package == BINARY || package == "xtask"
+}
+
+fn check_row(row: &Row, package: &Package, wrong: &mut Vec<String>) {
+    for dependency in package.dependencies.iter().filter(|d| is_ours(&d.name)) {
+        let to = room(&dependency.name);
+        let for_tests = dependency.kind == DependencyKind::Development;
+        let allowed =
+            row.imports.contains(&to) || for_tests && (row.tests.contains(&to) || to == row.name);
+        if !allowed {
+            let from = row.name;
+            let what = if for_tests { "tests of " } else { "" };
+            let may = if row.imports.is_empty() {
+                "nothing of ours".into()
+            } else {
+                row.imports.join(", ")
+            };
+            wrong.push(format!(
+                "{what}{from} -> {to}: take the import out, {from} may import {may}"
+            ));
+        }
+    }
+}
+
+fn check_strangers(name: &str, package: &Package, wrong: &mut Vec<String>) {
+    let normal = package.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal);
+    for dependency in normal.filter(|d| !is_ours(&d.name)) {
+        let to = dependency.name.as_str();
+        if name == "model" && !MODEL_STRANGERS.contains(&to) {
+            wrong.push(format!("model -> {to}: take the import out, the words are plain data"));
+        }
+        let stranger = STRANGERS.iter().find(|stranger| stranger.name == to);
+        let Some(stranger) = stranger.filter(|stranger| !stranger.rooms.contains(&name)) else {
+            continue;
+        };
+        let Stranger { rooms, why, .. } = stranger;
+        wrong.push(format!("{name} -> {to}: leave it to {}: {why}", rooms.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What is wrong with one package that has these dependencies: `name` or `name for tests`.
+    fn wrong(package: &str, dependencies: &[&str]) -> Vec<String> {
+        let dependencies: Vec<_> = dependencies
+            .iter()
+            .map(|text| match text.strip_suffix(" for tests") {
+                Some(name) => json!({ "name": name, "kind": "dev" }),
+                None => json!({ "name": text, "kind": null }),
+            })
+            .collect();
+        let json = json!({ "packages": [{ "name": package, "dependencies": dependencies }] });
+        arrows(&Metadata::parse(&json).expect("the made-up metadata has packages"))
+    }
+
+    #[test]
+    fn arrows_of_the_table_pass() {
+        assert_eq!(wrong("assay-run", &["assay-store", "assay-model", "thiserror"]), [""; 0]);
+        assert_eq!(wrong("assay-report", &["assay-analysis", "assay-model"]), [""; 0]);
+        assert_eq!(wrong("assay", &["assay-drivers", "assay-run", "clap", "anyhow"]), [""; 0]);
+    }
+
+    #[test]
+    fn the_judge_was_not_there() {
+        for witness in ["run", "store", "drivers", "workload", "trace"] {
+            let package = format!("assay-{witness}");
+            assert_eq!(wrong("assay-analysis", &[&package]).len(), 1, "{witness}");
+            let for_tests = format!("{package} for tests");
+            assert_eq!(wrong("assay-analysis", &[&for_tests]).len(), 1, "{witness} in tests");
+        }
+    }
+
+    #[test]
+    fn the_executor_sees_neither_workload_nor_file() {
+        for unseen in ["assay-workload", "assay-trace", "assay-history"] {
+            assert_eq!(wrong("assay-run", &[unseen]).len(), 1, "{unseen}");
+        }
+        assert_eq!(wrong("assay-run", &["assay-workload for tests"]), [""; 0]);
+        assert_eq!(wrong("assay-run", &["assay-history for tests"]).len(), 1);
+    }
+
+    #[test]
+    fn a_workload_cannot_ask_which_store_it_meets() {
+        assert_eq!(wrong("assay-workload", &["assay-store"]).len(), 1);
+    }
+
+    #[test]
+    fn drivers_are_imported_by_the_binary_alone() {
+        for row in ROWS {
+            let package =
+                if row.name == "xtask" { "xtask".into() } else { format!("assay-{}", row.name) };
+            if row.name != "drivers" {
+                assert_eq!(wrong(&package, &["assay-drivers"]).len(), 1, "{package}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_words_are_plain_data() {
+        assert_eq!(wrong("assay-model", &["thiserror"]), [""; 0]);
+        assert_eq!(wrong("assay-model", &["assay-store"]).len(), 1);
+        assert_eq!(wrong("assay-model", &["serde"]).len(), 1);
+        assert_eq!(wrong("assay-model", &["tokio"]).len(), 2);
+    }
+
+    #[test]
+    fn strangers_stay_in_their_rooms() {
+        assert_eq!(wrong("assay-store", &["quanta"]).len(), 1);
+        assert_eq!(wrong("assay-analysis", &["tokio"]).len(), 1);
+        assert_eq!(wrong("assay-history", &["anyhow"]).len(), 1);
+        assert_eq!(wrong("assay-workload", &["rand"]).len(), 1);
+        assert_eq!(wrong("assay-workload", &["rand for tests"]), [""; 0]);
+    }
+
+    #[test]
+    fn a_new_crate_needs_a_row() {
+        assert_eq!(wrong("assay-kitchen", &[]).len(), 1);
+    }
+
+    #[test]
+    fn the_table_has_no_cycle() {
+        let mut settled: Vec<&str> = Vec::new();
+        while settled.len() < ROWS.len() {
+            let next = ROWS.iter().find(|row| {
+                !settled.contains(&row.name) && row.imports.iter().all(|i| settled.contains(i))
+            });
+            settled.push(next.expect("some crate must need only settled ones").name);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Programs that tests or benchmarks run, with the Debian packages that bring them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// A program that something here runs.
+pub struct Need {
+    /// What is run to see whether it is there.
+    probe: &'static [&'static str],
+    /// The package that brings it.
+    package: &'static str,
+    /// What for.
+    reason: &'static str,
+}
+
+/// What the tests need.
+pub const FOR_TESTS: &[Need] = &[
+    Need {
+        probe: &["redis-server", "--version"],
+        package: "redis-server",
+        reason: "live tests of the Redis driver",
+    },
+    Need {
+        probe: &["python3", "-m", "ensurepip", "--version"],
+        package: "python3-venv",
+        reason: "a test that reads a history with DuckDB",
+    },
+];
+
+/// What the benchmarks need.
+pub const FOR_BENCHES: &[Need] = &[
+    Need {
+        probe: &["redis-server", "--version"],
+        package: "redis-server",
+        reason: "benchmarks of the Redis driver",
+    },
+    Need {
+        probe: &["java", "-version"],
+        package: "default-jre-headless",
+        reason: "YCSB beside us in the same run",
+    },
+    Need {
+        probe: &["mvn", "--version"],
+        package: "maven",
+        reason: "fetching YCSB from Maven Central",
+    },
+];
+
+/// Makes sure that all of `needs` are there: installs what is missing if we may.
+///
+/// # Errors
+/// If something is missing that cannot be installed; the message says how to do it by hand.
+pub fn provide(needs: &[Need]) -> Result<()> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !works(need.probe)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for Need { package, reason, .. } in &missing {
+        println!("missing: {package} ({reason})");
+    }
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let by_hand = format!("apt-get install --no-install-recommends {}", packages.join(" "));
+    if !Path::new("/usr/bin/apt-get").exists() {
+        bail!("install what is missing by hand; on Debian it is `{by_hand}`");
+    }
+    if !is_root()? {
+        bail!("installing needs root: run `sudo {by_hand}` first");
+    }
+    println!("installing: {}", packages.join(" "));
+    run_apt(&["update", "-qq"])?;
+    let mut arguments = vec!["install", "-qq", "-y", "--no-install-recommends"];
+    arguments.extend(&packages);
+    run_apt(&arguments).with_context(|| format!("run `{by_hand}` by hand to see why"))?;
+    match missing.iter().find(|need| !works(need.probe)) {
+        Some(need) => bail!("{} is installed but `{}` fails", need.package, need.probe.join(" ")),
+        None => Ok(()),
+    }
+}
+
+fn works(probe: &[&str]) -> bool {
+    let mut command = Command::new(probe[0]);
+    command.args(&probe[1..]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn is_root() -> Result<bool> {
+    let output = Command::new("id").arg("-u").output().context("cannot run id")?;
+    Ok(output.stdout.trim_ascii() == b"0")
+}
+
+fn run_apt(arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
+    let status = command.status().context("cannot run apt-get")?;
+    if !status.success() {
+        bail!("apt-get {} failed", arguments.join(" "));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_not_there_does_not_work() {
+        assert!(!works(&["no-such-program-anywhere", "--version"]));
+        assert!(works(&["cargo", "--version"]));
+    }
+}

@@ -1,0 +1,179 @@
+//! Names that say nothing are found where they are declared.
+
+use crate::tidy::finding::Finding;
+use crate::tidy::lexer::{Lexed, Sort};
+use crate::tidy::source::Source;
+
+const BANNED: [&str; 12] = [
+    "manager", "handler", "helper", "util", "common", "misc", "base", "impl", "factory", "wrapper",
+    "data", "info",
+];
+
+/// Terms of the field that contain a banned word with a meaning of its own.
+const TERMS: [(&str, &str); 3] = [("data", "model"), ("data", "set"), ("data", "type")];
+
+/// Declared names have no banned word in them; names of others may be used as they are.
+pub fn check_words(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let stem = source.path.rsplit('/').next().unwrap_or("").trim_end_matches(".rs");
+    let mut declared = vec![(stem.to_owned(), 1)];
+    declared.extend(declarations(&source.lexed));
+    for (name, line) in declared {
+        let Some(word) = banned_word(&name) else { continue };
+        let is_sentence = source.is_test(line) && name.matches('_').count() > 2;
+        if !is_sentence && !source.is_exempt("words", line) {
+            let advice = format!("name `{name}` for what it is: \"{word}\" says nothing");
+            findings.push(source.finding(line, "words", advice));
+        }
+    }
+    findings
+}
+
+fn banned_word(name: &str) -> Option<&'static str> {
+    let words = split_words(name);
+    words.iter().enumerate().find_map(|(at, word)| {
+        let next = words.get(at + 1).map_or("", String::as_str);
+        let singular = |text: &str| text.strip_suffix('s').unwrap_or(text).to_owned();
+        if TERMS.iter().any(|(first, second)| word == first && singular(next) == *second) {
+            return None;
+        }
+        BANNED.into_iter().find(|banned| word == banned || singular(word) == *banned)
+    })
+}
+
+/// The words of a `snake_case` or `CamelCase` name, in small letters.
+fn split_words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut previous = '_';
+    for c in name.chars() {
+        if c == '_' || c.is_uppercase() && !previous.is_uppercase() {
+            words.push(String::new());
+        }
+        if c != '_' {
+            words.last_mut().expect("there is always a word").extend(c.to_lowercase());
+        }
+        previous = c;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn declarations(lexed: &Lexed) -> Vec<(String, usize)> {
+    let mut names = Vec::new();
+    for (at, token) in lexed.tokens.iter().enumerate() {
+        if token.sort != Sort::Name {
+            continue;
+        }
+        let next_name = |from: usize| {
+            let skip = usize::from(lexed.matches(from, &["mut"]));
+            lexed.tokens.get(from + skip).filter(|token| token.sort == Sort::Name)
+        };
+        match token.text.as_str() {
+            "struct" | "enum" | "union" | "trait" | "type" | "mod" | "static" | "const" | "let"
+            | "fn" => {
+                names.extend(next_name(at + 1).map(|token| (token.text.clone(), token.line)));
+            }
+            _ => continue,
+        }
+        match token.text.as_str() {
+            "struct" | "union" | "fn" => members(lexed, at + 2, Members::Fields, &mut names),
+            "enum" => members(lexed, at + 2, Members::Variants, &mut names),
+            _ => {}
+        }
+    }
+    names
+}
+
+#[derive(Clone, Copy)]
+enum Members {
+    Fields,
+    Variants,
+}
+
+/// Adds the fields, parameters or variants of the first bracketed group after `at`.
+fn members(lexed: &Lexed, at: usize, what: Members, names: &mut Vec<(String, usize)>) {
+    let Some(open) = (at..lexed.tokens.len()).find(|&i| {
+        let token = &lexed.tokens[i];
+        token.is("{") || token.is("(") || token.is(";")
+    }) else {
+        return;
+    };
+    if lexed.tokens[open].is(";") {
+        return;
+    }
+    let close = lexed.closing(open);
+    let mut at = open + 1;
+    while at < close {
+        let token = &lexed.tokens[at];
+        let before = &lexed.tokens[at - 1];
+        if token.is("#") {
+            at = lexed.closing(at + 1) + 1;
+            continue;
+        }
+        let is_field = lexed.matches(at + 1, &[":"]) && !lexed.matches(at + 2, &[":"]);
+        let is_path = before.is(":") && at >= 2 && lexed.tokens[at - 2].is(":");
+        let is_variant = before.is(",") || at == open + 1 || before.is("]");
+        let wanted = match what {
+            Members::Fields => is_field && !is_path,
+            Members::Variants => is_variant || is_field && !is_path,
+        };
+        if token.sort == Sort::Name && wanted {
+            names.push((token.text.clone(), token.line));
+        }
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<usize> {
+        let source = Source::new("crates/run/src/lane.rs", text);
+        check_words(&source).iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn names_split_into_words() {
+        assert_eq!(split_words("LatencyAnalyzer"), ["latency", "analyzer"]);
+        assert_eq!(split_words("lag_ns_max"), ["lag", "ns", "max"]);
+        assert_eq!(split_words("UTIL_2"), ["util", "2"]);
+    }
+
+    #[test]
+    fn empty_names_are_found_where_they_are_declared() {
+        assert_eq!(found("struct LaneManager;"), [1]);
+        assert_eq!(found("fn f(\n    data: &[u8],\n) {}"), [2]);
+        assert_eq!(found("struct S {\n    pub info: u8,\n}"), [2]);
+        assert_eq!(found("enum E {\n    A,\n    #[x]\n    BaseCase { helpers: u8 },\n}"), [4, 4]);
+        assert_eq!(found("fn f() {\n    let mut data = 1;\n}"), [2]);
+        assert_eq!(found("mod utils;"), [1]);
+    }
+
+    #[test]
+    fn names_of_others_may_be_used() {
+        assert_eq!(found("use parquet::data_type::DataType;"), [0; 0]);
+        assert_eq!(found("fn f() { x.data().info(); }"), [0; 0]);
+        assert_eq!(found("fn f() { S { data: 1 } }"), [0; 0]);
+        assert_eq!(found("impl Lane { fn f(database: u8, base64: u8) {} }"), [0; 0]);
+    }
+
+    #[test]
+    fn terms_of_the_field_keep_their_words() {
+        assert_eq!(found("enum DataModel { KeyValue }"), [0; 0]);
+        assert_eq!(found("fn f(data_set: u8, data_sets: u8) {}"), [0; 0]);
+        assert_eq!(found("struct DataHolder;"), [1]);
+    }
+
+    #[test]
+    fn a_test_is_a_sentence_in_which_any_word_may_stand() {
+        assert_eq!(found("#[test]\nfn old_data_are_read_for_ever() {}"), [0; 0]);
+        assert_eq!(found("#[test]\nfn helper() {}"), [2]);
+    }
+
+    #[test]
+    fn files_have_names_too() {
+        let source = Source::new("crates/run/src/helpers.rs", "");
+        assert_eq!(check_words(&source).len(), 1);
+    }
+}
