@@ -5,10 +5,26 @@
 //! file, no store, says nothing in words, and keeps a bounded amount of memory however long the
 //! history is.
 
-mod plausibility;
 mod question;
 mod summary;
 
+mod judge;
+
+mod account;
+mod buckets;
+mod confidence;
+mod distribution;
+mod tally;
+mod transactions;
+
+mod availability;
+mod plausibility;
+mod series;
+
+#[cfg(test)]
+mod tests;
+
+pub use judge::{Judge, judge};
 pub use plausibility::{Plausibility, Verdict, plausibility};
 pub use question::{LoadModel, Phases, Question, Window};
 pub use summary::{

@@ -313,9 +313,10 @@ pub struct HeatMap {
 #[derive(Clone, Debug, PartialEq)]
 pub struct InFlight {
     /// λ · mean service time, held against the sessions or the bound on operations in flight.
+    /// Violated only if `mean_integrated` exceeds the limit too.
     pub by_service: Plausibility,
-    /// λ · mean response time; what users waiting would count. Not bounded by the sessions, so
-    /// only its numbers matter in an open system.
+    /// λ · mean response time: how many users wait, at the store or before it. Its verdict is
+    /// always unknown, for who waits before the store is not bounded by the limit.
     pub by_response: Plausibility,
     /// Mean number of requests that the store had, integrated directly over the window.
     pub mean_integrated: f64,
@@ -351,7 +352,8 @@ pub struct Availability {
     pub mean_outage: Option<Nanos>,
     /// 1 − `down` / observed time.
     pub up_share: f64,
-    /// Goodput per second in the median interval outside outages: what recovery is held against.
+    /// Operations done per second in the median interval outside outages: what recovery is held
+    /// against.
     pub baseline_per_s: f64,
 }
 
@@ -366,7 +368,7 @@ pub struct Outage {
     pub failures: u64,
     /// Whether the window's start or end cuts it off, so that it may have been longer.
     pub is_cut_off: bool,
-    /// From `until` to where goodput is back at 90 % of the baseline for 5 s (or to the end of the
+    /// From `until` to where throughput is back at 90 % of the baseline for 5 s (or to the end of the
     /// series) without relapse, to the width of an interval; `None` if that never came.
     pub recovered_after: Option<Nanos>,
 }

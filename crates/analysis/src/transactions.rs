@@ -1,0 +1,170 @@
+//! Whole transactions, put together from the records of their operations.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use assay_model::seed::mix;
+use assay_model::{Outcome, Phase, Record};
+
+use crate::account::{Ending, Moved, Span};
+
+/// Transactions that may be open at once. More are not in flight in any run that this machine
+/// could make; a history with lost records must not fill the memory.
+const MOST_OPEN: usize = 1 << 21;
+
+/// A transaction between its first and its last record, and what is passed on in the end.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    /// The type's number.
+    pub number: u16,
+    /// The phase of its first operation.
+    pub phase: Phase,
+    /// First intended, first started, last ended.
+    pub span: Span,
+    /// Its worst operation's outcome and reason; found and good only if all are.
+    pub ending: Ending,
+    /// What all of its operations moved.
+    pub moved: Moved,
+}
+
+impl Transaction {
+    fn begun_by(record: &Record) -> Transaction {
+        Transaction {
+            number: record.transaction_type,
+            phase: record.phase,
+            span: Span::of(record),
+            ending: Ending::of(record),
+            moved: Moved::by(record),
+        }
+    }
+
+    fn join(&mut self, other: &Transaction) {
+        if other.span.intended < self.span.intended {
+            self.phase = other.phase;
+        }
+        let is_worse = severity(other.ending.outcome) > severity(self.ending.outcome);
+        let worse = if is_worse { other.ending } else { self.ending };
+        self.ending = Ending {
+            found: self.ending.found && other.ending.found,
+            good: self.ending.good && other.ending.good,
+            ..worse
+        };
+        self.span = Span {
+            intended: self.span.intended.min(other.span.intended),
+            started: self.span.started.min(other.span.started),
+            ended: self.span.ended.max(other.span.ended),
+        };
+        self.moved = Moved {
+            bytes_in: self.moved.bytes_in + other.moved.bytes_in,
+            bytes_out: self.moved.bytes_out + other.moved.bytes_out,
+            rows: self.moved.rows + other.moved.rows,
+            without_version: self.moved.without_version + other.moved.without_version,
+        };
+    }
+}
+
+/// What one operation's outcome means for the whole: unknown outweighs refused outweighs dropped.
+fn severity(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Done => 0,
+        Outcome::Dropped => 1,
+        Outcome::Refused => 2,
+        Outcome::Unknown => 3,
+    }
+}
+
+/// Which transaction a record belongs to. Process numbers are the plan's own, so no two agents
+/// share one; a load and the run after it are two plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Name {
+    process: u64,
+    place: u32,
+}
+
+impl Name {
+    fn of(record: &Record) -> Name {
+        let is_load = u32::from(record.phase == Phase::Load);
+        Name { process: record.process, place: is_load << 16 | u32::from(record.transaction) }
+    }
+}
+
+/// Mixes names well enough for a table; they are numbers of our own making.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mixing(u64);
+
+impl Hasher for Mixing {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = mix(self.0 ^ number);
+    }
+}
+
+/// The transactions that are open.
+#[derive(Clone, Debug, Default)]
+pub struct Open {
+    open: HashMap<Name, Transaction, BuildHasherDefault<Mixing>>,
+    /// Transactions left out because too many were open.
+    overflow: Vec<(u16, u64)>,
+}
+
+impl Open {
+    /// Adds a record of a transaction, and gives the transaction back if it ends with it.
+    pub fn add(&mut self, record: &Record) -> Option<Transaction> {
+        let this = Transaction::begun_by(record);
+        let name = Name::of(record);
+        if record.ends_transaction {
+            let Some(mut begun) = self.open.remove(&name) else { return Some(this) };
+            begun.join(&this);
+            return Some(begun);
+        }
+        self.keep(name, this);
+        None
+    }
+
+    fn keep(&mut self, name: Name, part: Transaction) {
+        if let Some(begun) = self.open.get_mut(&name) {
+            begun.join(&part);
+        } else if self.open.len() < MOST_OPEN {
+            self.open.insert(name, part);
+        } else {
+            let known = self.overflow.iter_mut().find(|(number, _)| *number == part.number);
+            match known {
+                Some((_, count)) => *count += 1,
+                None => self.overflow.push((part.number, 1)),
+            }
+        }
+    }
+
+    /// Takes over what is open in `other`.
+    pub fn merge(&mut self, other: Open) {
+        for (name, part) in other.open {
+            self.keep(name, part);
+        }
+        self.overflow.extend(other.overflow);
+    }
+
+    /// How many transactions of type `number` that began in a phase of `phases` have not ended.
+    pub fn unfinished(&self, number: u16, judged: impl Fn(Phase) -> bool) -> u64 {
+        let open = self.open.values();
+        let open = open.filter(|open| open.number == number && judged(open.phase)).count();
+        let overflow = self.overflow.iter().filter(|(of, _)| *of == number);
+        open as u64 + overflow.map(|(_, count)| count).sum::<u64>()
+    }
+
+    /// The types that have something open.
+    pub fn numbers(&self) -> impl Iterator<Item = u16> {
+        let overflow = self.overflow.iter().map(|(number, _)| *number);
+        self.open.values().map(|open| open.number).chain(overflow)
+    }
+}
