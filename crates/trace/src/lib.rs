@@ -1,1 +1,24 @@
-//! placeholder
+//! What is asked, as a file: the operations of a plan in Parquet.
+//!
+//! A [`TraceWriter`] streams the operations of any [`Source`](assay_model::Source) into a file, a
+//! [`Trace`] gives them back as a source, and a [`TraceHash`] proves that both are the same. The
+//! format is defined in `docs/formats/trace.md`.
+
+mod columns;
+mod encode;
+mod footer;
+
+pub mod hash;
+pub mod header;
+
+pub mod reader;
+pub mod writer;
+
+pub use columns::Schedules;
+pub use hash::{Digest, TraceHash};
+pub use header::{Header, Part};
+pub use reader::{Description, OpenError, ReadError, Schedule, Trace, TraceSource, describe};
+pub use writer::{TraceWriter, WriteError, Written};
+
+/// The version of the format that this crate writes, also the newest that it reads.
+pub const FORMAT: u32 = 1;

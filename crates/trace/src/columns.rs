@@ -1,0 +1,137 @@
+//! The columns of a trace: their names, their types, the rows of one row group.
+
+use assay_model::{Kind, Nanos, Operation};
+use parquet::errors::ParquetError;
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::TypePtr;
+
+/// The columns in file order. The last is there only if a schedule is baked in.
+pub(crate) const NAMES: [&str; 12] = [
+    "index",
+    "process",
+    "transaction",
+    "transaction_type",
+    "ends_transaction",
+    "kind",
+    "fields",
+    "key",
+    "limit",
+    "bytes",
+    "think",
+    "intended",
+];
+
+/// The place of the schedule's column.
+pub(crate) const INTENDED: usize = 11;
+
+const REQUIRED: &str = "
+    required int64 index (integer(64,false));
+    required int64 process (integer(64,false));
+    required int32 transaction (integer(16,false));
+    required int32 transaction_type (integer(16,false));
+    required boolean ends_transaction;
+    required binary kind (string);
+    required int32 fields (integer(32,false));
+    required int64 key (integer(64,false));
+    required int32 limit (integer(32,false));
+    required int32 bytes (integer(32,false));
+    required int64 think (integer(64,false));
+";
+
+/// Whether a load model's schedule is baked into a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedules {
+    /// Every process has an intended offset.
+    Baked,
+    /// The load model decides when a run begins.
+    Absent,
+}
+
+/// The Parquet schema of a trace.
+pub(crate) fn schema(schedules: Schedules) -> Result<TypePtr, ParquetError> {
+    let intended = match schedules {
+        Schedules::Baked => "required int64 intended (integer(64,false));",
+        Schedules::Absent => "",
+    };
+    parse_message_type(&format!("message trace {{ {REQUIRED} {intended} }}")).map(TypePtr::new)
+}
+
+/// The rows of one row group, column by column.
+///
+/// Parquet stores unsigned numbers in signed ones of the same width, bit for bit.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    pub index: Vec<i64>,
+    pub process: Vec<i64>,
+    pub transaction: Vec<i32>,
+    pub transaction_type: Vec<i32>,
+    pub ends_transaction: Vec<bool>,
+    pub kind: Vec<Kind>,
+    pub fields: Vec<i32>,
+    pub key: Vec<i64>,
+    pub limit: Vec<i32>,
+    pub bytes: Vec<i32>,
+    pub think: Vec<i64>,
+    pub intended: Vec<i64>,
+}
+
+impl Rows {
+    pub fn with_capacity(rows: usize) -> Rows {
+        Rows {
+            index: Vec::with_capacity(rows),
+            process: Vec::with_capacity(rows),
+            transaction: Vec::with_capacity(rows),
+            transaction_type: Vec::with_capacity(rows),
+            ends_transaction: Vec::with_capacity(rows),
+            kind: Vec::with_capacity(rows),
+            fields: Vec::with_capacity(rows),
+            key: Vec::with_capacity(rows),
+            limit: Vec::with_capacity(rows),
+            bytes: Vec::with_capacity(rows),
+            think: Vec::with_capacity(rows),
+            intended: Vec::new(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    #[inline]
+    pub fn push(&mut self, process: u64, operation: &Operation) {
+        self.index.push(operation.index as i64);
+        self.process.push(process as i64);
+        self.transaction.push(i32::from(operation.transaction));
+        self.transaction_type.push(i32::from(operation.transaction_type));
+        self.ends_transaction.push(operation.ends_transaction);
+        self.kind.push(operation.kind);
+        self.fields.push(operation.fields.code() as i32);
+        self.key.push(operation.key as i64);
+        self.limit.push(operation.limit as i32);
+        self.bytes.push(operation.bytes as i32);
+        self.think.push(operation.think.0 as i64);
+    }
+
+    pub fn push_intended(&mut self, intended: Nanos) {
+        self.intended.push(intended.0 as i64);
+    }
+
+    pub fn clear(&mut self) {
+        self.index.clear();
+        self.process.clear();
+        self.transaction.clear();
+        self.transaction_type.clear();
+        self.ends_transaction.clear();
+        self.kind.clear();
+        self.fields.clear();
+        self.key.clear();
+        self.limit.clear();
+        self.bytes.clear();
+        self.think.clear();
+        self.intended.clear();
+    }
+}

@@ -1,0 +1,545 @@
+//! Opens a trace, checks what it says about itself, gives its operations back.
+
+mod cursor;
+mod source;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_model::Source;
+use parquet::basic::Type as PhysicalType;
+use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
+
+pub use source::{Schedule, TraceSource};
+
+use crate::columns::{INTENDED, NAMES, Schedules};
+use crate::footer::{CHECK, FORMAT, GROUPS, Guard, check, parse_guards};
+use crate::hash::{Digest, TraceHash, parse_hex};
+use crate::header::{Header, HeaderFault, Pairs};
+
+/// A trace could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file system refused.
+    #[error("cannot open trace {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error(
+        "{} is no Parquet file, so no trace; a trace is made by `assay trace gen`, and other \
+         files become one by `assay trace import`", path.display()
+    )]
+    NotParquet {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The end of the file is missing.
+    #[error(
+        "trace {} is cut off: its end is missing after {bytes} bytes; copy or generate it again",
+        path.display()
+    )]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// How much there is.
+        bytes: u64,
+    },
+    /// A Parquet file that holds something else.
+    #[error(
+        "{} is a Parquet file but no trace: it has no `assay.format`; a trace is made by \
+         `assay trace gen`", path.display()
+    )]
+    NotTrace {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was written by a newer version.
+    #[error(
+        "trace {} has format {found}, this binary reads up to format {reads}: use the assay that \
+         wrote it ({generator}), or generate the trace again with this one", path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The format of the file.
+        found: u32,
+        /// The newest format that we know.
+        reads: u32,
+        /// Who wrote the file, as far as it says.
+        generator: String,
+    },
+    /// The file's metadata does not match its own checksum, or cannot be read.
+    #[error("trace {} is damaged: {reason}; copy or generate it again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A column is missing or of another type.
+    #[error("trace {} has no usable column {column:?}: {reason}", path.display())]
+    Column {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A key of the metadata is missing or makes no sense.
+    #[error("trace {} has an unusable header: {key}: {reason}", path.display())]
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// The key.
+        key: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is nothing to ask.
+    #[error("trace {} has no operation: there is nothing to ask", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// An opened trace could not be read any further, or is not what it says.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file system refused.
+    #[error("cannot read trace {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A row group is not what was written.
+    #[error(
+        "row group {group} of trace {} is damaged: {reason}; copy or generate it again",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The row group, from 0.
+        group: usize,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A value stands for nothing.
+    #[error("row {row} of trace {} has {column} {value}: {reason}", path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// The row, from 0.
+        row: u64,
+        /// The column.
+        column: &'static str,
+        /// What is written there.
+        value: String,
+        /// Why that cannot be.
+        reason: &'static str,
+    },
+    /// The number of operations or processes is not the one in the header.
+    #[error("trace {} promises {promised} {what}, but holds {found}", path.display())]
+    Count {
+        /// The file.
+        path: PathBuf,
+        /// What was counted.
+        what: &'static str,
+        /// The number in the header.
+        promised: u64,
+        /// The number of rows.
+        found: u64,
+    },
+    /// The operations are not the ones whose hash is in the header.
+    #[error(
+        "trace {} does not hold what was written: its header says hash {promised}, its \
+         operations have {found}; copy or generate it again", path.display()
+    )]
+    Hash {
+        /// The file.
+        path: PathBuf,
+        /// The hash in the header.
+        promised: Digest,
+        /// The hash of the operations.
+        found: Digest,
+    },
+}
+
+/// An opened trace: its header, and any number of independent readers of its operations.
+///
+/// Cheap to clone; all clones read the same open file.
+#[derive(Clone)]
+pub struct Trace {
+    body: Arc<Body>,
+}
+
+/// What all readers of one trace share.
+pub(crate) struct Body {
+    pub path: PathBuf,
+    pub file: File,
+    pub metadata: ParquetMetaData,
+    /// The place in the file of each column of [`NAMES`].
+    pub columns: Vec<usize>,
+    pub guards: Vec<Guard>,
+    pub schedules: Schedules,
+    pub header: Header,
+    pub operations: u64,
+    pub processes: u64,
+    pub end: u64,
+    pub sum: TraceHash,
+    pub hash: Digest,
+    pub bytes: u64,
+}
+
+/// What is known of a trace without reading its operations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// What the trace says about itself.
+    pub header: Header,
+    /// The version of its format.
+    pub format: u32,
+    /// Operations in the file.
+    pub operations: u64,
+    /// Processes in the file.
+    pub processes: u64,
+    /// The sealed hash.
+    pub hash: Digest,
+    /// Whether a load model's schedule is baked in.
+    pub schedules: Schedules,
+    /// The length of the file.
+    pub bytes: u64,
+    /// How many row groups it has.
+    pub row_groups: usize,
+    /// The bytes of each column, in file order.
+    pub columns: Vec<(&'static str, u64)>,
+}
+
+impl Description {
+    /// Bytes of the file per operation.
+    pub fn bytes_per_operation(&self) -> f64 {
+        self.bytes as f64 / self.operations as f64
+    }
+}
+
+/// Describes the trace at `path` without reading its operations.
+///
+/// # Errors
+/// If the file cannot be opened as a trace.
+pub fn describe(path: impl AsRef<Path>) -> Result<Description, OpenError> {
+    Ok(Trace::open(path)?.describe())
+}
+
+impl Trace {
+    /// Opens the trace at `path` and checks everything but its operations.
+    ///
+    /// # Errors
+    /// If the file is missing, cut off, damaged, newer than this crate, empty or something else.
+    pub fn open(path: impl AsRef<Path>) -> Result<Trace, OpenError> {
+        let path = path.as_ref();
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(io)?;
+        let bytes = file.metadata().map_err(io)?.len();
+        check_ends(path, &file, bytes)?;
+        let metadata = ParquetMetaDataReader::new()
+            .parse_and_finish(&file)
+            .map_err(|error| damaged(path, error.to_string()))?;
+        let no_pairs = Vec::new();
+        let pairs = metadata.file_metadata().key_value_metadata().unwrap_or(&no_pairs);
+        let texts = Pairs::new(pairs.iter().map(|pair| {
+            let value = pair.value.as_deref().unwrap_or_default();
+            (pair.key.as_str(), value)
+        }));
+        check_format(path, &texts)?;
+        check_footer(path, &texts, pairs, &metadata)?;
+        let (columns, schedules) = find_columns(path, &metadata)?;
+        let body = read_facts(&texts).map_err(|fault| OpenError::Header {
+            path: path.to_owned(),
+            key: fault.key,
+            reason: fault.reason,
+        })?;
+        let Facts { header, guards, operations, processes, end, sum, hash } = body;
+        if guards.len() != metadata.num_row_groups() {
+            return Err(damaged(path, "its row groups are not the ones it lists".to_owned()));
+        }
+        if operations == 0 || guards.is_empty() {
+            return Err(OpenError::Empty { path: path.to_owned() });
+        }
+        let path = path.to_owned();
+        let body = Body {
+            path,
+            file,
+            metadata,
+            columns,
+            guards,
+            schedules,
+            header,
+            operations,
+            processes,
+            end,
+            sum,
+            hash,
+            bytes,
+        };
+        Ok(Trace { body: Arc::new(body) })
+    }
+
+    /// What the trace says about itself.
+    pub fn header(&self) -> &Header {
+        &self.body.header
+    }
+
+    /// Operations in the file.
+    pub fn operations(&self) -> u64 {
+        self.body.operations
+    }
+
+    /// Processes in the file. Fewer than [`Trace::end`] if the trace is a part.
+    pub fn processes(&self) -> u64 {
+        self.body.processes
+    }
+
+    /// One more than the highest process number.
+    pub fn end(&self) -> u64 {
+        self.body.end
+    }
+
+    /// The sum of the fingerprints, as the header has it.
+    pub fn sum(&self) -> TraceHash {
+        self.body.sum
+    }
+
+    /// The sealed hash, as the header has it; [`Trace::verify`] proves it.
+    pub fn hash(&self) -> Digest {
+        self.body.hash
+    }
+
+    /// Whether a load model's schedule is baked in.
+    pub fn schedules(&self) -> Schedules {
+        self.body.schedules
+    }
+
+    /// A reader for one lane.
+    ///
+    /// It holds one row group at a time, whatever the length of the trace. Readers of the same
+    /// trace do not disturb each other.
+    ///
+    /// # Errors
+    /// If the first row group cannot be read.
+    pub fn source(&self) -> Result<Box<dyn Source>, ReadError> {
+        Ok(Box::new(self.reader()?))
+    }
+
+    /// A reader that also walks from process to process.
+    ///
+    /// # Errors
+    /// If the first row group cannot be read.
+    pub fn reader(&self) -> Result<TraceSource, ReadError> {
+        TraceSource::open(self.body.clone())
+    }
+
+    /// The baked schedule, or `None` if the load model decides when a run begins.
+    ///
+    /// # Errors
+    /// If the first row group cannot be read.
+    pub fn schedule(&self) -> Result<Option<Schedule>, ReadError> {
+        match self.body.schedules {
+            Schedules::Absent => Ok(None),
+            Schedules::Baked => Ok(Some(Schedule::open(self.reader()?))),
+        }
+    }
+
+    /// Reads the whole trace and proves that it holds what its header says.
+    ///
+    /// # Errors
+    /// If it cannot be read, breaks the rules of a trace, or counts or hash differ.
+    pub fn verify(&self) -> Result<Digest, ReadError> {
+        let mut reader = self.reader()?;
+        let mut operations = Vec::new();
+        let (mut sum, mut processes, mut rows) = (TraceHash::new(), 0, 0);
+        let mut end = 0;
+        while let Some(process) = reader.advance(&mut operations)? {
+            operations.iter().for_each(|operation| sum.add(operation));
+            processes += 1;
+            rows += operations.len() as u64;
+            end = process.saturating_add(1);
+        }
+        let path = || self.body.path.clone();
+        let counts = [
+            ("operations", self.body.operations, rows),
+            ("processes", self.body.processes, processes),
+            ("process numbers", self.body.end, end),
+        ];
+        for (what, promised, found) in counts {
+            if promised != found {
+                return Err(ReadError::Count { path: path(), what, promised, found });
+            }
+        }
+        let (promised, found) = (self.body.hash, sum.seal(&self.body.header));
+        if promised != found || sum != self.body.sum {
+            return Err(ReadError::Hash { path: path(), promised, found });
+        }
+        Ok(found)
+    }
+
+    /// What is known without reading the operations.
+    pub fn describe(&self) -> Description {
+        let column_bytes = |&column: &usize| {
+            let groups = self.body.metadata.row_groups().iter();
+            groups.map(|group| group.column(column).compressed_size() as u64).sum()
+        };
+        let sizes = self.body.columns.iter().map(column_bytes);
+        Description {
+            header: self.body.header.clone(),
+            format: crate::FORMAT,
+            operations: self.body.operations,
+            processes: self.body.processes,
+            hash: self.body.hash,
+            schedules: self.body.schedules,
+            bytes: self.body.bytes,
+            row_groups: self.body.guards.len(),
+            columns: NAMES.into_iter().zip(sizes).collect(),
+        }
+    }
+}
+
+fn damaged(path: &Path, reason: String) -> OpenError {
+    OpenError::Damaged { path: path.to_owned(), reason }
+}
+
+/// A Parquet file begins and ends with the same four letters.
+fn check_ends(path: &Path, file: &File, bytes: u64) -> Result<(), OpenError> {
+    let io = |source| OpenError::Io { path: path.to_owned(), source };
+    let truncated = || OpenError::Truncated { path: path.to_owned(), bytes };
+    let mut letters = [0; 4];
+    if bytes < letters.len() as u64 {
+        return Err(truncated());
+    }
+    file.read_exact_at(&mut letters, 0).map_err(io)?;
+    if &letters != b"PAR1" {
+        return Err(OpenError::NotParquet { path: path.to_owned() });
+    }
+    file.read_exact_at(&mut letters, bytes - 4).map_err(io)?;
+    if bytes < 12 || &letters != b"PAR1" { Err(truncated()) } else { Ok(()) }
+}
+
+fn check_format(path: &Path, pairs: &Pairs<'_>) -> Result<(), OpenError> {
+    let Some(text) = pairs.find(FORMAT) else {
+        return Err(OpenError::NotTrace { path: path.to_owned() });
+    };
+    let found = match text.parse::<u32>() {
+        Ok(found) if found > 0 => found,
+        _ => return Err(damaged(path, format!("its format {text:?} is no version"))),
+    };
+    if found > crate::FORMAT {
+        let generator = pairs.find("assay.generator").unwrap_or("it does not say which");
+        return Err(OpenError::Newer {
+            path: path.to_owned(),
+            found,
+            reads: crate::FORMAT,
+            generator: generator.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn check_footer(
+    path: &Path,
+    texts: &Pairs<'_>,
+    pairs: &[KeyValue],
+    metadata: &ParquetMetaData,
+) -> Result<(), OpenError> {
+    let promised = texts.find(CHECK).and_then(|text| u32::from_str_radix(text, 16).ok());
+    let found = check(pairs.iter(), metadata.row_groups().iter());
+    if promised == Some(found) {
+        return Ok(());
+    }
+    Err(damaged(path, "its metadata do not match their checksum".to_owned()))
+}
+
+/// Where the columns of a trace are in this file. Columns that we do not know are passed over.
+fn find_columns(
+    path: &Path,
+    metadata: &ParquetMetaData,
+) -> Result<(Vec<usize>, Schedules), OpenError> {
+    let schema = metadata.file_metadata().schema_descr();
+    let find =
+        |name: &str| schema.columns().iter().position(|column| column.path().string() == name);
+    let schedules =
+        if find(NAMES[INTENDED]).is_some() { Schedules::Baked } else { Schedules::Absent };
+    let wanted = match schedules {
+        Schedules::Baked => &NAMES[..],
+        Schedules::Absent => &NAMES[..INTENDED],
+    };
+    let mut places = Vec::with_capacity(wanted.len());
+    for &column in wanted {
+        let fail = |reason: String| OpenError::Column { path: path.to_owned(), column, reason };
+        let place = find(column).ok_or_else(|| fail("it is missing".to_owned()))?;
+        let found = schema.column(place);
+        let physical = physical_type(column);
+        if found.physical_type() != physical || found.max_def_level() + found.max_rep_level() > 0 {
+            let found = found.physical_type();
+            return Err(fail(format!("it must be a required {physical}, it is a {found}")));
+        }
+        places.push(place);
+    }
+    let is_short = |group: &parquet::file::metadata::RowGroupMetaData| {
+        group.num_columns() != schema.num_columns()
+    };
+    if metadata.row_groups().iter().any(is_short) {
+        return Err(damaged(path, "a row group does not have all columns".to_owned()));
+    }
+    Ok((places, schedules))
+}
+
+fn physical_type(column: &str) -> PhysicalType {
+    match column {
+        "index" | "process" | "key" | "think" | "intended" => PhysicalType::INT64,
+        "kind" => PhysicalType::BYTE_ARRAY,
+        "ends_transaction" => PhysicalType::BOOLEAN,
+        _ => PhysicalType::INT32,
+    }
+}
+
+struct Facts {
+    header: Header,
+    guards: Vec<Guard>,
+    operations: u64,
+    processes: u64,
+    end: u64,
+    sum: TraceHash,
+    hash: Digest,
+}
+
+fn read_facts(pairs: &Pairs<'_>) -> Result<Facts, HeaderFault> {
+    let hexadecimal = |key: &str| {
+        let text = pairs.get(key)?;
+        parse_hex(text).ok_or_else(|| HeaderFault {
+            key: key.to_owned(),
+            reason: format!("{text:?} has not 32 hexadecimal digits"),
+        })
+    };
+    let guards = parse_guards(pairs.get(GROUPS)?).ok_or_else(|| HeaderFault {
+        key: GROUPS.to_owned(),
+        reason: "it is not a list of checksums".to_owned(),
+    })?;
+    Ok(Facts {
+        header: Header::from_pairs(pairs)?,
+        guards,
+        operations: pairs.number("assay.operations")?,
+        processes: pairs.number("assay.processes")?,
+        end: pairs.number("assay.end")?,
+        sum: TraceHash::from_sum(hexadecimal("assay.sum")?),
+        hash: Digest(hexadecimal("assay.hash")?),
+    })
+}

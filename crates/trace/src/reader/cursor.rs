@@ -1,0 +1,398 @@
+//! Walks the rows of a trace in small batches, holding one row group at a time.
+
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use assay_model::{Fields, Kind, Nanos, Operation};
+use bytes::{Buf, Bytes};
+use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
+use parquet::data_type::{BoolType, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{ChunkReader, Length, SerializedPageReader};
+
+use super::{Body, ReadError};
+use crate::columns::Schedules;
+
+/// Rows decoded at once: few enough that an executor hardly notices the pause.
+const BATCH_ROWS: usize = 1024;
+
+/// The bytes of one row group, addressed by their place in the file.
+struct GroupBytes {
+    start: u64,
+    bytes: Bytes,
+}
+
+impl GroupBytes {
+    fn from(&self, start: u64) -> parquet::errors::Result<Bytes> {
+        let place = start.checked_sub(self.start).and_then(|place| usize::try_from(place).ok());
+        match place {
+            Some(place) if place <= self.bytes.len() => Ok(self.bytes.slice(place..)),
+            _ => Err(ParquetError::EOF(format!("byte {start} is outside of the row group"))),
+        }
+    }
+}
+
+impl Length for GroupBytes {
+    fn len(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+}
+
+impl ChunkReader for GroupBytes {
+    type T = bytes::buf::Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        Ok(self.from(start)?.reader())
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        let rest = self.from(start)?;
+        if length > rest.len() {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} are not all there")));
+        }
+        Ok(rest.slice(..length))
+    }
+}
+
+/// One column of the current row group with the decoded part of it.
+struct Column<T: DataType> {
+    reader: ColumnReaderImpl<T>,
+    values: Vec<T::T>,
+}
+
+impl<T: DataType> Column<T> {
+    /// Decodes the next `rows` rows.
+    fn read(&mut self, rows: usize) -> Result<(), ParquetError> {
+        self.values.clear();
+        while self.values.len() < rows {
+            let missing = rows - self.values.len();
+            let (read, _, _) = self.reader.read_records(missing, None, None, &mut self.values)?;
+            if read == 0 {
+                let found = self.values.len();
+                return Err(ParquetError::EOF(format!("{found} rows where {rows} must be")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All columns of the current row group.
+struct Group {
+    index: Column<Int64Type>,
+    process: Column<Int64Type>,
+    transaction: Column<Int32Type>,
+    transaction_type: Column<Int32Type>,
+    ends_transaction: Column<BoolType>,
+    kind: Column<ByteArrayType>,
+    fields: Column<Int32Type>,
+    key: Column<Int64Type>,
+    limit: Column<Int32Type>,
+    bytes: Column<Int32Type>,
+    think: Column<Int64Type>,
+    intended: Option<Column<Int64Type>>,
+    /// Rows that are not decoded yet.
+    left: usize,
+}
+
+impl Group {
+    fn open(body: &Body, number: usize) -> Result<Group, ReadError> {
+        let damaged =
+            |reason: String| ReadError::Damaged { path: body.path.clone(), group: number, reason };
+        let metadata = body.metadata.row_group(number);
+        let bytes = Arc::new(fetch(body, number, metadata)?);
+        let open = Opener { body, metadata, bytes };
+        open.group().map_err(|error| damaged(error.to_string()))
+    }
+
+    fn read(&mut self, rows: usize) -> Result<(), ParquetError> {
+        self.index.read(rows)?;
+        self.process.read(rows)?;
+        self.transaction.read(rows)?;
+        self.transaction_type.read(rows)?;
+        self.ends_transaction.read(rows)?;
+        self.kind.read(rows)?;
+        self.fields.read(rows)?;
+        self.key.read(rows)?;
+        self.limit.read(rows)?;
+        self.bytes.read(rows)?;
+        self.think.read(rows)?;
+        if let Some(intended) = &mut self.intended {
+            intended.read(rows)?;
+        }
+        self.left -= rows;
+        Ok(())
+    }
+
+    /// The operation in row `row` of the batch, or the column whose value stands for nothing.
+    #[inline]
+    fn operation(&self, row: usize) -> Result<Operation, &'static str> {
+        let narrow = |value: i32, column| u16::try_from(value).map_err(|_| column);
+        Ok(Operation {
+            index: self.index.values[row] as u64,
+            key: self.key.values[row] as u64,
+            kind: kind(self.kind.values[row].data()).ok_or("kind")?,
+            fields: Fields::from_code(self.fields.values[row] as u32).ok_or("fields")?,
+            limit: self.limit.values[row] as u32,
+            bytes: self.bytes.values[row] as u32,
+            transaction: narrow(self.transaction.values[row], "transaction")?,
+            transaction_type: narrow(self.transaction_type.values[row], "transaction_type")?,
+            ends_transaction: self.ends_transaction.values[row],
+            think: Nanos(self.think.values[row] as u64),
+        })
+    }
+
+    /// The value of `column` in row `row`, for an error message.
+    fn show(&self, column: &str, row: usize) -> String {
+        match column {
+            "kind" => String::from_utf8_lossy(self.kind.values[row].data()).into_owned(),
+            "fields" => (self.fields.values[row] as u32).to_string(),
+            "transaction" => (self.transaction.values[row] as u32).to_string(),
+            "transaction_type" => (self.transaction_type.values[row] as u32).to_string(),
+            "index" => (self.index.values[row] as u64).to_string(),
+            _ => (self.process.values[row] as u64).to_string(),
+        }
+    }
+}
+
+/// Fetches all bytes of a row group and compares them with their checksum.
+fn fetch(body: &Body, number: usize, metadata: &RowGroupMetaData) -> Result<GroupBytes, ReadError> {
+    let damaged = |reason: &str| ReadError::Damaged {
+        path: body.path.clone(),
+        group: number,
+        reason: reason.to_owned(),
+    };
+    let ranges = || metadata.columns().iter().map(|chunk| chunk.byte_range());
+    let start = ranges().map(|(start, _)| start).min().unwrap_or(0);
+    let end = ranges().map(|(start, length)| start.saturating_add(length)).max().unwrap_or(0);
+    if end > body.bytes {
+        return Err(damaged("it reaches beyond the end of the file"));
+    }
+    let mut bytes = vec![0; (end - start) as usize];
+    body.file
+        .read_exact_at(&mut bytes, start)
+        .map_err(|source| ReadError::Io { path: body.path.clone(), source })?;
+    if crc32fast::hash(&bytes) != body.guards[number].crc {
+        return Err(damaged("its bytes do not match their checksum"));
+    }
+    Ok(GroupBytes { start, bytes: bytes.into() })
+}
+
+struct Opener<'a> {
+    body: &'a Body,
+    metadata: &'a RowGroupMetaData,
+    bytes: Arc<GroupBytes>,
+}
+
+impl Opener<'_> {
+    fn group(&self) -> Result<Group, ParquetError> {
+        let intended = match self.body.schedules {
+            Schedules::Baked => Some(self.column(11)?),
+            Schedules::Absent => None,
+        };
+        Ok(Group {
+            index: self.column(0)?,
+            process: self.column(1)?,
+            transaction: self.column(2)?,
+            transaction_type: self.column(3)?,
+            ends_transaction: self.column(4)?,
+            kind: self.column(5)?,
+            fields: self.column(6)?,
+            key: self.column(7)?,
+            limit: self.column(8)?,
+            bytes: self.column(9)?,
+            think: self.column(10)?,
+            intended,
+            left: usize::try_from(self.metadata.num_rows()).unwrap_or(0),
+        })
+    }
+
+    /// A reader of column `number` of [`NAMES`](crate::columns::NAMES).
+    fn column<T: DataType>(&self, number: usize) -> Result<Column<T>, ParquetError> {
+        let metadata = self.metadata.column(self.body.columns[number]);
+        let rows = usize::try_from(self.metadata.num_rows()).unwrap_or(0);
+        let pages = SerializedPageReader::new(self.bytes.clone(), metadata, rows, None)?;
+        let reader = get_column_reader(metadata.column_descr_ptr(), Box::new(pages));
+        let reader = get_typed_column_reader::<T>(reader);
+        Ok(Column { reader, values: Vec::with_capacity(BATCH_ROWS) })
+    }
+}
+
+#[inline]
+fn kind(name: &[u8]) -> Option<Kind> {
+    match name {
+        b"read" => Some(Kind::Read),
+        b"update" => Some(Kind::Update),
+        b"insert" => Some(Kind::Insert),
+        b"scan" => Some(Kind::Scan),
+        b"delete" => Some(Kind::Delete),
+        _ => None,
+    }
+}
+
+/// One row.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub process: u64,
+    pub intended: Nanos,
+    pub operation: Operation,
+}
+
+/// The rows of a trace, from front to back.
+pub(super) struct Cursor {
+    body: Arc<Body>,
+    group: Option<Group>,
+    /// The row group to open next.
+    next_group: usize,
+    batch: Vec<Row>,
+    place: usize,
+    /// The number of the batch's first row in the file.
+    first_row: u64,
+    rule: Rule,
+}
+
+/// What the row before says about the next one.
+#[derive(Clone, Copy)]
+struct Rule {
+    least_process: u64,
+    least_index: u64,
+    width: u64,
+    named_types: usize,
+}
+
+impl Rule {
+    /// The column that breaks the order of a trace, if one does.
+    #[inline]
+    fn broken_by(&mut self, row: &Row) -> Option<(&'static str, &'static str)> {
+        let index = row.operation.index;
+        let first = row.process.saturating_mul(self.width);
+        if row.process < self.least_process || row.process == u64::MAX {
+            return Some(("process", "process numbers never fall"));
+        }
+        if index < first || index >= first.saturating_add(self.width) {
+            return Some(("index", "it is not within process × width"));
+        }
+        if index < self.least_index {
+            return Some(("index", "operation numbers always rise"));
+        }
+        if usize::from(row.operation.transaction_type) >= self.named_types {
+            return Some(("transaction_type", "the header has no name for it"));
+        }
+        self.least_process = row.process;
+        self.least_index = index + 1;
+        None
+    }
+}
+
+impl Cursor {
+    pub fn open(body: Arc<Body>) -> Result<Cursor, ReadError> {
+        let rule = Rule {
+            least_process: 0,
+            least_index: 0,
+            width: body.header.width,
+            named_types: body.header.transaction_types.len(),
+        };
+        let batch = Vec::with_capacity(BATCH_ROWS);
+        let mut cursor =
+            Cursor { body, group: None, next_group: 0, batch, place: 0, first_row: 0, rule };
+        cursor.decode()?;
+        Ok(cursor)
+    }
+
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The rows that are decoded and not consumed; empty only at the end of the trace.
+    #[inline]
+    pub fn rows(&self) -> &[Row] {
+        &self.batch[self.place..]
+    }
+
+    /// Consumes `count` of [`Cursor::rows`], and decodes more if none is left.
+    #[inline]
+    pub fn consume(&mut self, count: usize) -> Result<(), ReadError> {
+        self.place += count;
+        if self.place < self.batch.len() { Ok(()) } else { self.decode() }
+    }
+
+    /// Leaves out row groups that end before `process`, if the current batch does.
+    pub fn skip_groups(&mut self, process: u64) -> Result<(), ReadError> {
+        let begins_before =
+            |group: usize| self.body.guards.get(group).is_some_and(|g| g.first_process < process);
+        let mut next = self.next_group;
+        while begins_before(next) {
+            next += 1;
+        }
+        // The group before `next` is the last that may hold the process's first operation.
+        if next <= self.next_group {
+            return Ok(());
+        }
+        let rows_of = |group: usize| self.body.metadata.row_group(group).num_rows() as u64;
+        self.first_row = (0..next - 1).map(rows_of).sum();
+        self.next_group = next - 1;
+        self.group = None;
+        self.batch.clear();
+        self.place = 0;
+        self.decode()
+    }
+
+    /// Decodes the next batch; afterwards no row is left only if the trace has ended.
+    fn decode(&mut self) -> Result<(), ReadError> {
+        self.first_row += self.batch.len() as u64;
+        self.batch.clear();
+        self.place = 0;
+        let mut group = match self.group.take() {
+            Some(group) if group.left > 0 => group,
+            _ if self.next_group == self.body.guards.len() => return Ok(()),
+            _ => {
+                self.next_group += 1;
+                Group::open(&self.body, self.next_group - 1)?
+            }
+        };
+        let rows = group.left.min(BATCH_ROWS);
+        group.read(rows).map_err(|error| ReadError::Damaged {
+            path: self.body.path.clone(),
+            group: self.next_group - 1,
+            reason: error.to_string(),
+        })?;
+        for row in 0..rows {
+            self.take_row(&group, row)?;
+        }
+        self.group = Some(group);
+        Ok(())
+    }
+
+    #[inline]
+    fn take_row(&mut self, group: &Group, row: usize) -> Result<(), ReadError> {
+        let operation = group
+            .operation(row)
+            .map_err(|column| self.wrong(group, row, column, "that stands for nothing"))?;
+        let process = group.process.values[row] as u64;
+        let intended =
+            group.intended.as_ref().map_or(Nanos::ZERO, |column| Nanos(column.values[row] as u64));
+        let found = Row { process, intended, operation };
+        if let Some((column, reason)) = self.rule.broken_by(&found) {
+            return Err(self.wrong(group, row, column, reason));
+        }
+        self.batch.push(found);
+        Ok(())
+    }
+
+    #[cold]
+    fn wrong(
+        &self,
+        group: &Group,
+        row: usize,
+        column: &'static str,
+        reason: &'static str,
+    ) -> ReadError {
+        ReadError::Value {
+            path: self.body.path.clone(),
+            row: self.first_row + row as u64,
+            column,
+            value: group.show(column, row),
+            reason,
+        }
+    }
+}
