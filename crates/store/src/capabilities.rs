@@ -17,7 +17,9 @@ pub struct Capabilities {
     pub hidden_retries: Option<&'static str>,
     /// Whether an update keeps the fields that it does not name.
     pub keeps_other_fields: bool,
-    /// Whether it keeps nothing and finds nothing: figures of such a store are a floor, no ranking.
+    /// In which order a scan returns records.
+    pub scan_order: ScanOrder,
+    /// Whether it keeps nothing and returns no rows: its figures are a floor, no ranking.
     pub is_no_op: bool,
     /// Whether data outlive the process that called us.
     pub is_persistent: bool,
@@ -39,6 +41,18 @@ pub enum DataModel {
     Column,
     /// Rows in tables, asked in SQL.
     Relational,
+}
+
+/// In which order a scan returns records.
+///
+/// A store that scans by the hash of the key answers another question than one that scans by the
+/// key itself: the figures of the two do not compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScanOrder {
+    /// By the bytes of the key.
+    Key,
+    /// By an order of the store's own, for example a hash of the key.
+    Own,
 }
 
 /// How a client answers.

@@ -9,9 +9,17 @@ mod seam;
 
 pub mod answer;
 pub mod capabilities;
+pub mod key_hash;
 pub mod request;
+pub mod row;
+
+pub mod conformance;
+pub mod memory;
+pub mod null;
+pub mod resp;
+pub mod workers;
 
 pub use answer::{Answer, Answers, Reply, Rows};
-pub use capabilities::{Calls, Capabilities, DataModel};
+pub use capabilities::{Calls, Capabilities, DataModel, ScanOrder};
 pub use request::{Request, Ticket, Values};
 pub use seam::{Client, OpenError, Store};

@@ -1,0 +1,110 @@
+//! Rules about the store as a whole: what it declares, prepares, clears, settles.
+
+use assay_model::Kind;
+
+use super::talk::{Ask, Got, Talk};
+use super::{Broken, FIELDS, Rule, always, ensure, expect, keeps, layout, rule, whole};
+use crate::seam::Store;
+
+pub(super) const RULES: &[Rule] = &[
+    rule(always, "a store has a name in lower case", name),
+    rule(always, "a store that keeps nothing does not call itself persistent", no_op),
+    rule(always, "settings say what they mean", settings),
+    rule(always, "settling what was acknowledged succeeds", settle),
+    rule(always, "a kind that is not declared is refused", undeclared),
+    rule(always, "every declared kind is answered", declared),
+    rule(keeps, "a field that the layout does not have is refused", unknown_field),
+    rule(keeps, "clearing removes every record", clear),
+    rule(keeps, "preparing again keeps the records", prepare_again),
+];
+
+fn name(store: &dyn Store) -> Result<(), Broken> {
+    let name = store.capabilities().name;
+    let is_right = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    ensure(!name.is_empty() && name.bytes().all(is_right), || format!("it is {name:?}"))
+}
+
+fn no_op(store: &dyn Store) -> Result<(), Broken> {
+    let capabilities = store.capabilities();
+    ensure(!(capabilities.is_no_op && capabilities.is_persistent), || "this one does".into())
+}
+
+fn settings(store: &dyn Store) -> Result<(), Broken> {
+    for setting in store.settings()? {
+        let parts = [&setting.name, &setting.value, &setting.meaning];
+        ensure(parts.iter().all(|part| !part.trim().is_empty()), || {
+            format!("one of name, value, meaning is empty in {setting:?}")
+        })?;
+    }
+    Ok(())
+}
+
+fn settle(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    talk.ask(&Ask::insert("settled", &[b"a", b"b", b"c"]));
+    Ok(store.settle()?)
+}
+
+fn of_kind(kind: Kind) -> Ask {
+    match kind {
+        Kind::Read => Ask::read("k"),
+        Kind::Update => Ask::update("k", &[(0, b"x")]),
+        Kind::Insert => Ask::insert("k", &[b"a", b"b", b"c"]),
+        Kind::Scan => Ask::scan("k", 5),
+        Kind::Delete => Ask::delete("k"),
+    }
+}
+
+fn undeclared(store: &dyn Store) -> Result<(), Broken> {
+    let capabilities = store.capabilities();
+    let mut talk = Talk::open(store, 0)?;
+    for kind in Kind::ALL.into_iter().filter(|&kind| !capabilities.can(kind)) {
+        let got = talk.ask(&of_kind(kind));
+        ensure(matches!(got, Got::Refused(_)), || format!("{} gave {got}", kind.name()))?;
+    }
+    Ok(())
+}
+
+fn declared(store: &dyn Store) -> Result<(), Broken> {
+    let capabilities = store.capabilities();
+    let mut talk = Talk::open(store, 0)?;
+    for kind in Kind::ALL.into_iter().filter(|&kind| capabilities.can(kind)) {
+        let got = talk.ask(&of_kind(kind));
+        ensure(matches!(got, Got::Done { .. }), || format!("{} gave {got}", kind.name()))?;
+    }
+    Ok(())
+}
+
+fn unknown_field(store: &dyn Store) -> Result<(), Broken> {
+    let beyond = FIELDS.len() as u16;
+    let mut talk = Talk::open(store, 0)?;
+    talk.ask(&Ask::insert("k", &[b"a", b"b", b"c"]));
+    let got = talk.ask(&Ask::update("k", &[(beyond, b"x")]));
+    ensure(matches!(got, Got::Refused(_)), || format!("an update of it gave {got}"))?;
+    expect(&mut talk, &Ask::read("k"), whole(&[b"a", b"b", b"c"]))
+}
+
+fn clear(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    for number in 0..50 {
+        talk.ask(&Ask::insert(format!("k{number}"), &[b"a", b"b", b"c"]));
+    }
+    drop(talk);
+    store.clear()?;
+    store.prepare(&layout())?;
+    let mut talk = Talk::open(store, 0)?;
+    for number in 0..50 {
+        expect(&mut talk, &Ask::read(format!("k{number}")), Got::MISSING)?;
+    }
+    if !store.capabilities().can(Kind::Scan) {
+        return Ok(());
+    }
+    expect(&mut talk, &Ask::scan("k", 100), Got::MISSING)
+}
+
+fn prepare_again(store: &dyn Store) -> Result<(), Broken> {
+    let values: [&[u8]; 3] = [b"a", b"b", b"c"];
+    Talk::open(store, 0)?.ask(&Ask::insert("kept", &values));
+    store.prepare(&layout())?;
+    expect(&mut Talk::open(store, 0)?, &Ask::read("kept"), whole(&values))
+}

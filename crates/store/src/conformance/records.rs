@@ -1,0 +1,143 @@
+//! Rules about single records: written, read, changed, removed.
+
+use assay_model::{Fields, Kind, Reason};
+
+use super::talk::{Ask, Got, Talk};
+use super::{Broken, FIELDS, Rule, ensure, expect, keeps, keeps_and_can, rule, whole};
+use crate::seam::Store;
+
+pub(super) const RULES: &[Rule] = &[
+    rule(keeps, "a missing record is done with found = false", missing),
+    rule(keeps, "an inserted record is read back whole", read_all),
+    rule(keeps, "a read of one field returns that field alone", read_one),
+    rule(keeps, "a read of every field by name returns them all", read_named),
+    rule(keeps, "an insert over a record overwrites it or is refused", insert_again),
+    rule(updates_in_part, "an update keeps the fields that it does not name", update_one),
+    rule(updates, "an update of every field changes them all", update_all),
+    rule(updates, "an update of a missing record does what its answer says", update_missing),
+    rule(deletes, "a deleted record is gone", delete),
+    rule(deletes, "deleting a missing record is done", delete_missing),
+    rule(deletes, "a deleted record can be inserted again", insert_deleted),
+    rule(keeps, "one client sees what another was told is written", two_clients),
+];
+
+const OLD: [&[u8]; 3] = [b"a", b"bb", b"ccc"];
+const NEW: [&[u8]; 3] = [b"dddd", b"", b"f"];
+
+fn updates(store: &dyn Store) -> bool {
+    keeps_and_can(store, Kind::Update)
+}
+
+fn updates_in_part(store: &dyn Store) -> bool {
+    updates(store) && store.capabilities().keeps_other_fields
+}
+
+fn deletes(store: &dyn Store) -> bool {
+    keeps_and_can(store, Kind::Delete)
+}
+
+/// A conversation in which record `k` holds [`OLD`].
+fn with_old(store: &dyn Store) -> Result<Talk, Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    expect(&mut talk, &Ask::insert("k", &OLD), Got::WRITTEN)?;
+    Ok(talk)
+}
+
+fn missing(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = with_old(store)?;
+    expect(&mut talk, &Ask::read("K"), Got::MISSING)?;
+    expect(&mut talk, &Ask::read("kk"), Got::MISSING)?;
+    expect(&mut talk, &Ask { fields: Fields::One(0), ..Ask::read("K") }, Got::MISSING)?;
+    expect(&mut talk, &Ask { fields: Fields::Named, ..Ask::read("K") }, Got::MISSING)
+}
+
+fn read_all(store: &dyn Store) -> Result<(), Broken> {
+    expect(&mut with_old(store)?, &Ask::read("k"), whole(&OLD))
+}
+
+fn read_one(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = with_old(store)?;
+    for (number, (name, value)) in (0..).zip(FIELDS.into_iter().zip(OLD)) {
+        let ask = Ask { fields: Fields::One(number), ..Ask::read("k") };
+        expect(&mut talk, &ask, Got::row(&[(name, value)]))?;
+    }
+    Ok(())
+}
+
+fn read_named(store: &dyn Store) -> Result<(), Broken> {
+    let ask = Ask { fields: Fields::Named, ..Ask::read("k") };
+    expect(&mut with_old(store)?, &ask, whole(&OLD))
+}
+
+fn insert_again(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = with_old(store)?;
+    let got = talk.ask(&Ask::insert("k", &NEW));
+    let after = match got {
+        ref got if *got == Got::WRITTEN => NEW,
+        Got::Refused(Reason::Exists) => OLD,
+        _ => return Err(Broken(format!("it gave {got}"))),
+    };
+    expect(&mut talk, &Ask::read("k"), whole(&after))
+}
+
+fn update_one(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = with_old(store)?;
+    expect(&mut talk, &Ask::update("k", &[(1, b"BB")]), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::read("k"), whole(&[b"a", b"BB", b"ccc"]))?;
+    let longer = [b'x'; 300];
+    expect(&mut talk, &Ask::update("k", &[(0, &longer)]), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::read("k"), whole(&[&longer, b"BB", b"ccc"]))?;
+    expect(&mut talk, &Ask::update("k", &[(2, b""), (0, b"a")]), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::read("k"), whole(&[b"a", b"BB", b""]))
+}
+
+fn update_all(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = with_old(store)?;
+    let values: Vec<(u16, &[u8])> = (0..).zip(NEW).collect();
+    expect(&mut talk, &Ask::update("k", &values), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::read("k"), whole(&NEW))
+}
+
+fn update_missing(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = with_old(store)?;
+    let got = talk.ask(&Ask::update("other", &[(1, b"x")]));
+    let after = match got {
+        ref got if *got == Got::MISSING => Got::MISSING,
+        ref got if *got == Got::WRITTEN => Got::row(&[(FIELDS[1], b"x")]),
+        _ => return Err(Broken(format!("it gave {got}"))),
+    };
+    expect(&mut talk, &Ask { fields: Fields::One(1), ..Ask::read("other") }, after)?;
+    expect(&mut talk, &Ask::read("k"), whole(&OLD))
+}
+
+fn delete(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = with_old(store)?;
+    expect(&mut talk, &Ask::insert("l", &NEW), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::delete("k"), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::read("k"), Got::MISSING)?;
+    expect(&mut talk, &Ask::read("l"), whole(&NEW))
+}
+
+fn delete_missing(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = with_old(store)?;
+    let got = talk.ask(&Ask::delete("other"));
+    ensure([Got::MISSING, Got::WRITTEN].contains(&got), || format!("it gave {got}"))?;
+    expect(&mut talk, &Ask::read("other"), Got::MISSING)
+}
+
+fn insert_deleted(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = with_old(store)?;
+    expect(&mut talk, &Ask::delete("k"), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::insert("k", &NEW), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::read("k"), whole(&NEW))
+}
+
+fn two_clients(store: &dyn Store) -> Result<(), Broken> {
+    let mut one = Talk::open(store, 0)?;
+    let mut other = Talk::open(store, 1)?;
+    expect(&mut other, &Ask::read("k"), Got::MISSING)?;
+    expect(&mut one, &Ask::insert("k", &OLD), Got::WRITTEN)?;
+    expect(&mut other, &Ask::read("k"), whole(&OLD))?;
+    expect(&mut other, &Ask::insert("l", &NEW), Got::WRITTEN)?;
+    expect(&mut one, &Ask::read("l"), whole(&NEW))
+}

@@ -1,0 +1,146 @@
+//! Rules about scans: where they begin, in which order they go, where they end.
+
+use assay_model::{Fields, Kind};
+
+use super::talk::{Ask, Got, Talk};
+use super::{Broken, FIELDS, Rule, ensure, expect, keeps_and_can, rule, whole};
+use crate::capabilities::ScanOrder;
+use crate::seam::Store;
+
+pub(super) const RULES: &[Rule] = &[
+    rule(scans, "a scan returns the record that it starts at first", starts_there),
+    rule(scans, "scans from every record agree on one order", one_order),
+    rule(scans, "a scan returns no more than its limit", limit),
+    rule(scans, "a scan returns the fields that it names", fields),
+    rule(in_key_order, "a scan goes in the order of the keys' bytes", key_order),
+    rule(in_key_order, "a scan from a missing key starts at the next one", missing_start),
+    rule(in_key_order, "a scan beyond the last key finds nothing", beyond),
+    rule(deletes, "a scan does not return what was deleted", deleted),
+];
+
+/// The keys, in the order of their bytes; the lengths differ so that shorter comes before longer.
+const KEYS: [&str; 12] =
+    ["B", "Ba", "b", "c", "user1", "user10", "user100", "user11", "user2", "user9", "v", "vv"];
+
+fn scans(store: &dyn Store) -> bool {
+    keeps_and_can(store, Kind::Scan)
+}
+
+fn deletes(store: &dyn Store) -> bool {
+    scans(store) && keeps_and_can(store, Kind::Delete)
+}
+
+fn in_key_order(store: &dyn Store) -> bool {
+    scans(store) && store.capabilities().scan_order == ScanOrder::Key
+}
+
+/// A conversation in which [`KEYS`] are there, each with its own name in its first field.
+fn filled(store: &dyn Store) -> Result<Talk, Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    for place in 0..KEYS.len() {
+        // Five and twelve have no common divisor: every key comes once, in disorder.
+        let key = KEYS[place * 5 % KEYS.len()];
+        expect(&mut talk, &Ask::insert(key, &[key.as_bytes(), b"b", b"c"]), Got::WRITTEN)?;
+    }
+    Ok(talk)
+}
+
+/// The keys that a scan returned.
+fn keys(talk: &mut Talk, ask: &Ask) -> Result<Vec<String>, Broken> {
+    let got = talk.ask(ask);
+    let Got::Done { found, rows } = &got else {
+        return Err(Broken(format!("{ask} gave {got}")));
+    };
+    ensure(*found != rows.is_empty(), || format!("{ask} gave {got}"))?;
+    let key = |value: Option<&Vec<u8>>| {
+        value.map_or("?".into(), |value| String::from_utf8_lossy(value).into_owned())
+    };
+    Ok(rows.iter().map(|row| key(row.get(FIELDS[0].as_bytes()))).collect())
+}
+
+fn starts_there(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = filled(store)?;
+    for key in KEYS {
+        let got = talk.ask(&Ask::scan(key, 1));
+        let expected = whole(&[key.as_bytes(), b"b", b"c"]);
+        ensure(got == expected, || format!("a scan from {key} of one record gave {got}"))?;
+    }
+    Ok(())
+}
+
+/// Whatever the order is, a scan from a record returns what a longer scan returns from there on.
+fn one_order(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = filled(store)?;
+    let mut tails = Vec::new();
+    for key in KEYS {
+        tails.push(keys(&mut talk, &Ask::scan(key, 100))?);
+    }
+    tails.sort_by_key(|tail| tail.len());
+    let all = tails.last().cloned().unwrap_or_default();
+    ensure(all.len() == KEYS.len(), || format!("the longest scan returned only {all:?}"))?;
+    for (place, tail) in tails.iter().enumerate() {
+        ensure(tail.len() == place + 1 && all.ends_with(tail), || {
+            format!("one scan returned {all:?}, another {tail:?}")
+        })?;
+    }
+    Ok(())
+}
+
+fn limit(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = filled(store)?;
+    for key in KEYS {
+        let all = keys(&mut talk, &Ask::scan(key, 100))?;
+        for limit in [1, 2, 5] {
+            let some = keys(&mut talk, &Ask::scan(key, limit))?;
+            ensure(some == all[..all.len().min(limit as usize)], || {
+                format!("with limit {limit} it returned {some:?} of {all:?}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn fields(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = filled(store)?;
+    for key in KEYS {
+        let one = Ask { fields: Fields::One(0), ..Ask::scan(key, 1) };
+        expect(&mut talk, &one, Got::row(&[(FIELDS[0], key.as_bytes())]))?;
+        let named = Ask { fields: Fields::Named, ..Ask::scan(key, 1) };
+        expect(&mut talk, &named, whole(&[key.as_bytes(), b"b", b"c"]))?;
+    }
+    Ok(())
+}
+
+fn key_order(store: &dyn Store) -> Result<(), Broken> {
+    let found = keys(&mut filled(store)?, &Ask::scan(KEYS[0], 100))?;
+    ensure(found == KEYS, || format!("it returned {found:?}"))
+}
+
+fn missing_start(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = filled(store)?;
+    for (start, expected) in [("A", "B"), ("user", "user1"), ("user1000", "user11"), ("u", "user1")]
+    {
+        let found = keys(&mut talk, &Ask::scan(start, 1))?;
+        ensure(found == [expected], || format!("from {start} it returned {found:?}"))?;
+    }
+    Ok(())
+}
+
+fn beyond(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = filled(store)?;
+    for start in ["vvv", "w", "\u{7f}"] {
+        expect(&mut talk, &Ask::scan(start, 10), Got::MISSING)?;
+    }
+    Ok(())
+}
+
+fn deleted(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = filled(store)?;
+    let all = keys(&mut talk, &Ask::scan("c", 100))?;
+    let Some(second) = all.get(1) else { return Ok(()) };
+    talk.ask(&Ask::delete(second));
+    let after = keys(&mut talk, &Ask::scan("c", 100))?;
+    ensure(!after.contains(second) && after.len() + 1 == all.len(), || {
+        format!("{second} was deleted from {all:?}; it returned {after:?}")
+    })
+}

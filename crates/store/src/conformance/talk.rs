@@ -1,0 +1,276 @@
+//! A conversation with a store, one owned question and one owned answer at a time.
+//!
+//! For tests: it copies everything, and it waits.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+use assay_model::{Fields, Kind, Nanos, Reason};
+
+use crate::answer::{Answer, Answers};
+use crate::request::{Request, Ticket, Values};
+use crate::seam::{Client, OpenError, Store};
+
+/// How often an answer is waited for before it is given up: about ten seconds in all.
+const PATIENCE_ROUNDS: u32 = 2_000;
+const PATIENCE: Duration = Duration::from_millis(5);
+
+/// A question that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The conversation it belongs to.
+    pub session: u32,
+    /// What is asked.
+    pub kind: Kind,
+    /// Number of the table.
+    pub table: u16,
+    /// The record's key.
+    pub key: Vec<u8>,
+    /// The fields to return.
+    pub fields: Fields,
+    /// The most records to return.
+    pub limit: u32,
+    /// The values to write.
+    pub values: Vec<(u16, Vec<u8>)>,
+}
+
+impl Ask {
+    fn plain(kind: Kind, key: impl AsRef<[u8]>) -> Ask {
+        let key = key.as_ref().to_vec();
+        Ask { session: 0, kind, table: 0, key, fields: Fields::All, limit: 1, values: Vec::new() }
+    }
+
+    /// Reads all fields.
+    pub fn read(key: impl AsRef<[u8]>) -> Ask {
+        Ask::plain(Kind::Read, key)
+    }
+
+    /// Writes a record whose fields 0, 1, … have these values.
+    pub fn insert(key: impl AsRef<[u8]>, values: &[&[u8]]) -> Ask {
+        let values = (0..).zip(values.iter().map(|value| value.to_vec())).collect();
+        Ask { values, ..Ask::plain(Kind::Insert, key) }
+    }
+
+    /// Changes these fields.
+    pub fn update(key: impl AsRef<[u8]>, values: &[(u16, &[u8])]) -> Ask {
+        let values = values.iter().map(|(field, value)| (*field, value.to_vec())).collect();
+        Ask { values, ..Ask::plain(Kind::Update, key) }
+    }
+
+    /// Reads up to `limit` records from `key` on.
+    pub fn scan(key: impl AsRef<[u8]>, limit: u32) -> Ask {
+        Ask { limit, ..Ask::plain(Kind::Scan, key) }
+    }
+
+    /// Removes a record.
+    pub fn delete(key: impl AsRef<[u8]>) -> Ask {
+        Ask::plain(Kind::Delete, key)
+    }
+
+    /// The same question in another conversation.
+    pub fn in_session(self, session: u32) -> Ask {
+        Ask { session, ..self }
+    }
+}
+
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.kind.name(), Short(&self.key))?;
+        if self.kind == Kind::Scan {
+            write!(f, " limit {}", self.limit)?;
+        }
+        for (field, value) in &self.values {
+            write!(f, " {field}={}", Short(value))?;
+        }
+        Ok(())
+    }
+}
+
+/// A record: its fields by name.
+pub type Fieldset = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// An answer that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Got {
+    /// The store answered.
+    Done {
+        /// Whether the record was there.
+        found: bool,
+        /// The records, in the order returned.
+        rows: Vec<Fieldset>,
+    },
+    /// It certainly did not happen.
+    Refused(Reason),
+    /// Nobody knows whether it happened.
+    Unknown(Reason),
+    /// No answer came at all, which no store may do.
+    Silence,
+}
+
+impl Got {
+    /// A write that went through.
+    pub const WRITTEN: Got = Got::Done { found: true, rows: Vec::new() };
+    /// A record that is not there.
+    pub const MISSING: Got = Got::Done { found: false, rows: Vec::new() };
+
+    /// One record with these fields.
+    pub fn row(fields: &[(&str, &[u8])]) -> Got {
+        let own = |(name, value): &(&str, &[u8])| (name.as_bytes().to_vec(), value.to_vec());
+        Got::Done { found: true, rows: vec![fields.iter().map(own).collect()] }
+    }
+
+    fn of(answer: Answer<'_>) -> Got {
+        let reply = match answer {
+            Answer::Done(reply) => reply,
+            Answer::Refused(reason) => return Got::Refused(reason),
+            Answer::Unknown(reason) => return Got::Unknown(reason),
+        };
+        let mut rows = vec![Fieldset::new(); reply.rows.count() as usize];
+        reply.rows.each(|field| {
+            rows[field.row as usize].insert(field.name.to_vec(), field.value.to_vec());
+        });
+        Got::Done { found: reply.found, rows }
+    }
+}
+
+impl fmt::Display for Got {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (found, rows) = match self {
+            Got::Done { found, rows } => (found, rows),
+            Got::Refused(reason) => return write!(f, "refused ({})", reason.name()),
+            Got::Unknown(reason) => return write!(f, "unknown ({})", reason.name()),
+            Got::Silence => return write!(f, "no answer"),
+        };
+        write!(f, "done, found = {found}, {} rows", rows.len())?;
+        for row in rows.iter().take(3) {
+            let separator = if row.is_empty() { " empty" } else { "" };
+            write!(f, " [{separator}")?;
+            for (name, value) in row {
+                write!(f, " {}={}", Short(name), Short(value))?;
+            }
+            write!(f, " ]")?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes as text a reader can bear.
+struct Short<'a>(&'a [u8]);
+
+impl fmt::Display for Short<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &self.0[..self.0.len().min(24)];
+        write!(f, "\"{}\"", shown.escape_ascii())?;
+        if shown.len() < self.0.len() { write!(f, "… ({} bytes)", self.0.len()) } else { Ok(()) }
+    }
+}
+
+/// One client, with its own idea of now.
+pub struct Talk {
+    client: Box<dyn Client>,
+    now: Nanos,
+    next: u64,
+    inbox: Inbox,
+}
+
+#[derive(Default)]
+struct Inbox(VecDeque<(Ticket, Got)>);
+
+impl Answers for Inbox {
+    fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
+        self.0.push_back((ticket, Got::of(answer)));
+    }
+}
+
+impl Talk {
+    /// Opens a client of `store` as lane `lane`.
+    ///
+    /// # Errors
+    /// If the store cannot be opened.
+    pub fn open(store: &dyn Store, lane: usize) -> Result<Talk, OpenError> {
+        let client = store.open(lane)?;
+        Ok(Talk { client, now: Nanos::ZERO, next: 0, inbox: Inbox::default() })
+    }
+
+    /// Asks and waits for the answer; answers to other tickets are dropped.
+    pub fn ask(&mut self, ask: &Ask) -> Got {
+        let Some(ticket) = self.start(ask) else { return Got::Silence };
+        while let Some((answered, got)) = self.take() {
+            if answered == ticket {
+                return got;
+            }
+        }
+        Got::Silence
+    }
+
+    /// Starts `ask` as soon as the client is ready; `None` if it never is.
+    pub fn start(&mut self, ask: &Ask) -> Option<Ticket> {
+        if !self.wait_until(|talk| talk.client.is_ready()) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        let mut spans: Vec<(u16, Range<u32>)> = Vec::new();
+        for (field, value) in &ask.values {
+            let begin = bytes.len() as u32;
+            bytes.extend_from_slice(value);
+            spans.push((*field, begin..bytes.len() as u32));
+        }
+        let request = Request {
+            session: ask.session,
+            kind: ask.kind,
+            table: ask.table,
+            key: &ask.key,
+            fields: ask.fields,
+            limit: ask.limit,
+            values: Values::new(&spans, &bytes),
+        };
+        self.next += 1;
+        let ticket = Ticket(self.next);
+        self.client.start(self.now, ticket, &request, &mut self.inbox);
+        // What a client borrows ends here: whoever kept a pointer instead of a copy would show.
+        bytes.fill(0xEE);
+        Some(ticket)
+    }
+
+    /// The next answer, waited for; `None` if none comes.
+    pub fn take(&mut self) -> Option<(Ticket, Got)> {
+        self.wait_until(|talk| !talk.inbox.0.is_empty());
+        self.inbox.0.pop_front()
+    }
+
+    /// Moves on once, without waiting, and tells how many answers lie here untaken.
+    pub fn poll(&mut self) -> usize {
+        self.client.poll(self.now, &mut self.inbox);
+        self.inbox.0.len()
+    }
+
+    /// Tells the client that nobody waits for `ticket` any more.
+    pub fn abandon(&mut self, ticket: Ticket) {
+        self.client.abandon(ticket);
+    }
+
+    /// Lets the client wait for `patience`.
+    pub fn wait(&mut self, patience: Duration) {
+        self.client.wait(patience);
+    }
+
+    /// Polls and waits until `done`; told time jumps to when the next answer is due.
+    fn wait_until(&mut self, done: impl Fn(&Talk) -> bool) -> bool {
+        for _ in 0..PATIENCE_ROUNDS {
+            if done(self) {
+                return true;
+            }
+            self.poll();
+            if done(self) {
+                return true;
+            }
+            match self.client.due() {
+                Some(due) => self.now = self.now.max(due),
+                None => self.client.wait(PATIENCE),
+            }
+        }
+        false
+    }
+}

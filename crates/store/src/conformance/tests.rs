@@ -1,0 +1,163 @@
+//! The suite is tested on stores with one known fault each: it must find exactly that.
+
+use std::time::Duration;
+
+use assay_model::{Nanos, Reason, Setting};
+
+use super::*;
+use crate::answer::{Answer, Answers, Reply, Rows};
+use crate::capabilities::Capabilities;
+use crate::memory::Memory;
+use crate::request::{Request, Ticket, Values};
+use crate::seam::Client;
+
+/// What is wrong with an otherwise healthy memory store.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    AnswersTwice,
+    NeverAnswers,
+    ForgetsInserts,
+    FindsEverything,
+    LosesOtherFields,
+    IgnoresLimit,
+    ClearsNothing,
+    ShowsUpdatesOfMissing,
+    CutsAtZero,
+    RefusesUpdates,
+}
+
+struct Faulty {
+    memory: Memory,
+    fault: Fault,
+}
+
+struct FaultyClient {
+    inner: Box<dyn Client>,
+    fault: Fault,
+}
+
+impl Store for Faulty {
+    fn capabilities(&self) -> Capabilities {
+        self.memory.capabilities()
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        self.memory.prepare(layout)
+    }
+
+    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        Ok(Box::new(FaultyClient { inner: self.memory.open(lane)?, fault: self.fault }))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        self.memory.settings()
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        if self.fault == Fault::ClearsNothing { Ok(()) } else { self.memory.clear() }
+    }
+}
+
+impl Client for FaultyClient {
+    fn start(
+        &mut self,
+        now: Nanos,
+        ticket: Ticket,
+        asked: &Request<'_>,
+        answers: &mut dyn Answers,
+    ) {
+        let mut request = *asked;
+        let mut spans = Vec::new();
+        let mut bytes = Vec::new();
+        match (self.fault, asked.kind) {
+            (Fault::NeverAnswers, _) => return,
+            (Fault::ForgetsInserts, Kind::Insert)
+            | (Fault::ShowsUpdatesOfMissing, Kind::Update) => {
+                return answers.answer(ticket, Answer::Done(Reply::WRITTEN));
+            }
+            (Fault::RefusesUpdates, Kind::Update) => {
+                return answers.answer(ticket, Answer::Refused(Reason::Unsupported));
+            }
+            (Fault::FindsEverything, Kind::Read) => {
+                let found = Reply { found: true, rows: Rows::NONE };
+                answers.answer(ticket, Answer::Done(found));
+                return;
+            }
+            (Fault::LosesOtherFields, Kind::Update) => request.kind = Kind::Insert,
+            (Fault::IgnoresLimit, Kind::Scan) => request.limit = 1_000,
+            (Fault::CutsAtZero, Kind::Insert) => {
+                for (field, value) in asked.values.iter() {
+                    let text = value.split(|&byte| byte == 0).next().unwrap();
+                    spans.push((field, bytes.len() as u32..(bytes.len() + text.len()) as u32));
+                    bytes.extend_from_slice(text);
+                }
+                request.values = Values::new(&spans, &bytes);
+            }
+            _ => {}
+        }
+        self.inner.start(now, ticket, &request, answers);
+        if self.fault == Fault::AnswersTwice {
+            answers.answer(ticket, Answer::Done(Reply::MISSING));
+        }
+    }
+
+    fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        self.inner.poll(now, answers);
+    }
+
+    /// Nothing ever comes from elsewhere, so waiting would only take time.
+    fn wait(&mut self, _patience: Duration) {}
+}
+
+/// The rules that a store with `fault` is found to break.
+fn broken(fault: Fault) -> Vec<&'static str> {
+    let store = Faulty { memory: Memory::new(), fault };
+    check(&store).iter().map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn a_healthy_store_breaks_no_rule() {
+    assert_eq!(broken(Fault::None), Vec::<&str>::new());
+}
+
+#[test]
+fn each_fault_is_found_by_the_rule_about_it() {
+    for (fault, rule) in [
+        (Fault::AnswersTwice, "every started ticket is answered exactly once"),
+        (Fault::NeverAnswers, "every started ticket is answered exactly once"),
+        (Fault::ForgetsInserts, "an inserted record is read back whole"),
+        (Fault::FindsEverything, "a missing record is done with found = false"),
+        (Fault::LosesOtherFields, "an update keeps the fields that it does not name"),
+        (Fault::IgnoresLimit, "a scan returns no more than its limit"),
+        (Fault::ClearsNothing, "clearing removes every record"),
+        (Fault::ShowsUpdatesOfMissing, "an update of a missing record does what its answer says"),
+        (Fault::CutsAtZero, "a value of any bytes comes back unchanged"),
+        (Fault::RefusesUpdates, "every declared kind is answered"),
+    ] {
+        assert!(broken(fault).contains(&rule), "{rule}: only {:?}", broken(fault));
+    }
+}
+
+#[test]
+fn a_finding_says_what_was_asked_what_came_what_should_have_come() {
+    let store = Faulty { memory: Memory::new(), fault: Fault::LosesOtherFields };
+    let finding = check(&store)
+        .into_iter()
+        .find(|finding| finding.rule == "an update keeps the fields that it does not name")
+        .unwrap();
+    assert_eq!(
+        finding.to_string(),
+        "an update keeps the fields that it does not name; but read of \"k\" gave done, \
+         found = true, 1 rows [ \"field1\"=\"BB\" ] instead of done, found = true, 1 rows \
+         [ \"field0\"=\"a\" \"field1\"=\"BB\" \"field2\"=\"ccc\" ]"
+    );
+}
+
+#[test]
+fn a_mark_is_found_where_it_was_left_alone() {
+    let memory = Memory::new();
+    leave_mark(&memory).unwrap();
+    find_mark(&memory).unwrap();
+    assert!(find_mark(&Memory::new()).is_err());
+}

@@ -1,0 +1,140 @@
+//! Rules about tickets: every one answered once, whatever lies between.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::talk::{Ask, Got, Talk};
+use super::{Broken, Rule, always, ensure, expect, keeps, rule, whole};
+use crate::request::Ticket;
+use crate::seam::Store;
+
+pub(super) const RULES: &[Rule] = &[
+    rule(always, "every started ticket is answered exactly once", once_each),
+    rule(always, "polling with nothing in flight delivers nothing", idle),
+    rule(keeps, "sessions in one client do not get each other's answers", interleaved),
+    rule(keeps, "abandoned tickets do not disturb the others", abandoned),
+];
+
+const MANY: u32 = 300;
+const SESSIONS: u32 = 16;
+
+fn once_each(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    let mut open = Vec::new();
+    for number in 0..MANY {
+        let key = format!("k{}", number % 7);
+        let ask =
+            if number % 3 == 0 { Ask::insert(key, &[b"a", b"b", b"c"]) } else { Ask::read(key) };
+        let ticket = talk.start(&ask.in_session(number)).ok_or_else(never_ready)?;
+        open.push(ticket);
+    }
+    for left in (0..MANY).rev() {
+        let Some((ticket, got)) = talk.take() else {
+            return Err(Broken(format!("{} tickets were never answered", left + 1)));
+        };
+        let place = open.iter().position(|&other| other == ticket);
+        let place = place.ok_or_else(|| Broken(format!("{ticket:?} was answered twice")))?;
+        open.swap_remove(place);
+        ensure(matches!(got, Got::Done { .. }), || format!("{ticket:?} gave {got}"))?;
+    }
+    idle_now(&mut talk)
+}
+
+fn never_ready() -> Broken {
+    Broken("the client was never ready for another request".into())
+}
+
+fn idle(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    idle_now(&mut talk)?;
+    let got = talk.ask(&Ask::read("k"));
+    ensure(matches!(got, Got::Done { .. }), || format!("a read after it gave {got}"))?;
+    idle_now(&mut talk)
+}
+
+fn idle_now(talk: &mut Talk) -> Result<(), Broken> {
+    for _ in 0..20 {
+        talk.wait(Duration::ZERO);
+        let came = talk.poll();
+        ensure(came == 0, || format!("{came} answers came although nothing was asked"))?;
+    }
+    Ok(())
+}
+
+/// What a session wrote is what the same session reads, with all of them under way together.
+fn interleaved(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    let mut waiting: HashMap<Ticket, (u32, u32)> = HashMap::new();
+    let step = |session: u32, step: u32| {
+        let value = format!("session {session} step {}", step / 2);
+        let key = format!("s{session}");
+        let values: [&[u8]; 3] = [value.as_bytes(), b"b", b"c"];
+        if step.is_multiple_of(2) {
+            (Ask::insert(key, &values).in_session(session), Got::WRITTEN)
+        } else {
+            (Ask::read(key).in_session(session), whole(&values))
+        }
+    };
+    const STEPS: u32 = 8;
+    for session in 0..SESSIONS {
+        let ticket = talk.start(&step(session, 0).0).ok_or_else(never_ready)?;
+        waiting.insert(ticket, (session, 0));
+    }
+    while !waiting.is_empty() {
+        let Some((ticket, got)) = talk.take() else {
+            return Err(Broken(format!("{} tickets were never answered", waiting.len())));
+        };
+        let Some((session, place)) = waiting.remove(&ticket) else {
+            return Err(Broken(format!("{ticket:?} was answered twice")));
+        };
+        let (ask, expected) = step(session, place);
+        ensure(got == expected, || format!("{ask} gave {got} instead of {expected}"))?;
+        if place + 1 < STEPS {
+            let ticket = talk.start(&step(session, place + 1).0).ok_or_else(never_ready)?;
+            waiting.insert(ticket, (session, place + 1));
+        }
+    }
+    Ok(())
+}
+
+fn abandoned(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    let mut given_up = HashMap::new();
+    for number in 0..50 {
+        // Another key: an abandoned write may take effect later than what is asked after it.
+        let ask = Ask::insert("abandoned", &[b"a", b"b", b"c"]).in_session(1);
+        let ticket = talk.start(&ask).ok_or_else(never_ready)?;
+        talk.abandon(ticket);
+        given_up.insert(ticket, 0);
+        let value = format!("kept {number}");
+        let kept: [&[u8]; 3] = [value.as_bytes(), b"b", b"c"];
+        write_then_read(&mut talk, &kept, &mut given_up)?;
+    }
+    expect(&mut talk, &Ask::read("k").in_session(1), whole(&[b"kept 49", b"b", b"c"]))
+}
+
+/// Writes and reads record `k` in the session of the abandoned writes, whose answers may come.
+fn write_then_read(
+    talk: &mut Talk,
+    values: &[&[u8]; 3],
+    given_up: &mut HashMap<Ticket, u32>,
+) -> Result<(), Broken> {
+    let steps = [(Ask::insert("k", values), Got::WRITTEN), (Ask::read("k"), whole(values))];
+    for (ask, expected) in steps {
+        let ticket = talk.start(&ask.in_session(1)).ok_or_else(never_ready)?;
+        loop {
+            let Some((answered, got)) = talk.take() else {
+                return Err(Broken("a later request of the session was never answered".into()));
+            };
+            if answered == ticket {
+                ensure(got == expected, || format!("it gave {got} instead of {expected}"))?;
+                break;
+            }
+            let times = given_up.get_mut(&answered);
+            let times = times.ok_or_else(|| Broken(format!("{answered:?} was answered twice")))?;
+            *times += 1;
+            ensure(*times == 1, || format!("abandoned {answered:?} was answered twice"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Rules about what bytes may be: none at all, any at all, many.
+
+use assay_model::Kind;
+
+use super::talk::{Ask, Got, Talk};
+use super::{Broken, Rule, expect, keeps, keeps_and_can, rule, whole};
+use crate::seam::Store;
+
+pub(super) const RULES: &[Rule] = &[
+    rule(keeps, "an empty value comes back empty", empty),
+    rule(keeps, "a value of any bytes comes back unchanged", binary),
+    rule(keeps, "a value of one MiB comes back unchanged", large),
+    rule(updates, "a small value can be replaced by one of one MiB", grown),
+    rule(keeps, "keys of 512 bytes that differ in the last are two keys", long_keys),
+    rule(keeps, "keys with spaces, line ends or zeros are keys like others", odd_keys),
+];
+
+const MIB: usize = 1 << 20;
+
+fn updates(store: &dyn Store) -> bool {
+    keeps_and_can(store, Kind::Update) && store.capabilities().keeps_other_fields
+}
+
+fn round_trip(store: &dyn Store, values: &[&[u8]; 3]) -> Result<(), Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    expect(&mut talk, &Ask::insert("k", values), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::read("k"), whole(values))
+}
+
+fn empty(store: &dyn Store) -> Result<(), Broken> {
+    round_trip(store, &[b"", b"b", b""])
+}
+
+fn binary(store: &dyn Store) -> Result<(), Broken> {
+    let all: Vec<u8> = (0..=255).collect();
+    round_trip(store, &[&all, b"\0\r\n\xff\r\n", b"$-1\r\n*0\r\n"])
+}
+
+/// Bytes without a period that divides any buffer size.
+fn many() -> Vec<u8> {
+    (0..MIB as u32).map(|place| (place.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
+
+fn large(store: &dyn Store) -> Result<(), Broken> {
+    round_trip(store, &[b"before", &many(), b"after"])
+}
+
+fn grown(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    expect(&mut talk, &Ask::insert("k", &[b"a", b"b", b"c"]), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::update("k", &[(1, &many())]), Got::WRITTEN)?;
+    expect(&mut talk, &Ask::read("k"), whole(&[b"a", &many(), b"c"]))
+}
+
+fn long_keys(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = Talk::open(store, 0)?;
+    let key = |last: char| format!("{}{last}", "long".repeat(127) + "key");
+    for last in ['a', 'b'] {
+        let value = last.to_string();
+        let ask = Ask::insert(key(last), &[value.as_bytes(), b"", b""]);
+        expect(&mut talk, &ask, Got::WRITTEN)?;
+    }
+    expect(&mut talk, &Ask::read(key('a')), whole(&[b"a", b"", b""]))?;
+    expect(&mut talk, &Ask::read(key('b')), whole(&[b"b", b"", b""]))?;
+    expect(&mut talk, &Ask::read(key('c')), Got::MISSING)
+}
+
+fn odd_keys(store: &dyn Store) -> Result<(), Broken> {
+    let keys: [&[u8]; 5] = [b"a b", b"a\r\nb", b"a\0b", b"a\0", b"\xc3\xa4"];
+    let mut talk = Talk::open(store, 0)?;
+    for key in keys {
+        expect(&mut talk, &Ask::insert(key, &[key, b"", b""]), Got::WRITTEN)?;
+    }
+    for key in keys {
+        expect(&mut talk, &Ask::read(key), whole(&[key, b"", b""]))?;
+    }
+    expect(&mut talk, &Ask::read("a"), Got::MISSING)
+}
