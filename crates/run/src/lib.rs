@@ -1,1 +1,26 @@
-//! placeholder
+//! Asks: turns a plan into requests at the right times, with one record for every operation.
+//!
+//! [`execute`](executor::execute) starts a thread per *lane*. A lane owns its source of processes,
+//! its client of the store and its sink for records; lanes share nothing on the hot path. The load
+//! model ([`Load`]) decides when a process is asked: open arrivals come by the clock, closed
+//! sessions come when the answer before has come.
+
+pub mod arrival;
+pub mod load;
+
+pub mod clock;
+pub mod control;
+pub mod gauge;
+pub mod sink;
+
+mod lane;
+
+pub mod executor;
+
+pub use arrival::{ArrivalProcess, Arrivals};
+pub use clock::{Clock, Told, Wall};
+pub use control::Control;
+pub use executor::{ExecuteError, Lanes, Outcome, execute};
+pub use gauge::{Gauge, Latency, Snapshot};
+pub use load::{Closed, Extent, Load, Open, Overflow, Spin, Think};
+pub use sink::Sink;

@@ -1,0 +1,121 @@
+//! The one place of this crate that knows what time it is.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use assay_model::Nanos;
+use assay_store::Client;
+
+use crate::load::Spin;
+
+/// The last stretch before an event in which a spinning lane no longer sleeps.
+///
+/// A sleep overshoots by a wake-up: about 60 µs in the median on a virtual machine.
+const STRETCH: Nanos = Nanos::from_micros(60);
+
+/// What a lane needs of time.
+pub trait Clock {
+    /// The time since the run's epoch; zero before it.
+    fn now(&self) -> Nanos;
+
+    /// Rests until `until`, or earlier if an answer might have come.
+    fn rest(&mut self, client: &mut dyn Client, in_flight: usize, until: Nanos);
+}
+
+/// The machine's monotonic clock, read through the processor's time stamp counter where it can be
+/// trusted.
+#[derive(Clone)]
+pub struct Wall {
+    clock: quanta::Clock,
+    epoch: u64,
+    spin: Spin,
+}
+
+impl Wall {
+    /// A clock whose epoch is `ahead` of now.
+    pub fn starting_in(ahead: Duration, spin: Spin) -> Wall {
+        let clock = quanta::Clock::new();
+        let origin = clock.raw();
+        let now = clock.delta_as_nanos(0, origin);
+        Wall { clock, epoch: now + Nanos::from(ahead).0, spin }
+    }
+}
+
+impl Clock for Wall {
+    #[inline]
+    fn now(&self) -> Nanos {
+        Nanos(self.clock.delta_as_nanos(0, self.clock.raw()).saturating_sub(self.epoch))
+    }
+
+    fn rest(&mut self, client: &mut dyn Client, in_flight: usize, until: Nanos) {
+        // Before the epoch `now` stands still at zero, so the rest is cut short and tried again.
+        const LONGEST: Nanos = Nanos::from_millis(100);
+        let left = until.since(self.now()).min(LONGEST);
+        let sleep = match self.spin {
+            Spin::Never => left,
+            Spin::LastStretch => left.since(STRETCH),
+            Spin::Always => Nanos::ZERO,
+        };
+        if sleep > Nanos::ZERO {
+            client.wait(Duration::from(sleep));
+        } else if in_flight == 0 {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// A clock that stands still until it is told to go on: time in simulations and tests.
+///
+/// Clones show the same time. Resting jumps to the moment rested for, or to the moment at which
+/// the store's next answer is due.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    now: Rc<Cell<Nanos>>,
+}
+
+impl Told {
+    /// A clock at the epoch.
+    pub fn new() -> Told {
+        Told::default()
+    }
+
+    /// Lets `step` pass.
+    pub fn pass(&self, step: Nanos) {
+        self.now.set(self.now.get() + step);
+    }
+}
+
+impl Clock for Told {
+    fn now(&self) -> Nanos {
+        self.now.get()
+    }
+
+    fn rest(&mut self, client: &mut dyn Client, _in_flight: usize, until: Nanos) {
+        let next = client.due().map_or(until, |due| due.min(until));
+        self.now.set(self.now.get().max(next));
+    }
+}
+
+/// Asks the operating system to wake this thread without adding slack of its own.
+pub fn be_punctual() {
+    #[cfg(target_os = "linux")]
+    {
+        // The kernel's default lets timers of ordinary threads be late by 50 µs. A failure only
+        // costs punctuality, which the lag then shows.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    }
+}
+
+/// Processor time that the calling thread has used so far.
+pub fn thread_time() -> Nanos {
+    #[cfg(target_os = "linux")]
+    {
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Nanos(used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        Nanos::ZERO
+    }
+}

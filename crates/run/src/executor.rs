@@ -1,0 +1,235 @@
+//! Starts the lanes and gathers what they did.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use assay_model::{Nanos, Render, Seed, Source};
+use assay_store::{OpenError, Store};
+
+use crate::arrival::Arrivals;
+use crate::clock::{Clock, Wall, be_punctual};
+use crate::control::{Control, Urgency};
+use crate::gauge::Gauge;
+use crate::lane::{Asker, Claims, ClosedAsker, Lane, OpenAsker, Task};
+use crate::load::{Extent, Load, Overflow, Spin};
+use crate::sink::Sink;
+
+pub use crate::lane::{Failure, LaneOutcome, Trouble};
+
+/// How long before the epoch all lanes are told to begin, so that none comes late to it.
+const AHEAD: Duration = Duration::from_millis(2);
+
+/// Processes that a lane claims at once when it shares the counter with other lanes.
+const SHARED_CHUNK: u64 = 8;
+
+/// Processes that a lane claims at once when it is alone.
+const LONE_CHUNK: u64 = 4096;
+
+/// A run: what is asked, how, and for how long.
+pub struct Lanes<'a> {
+    /// How many lanes, at least 1.
+    pub lanes: usize,
+    /// Opens a source of processes, one for each lane.
+    pub source: &'a (dyn Fn() -> Box<dyn Source> + Sync),
+    /// What turns numbers into bytes.
+    pub render: Arc<dyn Render>,
+    /// The fields of the table, by number.
+    pub fields: Arc<[String]>,
+    /// The load model.
+    pub load: Load,
+    /// The run's length.
+    pub extent: Extent,
+    /// How long an answer is waited for.
+    pub patience: Nanos,
+    /// The seed of arrivals and think times.
+    pub seed: Seed,
+    /// Whether this fills the store: records carry the load phase.
+    pub is_load: bool,
+    /// Whether the first operation that fails ends the run.
+    pub stop_at_failure: bool,
+    /// Whether lanes burn processor time to be punctual.
+    pub spin: Spin,
+}
+
+/// What a run did, beside its records.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Lane by lane.
+    pub lanes: Vec<LaneOutcome>,
+    /// Whether the outside ended it.
+    pub is_interrupted: bool,
+}
+
+/// The run could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecuteError {
+    /// A lane's client could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A thread could not be started.
+    #[error("cannot start a thread for lane {lane}: {reason}; use fewer lanes or sessions")]
+    Thread {
+        /// The lane.
+        lane: usize,
+        /// What the operating system said.
+        reason: std::io::Error,
+    },
+}
+
+impl Outcome {
+    /// Sum of what `figure` gives for each lane.
+    pub fn sum(&self, figure: impl Fn(&LaneOutcome) -> u64) -> u64 {
+        self.lanes.iter().map(figure).sum()
+    }
+
+    /// Sum of the fingerprints of all operations offered, modulo 2^128.
+    pub fn fingerprint(&self) -> u128 {
+        self.lanes.iter().fold(0, |sum, lane| sum.wrapping_add(lane.fingerprint))
+    }
+
+    /// When the last lane ended.
+    pub fn ended(&self) -> Nanos {
+        self.lanes.iter().map(|lane| lane.ended).max().unwrap_or(Nanos::ZERO)
+    }
+
+    /// The first trouble that a lane met.
+    pub fn trouble(&self) -> Option<&Trouble> {
+        self.lanes.iter().find_map(|lane| lane.trouble.as_ref())
+    }
+
+    /// The first operation that failed, over all lanes.
+    pub fn first_failure(&self) -> Option<Failure> {
+        self.lanes.iter().filter_map(|lane| lane.first_failure).min_by_key(|failure| failure.at)
+    }
+}
+
+/// Asks everything, on as many threads as there are lanes, and returns when all is answered.
+///
+/// `sinks` and `gauges` belong to the lanes in order; there must be one of each per lane.
+///
+/// # Errors
+/// If a client cannot be opened or a thread cannot be started; then nothing was asked.
+///
+/// # Panics
+/// If there is not exactly one sink and one gauge per lane.
+pub fn execute<S: Sink + Send>(
+    run: &Lanes<'_>,
+    store: &dyn Store,
+    sinks: Vec<S>,
+    gauges: &[Gauge],
+    control: &Control,
+) -> Result<(Outcome, Vec<S>), ExecuteError> {
+    assert_eq!(sinks.len(), run.lanes, "each lane needs a sink");
+    assert_eq!(gauges.len(), run.lanes, "each lane needs a gauge");
+    let counter = Arc::new(AtomicU64::new(0));
+    thread::scope(|scope| {
+        let (ready_sender, ready) = mpsc::channel();
+        let mut starts = Vec::new();
+        let mut threads = Vec::new();
+        for (lane, (sink, gauge)) in sinks.into_iter().zip(gauges).enumerate() {
+            let (start_sender, start) = mpsc::channel::<Wall>();
+            let ready_sender = ready_sender.clone();
+            let counter = Arc::clone(&counter);
+            let work = move || {
+                be_punctual();
+                let opened = store.open(lane);
+                let (client, report) = match opened {
+                    Ok(client) => (Some(client), Ok(())),
+                    Err(error) => (None, Err(error)),
+                };
+                // Whoever no longer listens has given up the run; so does this lane, below.
+                drop(ready_sender.send(report));
+                let task = run.task(lane, counter);
+                let (client, clock) = (client?, start.recv().ok()?);
+                Some(Lane::new(task, client, clock, control, gauge, sink).work())
+            };
+            starts.push(start_sender);
+            threads.push(
+                thread::Builder::new()
+                    .name(format!("lane-{lane}"))
+                    .spawn_scoped(scope, work)
+                    .map_err(|reason| ExecuteError::Thread { lane, reason })?,
+            );
+        }
+        for _ in 0..run.lanes {
+            ready.recv().expect("every lane reports once")?;
+        }
+        let clock = Wall::starting_in(AHEAD, run.spin);
+        for start in starts {
+            drop(start.send(clock.clone()));
+        }
+        let mut outcome = Outcome::default();
+        let mut sinks = Vec::new();
+        for thread in threads {
+            let (lane, sink) = thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                .expect("a lane that reported ready was started");
+            outcome.lanes.push(lane);
+            sinks.push(sink);
+        }
+        outcome.is_interrupted = control.urgency() > Urgency::None && outcome.trouble().is_none();
+        Ok((outcome, sinks))
+    })
+}
+
+/// Asks everything on this thread as one lane, with a clock of the caller's: simulations, tests.
+pub fn execute_alone<C: Clock + Clone, S: Sink>(
+    run: &Lanes<'_>,
+    store: &dyn Store,
+    clock: C,
+    sink: S,
+    control: &Control,
+) -> Result<(LaneOutcome, S), OpenError> {
+    let gauge = Gauge::new(crate::gauge::Latency::Response);
+    let client = store.open(0)?;
+    let task = run.task(0, Arc::new(AtomicU64::new(0)));
+    Ok(Lane::new(task, client, clock, control, &gauge, sink).work())
+}
+
+impl Lanes<'_> {
+    fn task(&self, lane: usize, counter: Arc<AtomicU64>) -> Task {
+        let source = (self.source)();
+        let processes =
+            self.extent.processes.unwrap_or(u64::MAX).min(source.len().unwrap_or(u64::MAX));
+        let place = (lane, self.lanes);
+        let (asker, in_flight, overflow) = match &self.load {
+            Load::Open(open) => {
+                let asker = self.open_asker(open.arrivals, place, processes);
+                (asker, share(open.in_flight, place), open.overflow)
+            }
+            Load::Closed(closed) => {
+                let chunk = if self.lanes == 1 { LONE_CHUNK } else { SHARED_CHUNK };
+                let claims = Claims::new(counter, chunk);
+                let end = self.extent.end();
+                let asker = ClosedAsker::new(closed, self.seed, place, claims, processes, end);
+                (Asker::Closed(asker), closed.sessions as usize, Overflow::Queue)
+            }
+        };
+        Task {
+            source,
+            render: Arc::clone(&self.render),
+            fields: Arc::clone(&self.fields),
+            asker,
+            in_flight,
+            overflow,
+            patience: self.patience,
+            extent: self.extent,
+            is_load: self.is_load,
+            stop_at_failure: self.stop_at_failure,
+            lanes: self.lanes,
+        }
+    }
+
+    fn open_asker(&self, arrivals: Arrivals, place: (usize, usize), processes: u64) -> Asker {
+        Asker::Open(OpenAsker::new(arrivals, self.seed, place, processes, self.extent.end()))
+    }
+}
+
+/// A lane's share of a bound: at least 1, and all shares together are the bound.
+fn share(total: usize, (lane, lanes): (usize, usize)) -> usize {
+    (total / lanes + usize::from(lane < total % lanes)).max(1)
+}

@@ -1,0 +1,429 @@
+//! One thread of the executor: asks its share of the plan of its own client.
+
+mod asker;
+mod book;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use assay_model::{Fields, Filled, Kind, Nanos, Operation, Reason, Render, Source, SourceError};
+use assay_store::{Client, Request, Ticket, Values};
+
+use crate::clock::Clock;
+use crate::control::{Control, Urgency};
+use crate::gauge::Gauge;
+use crate::load::{Extent, Overflow};
+use crate::sink::Sink;
+
+pub(crate) use asker::{Ask, Asker, Claims, ClosedAsker, Next, OpenAsker};
+use book::Book;
+
+/// Processes that are begun between two looks at the network, the clock and the outside.
+///
+/// High enough to share the cost of a look, low enough that answers do not lie around: 16 requests
+/// are encoded in a few microseconds.
+const BURST: usize = 16;
+
+/// How often buffered records are handed over: a crash loses at most the last second.
+const FLUSH_EVERY: Nanos = Nanos::from_millis(500);
+
+/// How often the shop window is dressed, and the longest a lane looks away from the outside.
+const PUBLISH_EVERY: Nanos = Nanos::from_millis(50);
+
+/// What a lane is to do.
+pub(crate) struct Task {
+    /// Where its processes come from.
+    pub source: Box<dyn Source>,
+    /// What turns numbers into bytes.
+    pub render: Arc<dyn Render>,
+    /// The fields of the table, by number.
+    pub fields: Arc<[String]>,
+    /// When processes are asked.
+    pub asker: Asker,
+    /// The most processes in flight on this lane.
+    pub in_flight: usize,
+    /// What becomes of an arrival beyond that.
+    pub overflow: Overflow,
+    /// How long an answer is waited for.
+    pub patience: Nanos,
+    /// The run's length.
+    pub extent: Extent,
+    /// Whether this is a load, whose records carry that phase and which ends at the first failure.
+    pub is_load: bool,
+    /// Whether the first operation that fails ends the run.
+    pub stop_at_failure: bool,
+    /// How many lanes there are, to number sessions within the lane.
+    pub lanes: usize,
+}
+
+/// What a lane did, beside its records.
+#[derive(Clone, Debug, Default)]
+pub struct LaneOutcome {
+    /// Operations offered: done + refused + unknown + dropped.
+    pub offered: u64,
+    /// Operations by outcome, in the order of the outcomes' codes.
+    pub outcomes: [u64; 4],
+    /// Done, but nothing was found.
+    pub missed: u64,
+    /// Processes that waited because the bound on processes in flight was reached.
+    pub queued: u64,
+    /// Requests that waited because the client was not ready for them.
+    pub client_waits: u64,
+    /// Answers that came after patience had ended.
+    pub late_answers: u64,
+    /// The most processes in flight at once.
+    pub in_flight_max: usize,
+    /// Sum of the fingerprints of all operations offered, modulo 2^128.
+    pub fingerprint: u128,
+    /// How often the history made the lane wait.
+    pub stalls: u64,
+    /// When the lane ended.
+    pub ended: Nanos,
+    /// Processor time the lane's thread used.
+    pub cpu: Nanos,
+    /// Why the lane ended early, if it did.
+    pub trouble: Option<Trouble>,
+    /// The first operation that failed.
+    pub first_failure: Option<Failure>,
+}
+
+/// The first operation of a lane that was refused or is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The operation's number.
+    pub index: u64,
+    /// The record it was about.
+    pub key: u64,
+    /// Why it failed.
+    pub reason: Reason,
+    /// When.
+    pub at: Nanos,
+}
+
+/// Why a lane ended before its plan did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The plan could not be read any further.
+    Plan(String),
+    /// Records could no longer be kept.
+    History,
+    /// The bound on processes in flight was reached, with [`Overflow::Abort`].
+    InFlightLimit,
+    /// An operation failed and the run was to stop at that.
+    Failure,
+}
+
+/// What the loop found to do.
+enum Busy {
+    /// Something was asked; there may be more.
+    Asked,
+    /// Nothing before this moment, unless an answer comes.
+    Until(Nanos),
+    /// Nothing more to ask, ever.
+    Over,
+}
+
+/// A lane at work.
+pub(crate) struct Lane<'a, C, S> {
+    task: Task,
+    client: Box<dyn Client>,
+    clock: C,
+    control: &'a Control,
+    book: Book<'a, C, S>,
+    scratch: Scratch,
+    /// Slots whose next operation waits for its process to have thought.
+    thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
+    is_blocked: bool,
+    blocked_until: Nanos,
+    flushed: Nanos,
+    outcome: LaneOutcome,
+}
+
+/// Buffers for the bytes of one request.
+#[derive(Default)]
+struct Scratch {
+    key: Vec<u8>,
+    values: Vec<u8>,
+    spans: Vec<(u16, Range<u32>)>,
+}
+
+impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
+    pub(crate) fn new(
+        task: Task,
+        client: Box<dyn Client>,
+        clock: C,
+        control: &'a Control,
+        gauge: &'a Gauge,
+        sink: S,
+    ) -> Lane<'a, C, S> {
+        let book = Book::new(&task, clock.clone(), gauge, sink);
+        Lane {
+            task,
+            client,
+            clock,
+            control,
+            book,
+            scratch: Scratch::default(),
+            thinking: BinaryHeap::new(),
+            is_blocked: false,
+            blocked_until: Nanos::ZERO,
+            flushed: Nanos::ZERO,
+            outcome: LaneOutcome::default(),
+        }
+    }
+
+    /// Asks everything, waits for the answers, and gives back the sink with what was done.
+    pub(crate) fn work(mut self) -> (LaneOutcome, S) {
+        // Arrivals that still wait when patience with the last of them has ended are given up.
+        let latest = self.task.extent.end().saturating_add(self.task.patience);
+        loop {
+            self.look_around();
+            let is_stopped = self.control.urgency() > Urgency::None;
+            if is_stopped || self.outcome.trouble.is_some() || self.book.last >= latest {
+                self.drop_due(Reason::RunEnded);
+                break;
+            }
+            let answers = self.book.answers;
+            let busy = self.ask_some();
+            self.client.poll(self.book.last, &mut self.book);
+            match busy {
+                // An answer may have made something possible: no rest before another look.
+                Busy::Until(moment) if self.book.answers == answers => self.rest(moment),
+                Busy::Over => break,
+                Busy::Asked | Busy::Until(_) => {}
+            }
+        }
+        self.drain();
+        self.finish()
+    }
+
+    /// Everything that is due but is no operation: flushing, publishing, expiring, the outside.
+    fn look_around(&mut self) {
+        let now = self.book.last;
+        self.book.expire(now, self.client.as_mut());
+        if now.since(self.flushed) >= FLUSH_EVERY {
+            self.flushed = now;
+            self.book.sink.flush();
+        }
+        self.book.publish(now, PUBLISH_EVERY);
+        if self.book.sink.is_broken() {
+            self.trouble(Trouble::History);
+        }
+        if self.task.stop_at_failure && self.book.first_failure.is_some() {
+            self.trouble(Trouble::Failure);
+        }
+    }
+
+    fn trouble(&mut self, trouble: Trouble) {
+        self.outcome.trouble.get_or_insert(trouble);
+        self.control.drain();
+    }
+
+    /// Begins up to a burst of processes and goes on with those that have thought.
+    fn ask_some(&mut self) -> Busy {
+        let thought = self.go_on();
+        for _ in 0..BURST {
+            if !self.book.freed.is_empty() {
+                self.task.asker.take_back(&mut self.book.freed);
+            }
+            if self.is_bounded() {
+                return Busy::Until(thought.min(self.wait_at_bound()));
+            }
+            match self.task.asker.next(self.book.last) {
+                Next::Ask(ask) => self.begin_or_trouble(ask),
+                Next::At(moment) => {
+                    // The time known here may be old: look at the clock before going to sleep.
+                    self.book.last = self.clock.now();
+                    return match moment <= self.book.last {
+                        true => Busy::Asked,
+                        false => Busy::Until(moment.min(thought)),
+                    };
+                }
+                Next::Over if self.book.in_flight() == 0 => return Busy::Over,
+                Next::Over | Next::AwaitAnswer => return Busy::Until(thought),
+            }
+        }
+        Busy::Asked
+    }
+
+    /// Goes on with processes in flight whose next operation is due; says when the next one is.
+    fn go_on(&mut self) -> Nanos {
+        while let Some(slot) = self.book.continuing.pop() {
+            let at = self.book.next_operation_at(slot);
+            self.thinking.push(Reverse((at, slot)));
+        }
+        while let Some(&Reverse((at, slot))) = self.thinking.peek() {
+            if at > self.book.last || !self.client.is_ready() {
+                return at;
+            }
+            self.thinking.pop();
+            self.ask(slot);
+        }
+        Nanos::NEVER
+    }
+
+    /// Whether no further process may begin now.
+    #[inline]
+    fn is_bounded(&self) -> bool {
+        self.book.in_flight() >= self.task.in_flight || !self.client.is_ready()
+    }
+
+    /// A bound is reached: does what the policy says; tells when to look again.
+    fn wait_at_bound(&mut self) -> Nanos {
+        self.book.last = self.clock.now();
+        match self.task.asker.next_arrival() {
+            Some(arrival) if arrival > self.book.last => return arrival,
+            None if self.book.in_flight() >= self.task.in_flight => return Nanos::NEVER,
+            _ => {}
+        }
+        let is_full = self.book.in_flight() >= self.task.in_flight;
+        match self.task.overflow {
+            _ if !is_full => self.outcome.client_waits += 1,
+            Overflow::Queue => self.is_blocked = true,
+            Overflow::Drop => self.drop_due(Reason::InFlightLimit),
+            Overflow::Abort => self.trouble(Trouble::InFlightLimit),
+        }
+        Nanos::NEVER
+    }
+
+    /// Records the arrivals that are due as dropped. The closed model has none.
+    fn drop_due(&mut self, reason: Reason) {
+        let now = self.clock.now();
+        self.book.last = now;
+        while self.task.asker.next_arrival().is_some_and(|arrival| arrival <= now) {
+            let Next::Ask(ask) = self.task.asker.next(now) else { return };
+            if let Err(error) = self.drop_process(ask, reason) {
+                return self.trouble(Trouble::Plan(error.to_string()));
+            }
+        }
+    }
+
+    fn drop_process(&mut self, ask: Ask, reason: Reason) -> Result<(), SourceError> {
+        let slot = self.book.take_slot(&ask, self.task.lanes);
+        if self.task.source.fill(ask.process, self.book.operations(slot))? == Filled::End {
+            self.task.asker.end();
+            self.book.release(slot);
+            return Ok(());
+        }
+        self.book.drop_rest(slot, ask.intended.unwrap_or(self.book.last), reason);
+        Ok(())
+    }
+
+    #[inline]
+    fn begin_or_trouble(&mut self, ask: Ask) {
+        if let Err(error) = self.begin(ask) {
+            self.trouble(Trouble::Plan(error.to_string()));
+        }
+    }
+
+    /// Begins a process with its first operation.
+    #[inline]
+    fn begin(&mut self, ask: Ask) -> Result<(), SourceError> {
+        if self.is_blocked {
+            self.is_blocked = false;
+            self.blocked_until = self.book.last;
+        }
+        // An arrival from before the bound was left has waited at it.
+        if ask.intended.is_some_and(|intended| intended < self.blocked_until) {
+            self.outcome.queued += 1;
+        }
+        let slot = self.book.take_slot(&ask, self.task.lanes);
+        if self.task.source.fill(ask.process, self.book.operations(slot))? == Filled::End {
+            self.task.asker.end();
+            self.book.release(slot);
+            return Ok(());
+        }
+        self.ask(slot);
+        Ok(())
+    }
+
+    /// Asks the next operation of the process in `slot`.
+    #[inline]
+    fn ask(&mut self, slot: u32) {
+        let operation = *self.book.operation(slot);
+        self.scratch.render(&operation, self.task.render.as_ref(), self.task.fields.len());
+        let started = self.clock.now();
+        let (ticket, session) = self.book.open(slot, started);
+        let request = Request {
+            session,
+            kind: operation.kind,
+            table: 0,
+            key: &self.scratch.key,
+            fields: operation.fields,
+            limit: operation.limit,
+            values: Values::new(&self.scratch.spans, &self.scratch.values),
+        };
+        self.client.start(started, ticket, &request, &mut self.book);
+        self.book.await_answer(ticket, started);
+    }
+
+    fn rest(&mut self, until: Nanos) {
+        let look = self.book.last + PUBLISH_EVERY;
+        let until = until.min(look).min(self.book.first_deadline());
+        self.clock.rest(self.client.as_mut(), self.book.in_flight(), until);
+        self.book.last = self.clock.now();
+    }
+
+    /// Waits for what is in flight until patience ends, then gives it up.
+    fn drain(&mut self) {
+        let end = self.book.last.saturating_add(self.task.patience);
+        while self.book.in_flight() > 0 && self.control.urgency() < Urgency::Abort {
+            if self.book.last >= end {
+                break;
+            }
+            self.look_around();
+            let answers = self.book.answers;
+            let next = self.go_on();
+            self.client.poll(self.book.last, &mut self.book);
+            if self.book.answers == answers && self.book.in_flight() > 0 {
+                self.rest(next.min(end));
+            }
+        }
+        self.book.last = self.clock.now();
+        self.book.give_up(Reason::RunEnded);
+    }
+
+    fn finish(mut self) -> (LaneOutcome, S) {
+        self.book.sink.flush();
+        self.book.publish(self.book.last, Nanos::ZERO);
+        let mut outcome = self.outcome;
+        outcome.stalls = self.book.sink.stalls();
+        outcome.ended = self.book.last;
+        outcome.cpu = crate::clock::thread_time();
+        self.book.settle(outcome)
+    }
+}
+
+impl Scratch {
+    #[inline]
+    fn render(&mut self, operation: &Operation, render: &dyn Render, fields: usize) {
+        self.key.clear();
+        render.key(operation.key, &mut self.key);
+        self.spans.clear();
+        if !matches!(operation.kind, Kind::Update | Kind::Insert) {
+            return;
+        }
+        self.values.clear();
+        let written = match operation.fields {
+            Fields::One(field) => field..field + 1,
+            Fields::All | Fields::Named => 0..fields as u16,
+        };
+        for field in written {
+            let begin = self.values.len() as u32;
+            render.value(operation, field, &mut self.values);
+            self.spans.push((field, begin..self.values.len() as u32));
+        }
+    }
+}
+
+/// The number of a request in flight: a slot, and how often the slot had been used before.
+fn ticket(slot: u32, use_number: u64) -> Ticket {
+    Ticket(use_number << 24 | u64::from(slot))
+}
+
+/// The slot that a ticket stands for.
+fn slot_of(ticket: Ticket) -> usize {
+    (ticket.0 & 0xFF_FFFF) as usize
+}

@@ -1,0 +1,301 @@
+//! Decides, for one lane, which process is asked next.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use assay_model::{Nanos, Reason, Seed};
+
+use crate::arrival::{Arrivals, Schedule};
+use crate::load::{Closed, Think};
+
+/// The stream of draws that belongs to think times.
+const THINK_STREAM: u64 = 0x7468_696E;
+
+/// How long a session rests after a request that could not even be sent.
+///
+/// Without a rest, a closed loop would record millions of refusals a second while a store is away.
+const UNREACHABLE_REST: Nanos = Nanos::from_millis(10);
+
+/// A process that is to be asked now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ask {
+    pub process: u64,
+    pub session: u32,
+    /// When the load model asked for it; `None` means the moment at which it is started.
+    pub intended: Option<Nanos>,
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    Ask(Ask),
+    /// Nothing before this moment.
+    At(Nanos),
+    /// Nothing before an answer comes.
+    AwaitAnswer,
+    /// Nothing ever again.
+    Over,
+}
+
+/// A session of the closed model whose process has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Freed {
+    pub session: u32,
+    pub process: u64,
+    pub at: Nanos,
+    pub reason: Reason,
+    pub is_unknown: bool,
+}
+
+/// The load model as one lane sees it.
+pub(crate) enum Asker {
+    Open(OpenAsker),
+    Closed(ClosedAsker),
+}
+
+impl Asker {
+    /// What is to be done at `now`. In the open model every `Ask` is an arrival used up.
+    #[inline]
+    pub fn next(&mut self, now: Nanos) -> Next {
+        match self {
+            Asker::Open(open) => open.next(now),
+            Asker::Closed(closed) => closed.next(now),
+        }
+    }
+
+    /// When the next arrival of the open model is due; the closed model has no such thing.
+    pub fn next_arrival(&self) -> Option<Nanos> {
+        match self {
+            Asker::Open(open) if !open.is_over() => Some(open.schedule.time()),
+            _ => None,
+        }
+    }
+
+    /// Takes sessions back whose processes have ended.
+    #[inline]
+    pub fn take_back(&mut self, freed: &mut Vec<Freed>) {
+        match self {
+            Asker::Open(_) => freed.clear(),
+            Asker::Closed(closed) => freed.drain(..).for_each(|one| closed.take_back(one)),
+        }
+    }
+
+    /// There are no more processes in the plan.
+    pub fn end(&mut self) {
+        match self {
+            Asker::Open(open) => open.processes = 0,
+            Asker::Closed(closed) => closed.processes = 0,
+        }
+    }
+}
+
+/// Open arrivals, thinned to a lane.
+pub(crate) struct OpenAsker {
+    schedule: Schedule,
+    processes: u64,
+    end: Nanos,
+}
+
+impl OpenAsker {
+    /// The arrivals of lane `lane` of `lanes`: processes below `processes`, before `end`.
+    pub fn new(
+        arrivals: Arrivals,
+        seed: Seed,
+        (lane, lanes): (usize, usize),
+        processes: u64,
+        end: Nanos,
+    ) -> OpenAsker {
+        OpenAsker { schedule: Schedule::new(arrivals, seed, lane, lanes), processes, end }
+    }
+
+    fn is_over(&self) -> bool {
+        self.schedule.index() >= self.processes || self.schedule.time() >= self.end
+    }
+
+    #[inline]
+    fn next(&mut self, now: Nanos) -> Next {
+        if self.is_over() {
+            return Next::Over;
+        }
+        let due = self.schedule.time();
+        if due > now {
+            return Next::At(due);
+        }
+        let process = self.schedule.index();
+        self.schedule.advance();
+        Next::Ask(Ask { process, session: process as u32, intended: Some(due) })
+    }
+}
+
+/// Sessions of the closed model that belong to a lane.
+pub(crate) struct ClosedAsker {
+    sessions: u32,
+    think: Think,
+    seed: Seed,
+    pace: Option<Pace>,
+    idle: VecDeque<u32>,
+    later: BinaryHeap<Reverse<(Nanos, u32)>>,
+    claims: Claims,
+    processes: u64,
+    end: Nanos,
+}
+
+/// YCSB's pacing: session s asks at its offset plus a multiple of the tick, or as soon after as
+/// its answer before has come.
+struct Pace {
+    tick: f64,
+    /// How many processes each of the lane's sessions has been given, by session / lanes.
+    given: Vec<u64>,
+    lanes: u32,
+}
+
+impl Pace {
+    /// When the next process of `session` should be asked.
+    fn deadline(&self, session: u32, sessions: u32) -> Nanos {
+        let session = session % sessions;
+        let offset = f64::from(session) / f64::from(sessions);
+        let given = self.given[(session / self.lanes) as usize] as f64;
+        Nanos((self.tick * (offset + given)) as u64)
+    }
+}
+
+/// The next numbers of processes, taken from a counter that all lanes share.
+pub(crate) struct Claims {
+    counter: Arc<AtomicU64>,
+    mine: Range<u64>,
+    /// How many numbers are taken at once; more is cheaper, fewer keeps lanes closer together.
+    chunk: u64,
+}
+
+impl Claims {
+    /// Claims from `counter` by `chunk` numbers.
+    pub fn new(counter: Arc<AtomicU64>, chunk: u64) -> Claims {
+        Claims { counter, mine: 0..0, chunk }
+    }
+
+    #[inline]
+    fn next(&mut self) -> u64 {
+        if self.mine.is_empty() {
+            let first = self.counter.fetch_add(self.chunk, Ordering::Relaxed);
+            self.mine = first..first + self.chunk;
+        }
+        let next = self.mine.start;
+        self.mine.start += 1;
+        next
+    }
+
+    fn peek(&self) -> u64 {
+        match self.mine.is_empty() {
+            true => self.counter.load(Ordering::Relaxed),
+            false => self.mine.start,
+        }
+    }
+}
+
+impl ClosedAsker {
+    /// The sessions of lane `lane` of `lanes`: those whose number is `lane` modulo `lanes`.
+    pub fn new(
+        closed: &Closed,
+        seed: Seed,
+        (lane, lanes): (usize, usize),
+        claims: Claims,
+        processes: u64,
+        end: Nanos,
+    ) -> ClosedAsker {
+        let mine: Vec<u32> = (lane as u32..closed.sessions).step_by(lanes).collect();
+        let pace = closed.pace.map(|per_second| Pace {
+            tick: f64::from(closed.sessions) * 1e9 / per_second,
+            given: vec![0; mine.len()],
+            lanes: lanes as u32,
+        });
+        let mut asker = ClosedAsker {
+            sessions: closed.sessions,
+            think: closed.think,
+            seed,
+            pace,
+            idle: VecDeque::with_capacity(mine.len()),
+            later: BinaryHeap::with_capacity(mine.len()),
+            claims,
+            processes,
+            end,
+        };
+        mine.into_iter().for_each(|session| asker.make_ready(session, Nanos::ZERO));
+        asker
+    }
+
+    /// Session `session` may ask again, but not before `from`.
+    #[inline]
+    fn make_ready(&mut self, session: u32, from: Nanos) {
+        match &self.pace {
+            None if from == Nanos::ZERO => self.idle.push_back(session),
+            None => self.later.push(Reverse((from, session))),
+            Some(pace) => {
+                let deadline = pace.deadline(session, self.sessions);
+                self.later.push(Reverse((deadline.max(from), session)));
+            }
+        }
+    }
+
+    #[inline]
+    fn take_back(&mut self, freed: Freed) {
+        // A session whose last answer is unknown is never used again: a new one takes its place.
+        let session = match freed.is_unknown {
+            true => freed.session.wrapping_add(self.sessions),
+            false => freed.session,
+        };
+        let rest = match freed.reason {
+            Reason::Unreachable => UNREACHABLE_REST,
+            _ => Nanos::ZERO,
+        };
+        let think = match self.think {
+            Think::No => Nanos::ZERO,
+            Think::Constant(time) => time,
+            Think::Exponential(mean) => {
+                let unit = self.seed.draws(THINK_STREAM, freed.process).unit();
+                Nanos((-libm::log(1.0 - unit) * mean.0 as f64) as u64)
+            }
+        };
+        let pause = rest.max(think);
+        let from = if pause == Nanos::ZERO { Nanos::ZERO } else { freed.at + pause };
+        self.make_ready(session, from);
+    }
+
+    #[inline]
+    fn next(&mut self, now: Nanos) -> Next {
+        if now >= self.end || self.claims.peek() >= self.processes {
+            return Next::Over;
+        }
+        let Some(session) = self.idle.pop_front() else { return self.next_later(now) };
+        self.ask(session, None)
+    }
+
+    fn next_later(&mut self, now: Nanos) -> Next {
+        let Some(&Reverse((at, session))) = self.later.peek() else { return Next::AwaitAnswer };
+        if at > now {
+            return if at >= self.end { Next::At(self.end) } else { Next::At(at) };
+        }
+        self.later.pop();
+        // A paced session that is late keeps the time at which it should have asked.
+        let intended = match &mut self.pace {
+            Some(pace) => {
+                let deadline = pace.deadline(session, self.sessions);
+                pace.given[(session % self.sessions / pace.lanes) as usize] += 1;
+                deadline
+            }
+            None => at,
+        };
+        self.ask(session, Some(intended))
+    }
+
+    #[inline]
+    fn ask(&mut self, session: u32, intended: Option<Nanos>) -> Next {
+        let process = self.claims.next();
+        if process >= self.processes {
+            return Next::Over;
+        }
+        Next::Ask(Ask { process, session, intended })
+    }
+}

@@ -1,0 +1,440 @@
+//! Keeps account of what a lane has in flight, and writes a record when it ends.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use assay_model::{
+    Kind, Nanos, Operation, Outcome, Phase, Reason, Record, Render, Verified, version,
+};
+use assay_store::{Answer, Answers, Client, Reply, Ticket};
+
+use crate::clock::Clock;
+use crate::gauge::{Gauge, Latency, Tally};
+use crate::lane::asker::{Ask, Freed};
+use crate::lane::{Failure, LaneOutcome, Task, slot_of, ticket};
+use crate::sink::Sink;
+
+/// The slots of a lane, and everything that an answer changes.
+pub(super) struct Book<'a, C, S> {
+    /// Where records go.
+    pub sink: S,
+    /// The last moment that is known, by an answer or a look at the clock.
+    pub last: Nanos,
+    /// Slots whose process has another operation to ask.
+    pub continuing: Vec<u32>,
+    /// Sessions of the closed model that may ask again.
+    pub freed: Vec<Freed>,
+    /// How many answers have come.
+    pub answers: u64,
+    /// The first operation that failed.
+    pub first_failure: Option<Failure>,
+    clock: C,
+    gauge: &'a Gauge,
+    render: Arc<dyn Render>,
+    fields: Arc<[String]>,
+    verifies: bool,
+    is_load: bool,
+    warm_up: Nanos,
+    patience: Nanos,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    deadlines: VecDeque<(Nanos, Ticket)>,
+    asked: u64,
+    in_flight_max: usize,
+    late_answers: u64,
+    outcomes: [u64; 4],
+    missed: u64,
+    fingerprint: u128,
+    tally: Tally,
+    published: Nanos,
+}
+
+/// A process in flight.
+struct Slot {
+    operations: Vec<Operation>,
+    at: usize,
+    process: u64,
+    session: u32,
+    lane_session: u32,
+    intended: Option<Nanos>,
+    started: Nanos,
+    waiting_for: Option<Ticket>,
+}
+
+/// What an answer says, before it is a record.
+struct Ended {
+    outcome: Outcome,
+    reason: Reason,
+    found: bool,
+    rows: u32,
+    bytes: u32,
+    version_read: u64,
+    verified: Verified,
+    verify_ns: u32,
+}
+
+impl Ended {
+    fn without_reply(outcome: Outcome, reason: Reason) -> Ended {
+        Ended {
+            outcome,
+            reason,
+            found: false,
+            rows: 0,
+            bytes: 0,
+            version_read: version::NONE,
+            verified: Verified::No,
+            verify_ns: 0,
+        }
+    }
+}
+
+impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
+    pub fn new(task: &Task, clock: C, gauge: &'a Gauge, sink: S) -> Book<'a, C, S> {
+        Book {
+            sink,
+            last: Nanos::ZERO,
+            continuing: Vec::new(),
+            freed: Vec::new(),
+            answers: 0,
+            first_failure: None,
+            clock,
+            gauge,
+            render: Arc::clone(&task.render),
+            fields: Arc::clone(&task.fields),
+            verifies: task.render.verifies(),
+            is_load: task.is_load,
+            warm_up: task.extent.warm_up,
+            patience: task.patience,
+            slots: Vec::new(),
+            free: Vec::new(),
+            deadlines: VecDeque::new(),
+            asked: 0,
+            in_flight_max: 0,
+            late_answers: 0,
+            outcomes: [0; 4],
+            missed: 0,
+            fingerprint: 0,
+            tally: Tally::default(),
+            published: Nanos::ZERO,
+        }
+    }
+
+    /// Processes that have been begun and not ended.
+    pub fn in_flight(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// A slot for the process that is asked for.
+    #[inline]
+    pub fn take_slot(&mut self, ask: &Ask, lanes: usize) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot {
+                operations: Vec::new(),
+                at: 0,
+                process: 0,
+                session: 0,
+                lane_session: 0,
+                intended: None,
+                started: Nanos::ZERO,
+                waiting_for: None,
+            });
+            self.slots.len() as u32 - 1
+        });
+        self.in_flight_max = self.in_flight_max.max(self.slots.len() - self.free.len());
+        let slot = &mut self.slots[number as usize];
+        slot.at = 0;
+        slot.process = ask.process;
+        slot.session = ask.session;
+        slot.lane_session = if lanes == 1 { ask.session } else { ask.session / lanes as u32 };
+        slot.intended = ask.intended;
+        number
+    }
+
+    /// The list to be filled with the operations of the process in `slot`.
+    pub fn operations(&mut self, slot: u32) -> &mut Vec<Operation> {
+        &mut self.slots[slot as usize].operations
+    }
+
+    /// The operation that is next in `slot`.
+    pub fn operation(&self, slot: u32) -> &Operation {
+        let slot = &self.slots[slot as usize];
+        &slot.operations[slot.at]
+    }
+
+    /// When the next operation of the process in `slot` is due.
+    pub fn next_operation_at(&self, slot: u32) -> Nanos {
+        self.slots[slot as usize].intended.unwrap_or(self.last)
+    }
+
+    /// The next operation of `slot` leaves now. Gives its ticket and its session within the lane.
+    #[inline]
+    pub fn open(&mut self, slot: u32, started: Nanos) -> (Ticket, u32) {
+        let ticket = ticket(slot, self.asked);
+        self.asked += 1;
+        self.last = started;
+        let slot = &mut self.slots[slot as usize];
+        slot.started = started;
+        slot.waiting_for = Some(ticket);
+        self.fingerprint = self.fingerprint.wrapping_add(slot.operations[slot.at].fingerprint());
+        self.tally.offered += 1;
+        (ticket, slot.lane_session)
+    }
+
+    /// Remembers to lose patience with `ticket`, unless it has been answered already.
+    #[inline]
+    pub fn await_answer(&mut self, ticket: Ticket, started: Nanos) {
+        if self.slots[slot_of(ticket)].waiting_for == Some(ticket) {
+            self.deadlines.push_back((started.saturating_add(self.patience), ticket));
+        }
+    }
+
+    /// The moment at which patience with the oldest request ends.
+    pub fn first_deadline(&mut self) -> Nanos {
+        while let Some(&(deadline, ticket)) = self.deadlines.front() {
+            if self.slots[slot_of(ticket)].waiting_for == Some(ticket) {
+                return deadline;
+            }
+            self.deadlines.pop_front();
+        }
+        Nanos::NEVER
+    }
+
+    /// Ends patience with what has been in flight for too long.
+    pub fn expire(&mut self, now: Nanos, client: &mut dyn Client) {
+        while self.first_deadline() <= now {
+            let Some((_, ticket)) = self.deadlines.pop_front() else { return };
+            client.abandon(ticket);
+            self.last = self.clock.now();
+            let ended = Ended::without_reply(Outcome::Unknown, Reason::Timeout);
+            self.complete(slot_of(ticket), self.last, ended);
+        }
+    }
+
+    /// Ends everything in flight, now.
+    pub fn give_up(&mut self, reason: Reason) {
+        self.continuing.clear();
+        for number in 0..self.slots.len() {
+            if self.free.contains(&(number as u32)) {
+                continue;
+            }
+            match self.slots[number].waiting_for {
+                Some(_) => {
+                    let ended = Ended::without_reply(Outcome::Unknown, reason);
+                    self.complete(number, self.last, ended);
+                }
+                None => {
+                    let intended = self.next_operation_at(number as u32);
+                    self.drop_rest(number as u32, intended, reason);
+                }
+            }
+        }
+    }
+
+    /// Records the operations of `slot` that have not been asked as dropped, and frees it.
+    pub fn drop_rest(&mut self, number: u32, intended: Nanos, reason: Reason) {
+        let now = self.last.max(intended);
+        let slot = &mut self.slots[number as usize];
+        slot.started = now;
+        slot.intended = Some(intended);
+        while self.slots[number as usize].at < self.slots[number as usize].operations.len() {
+            let slot = &self.slots[number as usize];
+            let fingerprint = slot.operations[slot.at].fingerprint();
+            self.fingerprint = self.fingerprint.wrapping_add(fingerprint);
+            self.tally.offered += 1;
+            let ended = Ended::without_reply(Outcome::Dropped, reason);
+            self.write_record(number as usize, now, &ended);
+            self.slots[number as usize].at += 1;
+        }
+        self.release_after(number, now, reason, false);
+    }
+
+    /// Frees a slot whose process turned out not to exist.
+    pub fn release(&mut self, number: u32) {
+        self.slots[number as usize].waiting_for = None;
+        self.free.push(number);
+    }
+
+    fn release_after(&mut self, number: u32, at: Nanos, reason: Reason, is_unknown: bool) {
+        let slot = &self.slots[number as usize];
+        let (session, process) = (slot.session, slot.process);
+        self.freed.push(Freed { session, process, at, reason, is_unknown });
+        self.release(number);
+    }
+
+    /// Writes the record of the operation that ended and goes on with its process.
+    fn complete(&mut self, number: usize, ended_at: Nanos, ended: Ended) {
+        self.write_record(number, ended_at, &ended);
+        let slot = &mut self.slots[number];
+        slot.waiting_for = None;
+        slot.at += 1;
+        let failed = ended.outcome != Outcome::Done;
+        if slot.at == slot.operations.len() {
+            let is_unknown = ended.outcome == Outcome::Unknown;
+            self.release_after(number as u32, ended_at, ended.reason, is_unknown);
+        } else if failed {
+            self.drop_rest(number as u32, ended_at, Reason::TransactionFailed);
+        } else {
+            slot.intended = Some(ended_at + slot.operations[slot.at].think);
+            self.continuing.push(number as u32);
+        }
+    }
+
+    fn write_record(&mut self, number: usize, ended_at: Nanos, ended: &Ended) {
+        let slot = &self.slots[number];
+        let operation = &slot.operations[slot.at];
+        let intended = slot.intended.unwrap_or(slot.started);
+        let may_have_written = matches!(ended.outcome, Outcome::Done | Outcome::Unknown)
+            && matches!(operation.kind, Kind::Update | Kind::Insert);
+        let record = Record {
+            index: operation.index,
+            process: slot.process,
+            key: operation.key,
+            intended,
+            started: slot.started,
+            ended: ended_at,
+            version_written: match may_have_written {
+                true => self.render.version_written(operation),
+                false => version::NONE,
+            },
+            version_read: ended.version_read,
+            session: slot.session,
+            bytes: if operation.kind.writes() { operation.bytes } else { ended.bytes },
+            rows: ended.rows,
+            verify_ns: ended.verify_ns,
+            transaction: operation.transaction,
+            transaction_type: operation.transaction_type,
+            ends_transaction: operation.ends_transaction,
+            kind: operation.kind,
+            phase: self.phase(intended),
+            outcome: ended.outcome,
+            found: ended.found,
+            reason: ended.reason,
+            verified: ended.verified,
+        };
+        self.count(&record);
+        self.sink.push(record);
+    }
+
+    fn phase(&self, intended: Nanos) -> Phase {
+        match self.is_load {
+            true => Phase::Load,
+            false if intended < self.warm_up => Phase::WarmUp,
+            false => Phase::Measure,
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, record: &Record) {
+        self.outcomes[record.outcome as usize] += 1;
+        self.tally.lag_max = self.tally.lag_max.max(record.lag());
+        match record.outcome {
+            Outcome::Done => {
+                self.tally.done += 1;
+                if !record.found {
+                    self.missed += 1;
+                    self.tally.missed += 1;
+                }
+                let latency = match self.gauge.latency() {
+                    Latency::Response => record.response(),
+                    Latency::Service => record.service(),
+                };
+                self.tally.latencies[record.kind as usize].record(latency);
+            }
+            Outcome::Dropped => self.tally.dropped += 1,
+            Outcome::Refused | Outcome::Unknown => {
+                self.tally.failed += 1;
+                self.first_failure.get_or_insert(Failure {
+                    index: record.index,
+                    key: record.key,
+                    reason: record.reason,
+                    at: record.ended,
+                });
+            }
+        }
+    }
+
+    /// Shows the counts to the outside if that was not done for `every`.
+    #[inline]
+    pub fn publish(&mut self, now: Nanos, every: Nanos) {
+        if now.since(self.published) >= every {
+            self.published = now;
+            let in_flight = self.in_flight();
+            self.gauge.publish(in_flight, &mut self.tally);
+        }
+    }
+
+    /// The lane's outcome and its sink, at the end.
+    pub fn settle(self, outcome: LaneOutcome) -> (LaneOutcome, S) {
+        let outcome = LaneOutcome {
+            offered: self.outcomes.iter().sum(),
+            outcomes: self.outcomes,
+            missed: self.missed,
+            late_answers: self.late_answers,
+            in_flight_max: self.in_flight_max,
+            fingerprint: self.fingerprint,
+            first_failure: self.first_failure,
+            ..outcome
+        };
+        (outcome, self.sink)
+    }
+
+    /// What the store's reply says about `operation`.
+    #[inline]
+    fn judge(&self, operation: &Operation, reply: &Reply<'_>) -> Ended {
+        let mut ended = Ended::without_reply(Outcome::Done, Reason::None);
+        ended.found = reply.found;
+        if operation.kind.writes() {
+            return ended;
+        }
+        ended.rows = reply.rows.count();
+        if ended.rows > 0 {
+            reply.rows.each(|field| {
+                ended.bytes += field.value.len() as u32;
+                let version = self.render.version(field.value).unwrap_or(version::NONE);
+                ended.version_read = ended.version_read.max(version);
+            });
+        }
+        if self.verifies && operation.kind == Kind::Read {
+            self.verify(operation, reply, &mut ended);
+        }
+        ended
+    }
+
+    fn verify(&self, operation: &Operation, reply: &Reply<'_>, ended: &mut Ended) {
+        let begun = self.clock.now();
+        let (mut right, mut wrong) = (0u32, 0u32);
+        reply.rows.each(|field| {
+            let number = self.fields.iter().position(|name| name.as_bytes() == field.name);
+            let is_right = number.is_some_and(|number| {
+                self.render.is_expected(operation.key, number as u16, field.value)
+            });
+            if is_right { right += 1 } else { wrong += 1 }
+        });
+        ended.verified = match (right, wrong) {
+            (0, 0) => Verified::Empty,
+            (_, 0) => Verified::Right,
+            _ => Verified::Wrong,
+        };
+        ended.verify_ns = u32::try_from(self.clock.now().since(begun).0).unwrap_or(u32::MAX);
+    }
+}
+
+impl<C: Clock, S: Sink> Answers for Book<'_, C, S> {
+    fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
+        let ended_at = self.clock.now();
+        self.last = ended_at;
+        self.answers += 1;
+        let number = slot_of(ticket);
+        let Some(slot) = self.slots.get(number).filter(|slot| slot.waiting_for == Some(ticket))
+        else {
+            self.late_answers += 1;
+            return;
+        };
+        let ended = match answer {
+            Answer::Done(reply) => self.judge(&slot.operations[slot.at], &reply),
+            Answer::Refused(reason) => Ended::without_reply(Outcome::Refused, reason),
+            Answer::Unknown(reason) => Ended::without_reply(Outcome::Unknown, reason),
+        };
+        self.complete(number, ended_at, ended);
+    }
+}

@@ -1,0 +1,90 @@
+//! When operations are asked: the load model, its bounds, its length.
+
+use assay_model::Nanos;
+
+use crate::arrival::Arrivals;
+
+/// Who decides when the next operation is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Load {
+    /// Arrivals come by the clock and do not wait for answers.
+    Open(Open),
+    /// A fixed number of sessions, each asking again after its answer.
+    Closed(Closed),
+}
+
+/// The open model: what users of a service do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Open {
+    /// The arrival process of the whole run; lanes thin it.
+    pub arrivals: Arrivals,
+    /// The most processes in flight over all lanes.
+    pub in_flight: usize,
+    /// What becomes of an arrival when that bound is reached.
+    pub overflow: Overflow,
+}
+
+/// The closed model: what YCSB does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closed {
+    /// Sessions over all lanes.
+    pub sessions: u32,
+    /// How long a session thinks after an answer.
+    pub think: Think,
+    /// Processes per second over all sessions that pacing aims at, as YCSB's `-target`.
+    pub pace: Option<f64>,
+}
+
+/// What becomes of an arrival when the bound on processes in flight is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// It waits; the wait is lag.
+    Queue,
+    /// It is recorded as dropped.
+    Drop,
+    /// The run ends.
+    Abort,
+}
+
+/// How long a session of the closed model thinks after an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Think {
+    /// Not at all.
+    No,
+    /// Always the same time.
+    Constant(Nanos),
+    /// Exponentially distributed with this mean.
+    Exponential(Nanos),
+}
+
+/// How long a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// The most processes to ask, warm-up included.
+    pub processes: Option<u64>,
+    /// How long to measure, after the warm-up.
+    pub duration: Option<Nanos>,
+    /// How long to ask before measuring; recorded, marked as warm-up.
+    pub warm_up: Nanos,
+}
+
+impl Extent {
+    /// When the last process may be asked.
+    pub fn end(&self) -> Nanos {
+        match self.duration {
+            Some(duration) => self.warm_up.saturating_add(duration),
+            None => Nanos::NEVER,
+        }
+    }
+}
+
+/// Whether a lane burns processor time to be punctual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spin {
+    /// Sleeps until the next event; late by a wake-up, a few to some tens of microseconds.
+    Never,
+    /// Sleeps, then spins for the last stretch before the next event.
+    LastStretch,
+    /// Never sleeps.
+    Always,
+}

@@ -1,0 +1,34 @@
+//! Where a lane puts its records.
+
+use assay_model::Record;
+
+/// Takes the records of one lane, in the order in which operations end.
+pub trait Sink {
+    /// Keeps one record. On the hot path: a copy into a buffer, nothing more.
+    fn push(&mut self, record: Record);
+
+    /// Hands over what is buffered, so that a crash loses nothing of it.
+    fn flush(&mut self);
+
+    /// Whether records can no longer be kept, so that the run has to end.
+    fn is_broken(&self) -> bool;
+
+    /// How often [`Sink::push`] had to wait for the history.
+    fn stalls(&self) -> u64;
+}
+
+impl Sink for Vec<Record> {
+    fn push(&mut self, record: Record) {
+        Vec::push(self, record);
+    }
+
+    fn flush(&mut self) {}
+
+    fn is_broken(&self) -> bool {
+        false
+    }
+
+    fn stalls(&self) -> u64 {
+        0
+    }
+}

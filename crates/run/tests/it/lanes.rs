@@ -1,0 +1,36 @@
+//! Many lanes are as one: the same operations, whatever their number.
+
+use assay_model::{Record, Source};
+use assay_run::{Control, Gauge, Latency, Load, Overflow, Think, execute};
+
+use crate::stand_ins::{Manner, Plan, Stand, closed, extent, lanes, open};
+
+/// The fingerprint and the sorted operation numbers of a run of 7000 processes.
+fn run_on(count: usize, load: Load) -> (u128, Vec<u64>) {
+    let source = || Box::new(Plan { width: 2 }) as Box<dyn Source>;
+    let run = lanes(count, &source, load, extent(Some(7000), None));
+    let sinks = vec![Vec::<Record>::new(); count];
+    let gauges: Vec<Gauge> = (0..count).map(|_| Gauge::new(Latency::Response)).collect();
+    let (outcome, sinks) = execute(&run, &Stand(Manner::Inline), sinks, &gauges, &Control::new())
+        .expect("stand-ins open");
+    let mut indexes: Vec<u64> = sinks.iter().flatten().map(|record| record.index).collect();
+    indexes.sort_unstable();
+    (outcome.fingerprint(), indexes)
+}
+
+#[test]
+fn closed_runs_ask_the_same_operations_on_any_number_of_lanes() {
+    let alone = run_on(1, closed(14, Think::No, None));
+    assert_eq!(alone.1, (0..14_000).collect::<Vec<u64>>());
+    assert_eq!(run_on(2, closed(14, Think::No, None)), alone);
+    assert_eq!(run_on(7, closed(14, Think::No, None)), alone);
+}
+
+#[test]
+fn open_runs_ask_the_same_operations_on_any_number_of_lanes() {
+    let load = || open(1e6, 100, Overflow::Queue);
+    let alone = run_on(1, load());
+    assert_eq!(alone.1, (0..14_000).collect::<Vec<u64>>());
+    assert_eq!(run_on(2, load()), alone);
+    assert_eq!(run_on(7, load()), alone);
+}

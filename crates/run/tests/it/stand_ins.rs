@@ -1,0 +1,231 @@
+//! A plan, bytes and stores that are just enough for the executor.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use assay_model::{
+    Fields, Filled, Kind, Layout, Nanos, Operation, Reason, Record, Render, Seed, Setting, Source,
+    SourceError, version,
+};
+use assay_run::executor::LaneOutcome;
+use assay_run::executor::execute_alone;
+use assay_run::{
+    ArrivalProcess, Arrivals, Closed, Control, Extent, Lanes, Load, Open, Overflow, Spin, Think,
+    Told,
+};
+use assay_store::{
+    Answer, Answers, Calls, Capabilities, Client, DataModel, OpenError, Reply, Request, Store,
+    Ticket,
+};
+
+/// A plan without end: process `i` reads record `i`, or reads and then updates it.
+pub struct Plan {
+    pub width: u64,
+}
+
+impl Source for Plan {
+    fn len(&self) -> Option<u64> {
+        None
+    }
+
+    fn width(&self) -> u64 {
+        self.width
+    }
+
+    fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError> {
+        into.clear();
+        into.extend((0..self.width).map(|place| Operation {
+            index: process * self.width + place,
+            key: process,
+            kind: if place == 0 { Kind::Read } else { Kind::Update },
+            fields: Fields::All,
+            limit: 1,
+            bytes: place as u32,
+            transaction: 0,
+            transaction_type: u16::from(self.width > 1),
+            ends_transaction: place + 1 == self.width,
+            think: Nanos::ZERO,
+        }));
+        Ok(Filled::Process)
+    }
+}
+
+/// Keys in decimal, values of one byte.
+pub struct Bytes;
+
+impl Render for Bytes {
+    fn key(&self, key: u64, into: &mut Vec<u8>) {
+        into.extend_from_slice(key.to_string().as_bytes());
+    }
+
+    fn value(&self, _operation: &Operation, _field: u16, into: &mut Vec<u8>) {
+        into.push(b'x');
+    }
+
+    fn version(&self, _value: &[u8]) -> Option<u64> {
+        None
+    }
+
+    fn version_written(&self, operation: &Operation) -> u64 {
+        version::written(operation.index)
+    }
+
+    fn verifies(&self) -> bool {
+        false
+    }
+
+    fn is_expected(&self, _key: u64, _field: u16, _value: &[u8]) -> bool {
+        false
+    }
+}
+
+/// What a simulated store does with its requests.
+#[derive(Clone, Copy)]
+pub enum Manner {
+    /// Answers before `start` returns.
+    Inline,
+    /// One server after the other: each request takes this long, in the order of arrival.
+    Queue(Nanos),
+    /// As `Queue`, but nothing is served between the two moments.
+    Hiccup(Nanos, Nanos, Nanos),
+    /// Never answers.
+    Silent,
+    /// Refuses everything at once.
+    Refuse(Reason),
+}
+
+/// A simulated store.
+pub struct Stand(pub Manner);
+
+impl Store for Stand {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "stand-in",
+            data_model: DataModel::KeyValue,
+            kinds: Kind::ALL.to_vec(),
+            calls: Calls::Pipelined,
+            hidden_retries: None,
+            keeps_other_fields: true,
+            is_no_op: true,
+            is_persistent: false,
+        }
+    }
+
+    fn prepare(&self, _layout: &Layout) -> Result<(), OpenError> {
+        Ok(())
+    }
+
+    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        Ok(Box::new(StandClient { manner: self.0, free_at: Nanos::ZERO, waiting: VecDeque::new() }))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        Ok(Vec::new())
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        Ok(())
+    }
+}
+
+struct StandClient {
+    manner: Manner,
+    free_at: Nanos,
+    waiting: VecDeque<(Nanos, Ticket)>,
+}
+
+impl StandClient {
+    fn serve(&mut self, now: Nanos, service: Nanos) -> Nanos {
+        self.free_at = self.free_at.max(now) + service;
+        self.free_at
+    }
+}
+
+impl Client for StandClient {
+    fn start(
+        &mut self,
+        now: Nanos,
+        ticket: Ticket,
+        _request: &Request<'_>,
+        answers: &mut dyn Answers,
+    ) {
+        match self.manner {
+            Manner::Inline => answers.answer(ticket, Answer::Done(Reply::WRITTEN)),
+            Manner::Refuse(reason) => answers.answer(ticket, Answer::Refused(reason)),
+            Manner::Silent => {}
+            Manner::Queue(service) => {
+                let due = self.serve(now, service);
+                self.waiting.push_back((due, ticket));
+            }
+            Manner::Hiccup(service, from, to) => {
+                if self.free_at.max(now) >= from && self.free_at.max(now) < to {
+                    self.free_at = to;
+                }
+                let due = self.serve(now, service);
+                self.waiting.push_back((due, ticket));
+            }
+        }
+    }
+
+    fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        while self.waiting.front().is_some_and(|&(due, _)| due <= now) {
+            let (_, ticket) = self.waiting.pop_front().expect("there is a front");
+            answers.answer(ticket, Answer::Done(Reply::WRITTEN));
+        }
+    }
+
+    fn due(&self) -> Option<Nanos> {
+        self.waiting.front().map(|&(due, _)| due)
+    }
+}
+
+/// An open run of `rate` per second for a second, with room for `in_flight`.
+pub fn open(rate: f64, in_flight: usize, overflow: Overflow) -> Load {
+    let arrivals = Arrivals { rate, process: ArrivalProcess::Constant };
+    Load::Open(Open { arrivals, in_flight, overflow })
+}
+
+/// A closed run of `sessions`.
+pub fn closed(sessions: u32, think: Think, pace: Option<f64>) -> Load {
+    Load::Closed(Closed { sessions, think, pace })
+}
+
+/// The run's length in processes and seconds.
+pub fn extent(processes: Option<u64>, seconds: Option<u64>) -> Extent {
+    Extent { processes, duration: seconds.map(Nanos::from_secs), warm_up: Nanos::ZERO }
+}
+
+/// Runs one lane in told time with ten seconds of patience.
+pub fn simulate(
+    manner: Manner,
+    width: u64,
+    load: Load,
+    extent: Extent,
+) -> (LaneOutcome, Vec<Record>) {
+    let source = move || Box::new(Plan { width }) as Box<dyn Source>;
+    let run = lanes(1, &source, load, extent);
+    execute_alone(&run, &Stand(manner), Told::new(), Vec::new(), &Control::new())
+        .expect("a stand-in opens")
+}
+
+/// A run on `lanes` lanes.
+pub fn lanes<'a>(
+    lanes: usize,
+    source: &'a (dyn Fn() -> Box<dyn Source> + Sync),
+    load: Load,
+    extent: Extent,
+) -> Lanes<'a> {
+    Lanes {
+        lanes,
+        source,
+        render: Arc::new(Bytes),
+        fields: Arc::new(["field0".to_owned()]),
+        load,
+        extent,
+        patience: Nanos::from_secs(10),
+        seed: Seed(1),
+        is_load: false,
+        stop_at_failure: false,
+        spin: Spin::Never,
+    }
+}
