@@ -1,1 +1,32 @@
-//! placeholder
+//! How a result is shown: terminal, HTML, plots, exports.
+//!
+//! Every function turns a run's [`Facts`] with the judge's [`Summary`](assay_analysis::Summary)
+//! into text. Nothing is measured here: numbers change their units, never their meaning.
+
+pub mod facts;
+pub mod verdict;
+
+mod prose;
+mod table;
+mod tables;
+mod units;
+
+mod csv;
+mod hdr_log;
+mod json;
+mod markdown;
+mod terminal;
+
+mod java;
+pub mod ycsb;
+
+#[cfg(test)]
+mod sample;
+
+pub use csv::csv;
+pub use facts::{Facts, PhaseSpan, State, StoreFacts};
+pub use hdr_log::{WriteLogError, hdr_log};
+pub use json::{INTERVAL_SCHEMA, SCHEMA, json, json_schema, ndjson};
+pub use markdown::markdown;
+pub use terminal::{Style, terminal};
+pub use units::Letters;

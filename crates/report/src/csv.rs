@@ -1,0 +1,211 @@
+//! A result as long-format CSV: one row per kind of operation with one metric.
+
+use std::fmt::Write as _;
+
+use assay_analysis::{Distribution, Group, Latency, Summary};
+
+use crate::units::percentile_name;
+
+/// The result with the columns `kind,metric,unit,value`, RFC 4180 quoting, `\n` line ends.
+///
+/// `kind` is a kind's name, a transaction type's name, or `all`. Counts are in `operations`,
+/// `bytes` or `rows`, rates in `1/s`, latencies in `ns`. A metric of no values is left out.
+pub fn csv(summary: &Summary) -> String {
+    let mut sheet = Sheet { text: "kind,metric,unit,value\n".to_owned() };
+    for (kind, group) in &summary.kinds {
+        sheet.group(kind.name(), group);
+    }
+    for types in &summary.transactions {
+        sheet.group(&types.name, &types.group);
+        sheet.row(&types.name, "unfinished", "operations", types.unfinished);
+    }
+    sheet.group("all", &summary.overall);
+    sheet.distribution("all", "asked.lag", &summary.lag);
+    sheet.text
+}
+
+struct Sheet {
+    text: String,
+}
+
+impl Sheet {
+    fn row(&mut self, kind: &str, metric: &str, unit: &str, value: impl std::fmt::Display) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.text, "{},{metric},{unit},{value}", quoted(kind));
+    }
+
+    fn group(&mut self, kind: &str, group: &Group) {
+        let counts = &group.counts;
+        for (metric, count) in [
+            ("offered", counts.offered),
+            ("done", counts.done),
+            ("hits", counts.hits),
+            ("misses", counts.misses),
+            ("good", counts.good),
+            ("refused", counts.refused),
+            ("unknown", counts.unknown),
+            ("dropped", counts.dropped),
+        ] {
+            self.row(kind, metric, "operations", count);
+        }
+        for (outcome, reason, count) in &counts.reasons {
+            let metric = format!("{}.{}", outcome.name(), reason.name());
+            self.row(kind, &metric, "operations", count);
+        }
+        self.row(kind, "bytes_in", "bytes", counts.bytes_in);
+        self.row(kind, "bytes_out", "bytes", counts.bytes_out);
+        self.row(kind, "rows", "rows", counts.rows);
+        let rates = &group.rates;
+        if let Some(target) = rates.target_per_s {
+            self.row(kind, "target", "1/s", target);
+        }
+        for (metric, rate) in [
+            ("offered_rate", rates.offered_per_s),
+            ("attempted_rate", rates.attempted_per_s),
+            ("done_rate", rates.done_per_s),
+            ("goodput", rates.goodput_per_s),
+        ] {
+            self.row(kind, metric, "1/s", rate);
+        }
+        self.latency(kind, "hits", &group.hits);
+        self.latency(kind, "misses", &group.misses);
+        self.latency(kind, "failed", &group.failed);
+    }
+
+    fn latency(&mut self, kind: &str, of: &str, latency: &Latency) {
+        self.distribution(kind, &format!("{of}.response"), &latency.response);
+        self.distribution(kind, &format!("{of}.service"), &latency.service);
+        self.distribution(kind, &format!("{of}.lag"), &latency.lag);
+    }
+
+    fn distribution(&mut self, kind: &str, of: &str, distribution: &Distribution) {
+        if distribution.count == 0 {
+            return;
+        }
+        self.row(kind, &format!("{of}.mean"), "ns", distribution.mean_ns.round());
+        self.row(kind, &format!("{of}.min"), "ns", distribution.min.0);
+        for percentile in &distribution.percentiles {
+            let metric = format!("{of}.{}", percentile_name(percentile.quantile));
+            self.row(kind, &metric, "ns", percentile.value.0);
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn each_kind_has_a_row_for_each_metric() {
+        let text = csv(&sample::summary());
+        let updates: Vec<&str> = text.lines().filter(|line| line.starts_with("update")).collect();
+        expect![[r#"
+            update,offered,operations,40
+            update,done,operations,39
+            update,hits,operations,39
+            update,misses,operations,0
+            update,good,operations,39
+            update,refused,operations,0
+            update,unknown,operations,1
+            update,dropped,operations,0
+            update,unknown.connection-lost,operations,1
+            update,bytes_in,bytes,39000
+            update,bytes_out,bytes,0
+            update,rows,rows,39
+            update,offered_rate,1/s,13.333333333333334
+            update,attempted_rate,1/s,13.333333333333334
+            update,done_rate,1/s,13
+            update,goodput,1/s,13
+            update,hits.response.mean,ns,319000
+            update,hits.response.min,ns,110000
+            update,hits.response.p50,ns,319000
+            update,hits.response.p75,ns,429000
+            update,hits.response.p90,ns,495000
+            update,hits.response.p95,ns,517000
+            update,hits.response.p99,ns,528000
+            update,hits.response.p99.9,ns,528000
+            update,hits.response.p99.99,ns,528000
+            update,hits.response.p99.999,ns,528000
+            update,hits.response.max,ns,528000
+            update,hits.service.mean,ns,290000
+            update,hits.service.min,ns,100000
+            update,hits.service.p50,ns,290000
+            update,hits.service.p75,ns,390000
+            update,hits.service.p90,ns,450000
+            update,hits.service.p95,ns,470000
+            update,hits.service.p99,ns,480000
+            update,hits.service.p99.9,ns,480000
+            update,hits.service.p99.99,ns,480000
+            update,hits.service.p99.999,ns,480000
+            update,hits.service.max,ns,480000
+            update,hits.lag.mean,ns,29000
+            update,hits.lag.min,ns,10000
+            update,hits.lag.p50,ns,29000
+            update,hits.lag.p75,ns,39000
+            update,hits.lag.p90,ns,45000
+            update,hits.lag.p95,ns,47000
+            update,hits.lag.p99,ns,48000
+            update,hits.lag.p99.9,ns,48000
+            update,hits.lag.p99.99,ns,48000
+            update,hits.lag.p99.999,ns,48000
+            update,hits.lag.max,ns,48000
+            update,failed.response.mean,ns,5500000
+            update,failed.response.min,ns,5500000
+            update,failed.response.p50,ns,5500000
+            update,failed.response.p75,ns,5500000
+            update,failed.response.p90,ns,5500000
+            update,failed.response.p95,ns,5500000
+            update,failed.response.p99,ns,5500000
+            update,failed.response.p99.9,ns,5500000
+            update,failed.response.p99.99,ns,5500000
+            update,failed.response.p99.999,ns,5500000
+            update,failed.response.max,ns,5500000
+            update,failed.service.mean,ns,5000000
+            update,failed.service.min,ns,5000000
+            update,failed.service.p50,ns,5000000
+            update,failed.service.p75,ns,5000000
+            update,failed.service.p90,ns,5000000
+            update,failed.service.p95,ns,5000000
+            update,failed.service.p99,ns,5000000
+            update,failed.service.p99.9,ns,5000000
+            update,failed.service.p99.99,ns,5000000
+            update,failed.service.p99.999,ns,5000000
+            update,failed.service.max,ns,5000000
+            update,failed.lag.mean,ns,500000
+            update,failed.lag.min,ns,500000
+            update,failed.lag.p50,ns,500000
+            update,failed.lag.p75,ns,500000
+            update,failed.lag.p90,ns,500000
+            update,failed.lag.p95,ns,500000
+            update,failed.lag.p99,ns,500000
+            update,failed.lag.p99.9,ns,500000
+            update,failed.lag.p99.99,ns,500000
+            update,failed.lag.p99.999,ns,500000
+            update,failed.lag.max,ns,500000"#]].assert_eq(&updates.join("\n"));
+    }
+
+    #[test]
+    fn every_row_has_four_cells_and_a_finite_number() {
+        for line in csv(&sample::summary()).lines().skip(1) {
+            let cells: Vec<&str> = line.split(',').collect();
+            assert_eq!(cells.len(), 4, "{line}");
+            assert!(cells[3].parse::<f64>().is_ok_and(f64::is_finite), "{line}");
+        }
+    }
+
+    #[test]
+    fn names_with_commas_and_quotes_are_quoted() {
+        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+}

@@ -1,0 +1,97 @@
+//! What a report says about a run beside its figures.
+
+use assay_model::{Event, Nanos, Phase, Setting};
+
+/// Everything about a run that no record tells: what was asked, of what, by whom and when.
+///
+/// All texts are shown as they are, so secrets must be gone from them already.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The bundle's name, for example `2026-11-21T18-30-12Z-redis-ycsb-a-7f3c`.
+    pub run_id: String,
+    /// A headline of a few words, for example `ycsb-b on redis`.
+    pub title: String,
+    /// The command that repeats the run, as one line for a shell.
+    pub command: String,
+    /// The seed from which everything random followed.
+    pub seed: u64,
+    /// The name of the workload's spec.
+    pub spec: String,
+    /// The hash of the trace as planned, in hexadecimal, where the plan has an end.
+    pub trace_hash_planned: Option<String>,
+    /// The hash of the operations that were executed, in hexadecimal.
+    pub trace_hash_executed: Option<String>,
+    /// The store.
+    pub store: StoreFacts,
+    /// The load model in words, for example `Poisson arrivals, at most 4096 in flight, then queue`.
+    pub load: String,
+    /// How many sessions there were.
+    pub sessions: u64,
+    /// How many lanes (threads) there were.
+    pub lanes: u64,
+    /// When each phase began and ended, in order of time.
+    pub phases: Vec<PhaseSpan>,
+    /// How the run came to its end.
+    pub state: State,
+    /// The machine that asked, for example `2 × AMD EPYC 7B13, 8 GiB, Linux 6.1`.
+    pub machine: String,
+    /// The version of this program, for example `0.1.0`.
+    pub version: String,
+    /// When the run's epoch was, as a person reads it, for example `2026-11-21 18:30:12 UTC`.
+    pub started: String,
+    /// When the run's epoch was, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: u64,
+    /// What a reader must know before believing the figures; shown loudly, one sentence each.
+    pub notices: Vec<String>,
+    /// What happened to the run as a whole, in order of time.
+    pub events: Vec<Event>,
+}
+
+/// The store that was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreFacts {
+    /// Its name in one word, for example `redis`.
+    pub name: String,
+    /// Its URL without secrets.
+    pub url: String,
+    /// Its effective settings, durability among them.
+    pub settings: Vec<Setting>,
+    /// Whether it keeps nothing and finds nothing: its figures are a floor, no ranking.
+    pub is_no_op: bool,
+}
+
+/// When a phase began and ended on the run's time axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseSpan {
+    /// Which phase.
+    pub phase: Phase,
+    /// Its first moment.
+    pub began: Nanos,
+    /// Its last moment.
+    pub ended: Nanos,
+}
+
+/// How a run came to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Everything that was planned was asked.
+    Finished,
+    /// Somebody stopped it; the figures are about what was asked until then.
+    Interrupted,
+    /// Its end is missing in the bundle, because the program was killed; what is there was sealed.
+    Repaired,
+    /// It stopped by itself for this reason.
+    Failed(String),
+}
+
+impl State {
+    /// The name used in columns and reports.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            State::Finished => "finished",
+            State::Interrupted => "interrupted",
+            State::Repaired => "repaired",
+            State::Failed(_) => "failed",
+        }
+    }
+}

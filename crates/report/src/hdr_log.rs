@@ -1,0 +1,196 @@
+//! A result as an HdrHistogram log, which the field's plotting tools read.
+
+use std::time::{Duration, SystemTime};
+
+use assay_analysis::{Distribution, Group, Summary};
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriter, IntervalLogWriterBuilder, Tag};
+
+use crate::facts::Facts;
+
+/// The histograms cannot be written as a log.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the histogram {tag:?} as a log line: {reason}")]
+pub struct WriteLogError {
+    /// The tag of the line.
+    pub tag: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Values in the log are nanoseconds; the maximum beside each histogram is in milliseconds, as
+/// the log's readers expect.
+const NANOS_PER_MILLI: f64 = 1e6;
+
+/// An HdrHistogram log, format 1.3, with one interval for each tag over the measured window.
+///
+/// Tags are the kind or transaction type, whose operations (nothing for hits, `miss`, `failed`),
+/// which latency: `read-response`, `read-service`, `read-lag`, `read-miss-response` …,
+/// `all-response` …, `asked-lag`. Times are seconds since the run's start, which is both the
+/// StartTime and the BaseTime. A histogram without values has no line.
+///
+/// # Errors
+/// When a histogram cannot be encoded, which no histogram of the judge's bounds is known to do.
+pub fn hdr_log(facts: &Facts, summary: &Summary) -> Result<String, WriteLogError> {
+    let mut bytes = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let epoch = SystemTime::UNIX_EPOCH + Duration::from_millis(facts.started_unix_ms);
+    let mut builder = IntervalLogWriterBuilder::new();
+    builder
+        .add_comment(&format!("[Logged with assay {}]", one_line(&facts.version)))
+        .add_comment("[Histogram log format version 1.3]")
+        .add_comment(&format!("[Run: {}; values in nanoseconds]", one_line(&facts.run_id)))
+        .with_start_time(epoch)
+        .with_base_time(epoch)
+        .with_max_value_divisor(NANOS_PER_MILLI);
+    let writer = builder.begin_log_with(&mut bytes, &mut serializer);
+    let mut writer =
+        writer.map_err(|error| WriteLogError { tag: String::new(), reason: error.to_string() })?;
+    for (tag, distribution) in tagged(summary) {
+        write_line(&mut writer, summary, &tag, distribution)?;
+    }
+    drop(writer);
+    Ok(with_legend(&String::from_utf8_lossy(&bytes)))
+}
+
+fn write_line(
+    writer: &mut IntervalLogWriter<'_, '_, Vec<u8>, V2DeflateSerializer>,
+    summary: &Summary,
+    tag: &str,
+    distribution: &Distribution,
+) -> Result<(), WriteLogError> {
+    let wrong = |reason: String| WriteLogError { tag: tag.to_owned(), reason };
+    let from = Duration::from(summary.window.from);
+    let length = Duration::from(summary.duration);
+    let valid = Tag::new(tag).ok_or_else(|| wrong("a tag has no blanks or commas".to_owned()))?;
+    writer
+        .write_histogram(&distribution.histogram, from, length, Some(valid))
+        .map_err(|error| wrong(format!("{error:?}")))
+}
+
+/// The line that names the columns, which some readers ask for, goes before the first interval.
+fn with_legend(log: &str) -> String {
+    const LEGEND: &str = "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
+                          \"Interval_Compressed_Histogram\"\n";
+    let header = log.lines().take_while(|line| line.starts_with('#')).map(|l| l.len() + 1).sum();
+    format!("{}{LEGEND}{}", &log[..header], &log[header..])
+}
+
+/// Every distribution that has values, with its tag.
+fn tagged(summary: &Summary) -> Vec<(String, &Distribution)> {
+    let mut all = Vec::new();
+    for (kind, group) in &summary.kinds {
+        push_group(&mut all, kind.name(), group);
+    }
+    for types in &summary.transactions {
+        push_group(&mut all, &types.name, &types.group);
+    }
+    push_group(&mut all, "all", &summary.overall);
+    all.push(("asked-lag".to_owned(), &summary.lag));
+    all.retain(|(_, distribution)| distribution.count > 0);
+    all
+}
+
+fn push_group<'a>(all: &mut Vec<(String, &'a Distribution)>, name: &str, group: &'a Group) {
+    let name: String =
+        name.chars().map(|c| if c == ',' || c.is_whitespace() { '_' } else { c }).collect();
+    for (of, latency) in [("", &group.hits), ("-miss", &group.misses), ("-failed", &group.failed)] {
+        all.push((format!("{name}{of}-response"), &latency.response));
+        all.push((format!("{name}{of}-service"), &latency.service));
+        all.push((format!("{name}{of}-lag"), &latency.lag));
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+
+    use super::*;
+    use crate::sample;
+
+    fn log() -> String {
+        hdr_log(&sample::facts(), &sample::summary()).expect("the sample can be logged")
+    }
+
+    #[test]
+    fn the_header_is_the_one_that_readers_look_for() {
+        let text = log();
+        let header: Vec<&str> = text.lines().take(7).collect();
+        assert_eq!(
+            header,
+            [
+                "#[Logged with assay 0.1.0]",
+                "#[Histogram log format version 1.3]",
+                "#[Run: 2026-11-21T18-30-12Z-redis-ycsb-b-7f3c; values in nanoseconds]",
+                "#[StartTime: 1795285812.000 (seconds since epoch)]",
+                "#[BaseTime: 1795285812.000 (seconds since epoch)]",
+                "#[MaxValueDivisor: 1000000.000]",
+                "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
+                 \"Interval_Compressed_Histogram\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_reader_finds_every_histogram_again() {
+        let text = log();
+        let mut deserializer = Deserializer::new();
+        let mut found = Vec::new();
+        for entry in IntervalLogIterator::new(text.as_bytes()) {
+            let LogEntry::Interval(line) = entry.expect("every line can be parsed") else {
+                continue;
+            };
+            let bytes = decode_base64(line.encoded_histogram());
+            let histogram: Histogram<u64> =
+                deserializer.deserialize(&mut bytes.as_slice()).expect("the histogram is whole");
+            assert_eq!(line.start_timestamp(), Duration::from_secs(1));
+            assert_eq!(line.duration(), Duration::from_secs(3));
+            let tag = line.tag().expect("every line has a tag").as_str().to_owned();
+            found.push((tag, histogram));
+        }
+        let summary = sample::summary();
+        let wanted = tagged(&summary);
+        assert_eq!(found.len(), wanted.len());
+        for ((tag, histogram), (wanted_tag, distribution)) in found.iter().zip(&wanted) {
+            assert_eq!((tag, histogram), (wanted_tag, &distribution.histogram));
+        }
+    }
+
+    #[test]
+    fn tags_name_kind_operations_and_latency() {
+        let summary = sample::summary();
+        let tags: Vec<String> = tagged(&summary).into_iter().map(|(tag, _)| tag).collect();
+        assert_eq!(
+            tags.join(" "),
+            "read-response read-service read-lag read-miss-response read-miss-service \
+             read-miss-lag read-failed-response read-failed-service read-failed-lag \
+             update-response update-service update-lag update-failed-response \
+             update-failed-service update-failed-lag read-modify-write-response \
+             read-modify-write-service read-modify-write-lag all-response all-service all-lag \
+             all-miss-response all-miss-service all-miss-lag all-failed-response \
+             all-failed-service all-failed-lag asked-lag"
+        );
+    }
+
+    /// RFC 4648, enough to read what the log's writer wrote.
+    fn decode_base64(text: &str) -> Vec<u8> {
+        const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let (mut bytes, mut buffer, mut bits) = (Vec::new(), 0u32, 0);
+        for letter in text.bytes().filter(|letter| *letter != b'=') {
+            let value = LETTERS.iter().position(|l| *l == letter).expect("only base64 letters");
+            buffer = buffer << 6 | value as u32;
+            bits += 6;
+            if bits >= 8 {
+                bits -= 8;
+                bytes.push((buffer >> bits) as u8);
+            }
+        }
+        bytes
+    }
+}

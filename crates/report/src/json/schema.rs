@@ -1,0 +1,297 @@
+//! The JSON Schema of the result object.
+
+use serde_json::{Map, Value, json};
+
+/// The JSON Schema (draft 2020-12) of what [`json`](super::json) prints.
+///
+/// Every field that is printed is named and required (save `series`, which the last line of
+/// [`ndjson`](super::ndjson) leaves out); later versions of the same schema may add fields.
+pub fn json_schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": super::SCHEMA,
+        "title": "The result of one run",
+        "type": "object",
+        "required": [
+            "schema", "verdict", "run", "store", "load", "window", "overall", "kinds",
+            "transactions", "lag", "value_checks", "in_flight", "availability", "events"
+        ],
+        "properties": {
+            "schema": { "const": super::SCHEMA },
+            "verdict": verdict(),
+            "run": run(),
+            "store": store(),
+            "load": load(),
+            "window": window(),
+            "overall": reference("group"),
+            "kinds": map_of(reference("group")),
+            "transactions": map_of(reference("transactions")),
+            "lag": reference("distribution"),
+            "value_checks": object(&[
+                ("right", count()),
+                ("wrong", count()),
+                ("empty", count()),
+                ("time", reference("distribution")),
+            ]),
+            "in_flight": object(&[
+                ("by_service", reference("plausibility")),
+                ("by_response", reference("plausibility")),
+                ("mean_integrated", number()),
+                ("peak_interval_mean", number()),
+                ("agrees", boolean()),
+            ]),
+            "availability": availability(),
+            "events": list_of(object(&[
+                ("at_ns", count()),
+                ("kind", one_of(&["phase", "fault", "change", "notice"])),
+                ("text", text()),
+            ])),
+            "series": object(&[
+                ("from_ns", count()),
+                ("width_ns", count()),
+                ("intervals", list_of(reference("interval"))),
+            ]),
+        },
+        "$defs": definitions(),
+    })
+}
+
+fn definitions() -> Value {
+    let transactions = object(&[
+        ("unfinished", count()),
+        ("counts", reference("counts")),
+        ("rates", reference("rates")),
+        ("hits", reference("latency")),
+        ("misses", reference("latency")),
+        ("failed", reference("latency")),
+    ]);
+    json!({
+        "group": object(&[
+            ("counts", reference("counts")),
+            ("rates", reference("rates")),
+            ("hits", reference("latency")),
+            ("misses", reference("latency")),
+            ("failed", reference("latency")),
+        ]),
+        "transactions": transactions,
+        "counts": counts(),
+        "rates": object(&[
+            ("target_per_s", or_null(number())),
+            ("offered_per_s", number()),
+            ("attempted_per_s", number()),
+            ("done_per_s", number()),
+            ("goodput_per_s", number()),
+            ("reached", number()),
+        ]),
+        "latency": object(&[
+            ("response", reference("distribution")),
+            ("service", reference("distribution")),
+            ("lag", reference("distribution")),
+        ]),
+        "distribution": distribution(),
+        "plausibility": object(&[
+            ("lambda_per_s", number()),
+            ("mean_ns", count()),
+            ("little_l", number()),
+            ("limit", or_null(number())),
+            ("verdict", one_of(&["held", "violated", "unknown"])),
+        ]),
+        "interval": interval(),
+        "quick": object(&[
+            ("count", count()),
+            ("p50_ns", count()),
+            ("p90_ns", count()),
+            ("p99_ns", count()),
+            ("p999_ns", count()),
+            ("max_ns", count()),
+        ]),
+    })
+}
+
+fn verdict() -> Value {
+    let finding =
+        [("level", one_of(&["alarm", "caution", "fine"])), ("name", text()), ("text", text())];
+    let mut worst = finding.to_vec();
+    worst.push(("findings", list_of(object(&finding))));
+    object(&worst)
+}
+
+fn run() -> Value {
+    object(&[
+        ("id", text()),
+        ("title", text()),
+        ("command", text()),
+        ("seed", described(text(), "the 64-bit seed in decimal digits")),
+        ("spec", text()),
+        ("trace_hash_planned", or_null(text())),
+        ("trace_hash_executed", or_null(text())),
+        ("state", one_of(&["finished", "interrupted", "repaired", "failed"])),
+        ("state_reason", or_null(text())),
+        ("started", text()),
+        ("started_unix_ms", count()),
+        ("machine", text()),
+        ("assay_version", text()),
+        (
+            "phases",
+            list_of(object(&[
+                ("phase", one_of(&["load", "warm-up", "measure"])),
+                ("began_ns", count()),
+                ("ended_ns", count()),
+            ])),
+        ),
+    ])
+}
+
+fn store() -> Value {
+    let setting = object(&[("name", text()), ("value", text()), ("meaning", text())]);
+    object(&[
+        ("name", text()),
+        ("url", described(text(), "without secrets")),
+        ("is_no_op", boolean()),
+        ("settings", list_of(setting)),
+    ])
+}
+
+fn load() -> Value {
+    object(&[
+        ("model", one_of(&["open", "closed"])),
+        ("text", text()),
+        ("rate_per_s", or_null(number())),
+        ("in_flight_limit", or_null(count())),
+        ("sessions", count()),
+        ("lanes", count()),
+    ])
+}
+
+fn window() -> Value {
+    object(&[
+        ("from_ns", count()),
+        ("until_ns", count()),
+        ("duration_ns", described(count(), "what rates refer to")),
+        ("span_ns", described(count(), "first intended to last ended")),
+        ("is_balanced", boolean()),
+        ("backward_times", count()),
+        ("excluded", map_of(count())),
+    ])
+}
+
+fn counts() -> Value {
+    let names = [
+        "offered",
+        "done",
+        "refused",
+        "unknown",
+        "dropped",
+        "hits",
+        "misses",
+        "good",
+        "bytes_in",
+        "bytes_out",
+        "rows",
+        "found_without_version",
+    ];
+    let mut fields: Vec<(&str, Value)> = names.iter().map(|name| (*name, count())).collect();
+    let reason = object(&[
+        ("outcome", one_of(&["refused", "unknown", "dropped"])),
+        ("reason", text()),
+        ("count", count()),
+    ]);
+    fields.push(("reasons", list_of(reason)));
+    object(&fields)
+}
+
+fn distribution() -> Value {
+    let known = object(&[("low_ns", count()), ("high_ns", count()), ("dependence", number())]);
+    let too_few = object(&[("further_seconds", number())]);
+    object(&[
+        ("count", count()),
+        ("saturated", count()),
+        ("mean_ns", count()),
+        ("stddev_ns", count()),
+        ("min_ns", count()),
+        ("max_ns", count()),
+        ("percentiles_ns", map_of(count())),
+        ("confidence", map_of(json!({ "anyOf": [known, too_few] }))),
+    ])
+}
+
+fn availability() -> Value {
+    object(&[
+        ("success_ratio", number()),
+        ("by_kind", map_of(number())),
+        ("threshold_ns", count()),
+        ("down_ns", count()),
+        ("mean_outage_ns", or_null(count())),
+        ("up_share", number()),
+        ("baseline_per_s", number()),
+        (
+            "outages",
+            list_of(object(&[
+                ("from_ns", count()),
+                ("until_ns", count()),
+                ("failures", count()),
+                ("is_cut_off", boolean()),
+                ("recovered_after_ns", or_null(count())),
+            ])),
+        ),
+    ])
+}
+
+fn interval() -> Value {
+    let counts = ["from_ns", "offered", "done", "misses", "refused", "unknown", "dropped"];
+    let mut fields: Vec<(&str, Value)> = counts.iter().map(|name| (*name, count())).collect();
+    fields.push(("done_by_kind", map_of(count())));
+    fields.extend(["in_flight", "in_system"].map(|name| (name, number())));
+    let latencies = ["response", "service", "lag", "miss_response"];
+    fields.extend(latencies.map(|name| (name, reference("quick"))));
+    object(&fields)
+}
+
+/// An object in which every one of `fields` is required.
+fn object(fields: &[(&str, Value)]) -> Value {
+    let required: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    let properties: Map<String, Value> =
+        fields.iter().map(|(name, shape)| ((*name).to_owned(), shape.clone())).collect();
+    json!({ "type": "object", "required": required, "properties": properties })
+}
+
+fn map_of(values: Value) -> Value {
+    json!({ "type": "object", "additionalProperties": values })
+}
+
+fn list_of(items: Value) -> Value {
+    json!({ "type": "array", "items": items })
+}
+
+fn one_of(texts: &[&str]) -> Value {
+    json!({ "enum": texts })
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+fn described(mut shape: Value, words: &str) -> Value {
+    shape["description"] = Value::from(words);
+    shape
+}
+
+fn or_null(shape: Value) -> Value {
+    json!({ "anyOf": [shape, { "type": "null" }] })
+}
+
+fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+fn number() -> Value {
+    json!({ "type": "number" })
+}
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn boolean() -> Value {
+    json!({ "type": "boolean" })
+}

@@ -1,0 +1,654 @@
+//! The shape of the JSON result; a field's name ends in its unit.
+
+use std::collections::BTreeMap;
+
+use assay_analysis as judged;
+use assay_analysis::{Distribution, Interval, LoadModel, Summary};
+use assay_model::{Kind, Nanos};
+use serde::Serialize;
+
+use crate::facts::{Facts, State};
+use crate::units::{Letters, percentile_name};
+use crate::verdict;
+
+#[derive(Serialize)]
+pub struct ResultObject {
+    schema: &'static str,
+    verdict: VerdictObject,
+    run: RunObject,
+    store: StoreObject,
+    load: LoadObject,
+    window: WindowObject,
+    overall: GroupObject,
+    kinds: BTreeMap<&'static str, GroupObject>,
+    transactions: BTreeMap<String, TransactionsObject>,
+    lag: DistributionObject,
+    value_checks: ValueChecksObject,
+    in_flight: InFlightObject,
+    availability: AvailabilityObject,
+    events: Vec<EventObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series: Option<SeriesObject>,
+}
+
+impl ResultObject {
+    pub fn new(facts: &Facts, summary: &Summary, series: Option<SeriesObject>) -> ResultObject {
+        let transactions = summary.transactions.iter().map(|types| {
+            let group = GroupObject::new(&types.group);
+            (types.name.clone(), TransactionsObject { unfinished: types.unfinished, group })
+        });
+        ResultObject {
+            schema: super::SCHEMA,
+            verdict: VerdictObject::new(facts, summary),
+            run: RunObject::new(facts),
+            store: StoreObject::new(facts),
+            load: LoadObject::new(facts, summary),
+            window: WindowObject::new(summary),
+            overall: GroupObject::new(&summary.overall),
+            kinds: summary
+                .kinds
+                .iter()
+                .map(|(kind, group)| (kind.name(), GroupObject::new(group)))
+                .collect(),
+            transactions: transactions.collect(),
+            lag: DistributionObject::new(&summary.lag),
+            value_checks: ValueChecksObject::new(&summary.values),
+            in_flight: InFlightObject::new(&summary.in_flight),
+            availability: AvailabilityObject::new(&summary.availability),
+            events: facts.events.iter().map(EventObject::new).collect(),
+            series,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub struct SummaryLine {
+    #[serde(rename = "type")]
+    line_type: &'static str,
+    #[serde(flatten)]
+    result: ResultObject,
+}
+
+impl SummaryLine {
+    pub fn new(result: ResultObject) -> SummaryLine {
+        SummaryLine { line_type: "summary", result }
+    }
+}
+
+#[derive(Serialize)]
+struct VerdictObject {
+    level: &'static str,
+    name: &'static str,
+    text: String,
+    findings: Vec<FindingObject>,
+}
+
+#[derive(Serialize)]
+struct FindingObject {
+    level: &'static str,
+    name: &'static str,
+    text: String,
+}
+
+impl VerdictObject {
+    fn new(facts: &Facts, summary: &Summary) -> VerdictObject {
+        let findings = verdict::findings(facts, summary, Letters::Ascii);
+        let worst = findings.first().expect("there is always a finding, if only that all is fine");
+        VerdictObject {
+            level: worst.level.name(),
+            name: worst.name,
+            text: worst.text.clone(),
+            findings: findings
+                .iter()
+                .map(|finding| FindingObject {
+                    level: finding.level.name(),
+                    name: finding.name,
+                    text: finding.text.clone(),
+                })
+                .collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RunObject {
+    id: String,
+    title: String,
+    command: String,
+    /// A text, because not every reader of JSON keeps 64 bits of a number.
+    seed: String,
+    spec: String,
+    trace_hash_planned: Option<String>,
+    trace_hash_executed: Option<String>,
+    state: &'static str,
+    state_reason: Option<String>,
+    started: String,
+    started_unix_ms: u64,
+    machine: String,
+    assay_version: String,
+    phases: Vec<PhaseObject>,
+}
+
+#[derive(Serialize)]
+struct PhaseObject {
+    phase: &'static str,
+    began_ns: u64,
+    ended_ns: u64,
+}
+
+impl RunObject {
+    fn new(facts: &Facts) -> RunObject {
+        let phase = |span: &crate::facts::PhaseSpan| PhaseObject {
+            phase: span.phase.name(),
+            began_ns: span.began.0,
+            ended_ns: span.ended.0,
+        };
+        RunObject {
+            id: facts.run_id.clone(),
+            title: facts.title.clone(),
+            command: facts.command.clone(),
+            seed: facts.seed.to_string(),
+            spec: facts.spec.clone(),
+            trace_hash_planned: facts.trace_hash_planned.clone(),
+            trace_hash_executed: facts.trace_hash_executed.clone(),
+            state: facts.state.name(),
+            state_reason: match &facts.state {
+                State::Failed(reason) => Some(reason.clone()),
+                State::Finished | State::Interrupted | State::Repaired => None,
+            },
+            started: facts.started.clone(),
+            started_unix_ms: facts.started_unix_ms,
+            machine: facts.machine.clone(),
+            assay_version: facts.version.clone(),
+            phases: facts.phases.iter().map(phase).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct StoreObject {
+    name: String,
+    url: String,
+    is_no_op: bool,
+    settings: Vec<SettingObject>,
+}
+
+#[derive(Serialize)]
+struct SettingObject {
+    name: String,
+    value: String,
+    meaning: String,
+}
+
+impl StoreObject {
+    fn new(facts: &Facts) -> StoreObject {
+        let setting = |setting: &assay_model::Setting| SettingObject {
+            name: setting.name.clone(),
+            value: setting.value.clone(),
+            meaning: setting.meaning.clone(),
+        };
+        StoreObject {
+            name: facts.store.name.clone(),
+            url: facts.store.url.clone(),
+            is_no_op: facts.store.is_no_op,
+            settings: facts.store.settings.iter().map(setting).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct LoadObject {
+    model: &'static str,
+    text: String,
+    rate_per_s: Option<f64>,
+    in_flight_limit: Option<u64>,
+    sessions: u64,
+    lanes: u64,
+}
+
+impl LoadObject {
+    fn new(facts: &Facts, summary: &Summary) -> LoadObject {
+        LoadObject {
+            model: verdict::model_name(summary.load),
+            text: facts.load.clone(),
+            rate_per_s: summary.load.target(),
+            in_flight_limit: match summary.load {
+                LoadModel::Open { limit, .. } => limit,
+                LoadModel::Closed { .. } => None,
+            },
+            sessions: facts.sessions,
+            lanes: facts.lanes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct WindowObject {
+    from_ns: u64,
+    until_ns: u64,
+    duration_ns: u64,
+    span_ns: u64,
+    is_balanced: bool,
+    backward_times: u64,
+    excluded: BTreeMap<&'static str, u64>,
+}
+
+impl WindowObject {
+    fn new(summary: &Summary) -> WindowObject {
+        WindowObject {
+            from_ns: summary.window.from.0,
+            until_ns: summary.window.until.0,
+            duration_ns: summary.duration.0,
+            span_ns: summary.span.0,
+            is_balanced: summary.is_balanced,
+            backward_times: summary.backward_times,
+            excluded: summary.excluded.iter().map(|(phase, n)| (phase.name(), *n)).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct TransactionsObject {
+    unfinished: u64,
+    #[serde(flatten)]
+    group: GroupObject,
+}
+
+#[derive(Serialize)]
+struct GroupObject {
+    counts: CountsObject,
+    rates: RatesObject,
+    hits: LatencyObject,
+    misses: LatencyObject,
+    failed: LatencyObject,
+}
+
+impl GroupObject {
+    fn new(group: &judged::Group) -> GroupObject {
+        GroupObject {
+            counts: CountsObject::new(&group.counts),
+            rates: RatesObject::new(&group.rates),
+            hits: LatencyObject::new(&group.hits),
+            misses: LatencyObject::new(&group.misses),
+            failed: LatencyObject::new(&group.failed),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CountsObject {
+    offered: u64,
+    done: u64,
+    refused: u64,
+    unknown: u64,
+    dropped: u64,
+    hits: u64,
+    misses: u64,
+    good: u64,
+    bytes_in: u64,
+    bytes_out: u64,
+    rows: u64,
+    found_without_version: u64,
+    reasons: Vec<ReasonObject>,
+}
+
+#[derive(Serialize)]
+struct ReasonObject {
+    outcome: &'static str,
+    reason: &'static str,
+    count: u64,
+}
+
+impl CountsObject {
+    fn new(counts: &judged::Counts) -> CountsObject {
+        CountsObject {
+            offered: counts.offered,
+            done: counts.done,
+            refused: counts.refused,
+            unknown: counts.unknown,
+            dropped: counts.dropped,
+            hits: counts.hits,
+            misses: counts.misses,
+            good: counts.good,
+            bytes_in: counts.bytes_in,
+            bytes_out: counts.bytes_out,
+            rows: counts.rows,
+            found_without_version: counts.found_without_version,
+            reasons: counts
+                .reasons
+                .iter()
+                .map(|(outcome, reason, count)| ReasonObject {
+                    outcome: outcome.name(),
+                    reason: reason.name(),
+                    count: *count,
+                })
+                .collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RatesObject {
+    target_per_s: Option<f64>,
+    offered_per_s: f64,
+    attempted_per_s: f64,
+    done_per_s: f64,
+    goodput_per_s: f64,
+    reached: f64,
+}
+
+impl RatesObject {
+    fn new(rates: &judged::Rates) -> RatesObject {
+        RatesObject {
+            target_per_s: rates.target_per_s,
+            offered_per_s: rates.offered_per_s,
+            attempted_per_s: rates.attempted_per_s,
+            done_per_s: rates.done_per_s,
+            goodput_per_s: rates.goodput_per_s,
+            reached: rates.reached,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct LatencyObject {
+    response: DistributionObject,
+    service: DistributionObject,
+    lag: DistributionObject,
+}
+
+impl LatencyObject {
+    fn new(latency: &judged::Latency) -> LatencyObject {
+        LatencyObject {
+            response: DistributionObject::new(&latency.response),
+            service: DistributionObject::new(&latency.service),
+            lag: DistributionObject::new(&latency.lag),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct DistributionObject {
+    count: u64,
+    saturated: u64,
+    mean_ns: u64,
+    stddev_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+    percentiles_ns: BTreeMap<String, u64>,
+    confidence: BTreeMap<String, ConfidenceObject>,
+}
+
+/// Either the ends of a 95 % interval, or how much longer the run would have to be for one.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ConfidenceObject {
+    Known { low_ns: u64, high_ns: u64, dependence: f64 },
+    TooFew { further_seconds: f64 },
+}
+
+impl DistributionObject {
+    fn new(distribution: &Distribution) -> DistributionObject {
+        let percentiles = &distribution.percentiles;
+        DistributionObject {
+            count: distribution.count,
+            saturated: distribution.saturated,
+            mean_ns: distribution.mean_ns.round() as u64,
+            stddev_ns: distribution.stddev_ns.round() as u64,
+            min_ns: distribution.min.0,
+            max_ns: distribution.max.0,
+            percentiles_ns: percentiles
+                .iter()
+                .map(|p| (percentile_name(p.quantile), p.value.0))
+                .collect(),
+            confidence: percentiles
+                .iter()
+                .filter_map(|p| Some((percentile_name(p.quantile), confidence(p.interval)?)))
+                .collect(),
+        }
+    }
+}
+
+fn confidence(interval: Interval) -> Option<ConfidenceObject> {
+    match interval {
+        Interval::Known { low, high, dependence } => {
+            Some(ConfidenceObject::Known { low_ns: low.0, high_ns: high.0, dependence })
+        }
+        Interval::TooFew { further_seconds } => Some(ConfidenceObject::TooFew { further_seconds }),
+        Interval::Undefined => None,
+    }
+}
+
+#[derive(Serialize)]
+struct ValueChecksObject {
+    right: u64,
+    wrong: u64,
+    empty: u64,
+    time: DistributionObject,
+}
+
+impl ValueChecksObject {
+    fn new(values: &judged::ValueChecks) -> ValueChecksObject {
+        ValueChecksObject {
+            right: values.right,
+            wrong: values.wrong,
+            empty: values.empty,
+            time: DistributionObject::new(&values.time),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct InFlightObject {
+    by_service: PlausibilityObject,
+    by_response: PlausibilityObject,
+    mean_integrated: f64,
+    peak_interval_mean: f64,
+    agrees: bool,
+}
+
+#[derive(Serialize)]
+struct PlausibilityObject {
+    lambda_per_s: f64,
+    mean_ns: u64,
+    little_l: f64,
+    limit: Option<f64>,
+    verdict: &'static str,
+}
+
+impl InFlightObject {
+    fn new(in_flight: &judged::InFlight) -> InFlightObject {
+        InFlightObject {
+            by_service: PlausibilityObject::new(&in_flight.by_service),
+            by_response: PlausibilityObject::new(&in_flight.by_response),
+            mean_integrated: in_flight.mean_integrated,
+            peak_interval_mean: in_flight.peak_interval_mean,
+            agrees: in_flight.agrees,
+        }
+    }
+}
+
+impl PlausibilityObject {
+    fn new(claim: &judged::Plausibility) -> PlausibilityObject {
+        PlausibilityObject {
+            lambda_per_s: claim.lambda_per_s,
+            mean_ns: (claim.mean_s * 1e9).round() as u64,
+            little_l: claim.little_l,
+            limit: claim.limit,
+            verdict: match claim.verdict {
+                judged::Verdict::Held => "held",
+                judged::Verdict::Violated => "violated",
+                judged::Verdict::Unknown => "unknown",
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct AvailabilityObject {
+    success_ratio: f64,
+    by_kind: BTreeMap<&'static str, f64>,
+    threshold_ns: u64,
+    down_ns: u64,
+    mean_outage_ns: Option<u64>,
+    up_share: f64,
+    baseline_per_s: f64,
+    outages: Vec<OutageObject>,
+}
+
+#[derive(Serialize)]
+struct OutageObject {
+    from_ns: u64,
+    until_ns: u64,
+    failures: u64,
+    is_cut_off: bool,
+    recovered_after_ns: Option<u64>,
+}
+
+impl AvailabilityObject {
+    fn new(availability: &judged::Availability) -> AvailabilityObject {
+        let ratio = |(kind, ratio): &(Kind, f64)| (kind.name(), *ratio);
+        let outage = |outage: &judged::Outage| OutageObject {
+            from_ns: outage.from.0,
+            until_ns: outage.until.0,
+            failures: outage.failures,
+            is_cut_off: outage.is_cut_off,
+            recovered_after_ns: outage.recovered_after.map(|time| time.0),
+        };
+        AvailabilityObject {
+            success_ratio: availability.success_ratio,
+            by_kind: availability.by_kind.iter().map(ratio).collect(),
+            threshold_ns: availability.threshold.0,
+            down_ns: availability.down.0,
+            mean_outage_ns: availability.mean_outage.map(|time| time.0),
+            up_share: availability.up_share,
+            baseline_per_s: availability.baseline_per_s,
+            outages: availability.outages.iter().map(outage).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct EventObject {
+    at_ns: u64,
+    kind: &'static str,
+    text: String,
+}
+
+impl EventObject {
+    fn new(event: &assay_model::Event) -> EventObject {
+        EventObject { at_ns: event.at.0, kind: event.kind.name(), text: event.text.clone() }
+    }
+}
+
+#[derive(Serialize)]
+pub struct SeriesObject {
+    from_ns: u64,
+    width_ns: u64,
+    intervals: Vec<IntervalObject>,
+}
+
+impl SeriesObject {
+    pub fn new(series: &judged::Series) -> SeriesObject {
+        SeriesObject {
+            from_ns: series.from.0,
+            width_ns: series.width.0,
+            intervals: series.intervals.iter().map(IntervalObject::new).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub struct IntervalLine<'a> {
+    #[serde(rename = "type")]
+    line_type: &'static str,
+    schema: &'static str,
+    run_id: &'a str,
+    width_ns: u64,
+    #[serde(flatten)]
+    interval: IntervalObject,
+}
+
+impl<'a> IntervalLine<'a> {
+    pub fn new(
+        run_id: &'a str,
+        series: &judged::Series,
+        interval: &judged::IntervalSummary,
+    ) -> IntervalLine<'a> {
+        IntervalLine {
+            line_type: "interval",
+            schema: super::INTERVAL_SCHEMA,
+            run_id,
+            width_ns: series.width.0,
+            interval: IntervalObject::new(interval),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct IntervalObject {
+    from_ns: u64,
+    offered: u64,
+    done: u64,
+    misses: u64,
+    refused: u64,
+    unknown: u64,
+    dropped: u64,
+    done_by_kind: BTreeMap<&'static str, u64>,
+    in_flight: f64,
+    in_system: f64,
+    response: QuickObject,
+    service: QuickObject,
+    lag: QuickObject,
+    miss_response: QuickObject,
+}
+
+#[derive(Serialize)]
+struct QuickObject {
+    count: u64,
+    p50_ns: u64,
+    p90_ns: u64,
+    p99_ns: u64,
+    p999_ns: u64,
+    max_ns: u64,
+}
+
+impl IntervalObject {
+    fn new(interval: &judged::IntervalSummary) -> IntervalObject {
+        let done_by_kind = Kind::ALL
+            .iter()
+            .zip(interval.done_by_kind)
+            .filter(|(_, count)| *count > 0)
+            .map(|(kind, count)| (kind.name(), count));
+        IntervalObject {
+            from_ns: interval.from.0,
+            offered: interval.offered,
+            done: interval.done,
+            misses: interval.misses,
+            refused: interval.refused,
+            unknown: interval.unknown,
+            dropped: interval.dropped,
+            done_by_kind: done_by_kind.collect(),
+            in_flight: interval.in_flight,
+            in_system: interval.in_system,
+            response: QuickObject::new(&interval.response),
+            service: QuickObject::new(&interval.service),
+            lag: QuickObject::new(&interval.lag),
+            miss_response: QuickObject::new(&interval.miss_response),
+        }
+    }
+}
+
+impl QuickObject {
+    fn new(quick: &judged::Quick) -> QuickObject {
+        let ns = |time: Nanos| time.0;
+        QuickObject {
+            count: quick.count,
+            p50_ns: ns(quick.p50),
+            p90_ns: ns(quick.p90),
+            p99_ns: ns(quick.p99),
+            p999_ns: ns(quick.p999),
+            max_ns: ns(quick.max),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The JSON of a known run, held against its own schema.
+
+use serde_json::Value;
+
+use super::*;
+use crate::sample;
+
+fn parsed() -> Value {
+    serde_json::from_str(&json(&sample::facts(), &sample::summary())).expect("the output is JSON")
+}
+
+/// What in `value` is not as `shape` says, as a path; only the keywords that our schema uses.
+fn faults(root: &Value, shape: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
+    let mut fault = |what: &str| found.push(format!("{path}: {what}"));
+    if let Some(reference) = shape["$ref"].as_str() {
+        let target = root.pointer(&reference[1..]).expect("references point to a definition");
+        return faults(root, target, value, path, found);
+    }
+    if let Some(options) = shape["anyOf"].as_array() {
+        let fits = options.iter().any(|option| {
+            let mut inner = Vec::new();
+            faults(root, option, value, path, &mut inner);
+            inner.is_empty()
+        });
+        if !fits {
+            fault("fits none of the options");
+        }
+        return;
+    }
+    if shape.get("const").is_some_and(|wanted| wanted != value) {
+        fault("is another constant");
+    }
+    if shape["enum"].as_array().is_some_and(|options| !options.contains(value)) {
+        fault("is none of the enumerated texts");
+    }
+    let has_type = match shape["type"].as_str() {
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("string") => value.is_string(),
+        Some("integer") => value.is_u64(),
+        Some("number") => value.is_number(),
+        Some("boolean") => value.is_boolean(),
+        Some("null") => value.is_null(),
+        Some(_) => false,
+        None => true,
+    };
+    if !has_type {
+        fault("has another type");
+    }
+    for name in shape["required"].as_array().into_iter().flatten() {
+        if value.get(name.as_str().expect("names are texts")).is_none() {
+            found.push(format!("{path}: {name} is missing"));
+        }
+    }
+    for (name, inner) in value.as_object().into_iter().flatten() {
+        let shape = shape["properties"].get(name).or(shape.get("additionalProperties"));
+        match shape {
+            Some(shape) => faults(root, shape, inner, &format!("{path}/{name}"), found),
+            None => found.push(format!("{path}: {name} is not in the schema")),
+        }
+    }
+    for (place, inner) in value.as_array().into_iter().flatten().enumerate() {
+        faults(root, &shape["items"], inner, &format!("{path}/{place}"), found);
+    }
+}
+
+fn all_faults(value: &Value) -> Vec<String> {
+    let schema = json_schema();
+    let mut found = Vec::new();
+    faults(&schema, &schema, value, "", &mut found);
+    found.sort();
+    found
+}
+
+#[test]
+fn every_field_is_in_the_schema_and_every_required_field_is_there() {
+    assert_eq!(all_faults(&parsed()), Vec::<String>::new());
+}
+
+#[test]
+fn the_schema_refuses_what_is_wrong() {
+    let mut value = parsed();
+    value["overall"]["counts"]["done"] = Value::from("many");
+    value["run"]["state"] = Value::from("lost");
+    value["surplus"] = Value::from(1);
+    value["load"].as_object_mut().expect("load is an object").remove("lanes");
+    assert_eq!(
+        all_faults(&value),
+        [
+            "/load: \"lanes\" is missing",
+            "/overall/counts/done: has another type",
+            "/run/state: is none of the enumerated texts",
+            ": surplus is not in the schema",
+        ]
+    );
+}
+
+#[test]
+fn figures_are_where_the_documentation_says() {
+    let result = parsed();
+    let at = |pointer: &str| result.pointer(pointer).cloned().unwrap_or(Value::Null);
+    assert_eq!(at("/schema"), "assay/result/v1");
+    assert_eq!(at("/kinds/read/hits/response/percentiles_ns/p99"), 1_287_000);
+    assert_eq!(at("/kinds/read/hits/service/percentiles_ns/max"), 1_180_000);
+    assert_eq!(at("/kinds/read/hits/response/confidence/p50/dependence"), 1.5);
+    assert_eq!(at("/overall/counts/offered"), 600);
+    assert_eq!(at("/run/seed"), "18446744073709551615");
+    assert_eq!(at("/series/intervals/1/refused"), 4);
+    assert_eq!(at("/series/intervals/0/done_by_kind/update"), 10);
+}
+
+#[test]
+fn an_empty_distribution_has_no_percentiles_and_no_nan() {
+    let mut summary = sample::summary();
+    summary.lag = sample::distribution(std::iter::empty());
+    summary.overall.rates.offered_per_s = f64::NAN;
+    let text = json(&sample::facts(), &summary);
+    let value: Value = serde_json::from_str(&text).expect("the output is JSON");
+    assert_eq!(value["lag"]["percentiles_ns"], serde_json::json!({}));
+    assert_eq!(value["overall"]["rates"]["offered_per_s"], Value::Null);
+}
+
+#[test]
+fn ndjson_has_a_line_for_each_interval_and_the_summary_last() {
+    let text = ndjson(&sample::facts(), &sample::summary());
+    let lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
+    let types: Vec<&Value> = lines.iter().map(|line| &line["type"]).collect();
+    assert_eq!(types, ["interval", "interval", "interval", "summary"]);
+    assert_eq!(lines[1]["from_ns"], 2_000_000_000_u64);
+    assert_eq!(lines[1]["schema"], INTERVAL_SCHEMA);
+    assert_eq!(lines[3]["schema"], SCHEMA);
+    assert_eq!(lines[3].get("series"), None);
+}

@@ -1,0 +1,123 @@
+//! Facts of a run as short sentences, the same in every format that people read.
+
+use assay_analysis::{Plausibility, Summary, Verdict};
+use assay_model::Phase;
+
+use crate::facts::{Facts, State};
+use crate::units::{Letters, count, duration, percent};
+use crate::verdict::{model_meaning, model_name};
+
+/// What was run against what, as pairs of a title and a text.
+pub fn circumstances(
+    facts: &Facts,
+    summary: &Summary,
+    letters: Letters,
+) -> Vec<(&'static str, String)> {
+    let sessions =
+        format!("{}, {}", plural(facts.sessions, "session"), plural(facts.lanes, "lane"));
+    let load = match facts.load.as_str() {
+        "" => sessions,
+        text => format!("{text}; {sessions}"),
+    };
+    vec![
+        ("store", format!("{}  {}", facts.store.name, facts.store.url)),
+        ("model", format!("{}: {}", model_name(summary.load), model_meaning(summary.load))),
+        ("load", load),
+        ("plan", format!("{}, seed {}{}", facts.spec, facts.seed, trace_hashes(facts))),
+        ("measured", measured(facts, summary, letters)),
+        ("machine", format!("{}; assay {}", facts.machine, facts.version)),
+    ]
+}
+
+fn plural(number: u64, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", count(number))
+}
+
+fn trace_hashes(facts: &Facts) -> String {
+    match (&facts.trace_hash_planned, &facts.trace_hash_executed) {
+        (Some(planned), Some(executed)) if planned == executed => {
+            format!(", trace {planned}, executed as planned")
+        }
+        (Some(planned), Some(executed)) => {
+            format!(", trace planned {planned}, executed {executed}")
+        }
+        (Some(planned), None) => format!(", trace {planned}"),
+        (None, Some(executed)) => format!(", trace executed {executed}"),
+        (None, None) => String::new(),
+    }
+}
+
+fn measured(facts: &Facts, summary: &Summary, letters: Letters) -> String {
+    let mut text = duration(summary.duration, letters);
+    let warm_up = facts.phases.iter().find(|span| span.phase == Phase::WarmUp);
+    if let Some(span) = warm_up {
+        text += &format!(" after {} of warm-up", duration(span.ended.since(span.began), letters));
+    }
+    let excluded: u64 = summary.excluded.iter().map(|(_, count)| count).sum();
+    if excluded > 0 {
+        text += &format!(" ({} operations left out)", count(excluded));
+    }
+    if !matches!(facts.state, State::Finished) {
+        text += &format!(", {}", facts.state.name());
+    }
+    format!("{text}, started {}", facts.started)
+}
+
+/// Concurrency by Little's law beside what was counted.
+pub fn concurrency(summary: &Summary) -> String {
+    let claim = &summary.in_flight.by_service;
+    let agreement = if summary.in_flight.agrees { "they agree" } else { "they do not agree" };
+    format!(
+        "{} operations by Little's law, {} counted ({agreement}){}",
+        small(claim.little_l),
+        small(summary.in_flight.mean_integrated),
+        plausible(claim)
+    )
+}
+
+fn plausible(claim: &Plausibility) -> String {
+    let possible = small(claim.limit.unwrap_or(0.0));
+    match claim.verdict {
+        Verdict::Held => format!("; plausible, {possible} are possible"),
+        Verdict::Violated => format!("; IMPLAUSIBLE, only {possible} are possible"),
+        Verdict::Unknown => String::new(),
+    }
+}
+
+/// A mean number of operations: two decimals below ten.
+fn small(number: f64) -> String {
+    if number < 10.0 && number.fract() != 0.0 {
+        return format!("{number:.2}");
+    }
+    count(number.round() as u64)
+}
+
+/// Success and outages in one line.
+pub fn availability(summary: &Summary, letters: Letters) -> String {
+    let availability = &summary.availability;
+    let success = format!("{} of what was asked succeeded", percent(availability.success_ratio));
+    let Some(longest) = availability.longest else {
+        return format!("{success}, no outage");
+    };
+    format!(
+        "{success}, {}, {} in sum, {} the longest",
+        plural(availability.outages.len() as u64, "outage"),
+        duration(availability.down, letters),
+        duration(longest.until.since(longest.from), letters)
+    )
+}
+
+/// What checking returned values found, if any was checked.
+pub fn value_checks(summary: &Summary) -> Option<String> {
+    let values = &summary.values;
+    if values.right + values.wrong + values.empty == 0 {
+        return None;
+    }
+    Some(format!(
+        "{} right, {} wrong, {} empty",
+        count(values.right),
+        count(values.wrong),
+        count(values.empty)
+    ))
+}

@@ -1,0 +1,160 @@
+//! The tables that terminal, Markdown and HTML have in common.
+
+use assay_analysis::{Distribution, Group, Interval, Summary};
+use assay_model::{Outcome, Setting};
+
+use crate::table::{Side, Table};
+use crate::units::{Letters, count, duration, percentile_name};
+
+/// The percentiles that every latency table has.
+const SHOWN: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 1.0];
+
+/// The mark of a percentile beyond which there are fewer than ten independent values.
+pub const ROUGH: char = '~';
+
+/// What the mark [`ROUGH`] means.
+pub const ROUGH_MEANING: &str =
+    "~ fewer than ten independent values lie beyond: a longer run tells";
+
+/// The name of the row that sums up all kinds.
+const ALL: &str = "all";
+
+/// Each kind's group by name, and all kinds together where there are several.
+pub fn groups(summary: &Summary) -> Vec<(&str, &Group)> {
+    let mut groups: Vec<(&str, &Group)> =
+        summary.kinds.iter().map(|(kind, group)| (kind.name(), group)).collect();
+    if groups.len() != 1 {
+        groups.push((ALL, &summary.overall));
+    }
+    groups
+}
+
+/// Count, throughput and goodput of each kind.
+pub fn throughput(summary: &Summary) -> Table {
+    let mut table = Table::new(&[
+        ("", Side::Left),
+        ("offered", Side::Right),
+        ("done", Side::Right),
+        ("offered/s", Side::Right),
+        ("done/s", Side::Right),
+        ("goodput/s", Side::Right),
+    ]);
+    for (name, group) in groups(summary) {
+        let (counts, rates) = (&group.counts, &group.rates);
+        table.row(vec![
+            name.to_owned(),
+            count(counts.offered),
+            count(counts.done),
+            per_second(rates.offered_per_s),
+            per_second(rates.done_per_s),
+            per_second(rates.goodput_per_s),
+        ]);
+    }
+    table
+}
+
+fn per_second(number: f64) -> String {
+    if number > 0.0 && number < 99.95 {
+        return format!("{number:.1}");
+    }
+    count(number.round() as u64)
+}
+
+/// Outcomes of each kind, each apart: a miss or a failure never looks like a success.
+pub fn outcomes(summary: &Summary) -> Table {
+    let mut table = Table::new(&[
+        ("", Side::Left),
+        ("hits", Side::Right),
+        ("misses", Side::Right),
+        ("refused", Side::Right),
+        ("unknown", Side::Right),
+        ("dropped", Side::Right),
+    ]);
+    for (name, group) in groups(summary) {
+        let counts = &group.counts;
+        let numbers = [counts.hits, counts.misses, counts.refused, counts.unknown, counts.dropped];
+        let cells = numbers.into_iter().map(count);
+        table.row([name.to_owned()].into_iter().chain(cells).collect());
+    }
+    table
+}
+
+/// Why operations were refused, unknown or dropped, over all kinds.
+pub fn reasons(summary: &Summary) -> Table {
+    let mut table =
+        Table::new(&[("outcome", Side::Left), ("reason", Side::Left), ("count", Side::Right)]);
+    for (outcome, reason, number) in &summary.overall.counts.reasons {
+        table.row(vec![outcome.name().to_owned(), reason.name().to_owned(), count(*number)]);
+    }
+    table
+}
+
+/// Response over service time of each kind and transaction, then misses, failures and lag.
+pub fn latency(summary: &Summary, letters: Letters) -> Table {
+    let mut columns = vec![("".to_owned(), Side::Left), ("".to_owned(), Side::Left)];
+    columns.extend(SHOWN.map(|quantile| (percentile_name(quantile), Side::Right)));
+    let columns: Vec<(&str, Side)> =
+        columns.iter().map(|(title, side)| (title.as_str(), *side)).collect();
+    let mut table = Table::new(&columns);
+    let mut row = |name: &str, latency: &str, distribution: &Distribution| {
+        if distribution.count > 0 {
+            let cells = SHOWN.map(|quantile| percentile(distribution, quantile, letters));
+            let names = [name.to_owned(), latency.to_owned()];
+            table.row(names.into_iter().chain(cells).collect());
+        }
+    };
+    for (name, group) in all_groups(summary) {
+        row(&name, "response", &group.hits.response);
+        row("", "service", &group.hits.service);
+    }
+    for (name, group) in all_groups(summary).into_iter().filter(|(name, _)| name != ALL) {
+        row(&format!("{name}, misses"), "response", &group.misses.response);
+        row(&format!("{name}, failed"), "response", &group.failed.response);
+    }
+    row("everything asked", "lag", &summary.lag);
+    table
+}
+
+/// The groups of [`groups`] with each transaction type before the sum.
+fn all_groups(summary: &Summary) -> Vec<(String, &Group)> {
+    let mut all: Vec<(String, &Group)> =
+        groups(summary).into_iter().map(|(name, group)| (name.to_owned(), group)).collect();
+    let before_sum = all.len() - usize::from(all.last().is_some_and(|(name, _)| name == ALL));
+    for types in summary.transactions.iter().rev() {
+        all.insert(before_sum, (types.name.clone(), &types.group));
+    }
+    all
+}
+
+/// One percentile with its mark, or a dash where there is no value.
+pub fn percentile(distribution: &Distribution, quantile: f64, letters: Letters) -> String {
+    let Some(found) = distribution.percentiles.iter().find(|p| p.quantile == quantile) else {
+        return "-".to_owned();
+    };
+    let text = duration(found.value, letters);
+    match found.interval {
+        Interval::TooFew { .. } => format!("{ROUGH}{text}"),
+        Interval::Known { .. } | Interval::Undefined => text,
+    }
+}
+
+/// The store's effective settings with what they mean.
+pub fn settings(settings: &[Setting]) -> Table {
+    let mut table =
+        Table::new(&[("setting", Side::Left), ("value", Side::Left), ("meaning", Side::Left)]);
+    for setting in settings {
+        table.row(vec![setting.name.clone(), setting.value.clone(), setting.meaning.clone()]);
+    }
+    table
+}
+
+/// Whether any cell carries the mark [`ROUGH`].
+pub fn is_rough(table: &Table) -> bool {
+    table.rows().iter().flatten().any(|cell| cell.starts_with(ROUGH))
+}
+
+/// Whether something was refused, unknown or dropped.
+pub fn has_failures(summary: &Summary) -> bool {
+    let failed = [Outcome::Refused, Outcome::Unknown, Outcome::Dropped];
+    summary.overall.counts.reasons.iter().any(|(outcome, _, _)| failed.contains(outcome))
+}

@@ -1,0 +1,197 @@
+//! A result on a terminal.
+
+use assay_analysis::Summary;
+
+use crate::facts::Facts;
+use crate::table::Table;
+use crate::units::Letters;
+use crate::verdict::{Finding, Level, findings, headline};
+use crate::{prose, tables};
+
+/// How the terminal looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether colours may be used; without them nothing is lost.
+    pub colour: bool,
+    /// How many columns there are; tables use at most 100 of them.
+    pub width: usize,
+    /// Which characters may be used.
+    pub letters: Letters,
+}
+
+impl Style {
+    /// For a file, a pipe or `TERM=dumb`: no colours, only ASCII.
+    pub const PLAIN: Style = Style { colour: false, width: 100, letters: Letters::Ascii };
+}
+
+/// Text beyond this column is hard to read, however wide the terminal is.
+const WIDEST: usize = 100;
+/// Below this the tables do not fit anyway.
+const NARROWEST: usize = 40;
+/// Where the texts of titled lines begin.
+const HANG: usize = 12;
+
+const BOLD: &str = "\x1b[1m";
+const RED: &str = "\x1b[1;31m";
+const GREEN: &str = "\x1b[1;32m";
+const YELLOW: &str = "\x1b[1;33m";
+const DIM: &str = "\x1b[2m";
+const RESET: &str = "\x1b[0m";
+
+/// The result for a person at a terminal; its first line is the verdict.
+pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
+    let mut page = Page::new(style);
+    opening(&mut page, facts, summary);
+    page.heading("Throughput");
+    page.table(&tables::throughput(summary));
+    page.heading("Latency");
+    let latency = tables::latency(summary, style.letters);
+    page.table(&latency);
+    if tables::is_rough(&latency) {
+        page.note(tables::ROUGH_MEANING);
+    }
+    page.heading("Outcomes");
+    page.table(&tables::outcomes(summary));
+    if tables::has_failures(summary) {
+        page.blank();
+        page.table(&tables::reasons(summary));
+    }
+    page.heading("Checks");
+    page.titled("in flight", &prose::concurrency(summary));
+    page.titled("available", &prose::availability(summary, style.letters));
+    if let Some(text) = prose::value_checks(summary) {
+        page.titled("values", &text);
+    }
+    if !facts.store.settings.is_empty() {
+        page.heading("Store settings");
+        for setting in &facts.store.settings {
+            let assignment = format!("{} = {}", setting.name, setting.value);
+            page.indented(&format!("{assignment}  ({})", setting.meaning));
+        }
+    }
+    page.heading("To repeat it");
+    page.indented(&facts.command);
+    page.text
+}
+
+/// Verdict, headline, everything else that must be known, and what was run against what.
+fn opening(page: &mut Page, facts: &Facts, summary: &Summary) {
+    let findings = findings(facts, summary, page.style.letters);
+    for (place, finding) in findings.iter().enumerate() {
+        page.finding(finding);
+        if place == 0 && finding.level != Level::Fine {
+            page.wrapped(&headline(summary, page.style.letters), 0, "");
+        }
+    }
+    page.heading(&facts.title);
+    for (title, text) in prose::circumstances(facts, summary, page.style.letters) {
+        page.titled(title, &text);
+    }
+}
+
+/// Text under way, line by line.
+struct Page {
+    style: Style,
+    text: String,
+}
+
+impl Page {
+    fn new(style: Style) -> Page {
+        let width = style.width.clamp(NARROWEST, WIDEST);
+        Page { style: Style { width, ..style }, text: String::new() }
+    }
+
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    fn line(&mut self, line: &str, colour: &str) {
+        let line = line.trim_end();
+        if self.style.colour && !colour.is_empty() {
+            self.text.push_str(&format!("{colour}{line}{RESET}\n"));
+        } else {
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+    }
+
+    fn heading(&mut self, title: &str) {
+        self.blank();
+        let title = self.clean(title);
+        self.line(&title, BOLD);
+    }
+
+    fn finding(&mut self, finding: &Finding) {
+        let colour = match finding.level {
+            Level::Alarm => RED,
+            Level::Caution => YELLOW,
+            Level::Fine => GREEN,
+        };
+        self.wrapped(&finding.shout(), 0, colour);
+    }
+
+    /// A line that begins with a title; what does not fit hangs below the text.
+    fn titled(&mut self, title: &str, text: &str) {
+        self.wrapped(&format!("  {title:<width$}{text}", width = HANG - 2), HANG, "");
+    }
+
+    fn indented(&mut self, text: &str) {
+        self.wrapped(&format!("  {text}"), 4, "");
+    }
+
+    fn note(&mut self, text: &str) {
+        self.wrapped(&format!("  {text}"), 4, DIM);
+    }
+
+    fn table(&mut self, table: &Table) {
+        for (place, line) in table.lines().iter().enumerate() {
+            let line = self.clean(line);
+            self.line(&format!("  {line}"), if place == 0 { DIM } else { "" });
+        }
+    }
+
+    /// Breaks `text` at blanks so that it fits; all lines but the first begin `hang` blanks in.
+    ///
+    /// Words that are longer than a line, such as URLs, stay whole so that they can be copied.
+    fn wrapped(&mut self, text: &str, hang: usize, colour: &str) {
+        let text = self.clean(text);
+        let mut line = String::new();
+        let mut is_fresh = true;
+        for word in text.split_inclusive(' ') {
+            let length = line.chars().count() + word.trim_end().chars().count();
+            if length > self.style.width && !is_fresh {
+                self.line(&line, colour);
+                line = " ".repeat(hang);
+            }
+            line.push_str(word);
+            is_fresh = line.trim().is_empty();
+        }
+        self.line(&line, colour);
+    }
+
+    /// Text that cannot disturb a terminal: no control characters, only letters it can show.
+    fn clean(&self, text: &str) -> String {
+        text.chars().map(|letter| self.clean_letter(letter)).collect()
+    }
+
+    fn clean_letter(&self, letter: char) -> char {
+        if letter.is_control() {
+            return '?';
+        }
+        if letter.is_ascii() || self.style.letters == Letters::Unicode {
+            return letter;
+        }
+        match letter {
+            'µ' | 'μ' => 'u',
+            '×' => 'x',
+            '–' | '—' | '−' => '-',
+            '·' => '.',
+            '’' | '‘' => '\'',
+            '\u{a0}' | '\u{202f}' => ' ',
+            _ => '?',
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

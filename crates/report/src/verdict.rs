@@ -1,0 +1,384 @@
+//! What a reader must know before any figure, worst first.
+
+use assay_analysis::{LoadModel, Summary, Verdict};
+use assay_model::Nanos;
+
+use crate::facts::{Facts, State};
+use crate::units::{Letters, count, duration, percent, rate};
+
+/// A rate that is short of its promise by more than this is shouted. One percent is what the
+/// window's edges cut off when answers take a hundredth of its length.
+const SHORTFALL: f64 = 0.01;
+
+/// From this share on, failures or misses change what the other figures mean.
+const NOTEWORTHY: f64 = 0.01;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// The figures do not mean what they seem to mean.
+    Alarm,
+    /// The figures hold, with a limit that must be known.
+    Caution,
+    /// Nothing stands against the figures.
+    Fine,
+}
+
+impl Level {
+    /// The name used in exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Alarm => "alarm",
+            Level::Caution => "caution",
+            Level::Fine => "fine",
+        }
+    }
+}
+
+/// One thing to know before any figure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub level: Level,
+    /// What it is, in one or two words: `overloaded`.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub text: String,
+}
+
+impl Finding {
+    /// The finding as it is shouted: `OVERLOADED: offered 20 000/s, achieved 14 200/s (71 %)`.
+    pub fn shout(&self) -> String {
+        format!("{}: {}", self.name.to_uppercase(), self.text)
+    }
+}
+
+/// All findings, the worst first; exactly one that is fine if there is nothing else to say.
+pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = [
+        state(facts),
+        emptiness(summary),
+        shortfall(summary),
+        failures(summary),
+        wrong_values(summary),
+        implausible(summary),
+        unbalanced(summary),
+        misses(summary),
+        backward_times(summary),
+        no_op(facts),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    findings.extend(facts.notices.iter().map(|notice| Finding {
+        level: Level::Caution,
+        name: "notice",
+        text: notice.clone(),
+    }));
+    // The sort is stable: among equals the order above stays.
+    findings.sort_by_key(|finding| finding.level);
+    if findings.is_empty() {
+        findings.push(Finding { level: Level::Fine, name: "ok", text: headline(summary, letters) });
+    }
+    findings
+}
+
+/// The figures that everybody asks for first, in one line.
+pub fn headline(summary: &Summary, letters: Letters) -> String {
+    let rates = &summary.overall.rates;
+    let done = match (summary.load, promised(summary)) {
+        (LoadModel::Open { .. }, _) => {
+            format!("{} of {} offered", rate(rates.done_per_s), rate(rates.offered_per_s))
+        }
+        (LoadModel::Closed { .. }, Some(target)) => {
+            format!("{} of {} wanted in a closed loop", rate(rates.done_per_s), rate(target))
+        }
+        (LoadModel::Closed { .. }, None) => {
+            format!("{} done in a closed loop", rate(rates.done_per_s))
+        }
+    };
+    let counts = &summary.overall.counts;
+    let failed = counts.refused + counts.unknown + counts.dropped;
+    let failures = match failed {
+        0 => "no failures".to_owned(),
+        failed => format!("{} of {} failed", count(failed), count(counts.offered)),
+    };
+    format!("{done}, response p99 {}, {failures}", response_p99(summary, letters))
+}
+
+fn response_p99(summary: &Summary, letters: Letters) -> String {
+    quantile(&summary.overall.hits.response, 0.99)
+        .map_or_else(|| "-".to_owned(), |value| duration(value, letters))
+}
+
+/// The value of a percentile that the judge has found, if there are values.
+pub fn quantile(distribution: &assay_analysis::Distribution, quantile: f64) -> Option<Nanos> {
+    distribution
+        .percentiles
+        .iter()
+        .find(|percentile| percentile.quantile == quantile)
+        .map(|percentile| percentile.value)
+}
+
+/// The rate that the load model promised to ask for.
+fn promised(summary: &Summary) -> Option<f64> {
+    match summary.load {
+        LoadModel::Open { .. } => Some(summary.overall.rates.offered_per_s),
+        LoadModel::Closed { target, .. } => target,
+    }
+}
+
+fn alarm(name: &'static str, text: String) -> Option<Finding> {
+    Some(Finding { level: Level::Alarm, name, text })
+}
+
+fn caution(name: &'static str, text: String) -> Option<Finding> {
+    Some(Finding { level: Level::Caution, name, text })
+}
+
+fn state(facts: &Facts) -> Option<Finding> {
+    match &facts.state {
+        State::Finished => None,
+        State::Interrupted => caution(
+            "interrupted",
+            "the run was stopped before its end; the figures are about what was asked until then"
+                .to_owned(),
+        ),
+        State::Repaired => caution(
+            "repaired",
+            "the run was killed; the figures are about what was sealed afterwards".to_owned(),
+        ),
+        State::Failed(reason) => alarm("failed", reason.clone()),
+    }
+}
+
+fn emptiness(summary: &Summary) -> Option<Finding> {
+    if summary.overall.counts.offered > 0 {
+        return None;
+    }
+    alarm("nothing measured", "no operation was asked in the measured phase".to_owned())
+}
+
+/// A rate that was not reached. What failed was reached too, and has a finding of its own.
+fn shortfall(summary: &Summary) -> Option<Finding> {
+    let promised = promised(summary)?;
+    let counts = &summary.overall.counts;
+    let seconds = summary.duration.as_secs_f64();
+    if promised <= 0.0 || seconds <= 0.0 {
+        return None;
+    }
+    let failed_per_s = (counts.refused + counts.unknown) as f64 / seconds;
+    let achieved = summary.overall.rates.done_per_s;
+    if achieved + failed_per_s >= promised * (1.0 - SHORTFALL) {
+        return None;
+    }
+    let share = percent(achieved / promised);
+    match summary.load {
+        LoadModel::Open { .. } => alarm(
+            "overloaded",
+            format!("offered {}, achieved {} ({share})", rate(promised), rate(achieved)),
+        ),
+        LoadModel::Closed { sessions, .. } => alarm(
+            "rate not reached",
+            format!(
+                "wanted {}, achieved {} ({share}): {} sessions that wait for answers get no more",
+                rate(promised),
+                rate(achieved),
+                count(sessions)
+            ),
+        ),
+    }
+}
+
+fn failures(summary: &Summary) -> Option<Finding> {
+    let counts = &summary.overall.counts;
+    let failed = counts.refused + counts.unknown;
+    let asked = counts.offered - counts.dropped;
+    let share = failed as f64 / asked.max(1) as f64;
+    if share < NOTEWORTHY {
+        return None;
+    }
+    alarm(
+        "failing",
+        format!(
+            "{} of the operations failed ({} refused, {} unknown)",
+            percent(share),
+            count(counts.refused),
+            count(counts.unknown)
+        ),
+    )
+}
+
+fn wrong_values(summary: &Summary) -> Option<Finding> {
+    let values = &summary.values;
+    if values.wrong == 0 {
+        return None;
+    }
+    alarm(
+        "wrong values",
+        format!(
+            "{} of {} checked answers held something else than what was written",
+            count(values.wrong),
+            count(values.right + values.wrong + values.empty)
+        ),
+    )
+}
+
+fn implausible(summary: &Summary) -> Option<Finding> {
+    let claim = &summary.in_flight.by_service;
+    if claim.verdict != Verdict::Violated {
+        return None;
+    }
+    alarm(
+        "implausible",
+        format!(
+            "by Little's law {:.1} operations were in flight where at most {:.0} can be",
+            claim.little_l,
+            claim.limit.unwrap_or(0.0)
+        ),
+    )
+}
+
+fn unbalanced(summary: &Summary) -> Option<Finding> {
+    if summary.is_balanced {
+        return None;
+    }
+    alarm("unbalanced", "not every arrival is accounted for in the history".to_owned())
+}
+
+fn misses(summary: &Summary) -> Option<Finding> {
+    let counts = &summary.overall.counts;
+    let share = counts.misses as f64 / counts.done.max(1) as f64;
+    if share < NOTEWORTHY {
+        return None;
+    }
+    caution(
+        "misses",
+        format!(
+            "{} of the answers found no record; a miss is no hit, so it is in no latency below",
+            percent(share)
+        ),
+    )
+}
+
+fn backward_times(summary: &Summary) -> Option<Finding> {
+    if summary.backward_times == 0 {
+        return None;
+    }
+    caution(
+        "clock",
+        format!("the times of {} operations run backwards", count(summary.backward_times)),
+    )
+}
+
+fn no_op(facts: &Facts) -> Option<Finding> {
+    if !facts.store.is_no_op {
+        return None;
+    }
+    caution(
+        "no store",
+        format!(
+            "{} keeps nothing, so the figures are the floor of this program and rank nothing",
+            facts.store.name
+        ),
+    )
+}
+
+/// The load model in one word.
+pub fn model_name(load: LoadModel) -> &'static str {
+    match load {
+        LoadModel::Open { .. } => "open",
+        LoadModel::Closed { .. } => "closed",
+    }
+}
+
+/// What the load model means for the figures.
+pub fn model_meaning(load: LoadModel) -> &'static str {
+    match load {
+        LoadModel::Open { .. } => "arrivals do not wait for answers, so all waiting is measured",
+        LoadModel::Closed { .. } => {
+            "sessions wait for their answers, so a slow store is asked less and looks better"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn shouts(change: impl Fn(&mut Facts, &mut Summary)) -> Vec<String> {
+        let (mut facts, mut summary) = (sample::facts(), sample::summary());
+        summary.overall.counts.refused = 0;
+        summary.overall.counts.unknown = 0;
+        summary.overall.counts.misses = 0;
+        summary.overall.counts.dropped = 0;
+        summary.overall.rates.done_per_s = 200.0;
+        change(&mut facts, &mut summary);
+        findings(&facts, &summary, Letters::Ascii).iter().map(Finding::shout).collect()
+    }
+
+    #[test]
+    fn a_run_that_kept_its_promises_is_ok() {
+        assert_eq!(
+            shouts(|_, _| {}),
+            ["OK: 200/s of 200/s offered, response p99 1.37 ms, no failures"]
+        );
+    }
+
+    #[test]
+    fn a_rate_that_was_not_reached_is_shouted() {
+        assert_eq!(
+            shouts(|_, summary| {
+                summary.overall.rates.offered_per_s = 20_000.0;
+                summary.overall.rates.done_per_s = 14_200.0;
+            }),
+            ["OVERLOADED: offered 20 000/s, achieved 14 200/s (71 %)"]
+        );
+    }
+
+    #[test]
+    fn a_closed_loop_that_misses_its_target_says_why() {
+        assert_eq!(
+            shouts(|_, summary| {
+                summary.load = LoadModel::Closed { sessions: 16, target: Some(400.0) };
+            }),
+            ["RATE NOT REACHED: wanted 400/s, achieved 200/s (50 %): 16 sessions that wait for \
+              answers get no more"]
+        );
+    }
+
+    #[test]
+    fn failures_are_not_mistaken_for_overload() {
+        assert_eq!(
+            shouts(|_, summary| {
+                summary.overall.rates.done_per_s = 180.0;
+                summary.overall.counts.refused = 60;
+            }),
+            ["FAILING: 10 % of the operations failed (60 refused, 0 unknown)"]
+        );
+    }
+
+    #[test]
+    fn the_worst_comes_first() {
+        let found = shouts(|facts, summary| {
+            facts.state = State::Interrupted;
+            facts.store.is_no_op = true;
+            facts.notices.push("the history stalled for 2 s".to_owned());
+            summary.values.wrong = 1;
+            summary.is_balanced = false;
+        });
+        let names: Vec<&str> =
+            found.iter().map(|shout| shout.split(':').next().unwrap_or_default()).collect();
+        assert_eq!(names, ["WRONG VALUES", "UNBALANCED", "INTERRUPTED", "NO STORE", "NOTICE"]);
+    }
+
+    #[test]
+    fn an_empty_run_says_that_it_is_empty() {
+        let found = shouts(|_, summary| {
+            summary.overall.counts = assay_analysis::Counts::default();
+            summary.overall.rates = assay_analysis::Rates::default();
+        });
+        assert_eq!(found[0], "NOTHING MEASURED: no operation was asked in the measured phase");
+    }
+}
