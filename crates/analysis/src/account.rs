@@ -114,7 +114,7 @@ impl Ending {
 
 impl Account {
     /// Counts one operation that was intended in `slot`.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, slot: usize, ending: Ending, times: Times, moved: Moved) {
         self.good += u64::from(ending.good);
         self.bytes_in += moved.bytes_in;
@@ -126,16 +126,23 @@ impl Account {
                 self.hits += 1;
                 self.hit.add(slot, times);
             }
-            Outcome::Done => {
-                self.misses += 1;
-                self.miss.add(slot, times);
-            }
-            outcome => {
-                self.failures.0[outcome as usize][ending.reason as usize] += 1;
-                if outcome != Outcome::Dropped {
-                    self.fail.add(slot, times);
-                }
-            }
+            Outcome::Done => self.add_miss(slot, times),
+            _ => self.add_failure(slot, ending, times),
+        }
+    }
+
+    /// Apart from the hot path, which it would make longer.
+    #[inline(never)]
+    fn add_miss(&mut self, slot: usize, times: Times) {
+        self.misses += 1;
+        self.miss.add(slot, times);
+    }
+
+    #[inline(never)]
+    fn add_failure(&mut self, slot: usize, ending: Ending, times: Times) {
+        self.failures.0[ending.outcome as usize][ending.reason as usize] += 1;
+        if ending.outcome != Outcome::Dropped {
+            self.fail.add(slot, times);
         }
     }
 

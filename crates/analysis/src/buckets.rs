@@ -51,11 +51,14 @@ impl<const BITS: u32> Buckets<BITS> {
         let index = index::<BITS>(value);
         match self.counts.get_mut(index.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
-            None => {
-                self.cover(index..index + 1);
-                self.counts[index - self.first] += 1;
-            }
+            None => self.add_outside(index),
         }
+    }
+
+    #[cold]
+    fn add_outside(&mut self, index: usize) {
+        self.cover(index..index + 1);
+        self.counts[index - self.first] += 1;
     }
 
     /// Adds the counts of `other`.
@@ -106,7 +109,6 @@ impl<const BITS: u32> Buckets<BITS> {
     }
 
     /// Grows by whole octaves until `wanted` is inside.
-    #[cold]
     fn cover(&mut self, wanted: Range<usize>) {
         let octave = 1 << BITS;
         let rounded = wanted.start / octave * octave..wanted.end.div_ceil(octave) * octave;

@@ -9,7 +9,7 @@ use crate::question::{Phases, Question, Window};
 use crate::series::Intervals;
 use crate::summary::{InFlight, Series, Summary, Transactions, ValueChecks};
 use crate::tally::{SlotClock, Strand};
-use crate::transactions::{Open, Transaction};
+use crate::transactions::Open;
 
 /// The difference up to which two ways to count concurrency are said to agree.
 const AGREEMENT: f64 = 0.1;
@@ -97,10 +97,8 @@ impl Judge {
             if side != Side::Elsewhere {
                 let account = &mut self.kinds[record.kind as usize];
                 account.traffic.add(self.window, Span::of(record), Ending::of(record));
-                if record.transaction_type != 0
-                    && let Some(transaction) = self.open.add(record)
-                {
-                    self.conclude(&transaction);
+                if record.transaction_type != 0 {
+                    self.add_to_transaction(record);
                 }
             }
             if side == Side::Judged {
@@ -150,8 +148,10 @@ impl Judge {
         self.verify_time.double(times);
     }
 
-    /// Counts a transaction whose last record has come.
-    fn conclude(&mut self, transaction: &Transaction) {
+    /// Counts the transaction of `record` if that is its last.
+    #[inline(never)]
+    fn add_to_transaction(&mut self, record: &Record) {
+        let Some(transaction) = self.open.add(record) else { return };
         let is_judged = self.sides[transaction.phase as usize] == Side::Judged;
         let slot = if is_judged { self.slot(transaction.span.intended) } else { 0 };
         let account = account_of(&mut self.transactions, transaction.number);

@@ -74,7 +74,7 @@ impl Default for Strand {
 
 impl Strand {
     /// Adds one value of an operation that was intended in `slot`.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, slot: usize, value: Nanos) {
         self.sum_ns += u128::from(value.0);
         self.min = self.min.min(value.0);
@@ -82,10 +82,16 @@ impl Strand {
         let kept = value.0.min(LONGEST.0);
         self.saturated += u64::from(kept < value.0);
         self.exact.add(kept);
-        if slot >= self.slots.len() {
-            self.slots.resize_with(slot + 1, Buckets::default);
+        match self.slots.get_mut(slot) {
+            Some(buckets) => buckets.add(kept),
+            None => self.open_slot(slot, kept),
         }
-        self.slots[slot].add(kept);
+    }
+
+    #[cold]
+    fn open_slot(&mut self, slot: usize, value: u64) {
+        self.slots.resize_with(slot + 1, Buckets::default);
+        self.slots[slot].add(value);
     }
 
     /// Adds what `other` counted, on the same slot clock.
