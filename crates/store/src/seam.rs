@@ -40,6 +40,24 @@ pub trait Store: Send + Sync {
     /// If the store cannot be reached or does not let us.
     fn clear(&self) -> Result<(), OpenError>;
 
+    /// The text that [`Store::keep_note`] kept, if there is one.
+    ///
+    /// # Errors
+    /// If the store cannot be reached.
+    fn note(&self) -> Result<Option<String>, OpenError> {
+        Ok(None)
+    }
+
+    /// Keeps a short text beside the data, apart from every table: what was loaded, and how.
+    ///
+    /// Stores that do not outlive the process have nowhere to keep it and need not.
+    ///
+    /// # Errors
+    /// If the store cannot be reached, or has no room.
+    fn keep_note(&self, _note: &str) -> Result<(), OpenError> {
+        Ok(())
+    }
+
     /// Makes everything acknowledged so far as durable as the store's settings promise.
     ///
     /// # Errors
