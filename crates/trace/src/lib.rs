@@ -14,10 +14,17 @@ pub mod header;
 pub mod reader;
 pub mod writer;
 
+pub mod csv;
+pub mod split;
+pub mod stat;
+
 pub use columns::Schedules;
+pub use csv::{ExportError, ImportError, export_csv, import_csv};
 pub use hash::{Digest, TraceHash};
 pub use header::{Header, Part};
 pub use reader::{Description, OpenError, ReadError, Schedule, Trace, TraceSource, describe};
+pub use split::{SplitError, split};
+pub use stat::{StatOptions, TraceStat, stat};
 pub use writer::{TraceWriter, WriteError, Written};
 
 /// The version of the format that this crate writes, also the newest that it reads.
