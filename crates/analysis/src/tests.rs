@@ -1,1 +1,121 @@
-//! placeholder
+//! Tests of the judge as a whole, on histories written in a small language.
+
+mod confidence;
+mod counts;
+mod latency;
+mod time;
+mod transactions;
+
+use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Verified, version};
+
+use crate::{Judge, Phases, Question, Summary, Window};
+
+/// Reads a history: records separated by `·`, each `kind key started..ended outcome …`.
+///
+/// Times are milliseconds; `intended/started..ended` where the request was late. Words after that,
+/// in any order: `done hit|miss`, `refused|unknown|dropped reason`, `load|warm-up`, `p7` process 7,
+/// `t2` transaction 2 of the process, `rmw` an operation of a read-modify-write and `rmw.` the last
+/// one of it, `right|wrong|empty` a value check of 1 µs, `100B` value bytes, `unversioned`.
+pub fn history(text: &str) -> Vec<Record> {
+    let lines = text.split('·').map(str::trim).filter(|line| !line.is_empty());
+    lines.enumerate().map(|(index, line)| record(index as u64, line)).collect()
+}
+
+fn record(index: u64, line: &str) -> Record {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [kind, key, times, rest @ ..] = words.as_slice() else { panic!("too short: {line:?}") };
+    let (begin, ended) = times.split_once("..").unwrap_or_else(|| panic!("no times: {line:?}"));
+    let (intended, started) = begin.split_once('/').unwrap_or((begin, begin));
+    let kind = Kind::from_name(kind).unwrap_or_else(|| panic!("no kind: {line:?}"));
+    let mut record = Record {
+        key: key.parse().unwrap(),
+        ..done(index, kind, millis(intended), millis(started), millis(ended))
+    };
+    rest.iter().for_each(|word| describe(&mut record, word));
+    record
+}
+
+fn millis(text: &str) -> Nanos {
+    Nanos((text.parse::<f64>().unwrap() * 1e6).round() as u64)
+}
+
+/// A hit with these times.
+pub fn done(index: u64, kind: Kind, intended: Nanos, started: Nanos, ended: Nanos) -> Record {
+    Record {
+        index,
+        process: index,
+        key: 0,
+        intended,
+        started,
+        ended,
+        version_written: if kind.writes() { version::written(index) } else { version::NONE },
+        version_read: if kind.writes() { version::NONE } else { version::loaded(0) },
+        session: 0,
+        bytes: 0,
+        rows: u32::from(!kind.writes()),
+        verify_ns: 0,
+        transaction: 0,
+        transaction_type: 0,
+        ends_transaction: true,
+        kind,
+        phase: Phase::Measure,
+        outcome: Outcome::Done,
+        found: true,
+        reason: Reason::None,
+        verified: Verified::No,
+    }
+}
+
+fn describe(record: &mut Record, word: &str) {
+    let named = |name: &str| Reason::ALL.iter().copied().find(|reason| reason.name() == name);
+    let number = |prefix| word.strip_prefix(prefix)?.parse::<u64>().ok();
+    if let Some(outcome) = Outcome::ALL.into_iter().find(|outcome| outcome.name() == word) {
+        record.outcome = outcome;
+        record.found = outcome == Outcome::Done;
+    } else if let Some(reason) = named(word) {
+        record.reason = reason;
+    } else if let Some(phase) = Phase::ALL.into_iter().find(|phase| phase.name() == word) {
+        record.phase = phase;
+    } else if let Some(verified) = Verified::ALL.into_iter().find(|check| check.name() == word) {
+        record.verified = verified;
+        record.verify_ns = 1000;
+    } else if let Some(process) = number('p') {
+        record.process = process;
+    } else if let Some(place) = number('t') {
+        record.transaction = place as u16;
+    } else if let Some(bytes) = word.strip_suffix('B') {
+        record.bytes = bytes.parse().unwrap();
+    } else {
+        match word {
+            "hit" => record.found = true,
+            "miss" => (record.found, record.rows) = (false, 0),
+            "rmw" | "rmw." => {
+                record.transaction_type = 1;
+                record.ends_transaction = word == "rmw.";
+            }
+            "unversioned" => record.version_read = version::NONE,
+            _ => panic!("no such word: {word:?}"),
+        }
+    }
+}
+
+/// A question about the stretch between two times in milliseconds.
+pub fn question(from_ms: u64, until_ms: u64) -> Question {
+    Question {
+        transaction_types: vec!["operation".into(), "read-modify-write".into()],
+        phases: Phases::Measure,
+        interval: Nanos::from_millis(10),
+        window: Some(Window {
+            from: Nanos::from_millis(from_ms),
+            until: Nanos::from_millis(until_ms),
+        }),
+        ..Question::default()
+    }
+}
+
+/// What the judge says to `question` about `records`.
+pub fn ask(question: Question, records: &[Record]) -> Summary {
+    let mut judge = Judge::new(question);
+    judge.push(records);
+    judge.finish()
+}

@@ -1,7 +1,7 @@
 //! Whole transactions, put together from the records of their operations.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use assay_model::seed::mix;
 use assay_model::{Outcome, Phase, Record};
@@ -75,7 +75,7 @@ fn severity(outcome: Outcome) -> u8 {
 
 /// Which transaction a record belongs to. Process numbers are the plan's own, so no two agents
 /// share one; a load and the run after it are two plans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Name {
     process: u64,
     place: u32,
@@ -85,6 +85,13 @@ impl Name {
     fn of(record: &Record) -> Name {
         let is_load = u32::from(record.phase == Phase::Load);
         Name { process: record.process, place: is_load << 16 | u32::from(record.transaction) }
+    }
+}
+
+impl Hash for Name {
+    /// One number, so that it is mixed once: few processes have 2^40 brothers.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.process ^ u64::from(self.place) << 40);
     }
 }
 
@@ -99,10 +106,6 @@ impl Hasher for Mixing {
 
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.write_u64(u64::from(number));
     }
 
     fn write_u64(&mut self, number: u64) {

@@ -1,0 +1,96 @@
+//! Whether percentile intervals cover the truth as often as they say.
+
+use assay_model::{Kind, Nanos, Record, Seed};
+
+use super::{ask, done, question};
+use crate::{Interval, Percentile};
+
+/// A queue with one server: exponential gaps of mean 1 ms, exponential service, `load` busy.
+fn queue(seed: u64, count: u64, load: f64) -> Vec<Record> {
+    let (mut intended, mut free) = (0.0f64, 0.0f64);
+    let exponential = |draw: f64| -(1.0 - draw).ln() * 1e6;
+    let operation = |index| {
+        let mut draws = Seed(seed).draws(9, index);
+        intended += exponential(draws.unit());
+        free = intended.max(free) + load * exponential(draws.unit());
+        let at = Nanos(intended as u64);
+        done(index, Kind::Read, at, at, Nanos(free as u64))
+    };
+    (0..count).map(operation).collect()
+}
+
+fn response_p(records: &[Record], place: usize) -> Percentile {
+    let last = records.last().unwrap().intended.0 / 1_000_000 + 1;
+    ask(question(0, last), records).overall.hits.response.percentiles[place]
+}
+
+/// In how many of 60 runs the interval contains the true percentile of M/M/1 sojourn times, which
+/// are exponential with mean service / (1 − load).
+fn covered(place: usize, quantile: f64, load: f64, count: u64) -> (u32, u32) {
+    let truth = -(1.0 - quantile).ln() * load * 1e6 / (1.0 - load);
+    let mut told = 0;
+    let mut right = 0;
+    for seed in 0..60 {
+        let percentile = response_p(&queue(seed, count, load), place);
+        if let Interval::Known { low, high, .. } = percentile.interval {
+            told += 1;
+            right += u32::from(low.0 as f64 <= truth && truth <= high.0 as f64);
+        }
+    }
+    (right, told)
+}
+
+#[test]
+fn intervals_of_a_queue_cover_the_true_percentile() {
+    // Nominal 95 %; of 60, 52 or more are within three standard deviations of that.
+    let (right, told) = covered(0, 0.5, 0.7, 10_000);
+    assert_eq!(told, 60);
+    assert!(right >= 52, "p50 at load 0.7: {right} of {told}");
+    let (right, told) = covered(4, 0.99, 0.3, 10_000);
+    assert!(told >= 55, "{told}");
+    assert!(right * 100 >= told * 85, "p99 at load 0.3: {right} of {told}");
+}
+
+#[test]
+fn a_queue_shows_dependence_and_independent_values_do_not() {
+    let dependence = |records: &[Record]| match response_p(records, 0).interval {
+        Interval::Known { dependence, .. } => dependence,
+        other => panic!("{other:?}"),
+    };
+    let busy = dependence(&queue(5, 20_000, 0.7));
+    assert!((8.0..80.0).contains(&busy), "{busy}");
+    let mut independent = queue(5, 20_000, 0.0);
+    for record in &mut independent {
+        record.ended += Nanos(Seed(6).draws(1, record.index).below(1_000_000));
+    }
+    let idle = dependence(&independent);
+    assert!((1.0..2.0).contains(&idle), "{idle}");
+}
+
+#[test]
+fn too_few_values_beyond_a_percentile_say_how_much_longer_to_run() {
+    let records: Vec<Record> = (0..2000)
+        .map(|i| {
+            let at = Nanos::from_millis(i);
+            done(i, Kind::Read, at, at, at + Nanos(Seed(8).draws(1, i).below(900_000)))
+        })
+        .collect();
+    // 2 of 2000 values lie beyond p99.9, ten are needed: 8 s more if they are independent.
+    match response_p(&records, 5).interval {
+        Interval::TooFew { further_seconds } => {
+            assert!((8.0..40.0).contains(&further_seconds), "{further_seconds}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(response_p(&records, 2).interval, Interval::Known { .. }));
+    assert_eq!(response_p(&records, 8).interval, Interval::Undefined);
+}
+
+#[test]
+fn the_interval_of_a_constant_is_that_constant() {
+    let records: Vec<Record> = (0..1000)
+        .map(|i| done(i, Kind::Read, Nanos(i * 1000), Nanos(i * 1000), Nanos(i * 1000 + 512)))
+        .collect();
+    let expected = Interval::Known { low: Nanos(512), high: Nanos(512), dependence: 1.0 };
+    assert_eq!(response_p(&records, 0).interval, expected);
+}
