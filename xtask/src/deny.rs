@@ -109,6 +109,7 @@ mod tests {
             manifest: String::new(),
             dependencies: Vec::new(),
             roots: Vec::new(),
+            benches: Vec::new(),
         };
         check(&read(LISTS).expect("the lists are well formed"), &package).len()
     }

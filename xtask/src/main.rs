@@ -1,6 +1,7 @@
 //! The project's own chores, run as `cargo xtask CHORE`.
 
 mod arrows;
+mod bench;
 mod check;
 mod deny;
 mod metadata;
@@ -18,6 +19,8 @@ cargo xtask CHORE
   check [--from STEP]     everything that must hold: fmt, tidy, arrows, deny, clippy, doc, test
   fmt|tidy|arrows|deny|clippy|doc|test
                           one step of it
+  bench [FILTER] [--runs N] [--quick]
+                          our own figures against their bars, beside a peer
 ";
 
 fn main() -> ExitCode {
@@ -39,6 +42,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         [step] if check::STEPS.iter().any(|known| known.name == *step) => {
             check::run_step(root, step)
         }
+        ["bench", rest @ ..] => bench::bench(root, &bench::Options::parse(rest)?),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -31,6 +31,8 @@ pub struct Package {
     pub dependencies: Vec<Dependency>,
     /// The files that Cargo compiles as crate roots.
     pub roots: Vec<String>,
+    /// The names of its benchmarks.
+    pub benches: Vec<String>,
 }
 
 /// One line of a manifest.
@@ -123,7 +125,14 @@ fn package(json: &Value) -> Package {
             _ => DependencyKind::Normal,
         },
     };
+    let is_bench =
+        |target: &&Value| items(&target["kind"]).iter().any(|kind| kind.as_str() == Some("bench"));
     Package {
+        benches: items(&json["targets"])
+            .iter()
+            .filter(is_bench)
+            .map(|target| text(&target["name"]))
+            .collect(),
         name: text(&json["name"]),
         version: text(&json["version"]),
         license: json["license"].as_str().map(str::to_owned),

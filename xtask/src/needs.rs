@@ -29,13 +29,15 @@ pub const FOR_TESTS: &[Need] = &[
     },
 ];
 
-/// What the benchmarks need.
-pub const FOR_BENCHES: &[Need] = &[
-    Need {
-        probe: &["redis-server", "--version"],
-        package: "redis-server",
-        reason: "benchmarks of the Redis driver",
-    },
+/// What the benchmarks of the Redis driver need.
+pub const FOR_REDIS: &[Need] = &[Need {
+    probe: &["redis-server", "--version"],
+    package: "redis-server",
+    reason: "benchmarks of the Redis driver",
+}];
+
+/// What the peer needs.
+pub const FOR_PEER: &[Need] = &[
     Need {
         probe: &["java", "-version"],
         package: "default-jre-headless",

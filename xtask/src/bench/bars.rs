@@ -1,0 +1,96 @@
+//! What our figures have to reach.
+
+use crate::bench::figures::Figure;
+
+/// A figure that must be reached.
+pub struct Bar {
+    /// What is measured; a figure's name begins with it.
+    what: &'static str,
+    /// The size it is for, or any.
+    size: Option<&'static str>,
+    /// The bound, in the figure's unit.
+    bound: Bound,
+}
+
+#[derive(Clone, Copy)]
+enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// YCSB's own Redis binding needed 12.7 to 14.8 µs of client CPU per operation (0.18, four
+/// connections, 400 thousand reads, start of the machine included); half of the lower end.
+const REDIS_CPU_NS: f64 = 6_350.0;
+
+const BARS: &[Bar] = &[
+    Bar { what: "closed loop, null", size: None, bound: Bound::AtLeast(6e6) },
+    Bar { what: "ratio to YCSB BasicDB", size: None, bound: Bound::AtLeast(2.0) },
+    Bar { what: "open loop, null, reached", size: None, bound: Bound::AtLeast(0.999) },
+    Bar { what: "open loop, null, lag p50", size: Some("1M/s"), bound: Bound::AtMost(1_000.0) },
+    Bar { what: "open loop, null, lag p99", size: Some("1M/s"), bound: Bound::AtMost(20_000.0) },
+    Bar { what: "open loop, redis, reached", size: None, bound: Bound::AtLeast(0.999) },
+    Bar { what: "open loop, redis, lag p99", size: Some("250k/s"), bound: Bound::AtMost(50_000.0) },
+    Bar { what: "redis, client CPU", size: Some("4"), bound: Bound::AtMost(REDIS_CPU_NS) },
+    Bar { what: "history on disk", size: None, bound: Bound::AtMost(16.0) },
+];
+
+/// The bar of a figure, if there is one.
+pub fn bar(figure: &Figure) -> Option<&'static Bar> {
+    BARS.iter().find(|bar| {
+        figure.what.starts_with(bar.what) && bar.size.is_none_or(|size| size == figure.size)
+    })
+}
+
+impl Bar {
+    /// The bound as a figure of the same unit, with the sign before it.
+    pub fn show(&self, show: impl Fn(f64) -> String) -> String {
+        match self.bound {
+            Bound::AtLeast(value) => format!("≥ {}", show(value)),
+            Bound::AtMost(value) => format!("≤ {}", show(value)),
+        }
+    }
+
+    /// Whether the median reaches it.
+    pub fn is_met(&self, median: f64) -> bool {
+        match self.bound {
+            Bound::AtLeast(value) => median >= value,
+            Bound::AtMost(value) => median <= value,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(what: &str, size: &str, median: f64) -> Figure {
+        Figure {
+            what: what.into(),
+            size: size.into(),
+            unit: "ns".into(),
+            median,
+            min: median,
+            max: median,
+            runs: 1,
+        }
+    }
+
+    #[test]
+    fn a_bar_belongs_to_a_name_at_a_size() {
+        assert!(bar(&figure("closed loop, null, ycsb-a", "5M", 0.0)).is_some());
+        assert!(bar(&figure("open loop, null, lag p99", "1M/s", 0.0)).is_some());
+        assert!(bar(&figure("open loop, null, lag p99", "100k/s", 0.0)).is_none());
+        assert!(bar(&figure("something else", "1", 0.0)).is_none());
+    }
+
+    #[test]
+    fn the_median_decides() {
+        let met = |what: &str, size: &str, value: f64| {
+            bar(&figure(what, size, value)).is_some_and(|bar| bar.is_met(value))
+        };
+        assert!(met("closed loop, null, ycsb-a", "5M", 6e6));
+        assert!(!met("closed loop, null, ycsb-a", "5M", 5.9e6));
+        assert!(met("open loop, null, lag p99", "1M/s", 20_000.0));
+        assert!(!met("open loop, null, lag p99", "1M/s", 20_001.0));
+    }
+}

@@ -1,0 +1,223 @@
+//! Whole commands of the release binary, figures read from their JSON.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::bench::figures::Sample;
+use crate::bench::{Case, Workload};
+
+/// The release binary with a folder to leave its bundles in.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    /// The program.
+    pub path: PathBuf,
+    /// Where it runs; emptied before every run.
+    pub scratch: PathBuf,
+}
+
+/// What one command did.
+pub struct Ran {
+    /// Its result.
+    pub json: Value,
+    /// Processor time of the whole command, user with system, in seconds.
+    pub cpu: f64,
+    /// Bytes of the Parquet files of the histories it left.
+    pub history_bytes: u64,
+}
+
+/// Where the figures are in the binary's JSON: the first path that is there counts.
+pub const DONE_PER_S: &[&str] = &["overall.rates.done_per_s", "rates.done_per_s"];
+/// Share of the offered load that was done.
+pub const REACHED: &[&str] = &["overall.rates.reached", "rates.reached"];
+/// Median lag over everything that was asked.
+pub const LAG_P50: &[&str] = &["lag.p50_ns", "lag.percentiles.p50", "lag.p50"];
+/// The lag that one operation in a hundred exceeds.
+pub const LAG_P99: &[&str] = &["lag.p99_ns", "lag.percentiles.p99", "lag.p99"];
+
+impl Binary {
+    /// Runs one command in the emptied scratch folder.
+    ///
+    /// # Errors
+    /// If it fails or prints no JSON.
+    pub fn run(&self, arguments: &[&str]) -> Result<Ran> {
+        if self.scratch.exists() {
+            fs::remove_dir_all(&self.scratch)
+                .with_context(|| format!("cannot empty {:?}", self.scratch))?;
+        }
+        fs::create_dir_all(&self.scratch)
+            .with_context(|| format!("cannot make {:?}", self.scratch))?;
+        // The shell is here for its `time`: it tells the processor time of one child.
+        let timing = self.scratch.with_extension("time");
+        let script = r#"TIMEFORMAT="%U %S"; { time "$@" 2>&3; } 3>&2 2>"$0""#;
+        let output = Command::new("bash")
+            .current_dir(&self.scratch)
+            .args(["-c", script])
+            .arg(&timing)
+            .arg(&self.path)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .context("cannot run bash")?;
+        if !output.status.success() {
+            let told = String::from_utf8_lossy(&output.stderr);
+            let last = told.lines().rev().take(5).collect::<Vec<_>>();
+            let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
+            bail!("assay {} ended with {}: {last}", arguments.join(" "), output.status);
+        }
+        let json = serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("assay {} printed no JSON", arguments.join(" ")))?;
+        let cpu = seconds(&fs::read_to_string(&timing).unwrap_or_default());
+        Ok(Ran { json, cpu, history_bytes: parquet_bytes(&self.scratch) })
+    }
+}
+
+/// The sum of the numbers in `text`.
+fn seconds(text: &str) -> f64 {
+    text.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).sum()
+}
+
+fn parquet_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let size = |path: PathBuf| {
+        let is_history = path.to_string_lossy().contains("/history/");
+        match path.extension() {
+            Some(extension) if extension == "parquet" && is_history => {
+                path.metadata().map_or(0, |metadata| metadata.len())
+            }
+            _ if path.is_dir() && !path.is_symlink() => parquet_bytes(&path),
+            _ => 0,
+        }
+    };
+    entries.filter_map(Result::ok).map(|entry| size(entry.path())).sum()
+}
+
+/// The number at the first of `paths` that `json` has.
+///
+/// # Errors
+/// If it has none of them; the message names what there is.
+pub fn figure(json: &Value, paths: &[&str]) -> Result<f64> {
+    let at = |path: &&str| {
+        path.split('.').try_fold(json, |value, key| value.get(key)).and_then(Value::as_f64)
+    };
+    paths.iter().find_map(at).with_context(|| {
+        let keys: Vec<&String> = json.as_object().into_iter().flat_map(|map| map.keys()).collect();
+        format!("the JSON has none of {paths:?}; it has {keys:?}")
+    })
+}
+
+/// A sample.
+pub fn sample(what: &str, size: &str, value: f64, unit: &str) -> Sample {
+    Sample { what: what.to_owned(), size: size.to_owned(), value, unit: unit.to_owned() }
+}
+
+/// A number of operations as a person writes it: `5M`.
+pub fn short(count: u64) -> String {
+    match count {
+        n if n >= 1_000_000 && n.is_multiple_of(100_000) => format!("{}M", n as f64 / 1e6),
+        n if n >= 1_000 && n.is_multiple_of(100) => format!("{}k", n as f64 / 1e3),
+        n => n.to_string(),
+    }
+}
+
+/// The null store in closed loop, as fast as it goes.
+pub fn closed(assay: &Binary, workload: Workload, operations: u64) -> Case {
+    let assay = assay.clone();
+    let (workload, size) = (workload.name, short(operations));
+    Case {
+        name: format!("null closed {workload} {size}"),
+        run: Box::new(move || {
+            let ran = assay.run(&[
+                "run",
+                workload,
+                "-t",
+                "null:",
+                "--closed",
+                "1",
+                "--lanes",
+                "1",
+                "--operations",
+                &operations.to_string(),
+                "--format",
+                "json",
+            ])?;
+            let rate = figure(&ran.json, DONE_PER_S)?;
+            let bytes = ran.history_bytes as f64 / operations as f64;
+            Ok(vec![
+                sample(&format!("closed loop, null, {workload}"), &size, rate, "/s"),
+                sample(&format!("history on disk, {workload}"), &size, bytes, "bytes/operation"),
+            ])
+        }),
+    }
+}
+
+/// The null store in open loop: does the generator keep its promise?
+pub fn open(assay: &Binary, rate: u64, seconds: u64) -> Case {
+    let assay = assay.clone();
+    let size = format!("{}/s", short(rate));
+    Case {
+        name: format!("null open ycsb-c {size}"),
+        run: Box::new(move || {
+            let ran = assay.run(&[
+                "run",
+                "ycsb-c",
+                "-t",
+                "null:",
+                "--lanes",
+                "1",
+                "--rate",
+                &format!("{rate}/s"),
+                "--duration",
+                &format!("{seconds}s"),
+                "--format",
+                "json",
+            ])?;
+            lag_samples("null", &size, &ran.json)
+        }),
+    }
+}
+
+/// Whether an open run kept its promise.
+///
+/// # Errors
+/// If the JSON does not tell.
+pub fn lag_samples(store: &str, size: &str, json: &Value) -> Result<Vec<Sample>> {
+    let name = |figure: &str| format!("open loop, {store}, {figure}");
+    Ok(vec![
+        sample(&name("reached"), size, figure(json, REACHED)?, "of the rate"),
+        sample(&name("lag p50"), size, figure(json, LAG_P50)?, "ns"),
+        sample(&name("lag p99"), size, figure(json, LAG_P99)?, "ns"),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_first_path_that_is_there_counts() {
+        let json = json!({ "rates": { "done_per_s": 7.5 } });
+        assert_eq!(figure(&json, DONE_PER_S).ok(), Some(7.5));
+    }
+
+    #[test]
+    fn a_missing_figure_is_an_error_that_says_what_there_is() {
+        let error = figure(&json!({ "speed": 1 }), DONE_PER_S).expect_err("no such path");
+        assert!(error.to_string().contains("speed"), "{error}");
+    }
+
+    #[test]
+    fn processor_times_are_added_up() {
+        assert_eq!(seconds("1.25 0.5\n"), 1.75);
+    }
+
+    #[test]
+    fn sizes_read_as_a_person_writes_them() {
+        let texts = [1_000_000, 20_000_000, 250_000, 500, 1_500_000].map(short);
+        assert_eq!(texts, ["1M", "20M", "250k", "500", "1.5M"]);
+    }
+}
