@@ -1,1 +1,39 @@
-//! placeholder
+//! What happened to every operation of a run, as files.
+//!
+//! During a run each lane appends checksummed blocks ([`Writer`], [`LaneSink`]); at its end they
+//! are sealed into Parquet ([`Bundle::seal`]); after a crash what is there is repaired
+//! ([`repair()`]); [`History`] reads either. A bundle is the directory of one run: history,
+//! manifest ([`Manifest`]) and events.
+
+pub mod bundle;
+pub mod manifest;
+
+pub mod block;
+pub mod writer;
+
+pub mod blocks;
+pub mod column;
+pub mod seal;
+
+pub mod events;
+pub mod read;
+pub mod repair;
+
+mod blank;
+mod page;
+mod part;
+mod place;
+#[cfg(test)]
+mod samples;
+
+pub use blank::BLANK;
+pub use blocks::{BlocksError, Damage};
+pub use bundle::{Bundle, CreateError, LockError};
+pub use column::{Column, Columns};
+pub use events::{EventsError, read_events, write_events};
+pub use manifest::{Manifest, ManifestError, State};
+pub use part::VERSION;
+pub use read::{Batch, History, OpenError, ReadError};
+pub use repair::{RepairError, Repaired, repair};
+pub use seal::{SealError, Sealed, SealedPart};
+pub use writer::{LaneSink, Memory, StartError, WriteError, Writer, Written};

@@ -1,0 +1,163 @@
+//! What happened to the run as a whole, as `events.parquet`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_model::{Event, EventKind, Nanos};
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::record::RowAccessor;
+use parquet::schema::types::{Type, TypePtr};
+
+use crate::part::{VERSION, VERSION_KEY, publish, temporary};
+use crate::place;
+
+/// The events could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum EventsError {
+    /// They cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: ParquetError,
+    },
+    /// They cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: ParquetError,
+    },
+}
+
+/// Writes the events of the bundle `dir`, replacing earlier ones.
+///
+/// # Errors
+/// If the disk does not take them; earlier ones then stay.
+pub fn write_events(dir: &Path, events: &[Event]) -> Result<(), EventsError> {
+    let path = place::events(dir);
+    let temporary = temporary(&path);
+    let written = write(&temporary, events).and_then(|()| Ok(publish(&temporary, &path)?));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.map_err(|source| EventsError::Write { path, source })
+}
+
+/// Reads the events of the bundle `dir`; a bundle without the file has none.
+///
+/// # Errors
+/// If the file is damaged or holds kinds that this release does not know.
+pub fn read_events(dir: &Path) -> Result<Vec<Event>, EventsError> {
+    let path = place::events(dir);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    read(&path).map_err(|source| EventsError::Read { path, source })
+}
+
+fn schema() -> Result<TypePtr, ParquetError> {
+    let field = |name, physical, logical| {
+        Type::primitive_type_builder(name, physical)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(logical)
+            .build()
+            .map(Arc::new)
+    };
+    let fields = vec![
+        field("at", Physical::INT64, None)?,
+        field("kind", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
+        field("text", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
+    ];
+    Ok(Arc::new(Type::group_type_builder("event").with_fields(fields).build()?))
+}
+
+fn write(path: &Path, events: &[Event]) -> Result<(), ParquetError> {
+    let out = File::create(path)?;
+    let properties = Arc::new(WriterProperties::builder().build());
+    let mut file = SerializedFileWriter::new(out, schema()?, properties)?;
+    file.append_key_value_metadata(KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string()));
+    let at: Vec<i64> = events.iter().map(|event| event.at.0 as i64).collect();
+    let kinds: Vec<ByteArray> = events.iter().map(|event| event.kind.name().into()).collect();
+    let texts: Vec<ByteArray> = events.iter().map(|event| event.text.as_str().into()).collect();
+    let mut group = file.next_row_group()?;
+    if let Some(mut column) = group.next_column()? {
+        column.typed::<Int64Type>().write_batch(&at, None, None)?;
+        column.close()?;
+    }
+    for words in [kinds, texts] {
+        if let Some(mut column) = group.next_column()? {
+            column.typed::<ByteArrayType>().write_batch(&words, None, None)?;
+            column.close()?;
+        }
+    }
+    group.close()?;
+    file.finish()?;
+    Ok(file.inner().sync_all()?)
+}
+
+fn read(path: &Path) -> Result<Vec<Event>, ParquetError> {
+    let file = SerializedFileReader::new(File::open(path)?)?;
+    let mut events = Vec::new();
+    for row in file.get_row_iter(Some(schema()?.as_ref().clone()))? {
+        let row = row?;
+        let name = row.get_string(1)?;
+        let kind = EventKind::from_name(name).ok_or_else(|| {
+            ParquetError::General(format!("`{name}` is no kind of event that this release knows"))
+        })?;
+        let at = Nanos(row.get_long(0)? as u64);
+        events.push(Event { at, kind, text: row.get_string(2)?.clone() });
+    }
+    Ok(events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::tempdir;
+
+    fn event(at: u64, kind: EventKind, text: &str) -> Event {
+        Event { at: Nanos(at), kind, text: text.to_owned() }
+    }
+
+    #[test]
+    fn events_come_back() {
+        let dir = tempdir("events");
+        let events = vec![
+            event(0, EventKind::Phase, "warm-up begins"),
+            event(7, EventKind::Fault, "kill -9 of node 2: \"größer\""),
+            event(9, EventKind::Change, ""),
+            event(u64::MAX, EventKind::Notice, "clock jumped"),
+        ];
+        write_events(&dir, &events).unwrap();
+        assert_eq!(read_events(&dir).unwrap(), events);
+        write_events(&dir, &[]).unwrap();
+        assert_eq!(read_events(&dir).unwrap(), []);
+    }
+
+    #[test]
+    fn a_bundle_without_events_has_none() {
+        assert_eq!(read_events(&tempdir("no-events")).unwrap(), []);
+    }
+
+    #[test]
+    fn truncated_events_are_an_error_that_names_the_file() {
+        let dir = tempdir("torn-events");
+        write_events(&dir, &[event(1, EventKind::Phase, "x")]).unwrap();
+        let path = place::events(&dir);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+        let error = read_events(&dir).unwrap_err().to_string();
+        assert!(error.contains("events.parquet"), "{error}");
+    }
+}

@@ -1,0 +1,385 @@
+//! What a run was, as `run.toml`: everything that is needed to repeat it.
+//!
+//! Unknown keys are skipped when reading, absent ones take their defaults, so that releases can
+//! read each other's manifests within one format version.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use assay_model::Setting;
+use serde::{Deserialize, Serialize};
+
+use crate::part::publish;
+use crate::place;
+
+/// The version of the manifest format that this crate writes.
+pub const VERSION: u32 = 1;
+
+/// The whole of `run.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Manifest {
+    /// Version of this format.
+    pub format: u32,
+    /// How far the run came.
+    pub state: State,
+    /// Why it is interrupted or failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The run itself.
+    pub run: RunSection,
+    /// What was asked.
+    pub spec: SpecSection,
+    /// How it was asked.
+    pub load: LoadSection,
+    /// What was examined.
+    pub store: StoreSection,
+    /// Where the asking took place.
+    pub machine: MachineSection,
+    /// What a reader of the history needs to know.
+    pub history: HistorySection,
+    /// How many operations ended in which way.
+    pub counters: Counters,
+    /// The parts of the run in time.
+    pub phases: Vec<PhaseSection>,
+    /// Remarks that belong beside the figures.
+    pub notes: Vec<String>,
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It goes on, or its process was killed.
+    #[default]
+    Running,
+    /// It came to its planned end.
+    Finished,
+    /// It was stopped before, by a person or a kill; what there is can be judged.
+    Interrupted,
+    /// Something of ours or the machine's went wrong.
+    Failed,
+}
+
+impl State {
+    /// The name in the file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Finished => "finished",
+            State::Interrupted => "interrupted",
+            State::Failed => "failed",
+        }
+    }
+}
+
+/// The run itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunSection {
+    /// A name that no other run has.
+    pub id: String,
+    /// The command line, word by word, secrets redacted.
+    pub command: Vec<String>,
+    /// The version of Assay.
+    pub assay: String,
+    /// When it began, as text with a time zone.
+    pub started: String,
+    /// When it ended; empty while it goes on.
+    pub ended: String,
+}
+
+/// What was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SpecSection {
+    /// Its name, for example `ycsb-a`.
+    pub name: String,
+    /// The seed; numbers that TOML cannot hold are written as text.
+    #[serde(with = "wide")]
+    pub seed: u64,
+    /// The hash of the trace, in hexadecimal digits.
+    pub trace_hash: String,
+    /// The spec's own text, complete.
+    pub text: String,
+}
+
+/// How it was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoadSection {
+    /// `open`, `closed` or `partly-open`.
+    pub model: String,
+    /// Everything about it in words, for example `constant 20000/s for 30 s`.
+    pub text: String,
+    /// The threads of the executor.
+    pub lanes: u16,
+    /// Single settings by name, for example `timeout`.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What was examined.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StoreSection {
+    /// Its URL without secrets.
+    pub url: String,
+    /// Its kind, for example `redis`.
+    pub name: String,
+    /// Its version as it tells it.
+    pub version: String,
+    /// What it can do, by name.
+    pub capabilities: BTreeMap<String, String>,
+    /// Its effective settings.
+    pub settings: Vec<SettingSection>,
+}
+
+/// One effective setting.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SettingSection {
+    /// The store's own name for it.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// What it means for the figures.
+    pub meaning: String,
+}
+
+impl From<Setting> for SettingSection {
+    fn from(Setting { name, value, meaning }: Setting) -> SettingSection {
+        SettingSection { name, value, meaning }
+    }
+}
+
+impl From<SettingSection> for Setting {
+    fn from(SettingSection { name, value, meaning }: SettingSection) -> Setting {
+        Setting { name, value, meaning }
+    }
+}
+
+/// Where the asking took place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MachineSection {
+    /// Operating system and kernel.
+    pub system: String,
+    /// The model of its processor.
+    pub processor: String,
+    /// Processors that we could use.
+    pub cores: u32,
+    /// Its memory.
+    pub memory_bytes: u64,
+    /// Anything else worth knowing, by name, for example `governor`.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// What a reader of the history needs to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HistorySection {
+    /// The number of this agent.
+    pub agent: u32,
+    /// The most operations of one process: index = process × width + place.
+    pub width: u64,
+    /// The names of the transaction types, by number.
+    pub transaction_types: Vec<String>,
+    /// How keys are made from record numbers.
+    pub key_shape: String,
+    /// Records that were kept.
+    pub records: u64,
+    /// Records that were lost, because the disk failed.
+    pub lost: u64,
+    /// How often a lane waited for the disk.
+    pub stalls: u64,
+}
+
+/// How many operations ended in which way: offered = done + refused + unknown + dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counters {
+    /// Operations whose time came.
+    pub offered: u64,
+    /// Answered.
+    pub done: u64,
+    /// Certainly did not happen.
+    pub refused: u64,
+    /// Nobody knows.
+    pub unknown: u64,
+    /// Never left us.
+    pub dropped: u64,
+}
+
+/// One part of a run in time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PhaseSection {
+    /// The phase's name.
+    pub name: String,
+    /// When it began, in nanoseconds on the run's time axis.
+    pub from_ns: u64,
+    /// When it ended, likewise.
+    pub to_ns: u64,
+}
+
+impl Default for Manifest {
+    fn default() -> Manifest {
+        Manifest {
+            format: VERSION,
+            state: State::Running,
+            reason: None,
+            run: RunSection::default(),
+            spec: SpecSection::default(),
+            load: LoadSection::default(),
+            store: StoreSection::default(),
+            machine: MachineSection::default(),
+            history: HistorySection::default(),
+            counters: Counters::default(),
+            phases: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// `run.toml` could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// It is not there or cannot be read.
+    #[error("cannot read {path}: {source}; name the directory of a run")]
+    Read {
+        /// The manifest.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is no manifest.
+    #[error("{path} is not a manifest: {source}")]
+    Parse {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong, with the line.
+        source: Box<toml::de::Error>,
+    },
+    /// It was written by a later release.
+    #[error("{path} has format {found}, newer than {VERSION}; use the release that wrote it")]
+    Newer {
+        /// The manifest.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// It cannot be turned into text.
+    #[error("cannot turn the manifest into text: {source}")]
+    Format {
+        /// What is wrong.
+        source: Box<toml::ser::Error>,
+    },
+    /// It cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The manifest.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Manifest {
+    /// Reads `run.toml` of the bundle `dir`.
+    ///
+    /// # Errors
+    /// If it is absent, is no manifest, or is of a newer format.
+    pub fn read(dir: &Path) -> Result<Manifest, ManifestError> {
+        let path = place::manifest(dir);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(source) => return Err(ManifestError::Read { path, source }),
+        };
+        // The format comes first: a newer manifest may not parse as ours.
+        let found = match toml::from_str::<OnlyFormat>(&text) {
+            Ok(only) => only.format,
+            Err(error) => return Err(ManifestError::Parse { path, source: Box::new(error) }),
+        };
+        if found > VERSION {
+            return Err(ManifestError::Newer { path, found });
+        }
+        toml::from_str(&text)
+            .map_err(|error| ManifestError::Parse { path, source: Box::new(error) })
+    }
+
+    /// Writes `run.toml` of the bundle `dir`; a reader sees the old one or the new one, whole.
+    ///
+    /// # Errors
+    /// If the disk does not take it; an earlier manifest then stays.
+    pub fn write(&self, dir: &Path) -> Result<(), ManifestError> {
+        let path = place::manifest(dir);
+        let text = toml::to_string_pretty(self)
+            .map_err(|error| ManifestError::Format { source: Box::new(error) })?;
+        let temporary = crate::part::temporary(&path);
+        let replaced = replace(&temporary, &path, text.as_bytes());
+        if replaced.is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+        replaced.map_err(|source| ManifestError::Write { path, source })
+    }
+
+    /// What the parts of the history repeat, so that each can be understood by itself.
+    pub fn facts(&self) -> Vec<(String, String)> {
+        let facts = [
+            ("assay.run.id", self.run.id.clone()),
+            ("assay.version", self.run.assay.clone()),
+            ("assay.started", self.run.started.clone()),
+            ("assay.spec", self.spec.name.clone()),
+            ("assay.seed", self.spec.seed.to_string()),
+            ("assay.trace_hash", self.spec.trace_hash.clone()),
+            ("assay.width", self.history.width.to_string()),
+            ("assay.transaction_types", self.history.transaction_types.join(",")),
+            ("assay.key_shape", self.history.key_shape.clone()),
+        ];
+        facts.map(|(key, value)| (key.to_owned(), value)).into()
+    }
+}
+
+#[derive(Deserialize)]
+struct OnlyFormat {
+    format: u32,
+}
+
+fn replace(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    publish(temporary, path)
+}
+
+/// Numbers that TOML's signed integers cannot hold are written as text.
+mod wide {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Wide {
+        Number(u64),
+        Text(String),
+    }
+
+    pub(super) fn serialize<S: Serializer>(value: &u64, into: S) -> Result<S::Ok, S::Error> {
+        match i64::try_from(*value) {
+            Ok(small) => into.serialize_i64(small),
+            Err(_) => into.serialize_str(&value.to_string()),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+        match Wide::deserialize(from)? {
+            Wide::Number(number) => Ok(number),
+            Wide::Text(text) => text.parse().map_err(D::Error::custom),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! One sealed Parquet file: the records of one lane.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_model::Record;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+
+use crate::column::{self, Column};
+use crate::page::ColumnChunk;
+
+/// The version of the history format that this crate writes.
+pub const VERSION: u32 = 1;
+/// The metadata key that holds the version.
+pub(crate) const VERSION_KEY: &str = "assay.history.version";
+
+/// Rows of one page. Their records stay in the second cache while every column is taken.
+pub(crate) const PAGE_ROWS: usize = 8192;
+/// Rows of one row group, the unit that readers skip or share out.
+pub(crate) const GROUP_ROWS: usize = 1 << 20;
+
+/// Writes one part below a temporary name.
+pub(crate) struct PartWriter {
+    file: SerializedFileWriter<File>,
+    temporary: PathBuf,
+    path: PathBuf,
+    chunks: Vec<ColumnChunk>,
+    pending: Vec<Record>,
+    order: Vec<u32>,
+    keys: Vec<(u64, u32)>,
+    group_rows: usize,
+    rows: u64,
+}
+
+/// The name under which a part is written before it is complete.
+pub(crate) fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    PathBuf::from(name)
+}
+
+impl PartWriter {
+    /// Begins the part that will be called `path`; an unfinished earlier attempt is overwritten.
+    pub(crate) fn create(
+        path: &Path,
+        facts: &[(String, String)],
+    ) -> Result<PartWriter, ParquetError> {
+        let temporary = temporary(path);
+        let properties = WriterProperties::builder()
+            .set_created_by(format!("assay-history {}", env!("CARGO_PKG_VERSION")))
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_offset_index_disabled(true)
+            .build();
+        let out = File::create(&temporary)?;
+        let mut file = SerializedFileWriter::new(out, column::schema()?, Arc::new(properties))?;
+        let version = KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string());
+        file.append_key_value_metadata(version);
+        for (key, value) in facts {
+            file.append_key_value_metadata(KeyValue::new(key.clone(), value.clone()));
+        }
+        let chunks = Column::ALL
+            .into_iter()
+            .map(|column| ColumnChunk::new(column, file.schema_descr().column(column as usize)))
+            .collect();
+        Ok(PartWriter {
+            file,
+            temporary,
+            path: path.to_path_buf(),
+            chunks,
+            pending: Vec::with_capacity(PAGE_ROWS),
+            order: Vec::new(),
+            keys: Vec::new(),
+            group_rows: 0,
+            rows: 0,
+        })
+    }
+
+    /// Adds records.
+    pub(crate) fn extend(&mut self, mut records: &[Record]) -> Result<(), ParquetError> {
+        while !records.is_empty() {
+            let room = (PAGE_ROWS - self.pending.len()).min(records.len());
+            let (now, later) = records.split_at(room);
+            self.pending.extend_from_slice(now);
+            records = later;
+            if self.pending.len() == PAGE_ROWS {
+                self.end_page()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end_page(&mut self) -> Result<(), ParquetError> {
+        self.sort_page();
+        for chunk in &mut self.chunks {
+            chunk.add_page(&self.pending, &self.order)?;
+        }
+        self.group_rows += self.pending.len();
+        self.rows += self.pending.len() as u64;
+        self.pending.clear();
+        if self.group_rows >= GROUP_ROWS {
+            self.end_group()?;
+        }
+        Ok(())
+    }
+
+    /// Orders the page's rows by index, in which six columns rise steadily instead of jumping.
+    fn sort_page(&mut self) {
+        self.order.clear();
+        if self.pending.is_sorted_by_key(|record| record.index) {
+            self.order.extend(0..self.pending.len() as u32);
+            return;
+        }
+        self.keys.clear();
+        self.keys.extend(self.pending.iter().zip(0..).map(|(record, place)| (record.index, place)));
+        self.keys.sort_unstable();
+        self.order.extend(self.keys.iter().map(|(_, place)| place));
+    }
+
+    fn end_group(&mut self) -> Result<(), ParquetError> {
+        let mut group = self.file.next_row_group()?;
+        for chunk in &mut self.chunks {
+            let closed = chunk.close()?;
+            group.append_column(&closed.bytes, closed.close)?;
+        }
+        group.close()?;
+        self.group_rows = 0;
+        Ok(())
+    }
+
+    /// Adds to the metadata.
+    pub(crate) fn note(&mut self, key: &str, value: &str) {
+        self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value.to_owned()));
+    }
+
+    /// Completes the file, forces it to disk, gives it its name; returns its rows and bytes.
+    pub(crate) fn finish(mut self) -> Result<(u64, u64), ParquetError> {
+        if !self.pending.is_empty() {
+            self.end_page()?;
+        }
+        if self.group_rows > 0 {
+            self.end_group()?;
+        }
+        self.file.finish()?;
+        let file = self.file.inner();
+        file.sync_all()?;
+        let bytes = file.metadata()?.len();
+        publish(&self.temporary, &self.path)?;
+        Ok((self.rows, bytes))
+    }
+}
+
+/// Renames a complete file, then forces the new name to disk.
+pub(crate) fn publish(temporary: &Path, path: &Path) -> io::Result<()> {
+    std::fs::rename(temporary, path)?;
+    match path.parent() {
+        Some(dir) => File::open(dir)?.sync_all(),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,255 @@
+//! A history read back, sealed or not, in batches of records.
+
+mod part;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_model::Record;
+use parquet::errors::ParquetError;
+
+use crate::blocks::{BlocksError, Damage, LaneBlocks};
+use crate::column::Columns;
+use crate::place;
+use part::PartFile;
+
+/// The history of one run, of all its agents.
+#[derive(Debug)]
+pub struct History {
+    pieces: Vec<Piece>,
+    facts: Vec<(String, String)>,
+}
+
+/// One lane of one agent.
+#[derive(Debug)]
+struct Piece {
+    agent: u32,
+    lane: u16,
+    records: u64,
+    form: PieceForm,
+}
+
+#[derive(Debug)]
+enum PieceForm {
+    Sealed(PartFile),
+    Blocks(PathBuf),
+}
+
+/// Some records of one lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// The agent that asked.
+    pub agent: u32,
+    /// The lane that asked.
+    pub lane: u16,
+    /// The records; columns that were not wanted hold what [`BLANK`](crate::BLANK) holds.
+    pub records: &'a [Record],
+}
+
+/// A history could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is no such directory.
+    #[error("{dir} is not a directory; name the directory of a run")]
+    NoBundle {
+        /// What was named.
+        dir: PathBuf,
+    },
+    /// The bundle has no history.
+    #[error("{dir} holds neither a sealed history nor blocks of one; was it ever run?")]
+    NoHistory {
+        /// The bundle.
+        dir: PathBuf,
+    },
+    /// A directory cannot be listed.
+    #[error("cannot list {path}: {source}")]
+    List {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A part is truncated or something else.
+    #[error(
+        "{path} is not a complete history file ({source}); \
+         copy it again, or take it away to read the others"
+    )]
+    Part {
+        /// The part.
+        path: PathBuf,
+        /// What its reader said.
+        source: ParquetError,
+    },
+    /// A part lacks a column.
+    #[error("{path} has no column `{column}`, so it is not a history of ours")]
+    Column {
+        /// The part.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+    },
+    /// A part was written by a later release.
+    #[error("{path} has history format {found}, newer than {known}; use the release that wrote it")]
+    Newer {
+        /// The part.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version that this release reads.
+        known: u32,
+    },
+    /// Blocks cannot be read.
+    #[error(transparent)]
+    Blocks(#[from] BlocksError),
+}
+
+/// A history could not be read to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A part is damaged.
+    #[error("cannot read column `{column}` of {path}: {source}; the file is damaged")]
+    Part {
+        /// The part.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+        /// What went wrong.
+        source: ParquetError,
+    },
+    /// Blocks cannot be read.
+    #[error(transparent)]
+    Blocks(#[from] BlocksError),
+}
+
+impl History {
+    /// Opens the history in the bundle `dir`: its sealed parts, else the blocks of lanes that are
+    /// not sealed yet.
+    ///
+    /// # Errors
+    /// If there is no history, or a part is truncated, foreign or of a newer format.
+    pub fn open(dir: &Path) -> Result<History, OpenError> {
+        if !dir.is_dir() {
+            return Err(OpenError::NoBundle { dir: dir.to_path_buf() });
+        }
+        let mut history = History { pieces: Vec::new(), facts: Vec::new() };
+        let root = place::history(dir);
+        for (agent, path) in list(&root, "agent=", "")? {
+            history.add_parts(agent, &path)?;
+        }
+        history.add_blocks(dir)?;
+        if history.pieces.is_empty() {
+            return Err(OpenError::NoHistory { dir: dir.to_path_buf() });
+        }
+        Ok(history)
+    }
+
+    fn add_parts(&mut self, agent: u32, dir: &Path) -> Result<(), OpenError> {
+        for (lane, path) in list(dir, "part-", ".parquet")? {
+            let Ok(lane) = u16::try_from(lane) else { continue };
+            let (part, facts) = PartFile::open(&path)?;
+            if self.facts.is_empty() {
+                self.facts = facts;
+            }
+            let records = part.rows();
+            self.pieces.push(Piece { agent, lane, records, form: PieceForm::Sealed(part) });
+        }
+        Ok(())
+    }
+
+    /// Adds lanes whose blocks were never sealed; a sealed lane's blocks are but leftovers.
+    fn add_blocks(&mut self, dir: &Path) -> Result<(), OpenError> {
+        let manifest = crate::manifest::Manifest::read(dir).unwrap_or_default();
+        let agent = manifest.history.agent;
+        for (lane, path) in list(&place::blocks(dir), "lane=", ".blk")? {
+            let Ok(lane) = u16::try_from(lane) else { continue };
+            if self.pieces.iter().any(|piece| (piece.agent, piece.lane) == (agent, lane)) {
+                continue;
+            }
+            let records = LaneBlocks::open(&path, lane)?.count()?;
+            self.pieces.push(Piece { agent, lane, records, form: PieceForm::Blocks(path) });
+            if self.facts.is_empty() {
+                self.facts = manifest.facts();
+            }
+        }
+        Ok(())
+    }
+
+    /// How many records there are; for damaged blocks, how many their headers promise.
+    pub fn records(&self) -> u64 {
+        self.pieces.iter().map(|piece| piece.records).sum()
+    }
+
+    /// Whether every lane is sealed.
+    pub fn is_sealed(&self) -> bool {
+        self.pieces.iter().all(|piece| matches!(piece.form, PieceForm::Sealed(_)))
+    }
+
+    /// The agents whose records are here, rising.
+    pub fn agents(&self) -> Vec<u32> {
+        let mut agents: Vec<_> = self.pieces.iter().map(|piece| piece.agent).collect();
+        agents.dedup();
+        agents
+    }
+
+    /// What the writer wanted readers to know, as key-value pairs of the first part.
+    pub fn facts(&self) -> &[(String, String)] {
+        &self.facts
+    }
+
+    /// The value of one fact.
+    pub fn fact(&self, key: &str) -> Option<&str> {
+        self.facts.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+
+    /// Gives every record to `each`, lane by lane, in batches of a few thousand.
+    ///
+    /// Only `columns` are read. Within a lane, pages of 8192 records come in the order of
+    /// completion; within a page, records come by rising index. Memory does not grow with the
+    /// length of the run.
+    ///
+    /// Returns the damage that was found in unsealed blocks; sealed lanes had theirs reported when
+    /// they were sealed.
+    ///
+    /// # Errors
+    /// If a file cannot be read to its end.
+    pub fn each_batch(
+        &mut self,
+        columns: Columns,
+        mut each: impl FnMut(Batch<'_>),
+    ) -> Result<Vec<Damage>, ReadError> {
+        let mut damage = Vec::new();
+        for piece in &self.pieces {
+            let (agent, lane) = (piece.agent, piece.lane);
+            let mut give = |records: &[Record]| each(Batch { agent, lane, records });
+            match &piece.form {
+                PieceForm::Sealed(part) => part.each_batch(columns, &mut give)?,
+                PieceForm::Blocks(path) => {
+                    damage.extend(each_block(path, lane, &mut give)?);
+                }
+            }
+        }
+        Ok(damage)
+    }
+}
+
+fn list(dir: &Path, prefix: &str, suffix: &str) -> Result<Vec<(u32, PathBuf)>, OpenError> {
+    place::numbered(dir, prefix, suffix)
+        .map_err(|source| OpenError::List { path: dir.to_path_buf(), source })
+}
+
+fn each_block(
+    path: &Path,
+    lane: u16,
+    each: &mut impl FnMut(&[Record]),
+) -> Result<Vec<Damage>, ReadError> {
+    let mut blocks = LaneBlocks::open(path, lane)?;
+    let mut records = Vec::new();
+    while blocks.next_block(&mut records)? {
+        each(&records);
+        records.clear();
+    }
+    Ok(blocks.damage().to_vec())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! What was written is read, whether it was sealed or not.
+
+use assay_model::{Outcome, version};
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::bundle::Bundle;
+use crate::column::Column;
+use crate::manifest::Manifest;
+use crate::samples::{self, tempdir};
+use crate::writer::Memory;
+
+/// A bundle whose lanes hold `lanes`, not sealed.
+fn written(dir: &Path, lanes: &[Vec<Record>]) -> Bundle {
+    let bundle = Bundle::create(dir).unwrap();
+    let (writer, sinks) = bundle.writer(lanes.len() as u16, Memory::default()).unwrap();
+    for (mut sink, records) in sinks.into_iter().zip(lanes) {
+        records.iter().for_each(|record| sink.push(*record));
+    }
+    writer.finish().unwrap();
+    bundle
+}
+
+fn read(dir: &Path, columns: Columns) -> BTreeMap<(u32, u16), Vec<Record>> {
+    let mut history = History::open(dir).unwrap();
+    let mut lanes = BTreeMap::<_, Vec<Record>>::new();
+    let damage = history
+        .each_batch(columns, |batch| {
+            lanes.entry((batch.agent, batch.lane)).or_default().extend(batch.records);
+        })
+        .unwrap();
+    assert_eq!(damage, []);
+    assert_eq!(history.records(), lanes.values().map(|l| l.len() as u64).sum::<u64>());
+    lanes
+}
+
+fn by_index(mut records: Vec<Record>) -> Vec<Record> {
+    records.sort_by_key(|record| {
+        (record.index, record.process, record.key, record.started, record.ended)
+    });
+    records
+}
+
+#[test]
+fn ordinary_records_come_back_from_blocks_and_from_parts() {
+    let dir = tempdir("ordinary");
+    let lanes = [samples::ycsb_a(0, 30_001, 1000), samples::ycsb_a(50_000, 9_000, 1000)];
+    let mut bundle = written(&dir, &lanes);
+    assert!(!History::open(&dir).unwrap().is_sealed());
+    let unsealed = read(&dir, Columns::ALL);
+    let sealed = bundle.seal(0, &[("assay.width".to_owned(), "1".to_owned())]).unwrap();
+    assert_eq!((sealed.records(), sealed.parts.len()), (39_001, 2));
+    let after = read(&dir, Columns::ALL);
+    assert_eq!(after, unsealed);
+    assert_eq!(after[&(0, 0)], lanes[0]);
+    assert_eq!(after[&(0, 1)], lanes[1]);
+    let history = History::open(&dir).unwrap();
+    assert!(history.is_sealed());
+    assert_eq!(history.fact("assay.width"), Some("1"));
+    assert!(!place::blocks(&dir).exists(), "sealed blocks are gone");
+}
+
+#[test]
+fn wild_records_of_every_count_come_back() {
+    for (seed, count) in [(1, 0), (2, 1), (3, 129), (4, 8192), (5, 8193), (6, 40_000)] {
+        let dir = tempdir("wild");
+        let records = samples::wild(seed, count);
+        written(&dir, &[records.clone()]).seal(0, &[]).unwrap();
+        let back = read(&dir, Columns::ALL).remove(&(0, 0)).unwrap_or_default();
+        assert_eq!(by_index(back), by_index(records), "{count} records of seed {seed}");
+    }
+}
+
+#[test]
+fn every_word_comes_back() {
+    let dir = tempdir("words");
+    let one = samples::wild(1, 1)[0];
+    let mut records = Vec::new();
+    for &reason in assay_model::Reason::ALL {
+        for outcome in Outcome::ALL {
+            let index = records.len() as u64;
+            records.push(Record { index, reason, outcome, ..one });
+        }
+    }
+    written(&dir, &[records.clone()]).seal(0, &[]).unwrap();
+    assert_eq!(read(&dir, Columns::ALL)[&(0, 0)], records);
+}
+
+#[test]
+fn only_wanted_columns_are_read() {
+    let dir = tempdir("wanted");
+    let records = samples::ycsb_a(0, 5000, 1000);
+    written(&dir, &[records.clone()]).seal(0, &[]).unwrap();
+    let back = read(&dir, Columns::of(&[Column::Key, Column::VersionWritten]));
+    for (back, record) in back[&(0, 0)].iter().zip(&records) {
+        let wanted =
+            Record { key: record.key, version_written: record.version_written, ..crate::BLANK };
+        assert_eq!(*back, wanted);
+    }
+    let writes = records.iter().filter(|r| r.version_written != version::NONE).count();
+    assert!(writes > 2000);
+}
+
+#[test]
+fn a_jumbled_lane_is_ordered_by_index_within_pages() {
+    let dir = tempdir("jumbled");
+    let mut records = samples::ycsb_a(0, 20_000, 1000);
+    for group in records.chunks_mut(7) {
+        group.reverse();
+    }
+    written(&dir, &[records.clone()]).seal(0, &[]).unwrap();
+    let back = read(&dir, Columns::ALL).remove(&(0, 0)).unwrap();
+    for page in back.chunks(crate::part::PAGE_ROWS) {
+        assert!(page.is_sorted_by_key(|record| record.index));
+    }
+    assert_eq!(by_index(back), by_index(records));
+}
+
+#[test]
+fn several_agents_are_read_as_one() {
+    let (dir, other) = (tempdir("agents"), tempdir("agents-other"));
+    let (ours, theirs) = (samples::ycsb_a(0, 100, 10), samples::ycsb_a(100, 50, 10));
+    written(&dir, &[ours.clone()]).seal(0, &[]).unwrap();
+    written(&other, &[theirs.clone()]).seal(1, &[]).unwrap();
+    std::fs::rename(place::agent(&other, 1), place::agent(&dir, 1)).unwrap();
+    let lanes = read(&dir, Columns::ALL);
+    assert_eq!((&lanes[&(0, 0)], &lanes[&(1, 0)]), (&ours, &theirs));
+    assert_eq!(History::open(&dir).unwrap().agents(), [0, 1]);
+}
+
+#[test]
+fn unsealed_blocks_belong_to_the_agent_of_the_manifest() {
+    let dir = tempdir("unsealed-agent");
+    let mut bundle = written(&dir, &[samples::ycsb_a(0, 10, 10)]);
+    let mut manifest = Manifest::default();
+    manifest.history.agent = 3;
+    manifest.history.width = 2;
+    bundle.write_manifest(&manifest).unwrap();
+    assert_eq!(History::open(&dir).unwrap().agents(), [3]);
+    assert_eq!(History::open(&dir).unwrap().fact("assay.width"), Some("2"));
+}
+
+#[test]
+fn what_is_no_history_gets_a_clear_error() {
+    let dir = tempdir("no-history");
+    let error = History::open(&dir.join("absent")).unwrap_err();
+    assert!(matches!(error, OpenError::NoBundle { .. }), "{error}");
+    let error = History::open(&dir).unwrap_err();
+    assert!(matches!(error, OpenError::NoHistory { .. }), "{error}");
+}
+
+#[test]
+fn a_part_cut_anywhere_is_named() {
+    let dir = tempdir("cut-part");
+    written(&dir, &[samples::ycsb_a(0, 100, 10)]).seal(0, &[]).unwrap();
+    let path = place::part(&dir, 0, 0);
+    let bytes = std::fs::read(&path).unwrap();
+    for length in (0..bytes.len()).step_by(7) {
+        std::fs::write(&path, &bytes[..length]).unwrap();
+        let error = History::open(&dir).unwrap_err();
+        assert!(matches!(error, OpenError::Part { .. }), "cut at {length}: {error}");
+        assert!(error.to_string().contains("part-0.parquet"));
+    }
+}
+
+#[test]
+fn a_changed_byte_in_a_part_never_panics() {
+    let dir = tempdir("changed-part");
+    written(&dir, &[samples::ycsb_a(0, 300, 10)]).seal(0, &[]).unwrap();
+    let path = place::part(&dir, 0, 0);
+    let bytes = std::fs::read(&path).unwrap();
+    let mut noticed = 0;
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 0x55;
+        std::fs::write(&path, &changed).unwrap();
+        let whole =
+            History::open(&dir).map(|mut history| history.each_batch(Columns::ALL, |_| ()).is_ok());
+        noticed += usize::from(!matches!(whole, Ok(true)));
+    }
+    assert!(noticed > 0);
+}
+
+#[test]
+fn a_newer_history_is_named_as_such() {
+    let dir = tempdir("newer-part");
+    let key = crate::part::VERSION_KEY.to_owned();
+    let mut bundle = written(&dir, &[samples::ycsb_a(0, 10, 10)]);
+    // The first pair of a key counts for readers, so the newer version must take its place.
+    bundle.seal(0, &[]).unwrap();
+    let path = place::part(&dir, 0, 0);
+    let bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(key.len()).position(|w| w == key.as_bytes()).unwrap() + key.len();
+    let one = bytes[at..].iter().position(|byte| *byte == b'1').unwrap() + at;
+    let mut newer = bytes;
+    newer[one] = b'2';
+    std::fs::write(&path, newer).unwrap();
+    let error = History::open(&dir).unwrap_err();
+    assert!(matches!(error, OpenError::Newer { found: 2, known: 1, .. }), "{error}");
+}

@@ -1,0 +1,130 @@
+//! Finishes what a killed run left behind.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::bundle::{Bundle, LockError};
+use crate::manifest::{Manifest, ManifestError, State};
+use crate::part::temporary;
+use crate::place;
+use crate::seal::{SealError, Sealed};
+
+/// What a repair did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repaired {
+    /// The parts made now, with all damage found on the way.
+    pub sealed: Sealed,
+    /// Unfinished files of an earlier attempt that were taken away.
+    pub removed: Vec<PathBuf>,
+    /// The manifest as it is now, if the bundle has one.
+    pub manifest: Option<Manifest>,
+}
+
+impl Repaired {
+    /// Whether there was nothing to do.
+    pub fn was_whole(&self) -> bool {
+        self.sealed.parts.is_empty() && self.sealed.damage.is_empty() && self.removed.is_empty()
+    }
+
+    /// The records that are known to be missing.
+    pub fn records_missing(&self) -> u64 {
+        self.sealed.damage.iter().filter_map(|damage| damage.records_missing).sum()
+    }
+}
+
+/// A bundle could not be repaired.
+#[derive(Debug, thiserror::Error)]
+pub enum RepairError {
+    /// It is no bundle.
+    #[error("{dir} holds no run: neither run.toml nor blocks nor history are there")]
+    NoBundle {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// Its run goes on.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The history could not be sealed.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// The manifest could not be read or written.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// A leftover cannot be taken away.
+    #[error("cannot remove {path}: {source}")]
+    Clean {
+        /// The leftover.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Seals what is intact of the bundle `dir`; doing it again changes nothing.
+///
+/// Block files in which something other than the tail was damaged are kept beside as
+/// `lane=<l>.damaged`. A manifest that still says `running` becomes `interrupted`.
+///
+/// # Errors
+/// If the run goes on, the directory holds no run, or the disk refuses.
+pub fn repair(dir: &Path) -> Result<Repaired, RepairError> {
+    let signs = [place::manifest(dir), place::blocks(dir), place::history(dir)];
+    if !signs.iter().any(|path| path.exists()) {
+        return Err(RepairError::NoBundle { dir: dir.to_path_buf() });
+    }
+    let mut bundle = Bundle::open(dir)?;
+    let manifest = match Manifest::read(dir) {
+        Ok(manifest) => Some(manifest),
+        Err(ManifestError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error.into()),
+    };
+    let removed = remove_leftovers(dir)?;
+    let (agent, facts) = match &manifest {
+        Some(manifest) => (manifest.history.agent, manifest.facts()),
+        None => (0, Vec::new()),
+    };
+    let sealed = bundle.seal(agent, &facts)?;
+    let manifest = match manifest {
+        Some(manifest) => Some(settle(&mut bundle, manifest, &sealed)?),
+        None => None,
+    };
+    Ok(Repaired { sealed, removed, manifest })
+}
+
+fn remove_leftovers(dir: &Path) -> Result<Vec<PathBuf>, RepairError> {
+    let listed = |path: &Path, source| RepairError::Clean { path: path.to_path_buf(), source };
+    let mut leftovers = vec![temporary(&place::manifest(dir)), temporary(&place::events(dir))];
+    let history = place::history(dir);
+    let agents = place::numbered(&history, "agent=", "").map_err(|e| listed(&history, e))?;
+    for (_, agent) in agents {
+        let parts = place::numbered(&agent, "part-", ".parquet.tmp");
+        leftovers.extend(parts.map_err(|e| listed(&agent, e))?.into_iter().map(|(_, path)| path));
+    }
+    leftovers.retain(|path| path.exists());
+    for path in &leftovers {
+        std::fs::remove_file(path).map_err(|e| listed(path, e))?;
+    }
+    Ok(leftovers)
+}
+
+/// Marks a run whose process was killed.
+fn settle(
+    bundle: &mut Bundle,
+    mut manifest: Manifest,
+    sealed: &Sealed,
+) -> Result<Manifest, RepairError> {
+    manifest.notes.extend(sealed.damage.iter().map(ToString::to_string));
+    let killed = manifest.state == State::Running;
+    if killed {
+        manifest.state = State::Interrupted;
+        manifest.reason = Some("the process ended without closing the run".to_owned());
+        manifest.history.records = sealed.records();
+    }
+    if killed || !sealed.damage.is_empty() {
+        bundle.write_manifest(&manifest)?;
+    }
+    Ok(manifest)
+}
+
+#[cfg(test)]
+mod tests;
