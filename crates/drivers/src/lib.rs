@@ -1,1 +1,12 @@
-//! placeholder
+//! Real stores behind the seam, one file each, one cargo feature each.
+//!
+//! The binary opens them by URL through the [`registry`]; nothing else knows them by name.
+
+#[cfg(any(feature = "fjall", feature = "redb"))]
+mod embedded;
+mod near;
+
+#[cfg(feature = "fjall")]
+pub mod fjall;
+#[cfg(feature = "redb")]
+pub mod redb;

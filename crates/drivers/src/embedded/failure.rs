@@ -1,0 +1,126 @@
+//! How an engine on this machine's disk fails, as what it means for the operation.
+
+use std::io;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use assay_model::Reason;
+use assay_store::Answer;
+
+/// One failed call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// Whether the operation certainly did not happen.
+    pub(crate) is_certain: bool,
+    pub(crate) reason: Reason,
+    /// What happened, for people.
+    pub(crate) text: String,
+}
+
+/// How far an operation had come when the disk failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Nothing was changed, or nothing that opening the store again could find.
+    Uncommitted,
+    /// The change was on its way into files, or the promise about it could not be kept.
+    Committing,
+}
+
+impl Failure {
+    /// Certainly not done, for a reason that needs no words.
+    pub(crate) fn refused(reason: Reason) -> Failure {
+        Failure { is_certain: true, reason, text: reason.name().into() }
+    }
+
+    /// What `error` means for an operation that had come to `stage`.
+    pub(crate) fn of_io(error: &io::Error, stage: Stage) -> Failure {
+        use io::ErrorKind::{
+            FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+        };
+        let reason = match error.kind() {
+            StorageFull | QuotaExceeded | FileTooLarge => Reason::Full,
+            PermissionDenied | ReadOnlyFilesystem => Reason::ReadOnly,
+            _ => Reason::StoreError,
+        };
+        Failure { is_certain: stage == Stage::Uncommitted, reason, text: error.to_string() }
+    }
+
+    /// A failure that the engine reports in words of its own.
+    pub(crate) fn of_engine(error: &dyn std::fmt::Display, stage: Stage) -> Failure {
+        let is_certain = stage == Stage::Uncommitted;
+        Failure { is_certain, reason: Reason::StoreError, text: error.to_string() }
+    }
+
+    pub(crate) fn answer(&self) -> Answer<'static> {
+        if self.is_certain { Answer::Refused(self.reason) } else { Answer::Unknown(self.reason) }
+    }
+}
+
+/// Why an engine stopped taking writes.
+///
+/// Engines refuse every write after one that failed, without saying any more why. A full disk
+/// shall show as a full disk to the end of the run.
+#[derive(Default)]
+pub(crate) struct FirstFailure(AtomicU8);
+
+impl FirstFailure {
+    /// Remembers the reason of a failed write, if it is the first.
+    pub(crate) fn note(&self, failure: Failure) -> Failure {
+        let code = failure.reason as u8;
+        let _ = self.0.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+        failure
+    }
+
+    /// A write that was refused because an earlier one had failed.
+    pub(crate) fn again(&self) -> Failure {
+        let first = Reason::from_code(self.0.load(Ordering::Relaxed));
+        let reason = first.filter(|&reason| reason != Reason::None).unwrap_or(Reason::StoreError);
+        let text = format!("takes no writes since one failed ({}); open it again", reason.name());
+        Failure { is_certain: true, reason, text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use io::ErrorKind;
+
+    use super::*;
+
+    fn meaning(kind: ErrorKind, stage: Stage) -> String {
+        let failure = Failure::of_io(&io::Error::from(kind), stage);
+        let outcome = if failure.is_certain { "refused" } else { "unknown" };
+        format!("{outcome} {}", failure.reason.name())
+    }
+
+    #[test]
+    fn a_disk_error_means_what_the_table_says() {
+        for (kind, uncommitted, committing) in [
+            (ErrorKind::StorageFull, "refused full", "unknown full"),
+            (ErrorKind::QuotaExceeded, "refused full", "unknown full"),
+            (ErrorKind::FileTooLarge, "refused full", "unknown full"),
+            (ErrorKind::ReadOnlyFilesystem, "refused read-only", "unknown read-only"),
+            (ErrorKind::PermissionDenied, "refused read-only", "unknown read-only"),
+            (ErrorKind::Interrupted, "refused store-error", "unknown store-error"),
+            (ErrorKind::Other, "refused store-error", "unknown store-error"),
+        ] {
+            assert_eq!(meaning(kind, Stage::Uncommitted), uncommitted, "{kind:?}");
+            assert_eq!(meaning(kind, Stage::Committing), committing, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn refusals_after_a_full_disk_still_say_full() {
+        let first = FirstFailure::default();
+        assert_eq!(first.again().reason, Reason::StoreError);
+        let full = io::Error::from(ErrorKind::StorageFull);
+        first.note(Failure::of_io(&full, Stage::Committing));
+        first.note(Failure::of_io(&io::Error::from(ErrorKind::Other), Stage::Committing));
+        assert_eq!(
+            first.again(),
+            Failure {
+                is_certain: true,
+                reason: Reason::Full,
+                text: "takes no writes since one failed (full); open it again".into()
+            }
+        );
+    }
+}

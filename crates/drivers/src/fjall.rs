@@ -1,0 +1,262 @@
+//! fjall: a log-structured merge tree in this process, in a directory.
+//!
+//! A write goes to the journal, whose bytes are handed to the operating system before it is
+//! answered, then to a table in memory, which threads of fjall's own write out later. Changes that
+//! read first (updates, deletes) and all writes of one key take turns under a striped lock.
+
+use std::fs;
+use std::ops::Bound;
+use std::path::Path;
+
+use assay_model::{Reason, Setting};
+use assay_store::{OpenError, Store};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+
+use crate::embedded::address::Address;
+use crate::embedded::failure::{Failure, FirstFailure, Stage};
+use crate::embedded::stripes::Stripes;
+use crate::embedded::{Embedded, Engine};
+
+/// The cache's size where the URL does not say it. fjall's own default of 32 MiB holds a third of
+/// a hundred thousand YCSB records, which makes the smallest benchmark a benchmark of misses.
+const CACHE_BYTES: u64 = 256 << 20;
+
+/// Below this fjall's cache keeps next to nothing.
+const LEAST_CACHE_BYTES: u64 = 1 << 20;
+
+/// The longest key that fjall takes.
+const LONGEST_KEY: usize = u16::MAX as usize;
+
+/// Opens `fjall:PATH?durability=process|fsync&cache=256MiB`, where PATH is a directory.
+///
+/// # Errors
+/// If the URL makes no sense, the path holds something else or may not be written, or another
+/// process has it open.
+pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
+    let address = Address::parse(url, &["durability", "cache"])?;
+    let choices = [("process", Durability::Process), ("fsync", Durability::Fsync)];
+    let durability = address.choose("durability", &choices)?;
+    let cache_bytes = address.bytes("cache")?.unwrap_or(CACHE_BYTES);
+    if cache_bytes < LEAST_CACHE_BYTES {
+        return Err(address.wrong("cache is below 1MiB".into()));
+    }
+    check_place(&address)?;
+    let opened = Database::builder(&address.path).cache_size(cache_bytes).open();
+    let database = opened.map_err(|error| explain(&address, &error))?;
+    let engine = Fjall {
+        database,
+        durability,
+        cache_bytes,
+        stripes: Stripes::default(),
+        first_failure: FirstFailure::default(),
+    };
+    Ok(Box::new(Embedded::new(engine, url)))
+}
+
+/// Which crash an answered write survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Durability {
+    Process,
+    Fsync,
+}
+
+struct Fjall {
+    database: Database,
+    durability: Durability,
+    cache_bytes: u64,
+    stripes: Stripes,
+    first_failure: FirstFailure,
+}
+
+/// fjall would spread its files among whatever is there already.
+fn check_place(address: &Address<'_>) -> Result<(), OpenError> {
+    let path = address.path.as_path();
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            let reason = "is a file; fjall needs a directory, which may be new or empty";
+            return Err(address.failed(format!("{} {reason}", path.display())));
+        }
+        Err(error) => return Err(address.denied(path, &error)),
+    };
+    let is_ours = path.join("version").is_file();
+    if !is_ours && entries.count() > 0 {
+        let reason = "holds something that is no fjall database; choose a new or empty directory";
+        return Err(address.failed(format!("{} {reason}", path.display())));
+    }
+    Ok(())
+}
+
+fn explain(address: &Address<'_>, error: &fjall::Error) -> OpenError {
+    let path: &Path = &address.path;
+    match error {
+        fjall::Error::Locked => address.taken(),
+        fjall::Error::Io(error) => address.denied(path, error),
+        fjall::Error::Storage(fjall::LsmError::Io(error)) => address.denied(path, error),
+        fjall::Error::InvalidVersion(version) => address.failed(format!(
+            "{} was written by another version of fjall ({version:?}); choose a new directory",
+            path.display()
+        )),
+        other => address.failed(format!("{}: {other}", path.display())),
+    }
+}
+
+/// What `error` means for an operation that had come to `stage`.
+fn meaning(error: &fjall::Error, stage: Stage) -> Failure {
+    match error {
+        fjall::Error::Io(error) => Failure::of_io(error, stage),
+        fjall::Error::Storage(fjall::LsmError::Io(error)) => Failure::of_io(error, stage),
+        other => Failure::of_engine(other, stage),
+    }
+}
+
+impl Fjall {
+    /// What a failed write means.
+    ///
+    /// fjall refuses all that follow it. The failed one itself is never certain: what is left of it
+    /// in the journal's buffer is written when the database is closed, if the disk has room again.
+    fn write_failed(&self, error: &fjall::Error) -> Failure {
+        match error {
+            fjall::Error::Poisoned => self.first_failure.again(),
+            other => self.first_failure.note(meaning(other, Stage::Committing)),
+        }
+    }
+
+    /// Keeps the promise of the settings about what was just written.
+    fn keep_promise(&self) -> Result<(), Failure> {
+        match self.durability {
+            Durability::Process => Ok(()),
+            Durability::Fsync => self.database.persist(PersistMode::SyncData).map_err(|error| {
+                // The change is in the journal and in memory already, even if fjall was poisoned.
+                Failure { is_certain: false, ..self.write_failed(&error) }
+            }),
+        }
+    }
+}
+
+fn check_key(key: &[u8]) -> Result<(), Failure> {
+    if key.is_empty() || key.len() > LONGEST_KEY {
+        return Err(Failure::refused(Reason::Malformed));
+    }
+    Ok(())
+}
+
+impl Engine for Fjall {
+    const NAME: &'static str = "fjall";
+
+    type Table = Keyspace;
+
+    fn prepare(&self, name: &str) -> Result<Keyspace, Failure> {
+        if name.is_empty() || name.len() > usize::from(u8::MAX) {
+            let text = format!("table name {name:?} has not 1 to 255 bytes");
+            return Err(Failure { text, ..Failure::refused(Reason::Malformed) });
+        }
+        let table = self.database.keyspace(name, KeyspaceCreateOptions::default);
+        table.map_err(|error| self.write_failed(&error))
+    }
+
+    fn clear(&self, table: &Keyspace) -> Result<(), Failure> {
+        table.clear().map_err(|error| self.write_failed(&error))
+    }
+
+    fn sync(&self) -> Result<(), Failure> {
+        let synced = self.database.persist(PersistMode::SyncAll);
+        synced.map_err(|error| self.write_failed(&error))
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let (value, meaning) = match self.durability {
+            Durability::Process => (
+                "process",
+                "an answered write survives the end of this process (kill -9), but the operating \
+                 system may still lose it with the power",
+            ),
+            Durability::Fsync => ("fsync", "an answered write is on disk: fdatasync after each"),
+        };
+        vec![
+            Setting { name: "durability".into(), value: value.into(), meaning: meaning.into() },
+            Setting {
+                name: "cache".into(),
+                value: format!("{} MiB", self.cache_bytes >> 20),
+                meaning: "blocks kept in memory by the store; the operating system caches too"
+                    .into(),
+            },
+            Setting {
+                name: "compression".into(),
+                value: "none".into(),
+                meaning: "records take their full size on disk".into(),
+            },
+        ]
+    }
+
+    fn get<T>(
+        &self,
+        table: &Keyspace,
+        key: &[u8],
+        visit: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>, Failure> {
+        check_key(key)?;
+        let row = table.get(key);
+        let row = row.map_err(|error| meaning(&error, Stage::Uncommitted))?;
+        Ok(row.map(|row| visit(&row)))
+    }
+
+    fn put(&self, table: &Keyspace, key: &[u8], row: &[u8]) -> Result<(), Failure> {
+        check_key(key)?;
+        let turn = self.stripes.lock(key);
+        let written = table.insert(key, row);
+        drop(turn);
+        written.map_err(|error| self.write_failed(&error))?;
+        self.keep_promise()
+    }
+
+    fn change(
+        &self,
+        table: &Keyspace,
+        key: &[u8],
+        change: impl FnOnce(&[u8]) -> Result<Vec<u8>, Reason>,
+    ) -> Result<bool, Failure> {
+        check_key(key)?;
+        let turn = self.stripes.lock(key);
+        let row = table.get(key).map_err(|error| meaning(&error, Stage::Uncommitted))?;
+        let Some(row) = row else { return Ok(false) };
+        let changed = change(&row).map_err(Failure::refused)?;
+        let written = table.insert(key, changed);
+        drop(turn);
+        written.map_err(|error| self.write_failed(&error))?;
+        self.keep_promise().map(|()| true)
+    }
+
+    fn remove(&self, table: &Keyspace, key: &[u8]) -> Result<bool, Failure> {
+        check_key(key)?;
+        let turn = self.stripes.lock(key);
+        let is_there =
+            table.contains_key(key).map_err(|error| meaning(&error, Stage::Uncommitted))?;
+        if !is_there {
+            return Ok(false);
+        }
+        let removed = table.remove(key);
+        drop(turn);
+        removed.map_err(|error| self.write_failed(&error))?;
+        self.keep_promise().map(|()| true)
+    }
+
+    fn scan(
+        &self,
+        table: &Keyspace,
+        start: &[u8],
+        limit: u32,
+        mut visit: impl FnMut(&[u8]) -> Result<(), Reason>,
+    ) -> Result<(), Failure> {
+        let from = (Bound::Included(start), Bound::Unbounded);
+        for row in table.range::<&[u8], _>(from).take(limit as usize) {
+            let row = row.value().map_err(|error| meaning(&error, Stage::Uncommitted))?;
+            visit(&row).map_err(Failure::refused)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! redb: a copy-on-write B-tree in this process, in one file.
+//!
+//! Every request is a transaction of its own. Writers take turns, so an update is atomic without
+//! further locks; readers never wait.
+
+use std::fs;
+
+use assay_model::{Reason, Setting};
+use assay_store::{OpenError, Store};
+use redb::{
+    Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, StorageError, Table,
+    TableDefinition, TableError, WriteTransaction,
+};
+
+use crate::embedded::address::Address;
+use crate::embedded::failure::{Failure, FirstFailure, Stage};
+use crate::embedded::{Embedded, Engine};
+
+/// The cache's size where the URL does not say it, the same as for the other stores on disk.
+const CACHE_BYTES: u64 = 256 << 20;
+
+/// Opens `redb:PATH?durability=fsync|none&cache=256MiB`, where PATH is a file.
+///
+/// # Errors
+/// If the URL makes no sense, the path holds something else or may not be written, or another
+/// process has it open.
+pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
+    let address = Address::parse(url, &["durability", "cache"])?;
+    let choices = [("fsync", Durability::Immediate), ("none", Durability::None)];
+    let durability = address.choose("durability", &choices)?;
+    let cache_bytes = address.bytes("cache")?.unwrap_or(CACHE_BYTES);
+    let cache = usize::try_from(cache_bytes)
+        .map_err(|_| address.wrong("cache is larger than this machine's memory".into()))?;
+    let path = address.path.as_path();
+    if path.is_dir() {
+        let reason = format!("{} is a directory; redb needs a file", path.display());
+        return Err(address.failed(reason));
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|error| address.denied(parent, &error))?;
+    }
+    let opened = Database::builder().set_cache_size(cache).create(path);
+    let database = opened.map_err(|error| explain(&address, &error))?;
+    let first_failure = FirstFailure::default();
+    let engine = Redb { database, durability, cache_bytes, first_failure };
+    Ok(Box::new(Embedded::new(engine, url)))
+}
+
+struct Redb {
+    database: Database,
+    durability: Durability,
+    cache_bytes: u64,
+    first_failure: FirstFailure,
+}
+
+type Rows<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
+
+fn explain(address: &Address<'_>, error: &DatabaseError) -> OpenError {
+    let path = address.path.as_path();
+    match error {
+        DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => address.taken(),
+        DatabaseError::Storage(StorageError::Io(error))
+            if error.kind() == std::io::ErrorKind::InvalidData =>
+        {
+            address.failed(format!("{} is no redb database; choose another path", path.display()))
+        }
+        DatabaseError::Storage(StorageError::Io(error)) => address.denied(path, error),
+        other => address.failed(format!("{}: {other}", path.display())),
+    }
+}
+
+/// What `error` means for an operation that had come to `stage`.
+fn meaning(error: impl Into<redb::Error>, stage: Stage) -> Failure {
+    match error.into() {
+        redb::Error::Io(error) => Failure::of_io(&error, stage),
+        redb::Error::ValueTooLarge(_) => Failure::refused(Reason::Malformed),
+        other => Failure::of_engine(&other, stage),
+    }
+}
+
+fn reading(error: impl Into<redb::Error>) -> Failure {
+    meaning(error, Stage::Uncommitted)
+}
+
+impl Redb {
+    /// What a failed write means. Once one has failed, redb refuses all that follow.
+    fn write_failed(&self, error: impl Into<redb::Error>, stage: Stage) -> Failure {
+        match error.into() {
+            redb::Error::PreviousIo => self.first_failure.again(),
+            other => self.first_failure.note(meaning(other, stage)),
+        }
+    }
+
+    /// Runs `change` in a transaction with `durability`, and commits it if `change` says so.
+    fn write(
+        &self,
+        durability: Durability,
+        change: impl FnOnce(&WriteTransaction) -> Result<bool, Failure>,
+    ) -> Result<bool, Failure> {
+        let uncommitted = |error: redb::Error| self.write_failed(error, Stage::Uncommitted);
+        let begun = self.database.begin_write();
+        let mut transaction = begun.map_err(|error| uncommitted(error.into()))?;
+        let chosen = transaction.set_durability(durability);
+        chosen.map_err(|error| uncommitted(error.into()))?;
+        if !change(&transaction)? {
+            transaction.abort().map_err(|error| uncommitted(error.into()))?;
+            return Ok(false);
+        }
+        let committed = transaction.commit();
+        committed.map_err(|error| self.write_failed(error, Stage::Committing))?;
+        Ok(true)
+    }
+
+    /// Runs `change` on one table, with the durability that the settings promise.
+    fn write_table(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut Table<'_, &'static [u8], &'static [u8]>) -> Result<bool, Failure>,
+    ) -> Result<bool, Failure> {
+        self.write(self.durability, |transaction| {
+            let table = transaction.open_table(Rows::new(name));
+            let mut table = table.map_err(|error| self.uncommitted(error))?;
+            change(&mut table)
+        })
+    }
+
+    fn uncommitted(&self, error: impl Into<redb::Error>) -> Failure {
+        self.write_failed(error, Stage::Uncommitted)
+    }
+}
+
+impl Engine for Redb {
+    const NAME: &'static str = "redb";
+
+    type Table = String;
+
+    fn prepare(&self, name: &str) -> Result<String, Failure> {
+        self.write(Durability::Immediate, |transaction| {
+            let opened = transaction.open_table(Rows::new(name));
+            opened.map_err(|error| self.uncommitted(error)).map(|_| true)
+        })?;
+        Ok(name.into())
+    }
+
+    fn clear(&self, table: &String) -> Result<(), Failure> {
+        self.write(Durability::Immediate, |transaction| {
+            let deleted = transaction.delete_table(Rows::new(table));
+            deleted.map_err(|error| self.uncommitted(error))?;
+            let opened = transaction.open_table(Rows::new(table));
+            opened.map_err(|error| self.uncommitted(error)).map(|_| true)
+        })?;
+        Ok(())
+    }
+
+    /// An empty transaction that is durable makes all before it durable.
+    fn sync(&self) -> Result<(), Failure> {
+        self.write(Durability::Immediate, |_| Ok(true)).map(|_| ())
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let (value, meaning) = match self.durability {
+            Durability::Immediate => ("fsync", "an answered write is on disk: fsync after each"),
+            _ => (
+                "none",
+                "what was written since the last settling is lost when this process ends without \
+                 closing the store",
+            ),
+        };
+        let cache = format!("{} MiB", self.cache_bytes >> 20);
+        vec![
+            Setting { name: "durability".into(), value: value.into(), meaning: meaning.into() },
+            Setting {
+                name: "cache".into(),
+                value: cache,
+                meaning: "pages kept in memory by the store; the operating system caches too"
+                    .into(),
+            },
+        ]
+    }
+
+    fn get<T>(
+        &self,
+        table: &String,
+        key: &[u8],
+        visit: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>, Failure> {
+        let transaction = self.database.begin_read().map_err(reading)?;
+        let table = match transaction.open_table(Rows::new(table)) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+            Err(error) => return Err(reading(error)),
+        };
+        let row = table.get(key).map_err(reading)?;
+        Ok(row.map(|row| visit(row.value())))
+    }
+
+    fn put(&self, table: &String, key: &[u8], row: &[u8]) -> Result<(), Failure> {
+        self.write_table(table, |table| {
+            table.insert(key, row).map_err(|error| self.uncommitted(error))?;
+            Ok(true)
+        })?;
+        Ok(())
+    }
+
+    fn change(
+        &self,
+        table: &String,
+        key: &[u8],
+        change: impl FnOnce(&[u8]) -> Result<Vec<u8>, Reason>,
+    ) -> Result<bool, Failure> {
+        self.write_table(table, |table| {
+            let row = table.get(key).map_err(|error| self.uncommitted(error))?;
+            let changed = row.map(|row| change(row.value()));
+            let Some(changed) = changed.transpose().map_err(Failure::refused)? else {
+                return Ok(false);
+            };
+            table.insert(key, &*changed).map_err(|error| self.uncommitted(error))?;
+            Ok(true)
+        })
+    }
+
+    fn remove(&self, table: &String, key: &[u8]) -> Result<bool, Failure> {
+        self.write_table(table, |table| {
+            let removed = table.remove(key).map_err(|error| self.uncommitted(error))?;
+            Ok(removed.is_some())
+        })
+    }
+
+    fn scan(
+        &self,
+        table: &String,
+        start: &[u8],
+        limit: u32,
+        mut visit: impl FnMut(&[u8]) -> Result<(), Reason>,
+    ) -> Result<(), Failure> {
+        let transaction = self.database.begin_read().map_err(reading)?;
+        let table = transaction.open_table(Rows::new(table)).map_err(reading)?;
+        for row in table.range(start..).map_err(reading)?.take(limit as usize) {
+            let (_, row) = row.map_err(reading)?;
+            visit(row.value()).map_err(Failure::refused)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
