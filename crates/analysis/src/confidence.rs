@@ -63,8 +63,12 @@ impl Batches {
         let dependence = self.dependence(index::<ROUGH>(value.0));
         let beyond = n * (1.0 - quantile) / dependence;
         // The tolerance keeps 1000 · (1 − 0.99) from being just below 10.
-        if beyond < FEWEST_BEYOND * (1.0 - 1e-9) || self.batches.len() < FEWEST_BATCHES {
-            return Interval::TooFew { further_seconds: self.further(beyond) };
+        if beyond < FEWEST_BEYOND * (1.0 - 1e-9) {
+            return Interval::TooFew { further_seconds: self.further(FEWEST_BEYOND / beyond) };
+        }
+        if self.batches.len() < FEWEST_BATCHES {
+            let ratio = FEWEST_BATCHES as f64 / self.batches.len().max(1) as f64;
+            return Interval::TooFew { further_seconds: self.further(ratio) };
         }
         let reach =
             student(self.batches.len() - 1) * (n * quantile * (1.0 - quantile) * dependence).sqrt();
@@ -73,8 +77,8 @@ impl Batches {
         Interval::Known { low: at(low), high: at(high), dependence }
     }
 
-    fn further(&self, beyond: f64) -> f64 {
-        let ratio = FEWEST_BEYOND / beyond.max(f64::MIN_POSITIVE);
+    /// How much longer a run of `ratio` times the length would take.
+    fn further(&self, ratio: f64) -> f64 {
         let seconds = self.duration.as_secs_f64() * (ratio - 1.0);
         seconds.clamp(0.0, f64::from(u32::MAX))
     }

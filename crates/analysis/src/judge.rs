@@ -19,7 +19,8 @@ const AGREEMENT: f64 = 0.1;
 enum Side {
     /// It enters the figures.
     Judged,
-    /// It does not, but what of it lies in the window is part of the window's traffic.
+    /// It does not, but is of the same plan: what of it lies in the question's window is part of
+    /// the window's traffic, and a transaction may go on from it.
     Beside,
     /// It belongs to another plan.
     Elsewhere,
@@ -31,8 +32,8 @@ enum Side {
 /// transaction must come to the same judge in that order. Several judges with the same question
 /// can work side by side and be merged: the summary is the same as that of a single one.
 ///
-/// Memory is bounded: about 0.1–0.3 MB per octave of latency and kind, and 1200 intervals of
-/// rough histograms, however long the run is.
+/// Memory does not grow with the run: some MB for the histograms of the octaves and kinds that
+/// occur, for 1200 intervals of rough ones, and for the transactions that are open.
 #[derive(Clone, Debug)]
 pub struct Judge {
     question: Question,
@@ -65,7 +66,7 @@ impl Judge {
             let is_same_plan = (phase == Phase::Load) == (question.phases == Phases::Load);
             match question.phases.include(phase) {
                 true => Side::Judged,
-                false if is_same_plan && question.window.is_some() => Side::Beside,
+                false if is_same_plan => Side::Beside,
                 false => Side::Elsewhere,
             }
         };
@@ -94,12 +95,12 @@ impl Judge {
     pub fn push(&mut self, records: &[Record]) {
         for record in records {
             let side = self.sides[record.phase as usize];
-            if side != Side::Elsewhere {
+            if self.is_traffic(side) {
                 let account = &mut self.kinds[record.kind as usize];
                 account.traffic.add(self.window, Span::of(record), Ending::of(record));
-                if record.transaction_type != 0 {
-                    self.add_to_transaction(record);
-                }
+            }
+            if record.transaction_type != 0 && side != Side::Elsewhere {
+                self.add_to_transaction(record);
             }
             if side == Side::Judged {
                 self.add(record);
@@ -107,6 +108,12 @@ impl Judge {
                 self.excluded[record.phase as usize] += 1;
             }
         }
+    }
+
+    /// Whether records of this side count towards rates, as far as they lie in the window.
+    #[inline]
+    fn is_traffic(&self, side: Side) -> bool {
+        side == Side::Judged || side == Side::Beside && self.question.window.is_some()
     }
 
     #[inline]
@@ -152,10 +159,14 @@ impl Judge {
     #[inline(never)]
     fn add_to_transaction(&mut self, record: &Record) {
         let Some(transaction) = self.open.add(record) else { return };
-        let is_judged = self.sides[transaction.phase as usize] == Side::Judged;
+        let side = self.sides[transaction.phase as usize];
+        let is_judged = side == Side::Judged;
+        let is_traffic = self.is_traffic(side);
         let slot = if is_judged { self.slot(transaction.span.intended) } else { 0 };
         let account = account_of(&mut self.transactions, transaction.number);
-        account.traffic.add(self.window, transaction.span, transaction.ending);
+        if is_traffic {
+            account.traffic.add(self.window, transaction.span, transaction.ending);
+        }
         if is_judged {
             let times = transaction.span.times();
             account.add(slot, transaction.ending, times, transaction.moved);
@@ -189,7 +200,7 @@ impl Judge {
     }
 
     /// Everything that was found.
-    pub fn finish(self) -> Summary {
+    pub fn finish(mut self) -> Summary {
         let first = self.first_intended.min(self.last_ended);
         let seen = Window { from: first, until: self.last_ended };
         let window = self.question.window.unwrap_or(seen);
@@ -197,6 +208,9 @@ impl Judge {
         let target = self.question.load.target();
         let mut all = Account::default();
         self.kinds.iter().for_each(|account| all.merge(account));
+        if let Some(window) = self.question.window {
+            self.intervals.reach(window.until);
+        }
         let series = self.intervals.finish(self.question.window.is_some());
         let pairs = || Kind::ALL.into_iter().zip(&self.kinds);
         let ratios = pairs().filter_map(|(kind, account)| Some((kind, account.success_ratio()?)));

@@ -11,8 +11,9 @@ pub struct Question {
     pub phases: Phases,
     /// Wanted width of a series interval; it doubles as often as the run is too long for it.
     pub interval: Nanos,
-    /// The stretch of the time axis that rates refer to. Give it whenever it is known: without it
-    /// rates refer to first intended … last ended, and the series begins at the axis's zero.
+    /// The stretch of the time axis that rates refer to and where the series begins. Give it
+    /// whenever it is known: without it rates refer to first intended … last ended, and a time
+    /// axis that begins far from its zero leaves little resolution for the series.
     pub window: Option<Window>,
     /// How the operations were asked for.
     pub load: LoadModel,

@@ -175,6 +175,13 @@ impl Intervals {
         self.near = Near::NOWHERE;
     }
 
+    /// Makes the series go on until `end` even where nothing happened any more.
+    pub fn reach(&mut self, end: Nanos) {
+        if self.origin < end {
+            self.look_up(Nanos(end.0 - 1));
+        }
+    }
+
     /// Adds what `other`, begun with the same origin and width, counted.
     pub fn merge(&mut self, mut other: Intervals) {
         while self.width < other.width {

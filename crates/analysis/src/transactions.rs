@@ -8,8 +8,8 @@ use assay_model::{Outcome, Phase, Record};
 
 use crate::account::{Ending, Moved, Span};
 
-/// Transactions that may be open at once. More are not in flight in any run that this machine
-/// could make; a history with lost records must not fill the memory.
+/// Transactions that may be open at once: more than any run has in flight. A history that lost the
+/// ends of its transactions must not fill the memory.
 const MOST_OPEN: usize = 1 << 21;
 
 /// A transaction between its first and its last record, and what is passed on in the end.

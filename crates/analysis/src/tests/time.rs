@@ -82,6 +82,13 @@ fn the_heat_map_puts_each_latency_between_the_edges_of_its_row() {
 }
 
 #[test]
+fn the_series_goes_on_to_the_end_of_the_window() {
+    let series = ask(question(0, 50), &history("read 0 0..1")).series;
+    let offered: Vec<_> = series.intervals.iter().map(|interval| interval.offered).collect();
+    assert_eq!(offered, [1, 0, 0, 0, 0]);
+}
+
+#[test]
 fn a_history_of_misses_has_its_own_heat_map() {
     let series = ask(question(0, 10), &history("read 0 0..1 done miss")).series;
     assert!(series.response.columns.is_empty());

@@ -69,6 +69,16 @@ fn a_transaction_belongs_to_the_phase_of_its_first_operation() {
     let transactions = &summary.transactions[0];
     assert_eq!((transactions.group.counts.offered, transactions.unfinished), (1, 0));
     assert_eq!(transactions.group.hits.response.max.0, 3_000_000);
+    // Both ended in the window, so both are its throughput.
+    assert_eq!(transactions.group.rates.done_per_s, 2.0 / 0.095);
+}
+
+#[test]
+fn a_window_is_not_needed_to_see_where_a_transaction_began() {
+    let records = history("read 1 1..3 p1 rmw warm-up · update 1 6..7 p1 rmw. · read 2 6..8");
+    let summary = crate::judge(&records);
+    assert!(summary.transactions.is_empty());
+    assert_eq!(summary.overall.counts.offered, 2);
 }
 
 #[test]
