@@ -137,6 +137,9 @@ fn cases(root: &Path, folder: &Path, options: &Options) -> Result<Vec<Case>> {
             cases.push(peer::case(folder, workload, options.scaled(size)));
         }
     }
+    for size in SIZES {
+        cases.push(binary::trace(&assay, options.scaled(size)));
+    }
     for rate in RATES {
         cases.push(binary::open(&assay, rate, options.scaled(SECONDS)));
     }

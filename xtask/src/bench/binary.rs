@@ -21,28 +21,38 @@ pub struct Binary {
 
 /// What one command did.
 pub struct Ran {
-    /// Its result.
-    pub json: Value,
+    /// What it printed as its result.
+    pub text: Vec<u8>,
     /// Processor time of the whole command, user with system, in seconds.
     pub cpu: f64,
     /// Bytes of the Parquet files of the histories it left.
     pub history_bytes: u64,
 }
 
-/// Where the figures are in the binary's JSON: the first path that is there counts.
-pub const DONE_PER_S: &[&str] = &["overall.rates.done_per_s", "rates.done_per_s"];
-/// Share of the offered load that was done.
-pub const REACHED: &[&str] = &["overall.rates.reached", "rates.reached"];
-/// Median lag over everything that was asked.
-pub const LAG_P50: &[&str] = &["lag.p50_ns", "lag.percentiles.p50", "lag.p50"];
-/// The lag that one operation in a hundred exceeds.
-pub const LAG_P99: &[&str] = &["lag.p99_ns", "lag.percentiles.p99", "lag.p99"];
+impl Ran {
+    /// The result of a command that was asked for JSON.
+    ///
+    /// # Errors
+    /// If it printed something else.
+    pub fn json(&self) -> Result<Value> {
+        serde_json::from_slice(&self.text).context("what it printed is no JSON")
+    }
+}
+
+/// Where the figures are in the binary's JSON, whose schema is `assay/result/v1`.
+pub const DONE_PER_S: &str = "overall.rates.done_per_s";
+const OFFERED: &str = "overall.counts.offered";
+const DONE: &str = "overall.counts.done";
+const TARGET_PER_S: &str = "load.rate_per_s";
+const OFFERED_PER_S: &str = "overall.rates.offered_per_s";
+const LAG_P50: &str = "lag.percentiles_ns.p50";
+const LAG_P99: &str = "lag.percentiles_ns.p99";
 
 impl Binary {
     /// Runs one command in the emptied scratch folder.
     ///
     /// # Errors
-    /// If it fails or prints no JSON.
+    /// If it fails.
     pub fn run(&self, arguments: &[&str]) -> Result<Ran> {
         if self.scratch.exists() {
             fs::remove_dir_all(&self.scratch)
@@ -68,10 +78,8 @@ impl Binary {
             let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
             bail!("assay {} ended with {}: {last}", arguments.join(" "), output.status);
         }
-        let json = serde_json::from_slice(&output.stdout)
-            .with_context(|| format!("assay {} printed no JSON", arguments.join(" ")))?;
         let cpu = seconds(&fs::read_to_string(&timing).unwrap_or_default());
-        Ok(Ran { json, cpu, history_bytes: parquet_bytes(&self.scratch) })
+        Ok(Ran { text: output.stdout, cpu, history_bytes: parquet_bytes(&self.scratch) })
     }
 }
 
@@ -95,17 +103,15 @@ fn parquet_bytes(folder: &Path) -> u64 {
     entries.filter_map(Result::ok).map(|entry| size(entry.path())).sum()
 }
 
-/// The number at the first of `paths` that `json` has.
+/// The number at `path`, keys with dots between them.
 ///
 /// # Errors
-/// If it has none of them; the message names what there is.
-pub fn figure(json: &Value, paths: &[&str]) -> Result<f64> {
-    let at = |path: &&str| {
-        path.split('.').try_fold(json, |value, key| value.get(key)).and_then(Value::as_f64)
-    };
-    paths.iter().find_map(at).with_context(|| {
+/// If `json` has none there; the message names what there is.
+pub fn figure(json: &Value, path: &str) -> Result<f64> {
+    let value = path.split('.').try_fold(json, |value, key| value.get(key));
+    value.and_then(Value::as_f64).with_context(|| {
         let keys: Vec<&String> = json.as_object().into_iter().flat_map(|map| map.keys()).collect();
-        format!("the JSON has none of {paths:?}; it has {keys:?}")
+        format!("the JSON has no number at {path}; it has {keys:?}")
     })
 }
 
@@ -144,7 +150,7 @@ pub fn closed(assay: &Binary, workload: Workload, operations: u64) -> Case {
                 "--format",
                 "json",
             ])?;
-            let rate = figure(&ran.json, DONE_PER_S)?;
+            let rate = figure(&ran.json()?, DONE_PER_S)?;
             let bytes = ran.history_bytes as f64 / operations as f64;
             Ok(vec![
                 sample(&format!("closed loop, null, {workload}"), &size, rate, "/s"),
@@ -175,7 +181,30 @@ pub fn open(assay: &Binary, rate: u64, seconds: u64) -> Case {
                 "--format",
                 "json",
             ])?;
-            lag_samples("null", &size, &ran.json)
+            lag_samples("null", &size, &ran.json()?)
+        }),
+    }
+}
+
+/// A trace file made from YCSB's workload A.
+pub fn trace(assay: &Binary, operations: u64) -> Case {
+    let assay = assay.clone();
+    let size = short(operations);
+    Case {
+        name: format!("trace generation ycsb-a {size}"),
+        run: Box::new(move || {
+            let count = operations.to_string();
+            let ran = assay.run(&[
+                "trace",
+                "gen",
+                "ycsb-a",
+                "-o",
+                "a.parquet",
+                "--operations",
+                &count,
+            ])?;
+            let rate = operations as f64 / ran.cpu;
+            Ok(vec![sample("trace generation to file, ycsb-a", &size, rate, "/s and core")])
         }),
     }
 }
@@ -186,8 +215,11 @@ pub fn open(assay: &Binary, rate: u64, seconds: u64) -> Case {
 /// If the JSON does not tell.
 pub fn lag_samples(store: &str, size: &str, json: &Value) -> Result<Vec<Sample>> {
     let name = |figure: &str| format!("open loop, {store}, {figure}");
+    let offered = figure(json, OFFERED_PER_S)? / figure(json, TARGET_PER_S)?;
+    let done = figure(json, DONE)? / figure(json, OFFERED)?;
     Ok(vec![
-        sample(&name("reached"), size, figure(json, REACHED)?, "of the rate"),
+        sample(&name("offered of the rate"), size, offered, ""),
+        sample(&name("done of the offered"), size, done, ""),
         sample(&name("lag p50"), size, figure(json, LAG_P50)?, "ns"),
         sample(&name("lag p99"), size, figure(json, LAG_P99)?, "ns"),
     ])
@@ -199,9 +231,24 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_first_path_that_is_there_counts() {
-        let json = json!({ "rates": { "done_per_s": 7.5 } });
+    fn figures_are_found_by_their_path() {
+        let json = json!({ "overall": { "rates": { "done_per_s": 7.5 } } });
         assert_eq!(figure(&json, DONE_PER_S).ok(), Some(7.5));
+    }
+
+    #[test]
+    fn a_promise_is_kept_if_all_was_offered_in_time_and_done() {
+        let json = json!({
+            "load": { "rate_per_s": 1000.0 },
+            "overall": {
+                "counts": { "offered": 5000, "done": 4000 },
+                "rates": { "offered_per_s": 900.0 },
+            },
+            "lag": { "percentiles_ns": { "p50": 400, "p99": 7000 } },
+        });
+        let samples = lag_samples("null", "1k/s", &json).expect("all figures are there");
+        let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+        assert_eq!(values, [0.9, 0.8, 400.0, 7000.0]);
     }
 
     #[test]

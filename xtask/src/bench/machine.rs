@@ -38,13 +38,18 @@ pub fn describe() -> Result<Machine> {
         processor: field(&processor, "model name").unwrap_or_else(|| "unknown".to_owned()),
         cores: std::thread::available_parallelism()?.get(),
         memory: kibibytes / (1024.0 * 1024.0),
-        kernel: output("uname", &["-sr"])?,
+        kernel: plain_kernel(&output("uname", &["-sr"])?),
         date: output("date", &["-u", "+%F"])?,
         load: fs::read_to_string("/proc/loadavg")
             .map(|text| text.split(' ').take(3).collect::<Vec<_>>().join(" "))
             .unwrap_or_else(|_| "unknown".to_owned()),
         compiler: output("rustc", &["--version"])?,
     })
+}
+
+/// The kernel without what a distributor or host has added to its version.
+fn plain_kernel(text: &str) -> String {
+    text.split('-').next().unwrap_or(text).to_owned()
 }
 
 /// The value of the first line `name : value`.
@@ -64,6 +69,11 @@ fn output(program: &str, arguments: &[&str]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernel_is_called_by_its_version() {
+        assert_eq!(plain_kernel("Linux 6.1.0-13-amd64"), "Linux 6.1.0");
+    }
 
     #[test]
     fn fields_are_found_by_name() {

@@ -101,7 +101,7 @@ fn open(assay: &Binary, server: &Rc<Server>, name: String, rate: u64, seconds: u
         arguments.extend(["--rate", &rate_text, "--duration", &duration, "--format", "json"]);
         arguments.extend(SHAPE);
         let ran = assay.run(&arguments)?;
-        lag_samples("redis", &format!("{}/s", short(rate)), &ran.json)
+        lag_samples("redis", &format!("{}/s", short(rate)), &ran.json()?)
     };
     Case { name, run: Box::new(run) }
 }
@@ -122,7 +122,7 @@ fn closed(
         let ran = assay.run(&arguments)?;
         let cpu = ran.cpu * 1e9 / operations as f64;
         Ok(vec![
-            sample("redis, closed loop", &sessions, figure(&ran.json, DONE_PER_S)?, "/s"),
+            sample("redis, closed loop", &sessions, figure(&ran.json()?, DONE_PER_S)?, "/s"),
             sample("redis, client CPU", &sessions, cpu, "ns"),
         ])
     };

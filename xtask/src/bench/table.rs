@@ -37,10 +37,10 @@ fn head(machine: &Machine, options: &Options) -> String {
     format!(
         "# Numbers\n\n\
          Measured by `cargo xtask bench` on {date}: {processor}, {cores} threads, {memory:.0} GiB, \
-         {kernel}, {compiler}; load average before {load}. Medians of {runs} runs, all cases in \
+         {kernel}, {compiler};\nload average before {load}. Medians of {runs} runs, all cases in \
          turn.{quick}\n\n\
          Closed loop: one lane, one session, every operation kept in the history. Open loop: one \
-         lane, workload C. Client CPU: user and system time of the whole command, start and report \
+         lane, workload C.\nClient CPU: user and system time of the whole command, start and report \
          included, per operation; the size is the number of sessions. YCSB: `site.ycsb:core` \
          0.17.0 from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no \
          history.\n\n"
@@ -92,9 +92,9 @@ fn show(value: f64, unit: &str) -> String {
             v if v >= 1e3 => format!("{:.2} µs", v / 1e3),
             v => format!("{v:.1} ns"),
         },
-        _ if unit.ends_with("/s") && value >= 1e6 => format!("{:.2} M{unit}", value / 1e6),
-        _ if unit.ends_with("/s") && value >= 1e3 => format!("{:.1} k{unit}", value / 1e3),
-        _ => format!("{value:.3} {unit}"),
+        _ if unit.starts_with("/s") && value >= 1e6 => format!("{:.2} M{unit}", value / 1e6),
+        _ if unit.starts_with("/s") && value >= 1e3 => format!("{:.1} k{unit}", value / 1e3),
+        _ => format!("{value:.3} {unit}").trim_end().to_owned(),
     }
 }
 
@@ -134,8 +134,8 @@ mod tests {
 
     #[test]
     fn values_are_shown_in_units_that_fit() {
-        let shown = [(999.0, "ns"), (12_340.0, "ns"), (2_500.0, "/s"), (0.5, "of the rate")];
+        let shown = [(999.0, "ns"), (12_340.0, "ns"), (2_500.0, "/s"), (0.5, "")];
         let texts = shown.map(|(value, unit)| show(value, unit));
-        assert_eq!(texts, ["999.0 ns", "12.34 µs", "2.5 k/s", "0.500 of the rate"]);
+        assert_eq!(texts, ["999.0 ns", "12.34 µs", "2.5 k/s", "0.500"]);
     }
 }
