@@ -2,6 +2,7 @@
 
 pub mod finding;
 mod lexer;
+mod manifest;
 mod prose;
 mod reach;
 mod rooms;
@@ -45,6 +46,10 @@ pub fn tidy(root: &Path, metadata: &Metadata) -> Result<Vec<Finding>> {
         pages.push(Page { path: path.clone(), text: read(path)? });
     }
     let mut findings: Vec<Finding> = sources.iter().flat_map(check_file).collect();
+    let is_member = |path: &&String| path.ends_with("/Cargo.toml") && !path.contains("/tests/");
+    for path in files.iter().filter(is_member) {
+        findings.extend(manifest::check_manifest(path, &read(path)?));
+    }
     findings.extend(reach::check_reach(&sources, &metadata.roots(root)));
     let crates = metadata.folders(root);
     let library = Library { pages: &pages, sources: &sources, crates: &crates, files: &files };
