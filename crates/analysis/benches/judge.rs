@@ -113,16 +113,12 @@ fn resident_mib() -> f64 {
 }
 
 fn main() {
-    let only = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
     let made = 1 << 18;
     let width = made;
     let length = made * 10_000;
     for (name, records) in
         [("judge/ycsb-a", workload_a(made)), ("judge/rmw", read_modify_writes(made))]
     {
-        if only.as_deref().is_some_and(|only| !name.contains(only)) {
-            continue;
-        }
         let tape = Tape { records, length, width };
         for size in [1_000_000, 5_000_000, 20_000_000] {
             let mut rates: Vec<f64> = (0..REPETITIONS)

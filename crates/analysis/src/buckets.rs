@@ -90,7 +90,7 @@ impl<const BITS: u32> Buckets<BITS> {
         self.counts[..end].iter().sum()
     }
 
-    /// The bucket of the value with 1-based `rank` in sorted order; the last one if there are fewer.
+    /// The bucket of the value with 1-based `rank` in sorted order, or the last one.
     pub fn at_rank(&self, rank: u64) -> Option<usize> {
         let mut seen = 0;
         let mut last = None;

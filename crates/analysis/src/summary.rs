@@ -368,7 +368,7 @@ pub struct Outage {
     pub failures: u64,
     /// Whether the window's start or end cuts it off, so that it may have been longer.
     pub is_cut_off: bool,
-    /// From `until` to where throughput is back at 90 % of the baseline for 5 s (or to the end of the
-    /// series) without relapse, to the width of an interval; `None` if that never came.
+    /// From `until` to where throughput is back at 90 % of the baseline for 5 s (or to the end of
+    /// the series) without relapse, to the width of an interval; `None` if that never came.
     pub recovered_after: Option<Nanos>,
 }

@@ -11,6 +11,8 @@ use crate::account::{Ending, Moved, Span};
 /// Transactions that may be open at once: more than any run has in flight. A history that lost the
 /// ends of its transactions must not fill the memory.
 const MOST_OPEN: usize = 1 << 21;
+/// Places on the desk; a power of two.
+const DESK: usize = 256;
 
 /// A transaction between its first and its last record, and what is passed on in the end.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +88,11 @@ impl Name {
         let is_load = u32::from(record.phase == Phase::Load);
         Name { process: record.process, place: is_load << 16 | u32::from(record.transaction) }
     }
+
+    #[inline]
+    fn place_on_desk(&self) -> usize {
+        self.process as usize % DESK
+    }
 }
 
 impl Hash for Name {
@@ -114,20 +121,25 @@ impl Hasher for Mixing {
 }
 
 /// The transactions that are open.
+///
+/// Most are found by the low bits of their process in `desk`, which is in the cache; one whose
+/// place there is taken goes to `shelf`. A transaction is never in both.
 #[derive(Clone, Debug, Default)]
 pub struct Open {
-    open: HashMap<Name, Transaction, BuildHasherDefault<Mixing>>,
+    desk: Vec<Option<(Name, Transaction)>>,
+    shelf: HashMap<Name, Transaction, BuildHasherDefault<Mixing>>,
     /// Transactions left out because too many were open.
     overflow: Vec<(u16, u64)>,
 }
 
 impl Open {
     /// Adds a record of a transaction, and gives the transaction back if it ends with it.
+    #[inline]
     pub fn add(&mut self, record: &Record) -> Option<Transaction> {
         let this = Transaction::begun_by(record);
         let name = Name::of(record);
         if record.ends_transaction {
-            let Some(mut begun) = self.open.remove(&name) else { return Some(this) };
+            let Some(mut begun) = self.take(name) else { return Some(this) };
             begun.join(&this);
             return Some(begun);
         }
@@ -135,11 +147,34 @@ impl Open {
         None
     }
 
+    #[inline]
+    fn take(&mut self, name: Name) -> Option<Transaction> {
+        if let Some(place) = self.desk.get_mut(name.place_on_desk())
+            && place.as_ref().is_some_and(|(on_desk, _)| *on_desk == name)
+        {
+            return place.take().map(|(_, transaction)| transaction);
+        }
+        if self.shelf.is_empty() { None } else { self.shelf.remove(&name) }
+    }
+
+    #[inline]
     fn keep(&mut self, name: Name, part: Transaction) {
-        if let Some(begun) = self.open.get_mut(&name) {
+        if self.desk.is_empty() {
+            self.desk.resize(DESK, None);
+        }
+        let is_on_shelf = !self.shelf.is_empty() && self.shelf.contains_key(&name);
+        match &mut self.desk[name.place_on_desk()] {
+            Some((on_desk, begun)) if *on_desk == name => begun.join(&part),
+            place @ None if !is_on_shelf => *place = Some((name, part)),
+            _ => self.shelve(name, part),
+        }
+    }
+
+    fn shelve(&mut self, name: Name, part: Transaction) {
+        if let Some(begun) = self.shelf.get_mut(&name) {
             begun.join(&part);
-        } else if self.open.len() < MOST_OPEN {
-            self.open.insert(name, part);
+        } else if self.shelf.len() < MOST_OPEN {
+            self.shelf.insert(name, part);
         } else {
             let known = self.overflow.iter_mut().find(|(number, _)| *number == part.number);
             match known {
@@ -151,16 +186,20 @@ impl Open {
 
     /// Takes over what is open in `other`.
     pub fn merge(&mut self, other: Open) {
-        for (name, part) in other.open {
+        for (name, part) in other.desk.into_iter().flatten().chain(other.shelf) {
             self.keep(name, part);
         }
         self.overflow.extend(other.overflow);
     }
 
-    /// How many transactions of type `number` that began in a phase of `phases` have not ended.
+    fn all(&self) -> impl Iterator<Item = &Transaction> {
+        let on_desk = self.desk.iter().flatten().map(|(_, transaction)| transaction);
+        on_desk.chain(self.shelf.values())
+    }
+
+    /// How many transactions of type `number` that began in a `judged` phase have not ended.
     pub fn unfinished(&self, number: u16, judged: impl Fn(Phase) -> bool) -> u64 {
-        let open = self.open.values();
-        let open = open.filter(|open| open.number == number && judged(open.phase)).count();
+        let open = self.all().filter(|open| open.number == number && judged(open.phase)).count();
         let overflow = self.overflow.iter().filter(|(of, _)| *of == number);
         open as u64 + overflow.map(|(_, count)| count).sum::<u64>()
     }
@@ -168,6 +207,6 @@ impl Open {
     /// The types that have something open.
     pub fn numbers(&self) -> impl Iterator<Item = u16> {
         let overflow = self.overflow.iter().map(|(number, _)| *number);
-        self.open.values().map(|open| open.number).chain(overflow)
+        self.all().map(|open| open.number).chain(overflow)
     }
 }

@@ -88,7 +88,8 @@ fn rates_count_what_happened_within_the_window() {
     // 10 ms; the warm-up's answer falls into it, the last answer does not.
     let records = history(
         "read 0 8..11 done hit warm-up · read 1 10..12 done hit · read 2 12..15 done miss
-         · update 3 13..14 done · read 4 16/18..25 done hit · read 5 17..17 dropped in-flight-limit",
+         · update 3 13..14 done · read 4 16/18..25 done hit
+         · read 5 17..17 dropped in-flight-limit",
     );
     let rates = ask(question(10, 20), &records).overall.rates;
     assert_eq!(rates.offered_per_s, 500.0);

@@ -82,6 +82,23 @@ fn a_window_is_not_needed_to_see_where_a_transaction_began() {
 }
 
 #[test]
+fn many_open_transactions_are_told_apart() {
+    let pair = |process: u64| {
+        let late = process % 7;
+        format!("read 1 0..1 p{process} rmw | update 1 {}..{} p{process} rmw.", 2 + late, 3 + late)
+    };
+    let pairs: Vec<String> = (0..2000).map(pair).collect();
+    let part = |place| pairs.iter().map(move |pair| pair.split('|').nth(place).unwrap());
+    let text: Vec<&str> = part(0).chain(part(1)).collect();
+    let transactions = &read_modify_writes(&text.join("·")).transactions[0];
+    assert_eq!((transactions.group.counts.hits, transactions.unfinished), (2000, 0));
+    let response = &transactions.group.hits.response;
+    assert_eq!((response.min.0, response.max.0), (3_000_000, 9_000_000));
+    let expected = (0..2000).map(|process| 3 + process % 7).sum::<u64>() as f64 / 2000.0;
+    assert!((response.mean_ns / 1e6 - expected).abs() < 1e-9);
+}
+
+#[test]
 fn merging_keeps_what_is_open() {
     let mut first = Judge::new(question(0, 100));
     first.push(&history("read 1 0..1 p1 rmw"));
