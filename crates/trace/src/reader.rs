@@ -19,6 +19,7 @@ use crate::columns::{INTENDED, NAMES, Schedules};
 use crate::footer::{CHECK, FORMAT, GROUPS, Guard, check, parse_guards};
 use crate::hash::{Digest, TraceHash, parse_hex};
 use crate::header::{Header, HeaderFault, Pairs};
+use crate::writer::broken_transaction;
 
 /// A trace could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -148,6 +149,17 @@ pub enum ReadError {
         value: String,
         /// Why that cannot be.
         reason: &'static str,
+    },
+    /// A transaction ends somewhere else than with its last operation.
+    #[error(
+        "operation {index} of trace {} breaks its transaction: exactly the last operation of each \
+         ends it", path.display()
+    )]
+    Transaction {
+        /// The file.
+        path: PathBuf,
+        /// The operation.
+        index: u64,
     },
     /// The number of operations or processes is not the one in the header.
     #[error("trace {} promises {promised} {what}, but holds {found}", path.display())]
@@ -370,6 +382,9 @@ impl Trace {
         let mut end = 0;
         while let Some(process) = reader.advance(&mut operations)? {
             operations.iter().for_each(|operation| sum.add(operation));
+            if let Some(index) = broken_transaction(&operations) {
+                return Err(ReadError::Transaction { path: self.body.path.clone(), index });
+            }
             processes += 1;
             rows += operations.len() as u64;
             end = process.saturating_add(1);
@@ -487,9 +502,13 @@ fn find_columns(
         let place = find(column).ok_or_else(|| fail("it is missing".to_owned()))?;
         let found = schema.column(place);
         let physical = physical_type(column);
-        if found.physical_type() != physical || found.max_def_level() + found.max_rep_level() > 0 {
+        let may_be_missing = found.max_def_level() + found.max_rep_level() > 0;
+        if found.physical_type() != physical || may_be_missing {
+            let missing = if may_be_missing { " that may be missing" } else { "" };
             let found = found.physical_type();
-            return Err(fail(format!("it must be a required {physical}, it is a {found}")));
+            return Err(fail(format!(
+                "it must be a required {physical}, it is a {found}{missing}"
+            )));
         }
         places.push(place);
     }
@@ -543,3 +562,6 @@ fn read_facts(pairs: &Pairs<'_>) -> Result<Facts, HeaderFault> {
         hash: Digest(hexadecimal("assay.hash")?),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -91,6 +91,15 @@ pub enum WriteError {
         /// How many types there are.
         named: usize,
     },
+    /// A transaction ends somewhere else than with its last operation.
+    #[error(
+        "operation {index} breaks its transaction: numbers of transactions rise within a process, \
+         and exactly the last operation of each ends it"
+    )]
+    Transaction {
+        /// The operation.
+        index: u64,
+    },
     /// Some processes have an intended offset, others have none.
     #[error("process {process} breaks the schedule: all processes have an offset, or none has one")]
     Schedule {
@@ -282,7 +291,10 @@ impl TraceWriter {
                 return Err(WriteError::TransactionType { index, number, named });
             }
         }
-        Ok(())
+        match broken_transaction(operations) {
+            Some(index) => Err(WriteError::Transaction { index }),
+            None => Ok(()),
+        }
     }
 
     /// Writes the gathered rows as one row group.
@@ -371,4 +383,22 @@ impl TraceWriter {
         std::fs::rename(&self.partial.path, &self.path)?;
         Ok(bytes)
     }
+}
+
+/// The first operation of a process that does not end its transaction as it should.
+///
+/// The flag `ends_transaction` therefore follows from the transactions' numbers, which the hash
+/// covers, and needs no place in it.
+#[inline]
+pub(crate) fn broken_transaction(operations: &[Operation]) -> Option<u64> {
+    let mut rest = operations.iter().peekable();
+    while let Some(operation) = rest.next() {
+        let next = rest.peek().map(|next| next.transaction);
+        let is_last = next != Some(operation.transaction);
+        let falls = next.is_some_and(|next| next < operation.transaction);
+        if falls || operation.ends_transaction != is_last {
+            return Some(operation.index);
+        }
+    }
+    None
 }

@@ -1,0 +1,336 @@
+//! Tests of files that no writer of ours would make.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Fields, Kind, Nanos, Operation};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+
+use super::*;
+use crate::columns::Rows;
+use crate::footer::show_guards;
+
+/// One thing that is wrong with a trace.
+enum Change {
+    Nothing,
+    /// A key of the metadata has this value; `None` removes it.
+    Pair(&'static str, Option<&'static str>),
+    /// A column has this declaration; an empty one removes it.
+    Column(&'static str, &'static str),
+    /// All rows have this number in a column.
+    Number(&'static str, i64),
+    /// All rows have this kind.
+    Kind(&'static str),
+    /// There are no rows.
+    NoRows,
+    /// The checksum of the row group is off.
+    Guard,
+}
+
+fn operation(index: u64) -> Operation {
+    Operation {
+        index,
+        key: index * 7,
+        kind: Kind::ALL[index as usize % 5],
+        fields: Fields::One(3),
+        limit: 1,
+        bytes: 100,
+        transaction: 0,
+        transaction_type: 0,
+        ends_transaction: true,
+        think: Nanos(5),
+    }
+}
+
+fn declarations(change: &Change) -> String {
+    let mut lines: Vec<(&str, String)> = NAMES[..INTENDED]
+        .iter()
+        .map(|&name| {
+            let declaration = match physical_type(name) {
+                PhysicalType::INT64 => format!("required int64 {name};"),
+                PhysicalType::BOOLEAN => format!("required boolean {name};"),
+                PhysicalType::BYTE_ARRAY => format!("required binary {name} (string);"),
+                _ => format!("required int32 {name};"),
+            };
+            (name, declaration)
+        })
+        .collect();
+    if let Change::Column(changed, declaration) = change {
+        for (name, line) in &mut lines {
+            if name == changed {
+                *line = (*declaration).to_owned();
+            }
+        }
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+/// The values of column `name`, as numbers.
+fn numbers(rows: &Rows, name: &str) -> Vec<i64> {
+    let wide = |values: &[i32]| values.iter().map(|&value| i64::from(value)).collect();
+    match name {
+        "index" => rows.index.clone(),
+        "process" => rows.process.clone(),
+        "transaction" => wide(&rows.transaction),
+        "transaction_type" => wide(&rows.transaction_type),
+        "ends_transaction" => vec![1; rows.len()],
+        "fields" => wide(&rows.fields),
+        "key" => rows.key.clone(),
+        "limit" => wide(&rows.limit),
+        "bytes" => wide(&rows.bytes),
+        _ => rows.think.clone(),
+    }
+}
+
+/// Writes the operations 0..8 of width 1, with one thing changed, by Parquet's own means.
+fn craft(change: Change) -> tempdir::Place {
+    let place = tempdir::Place::new();
+    let schema = format!("message trace {{ {} }}", declarations(&change));
+    let schema = Arc::new(parse_message_type(&schema).unwrap());
+    let properties = Arc::new(WriterProperties::builder().build());
+    let file = File::create(&place.path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, properties).unwrap();
+    let mut rows = Rows::default();
+    let mut sum = TraceHash::new();
+    for process in 0..8 {
+        rows.push(process, &operation(process));
+        sum.add(&operation(process));
+    }
+    let mut guards = Vec::new();
+    if !matches!(change, Change::NoRows) {
+        craft_group(&mut writer, &rows, &change);
+        writer.flush().unwrap();
+        let written = std::fs::read(&place.path).unwrap();
+        let crc = crc32fast::hash(&written[4..]) ^ u32::from(matches!(change, Change::Guard));
+        guards.push(Guard { crc, first_process: 0 });
+    }
+    let mut pairs: BTreeMap<String, String> = header().to_pairs().into_iter().collect();
+    let count = if guards.is_empty() { "0" } else { "8" };
+    pairs.insert(FORMAT.to_owned(), "1".to_owned());
+    pairs.insert(GROUPS.to_owned(), show_guards(&guards));
+    pairs.insert("assay.sum".to_owned(), format!("{:032x}", sum.sum()));
+    pairs.insert("assay.hash".to_owned(), sum.seal(&header()).to_string());
+    for key in ["assay.operations", "assay.processes", "assay.end"] {
+        pairs.insert(key.to_owned(), count.to_owned());
+    }
+    match change {
+        Change::Pair(key, Some(value)) => drop(pairs.insert(key.to_owned(), value.to_owned())),
+        Change::Pair(key, None) => drop(pairs.remove(key)),
+        _ => {}
+    }
+    let pairs: Vec<KeyValue> =
+        pairs.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
+    let crc = check(pairs.iter(), writer.flushed_row_groups().iter());
+    pairs.into_iter().for_each(|pair| writer.append_key_value_metadata(pair));
+    writer.append_key_value_metadata(KeyValue::new(CHECK.to_owned(), format!("{crc:08x}")));
+    writer.finish().unwrap();
+    place
+}
+
+fn header() -> Header {
+    Header { width: 1, ..Header::example() }
+}
+
+fn craft_group(writer: &mut SerializedFileWriter<File>, rows: &Rows, change: &Change) {
+    let schema = writer.schema_descr().clone();
+    let mut group = writer.next_row_group().unwrap();
+    for column in schema.columns() {
+        let name = column.path().string();
+        let mut values = numbers(rows, &name);
+        match change {
+            Change::Number(changed, value) if *changed == name => values.fill(*value),
+            _ => {}
+        }
+        let levels = vec![1i16; rows.len()];
+        let levels = (column.max_def_level() > 0).then_some(&levels[..]);
+        let mut writer = group.next_column().unwrap().unwrap();
+        match column.physical_type() {
+            PhysicalType::INT64 => {
+                writer.typed::<Int64Type>().write_batch(&values, levels, None).unwrap()
+            }
+            PhysicalType::INT32 => {
+                let values: Vec<i32> = values.iter().map(|&value| value as i32).collect();
+                writer.typed::<Int32Type>().write_batch(&values, levels, None).unwrap()
+            }
+            PhysicalType::BOOLEAN => {
+                let values: Vec<bool> = values.iter().map(|&value| value != 0).collect();
+                writer.typed::<BoolType>().write_batch(&values, levels, None).unwrap()
+            }
+            _ => {
+                let name = |kind: &Kind| match change {
+                    Change::Kind(name) => ByteArray::from(*name),
+                    _ => ByteArray::from(kind.name()),
+                };
+                let values: Vec<ByteArray> = rows.kind.iter().map(name).collect();
+                writer.typed::<ByteArrayType>().write_batch(&values, levels, None).unwrap()
+            }
+        };
+        writer.close().unwrap();
+    }
+    group.close().unwrap();
+}
+
+/// A file of its own for each test.
+mod tempdir {
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+
+    pub struct Place {
+        pub path: PathBuf,
+    }
+
+    impl Place {
+        pub fn new() -> Place {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("assay-crafted-{}-{number}.trace", std::process::id());
+            Place { path: std::env::temp_dir().join(name) }
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            std::fs::remove_file(&self.path).unwrap();
+        }
+    }
+}
+
+/// What opening, else verifying, the changed trace says, without the place of the file.
+fn says(change: Change) -> String {
+    let place = craft(change);
+    let text = match Trace::open(&place.path) {
+        Err(error) => error.to_string(),
+        Ok(trace) => match trace.verify() {
+            Err(error) => error.to_string(),
+            Ok(_) => "all right".to_owned(),
+        },
+    };
+    text.replace(&place.path.display().to_string(), "T")
+}
+
+#[test]
+fn a_trace_made_by_other_means_is_read_if_it_keeps_the_format() {
+    assert_eq!(says(Change::Nothing), "all right");
+}
+
+#[test]
+fn a_newer_format_names_both_versions_and_what_to_do() {
+    assert_eq!(
+        says(Change::Pair(FORMAT, Some("2"))),
+        "trace T has format 2, this binary reads up to format 1: use the assay that wrote it \
+         (assay 0.1.0), or generate the trace again with this one"
+    );
+}
+
+#[test]
+fn a_format_that_is_no_version_is_damage() {
+    assert!(says(Change::Pair(FORMAT, Some("one"))).contains("its format \"one\" is no version"));
+    assert!(says(Change::Pair(FORMAT, Some("0"))).contains("its format \"0\" is no version"));
+}
+
+#[test]
+fn another_parquet_file_is_no_trace() {
+    assert!(says(Change::Pair(FORMAT, None)).starts_with("T is a Parquet file but no trace"));
+}
+
+#[test]
+fn a_missing_column_is_named() {
+    for name in &NAMES[..INTENDED] {
+        let said = says(Change::Column(name, ""));
+        assert_eq!(said, format!("trace T has no usable column {name:?}: it is missing"));
+    }
+}
+
+#[test]
+fn a_column_of_another_type_is_named() {
+    assert_eq!(
+        says(Change::Column("key", "required int32 key;")),
+        "trace T has no usable column \"key\": it must be a required INT64, it is a INT32"
+    );
+    assert_eq!(
+        says(Change::Column("key", "optional int64 key;")),
+        "trace T has no usable column \"key\": it must be a required INT64, it is a INT64 that \
+         may be missing"
+    );
+}
+
+#[test]
+fn numbers_that_stand_for_nothing_are_named_with_their_row() {
+    assert_eq!(
+        says(Change::Number("fields", 65_538)),
+        "row 0 of trace T has fields 65538: that stands for nothing"
+    );
+    assert_eq!(
+        says(Change::Number("transaction", 65_536)),
+        "row 0 of trace T has transaction 65536: that stands for nothing"
+    );
+    assert_eq!(
+        says(Change::Number("transaction_type", 2)),
+        "row 0 of trace T has transaction_type 2: the header has no name for it"
+    );
+    assert_eq!(
+        says(Change::Kind("upsert")),
+        "row 0 of trace T has kind upsert: that stands for nothing"
+    );
+}
+
+#[test]
+fn a_transaction_without_end_is_found() {
+    assert_eq!(
+        says(Change::Number("ends_transaction", 0)),
+        "operation 0 of trace T breaks its transaction: exactly the last operation of each ends it"
+    );
+}
+
+#[test]
+fn rows_out_of_order_are_named() {
+    assert_eq!(
+        says(Change::Number("index", 0)),
+        "row 1 of trace T has index 0: it is not within process × width"
+    );
+    assert_eq!(
+        says(Change::Number("process", -1)),
+        "row 0 of trace T has process 18446744073709551615: process numbers never fall"
+    );
+}
+
+#[test]
+fn other_operations_than_the_hash_promises_are_found() {
+    let said = says(Change::Number("key", 9));
+    assert!(said.starts_with("trace T does not hold what was written: its header says hash "));
+    let said = says(Change::Pair("assay.hash", Some("00000000000000000000000000000001")));
+    assert!(said.contains("its header says hash 00000000000000000000000000000001"), "{said}");
+}
+
+#[test]
+fn counts_that_differ_are_found() {
+    let said = says(Change::Pair("assay.operations", Some("9")));
+    assert_eq!(said, "trace T promises 9 operations, but holds 8");
+    let said = says(Change::Pair("assay.end", Some("7")));
+    assert_eq!(said, "trace T promises 7 process numbers, but holds 8");
+}
+
+#[test]
+fn keys_that_are_missing_are_named() {
+    for key in ["assay.hash", "assay.sum", "assay.operations", "assay.width", GROUPS] {
+        let said = says(Change::Pair(key, None));
+        assert_eq!(said, format!("trace T has an unusable header: {key}: it is missing"));
+    }
+}
+
+#[test]
+fn an_empty_trace_has_nothing_to_ask() {
+    assert_eq!(says(Change::NoRows), "trace T has no operation: there is nothing to ask");
+}
+
+#[test]
+fn a_wrong_checksum_of_a_row_group_is_damage() {
+    assert_eq!(
+        says(Change::Guard),
+        "row group 0 of trace T is damaged: its bytes do not match their checksum; copy or \
+         generate it again"
+    );
+}
