@@ -1,0 +1,199 @@
+//! Workloads that everybody knows, by name.
+
+use crate::spec::{Spec, SpecError};
+use crate::suggest::closest;
+use crate::ycsb::{self, Properties, Strictness};
+
+/// The form that an entry is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// YCSB's properties.
+    Properties,
+    /// Our own TOML.
+    Toml,
+}
+
+/// One workload of the gallery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub description: &'static str,
+    /// The form of its text.
+    pub form: Form,
+    /// Its text, to be shown, copied, changed.
+    pub text: &'static str,
+    /// How many records make a first measurement worth looking at.
+    pub suggested_records: u64,
+    /// How many operations make a first measurement worth looking at.
+    pub suggested_operations: u64,
+}
+
+impl Entry {
+    /// The workload itself, exactly as written.
+    ///
+    /// # Errors
+    /// Never, for the entries of [`all`].
+    pub fn spec(&self) -> Result<Spec, SpecError> {
+        match self.form {
+            Form::Toml => Spec::from_toml(self.text, self.name),
+            Form::Properties => {
+                let properties = Properties::parse(self.text.as_bytes(), self.name)?;
+                Ok(ycsb::read(&properties, Strictness::Native)?.spec)
+            }
+        }
+    }
+}
+
+/// There is no such workload.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the gallery has no workload {name:?}{}; it has {}", hint(.suggestion), names())]
+pub struct FindError {
+    /// The name that was looked for.
+    pub name: String,
+    /// The name that was most likely meant.
+    pub suggestion: Option<&'static str>,
+}
+
+fn hint(suggestion: &Option<&'static str>) -> String {
+    suggestion.map_or_else(String::new, |name| format!(" (did you mean {name:?}?)"))
+}
+
+fn names() -> String {
+    ENTRIES.map(|entry| entry.name).join(", ")
+}
+
+/// All workloads.
+pub fn all() -> &'static [Entry] {
+    &ENTRIES
+}
+
+/// The workload called `name`.
+///
+/// # Errors
+/// If there is none; says which was most likely meant.
+pub fn find(name: &str) -> Result<&'static Entry, FindError> {
+    ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| FindError {
+        name: name.to_owned(),
+        suggestion: closest(name, ENTRIES.iter().map(|entry| entry.name)),
+    })
+}
+
+const fn ycsb(name: &'static str, description: &'static str, text: &'static str) -> Entry {
+    Entry {
+        name,
+        description,
+        form: Form::Properties,
+        text,
+        suggested_records: 100_000,
+        suggested_operations: 1_000_000,
+    }
+}
+
+/// The article had 100 M large rows or 50 M small ones; a million fit a small machine.
+const fn chronicle(name: &'static str, description: &'static str, text: &'static str) -> Entry {
+    Entry {
+        name,
+        description,
+        form: Form::Toml,
+        text,
+        suggested_records: 1_000_000,
+        suggested_operations: 10_000_000,
+    }
+}
+
+const ENTRIES: [Entry; 10] = [
+    ycsb(
+        "ycsb-a",
+        "session store: half reads, half updates, some records hotter than others",
+        include_str!("gallery/ycsb-a.properties"),
+    ),
+    ycsb(
+        "ycsb-b",
+        "photo tags: nearly all reads, one update in twenty",
+        include_str!("gallery/ycsb-b.properties"),
+    ),
+    ycsb(
+        "ycsb-c",
+        "profile cache: nothing but reads",
+        include_str!("gallery/ycsb-c.properties"),
+    ),
+    ycsb(
+        "ycsb-d",
+        "status updates: new records come in, the newest are read most",
+        include_str!("gallery/ycsb-d.properties"),
+    ),
+    ycsb(
+        "ycsb-e",
+        "conversations: short scans, now and then a new record",
+        include_str!("gallery/ycsb-e.properties"),
+    ),
+    ycsb(
+        "ycsb-f",
+        "user database: records are read, changed, written back",
+        include_str!("gallery/ycsb-f.properties"),
+    ),
+    chronicle(
+        "chronicle-100-50",
+        "Chronicle Map's large rows, 10 x 100 B: half reads, half updates",
+        include_str!("gallery/chronicle-100-50.toml"),
+    ),
+    chronicle(
+        "chronicle-100-95",
+        "Chronicle Map's large rows, 10 x 100 B: one update in twenty",
+        include_str!("gallery/chronicle-100-95.toml"),
+    ),
+    chronicle(
+        "chronicle-10-50",
+        "Chronicle Map's small rows, 10 x 10 B: half reads, half updates",
+        include_str!("gallery/chronicle-10-50.toml"),
+    ),
+    chronicle(
+        "chronicle-10-95",
+        "Chronicle Map's small rows, 10 x 10 B: one update in twenty",
+        include_str!("gallery/chronicle-10-95.toml"),
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_a_workload() {
+        for entry in all() {
+            let spec = entry.spec().unwrap_or_else(|error| panic!("{error}"));
+            assert!(spec.dataset.records >= 1000, "{}", entry.name);
+            assert_eq!(find(entry.name), Ok(entry));
+        }
+    }
+
+    #[test]
+    fn weights_equal_those_of_ycsbs_own_files() {
+        let weights = |name: &str| {
+            let operations = find(name).unwrap().spec().unwrap().operations;
+            [
+                operations.read,
+                operations.update,
+                operations.insert,
+                operations.scan,
+                operations.read_modify_write,
+            ]
+        };
+        assert_eq!(weights("ycsb-a"), [0.5, 0.5, 0.0, 0.0, 0.0]);
+        assert_eq!(weights("ycsb-b"), [0.95, 0.05, 0.0, 0.0, 0.0]);
+        assert_eq!(weights("ycsb-c"), [1.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(weights("ycsb-d"), [0.95, 0.0, 0.05, 0.0, 0.0]);
+        assert_eq!(weights("ycsb-e"), [0.0, 0.0, 0.05, 0.95, 0.0]);
+        assert_eq!(weights("ycsb-f"), [0.5, 0.0, 0.0, 0.0, 0.5]);
+    }
+
+    #[test]
+    fn an_unknown_name_gets_a_suggestion_with_the_list() {
+        let error = find("ycbs-a").unwrap_err();
+        assert_eq!(error.suggestion, Some("ycsb-a"));
+        let wanted = "the gallery has no workload \"ycbs-a\" (did you mean \"ycsb-a\"?); it has";
+        assert!(error.to_string().starts_with(wanted), "{error}");
+    }
+}

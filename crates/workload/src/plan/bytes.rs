@@ -1,0 +1,132 @@
+//! Keys with values as bytes, cut from numbers only.
+
+use assay_model::seed::Stream;
+use assay_model::{Kind, Operation, Render, Seed, version};
+
+use super::lengths::Lengths;
+use super::{PlanPhase, streams};
+use crate::key::KeyForm;
+use crate::spec::{Dataset, DatasetSection, KeyOrder};
+use crate::value::header::{self, Header};
+use crate::value::integrity;
+use crate::value::pool::Pool;
+
+/// Draws of the fields of one operation follow each other at this distance.
+const FIELDS_END: u64 = 1 << 16;
+
+/// Renders the operations of one phase.
+#[derive(Debug)]
+pub(crate) struct Bytes {
+    key: KeyForm,
+    phase: PlanPhase,
+    lengths: Lengths,
+    values: Values,
+}
+
+#[derive(Debug)]
+enum Values {
+    /// Values follow from key with field.
+    Integrity { field_names: Vec<Vec<u8>> },
+    /// Values are a header, where there is room, with random characters.
+    Random { header: Header, pool: Pool, cuts: Stream },
+}
+
+impl Bytes {
+    pub(crate) fn new(
+        section: &DatasetSection,
+        dataset: &Dataset,
+        seed: Seed,
+        phase: PlanPhase,
+        lengths: Lengths,
+    ) -> Bytes {
+        let key = KeyForm {
+            prefix: section.key_prefix.clone().into_bytes(),
+            digits: usize::try_from(section.key_digits).expect("digits are checked to be few"),
+            hashed: section.key_order == KeyOrder::Hashed,
+        };
+        let values = if section.integrity {
+            let name = |field| format!("{}{field}", section.field_prefix).into_bytes();
+            Values::Integrity { field_names: (0..section.fields).map(name).collect() }
+        } else {
+            let cuts = match phase {
+                PlanPhase::Load => streams::CUTS_LOAD,
+                PlanPhase::Run => streams::CUTS_RUN,
+            };
+            Values::Random {
+                header: Header::new(dataset.digest()),
+                pool: Pool::new(seed),
+                cuts: seed.stream(cuts),
+            }
+        };
+        Bytes { key, phase, lengths, values }
+    }
+
+    #[inline]
+    fn version_of(&self, operation: &Operation) -> u64 {
+        match self.phase {
+            PlanPhase::Load => version::loaded(operation.key),
+            PlanPhase::Run => version::written(operation.index),
+        }
+    }
+}
+
+impl Render for Bytes {
+    #[inline]
+    fn key(&self, key: u64, into: &mut Vec<u8>) {
+        self.key.append(key, into);
+    }
+
+    /// # Panics
+    /// If values are checked and the data set has no field with this number.
+    #[inline]
+    fn value(&self, operation: &Operation, field: u16, into: &mut Vec<u8>) {
+        let length = self.lengths.of(operation.index, field) as usize;
+        match &self.values {
+            Values::Random { header, pool, cuts } => {
+                let number = operation.index.wrapping_mul(FIELDS_END) + u64::from(field);
+                let start = Pool::start(cuts.draws(number).bits());
+                if length >= header::LENGTH {
+                    into.reserve(length);
+                    into.extend_from_slice(&header.bytes(self.version_of(operation)));
+                    pool.append(start, header::LENGTH, length, into);
+                } else {
+                    pool.append(start, 0, length, into);
+                }
+            }
+            Values::Integrity { field_names } => {
+                let name = &field_names[usize::from(field)];
+                integrity::append(&self.key, operation.key, name, length, into);
+            }
+        }
+    }
+
+    #[inline]
+    fn version(&self, value: &[u8]) -> Option<u64> {
+        match &self.values {
+            Values::Random { header, .. } => header.version(value),
+            Values::Integrity { .. } => None,
+        }
+    }
+
+    #[inline]
+    fn version_written(&self, operation: &Operation) -> u64 {
+        let writes = matches!(operation.kind, Kind::Insert | Kind::Update);
+        let carries = matches!(self.values, Values::Random { .. });
+        if writes && carries && self.lengths.reaches(operation, header::LENGTH as u64) {
+            self.version_of(operation)
+        } else {
+            version::NONE
+        }
+    }
+
+    fn verifies(&self) -> bool {
+        matches!(self.values, Values::Integrity { .. })
+    }
+
+    fn is_expected(&self, key: u64, field: u16, value: &[u8]) -> bool {
+        let Values::Integrity { field_names } = &self.values else { return false };
+        let Some(name) = field_names.get(usize::from(field)) else { return false };
+        let length = self.lengths.of(0, field) as usize;
+        integrity::is_expected(&self.key, key, name, length, value)
+    }
+}

@@ -1,0 +1,95 @@
+//! The length of each field of each operation, as a function of (seed, phase, index, field).
+
+use assay_model::seed::Stream;
+use assay_model::{Fields, Operation, Seed};
+
+use super::{PlanPhase, streams};
+use crate::distribution::{Counting, Histogram, Uniform, Zipfian};
+use crate::spec::{DatasetSection, FieldLength};
+
+const THETA: f64 = 0.99;
+/// Draws of the fields of one operation follow each other at this distance.
+const FIELDS_END: u64 = 1 << 16;
+
+/// Field lengths of one phase.
+#[derive(Clone, Debug)]
+pub(crate) struct Lengths {
+    fields: u64,
+    kind: LengthKind,
+    stream: Stream,
+}
+
+#[derive(Clone, Debug)]
+enum LengthKind {
+    Constant(u64),
+    Uniform(Uniform),
+    Zipfian(u64, Box<Zipfian>),
+    Histogram(Histogram, Counting),
+}
+
+impl Lengths {
+    pub(crate) fn new(dataset: &DatasetSection, seed: Seed, phase: PlanPhase) -> Lengths {
+        let kind = match &dataset.field_length {
+            FieldLength::Constant(length) => LengthKind::Constant(*length),
+            FieldLength::Uniform { min, max } => {
+                LengthKind::Uniform(Uniform { first: *min, count: max - min + 1 })
+            }
+            FieldLength::Zipfian { min, max } => {
+                LengthKind::Zipfian(*min, Box::new(Zipfian::new(max - min + 1, THETA)))
+            }
+            FieldLength::Histogram(histogram, counting) => {
+                LengthKind::Histogram(histogram.clone(), *counting)
+            }
+            FieldLength::HistogramFile(..) => {
+                unreachable!("a checked specification has its histogram read")
+            }
+        };
+        let stream = match phase {
+            PlanPhase::Load => streams::LENGTHS_LOAD,
+            PlanPhase::Run => streams::LENGTHS_RUN,
+        };
+        Lengths { fields: dataset.fields, kind, stream: seed.stream(stream) }
+    }
+
+    /// The length of `field` of the operation with this `index`, in bytes.
+    #[inline]
+    pub(crate) fn of(&self, index: u64, field: u16) -> u64 {
+        match &self.kind {
+            LengthKind::Constant(length) => *length,
+            kind => self.draw(kind, index, field),
+        }
+    }
+
+    #[inline(never)]
+    fn draw(&self, kind: &LengthKind, index: u64, field: u16) -> u64 {
+        let number = index.wrapping_mul(FIELDS_END).wrapping_add(u64::from(field));
+        let draws = &mut self.stream.draws(number);
+        match kind {
+            LengthKind::Constant(length) => *length,
+            LengthKind::Uniform(uniform) => uniform.draw(draws),
+            LengthKind::Zipfian(min, zipfian) => min + zipfian.draw(draws),
+            LengthKind::Histogram(histogram, counting) => histogram.draw(*counting, draws),
+        }
+    }
+
+    /// The length of all `fields` of the operation with this `index` together, in bytes.
+    #[inline]
+    pub(crate) fn sum(&self, index: u64, fields: Fields) -> u32 {
+        let sum = match (&self.kind, fields) {
+            (_, Fields::One(field)) => self.of(index, field),
+            (LengthKind::Constant(length), _) => length * self.fields,
+            _ => (0..self.fields).map(|field| self.of(index, field as u16)).sum(),
+        };
+        u32::try_from(sum).expect("a checked specification has records below 4 GiB")
+    }
+
+    /// Whether one of the values that `operation` writes has at least `least` bytes.
+    #[inline]
+    pub(crate) fn reaches(&self, operation: &Operation, least: u64) -> bool {
+        match (&self.kind, operation.fields) {
+            (LengthKind::Constant(length), _) => *length >= least,
+            (_, Fields::One(field)) => self.of(operation.index, field) >= least,
+            _ => (0..self.fields).any(|field| self.of(operation.index, field as u16) >= least),
+        }
+    }
+}

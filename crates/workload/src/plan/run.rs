@@ -1,0 +1,205 @@
+//! The run phase: process *i* is one transaction, drawn from the seed with its number.
+
+use assay_model::seed::Stream;
+use assay_model::{Draws, Fields, Filled, Kind, Nanos, Operation, Seed, Source, SourceError};
+
+use super::choice::Choice;
+use super::inserts::{Counted, Inserts};
+use super::lengths::Lengths;
+use super::streams;
+use crate::distribution::{Discrete, Uniform, Zipfian};
+use crate::spec::{ReadFields, ScanDistribution, Spec, WriteFields};
+
+const SCAN_THETA: f64 = 0.99;
+/// Number of the transaction type read-modify-write.
+const READ_MODIFY_WRITE: u16 = 1;
+
+/// What a process does, in the order in which YCSB weighs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Read,
+    Update,
+    Insert,
+    Scan,
+    ReadModifyWrite,
+}
+
+const ACTIONS: [Action; 5] =
+    [Action::Read, Action::Update, Action::Insert, Action::Scan, Action::ReadModifyWrite];
+
+#[derive(Clone, Debug)]
+enum ScanLength {
+    Uniform(Uniform),
+    Zipfian(u64, Box<Zipfian>),
+}
+
+/// The operations of a run. Each lane has its own copy, which counts inserts as it goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    count: Option<u64>,
+    width: u64,
+    records: u64,
+    fields: u64,
+    reads: ReadFields,
+    writes: WriteFields,
+    stream: Stream,
+    actions: Discrete,
+    choice: Choice,
+    inserts: Inserts,
+    scan: ScanLength,
+    lengths: Lengths,
+}
+
+impl Run {
+    /// For a checked specification.
+    pub(crate) fn new(spec: &Spec, seed: Seed, lengths: Lengths) -> Run {
+        let operations = &spec.operations;
+        let weights = [
+            operations.read,
+            operations.update,
+            operations.insert,
+            operations.scan,
+            operations.read_modify_write,
+        ];
+        let stream = seed.stream(streams::OPERATIONS);
+        let actions = Discrete::new(&weights);
+        let inserts = Inserts::new(stream, actions.interval(2), spec.keys.settle);
+        // YCSB names all fields of a read whose values it checks.
+        let reads = match operations.read_fields {
+            ReadFields::All if spec.dataset.integrity => ReadFields::Named,
+            reads => reads,
+        };
+        let (min, max) = (spec.scan.min, spec.scan.max);
+        let scan = match spec.scan.distribution {
+            ScanDistribution::Uniform => {
+                ScanLength::Uniform(Uniform { first: min, count: max - min + 1 })
+            }
+            ScanDistribution::Zipfian => {
+                ScanLength::Zipfian(min, Box::new(Zipfian::new(max - min + 1, SCAN_THETA)))
+            }
+        };
+        Run {
+            count: operations.count,
+            width: if operations.read_modify_write > 0.0 { 2 } else { 1 },
+            records: spec.dataset.records,
+            fields: spec.dataset.fields,
+            reads,
+            writes: operations.write_fields,
+            stream,
+            actions,
+            choice: Choice::new(spec),
+            inserts,
+            scan,
+            lengths,
+        }
+    }
+
+    #[inline]
+    fn read_fields(&self, draws: &mut Draws) -> Fields {
+        match self.reads {
+            ReadFields::All => Fields::All,
+            ReadFields::Named => Fields::Named,
+            ReadFields::One => self.one_field(draws),
+        }
+    }
+
+    #[inline]
+    fn scan_fields(&self, draws: &mut Draws) -> Fields {
+        match self.reads {
+            ReadFields::All | ReadFields::Named => Fields::All,
+            ReadFields::One => self.one_field(draws),
+        }
+    }
+
+    #[inline]
+    fn update_fields(&self, draws: &mut Draws) -> Fields {
+        match self.writes {
+            WriteFields::One => self.one_field(draws),
+            WriteFields::All => Fields::All,
+        }
+    }
+
+    #[inline]
+    fn one_field(&self, draws: &mut Draws) -> Fields {
+        Fields::One(draws.below(self.fields) as u16)
+    }
+
+    #[inline]
+    fn scan_length(&self, draws: &mut Draws) -> u32 {
+        let length = match &self.scan {
+            ScanLength::Uniform(uniform) => uniform.draw(draws),
+            ScanLength::Zipfian(min, zipfian) => min + zipfian.draw(draws),
+        };
+        u32::try_from(length).expect("a checked scan has at most 2^32 - 1 records")
+    }
+
+    #[inline]
+    fn lone(&self, index: u64, kind: Kind, key: u64, fields: Fields) -> Operation {
+        Operation {
+            index,
+            key,
+            kind,
+            fields,
+            limit: 1,
+            bytes: if kind.writes() { self.lengths.sum(index, fields) } else { 0 },
+            transaction: 0,
+            transaction_type: 0,
+            ends_transaction: true,
+            think: Nanos::ZERO,
+        }
+    }
+}
+
+impl Source for Run {
+    fn len(&self) -> Option<u64> {
+        self.count
+    }
+
+    fn width(&self) -> u64 {
+        self.width
+    }
+
+    /// # Panics
+    /// If the workload inserts and `process` is below one asked for before.
+    #[inline]
+    fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError> {
+        into.clear();
+        if self.count.is_some_and(|count| process >= count) {
+            return Ok(Filled::End);
+        }
+        let draws = &mut self.stream.draws(process);
+        let action = ACTIONS[self.actions.draw(draws)];
+        let Counted { before, settled } = self.inserts.before(process);
+        let index = process * self.width;
+        if action == Action::Insert {
+            into.push(self.lone(index, Kind::Insert, self.records + before, Fields::All));
+            return Ok(Filled::Process);
+        }
+        let key = self.choice.draw(self.records - 1 + settled, process - before, draws);
+        match action {
+            Action::Read => {
+                let fields = self.read_fields(draws);
+                into.push(self.lone(index, Kind::Read, key, fields));
+            }
+            Action::Update => {
+                let fields = self.update_fields(draws);
+                into.push(self.lone(index, Kind::Update, key, fields));
+            }
+            Action::Insert => unreachable!("inserts are gone by here"),
+            Action::Scan => {
+                let limit = self.scan_length(draws);
+                let fields = self.scan_fields(draws);
+                into.push(Operation { limit, ..self.lone(index, Kind::Scan, key, fields) });
+            }
+            Action::ReadModifyWrite => {
+                let (reads, writes) = (self.read_fields(draws), self.update_fields(draws));
+                let transaction_type = READ_MODIFY_WRITE;
+                let read = self.lone(index, Kind::Read, key, reads);
+                let update = self.lone(index + 1, Kind::Update, key, writes);
+                into.push(Operation { transaction_type, ends_transaction: false, ..read });
+                into.push(Operation { transaction_type, ..update });
+            }
+        }
+        Ok(Filled::Process)
+    }
+}

@@ -1,0 +1,26 @@
+//! What a workload asks, as its author writes it down.
+//!
+//! One internal type with two front doors: TOML of our own ([`Spec::from_toml`]) beside YCSB's
+//! properties ([`crate::ycsb::read`]). `docs/spec.md` describes every key.
+
+mod check;
+mod dataset;
+mod error;
+mod length;
+mod number;
+mod section;
+mod text;
+
+pub use dataset::Dataset;
+pub use error::{Place, SpecError};
+pub use length::FieldLength;
+pub use section::{
+    DatasetSection, KeyDistribution, KeyOrder, KeysSection, OperationsSection, ReadFields,
+    ScanDistribution, ScanSection, Spec, WriteFields,
+};
+
+pub(crate) use check::Problem;
+pub(crate) use length::read_histogram;
+
+#[cfg(test)]
+mod tests;

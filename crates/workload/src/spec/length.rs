@@ -1,0 +1,282 @@
+//! How long the fields of a record are.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
+
+use super::error::{Place, SpecError};
+use super::number;
+use crate::distribution::{Counting, Histogram};
+use crate::quantity;
+
+/// The length of a field in bytes, as a distribution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FieldLength {
+    /// Always the same.
+    Constant(u64),
+    /// Each length of a range is as likely as any other.
+    Uniform {
+        /// The shortest.
+        min: u64,
+        /// The longest.
+        max: u64,
+    },
+    /// YCSB's zipfian with the constant 0.99: the shortest is the most likely.
+    Zipfian {
+        /// The shortest.
+        min: u64,
+        /// The longest.
+        max: u64,
+    },
+    /// As counted before.
+    Histogram(Histogram, Counting),
+    /// As counted in a file that has not been read yet.
+    HistogramFile(PathBuf, Counting),
+}
+
+impl FieldLength {
+    /// The shortest length that can come.
+    pub fn min(&self) -> u64 {
+        match self {
+            FieldLength::Constant(length) => *length,
+            FieldLength::Uniform { min, .. } | FieldLength::Zipfian { min, .. } => *min,
+            FieldLength::Histogram(histogram, Counting::Exact) => histogram.block,
+            FieldLength::Histogram(..) | FieldLength::HistogramFile(..) => 0,
+        }
+    }
+
+    /// The longest length that can come.
+    pub fn max(&self) -> u64 {
+        match self {
+            FieldLength::Constant(length) => *length,
+            FieldLength::Uniform { max, .. } | FieldLength::Zipfian { max, .. } => *max,
+            FieldLength::Histogram(histogram, _) => histogram.max(),
+            FieldLength::HistogramFile(..) => 0,
+        }
+    }
+}
+
+impl fmt::Display for FieldLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FieldLength::Constant(length) => write!(f, "{length} bytes"),
+            FieldLength::Uniform { min, max } => write!(f, "uniform from {min} to {max} bytes"),
+            FieldLength::Zipfian { min, max } => write!(f, "zipfian from {min} to {max} bytes"),
+            FieldLength::Histogram(histogram, counting) => {
+                let Histogram { block, counts } = histogram;
+                write!(f, "{} {counts:?} in blocks of {block} bytes", counting_name(*counting))
+            }
+            FieldLength::HistogramFile(path, counting) => {
+                write!(f, "{} of file {}", counting_name(*counting), path.display())
+            }
+        }
+    }
+}
+
+/// Reads a histogram file for the key or property `name`.
+pub(crate) fn read_histogram(
+    path: &Path,
+    name: &str,
+    place: &Place,
+) -> Result<Histogram, SpecError> {
+    let text = std::fs::read_to_string(path).map_err(|source| SpecError::File {
+        place: place.clone(),
+        name: name.to_owned(),
+        path: path.to_owned(),
+        source,
+    })?;
+    Histogram::parse(&text).map_err(|error| SpecError::Syntax {
+        place: Place::line(&path.display().to_string(), error.line),
+        reason: error.reason,
+    })
+}
+
+fn counting_name(counting: Counting) -> &'static str {
+    match counting {
+        Counting::Exact => "histogram",
+        Counting::Ycsb => "ycsb-histogram",
+    }
+}
+
+/// The names of the length distributions in a specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum LengthDistribution {
+    Constant,
+    Uniform,
+    Zipfian,
+    Histogram,
+    YcsbHistogram,
+}
+
+/// A length as a TOML table.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LengthTable {
+    /// The distribution of lengths.
+    distribution: LengthDistribution,
+    /// The length, if constant.
+    #[serde(default, deserialize_with = "number::some_whole")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::whole_schema")]
+    length: Option<u64>,
+    /// The shortest length, if uniform or zipfian.
+    #[serde(default, deserialize_with = "number::some_whole")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::whole_schema")]
+    min: Option<u64>,
+    /// The longest length, if uniform or zipfian.
+    #[serde(default, deserialize_with = "number::some_whole")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::whole_schema")]
+    max: Option<u64>,
+    /// The size of one block of a histogram.
+    #[serde(default, deserialize_with = "number::some_whole")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::whole_schema")]
+    block: Option<u64>,
+    /// How often 1, 2, … blocks come in a histogram.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counts: Option<Vec<u64>>,
+    /// A histogram file in YCSB's form, beside the specification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<PathBuf>,
+}
+
+impl LengthTable {
+    const fn empty(distribution: LengthDistribution) -> LengthTable {
+        LengthTable {
+            distribution,
+            length: None,
+            min: None,
+            max: None,
+            block: None,
+            counts: None,
+            file: None,
+        }
+    }
+
+    fn length(self) -> Result<FieldLength, String> {
+        use LengthDistribution as Name;
+        let counting = match self.distribution {
+            Name::YcsbHistogram => Counting::Ycsb,
+            _ => Counting::Exact,
+        };
+        match (self.distribution, self) {
+            (
+                Name::Constant,
+                LengthTable { length: Some(length), min: None, max: None, block: None, counts: None, file: None, .. },
+            ) => Ok(FieldLength::Constant(length)),
+            (
+                Name::Uniform,
+                LengthTable { min, max: Some(max), length: None, block: None, counts: None, file: None, .. },
+            ) => Ok(FieldLength::Uniform { min: min.unwrap_or(1), max }),
+            (
+                Name::Zipfian,
+                LengthTable { min, max: Some(max), length: None, block: None, counts: None, file: None, .. },
+            ) => Ok(FieldLength::Zipfian { min: min.unwrap_or(1), max }),
+            (
+                Name::Histogram | Name::YcsbHistogram,
+                LengthTable { block: Some(block), counts: Some(counts), length: None, min: None, max: None, file: None, .. },
+            ) => Ok(FieldLength::Histogram(Histogram { block, counts }, counting)),
+            (
+                Name::Histogram | Name::YcsbHistogram,
+                LengthTable { file: Some(path), length: None, min: None, max: None, block: None, counts: None, .. },
+            ) => Ok(FieldLength::HistogramFile(path, counting)),
+            _ => Err("constant needs length; uniform or zipfian needs max, may have min; \
+                 histogram or ycsb-histogram needs block with counts, or file; nothing else"
+                .to_owned()),
+        }
+    }
+}
+
+impl From<&FieldLength> for LengthTable {
+    fn from(length: &FieldLength) -> LengthTable {
+        use LengthDistribution as Name;
+        let counted = |counting| match counting {
+            Counting::Exact => LengthTable::empty(Name::Histogram),
+            Counting::Ycsb => LengthTable::empty(Name::YcsbHistogram),
+        };
+        match length.clone() {
+            FieldLength::Constant(length) => {
+                LengthTable { length: Some(length), ..LengthTable::empty(Name::Constant) }
+            }
+            FieldLength::Uniform { min, max } => {
+                LengthTable { min: Some(min), max: Some(max), ..LengthTable::empty(Name::Uniform) }
+            }
+            FieldLength::Zipfian { min, max } => {
+                LengthTable { min: Some(min), max: Some(max), ..LengthTable::empty(Name::Zipfian) }
+            }
+            FieldLength::Histogram(Histogram { block, counts }, counting) => {
+                LengthTable { block: Some(block), counts: Some(counts), ..counted(counting) }
+            }
+            FieldLength::HistogramFile(path, counting) => {
+                LengthTable { file: Some(path), ..counted(counting) }
+            }
+        }
+    }
+}
+
+impl Serialize for FieldLength {
+    fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
+        match self {
+            FieldLength::Constant(length) => into.serialize_u64(*length),
+            other => LengthTable::from(other).serialize(into),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FieldLength {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<FieldLength, D::Error> {
+        from.deserialize_any(LengthVisitor)
+    }
+}
+
+struct LengthVisitor;
+
+impl<'de> Visitor<'de> for LengthVisitor {
+    type Value = FieldLength;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a length such as 100 or \"4KiB\", or a table with a distribution")
+    }
+
+    fn visit_u64<E: Error>(self, length: u64) -> Result<FieldLength, E> {
+        Ok(FieldLength::Constant(length))
+    }
+
+    fn visit_i64<E: Error>(self, length: i64) -> Result<FieldLength, E> {
+        let length = u64::try_from(length)
+            .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(length), &self))?;
+        Ok(FieldLength::Constant(length))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<FieldLength, E> {
+        quantity::whole(text)
+            .map(FieldLength::Constant)
+            .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FieldLength, A::Error> {
+        let table = LengthTable::deserialize(MapAccessDeserializer::new(map))?;
+        table.length().map_err(A::Error::custom)
+    }
+}
+
+impl JsonSchema for FieldLength {
+    fn schema_name() -> Cow<'static, str> {
+        "FieldLength".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<LengthTable>();
+        let whole = number::whole_schema(generator);
+        json_schema!({ "anyOf": [whole, table] })
+    }
+}

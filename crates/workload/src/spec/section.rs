@@ -1,0 +1,323 @@
+//! The sections of a specification with their keys.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::length::FieldLength;
+use super::number;
+
+/// The number of transactions by which an insert is older than a read that may meet it.
+const SETTLE: u64 = 1024;
+
+/// A workload: the records, the operations on them, the keys those are about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// The records that a load writes.
+    pub dataset: DatasetSection,
+    /// What a run asks.
+    pub operations: OperationsSection,
+    /// Which records it asks for.
+    pub keys: KeysSection,
+    /// How long its scans are.
+    pub scan: ScanSection,
+}
+
+/// The records that a load writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DatasetSection {
+    /// How many records the whole data set has; below 2^63. YCSB: `recordcount`.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub records: u64,
+    /// The number of the first record of this share. YCSB: `insertstart`.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub first: u64,
+    /// How many records this share has; all from `first` on if left out. YCSB: `insertcount`.
+    #[serde(deserialize_with = "number::some_whole")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub count: Option<u64>,
+    /// The name of the table. YCSB: `table`.
+    pub table: String,
+    /// How many fields a record has. YCSB: `fieldcount`.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub fields: u64,
+    /// Fields are named by this with their number. YCSB: `fieldnameprefix`.
+    pub field_prefix: String,
+    /// The length of each field in bytes. YCSB: `fieldlength` with its companions.
+    pub field_length: FieldLength,
+    /// What each key begins with. YCSB: always `user`.
+    pub key_prefix: String,
+    /// Whether the number in a key is hashed. YCSB: `insertorder`.
+    pub key_order: KeyOrder,
+    /// The least number of digits in a key. YCSB: `zeropadding`.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub key_digits: u64,
+    /// Whether values follow from key with field, so that reads are checked. YCSB: `dataintegrity`.
+    pub integrity: bool,
+    /// The seed of the values, if it is not that of the run.
+    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub seed: Option<u64>,
+}
+
+impl Default for DatasetSection {
+    fn default() -> DatasetSection {
+        DatasetSection {
+            records: 0,
+            first: 0,
+            count: None,
+            table: "usertable".to_owned(),
+            fields: 10,
+            field_prefix: "field".to_owned(),
+            field_length: FieldLength::Constant(100),
+            key_prefix: "user".to_owned(),
+            key_order: KeyOrder::Hashed,
+            key_digits: 1,
+            integrity: false,
+            seed: None,
+        }
+    }
+}
+
+impl DatasetSection {
+    /// How many records this share has.
+    pub fn share(&self) -> u64 {
+        self.count.unwrap_or(self.records.saturating_sub(self.first))
+    }
+}
+
+/// Whether the number in a key is hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyOrder {
+    /// Neighbouring records are far apart in the store.
+    Hashed,
+    /// Keys count up as records do, if `key_digits` makes them equally long.
+    Ordered,
+}
+
+/// What a run asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OperationsSection {
+    /// How many transactions; without end if left out. YCSB: `operationcount`.
+    #[serde(deserialize_with = "number::some_whole")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub count: Option<u64>,
+    /// The weight of reads.
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub read: f64,
+    /// The weight of updates.
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub update: f64,
+    /// The weight of inserts.
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub insert: f64,
+    /// The weight of scans.
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub scan: f64,
+    /// The weight of reads that are followed by an update of the same record.
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub read_modify_write: f64,
+    /// Which fields reads return. YCSB: `readallfields`, `readallfieldsbyname`.
+    pub read_fields: ReadFields,
+    /// Which fields updates write. YCSB: `writeallfields`.
+    pub write_fields: WriteFields,
+}
+
+impl Default for OperationsSection {
+    fn default() -> OperationsSection {
+        OperationsSection {
+            count: None,
+            read: 0.0,
+            update: 0.0,
+            insert: 0.0,
+            scan: 0.0,
+            read_modify_write: 0.0,
+            read_fields: ReadFields::All,
+            write_fields: WriteFields::One,
+        }
+    }
+}
+
+/// Which fields reads return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadFields {
+    /// All of them, without naming them.
+    All,
+    /// All of them, each by its name; scans do not name them, as in YCSB.
+    Named,
+    /// One that is drawn uniformly.
+    One,
+}
+
+/// Which fields updates write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteFields {
+    /// One that is drawn uniformly.
+    One,
+    /// All of them.
+    All,
+}
+
+/// Which records a run asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeysSection {
+    /// How popular records are. YCSB: `requestdistribution`.
+    pub distribution: KeyDistribution,
+    /// The constant of `zipfian`, `latest` or `ycsb-latest`; 0.99 if left out.
+    #[serde(deserialize_with = "number::some_share")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub theta: Option<f64>,
+    /// Whether `zipfian` spreads popular records over the record set; true if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scatter: Option<bool>,
+    /// The fraction of records in the hot set of `hotspot`; 0.2 if left out.
+    #[serde(deserialize_with = "number::some_share")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub hot_records: Option<f64>,
+    /// The fraction of operations on the hot set of `hotspot`; 0.8 if left out.
+    #[serde(deserialize_with = "number::some_share")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub hot_operations: Option<f64>,
+    /// Per cent of the operations on the newest records of `exponential`; 95 if left out.
+    #[serde(deserialize_with = "number::some_share")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub percentile: Option<f64>,
+    /// The fraction of records that count as newest for `exponential`; 0.8571428571 if left out.
+    #[serde(deserialize_with = "number::some_share")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub fraction: Option<f64>,
+    /// How many inserts `ycsb-zipfian` makes room for; twice the likely number if left out.
+    #[serde(deserialize_with = "number::some_whole")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub expected_inserts: Option<u64>,
+    /// By how many transactions an insert must be older than a read that may meet it.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub settle: u64,
+}
+
+impl Default for KeysSection {
+    fn default() -> KeysSection {
+        KeysSection {
+            distribution: KeyDistribution::Uniform,
+            theta: None,
+            scatter: None,
+            hot_records: None,
+            hot_operations: None,
+            percentile: None,
+            fraction: None,
+            expected_inserts: None,
+            settle: SETTLE,
+        }
+    }
+}
+
+impl KeysSection {
+    /// The constant of the zipfian distributions.
+    pub fn theta(&self) -> f64 {
+        self.theta.unwrap_or(0.99)
+    }
+
+    /// Whether popular records are spread over the record set.
+    pub fn scatter(&self) -> bool {
+        self.scatter.unwrap_or(true)
+    }
+
+    /// The fraction of records in the hot set.
+    pub fn hot_records(&self) -> f64 {
+        self.hot_records.unwrap_or(0.2)
+    }
+
+    /// The fraction of operations on the hot set.
+    pub fn hot_operations(&self) -> f64 {
+        self.hot_operations.unwrap_or(0.8)
+    }
+
+    /// Per cent of the operations on the newest records.
+    pub fn percentile(&self) -> f64 {
+        self.percentile.unwrap_or(95.0)
+    }
+
+    /// The fraction of records that count as newest. YCSB's comment says 1/7, its number is 6/7.
+    pub fn fraction(&self) -> f64 {
+        self.fraction.unwrap_or(0.857_142_857_1)
+    }
+}
+
+/// How popular records are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyDistribution {
+    /// All alike.
+    Uniform,
+    /// One after the other.
+    Sequential,
+    /// Zipf's law over the loaded records.
+    Zipfian,
+    /// What YCSB calls zipfian: scrambled, bit for bit, less skewed than Zipf's law.
+    YcsbZipfian,
+    /// Zipf's law over the distance from the newest record.
+    Latest,
+    /// What YCSB calls latest.
+    YcsbLatest,
+    /// A hot set of the lowest record numbers.
+    Hotspot,
+    /// Exponentially fewer the older they are.
+    Exponential,
+}
+
+/// How long scans are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScanSection {
+    /// The fewest records a scan asks for. YCSB: `minscanlength`.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub min: u64,
+    /// The most records a scan asks for. YCSB: `maxscanlength`.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub max: u64,
+    /// The distribution of scan lengths. YCSB: `scanlengthdistribution`.
+    pub distribution: ScanDistribution,
+}
+
+impl Default for ScanSection {
+    fn default() -> ScanSection {
+        ScanSection { min: 1, max: 1000, distribution: ScanDistribution::Uniform }
+    }
+}
+
+/// The distribution of scan lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScanDistribution {
+    /// All alike.
+    Uniform,
+    /// YCSB's zipfian with the constant 0.99: the shortest is the most likely.
+    Zipfian,
+}

@@ -1,0 +1,17 @@
+//! YCSB's properties: the other front door.
+//!
+//! [`Properties`] are read from files in Java's format or set one by one; [`read`] splits them
+//! into what is asked (a [`Spec`](crate::Spec)), how YCSB's client asks it ([`ClientOptions`]) and
+//! what only the store's binding understands.
+
+mod known;
+mod options;
+mod properties;
+mod read;
+
+pub use options::{ClientOptions, Interval};
+pub use properties::{Properties, Property};
+pub use read::{Reading, Strictness, read};
+
+#[cfg(test)]
+mod tests;

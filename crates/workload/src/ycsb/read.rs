@@ -1,0 +1,256 @@
+//! Properties become a specification.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::known::{CLIENT, OWN_PREFIXES, WORKLOAD, property_of};
+use super::options::{ClientOptions, Values};
+use super::properties::{Properties, Property};
+use crate::distribution::Counting;
+use crate::spec::{
+    FieldLength, KeyDistribution, KeyOrder, KeysSection, Place, Problem, ReadFields,
+    ScanDistribution, ScanSection, Spec, SpecError, WriteFields, read_histogram,
+};
+use crate::spec::{DatasetSection, OperationsSection};
+use crate::suggest::closest;
+
+/// Java's largest int: YCSB's limit for records or operations.
+const JAVA_INT_MAX: u64 = i32::MAX as u64;
+
+/// What happens to a property that nobody knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// It is an error.
+    Native,
+    /// It is a warning; the binding gets it, as in YCSB.
+    Ycsb,
+}
+
+/// What properties say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// What is asked.
+    pub spec: Spec,
+    /// How YCSB's client asks it.
+    pub options: ClientOptions,
+    /// What only a store's binding understands, such as `redis.host`.
+    pub binding: BTreeMap<String, String>,
+    /// What the user should know, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// Reads `properties`.
+///
+/// Defaults are YCSB's: a proportion that is left out keeps its default (reads 0.95, updates
+/// 0.05). A histogram file is looked for beside the file that names it, then in the working
+/// directory.
+///
+/// # Errors
+/// If a property is unknown ([`Strictness::Native`]), or a value makes no sense; with file, line.
+pub fn read(properties: &Properties, strictness: Strictness) -> Result<Reading, SpecError> {
+    let values = Values { properties, strictness };
+    let mut warnings = Vec::new();
+    let binding = sort(&values, &mut warnings)?;
+    check_workload_class(&values)?;
+    let spec = Spec {
+        dataset: dataset(&values, &mut warnings)?,
+        operations: operations(&values)?,
+        keys: keys(&values)?,
+        scan: scan(&values)?,
+    };
+    let spec = with_raw_inserts(spec);
+    check(&spec, &values)?;
+    let options = ClientOptions::new(&values)?;
+    Ok(Reading { spec, options, binding, warnings })
+}
+
+/// Splits off what is neither of the workload nor of the client.
+fn sort(
+    values: &Values<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<BTreeMap<String, String>, SpecError> {
+    let own = || WORKLOAD.iter().map(|(name, _)| *name).chain(CLIENT);
+    let mut binding = BTreeMap::new();
+    for (name, Property { value, place }) in values.properties.iter() {
+        if own().any(|known| known == name) {
+            continue;
+        }
+        let suggestion = closest(name, own());
+        let prefix = name.split_once('.').map(|(prefix, _)| prefix);
+        let is_binding =
+            suggestion.is_none() && prefix.is_some_and(|prefix| !OWN_PREFIXES.contains(&prefix));
+        let unknown = SpecError::Unknown {
+            place: place.clone(),
+            what: "property",
+            name: name.to_owned(),
+            suggestion: suggestion.map(str::to_owned),
+        };
+        match values.strictness {
+            Strictness::Native if !is_binding => return Err(unknown),
+            Strictness::Ycsb if !is_binding => warnings.push(unknown.to_string()),
+            _ => {}
+        }
+        binding.insert(name.to_owned(), value.clone());
+    }
+    Ok(binding)
+}
+
+fn check_workload_class(values: &Values<'_>) -> Result<(), SpecError> {
+    let class = values.text("workload").unwrap_or_default();
+    let is_core = ["", "core", "CoreWorkload"].contains(&class.as_str())
+        || class.ends_with(".workloads.CoreWorkload");
+    let reason = "only the core workload, site.ycsb.workloads.CoreWorkload, is understood";
+    values.require("workload", is_core, reason)
+}
+
+fn dataset(values: &Values<'_>, warnings: &mut Vec<String>) -> Result<DatasetSection, SpecError> {
+    let default = DatasetSection::default();
+    let hashed = values.text("insertorder").is_none_or(|order| order == "hashed");
+    if !hashed && values.text("insertorder").as_deref() != Some("ordered") {
+        let wrong = values.wrong("insertorder", "it must be hashed or ordered");
+        match values.strictness {
+            Strictness::Native => return Err(wrong),
+            Strictness::Ycsb => warnings.push(format!("{wrong}; taken for ordered, as YCSB does")),
+        }
+    }
+    Ok(DatasetSection {
+        records: java_int(values, "recordcount")?.unwrap_or(0),
+        first: values.whole("insertstart")?.unwrap_or(0),
+        count: values.whole("insertcount")?,
+        table: values.text("table").unwrap_or(default.table),
+        fields: values.whole("fieldcount")?.unwrap_or(default.fields),
+        field_prefix: values.text("fieldnameprefix").unwrap_or(default.field_prefix),
+        field_length: field_length(values)?,
+        key_prefix: default.key_prefix,
+        key_order: if hashed { KeyOrder::Hashed } else { KeyOrder::Ordered },
+        key_digits: values.whole("zeropadding")?.unwrap_or(default.key_digits),
+        integrity: values.is("dataintegrity")?,
+        seed: None,
+    })
+}
+
+fn java_int(values: &Values<'_>, name: &str) -> Result<Option<u64>, SpecError> {
+    let number = values.whole(name)?;
+    let fits = number.is_none_or(|number| number <= JAVA_INT_MAX);
+    let reason = "YCSB counts to 2147483647; more needs a specification in TOML";
+    values.require(name, fits, reason)?;
+    Ok(number)
+}
+
+fn field_length(values: &Values<'_>) -> Result<FieldLength, SpecError> {
+    let max = values.whole("fieldlength")?.unwrap_or(100);
+    let min = values.whole("minfieldlength")?.unwrap_or(1);
+    let words = ["constant", "uniform", "zipfian", "histogram"].map(|word| (word, word));
+    match values.one_of("fieldlengthdistribution", &words)? {
+        "uniform" => Ok(FieldLength::Uniform { min, max }),
+        "zipfian" => Ok(FieldLength::Zipfian { min, max }),
+        "histogram" => histogram(values),
+        _ => Ok(FieldLength::Constant(max)),
+    }
+}
+
+fn histogram(values: &Values<'_>) -> Result<FieldLength, SpecError> {
+    let name = "fieldlengthhistogram";
+    let place = values.properties.get(name).map(|property| property.place.clone());
+    let place = place.unwrap_or_else(Place::default);
+    let path = values.text(name).unwrap_or_else(|| "hist.txt".to_owned());
+    let folder = place.file.as_deref().and_then(|file| Path::new(file).parent());
+    let beside = folder.unwrap_or(Path::new("")).join(&path);
+    let path = if beside.exists() { beside.as_path() } else { Path::new(&path) };
+    let histogram = read_histogram(path, name, &place)?;
+    Ok(FieldLength::Histogram(histogram, Counting::Ycsb))
+}
+
+fn operations(values: &Values<'_>) -> Result<OperationsSection, SpecError> {
+    let all = values.truth("readallfields")?.unwrap_or(true);
+    let read_fields = match (all, values.is("readallfieldsbyname")?) {
+        (false, _) => ReadFields::One,
+        (true, false) => ReadFields::All,
+        (true, true) => ReadFields::Named,
+    };
+    let write_fields =
+        if values.is("writeallfields")? { WriteFields::All } else { WriteFields::One };
+    Ok(OperationsSection {
+        // YCSB's 0 means without end.
+        count: java_int(values, "operationcount")?.filter(|&count| count > 0),
+        read: values.number("readproportion", 0.95)?,
+        update: values.number("updateproportion", 0.05)?,
+        insert: values.number("insertproportion", 0.0)?,
+        scan: values.number("scanproportion", 0.0)?,
+        read_modify_write: values.number("readmodifywriteproportion", 0.0)?,
+        read_fields,
+        write_fields,
+    })
+}
+
+fn keys(values: &Values<'_>) -> Result<KeysSection, SpecError> {
+    let distribution = values.one_of(
+        "requestdistribution",
+        &[
+            ("uniform", KeyDistribution::Uniform),
+            ("zipfian", KeyDistribution::YcsbZipfian),
+            ("latest", KeyDistribution::YcsbLatest),
+            ("hotspot", KeyDistribution::Hotspot),
+            ("exponential", KeyDistribution::Exponential),
+            ("sequential", KeyDistribution::Sequential),
+        ],
+    )?;
+    let mut keys = KeysSection { distribution, ..KeysSection::default() };
+    // A workload file may set the parameters of all distributions; YCSB reads those it needs.
+    match distribution {
+        KeyDistribution::Hotspot => {
+            keys.hot_records = values.some_number("hotspotdatafraction")?;
+            keys.hot_operations = values.some_number("hotspotopnfraction")?;
+        }
+        KeyDistribution::Exponential => {
+            keys.percentile = values.some_number("exponential.percentile")?;
+            keys.fraction = values.some_number("exponential.frac")?;
+        }
+        _ => {}
+    }
+    Ok(keys)
+}
+
+fn scan(values: &Values<'_>) -> Result<ScanSection, SpecError> {
+    let default = ScanSection::default();
+    Ok(ScanSection {
+        min: values.whole("minscanlength")?.unwrap_or(default.min),
+        max: values.whole("maxscanlength")?.unwrap_or(default.max),
+        distribution: values.one_of(
+            "scanlengthdistribution",
+            &[("uniform", ScanDistribution::Uniform), ("zipfian", ScanDistribution::Zipfian)],
+        )?,
+    })
+}
+
+/// YCSB's zipfian makes room for int(operations × proportion × 2) with the proportion as it
+/// stands, which differs from the normalised one if the proportions do not add up to 1.
+fn with_raw_inserts(mut spec: Spec) -> Spec {
+    let operations = &spec.operations;
+    let sum = operations.read
+        + operations.update
+        + operations.insert
+        + operations.scan
+        + operations.read_modify_write;
+    let is_zipfian = spec.keys.distribution == KeyDistribution::YcsbZipfian;
+    if let Some(count) = operations.count.filter(|_| is_zipfian && (sum - 1.0).abs() >= 1e-9) {
+        let room = (count as f64 * operations.insert * 2.0) as u64;
+        spec.keys.expected_inserts = Some(room.min(JAVA_INT_MAX));
+    }
+    spec
+}
+
+/// Errors in terms of properties.
+fn check(spec: &Spec, values: &Values<'_>) -> Result<(), SpecError> {
+    let Err(Problem { key, value, reason }) = spec.find_problem() else { return Ok(()) };
+    let given = |name: &str| values.properties.get(name).is_some();
+    let key = if key == "keys.expected_inserts" { "operations.count" } else { key };
+    let name = property_of(key, given).unwrap_or(key);
+    let property = values.properties.get(name);
+    Err(SpecError::Value {
+        place: property.map(|property| property.place.clone()).unwrap_or_default(),
+        name: name.to_owned(),
+        value: property.map_or(value, |property| property.value.clone()),
+        reason,
+    })
+}
