@@ -1,4 +1,4 @@
-//! Counts and latencies of one kind of operation while they are being counted.
+//! What is counted of one kind of operation while records come.
 
 use assay_model::{Nanos, Outcome, Reason, Record};
 

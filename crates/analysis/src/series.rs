@@ -1,4 +1,4 @@
-//! Counts and rough latencies by interval of time, in memory that does not grow with the run.
+//! Counts by interval of time, in memory that does not grow with the run.
 
 mod concurrency;
 mod heat;

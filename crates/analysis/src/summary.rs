@@ -1,4 +1,4 @@
-//! The judge's answer: what a history says about performance and availability, as plain numbers.
+//! The judge's answer: what a history says, as plain numbers.
 
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason};
 

@@ -1,4 +1,4 @@
-//! The heat map of a series: counts over time and latency.
+//! The heat map of a series: counts over time by latency.
 
 use assay_model::Nanos;
 

@@ -1,4 +1,4 @@
-//! Distributions against closed forms, sorted arrays, and their own parts.
+//! Distributions against closed forms, sorted arrays, merged parts.
 
 use assay_model::{Kind, Nanos, Record, Seed};
 

@@ -1,4 +1,4 @@
-//! The series, concurrency and outages.
+//! The series, concurrency, outages.
 
 use assay_model::{Kind, Nanos, Outcome, Reason, Record};
 
