@@ -6,7 +6,11 @@
 mod embedded;
 mod near;
 
+pub mod registry;
+
 #[cfg(feature = "fjall")]
 pub mod fjall;
 #[cfg(feature = "redb")]
 pub mod redb;
+#[cfg(feature = "redis")]
+pub mod redis;

@@ -1,0 +1,73 @@
+//! URLs in, stores or complaints out.
+
+use super::*;
+
+const OPTIONS: Options = Options { clock: || 0 };
+
+fn complaint(url: &str) -> String {
+    open(url, &OPTIONS).err().expect("the store must not open").to_string()
+}
+
+#[test]
+fn a_scheme_chooses_its_store() {
+    for (url, name) in
+        [("null:", "null"), ("null:?spin=5us", "null"), ("memory:", "memory"), ("memory", "memory")]
+    {
+        assert_eq!(open(url, &OPTIONS).unwrap().capabilities().name, name, "{url}");
+    }
+}
+
+#[test]
+fn the_spin_is_what_the_url_says() {
+    let spin = |url| open(url, &OPTIONS).unwrap().settings().unwrap()[0].value.clone();
+    assert_eq!(spin("null:"), "0 ns");
+    assert_eq!(spin("null:?spin=500ns"), "500 ns");
+    assert_eq!(spin("null:?spin=1.5us"), "1.50 µs");
+    assert_eq!(spin("null:?spin=2ms"), "2.00 ms");
+}
+
+#[test]
+fn wrong_urls_say_what_a_right_one_looks_like() {
+    for (url, told) in [
+        ("memroy:", "there is no store \"memroy\"; did you mean memory:?"),
+        ("null:?spin=5", "spin is \"5\"; write it as 500ns, 5us or 2ms"),
+        ("null:?spin=-5us", "spin is \"-5us\"; write it as 500ns, 5us or 2ms"),
+        ("null:?spin=2h", "spin is \"2h\"; write it as 500ns, 5us or 2ms"),
+        ("null:?nap=5us", "its only option is spin; write null:?spin=5us"),
+        ("memory:path", "it has no path or options; write memory:"),
+    ] {
+        assert!(complaint(url).contains(told), "{url}: {}", complaint(url));
+    }
+    assert!(complaint("voldemort://h").contains("there is no store \"voldemort\"; there are"));
+}
+
+#[test]
+fn a_password_in_an_unknown_url_is_not_repeated() {
+    let told = complaint("postgrse://user:s3cret@host:5432/db");
+    assert!(!told.contains("s3cret"), "{told}");
+    assert!(told.contains("postgrse://…@host:5432/db"), "{told}");
+}
+
+#[test]
+fn a_store_that_is_not_compiled_in_names_its_feature() {
+    assert_eq!(
+        not_compiled_in("redb:p", "redb").to_string(),
+        "redb:p cannot do this: this binary was built without it; build with `--features redb` to \
+         have it"
+    );
+    for listed in list().into_iter().filter(|listed| !listed.is_compiled_in) {
+        let feature = listed.feature.expect("what can be left out has a feature");
+        assert!(complaint(&format!("{}:p", listed.scheme)).contains(feature));
+    }
+}
+
+#[test]
+fn every_listed_store_is_described() {
+    let listed = list();
+    for store in &listed {
+        assert!(store.url.starts_with(store.scheme), "{store:?}");
+        assert!(!store.summary.is_empty() && !store.durability.is_empty(), "{store:?}");
+        assert!(store.feature.is_some() || store.is_compiled_in, "{store:?}");
+    }
+    assert!(listed.iter().any(|store| store.scheme == EMBEDDED_DEFAULT));
+}
