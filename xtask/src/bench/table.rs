@@ -41,8 +41,8 @@ fn head(machine: &Machine, options: &Options) -> String {
          turn.{quick}\n\n\
          Closed loop: one lane, one session, every operation kept in the history. Open loop: one \
          lane, workload C.\nClient CPU: user and system time of the whole command, start with \
-         report included, per operation; the size is the number of sessions. YCSB: `site.ycsb:core` \
-         0.17.0 from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no \
+         report included, per operation; the size is the number of sessions.\nYCSB: \
+         `site.ycsb:core` 0.17.0 from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no \
          history.\n\n"
     )
 }
