@@ -1,0 +1,233 @@
+//! Makes connections to a Redis: TCP, TLS if wanted, then the greeting.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+
+use assay_store::OpenError;
+use assay_store::resp::{Protocol, Value, write};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+use super::console::{AskError, Console};
+use super::options::{Options, Password};
+use super::tls;
+use super::transport::Transport;
+
+/// How we call ourselves in the server's list of clients.
+const CLIENT_NAME: &[u8] = b"assay";
+
+/// Everything that making a connection needs, read once.
+pub(super) struct Dialer {
+    pub(super) options: Options,
+    password: Option<Password>,
+    tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+}
+
+/// One command of the greeting, and what an error in answer to it means.
+pub(super) struct Greeting {
+    words: Vec<Vec<u8>>,
+    pub(super) need: Need,
+}
+
+/// Whether the conversation can go on after an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// It can.
+    Wish,
+    /// It cannot.
+    Must,
+}
+
+impl Dialer {
+    /// Reads the files that the options name.
+    pub(super) fn new(options: Options) -> Result<Dialer, OpenError> {
+        let password = match (&options.password, &options.password_file) {
+            (Some(password), _) => Some(password.clone()),
+            (None, Some(path)) => Some(password_in(path, &options)?),
+            (None, None) => None,
+        };
+        let tls = options.tls.as_ref().map(|tls| tls::configure(&options, tls)).transpose()?;
+        Ok(Dialer { options, password, tls })
+    }
+
+    /// The addresses of the host, asked of the resolver now.
+    pub(super) fn resolve(&self) -> Result<Vec<SocketAddr>, OpenError> {
+        let Options { host, port, .. } = &self.options;
+        let addresses: Vec<SocketAddr> = (host.as_str(), *port)
+            .to_socket_addrs()
+            .map_err(|error| {
+                self.unreachable(format!("the name {host:?} was not found ({error}); check it"))
+            })?
+            .collect();
+        if addresses.is_empty() {
+            return Err(self.unreachable(format!("the name {host:?} has no address; check it")));
+        }
+        Ok(addresses)
+    }
+
+    /// A connection that has been greeted, in blocking mode, and the protocol it speaks.
+    pub(super) fn dial(&self, addresses: &[SocketAddr]) -> Result<(Console, Protocol), OpenError> {
+        let socket = self.connect(addresses)?;
+        let patience = Some(self.options.connect_timeout);
+        let ready = socket
+            .set_nodelay(true)
+            .and_then(|()| socket.set_read_timeout(patience))
+            .and_then(|()| socket.set_write_timeout(patience));
+        ready.map_err(|error| self.unreachable(format!("the socket cannot be set up: {error}")))?;
+        let transport = self.secure(socket).map_err(|error| self.unreachable(error.to_string()))?;
+        let mut console = Console::new(transport);
+        let mut protocol = Protocol::Resp2;
+        for greeting in self.greetings(Protocol::Resp3) {
+            let words: Vec<&[u8]> = greeting.words.iter().map(Vec::as_slice).collect();
+            let answer = console.ask(&words).map_err(|error| self.explain(&error))?;
+            match answer {
+                Value::Error(error) if greeting.need == Need::Must || needs_login(&error) => {
+                    return Err(self.turned_away(words[0], &error));
+                }
+                Value::Map(_) if words[0] == b"HELLO" => protocol = Protocol::Resp3,
+                _ => {}
+            }
+        }
+        Ok((console, protocol))
+    }
+
+    /// The greeting of a connection that shall speak `protocol`.
+    pub(super) fn greetings(&self, protocol: Protocol) -> Vec<Greeting> {
+        let words = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect();
+        let mut greetings = Vec::new();
+        if let Some(password) = &self.password {
+            let mut login: Vec<Vec<u8>> = words(&[b"AUTH"]);
+            login.extend(self.options.user.as_ref().map(|user| user.clone().into_bytes()));
+            login.push(password.reveal().as_bytes().to_vec());
+            greetings.push(Greeting { words: login, need: Need::Must });
+        }
+        if protocol == Protocol::Resp3 {
+            greetings.push(Greeting { words: words(&[b"HELLO", b"3"]), need: Need::Wish });
+        }
+        let name: [&[u8]; 3] = [b"CLIENT", b"SETNAME", CLIENT_NAME];
+        greetings.push(Greeting { words: words(&name), need: Need::Wish });
+        if self.options.database != 0 {
+            let number = self.options.database.to_string();
+            let select = words(&[b"SELECT", number.as_bytes()]);
+            greetings.push(Greeting { words: select, need: Need::Must });
+        }
+        greetings.push(Greeting { words: words(&[b"PING"]), need: Need::Must });
+        greetings
+    }
+
+    /// Puts TLS around `socket`, if the options want it. The handshake happens while bytes move.
+    pub(super) fn secure(&self, socket: TcpStream) -> io::Result<Transport> {
+        match &self.tls {
+            None => Ok(Transport::plain(socket)),
+            Some((config, name)) => Transport::tls(socket, config.clone(), name.clone()),
+        }
+    }
+
+    fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, OpenError> {
+        let patience = self.options.connect_timeout;
+        let mut reason = String::new();
+        for address in addresses {
+            match TcpStream::connect_timeout(address, patience) {
+                Ok(socket) => return Ok(socket),
+                Err(error) => {
+                    reason = match error.kind() {
+                        io::ErrorKind::ConnectionRefused => format!(
+                            "{address} refused the connection; is the server running, and is \
+                             this its port?"
+                        ),
+                        io::ErrorKind::TimedOut => format!(
+                            "{address} did not answer within {patience:?}; check the address and \
+                             the firewall, or give it longer with connect_timeout="
+                        ),
+                        _ => format!("no connection to {address}: {error}; check the address"),
+                    };
+                }
+            }
+        }
+        Err(self.unreachable(reason))
+    }
+
+    /// What a failed conversation means to the one who started us.
+    pub(super) fn explain(&self, error: &AskError) -> OpenError {
+        let patience = self.options.connect_timeout;
+        let is_tls = self.tls.is_some();
+        self.unreachable(match error {
+            AskError::Silent => format!(
+                "a connection was made but nothing came back within {patience:?}; the server is \
+                 frozen, or it is no Redis{}",
+                if is_tls { ", or it speaks no TLS: try redis://" } else { "" }
+            ),
+            AskError::Closed if is_tls => {
+                "the server closed the connection; if it speaks no TLS, use redis://".into()
+            }
+            AskError::Closed => "the server closed the connection; if it speaks only TLS, use \
+                                 rediss://"
+                .into(),
+            AskError::Garbled { beginning, .. } if beginning.first() == Some(&TLS_ALERT) => {
+                "the server speaks TLS; use rediss://".into()
+            }
+            AskError::Garbled { beginning, error } => format!(
+                "something answers there but it is no Redis ({error}; it says {:?}); check the \
+                 port",
+                String::from_utf8_lossy(beginning)
+            ),
+            AskError::Tls(error) => tls::explain(error),
+            AskError::Broken(error) => format!("the connection broke: {error}"),
+        })
+    }
+
+    fn turned_away(&self, command: &[u8], error: &str) -> OpenError {
+        let store = self.options.to_string();
+        if command == b"SELECT" {
+            let advice = "choose a lower number, or raise `databases` in the server's settings";
+            let reason =
+                format!("there is no database {} ({error}); {advice}", self.options.database);
+            return OpenError::Unsupported { store, reason };
+        }
+        if error.starts_with("LOADING") {
+            let reason = format!("it is still loading its data ({error}); try again later");
+            return OpenError::Failed { store, reason };
+        }
+        if command == b"PING" && !needs_login(error) {
+            return OpenError::Failed { store, reason: format!("to PING it says: {error}") };
+        }
+        let reason = match &self.password {
+            Some(_) => format!("it says: {error}; check user and password"),
+            None => format!(
+                "it says: {error}; put the password into the URL (redis://:password@host) or \
+                 name a file with password_file="
+            ),
+        };
+        OpenError::NotPermitted { store, reason }
+    }
+
+    fn unreachable(&self, reason: String) -> OpenError {
+        OpenError::Unreachable { store: self.options.to_string(), reason }
+    }
+}
+
+impl Greeting {
+    /// Appends the command.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        write::array(self.words.len(), out);
+        for word in &self.words {
+            write::bulk(word, out);
+        }
+    }
+}
+
+/// The first byte of a TLS record that carries an alert.
+const TLS_ALERT: u8 = 0x15;
+
+fn needs_login(error: &str) -> bool {
+    ["NOAUTH", "WRONGPASS", "DENIED"].iter().any(|code| error.starts_with(code))
+}
+
+fn password_in(path: &std::path::Path, options: &Options) -> Result<Password, OpenError> {
+    let text = std::fs::read_to_string(path).map_err(|error| OpenError::Url {
+        url: options.to_string(),
+        reason: format!("password_file {} cannot be read: {error}", path.display()),
+    })?;
+    Ok(Password::new(text.lines().next().unwrap_or_default()))
+}

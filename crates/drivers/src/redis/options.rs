@@ -1,0 +1,423 @@
+//! What a Redis URL says.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_store::OpenError;
+
+use crate::near::nearest;
+
+/// An example of a right URL, for errors.
+const EXAMPLE: &str = "redis://user:password@127.0.0.1:6379/0?connections=1&depth=1024";
+const OPTION_NAMES: [&str; 8] = [
+    "connections",
+    "depth",
+    "index",
+    "layout",
+    "password_file",
+    "ca_file",
+    "tls_insecure",
+    "connect_timeout",
+];
+const DEFAULT_PORT: u16 = 6379;
+/// Connections per lane: the arrays that waiting uses are as long as this.
+pub(super) const MOST_CONNECTIONS: usize = 64;
+/// Requests in flight per connection. Redis serves them in order, so more only lengthens a queue.
+const MOST_DEPTH: usize = 1 << 20;
+
+/// Where a Redis is, and how to talk to it.
+///
+/// Parsed from `redis://[user[:password]@]host[:port][/db][?option=value&…]`; `rediss://` is the
+/// same over TLS, `valkey://` means `redis://`, and `valkeys://` means `rediss://`. Parts with
+/// special characters are percent-encoded. Shown without the password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Name or address.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Number of the logical database.
+    pub database: u32,
+    /// The user of the access control list; none means Redis's `default`.
+    pub user: Option<String>,
+    /// The password in the URL, or one that the caller has from elsewhere.
+    pub password: Option<Password>,
+    /// Option `password_file`: a file whose first line is the password.
+    pub password_file: Option<PathBuf>,
+    /// How the connection is protected; none means plain TCP.
+    pub tls: Option<Tls>,
+    /// Option `connections`: TCP connections per lane.
+    pub connections: usize,
+    /// Option `depth`: requests in flight per connection.
+    pub depth: usize,
+    /// Option `index=on|off`: whether inserts keep the sorted set that scans need.
+    pub index: Index,
+    /// Option `layout=hash|string`: how a record is kept.
+    pub shape: RecordShape,
+    /// Option `connect_timeout`, in milliseconds: patience for a connection and each reply of its
+    /// greeting; replies to the workload's requests are the executor's affair.
+    pub connect_timeout: Duration,
+}
+
+/// How a TLS server proves who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// Option `ca_file`: certificates in PEM that may vouch for the server; none means the
+    /// operating system's.
+    pub ca_file: Option<PathBuf>,
+    /// Option `tls_insecure`.
+    pub trust: Trust,
+}
+
+/// Whether the server's certificate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// The certificate must be vouched for and name the host.
+    Verified,
+    /// Any certificate will do: encrypted, but nobody knows with whom we talk.
+    Insecure,
+}
+
+/// Whether inserts keep the sorted set of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// As YCSB does: an insert adds the key to it, a delete removes it, a scan asks it.
+    Kept,
+    /// Inserts are one command cheaper; scans cannot be done.
+    Off,
+}
+
+/// How a record is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordShape {
+    /// A hash of its fields, as YCSB does.
+    Hash,
+    /// A string: for tables with a single field.
+    String,
+}
+
+/// A password, which shows itself to nobody by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    /// Hides `text`.
+    pub fn new(text: impl Into<String>) -> Password {
+        Password(text.into())
+    }
+
+    /// The password itself, for the store only.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(hidden)")
+    }
+}
+
+impl Options {
+    /// Plain TCP to `host` and `port`, everything else by default.
+    pub fn new(host: impl Into<String>, port: u16) -> Options {
+        Options {
+            host: host.into(),
+            port,
+            database: 0,
+            user: None,
+            password: None,
+            password_file: None,
+            tls: None,
+            connections: 1,
+            depth: 1024,
+            index: Index::Kept,
+            shape: RecordShape::Hash,
+            connect_timeout: Duration::from_secs(5),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "connections" => self.connections = count(name, value, MOST_CONNECTIONS)?,
+            "depth" => self.depth = count(name, value, MOST_DEPTH)?,
+            "connect_timeout" => {
+                let millis = count(name, value, 600_000)?;
+                self.connect_timeout = Duration::from_millis(millis as u64);
+            }
+            "index" => {
+                self.index = choose(name, value, &[("on", Index::Kept), ("off", Index::Off)])?;
+            }
+            "layout" => {
+                let shapes = [("hash", RecordShape::Hash), ("string", RecordShape::String)];
+                self.shape = choose(name, value, &shapes)?;
+            }
+            "password_file" => self.password_file = Some(PathBuf::from(value)),
+            "ca_file" => self.tls(name)?.ca_file = Some(PathBuf::from(value)),
+            "tls_insecure" => {
+                let trusts = [("true", Trust::Insecure), ("false", Trust::Verified)];
+                self.tls(name)?.trust = choose(name, value, &trusts)?;
+            }
+            _ => return Err(unknown_option(name)),
+        }
+        Ok(())
+    }
+
+    fn tls(&mut self, name: &str) -> Result<&mut Tls, String> {
+        self.tls.as_mut().ok_or_else(|| format!("option {name} needs rediss://"))
+    }
+}
+
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(url: &str) -> Result<Options, OpenError> {
+        parse(url).map_err(|reason| OpenError::Url {
+            url: without_secret(url),
+            reason: format!("{reason}; a right one is {EXAMPLE}"),
+        })
+    }
+}
+
+/// The URL without the password; options that have their default value are left out.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls.is_some() { "rediss" } else { "redis" };
+        write!(f, "{scheme}://")?;
+        if let Some(user) = &self.user {
+            write!(f, "{user}@")?;
+        }
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)?;
+        } else {
+            write!(f, "{}:{}", self.host, self.port)?;
+        }
+        if self.database != 0 {
+            write!(f, "/{}", self.database)?;
+        }
+        let default = Options::new("", 0);
+        let mut mark = '?';
+        let mut option = |f: &mut fmt::Formatter<'_>, name: &str, value: &dyn fmt::Display| {
+            let before = std::mem::replace(&mut mark, '&');
+            write!(f, "{before}{name}={value}")
+        };
+        if self.connections != default.connections {
+            option(f, "connections", &self.connections)?;
+        }
+        if self.depth != default.depth {
+            option(f, "depth", &self.depth)?;
+        }
+        if self.index == Index::Off {
+            option(f, "index", &"off")?;
+        }
+        if self.shape == RecordShape::String {
+            option(f, "layout", &"string")?;
+        }
+        if self.tls.as_ref().is_some_and(|tls| tls.trust == Trust::Insecure) {
+            option(f, "tls_insecure", &"true")?;
+        }
+        Ok(())
+    }
+}
+
+fn parse(url: &str) -> Result<Options, String> {
+    let (scheme, rest) = url.split_once("://").ok_or("there is no ://")?;
+    let tls = match scheme {
+        "redis" | "valkey" => None,
+        "rediss" | "valkeys" => Some(Tls { ca_file: None, trust: Trust::Verified }),
+        other => return Err(format!("scheme {other:?} is not redis, rediss, valkey or valkeys")),
+    };
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+    let (login, address) = match authority.rsplit_once('@') {
+        Some((login, address)) => (Some(login), address),
+        None => (None, authority),
+    };
+    let (host, port) = split_address(address)?;
+    let mut options = Options { tls, ..Options::new(decode(host)?, port) };
+    if !database.is_empty() {
+        options.database = database
+            .parse()
+            .map_err(|_| format!("the database is a number from 0, not {database:?}"))?;
+    }
+    if let Some(login) = login {
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        options.user = Some(decode(user)?).filter(|user| !user.is_empty());
+        options.password = Some(decode(password)?).filter(|text| !text.is_empty()).map(Password);
+    }
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) =
+            pair.split_once('=').ok_or_else(|| format!("option {pair:?} has no value"))?;
+        options.set(name, &decode(value)?)?;
+    }
+    Ok(options)
+}
+
+fn split_address(address: &str) -> Result<(&str, u16), String> {
+    let (host, port) = match address.strip_prefix('[') {
+        Some(rest) => {
+            let (host, port) = rest.split_once(']').ok_or("an address in [ ] is not closed")?;
+            (host, port.strip_prefix(':').unwrap_or(port))
+        }
+        None => address.split_once(':').unwrap_or((address, "")),
+    };
+    if host.is_empty() {
+        return Err("the host is missing".into());
+    }
+    let port = match port {
+        "" => DEFAULT_PORT,
+        port => port
+            .parse()
+            .ok()
+            .filter(|&port| port != 0)
+            .ok_or_else(|| format!("the port is a number from 1 to 65535, not {port:?}"))?,
+    };
+    Ok((host, port))
+}
+
+/// Undoes percent-encoding.
+fn decode(text: &str) -> Result<String, String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let decoded = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(decoded.ok_or("a % is not followed by two hexadecimal digits")?);
+        rest = &after[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| "percent-encoded bytes are not UTF-8".into())
+}
+
+fn unknown_option(name: &str) -> String {
+    match nearest(name, OPTION_NAMES.iter().copied()) {
+        Some(near) => format!("there is no option {name:?}; did you mean {near:?}"),
+        None => format!("there is no option {name:?}; there are {}", OPTION_NAMES.join(", ")),
+    }
+}
+
+fn count(name: &str, value: &str, most: usize) -> Result<usize, String> {
+    value
+        .parse()
+        .ok()
+        .filter(|number| (1..=most).contains(number))
+        .ok_or_else(|| format!("option {name} is a number from 1 to {most}, not {value:?}"))
+}
+
+fn choose<T: Copy>(name: &str, value: &str, choices: &[(&str, T)]) -> Result<T, String> {
+    match choices.iter().find(|(word, _)| *word == value) {
+        Some((_, choice)) => Ok(*choice),
+        None => {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            Err(format!("option {name} is {}, not {value:?}", words.join(" or ")))
+        }
+    }
+}
+
+/// `url` with everything hidden that could be a password, however wrong the URL is otherwise.
+fn without_secret(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return "…".into() };
+    match rest.rsplit_once('@') {
+        Some((login, address)) => {
+            let user = login.split_once(':').map_or("", |(user, _)| user);
+            format!("{scheme}://{user}:…@{address}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(url: &str) -> Options {
+        url.parse().unwrap()
+    }
+
+    fn wrong(url: &str) -> String {
+        url.parse::<Options>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_host_is_enough() {
+        assert_eq!(right("redis://localhost"), Options::new("localhost", 6379));
+        assert_eq!(right("valkey://localhost:7000/"), Options::new("localhost", 7000));
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let options = right(
+            "rediss://ann:p%40ss:w@[::1]:7000/3?connections=4&depth=16&index=off&layout=string\
+             &ca_file=/a%20b/ca.pem&tls_insecure=true&connect_timeout=250&password_file=/pw",
+        );
+        let expected = Options {
+            host: "::1".into(),
+            port: 7000,
+            database: 3,
+            user: Some("ann".into()),
+            password: Some(Password::new("p@ss:w")),
+            password_file: Some("/pw".into()),
+            tls: Some(Tls { ca_file: Some("/a b/ca.pem".into()), trust: Trust::Insecure }),
+            connections: 4,
+            depth: 16,
+            index: Index::Off,
+            shape: RecordShape::String,
+            connect_timeout: Duration::from_millis(250),
+        };
+        assert_eq!(options, expected);
+        assert_eq!(
+            options.to_string(),
+            "rediss://ann@[::1]:7000/3?connections=4&depth=16&index=off&layout=string\
+             &tls_insecure=true"
+        );
+    }
+
+    #[test]
+    fn a_password_needs_no_user() {
+        let options = right("redis://:secret@host");
+        assert_eq!((options.user, options.password), (None, Some(Password::new("secret"))));
+        assert_eq!(right("redis://ann@host").user, Some("ann".into()));
+    }
+
+    #[test]
+    fn passwords_never_show() {
+        let url = "redis://ann:secret@host/0?depth=0";
+        assert!(!wrong(url).contains("secret"), "{}", wrong(url));
+        let options = right("redis://ann:secret@host");
+        assert!(!format!("{options} {options:?}").contains("secret"));
+        assert!(!wrong("redis://ann:sec/ret@host:x").contains("sec/ret"));
+        assert!(!wrong("ann:secret@host").contains("secret"));
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("redis:localhost", "there is no ://"),
+            ("http://localhost", "scheme \"http\""),
+            ("redis://", "host is missing"),
+            ("redis://h:0", "port is a number"),
+            ("redis://h:99999", "port is a number"),
+            ("redis://[::1", "not closed"),
+            ("redis://h/x", "database is a number"),
+            ("redis://h/?connections=65", "from 1 to 64"),
+            ("redis://h/?depth=many", "option depth"),
+            ("redis://h/?dept=1", "did you mean \"depth\""),
+            ("redis://h/?cluster=1", "there are connections, depth"),
+            ("redis://h/?index", "has no value"),
+            ("redis://h/?index=maybe", "on or off"),
+            ("redis://h/?ca_file=x", "needs rediss://"),
+            ("redis://%zz", "hexadecimal"),
+            ("redis://%ff", "UTF-8"),
+        ] {
+            let error = wrong(url);
+            assert!(error.contains(part), "{url}: {error}");
+            assert!(error.contains(EXAMPLE), "{url}: {error}");
+        }
+    }
+}

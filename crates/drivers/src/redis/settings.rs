@@ -1,0 +1,255 @@
+//! What a Redis says about itself that a reader of its figures must know.
+
+use assay_model::Setting;
+
+use super::console::{AskError, Console};
+
+/// The sections of INFO as one list of names and values.
+pub(super) struct Facts(Vec<(String, String)>);
+
+impl Facts {
+    /// Asks the server; empty if it does not let us.
+    pub(super) fn ask(console: &mut Console) -> Result<Facts, AskError> {
+        let text = console.ask(&[b"INFO"])?;
+        Ok(Facts::parse(&String::from_utf8_lossy(text.text().unwrap_or_default())))
+    }
+
+    fn parse(text: &str) -> Facts {
+        let pairs = text.lines().filter_map(|line| line.split_once(':'));
+        Facts(pairs.map(|(name, value)| (name.into(), value.trim().into())).collect())
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(there, _)| there == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the keys are divided among several nodes.
+    pub(super) fn is_cluster(&self) -> bool {
+        self.get("cluster_enabled") == Some("1")
+    }
+
+    fn server(&self) -> Setting {
+        let (name, version) = match (self.get("valkey_version"), self.get("redis_version")) {
+            (Some(version), _) => ("valkey", version),
+            (None, Some(version)) => ("redis", version),
+            (None, None) => ("redis", UNKNOWN),
+        };
+        setting("server", format!("{name} {version}"), "the software that was measured")
+    }
+
+    fn role(&self) -> Setting {
+        let role = self.get("role").unwrap_or(UNKNOWN);
+        let replicas = self.get("connected_slaves").unwrap_or("0");
+        let meaning = match (role, replicas) {
+            ("master", "0") => "the only copy of the data; what this server loses is lost".into(),
+            ("master", count) => format!(
+                "{count} replicas follow; they are told after the answer, so a failover loses the \
+                 last writes"
+            ),
+            ("slave" | "replica", _) => {
+                "a replica: reads may be stale, writes are refused if it is read-only".into()
+            }
+            _ => "the server does not tell whether it is a primary".into(),
+        };
+        setting("role", role, meaning)
+    }
+
+    fn threads(&self) -> Setting {
+        let threads = self.get("io_threads_active").unwrap_or(UNKNOWN);
+        let meaning = "1 if more threads than one read or write sockets; commands run on one";
+        setting("io_threads_active", threads, meaning)
+    }
+
+    fn memory(&self) -> Setting {
+        let used = self.get("used_memory_human").unwrap_or(UNKNOWN);
+        setting("used_memory", used, "what the data take now")
+    }
+
+    fn cluster(&self) -> Setting {
+        let (value, meaning) = match self.get("cluster_enabled") {
+            Some("1") => ("yes", "keys are divided among nodes; this server alone is asked"),
+            Some(_) => ("no", "every key is on this server"),
+            None => (UNKNOWN, "the server does not tell"),
+        };
+        setting("cluster-enabled", value, meaning)
+    }
+}
+
+/// A setting that CONFIG GET tells, with what its value means.
+struct Known {
+    name: &'static str,
+    meaning: fn(&str) -> String,
+}
+
+const KNOWN: &[Known] = &[
+    Known { name: "appendonly", meaning: append_only },
+    Known { name: "appendfsync", meaning: append_fsync },
+    Known { name: "save", meaning: snapshots },
+    Known { name: "maxmemory", meaning: max_memory },
+    Known { name: "maxmemory-policy", meaning: eviction },
+    Known { name: "io-threads", meaning: io_threads },
+    Known { name: "min-replicas-to-write", meaning: min_replicas },
+];
+
+const UNKNOWN: &str = "unknown";
+const UNTOLD: &str =
+    "the server does not tell: CONFIG is forbidden here, or it has no such setting";
+
+/// Everything worth knowing, read back from the server.
+pub(super) fn read(console: &mut Console) -> Result<Vec<Setting>, AskError> {
+    let facts = Facts::ask(console)?;
+    let mut settings = vec![facts.server()];
+    let mut values = Vec::new();
+    for known in KNOWN {
+        let value = config(console, known.name)?;
+        settings.push(explain(known, value.as_deref()));
+        values.push(value);
+    }
+    settings.push(durability(values[0].as_deref(), values[1].as_deref(), values[2].as_deref()));
+    settings.extend([facts.role(), facts.cluster(), facts.threads(), facts.memory()]);
+    Ok(settings)
+}
+
+fn explain(known: &Known, value: Option<&str>) -> Setting {
+    match value {
+        Some(value) => {
+            let shown = if value.is_empty() { "(none)" } else { value };
+            setting(known.name, shown, (known.meaning)(value))
+        }
+        None => setting(known.name, UNKNOWN, UNTOLD),
+    }
+}
+
+/// The value of a setting; `None` if the server does not tell.
+fn config(console: &mut Console, name: &str) -> Result<Option<String>, AskError> {
+    let answer = console.ask(&[b"CONFIG", b"GET", name.as_bytes()])?;
+    let value = answer.pairs().first().and_then(|(_, value)| value.text().map(<[u8]>::to_vec));
+    Ok(value.map(|value| String::from_utf8_lossy(&value).into_owned()))
+}
+
+/// The three settings that decide it together, in one sentence.
+fn durability(append: Option<&str>, fsync: Option<&str>, save: Option<&str>) -> Setting {
+    let (value, meaning) = match (append, fsync, save) {
+        (Some("yes"), Some("always"), _) => ("every write", "an acknowledged write is on disk"),
+        (Some("yes"), Some("everysec"), _) => {
+            ("one second", "a crash of the machine loses up to about one second of writes")
+        }
+        (Some("yes"), Some(_), _) => (
+            "operating system",
+            "a crash of the server loses nothing, one of the machine what was not flushed",
+        ),
+        (Some(_), _, Some("")) => ("none", "a crash of the server loses everything"),
+        (Some(_), _, Some(_)) => {
+            ("snapshots", "a crash of the server loses all writes since the last snapshot")
+        }
+        _ => (UNKNOWN, "the server does not tell what a crash would lose"),
+    };
+    setting("durability", value, meaning)
+}
+
+fn append_only(value: &str) -> String {
+    match value {
+        "yes" => "writes go to a log; appendfsync says when it reaches the disk".into(),
+        _ => "writes are in memory only, until a snapshot is saved".into(),
+    }
+}
+
+fn append_fsync(value: &str) -> String {
+    let when = match value {
+        "always" => "before each answer",
+        "everysec" => "once a second",
+        _ => "when the operating system likes",
+    };
+    format!("the log, if there is one, is flushed to disk {when}")
+}
+
+fn snapshots(value: &str) -> String {
+    match value {
+        "" => "no snapshots are saved by themselves".into(),
+        _ => "pairs of seconds with numbers of writes after which a snapshot is saved; saving \
+              forks the server, which shows as latency"
+            .into(),
+    }
+}
+
+fn max_memory(value: &str) -> String {
+    match value {
+        "0" => "no bound; the machine's memory is one".into(),
+        _ => "bytes; beyond them maxmemory-policy decides what happens".into(),
+    }
+}
+
+fn eviction(value: &str) -> String {
+    match value {
+        "noeviction" => "with full memory writes are refused, nothing is removed".into(),
+        _ => "with full memory keys are removed: later reads of them are misses".into(),
+    }
+}
+
+fn io_threads(value: &str) -> String {
+    match value {
+        "1" => "one thread does everything: one core is the server's limit".into(),
+        _ => "threads that write to sockets; commands still run on one".into(),
+    }
+}
+
+fn min_replicas(value: &str) -> String {
+    match value {
+        "0" => "writes are taken however few replicas follow".into(),
+        _ => "writes are refused while fewer replicas follow".into(),
+    }
+}
+
+fn setting(name: &str, value: impl Into<String>, meaning: impl Into<String>) -> Setting {
+    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_name_is_its_own() {
+        let server = |text| Facts::parse(text).server().value;
+        assert_eq!(server("# Server\r\nredis_version:7.0.15\r\n"), "redis 7.0.15");
+        assert_eq!(server("redis_version:7.2.4\r\nvalkey_version:8.0.1\r\n"), "valkey 8.0.1");
+        assert_eq!(server(""), "redis unknown");
+    }
+
+    #[test]
+    fn the_role_says_what_a_failover_loses() {
+        let role = |text| Facts::parse(text).role();
+        assert_eq!(role("role:master\r\nconnected_slaves:0").value, "master");
+        assert!(role("role:master\r\nconnected_slaves:2").meaning.starts_with("2 replicas"));
+        assert!(role("role:slave").meaning.contains("stale"));
+        assert_eq!(role("").value, "unknown");
+    }
+
+    #[test]
+    fn a_cluster_is_seen() {
+        assert!(Facts::parse("cluster_enabled:1").is_cluster());
+        assert!(!Facts::parse("cluster_enabled:0").is_cluster());
+        assert!(!Facts::parse("").is_cluster());
+    }
+
+    #[test]
+    fn durability_is_one_sentence() {
+        let check = |append, fsync, save, value: &str| {
+            assert_eq!(durability(append, fsync, save).value, value);
+        };
+        check(Some("yes"), Some("always"), Some(""), "every write");
+        check(Some("yes"), Some("everysec"), Some(""), "one second");
+        check(Some("yes"), Some("no"), Some(""), "operating system");
+        check(Some("no"), Some("everysec"), Some("3600 1"), "snapshots");
+        check(Some("no"), Some("everysec"), Some(""), "none");
+        check(None, None, None, "unknown");
+    }
+
+    #[test]
+    fn forbidden_settings_are_unknown() {
+        let told = explain(&KNOWN[0], None);
+        assert_eq!((told.name.as_str(), told.value.as_str()), ("appendonly", "unknown"));
+        assert!(told.meaning.contains("forbidden"));
+        assert_eq!(explain(&KNOWN[2], Some("")).value, "(none)");
+    }
+}

@@ -1,0 +1,200 @@
+//! A client with a real clock, for what depends on time passing.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use assay_model::{Fields, Kind, Layout, Nanos, Reason, Table};
+use assay_store::{Answer, Answers, Client, OpenError, Request, Store, Ticket, Values};
+
+/// How long an answer may take before the test fails.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How a request ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Found or not, with each row as `name=value` in alphabetical order.
+    Done(bool, Vec<String>),
+    Refused(Reason),
+    Unknown(Reason),
+}
+
+impl Told {
+    pub const WRITTEN: Told = Told::Done(true, Vec::new());
+    pub const MISSING: Told = Told::Done(false, Vec::new());
+
+    pub fn row(row: &str) -> Told {
+        Told::Done(true, vec![row.to_owned()])
+    }
+}
+
+#[derive(Default)]
+struct Inbox(Vec<(Ticket, Told)>);
+
+impl Answers for Inbox {
+    fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
+        let told = match answer {
+            Answer::Refused(reason) => Told::Refused(reason),
+            Answer::Unknown(reason) => Told::Unknown(reason),
+            Answer::Done(reply) => {
+                let mut rows = vec![BTreeMap::new(); reply.rows.count() as usize];
+                reply.rows.each(|field| {
+                    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+                    rows[field.row as usize].insert(text(field.name), text(field.value));
+                });
+                let line = |row: BTreeMap<String, String>| {
+                    let words: Vec<String> =
+                        row.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+                    words.join(" ")
+                };
+                Told::Done(reply.found, rows.into_iter().map(line).collect())
+            }
+        };
+        self.0.push((ticket, told));
+    }
+}
+
+/// One table `usertable` with fields `field0` to `field<count - 1>`.
+pub fn layout(count: usize) -> Layout {
+    let fields = (0..count).map(|number| format!("field{number}")).collect();
+    Layout { tables: vec![Table { name: "usertable".into(), fields }], records: 1000 }
+}
+
+/// A request that borrows only its key; values are `field0`, `field1`, ….
+pub struct Question<'a> {
+    pub kind: Kind,
+    pub key: &'a str,
+    pub fields: Fields,
+    pub limit: u32,
+    pub values: &'a [&'a str],
+    pub session: u32,
+}
+
+pub fn read(key: &str) -> Question<'_> {
+    let fields = Fields::All;
+    Question { kind: Kind::Read, key, fields, limit: 1, values: &[], session: 0 }
+}
+
+pub fn insert<'a>(key: &'a str, values: &'a [&'a str]) -> Question<'a> {
+    Question { kind: Kind::Insert, values, ..read(key) }
+}
+
+pub fn update<'a>(key: &'a str, values: &'a [&'a str]) -> Question<'a> {
+    Question { kind: Kind::Update, values, ..read(key) }
+}
+
+pub fn delete(key: &str) -> Question<'_> {
+    Question { kind: Kind::Delete, ..read(key) }
+}
+
+pub fn scan(key: &str, limit: u32) -> Question<'_> {
+    Question { kind: Kind::Scan, limit, ..read(key) }
+}
+
+/// A client of a store.
+pub struct Asker {
+    client: Box<dyn Client>,
+    epoch: Instant,
+    next: u64,
+    inbox: Inbox,
+}
+
+impl Asker {
+    /// Prepares `store` for records of two fields, then opens a client.
+    pub fn open(store: &dyn Store) -> Result<Asker, OpenError> {
+        Asker::open_wide(store, 2)
+    }
+
+    /// The same for records of `fields` fields.
+    pub fn open_wide(store: &dyn Store, fields: usize) -> Result<Asker, OpenError> {
+        store.prepare(&layout(fields))?;
+        let client = store.open(0)?;
+        Ok(Asker { client, epoch: Instant::now(), next: 0, inbox: Inbox::default() })
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.client.is_ready()
+    }
+
+    pub fn start(&mut self, question: &Question<'_>) -> Ticket {
+        let mut bytes = Vec::new();
+        let mut spans: Vec<(u16, Range<u32>)> = Vec::new();
+        for (field, value) in (0..).zip(question.values) {
+            let begin = bytes.len() as u32;
+            bytes.extend_from_slice(value.as_bytes());
+            spans.push((field, begin..bytes.len() as u32));
+        }
+        let request = Request {
+            session: question.session,
+            kind: question.kind,
+            table: 0,
+            key: question.key.as_bytes(),
+            fields: question.fields,
+            limit: question.limit,
+            values: Values::new(&spans, &bytes),
+        };
+        self.next += 1;
+        let ticket = Ticket(self.next);
+        let now = self.now();
+        self.client.start(now, ticket, &request, &mut self.inbox);
+        ticket
+    }
+
+    pub fn poll(&mut self) {
+        let now = self.now();
+        self.client.poll(now, &mut self.inbox);
+    }
+
+    pub fn abandon(&mut self, ticket: Ticket) {
+        self.client.abandon(ticket);
+    }
+
+    /// The answers that came, after moving on for `time`.
+    pub fn drain_for(&mut self, time: Duration) -> Vec<(Ticket, Told)> {
+        let start = Instant::now();
+        while start.elapsed() < time {
+            self.poll();
+            self.client.wait(Duration::from_millis(5));
+        }
+        std::mem::take(&mut self.inbox.0)
+    }
+
+    /// The next `count` answers, waited for.
+    pub fn take(&mut self, count: usize) -> Vec<(Ticket, Told)> {
+        let start = Instant::now();
+        while self.inbox.0.len() < count {
+            let came = self.inbox.0.len();
+            assert!(start.elapsed() < PATIENCE, "only {came} of {count} answers came");
+            self.poll();
+            if self.inbox.0.len() < count {
+                self.client.wait(Duration::from_millis(50));
+            }
+        }
+        self.inbox.0.drain(..count).collect()
+    }
+
+    /// Asks and waits for the answer.
+    pub fn ask(&mut self, question: &Question<'_>) -> Told {
+        let ticket = self.start(question);
+        let (answered, told) = self.take(1).remove(0);
+        assert_eq!(answered, ticket, "nothing else is in flight");
+        told
+    }
+
+    /// Asks again and again until the answer is `wanted`.
+    pub fn ask_until(&mut self, question: &Question<'_>, wanted: &Told) {
+        let start = Instant::now();
+        loop {
+            let told = self.ask(question);
+            if told == *wanted {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "still {told:?} instead of {wanted:?}");
+            self.drain_for(Duration::from_millis(5));
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        self.epoch.elapsed().into()
+    }
+}
