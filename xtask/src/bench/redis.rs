@@ -116,7 +116,9 @@ fn closed(
     let (assay, server) = (assay.clone(), Rc::clone(server));
     let run = move || {
         let (sessions, count) = (sessions.to_string(), operations.to_string());
-        let mut arguments = vec!["run", "ycsb-c", "-t", &server.url, "--lanes", "1"];
+        // As the peer: a connection for each session, one request in flight on each.
+        let url = format!("{}?connections={sessions}&depth=1", server.url);
+        let mut arguments = vec!["run", "ycsb-c", "-t", &url, "--lanes", "1"];
         arguments.extend(["--closed", &sessions, "--operations", &count, "--format", "json"]);
         arguments.extend(SHAPE);
         let ran = assay.run(&arguments)?;

@@ -7,6 +7,15 @@ use crate::bench::bars::bar;
 use crate::bench::figures::Figure;
 use crate::bench::machine::Machine;
 
+const METHOD: &str = "\
+Closed loop: one lane, one session, every operation kept in the history. Open loop: one lane,
+workload C, Poisson arrivals. Trace generation: per second of processor time. YCSB:
+`site.ycsb:core` 0.17.0 from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no
+history. Redis: on loopback, 100,000 records of one field of 100 bytes; in closed loop as many
+connections as sessions (the size) without pipelining, as YCSB's binding has them; client CPU is
+the whole command's, start with report included, per operation.
+";
+
 /// The page.
 pub fn page(
     machine: &Machine,
@@ -38,12 +47,7 @@ fn head(machine: &Machine, options: &Options) -> String {
         "# Numbers\n\n\
          Measured by `cargo xtask bench` on {date}: {processor}, {cores} threads, {memory:.0} GiB, \
          {kernel}, {compiler};\nload average before {load}. Medians of {runs} runs, all cases in \
-         turn.{quick}\n\n\
-         Closed loop: one lane, one session, every operation kept in the history. Open loop: one \
-         lane, workload C.\nClient CPU: user and system time of the whole command, start with \
-         report included, per operation; the size is the number of sessions.\nYCSB: \
-         `site.ycsb:core` 0.17.0 from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no \
-         history.\n\n"
+         turn.{quick}\n\n{METHOD}\n"
     )
 }
 
