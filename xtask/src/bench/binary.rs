@@ -251,6 +251,38 @@ mod tests {
         assert_eq!(values, [0.9, 0.8, 400.0, 7000.0]);
     }
 
+    /// Runs a shell script in place of the binary.
+    fn stand_in(name: &str, script: &str) -> Result<Ran> {
+        let folder = std::env::temp_dir().join(format!("xtask-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder)?;
+        let path = folder.join("assay.sh");
+        fs::write(&path, script)?;
+        let binary = Binary { path: PathBuf::from("sh"), scratch: folder.join("scratch") };
+        let ran = binary.run(&[&path.to_string_lossy(), "run"]);
+        fs::remove_dir_all(&folder)?;
+        ran
+    }
+
+    #[test]
+    fn a_command_gives_its_result_with_the_bytes_of_its_history() {
+        let script = "mkdir -p runs/a/history/agent=0\n\
+                      printf 12345678 > runs/a/history/agent=0/part.parquet\n\
+                      printf 1 > runs/a/events.parquet\n\
+                      echo progress >&2\n\
+                      echo '{\"verb\": \"'$1'\"}'\n";
+        let ran = stand_in("works", script).expect("the script works");
+        assert_eq!(ran.json().expect("it prints JSON"), json!({ "verb": "run" }));
+        assert_eq!(ran.history_bytes, 8);
+        assert!(ran.cpu < 5.0, "{}", ran.cpu);
+    }
+
+    #[test]
+    fn a_command_that_fails_tells_its_last_words() {
+        let error = stand_in("fails", "echo no such store >&2\nexit 4\n").err();
+        let text = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(text.contains("no such store"), "{text}");
+    }
+
     #[test]
     fn a_missing_figure_is_an_error_that_says_what_there_is() {
         let error = figure(&json!({ "speed": 1 }), DONE_PER_S).expect_err("no such path");
