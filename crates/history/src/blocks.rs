@@ -161,9 +161,10 @@ impl LaneBlocks {
     }
 
     fn header_at(&self, at: u64) -> Result<Result<Header, BlockError>, BlocksError> {
-        let mut bytes = Vec::new();
-        self.read_at(at, HEADER_BYTES, &mut bytes)?;
-        let header = Header::parse(&bytes);
+        let mut bytes = [0; HEADER_BYTES];
+        let there = self.length.saturating_sub(at).min(HEADER_BYTES as u64) as usize;
+        self.fill(at, &mut bytes[..there])?;
+        let header = Header::parse(&bytes[..there]);
         Ok(header.and_then(|header| {
             let ours = header.lane == self.lane && header.first >= self.records_before;
             if ours { Ok(header) } else { Err(BlockError::Header) }
@@ -174,6 +175,10 @@ impl LaneBlocks {
     fn read_at(&self, at: u64, count: usize, into: &mut Vec<u8>) -> Result<(), BlocksError> {
         let there = self.length.saturating_sub(at).min(count as u64) as usize;
         into.resize(there, 0);
+        self.fill(at, into)
+    }
+
+    fn fill(&self, at: u64, into: &mut [u8]) -> Result<(), BlocksError> {
         self.file
             .read_exact_at(into, at)
             .map_err(|source| BlocksError::Read { path: self.path.clone(), source })

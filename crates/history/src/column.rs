@@ -140,7 +140,7 @@ impl Column {
             .find(|code| self.word(u64::from(*code)).map(str::as_bytes) == Some(word))
     }
 
-    /// Puts the values of `records`, taken in `order`, into `into`; words become their codes.
+    /// Appends the values of `records`, taken in `order`, to `into`; words become their codes.
     pub(crate) fn gather(self, records: &[Record], order: &[u32], into: &mut Vec<u64>) {
         match self {
             Column::Index => pull(records, order, into, |r| r.index),
@@ -246,7 +246,6 @@ impl Column {
 
 #[inline(always)]
 fn pull(records: &[Record], order: &[u32], into: &mut Vec<u64>, of: impl Fn(&Record) -> u64) {
-    into.clear();
     into.extend(order.iter().map(|place| of(&records[*place as usize])));
 }
 

@@ -57,36 +57,24 @@ impl ColumnChunk {
         }
     }
 
-    /// Adds a page with this column's part of `records`, taken in `order`.
-    pub(crate) fn add_page(
-        &mut self,
-        records: &[Record],
-        order: &[u32],
-    ) -> Result<(), ParquetError> {
+    /// Adds this column's part of `records`, taken in `order`, to the current page.
+    pub(crate) fn gather(&mut self, records: &[Record], order: &[u32]) {
         self.column.gather(records, order, &mut self.values);
+    }
+
+    /// Encodes what was gathered since the last page.
+    pub(crate) fn end_page(&mut self) -> Result<(), ParquetError> {
+        let rows = self.values.len();
         self.content.clear();
         if self.column.shape() == Shape::NonZero {
             self.put_null_flags();
         }
-        let encoding = if self.column.shape() == Shape::Flag {
-            self.put_flags();
-            Encoding::RLE
-        } else if self.values.is_empty() {
-            // A page of nulls must not ask for a dictionary that may never come.
-            Encoding::PLAIN
-        } else if self.dictionary.code(&self.values, &mut self.codes) {
-            let width = self.dictionary.width();
-            self.content.push(width as u8);
-            runs::encode(&self.codes, width, &mut self.content);
-            Encoding::RLE_DICTIONARY
-        } else {
-            delta::encode(&self.values, self.bits(), &mut self.content);
-            Encoding::DELTA_BINARY_PACKED
-        };
-        self.rows += order.len() as u64;
+        let encoding = self.put_values();
+        self.values.clear();
+        self.rows += rows as u64;
         let page = Page::DataPage {
             buf: Bytes::copy_from_slice(&self.content),
-            num_values: order.len() as u32,
+            num_values: rows as u32,
             encoding,
             def_level_encoding: Encoding::RLE,
             rep_level_encoding: Encoding::RLE,
@@ -95,18 +83,39 @@ impl ColumnChunk {
         write_page(&mut self.pages, page)
     }
 
+    fn put_values(&mut self) -> Encoding {
+        if self.column.shape() == Shape::Flag {
+            narrow(&self.values, &mut self.codes);
+            put_sized_runs(&self.codes, &mut self.content);
+            return Encoding::RLE;
+        }
+        let Some(&first) = self.values.first() else {
+            // A page of nulls must not ask for a dictionary that may never come.
+            return Encoding::PLAIN;
+        };
+        let known = if is_constant(&self.values) {
+            let known = self.dictionary.code(&[first], &mut self.codes);
+            self.codes.resize(self.values.len(), self.codes.first().copied().unwrap_or(0));
+            known
+        } else {
+            self.dictionary.code(&self.values, &mut self.codes)
+        };
+        if known {
+            let width = self.dictionary.width();
+            self.content.push(width as u8);
+            runs::encode(&self.codes, width, &mut self.content);
+            return Encoding::RLE_DICTIONARY;
+        }
+        delta::encode(&self.values, self.bits(), &mut self.content);
+        Encoding::DELTA_BINARY_PACKED
+    }
+
     /// Writes which values are there, then keeps only those.
     fn put_null_flags(&mut self) {
         self.codes.clear();
         self.codes.extend(self.values.iter().map(|value| u8::from(*value != 0)));
         put_sized_runs(&self.codes, &mut self.content);
         self.values.retain(|value| *value != 0);
-    }
-
-    fn put_flags(&mut self) {
-        self.codes.clear();
-        self.codes.extend(self.values.iter().map(|value| *value as u8));
-        put_sized_runs(&self.codes, &mut self.content);
     }
 
     fn bits(&self) -> Bits {
@@ -177,6 +186,17 @@ impl ColumnChunk {
         write_page(&mut into, page)?;
         into.into_inner()
     }
+}
+
+/// Whether all values are equal; cheap, and true for half of the columns of most runs.
+fn is_constant(values: &[u64]) -> bool {
+    let first = values.first().copied().unwrap_or(0);
+    values.iter().fold(0, |spread, value| spread | (value ^ first)) == 0
+}
+
+fn narrow(values: &[u64], into: &mut Vec<u8>) {
+    into.clear();
+    into.extend(values.iter().map(|value| *value as u8));
 }
 
 /// Appends codes of one bit behind their length, as null flags and truth values are stored.

@@ -12,7 +12,6 @@ use parquet::errors::ParquetError;
 use crate::blocks::{BlocksError, Damage, LaneBlocks};
 use crate::part::{self, PartWriter};
 use crate::place;
-use crate::writer::CHUNK_RECORDS;
 
 /// The metadata key that lists what was damaged when the part was sealed.
 pub(crate) const DAMAGE_KEY: &str = "assay.history.damage";
@@ -180,10 +179,8 @@ fn write_part(
     facts: &[(String, String)],
 ) -> Result<(u64, u64), LaneError> {
     let mut part = PartWriter::create(path, facts)?;
-    let mut records = Vec::with_capacity(CHUNK_RECORDS);
-    while blocks.next_block(&mut records)? {
-        part.extend(&records)?;
-        records.clear();
+    while blocks.next_block(part.pending())? {
+        part.end_block()?;
     }
     if !blocks.damage().is_empty() {
         let lines: Vec<_> = blocks.damage().iter().map(ToString::to_string).collect();

@@ -29,14 +29,17 @@ pub(super) fn encode(codes: &[u8], width: u32, into: &mut Vec<u8>) {
 
 /// How many codes at the start are equal.
 fn run_length(codes: &[u8]) -> usize {
-    codes.iter().take_while(|code| **code == codes[0]).count()
+    let (eights, _) = codes.as_chunks::<8>();
+    let whole = eights.iter().take_while(|eight| **eight == [codes[0]; 8]).count() * 8;
+    whole + codes[whole..].iter().take_while(|code| **code == codes[0]).count()
 }
 
 /// How many groups of eight to pack before the next group of eight equal codes.
 fn packed_groups(codes: &[u8]) -> usize {
-    let same = |group: &[u8]| group.len() == 8 && group.iter().all(|code| *code == group[0]);
-    let groups = codes.chunks(8).take(GROUPS_MAX).take_while(|group| !same(group)).count();
-    groups.max(1)
+    let (eights, rest) = codes.as_chunks::<8>();
+    let mixed = eights.iter().take(GROUPS_MAX).take_while(|eight| **eight != [eight[0]; 8]).count();
+    let at_end = mixed == eights.len() && !rest.is_empty() && mixed < GROUPS_MAX;
+    (mixed + usize::from(at_end)).max(1)
 }
 
 fn pack(codes: &[u8], width: u32, into: &mut Vec<u8>) {
