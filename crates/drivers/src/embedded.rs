@@ -79,6 +79,10 @@ pub(crate) trait Engine: Send + Sync + 'static {
     ) -> Result<(), Failure>;
 }
 
+/// The table of the note; a layout does not use this name.
+const NOTES: &str = "_assay";
+const NOTE: &[u8] = b"note";
+
 /// An engine as a store.
 pub(crate) struct Embedded<E: Engine> {
     engine: Arc<E>,
@@ -101,6 +105,10 @@ impl<E: Engine> Embedded<E> {
 
     fn layout(&self) -> Arc<[Prepared<E>]> {
         Arc::clone(&self.layout.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn notes(&self) -> Result<E::Table, Failure> {
+        self.engine.prepare(NOTES)
     }
 
     fn failed(&self, failure: Failure) -> OpenError {
@@ -151,7 +159,19 @@ impl<E: Engine> Store for Embedded<E> {
         for prepared in &*self.layout() {
             self.engine.clear(&prepared.table).map_err(|failure| self.failed(failure))?;
         }
-        Ok(())
+        let removed = self.notes().and_then(|notes| self.engine.remove(&notes, NOTE));
+        removed.map(drop).map_err(|failure| self.failed(failure))
+    }
+
+    fn note(&self) -> Result<Option<String>, OpenError> {
+        let text = |note: &[u8]| String::from_utf8_lossy(note).into_owned();
+        let note = self.notes().and_then(|notes| self.engine.get(&notes, NOTE, text));
+        note.map_err(|failure| self.failed(failure))
+    }
+
+    fn keep_note(&self, note: &str) -> Result<(), OpenError> {
+        let kept = self.notes().and_then(|notes| self.engine.put(&notes, NOTE, note.as_bytes()));
+        kept.and_then(|()| self.engine.sync()).map_err(|failure| self.failed(failure))
     }
 
     fn settle(&self) -> Result<(), OpenError> {

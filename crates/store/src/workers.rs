@@ -103,6 +103,14 @@ impl Store for Workers {
         self.inner.clear()
     }
 
+    fn note(&self) -> Result<Option<String>, OpenError> {
+        self.inner.note()
+    }
+
+    fn keep_note(&self, note: &str) -> Result<(), OpenError> {
+        self.inner.keep_note(note)
+    }
+
     /// Also tells of threads that panicked since the store was made.
     fn settle(&self) -> Result<(), OpenError> {
         self.check_panics()?;

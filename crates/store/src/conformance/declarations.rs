@@ -15,8 +15,13 @@ pub(super) const RULES: &[Rule] = &[
     rule(always, "every declared kind is answered", declared),
     rule(keeps, "a field that the layout does not have is refused", unknown_field),
     rule(keeps, "clearing removes every record", clear),
+    rule(persistent, "a note is kept beside the data until it is cleared", note),
     rule(keeps, "preparing again keeps the records", prepare_again),
 ];
+
+fn persistent(store: &dyn Store) -> bool {
+    store.capabilities().is_persistent
+}
 
 fn name(store: &dyn Store) -> Result<(), Broken> {
     let name = store.capabilities().name;
@@ -107,4 +112,20 @@ fn prepare_again(store: &dyn Store) -> Result<(), Broken> {
     Talk::open(store, 0)?.ask(&Ask::insert("kept", &values));
     store.prepare(&layout())?;
     expect(&mut Talk::open(store, 0)?, &Ask::read("kept"), whole(&values))
+}
+
+fn note(store: &dyn Store) -> Result<(), Broken> {
+    let expect_note = |expected: Option<&str>| {
+        let note = store.note()?;
+        ensure(note.as_deref() == expected, || format!("{note:?} came instead of {expected:?}"))
+    };
+    expect_note(None)?;
+    for text in ["one", "another,\nlonger: ä"] {
+        store.keep_note(text)?;
+        expect_note(Some(text))?;
+    }
+    store.prepare(&layout())?;
+    expect_note(Some("another,\nlonger: ä"))?;
+    store.clear()?;
+    expect_note(None)
 }
