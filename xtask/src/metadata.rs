@@ -31,8 +31,17 @@ pub struct Package {
     pub dependencies: Vec<Dependency>,
     /// The files that Cargo compiles as crate roots.
     pub roots: Vec<String>,
-    /// The names of its benchmarks.
-    pub benches: Vec<String>,
+    /// Its benchmarks.
+    pub benches: Vec<Bench>,
+}
+
+/// One benchmark of a package.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    /// Its name.
+    pub name: String,
+    /// The features it cannot do without.
+    pub features: Vec<String>,
 }
 
 /// One line of a manifest.
@@ -127,12 +136,12 @@ fn package(json: &Value) -> Package {
     };
     let is_bench =
         |target: &&Value| items(&target["kind"]).iter().any(|kind| kind.as_str() == Some("bench"));
+    let bench = |target: &Value| Bench {
+        name: text(&target["name"]),
+        features: items(&target["required-features"]).iter().map(text).collect(),
+    };
     Package {
-        benches: items(&json["targets"])
-            .iter()
-            .filter(is_bench)
-            .map(|target| text(&target["name"]))
-            .collect(),
+        benches: items(&json["targets"]).iter().filter(is_bench).map(bench).collect(),
         name: text(&json["name"]),
         version: text(&json["version"]),
         license: json["license"].as_str().map(str::to_owned),

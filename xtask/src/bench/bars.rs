@@ -39,6 +39,8 @@ const BARS: &[Bar] = &[
     Bar { what: "trace generation to file", size: None, bound: Bound::AtLeast(5e6) },
     Bar { what: "history_seal", size: None, bound: Bound::AtLeast(8.0) },
     Bar { what: "judge/ycsb-a", size: None, bound: Bound::AtLeast(20.0) },
+    Bar { what: "fjall-get-ratio", size: None, bound: Bound::AtLeast(0.9) },
+    Bar { what: "fjall-put-ratio", size: None, bound: Bound::AtLeast(0.9) },
     Bar { what: "history on disk", size: None, bound: Bound::AtMost(16.0) },
 ];
 

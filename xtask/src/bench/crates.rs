@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::bench::Case;
 use crate::bench::figures::Sample;
-use crate::metadata::{Metadata, Reach, cargo};
+use crate::metadata::{Bench, Metadata, Reach, cargo};
 
 /// One case for each file in a `benches` folder.
 ///
@@ -20,7 +20,7 @@ pub fn cases(root: &Path) -> Result<Vec<Case>> {
         for bench in &package.benches {
             let (root, name, bench) = (root.to_owned(), package.name.clone(), bench.clone());
             cases.push(Case {
-                name: format!("bench {name} {bench}"),
+                name: format!("bench {name} {}", bench.name),
                 run: Box::new(move || run(&root, &name, &bench)),
             });
         }
@@ -28,10 +28,11 @@ pub fn cases(root: &Path) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-fn run(root: &Path, package: &str, bench: &str) -> Result<Vec<Sample>> {
+fn run(root: &Path, package: &str, bench: &Bench) -> Result<Vec<Sample>> {
     let output = Command::new(cargo())
         .current_dir(root)
-        .args(["bench", "--quiet", "--package", package, "--bench", bench])
+        .args(["bench", "--quiet", "--package", package, "--bench", &bench.name])
+        .args(["--features", &bench.features.join(",")])
         .output()
         .context("cannot run cargo bench")?;
     if !output.status.success() {
