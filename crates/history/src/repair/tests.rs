@@ -1,1 +1,142 @@
+//! After a kill at any moment, what is intact is sealed and what is not is told.
 
+use assay_model::Record;
+
+use super::*;
+use crate::blocks::Form;
+use crate::samples::{self, tempdir};
+use crate::writer::Memory;
+use crate::{Columns, History};
+
+/// A bundle as a killed run leaves it: two lanes of three flushed blocks, a running manifest.
+fn killed(dir: &Path) -> Vec<Record> {
+    let mut bundle = Bundle::create(dir).unwrap();
+    bundle.write_manifest(&Manifest::default()).unwrap();
+    let (writer, mut sinks) = bundle.writer(2, Memory::default()).unwrap();
+    let records = samples::ycsb_a(0, 600, 100);
+    for chunk in records.chunks(200) {
+        for (sink, half) in sinks.iter_mut().zip(chunk.chunks(100)) {
+            half.iter().for_each(|record| sink.push(*record));
+            sink.flush();
+        }
+    }
+    drop(sinks);
+    writer.finish().unwrap();
+    records
+}
+
+fn indices(dir: &Path) -> Vec<u64> {
+    let mut found = Vec::new();
+    let mut history = History::open(dir).unwrap();
+    let columns = Columns::of(&[crate::Column::Index]);
+    history
+        .each_batch(columns, |batch| found.extend(batch.records.iter().map(|r| r.index)))
+        .unwrap();
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn a_killed_run_is_sealed_and_marked_interrupted() {
+    let dir = tempdir("killed");
+    killed(&dir);
+    let repaired = repair(&dir).unwrap();
+    assert_eq!((repaired.sealed.records(), repaired.sealed.parts.len()), (600, 2));
+    assert_eq!(repaired.sealed.damage, []);
+    let manifest = Manifest::read(&dir).unwrap();
+    assert_eq!((manifest.state, manifest.history.records), (State::Interrupted, 600));
+    assert_eq!(indices(&dir), (0..600).collect::<Vec<_>>());
+}
+
+#[test]
+fn repairing_again_changes_nothing() {
+    let dir = tempdir("again");
+    killed(&dir);
+    repair(&dir).unwrap();
+    let before = Manifest::read(&dir).unwrap();
+    let again = repair(&dir).unwrap();
+    assert!(again.was_whole());
+    assert_eq!((again.manifest, indices(&dir).len()), (Some(before), 600));
+}
+
+#[test]
+fn a_running_bundle_is_left_alone() {
+    let dir = tempdir("running");
+    let _held = Bundle::create(&dir).unwrap();
+    std::fs::create_dir(place::blocks(&dir)).unwrap();
+    assert!(matches!(repair(&dir), Err(RepairError::Lock(LockError::Held { .. }))));
+}
+
+#[test]
+fn a_directory_without_a_run_is_refused() {
+    assert!(matches!(repair(&tempdir("nothing")), Err(RepairError::NoBundle { .. })));
+}
+
+/// Does to a copy of a killed bundle what a kill in mid-seal could have left.
+fn killed_in_mid_seal(name: &str, leave: impl FnOnce(&Path)) {
+    let dir = tempdir(name);
+    killed(&dir);
+    leave(&dir);
+    let repaired = repair(&dir).unwrap();
+    assert_eq!(indices(&dir), (0..600).collect::<Vec<_>>(), "{name}: {repaired:?}");
+    assert_eq!(std::fs::read_dir(place::agent(&dir, 0)).unwrap().count(), 2, "{name}");
+    assert!(!place::blocks(&dir).exists(), "{name}");
+    assert!(repair(&dir).unwrap().was_whole(), "{name}");
+}
+
+#[test]
+fn a_kill_at_any_step_of_sealing_is_repaired() {
+    killed_in_mid_seal("before-the-first-part", |dir| {
+        std::fs::create_dir_all(place::agent(dir, 0)).unwrap();
+    });
+    killed_in_mid_seal("within-a-part", |dir| {
+        std::fs::create_dir_all(place::agent(dir, 0)).unwrap();
+        std::fs::write(temporary(&place::part(dir, 0, 0)), b"PAR1 half").unwrap();
+    });
+    killed_in_mid_seal("between-rename-and-delete", |dir| {
+        let blocks = std::fs::read(place::block_file(dir, 0)).unwrap();
+        std::fs::rename(place::block_file(dir, 1), dir.join("aside")).unwrap();
+        Bundle::open(dir).unwrap().seal(0, &[]).unwrap();
+        std::fs::create_dir_all(place::blocks(dir)).unwrap();
+        std::fs::write(place::block_file(dir, 0), blocks).unwrap();
+        std::fs::rename(dir.join("aside"), place::block_file(dir, 1)).unwrap();
+    });
+    killed_in_mid_seal("within-the-manifest", |dir| {
+        std::fs::write(temporary(&place::manifest(dir)), b"format = 1\nsta").unwrap();
+        std::fs::write(temporary(&place::events(dir)), b"PAR1").unwrap();
+    });
+}
+
+#[test]
+fn a_torn_tail_is_told_and_the_rest_is_sealed() {
+    let dir = tempdir("torn-tail");
+    killed(&dir);
+    let path = place::block_file(&dir, 0);
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 10]).unwrap();
+    let repaired = repair(&dir).unwrap();
+    assert_eq!((repaired.sealed.records(), repaired.records_missing()), (500, 100));
+    assert_eq!(repaired.sealed.damage[0].form, Form::TornTail);
+    assert!(!place::blocks(&dir).exists());
+}
+
+#[test]
+fn a_corrupt_block_in_the_middle_is_named_skipped_and_kept_as_evidence() {
+    let dir = tempdir("corrupt-middle");
+    killed(&dir);
+    let path = place::block_file(&dir, 0);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let repaired = repair(&dir).unwrap();
+    assert_eq!((repaired.sealed.records(), repaired.records_missing()), (500, 100));
+    assert_eq!(repaired.sealed.damage[0].form, Form::Corrupt);
+    assert!(path.with_extension("damaged").exists());
+    let missing: Vec<_> = (0..600).filter(|index| !(200..300).contains(index)).collect();
+    assert_eq!(indices(&dir), missing);
+    let note = repaired.manifest.unwrap().notes.remove(0);
+    assert!(note.contains("corrupt block") && note.contains("100 records missing"), "{note}");
+    let history = History::open(&dir).unwrap();
+    assert_eq!(history.fact(crate::seal::DAMAGE_KEY), Some(note.as_str()));
+}

@@ -1,0 +1,197 @@
+//! A bundle is read by DuckDB from PyPI, unchanged, with the same counts.
+//!
+//! The first run makes a Python environment below the build directory; later ones reuse it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assay_history::{BLANK, Bundle, Memory, write_events};
+use assay_model::{Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, version};
+
+/// The release that the test was made with.
+const DUCKDB: &str = "duckdb==2.0.0";
+
+const QUERY: &str = r"
+import duckdb, sys
+root = sys.argv[1]
+history = f'{root}/history/*/*.parquet'
+rows = duckdb.sql(f'''
+    SELECT agent, kind, phase, outcome, reason, verified, found, count(*),
+           sum(index), sum(session), sum(process), sum(transaction), sum(transaction_type),
+           count(*) FILTER (ends_transaction), sum(key), sum(intended), sum(started), sum(ended),
+           sum(bytes), sum(rows), sum(coalesce(version_written, 0)),
+           sum(coalesce(version_read, 0)), sum(verify_ns), count(version_read)
+    FROM read_parquet('{history}', hive_partitioning = true) GROUP BY ALL''').fetchall()
+for row in rows:
+    print('\t'.join(str(value) for value in row))
+for row in duckdb.sql(f'''SELECT "at", kind, text FROM '{root}/events.parquet' ''').fetchall():
+    print('event\t' + '\t'.join(str(value) for value in row))
+";
+
+#[test]
+fn duckdb_finds_the_same_counts_and_sums() {
+    let dir = scratch("duckdb-bundle");
+    let events = [Event { at: Nanos(7), kind: EventKind::Fault, text: "größer".to_owned() }];
+    let mut expected = BTreeMap::new();
+    for agent in [0, 12] {
+        let records = records(u64::from(agent), 150_000);
+        write_agent(&dir, agent, &records);
+        count(agent, &records, &mut expected);
+    }
+    write_events(&dir, &events).unwrap();
+    let printed = duckdb(&dir);
+    let (events, groups): (Vec<_>, Vec<_>) =
+        printed.lines().partition(|line| line.starts_with("event\t"));
+    let found: BTreeMap<String, String> = groups.into_iter().map(split).collect();
+    let expected: BTreeMap<String, String> =
+        expected.into_iter().map(|(group, sums)| (group, joined(&sums))).collect();
+    assert!(expected.len() > 20, "many groups: {}", expected.len());
+    assert_eq!(found, expected);
+    assert_eq!(events, ["event\t7\tfault\tgrößer"]);
+}
+
+/// Seals `records` on two lanes as the history of `agent` in the bundle `dir`.
+fn write_agent(dir: &Path, agent: u32, records: &[Record]) {
+    let apart = scratch(&format!("duckdb-agent-{agent}"));
+    let mut bundle = Bundle::create(&apart).unwrap();
+    let (writer, mut sinks) = bundle.writer(2, Memory::default()).unwrap();
+    for (record, lane) in records.iter().zip((0..3).cycle()) {
+        sinks[lane % 2].push(*record);
+    }
+    drop(sinks);
+    writer.finish().unwrap();
+    bundle.seal(agent, &[("assay.width".to_owned(), "1".to_owned())]).unwrap();
+    std::fs::create_dir_all(dir.join("history")).unwrap();
+    let partition = format!("history/agent={agent}");
+    std::fs::rename(apart.join(&partition), dir.join(&partition)).unwrap();
+}
+
+fn records(seed: u64, count: u64) -> Vec<Record> {
+    (0..count).map(|index| record(seed, index, count)).collect()
+}
+
+/// A record whose rare columns are all in use somewhere.
+fn record(seed: u64, index: u64, count: u64) -> Record {
+    let mut draws = Seed(seed).draws(1, index);
+    let kind = Kind::ALL[draws.below(Kind::ALL.len() as u64) as usize];
+    let failed = draws.below(50) == 0;
+    let intended = index * 1000 + draws.below(900);
+    let started = intended + draws.below(500);
+    Record {
+        index,
+        process: index / 2,
+        key: draws.below(1 << (1 + index * 60 / count)),
+        intended: Nanos(intended),
+        started: Nanos(started),
+        ended: Nanos(started + draws.below(1 << 20)),
+        version_written: if kind.writes() { version::written(index) } else { version::NONE },
+        version_read: if kind.writes() { version::NONE } else { draws.below(version::END) },
+        session: draws.below(1 + index / 1000) as u32,
+        bytes: draws.below(3) as u32 * 100,
+        rows: u32::from(kind == Kind::Scan) * draws.below(1000) as u32,
+        verify_ns: (draws.below(2) * draws.below(1 << 31)) as u32 | u32::from(index == 7) << 31,
+        transaction: (index % 2) as u16,
+        transaction_type: (index % 300) as u16,
+        ends_transaction: index % 2 == 1,
+        kind,
+        phase: if index < 1000 { Phase::WarmUp } else { Phase::Measure },
+        outcome: if failed { Outcome::Unknown } else { Outcome::Done },
+        found: draws.below(10) > 0,
+        reason: if failed { Reason::ConnectionLost } else { Reason::None },
+        ..BLANK
+    }
+}
+
+/// Adds what DuckDB must find for these records.
+fn count(agent: u32, records: &[Record], groups: &mut BTreeMap<String, [u128; 17]>) {
+    for r in records {
+        let words = [r.kind.name(), r.phase.name(), r.outcome.name(), r.reason.name()];
+        let found = if r.found { "True" } else { "False" };
+        let group = format!("{agent}\t{}\t{}\t{found}", words.join("\t"), r.verified.name());
+        let values = [
+            1,
+            r.index,
+            u64::from(r.session),
+            r.process,
+            u64::from(r.transaction),
+            u64::from(r.transaction_type),
+            u64::from(r.ends_transaction),
+            r.key,
+            r.intended.0,
+            r.started.0,
+            r.ended.0,
+            u64::from(r.bytes),
+            u64::from(r.rows),
+            r.version_written,
+            r.version_read,
+            u64::from(r.verify_ns),
+            u64::from(r.version_read != version::NONE),
+        ];
+        for (sum, value) in groups.entry(group).or_default().iter_mut().zip(values) {
+            *sum += u128::from(value);
+        }
+    }
+}
+
+fn joined(sums: &[u128; 17]) -> String {
+    sums.map(|sum| sum.to_string()).join("\t")
+}
+
+/// A printed group: what it is grouped by, its counts and sums.
+fn split(line: &str) -> (String, String) {
+    let (at, _) = line.match_indices('\t').nth(6).expect("seven grouping columns come first");
+    (line[..at].to_owned(), line[at + 1..].to_owned())
+}
+
+fn duckdb(dir: &Path) -> String {
+    let python = environment();
+    let output = Command::new(python).args(["-c", QUERY]).arg(dir).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "DuckDB cannot read {}: {errors}", dir.display());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A Python that has DuckDB, made on first use.
+fn environment() -> PathBuf {
+    let home = target().join("duckdb-venv");
+    let python = home.join("bin/python");
+    let has = |python: &Path| {
+        let version = DUCKDB.trim_start_matches("duckdb==");
+        let check = format!("import duckdb; assert duckdb.__version__ == '{version}'");
+        Command::new(python).args(["-c", &check]).output().is_ok_and(|o| o.status.success())
+    };
+    if !has(&python) {
+        let home = home.to_str().expect("the build directory has a plain name");
+        expect_ok(Command::new("python3").args(["-m", "venv", home]));
+        expect_ok(Command::new(&python).args(["-m", "pip", "install", "--quiet", DUCKDB]));
+    }
+    assert!(
+        has(&python),
+        "{} still lacks {DUCKDB}; delete {home:?}, then try again",
+        python.display()
+    );
+    python
+}
+
+fn expect_ok(command: &mut Command) {
+    let what = format!("{command:?}");
+    let todo = "this test needs python3 with venv and pip (Debian: apt-get install python3-venv) \
+                and, the first time, access to PyPI";
+    match command.output() {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => panic!("{what} failed; {todo}\n{}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => panic!("{what} cannot be started: {error}; {todo}"),
+    }
+}
+
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).to_path_buf()
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let dir = target().join(format!("{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    dir
+}
