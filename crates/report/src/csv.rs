@@ -192,7 +192,8 @@ mod tests {
             update,failed.lag.p99.9,ns,500000
             update,failed.lag.p99.99,ns,500000
             update,failed.lag.p99.999,ns,500000
-            update,failed.lag.max,ns,500000"#]].assert_eq(&updates.join("\n"));
+            update,failed.lag.max,ns,500000"#]]
+        .assert_eq(&updates.join("\n"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod units;
 
 mod csv;
 mod hdr_log;
+mod html;
 mod json;
 mod markdown;
 mod terminal;
@@ -26,6 +27,7 @@ mod sample;
 pub use csv::csv;
 pub use facts::{Facts, PhaseSpan, State, StoreFacts};
 pub use hdr_log::{WriteLogError, hdr_log};
+pub use html::html;
 pub use json::{INTERVAL_SCHEMA, SCHEMA, json, json_schema, ndjson};
 pub use markdown::markdown;
 pub use terminal::{Style, terminal};

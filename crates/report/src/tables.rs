@@ -17,7 +17,7 @@ pub const ROUGH_MEANING: &str =
     "~ fewer than ten independent values lie beyond: a longer run tells";
 
 /// The name of the row that sums up all kinds.
-const ALL: &str = "all";
+pub const ALL: &str = "all";
 
 /// Each kind's group by name, and all kinds together where there are several.
 pub fn groups(summary: &Summary) -> Vec<(&str, &Group)> {
@@ -116,7 +116,7 @@ pub fn latency(summary: &Summary, letters: Letters) -> Table {
 }
 
 /// The groups of [`groups`] with each transaction type before the sum.
-fn all_groups(summary: &Summary) -> Vec<(String, &Group)> {
+pub fn all_groups(summary: &Summary) -> Vec<(String, &Group)> {
     let mut all: Vec<(String, &Group)> =
         groups(summary).into_iter().map(|(name, group)| (name.to_owned(), group)).collect();
     let before_sum = all.len() - usize::from(all.last().is_some_and(|(name, _)| name == ALL));

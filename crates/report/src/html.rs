@@ -1,0 +1,111 @@
+//! A result as one HTML file that needs no network.
+//!
+//! Everything essential is text, tables and SVG that are drawn here, so it is there without
+//! JavaScript, in print and in a mail program. Where a browser runs scripts, the line charts are
+//! made movable by uPlot, which is part of the file. The same input gives the same bytes.
+
+mod axis;
+mod charts;
+mod escape;
+mod heat_chart;
+mod line_chart;
+mod sections;
+
+use assay_analysis::{Series, Summary};
+
+use crate::facts::Facts;
+use crate::tables;
+use charts::Timeline;
+use escape::{escape, script_json};
+use line_chart::{Height, LineChart};
+
+const STYLE: &str = include_str!("html/page.css");
+const SCRIPT: &str = include_str!("html/page.js");
+const UPLOT_STYLE: &str = include_str!("../vendor/uplot-1.6.32/uPlot.min.css");
+const UPLOT: &str = include_str!("../vendor/uplot-1.6.32/uPlot.iife.min.js");
+const UPLOT_LICENCE: &str = include_str!("../vendor/uplot-1.6.32/LICENSE");
+
+/// Nothing is loaded from anywhere; only what is in the file itself may run.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+/// The sections that the page's beginning points to.
+const CONTENTS: [(&str, &str); 7] = [
+    ("circumstances", "Circumstances"),
+    ("percentiles", "Percentiles"),
+    ("course", "Over time"),
+    ("heat", "Heat map"),
+    ("lag", "Lag"),
+    ("outcomes", "Outcomes"),
+    ("repeat", "Repeat"),
+];
+
+/// The report as one file.
+///
+/// `timeline` is the series to show over time; give one that was judged over all phases so that
+/// warm-up is seen (shaded), or `None` for the summary's own.
+pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> String {
+    let series = timeline.unwrap_or(&summary.series);
+    let course = Timeline::new(facts, summary, series);
+    let (latency, throughput, lag) = (course.latency(), course.throughput(), course.lag());
+    let spectra = spectra(summary);
+    let lag_spectrum = charts::lag_spectrum(summary);
+
+    let mut body = sections::circumstances(facts, summary);
+    body += &sections::percentiles(summary, &spectra);
+    body += &sections::course(facts, series, &latency, &throughput);
+    body += &sections::heat(series);
+    body += &sections::lag(series, &lag, lag_spectrum.as_ref());
+    body += &sections::outcomes(summary);
+    body += &sections::checks(summary);
+    body += &sections::repetition(facts);
+
+    let over_time = [&latency, &throughput, &lag];
+    let movable = spectra.iter().map(|(_, chart)| chart).chain(over_time).chain(&lag_spectrum);
+    let body = sections::opening(facts, summary) + &contents(&body) + &body;
+    page(&facts.title, &body, &movable.collect::<Vec<_>>())
+}
+
+/// One spectrum for all kinds together, then one for each where there are several.
+fn spectra(summary: &Summary) -> Vec<(String, LineChart)> {
+    let mut groups = tables::all_groups(summary);
+    if groups.last().is_some_and(|(name, _)| name == tables::ALL) {
+        groups.rotate_right(1);
+    }
+    let mut spectra = Vec::new();
+    for (place, (name, group)) in groups.iter().enumerate() {
+        let height = if place == 0 { Height::Tall } else { Height::Low };
+        let title = if name == tables::ALL { "all operations" } else { name };
+        let chart = charts::spectrum(&format!("spectrum-{place}"), title, group, height);
+        spectra.extend(chart.map(|chart| (title.to_owned(), chart)));
+    }
+    spectra
+}
+
+/// Links to those sections that `body` has.
+fn contents(body: &str) -> String {
+    let is_there = |(id, _): &&(&str, &str)| body.contains(&format!("<section id=\"{id}\""));
+    let link = |(id, title): &(&str, &str)| format!("<a href=\"#{id}\">{title}</a>");
+    let links: Vec<String> = CONTENTS.iter().filter(is_there).map(link).collect();
+    format!("<nav aria-label=\"Contents\">{}</nav>\n", links.join("\n"))
+}
+
+fn page(title: &str, body: &str, charts: &[&LineChart]) -> String {
+    let charts: Vec<serde_json::Value> = charts.iter().map(|chart| chart.json()).collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title} – Assay</title>\n<style>\n{UPLOT_STYLE}\n{STYLE}</style>\n</head>\n\
+         <body>\n<main>\n{body}</main>\n\
+         <footer><p>Measured with Assay. This file needs no network.</p></footer>\n\
+         <script type=\"application/json\" id=\"charts\">{charts}</script>\n\
+         <script>\n/*\n{UPLOT_LICENCE}\n*/\n{UPLOT}\n{SCRIPT}</script>\n</body>\n</html>\n",
+        title = escape(title),
+        charts = script_json(&serde_json::Value::from(charts)),
+    )
+}
+
+#[cfg(test)]
+mod tests;

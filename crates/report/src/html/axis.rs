@@ -1,0 +1,270 @@
+//! Where a number lies on an axis, with the ticks that people expect there.
+
+use assay_model::Nanos;
+
+use crate::units::{Letters, duration};
+
+/// How numbers are spread over an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// Equal differences are equally far apart.
+    Linear,
+    /// Equal ratios are equally far apart.
+    Log,
+}
+
+/// What the numbers on an axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Latencies in nanoseconds.
+    Latency,
+    /// Operations per second.
+    Rate,
+    /// Seconds since the run's epoch.
+    Time,
+    /// 1 / (1 − quantile).
+    Spectrum,
+}
+
+/// An axis from `min` to `max`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    /// How numbers are spread.
+    pub spread: Spread,
+    /// What the numbers are.
+    pub unit: Unit,
+    /// The number at the axis's beginning.
+    pub min: f64,
+    /// The number at its end.
+    pub max: f64,
+}
+
+/// A labelled number on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    /// The number.
+    pub at: f64,
+    /// How it reads.
+    pub label: String,
+    /// Whether it can be left out where there is little room.
+    pub is_spare: bool,
+}
+
+/// The most that a linear axis is divided into.
+const DIVISIONS: f64 = 5.0;
+
+impl Axis {
+    /// A logarithmic latency axis around all positive `values`, from one 1-2-5 step to another.
+    pub fn latency(values: impl Iterator<Item = f64>) -> Axis {
+        let (mut min, mut max) = (f64::INFINITY, 0.0_f64);
+        for value in values.filter(|value| *value > 0.0) {
+            min = min.min(value);
+            max = max.max(value);
+        }
+        if max == 0.0 {
+            (min, max) = (1_000.0, 1_000_000.0);
+        }
+        let (min, max) = (step_below(min), step_above(max));
+        let max = if max > min { max } else { min * 10.0 };
+        Axis { spread: Spread::Log, unit: Unit::Latency, min, max }
+    }
+
+    /// A linear axis of rates from zero to a little above the largest of `values`.
+    pub fn rate(values: impl Iterator<Item = f64>) -> Axis {
+        let max = values.fold(0.0_f64, f64::max);
+        let max = if max > 0.0 { max * 1.08 } else { 1.0 };
+        Axis { spread: Spread::Linear, unit: Unit::Rate, min: 0.0, max }
+    }
+
+    /// A linear axis of seconds.
+    pub fn time(from: f64, until: f64) -> Axis {
+        let max = if until > from { until } else { from + 1.0 };
+        Axis { spread: Spread::Linear, unit: Unit::Time, min: from, max }
+    }
+
+    /// A percentile axis that ends with the largest of `count` values.
+    pub fn spectrum(count: u64) -> Axis {
+        let max = (count as f64).max(10.0);
+        Axis { spread: Spread::Log, unit: Unit::Spectrum, min: 1.0, max }
+    }
+
+    /// Where `value` lies: 0 at the beginning, 1 at the end, beyond that outside.
+    pub fn place(&self, value: f64) -> f64 {
+        match self.spread {
+            Spread::Linear => (value - self.min) / (self.max - self.min),
+            Spread::Log => (value / self.min).ln() / (self.max / self.min).ln(),
+        }
+    }
+
+    /// The ticks from the beginning to the end.
+    pub fn ticks(&self) -> Vec<Tick> {
+        match self.unit {
+            Unit::Latency => self.latency_ticks(),
+            Unit::Spectrum => self.spectrum_ticks(),
+            Unit::Rate => {
+                let step = round_step((self.max - self.min) / DIVISIONS);
+                self.linear_ticks(step, short_rate)
+            }
+            Unit::Time => {
+                let step = time_step((self.max - self.min) / (DIVISIONS + 3.0));
+                self.linear_ticks(step, short_time)
+            }
+        }
+    }
+
+    fn linear_ticks(&self, step: f64, label: impl Fn(f64) -> String) -> Vec<Tick> {
+        let first = (self.min / step - 1e-9).ceil() as i64;
+        let last = (self.max / step + 1e-9).floor() as i64;
+        let tick = |place: i64| {
+            let at = place as f64 * step;
+            Tick { at, label: label(at), is_spare: place % 2 != 0 }
+        };
+        (first..=last).map(tick).collect()
+    }
+
+    /// Powers of ten; twos and fives between them where the axis is short.
+    fn latency_ticks(&self) -> Vec<Tick> {
+        let decades = (self.max / self.min).log10();
+        let factors: &[f64] = if decades <= 2.2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let mut ticks = Vec::new();
+        for power in self.min.log10().floor() as i32..=self.max.log10().ceil() as i32 {
+            for factor in factors {
+                let at = factor * 10_f64.powi(power);
+                if at >= self.min * 0.999 && at <= self.max * 1.001 {
+                    ticks.push(Tick { at, label: short_latency(at), is_spare: *factor != 1.0 });
+                }
+            }
+        }
+        ticks
+    }
+
+    fn spectrum_ticks(&self) -> Vec<Tick> {
+        let labels = ["0 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %"];
+        let mut ticks: Vec<Tick> = labels
+            .iter()
+            .enumerate()
+            .map(|(place, label)| Tick {
+                at: 10_f64.powi(place as i32),
+                label: (*label).to_owned(),
+                is_spare: place > 0 && place % 2 == 0,
+            })
+            .collect();
+        ticks.insert(1, Tick { at: 2.0, label: "50 %".to_owned(), is_spare: true });
+        ticks.retain(|tick| tick.at <= self.max * 1.001);
+        ticks
+    }
+}
+
+/// The largest of 1, 2, 5 × 10^n that is not above `value`.
+fn step_below(value: f64) -> f64 {
+    let power = 10_f64.powf(value.log10().floor());
+    let factor = [5.0, 2.0, 1.0].into_iter().find(|factor| factor * power <= value * 1.000_001);
+    factor.unwrap_or(1.0) * power
+}
+
+/// The smallest of 1, 2, 5 × 10^n that is not below `value`.
+fn step_above(value: f64) -> f64 {
+    let power = 10_f64.powf(value.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= value * 0.999_999);
+    factor.unwrap_or(10.0) * power
+}
+
+/// A step of 1, 2 or 5 × 10^n that is at least `wanted`.
+fn round_step(wanted: f64) -> f64 {
+    step_above(wanted.max(f64::MIN_POSITIVE))
+}
+
+/// A step that divides seconds, minutes or hours well.
+fn time_step(wanted: f64) -> f64 {
+    const STEPS: [f64; 14] = [
+        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0,
+        7_200.0,
+    ];
+    if wanted < 1.0 {
+        return round_step(wanted);
+    }
+    let hours = || round_step(wanted / 3_600.0) * 3_600.0;
+    STEPS.into_iter().find(|step| *step >= wanted).unwrap_or_else(hours)
+}
+
+/// `100 µs`, without decimals that are zero.
+fn short_latency(ns: f64) -> String {
+    let text = duration(Nanos(ns.round() as u64), Letters::Unicode);
+    let Some((number, unit)) = text.split_once(' ') else { return text };
+    if !number.contains('.') {
+        return text;
+    }
+    format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// `15k`, `1.5M`.
+fn short_rate(rate: f64) -> String {
+    let (number, suffix) = match rate {
+        r if r >= 1e6 => (r / 1e6, "M"),
+        r if r >= 1e3 => (r / 1e3, "k"),
+        r => (r, ""),
+    };
+    let text = format!("{number:.2}");
+    format!("{}{suffix}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// `30 s`, `2:30 min`, `1:30 h`.
+fn short_time(seconds: f64) -> String {
+    if seconds.fract().abs() > 1e-6 {
+        return format!("{} s", format!("{seconds:.3}").trim_end_matches('0'));
+    }
+    let whole = seconds as u64;
+    match whole {
+        s if s < 120 => format!("{s} s"),
+        s if s < 7_200 => format!("{}:{:02}", s / 60, s % 60),
+        s => format!("{}:{:02} h", s / 3_600, s % 3_600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: Axis) -> String {
+        let labels: Vec<String> = axis.ticks().into_iter().map(|tick| tick.label).collect();
+        labels.join(" | ")
+    }
+
+    #[test]
+    fn a_short_latency_axis_has_twos_and_fives() {
+        let axis = Axis::latency([130_000.0, 4_000_000.0].into_iter());
+        assert_eq!((axis.min, axis.max), (100_000.0, 5_000_000.0));
+        assert_eq!(labels(axis), "100 µs | 200 µs | 500 µs | 1 ms | 2 ms | 5 ms");
+    }
+
+    #[test]
+    fn a_long_latency_axis_has_powers_of_ten() {
+        let axis = Axis::latency([0.0, 400.0, 2e9].into_iter());
+        assert_eq!(labels(axis), "1 µs | 10 µs | 100 µs | 1 ms | 10 ms | 100 ms | 1 s");
+    }
+
+    #[test]
+    fn an_axis_without_values_is_still_an_axis() {
+        assert_eq!(labels(Axis::latency(std::iter::empty())).split(" | ").count(), 4);
+        assert_eq!(labels(Axis::rate(std::iter::empty())), "0 | 0.2 | 0.4 | 0.6 | 0.8 | 1");
+        assert!(Axis::time(5.0, 5.0).ticks().len() > 1);
+    }
+
+    #[test]
+    fn rates_and_times_are_short() {
+        assert_eq!(labels(Axis::rate([20_000.0].into_iter())), "0 | 5k | 10k | 15k | 20k");
+        assert_eq!(
+            labels(Axis::time(10.0, 70.0)),
+            "10 s | 20 s | 30 s | 40 s | 50 s | 60 s | 70 s"
+        );
+        assert_eq!(labels(Axis::time(0.0, 600.0)), "0 s | 2:00 | 4:00 | 6:00 | 8:00 | 10:00");
+        assert_eq!(labels(Axis::time(0.0, 0.5)), "0 s | 0.1 s | 0.2 s | 0.3 s | 0.4 s | 0.5 s");
+    }
+
+    #[test]
+    fn percentiles_get_rarer_to_the_right() {
+        assert_eq!(labels(Axis::spectrum(5_000)), "0 % | 50 % | 90 % | 99 % | 99.9 %");
+        let axis = Axis::spectrum(1_000);
+        assert!((axis.place(10.0) - 1.0 / 3.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,248 @@
+//! The line charts of a result: percentile spectra with their course over time.
+
+use assay_analysis::{Distribution, Group, IntervalSummary, Quick, Series, Summary};
+use assay_model::Nanos;
+
+use super::axis::Axis;
+use super::line_chart::{Height, Line, LineChart, Mark};
+use crate::facts::Facts;
+
+/// Points for each power of ten of a spectrum: enough that the line looks smooth.
+const POINTS_PER_DECADE: u32 = 20;
+
+/// Short dashes.
+const DASHED: &[u8] = &[6, 4];
+/// Dots.
+const DOTTED: &[u8] = &[2, 4];
+/// Long dashes.
+const LONG: &[u8] = &[12, 4];
+/// Dashes with dots between them.
+const MIXED: &[u8] = &[8, 3, 2, 3];
+/// No dashes.
+const SOLID: &[u8] = &[];
+
+/// Response over service time of one group's hits at every percentile.
+pub fn spectrum(id: &str, name: &str, group: &Group, height: Height) -> Option<LineChart> {
+    let (response, service) = (&group.hits.response, &group.hits.service);
+    if response.count == 0 {
+        return None;
+    }
+    let xs = spectrum_points(response.count);
+    let lines = vec![
+        percentile_line("response", "response", SOLID, response, &xs),
+        percentile_line("service", "service", DASHED, service, &xs),
+    ];
+    Some(spectrum_chart(
+        id.to_owned(),
+        format!("Response and service time of {name} at every percentile"),
+        response.count,
+        xs,
+        lines,
+        height,
+    ))
+}
+
+/// The lag of everything asked at every percentile.
+pub fn lag_spectrum(summary: &Summary) -> Option<LineChart> {
+    if summary.lag.count == 0 {
+        return None;
+    }
+    let xs = spectrum_points(summary.lag.count);
+    let lines = vec![percentile_line("lag", "lag", SOLID, &summary.lag, &xs)];
+    Some(spectrum_chart(
+        "lag-spectrum".to_owned(),
+        "Lag of everything asked at every percentile".to_owned(),
+        summary.lag.count,
+        xs,
+        lines,
+        Height::Low,
+    ))
+}
+
+fn spectrum_chart(
+    id: String,
+    description: String,
+    count: u64,
+    xs: Vec<f64>,
+    lines: Vec<Line>,
+    height: Height,
+) -> LineChart {
+    LineChart {
+        id,
+        description,
+        x: Axis::spectrum(count),
+        y: Axis::latency(known(&lines)),
+        xs,
+        lines,
+        bands: Vec::new(),
+        shades: Vec::new(),
+        marks: Vec::new(),
+        height,
+    }
+}
+
+/// 1 / (1 − q) from 1 to the number of values, beyond which nothing is known.
+fn spectrum_points(count: u64) -> Vec<f64> {
+    let decades = (count as f64).log10();
+    let last = (decades * f64::from(POINTS_PER_DECADE)).floor() as u32;
+    let point = |place: u32| 10_f64.powf(f64::from(place) / f64::from(POINTS_PER_DECADE));
+    let mut points: Vec<f64> = (0..=last).map(point).collect();
+    if points.last().is_none_or(|point| *point < count as f64) {
+        points.push(count as f64);
+    }
+    points
+}
+
+fn percentile_line(
+    label: &str,
+    colour: &'static str,
+    dash: &'static [u8],
+    distribution: &Distribution,
+    xs: &[f64],
+) -> Line {
+    let value = |x: &f64| {
+        let quantile = 1.0 - 1.0 / x;
+        positive(Nanos(distribution.histogram.value_at_quantile(quantile)))
+    };
+    Line {
+        label: label.to_owned(),
+        colour,
+        dash,
+        is_filled: false,
+        values: xs.iter().map(value).collect(),
+    }
+}
+
+/// A course over time, with the moments that were special.
+pub struct Timeline<'a> {
+    facts: &'a Facts,
+    summary: &'a Summary,
+    series: &'a Series,
+}
+
+impl<'a> Timeline<'a> {
+    /// The course that `series` tells of the run that `facts` and `summary` are about.
+    pub fn new(facts: &'a Facts, summary: &'a Summary, series: &'a Series) -> Timeline<'a> {
+        Timeline { facts, summary, series }
+    }
+
+    /// Median, 99th percentile and maximum of the response time, with the service time below.
+    pub fn latency(&self) -> LineChart {
+        let line = |label: &str, colour, dash, of: fn(&IntervalSummary) -> Nanos| Line {
+            label: label.to_owned(),
+            colour,
+            dash,
+            is_filled: false,
+            values: self.series.intervals.iter().map(|i| positive(of(i))).collect(),
+        };
+        let lines = vec![
+            line("response max", "response", DOTTED, |i| i.response.max),
+            line("response p99", "response", LONG, |i| i.response.p99),
+            line("response p50", "response", SOLID, |i| i.response.p50),
+            line("service p99", "service", LONG, |i| i.service.p99),
+            line("service p50", "service", SOLID, |i| i.service.p50),
+        ];
+        let y = Axis::latency(known(&lines));
+        let description = "Response and service time over time".to_owned();
+        LineChart { bands: vec![(1, 2)], ..self.chart("latency", description, y, lines) }
+    }
+
+    /// What was offered and done each second, with everything that was no hit apart.
+    pub fn throughput(&self) -> LineChart {
+        let line = |label: &str, colour, dash, of: fn(&IntervalSummary) -> u64| Line {
+            label: label.to_owned(),
+            colour,
+            dash,
+            is_filled: colour == "done",
+            values: self.series.intervals.iter().map(|i| self.rate(i, of(i))).collect(),
+        };
+        let mut lines = vec![
+            line("done", "done", SOLID, |i| i.done),
+            line("offered", "offered", DASHED, |i| i.offered),
+            line("misses", "misses", DOTTED, |i| i.misses),
+            line("refused", "refused", LONG, |i| i.refused),
+            line("unknown", "unknown", MIXED, |i| i.unknown),
+            line("dropped", "dropped", DASHED, |i| i.dropped),
+        ];
+        let is_seen = |line: &Line| {
+            matches!(line.colour, "done" | "offered")
+                || line.values.iter().flatten().any(|v| *v > 0.0)
+        };
+        lines.retain(is_seen);
+        let y = Axis::rate(known(&lines));
+        let description = "Operations offered and done over time, failures apart".to_owned();
+        self.chart("throughput", description, y, lines)
+    }
+
+    /// The generator's own lateness.
+    pub fn lag(&self) -> LineChart {
+        let line = |label: &str, dash, of: fn(&Quick) -> Nanos| Line {
+            label: label.to_owned(),
+            colour: "lag",
+            dash,
+            is_filled: false,
+            values: self.series.intervals.iter().map(|i| positive(of(&i.lag))).collect(),
+        };
+        let lines = vec![
+            line("lag max", DOTTED, |lag| lag.max),
+            line("lag p99", LONG, |lag| lag.p99),
+            line("lag p50", SOLID, |lag| lag.p50),
+        ];
+        let y = Axis::latency(known(&lines));
+        let description = "Lag of everything asked over time".to_owned();
+        let chart = self.chart("lag", description, y, lines);
+        LineChart { bands: vec![(1, 2)], height: Height::Low, ..chart }
+    }
+
+    fn chart(&self, id: &str, description: String, y: Axis, lines: Vec<Line>) -> LineChart {
+        let from = self.series.from.as_secs_f64();
+        let width = self.series.width.as_secs_f64();
+        let until = from + width * self.series.intervals.len() as f64;
+        let middle = |i: &IntervalSummary| i.from.as_secs_f64() + width / 2.0;
+        let x = Axis::time(from, until);
+        let marks = self
+            .facts
+            .events
+            .iter()
+            .enumerate()
+            .map(|(place, event)| Mark { number: place + 1, at: event.at.as_secs_f64() });
+        LineChart {
+            id: format!("over-time-{id}"),
+            description,
+            xs: self.series.intervals.iter().map(middle).collect(),
+            lines,
+            bands: Vec::new(),
+            shades: self.shades(from, until),
+            marks: marks.filter(|mark| (x.min..=x.max).contains(&mark.at)).collect(),
+            height: Height::Tall,
+            x,
+            y,
+        }
+    }
+
+    /// What lies beside the measured window: warm-up before it, late answers after it.
+    fn shades(&self, from: f64, until: f64) -> Vec<(f64, f64)> {
+        let window = self.summary.window;
+        let beside = [(from, window.from.as_secs_f64()), (window.until.as_secs_f64(), until)];
+        beside.into_iter().filter(|(from, until)| from < until).collect()
+    }
+
+    /// Operations per second of the part of an interval that the run covers.
+    fn rate(&self, interval: &IntervalSummary, count: u64) -> Option<f64> {
+        let window_end = self.summary.window.until;
+        let covered = self.series.width.min(window_end.since(interval.from));
+        let seconds = covered.as_secs_f64();
+        // What ends after the window is the rest of what was asked, no rate.
+        (seconds > 0.0).then(|| count as f64 / seconds)
+    }
+}
+
+/// All values of all lines.
+fn known(lines: &[Line]) -> impl Iterator<Item = f64> {
+    lines.iter().flat_map(|line| line.values.iter().flatten().copied())
+}
+
+/// A latency for an axis that has no zero.
+fn positive(time: Nanos) -> Option<f64> {
+    (time.0 > 0).then_some(time.0 as f64)
+}

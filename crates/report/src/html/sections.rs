@@ -1,0 +1,593 @@
+//! The sections of the page, one function for each.
+
+use std::fmt::Write as _;
+
+use assay_analysis::{Counts, Distribution, Group, HeatMap, Interval, Series, Summary};
+use assay_model::{Kind, Nanos};
+
+use super::escape::escape;
+use super::heat_chart::heat_chart;
+use super::line_chart::LineChart;
+use crate::facts::Facts;
+use crate::table::{Side, Table};
+use crate::units::{Letters, count, duration, percent, percentile_name, rate};
+use crate::verdict::{self, Finding, Level};
+use crate::{prose, tables};
+
+/// The page is always in full Unicode.
+const LETTERS: Letters = Letters::Unicode;
+
+/// The percentiles of the large table.
+const PERCENTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
+
+/// Title, verdict and the figures that everybody asks for first.
+pub fn opening(facts: &Facts, summary: &Summary) -> String {
+    let findings = verdict::findings(facts, summary, LETTERS);
+    let mut out = format!(
+        "<header><p class=\"brand\">Assay <span>{version}</span></p>\n<h1>{title}</h1>\n\
+         <p class=\"sub\">{started} · {model} loop · {load}</p></header>\n",
+        version = escape(&facts.version),
+        title = escape(&facts.title),
+        started = escape(&facts.started),
+        model = verdict::model_name(summary.load),
+        load = escape(&facts.load),
+    );
+    out += "<section class=\"verdict\" aria-label=\"Verdict\">\n";
+    for (place, finding) in findings.iter().enumerate() {
+        out += &verdict_line(finding, place == 0);
+    }
+    out + "</section>\n" + &cards(summary)
+}
+
+fn verdict_line(finding: &Finding, is_first: bool) -> String {
+    let (element, sign) = match finding.level {
+        Level::Alarm => ("alarm", "!"),
+        Level::Caution => ("caution", "!"),
+        Level::Fine => ("fine", "✓"),
+    };
+    let first = if is_first { " first" } else { "" };
+    format!(
+        "<p class=\"{element}{first}\"><span class=\"sign\" aria-hidden=\"true\">{sign}</span>\
+         <span><strong>{}</strong> {}</span></p>\n",
+        escape(finding.name),
+        grouped(&escape(&finding.text))
+    )
+}
+
+/// Thin unbreakable blanks where a number is grouped, so that no number is broken over two lines.
+fn grouped(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let is_digit =
+        |place: Option<usize>| place.and_then(|p| letters.get(p)).is_some_and(char::is_ascii_digit);
+    let is_unit = |place: usize| letters.get(place).is_some_and(|c| "nµms%".contains(*c));
+    letters
+        .iter()
+        .enumerate()
+        .map(|(place, letter)| {
+            let joins = *letter == ' '
+                && is_digit(place.checked_sub(1))
+                && (is_digit(Some(place + 1)) || is_unit(place + 1));
+            if joins { '\u{202f}' } else { *letter }
+        })
+        .collect()
+}
+
+fn card(title: &str, figure: &str, note: &str) -> String {
+    format!(
+        "<div class=\"card\"><h3>{title}</h3><p class=\"figure\">{}</p><p>{}</p></div>\n",
+        with_small_unit(figure),
+        grouped(note)
+    )
+}
+
+/// A figure whose unit is set smaller than its number.
+fn with_small_unit(figure: &str) -> String {
+    let end = figure.rfind(|c: char| c.is_ascii_digit()).map_or(0, |place| place + 1);
+    let (number, unit) = figure.split_at(end);
+    format!("{}<small>{}</small>", grouped(&escape(number)), escape(unit).replace(' ', "\u{202f}"))
+}
+
+fn cards(summary: &Summary) -> String {
+    let rates = &summary.overall.rates;
+    let counts = &summary.overall.counts;
+    let asked_for = match summary.load {
+        assay_analysis::LoadModel::Open { .. } => {
+            format!("of {} offered", rate(rates.offered_per_s))
+        }
+        assay_analysis::LoadModel::Closed { target: Some(target), .. } => {
+            format!("of {} wanted", rate(target))
+        }
+        assay_analysis::LoadModel::Closed { target: None, sessions } => {
+            format!("by {} sessions", count(sessions))
+        }
+    };
+    let failed = counts.refused + counts.unknown + counts.dropped;
+    let failures = format!(
+        "{} refused, {} unknown, {} dropped",
+        count(counts.refused),
+        count(counts.unknown),
+        count(counts.dropped)
+    );
+    let misses = format!("{} misses apart", count(counts.misses));
+    let mut out = "<section class=\"cards\" aria-label=\"Figures\">\n".to_owned();
+    out += &card("Throughput", &rate(rates.done_per_s), &asked_for);
+    out += &card("Goodput", &rate(rates.goodput_per_s), &misses);
+    out += &card("Failures", &count(failed), &failures);
+    out += &lag_card(summary);
+    for quantile in [0.5, 0.99, 0.999, 1.0] {
+        out += &latency_card(summary, quantile);
+    }
+    out + "</section>\n"
+}
+
+fn latency_card(summary: &Summary, quantile: f64) -> String {
+    let hits = &summary.overall.hits;
+    let response = tables::percentile(&hits.response, quantile, LETTERS);
+    let service = tables::percentile(&hits.service, quantile, LETTERS);
+    card(
+        &format!("Response {}", percentile_name(quantile)),
+        &response,
+        &format!("service {service}"),
+    )
+}
+
+fn lag_card(summary: &Summary) -> String {
+    let p99 = tables::percentile(&summary.lag, 0.99, LETTERS);
+    let p50 = tables::percentile(&summary.lag, 0.5, LETTERS);
+    card("Our own lag p99", &p99, &format!("median {p50}"))
+}
+
+/// Effective settings of the store and everything else about the run.
+pub fn circumstances(facts: &Facts, summary: &Summary) -> String {
+    let mut out = section("circumstances", "What was measured", "");
+    out += "<div class=\"pair\"><div>";
+    out += "<h3>Effective store settings</h3>\n";
+    if facts.store.settings.is_empty() {
+        out += "<p class=\"note\">The store tells nothing about its settings.</p>";
+    } else {
+        out += &table(&tables::settings(&facts.store.settings), "settings");
+    }
+    out += "</div>\n<div><h3>The run</h3>\n<dl>";
+    for (title, text) in prose::circumstances(facts, summary, LETTERS) {
+        let _ = writeln!(out, "<dt>{title}</dt><dd>{}</dd>", grouped(&escape(&text)));
+    }
+    out += "</dl></div></div>\n</section>\n";
+    out
+}
+
+/// How to run it once more.
+pub fn repetition(facts: &Facts) -> String {
+    let mut out = section("repeat", "To repeat it", "");
+    let _ = write!(
+        out,
+        "<pre tabindex=\"0\"><code>{}</code></pre>\n<dl>\n<dt>run</dt><dd>{}</dd>\n\
+         <dt>seed</dt><dd class=\"hash\">{}</dd>\n",
+        escape(&facts.command),
+        escape(&facts.run_id),
+        facts.seed
+    );
+    for (title, hash) in [
+        ("trace planned", &facts.trace_hash_planned),
+        ("trace executed", &facts.trace_hash_executed),
+    ] {
+        if let Some(hash) = hash {
+            let _ = writeln!(out, "<dt>{title}</dt><dd class=\"hash\">{}</dd>", escape(hash));
+        }
+    }
+    out + "</dl>\n</section>\n"
+}
+
+/// Percentiles of every kind: the spectra with their table.
+pub fn percentiles(summary: &Summary, spectra: &[(String, LineChart)]) -> String {
+    let mut out = section(
+        "percentiles",
+        "Latency by percentile",
+        "Response is what a user waits, from the intended moment on; service is what the store \
+         needed. The space between them is waiting. Hits only.",
+    );
+    for (place, (name, chart)) in spectra.iter().enumerate() {
+        if place == 1 {
+            out += "<div class=\"multiples\">\n";
+        }
+        let _ = write!(
+            out,
+            "<figure><figcaption>{}</figcaption>\n{}</figure>\n",
+            escape(name),
+            chart.html()
+        );
+    }
+    if spectra.len() > 1 {
+        out += "</div>\n";
+    }
+    out += &details("Percentiles with 95 % confidence", &percentile_table(summary));
+    out + "</section>\n"
+}
+
+fn percentile_table(summary: &Summary) -> String {
+    let mut out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th></th><th></th><th class=\"n\">count</th>".to_owned();
+    for quantile in PERCENTILES {
+        let _ = write!(out, "<th class=\"n\">{}</th>", percentile_name(quantile));
+    }
+    out += "</tr></thead><tbody>\n";
+    for (name, group) in tables::all_groups(summary) {
+        for (of, latency) in
+            [("", &group.hits), (", misses", &group.misses), (", failed", &group.failed)]
+        {
+            let title = format!("{name}{of}");
+            out += &percentile_row(&title, "response", &latency.response);
+            out += &percentile_row("", "service", &latency.service);
+        }
+    }
+    out += &percentile_row("everything asked", "lag", &summary.lag);
+    out += "</tbody></table></div>\n<p class=\"note\">";
+    out + tables::ROUGH_MEANING + "</p>\n"
+}
+
+fn percentile_row(title: &str, latency: &str, distribution: &Distribution) -> String {
+    if distribution.count == 0 {
+        return String::new();
+    }
+    let mut out = format!(
+        "<tr><th scope=\"row\">{}</th><td>{latency}</td><td class=\"n\">{}</td>",
+        escape(title),
+        grouped(&count(distribution.count))
+    );
+    for quantile in PERCENTILES {
+        let value = grouped(&tables::percentile(distribution, quantile, LETTERS));
+        let found = distribution.percentiles.iter().find(|p| p.quantile == quantile);
+        let range = match found.map(|percentile| percentile.interval) {
+            Some(Interval::Known { low, high, .. }) => {
+                format!("<small>{}</small>", between(low, high))
+            }
+            _ => String::new(),
+        };
+        let _ = write!(out, "<td class=\"n\">{value}{range}</td>");
+    }
+    out + "</tr>\n"
+}
+
+/// `1.20 – 1.31 ms`: the unit once, if it is the same.
+fn between(low: Nanos, high: Nanos) -> String {
+    let (low, high) = (duration(low, LETTERS), duration(high, LETTERS));
+    let text = match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}–{high}"),
+        _ => format!("{low}–{high}"),
+    };
+    grouped(&text)
+}
+
+/// The course of latency and throughput, with the events of the run.
+pub fn course(
+    facts: &Facts,
+    series: &Series,
+    latency: &LineChart,
+    throughput: &LineChart,
+) -> String {
+    let mut out = section(
+        "course",
+        "Over time",
+        "What lies beside the measured window is shaded; numbers mark events. \
+         Move over one chart, or focus it and use the arrow keys, and the others follow.",
+    );
+    let _ = write!(
+        out,
+        "<figure><figcaption>Latency</figcaption>\n{}</figure>\n\
+         <figure><figcaption>Throughput, operations per second</figcaption>\n{}</figure>\n",
+        latency.html(),
+        throughput.html()
+    );
+    out += &events(facts);
+    out += &details("Every interval", &interval_table(series));
+    out + "</section>\n"
+}
+
+fn events(facts: &Facts) -> String {
+    if facts.events.is_empty() {
+        return String::new();
+    }
+    let mut out = "<ol class=\"events\">\n".to_owned();
+    for event in &facts.events {
+        let _ = writeln!(
+            out,
+            "<li><span class=\"when\">{}</span> <span class=\"kind\">{}</span> {}</li>",
+            grouped(&duration(event.at, LETTERS)),
+            event.kind.name(),
+            escape(&event.text)
+        );
+    }
+    out + "</ol>\n"
+}
+
+fn interval_table(series: &Series) -> String {
+    let titles = [
+        "from",
+        "offered",
+        "done",
+        "misses",
+        "refused",
+        "unknown",
+        "dropped",
+        "response p50",
+        "p99",
+        "max",
+        "service p50",
+        "p99",
+        "lag p99",
+    ];
+    let mut out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>".to_owned();
+    for title in titles {
+        let _ = write!(out, "<th class=\"n\">{title}</th>");
+    }
+    out += "</tr></thead><tbody class=\"n\">\n";
+    for interval in &series.intervals {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", duration(interval.from, LETTERS));
+        let counts = [
+            interval.offered,
+            interval.done,
+            interval.misses,
+            interval.refused,
+            interval.unknown,
+            interval.dropped,
+        ];
+        for number in counts {
+            let _ = write!(out, "<td>{}", grouped(&count(number)));
+        }
+        let latencies = [
+            interval.response.p50,
+            interval.response.p99,
+            interval.response.max,
+            interval.service.p50,
+            interval.service.p99,
+            interval.lag.p99,
+        ];
+        for latency in latencies {
+            let _ = write!(out, "<td>{}", duration(latency, LETTERS));
+        }
+        out += "\n";
+    }
+    out + "</tbody></table></div>\n"
+}
+
+/// Where the operations of each moment lie, so that two humps or a saw are seen.
+pub fn heat(series: &Series) -> String {
+    let mut out = section(
+        "heat",
+        "Latency heat map",
+        "Each cell is a stretch of time and of latency; the darker, the more operations \
+         (by square root, so that few are seen too).",
+    );
+    let maps = [
+        ("Response time", &series.response, "tall"),
+        ("Service time", &series.service, "tall"),
+        ("Response time of misses", &series.misses, "low"),
+    ];
+    let mut drawn = 0;
+    for (title, map, class) in maps {
+        let chart = heat_chart(map, &format!("{title} over time, as a map of counts"), class);
+        if !chart.is_empty() {
+            drawn += 1;
+            let _ = write!(out, "<figure><figcaption>{title}</figcaption>\n{chart}</figure>\n");
+        }
+    }
+    if drawn == 0 {
+        return String::new();
+    }
+    out += HEAT_KEY;
+    out += &details("Response time: operations in each row", &heat_table(&series.response));
+    out + "</section>\n"
+}
+
+/// The colours from few to many.
+const HEAT_KEY: &str = "<p class=\"key\"><span>few</span><svg viewBox=\"0 0 16 1\" \
+     preserveAspectRatio=\"none\" aria-hidden=\"true\"><path class=\"heat h0\" d=\"M0 .5h1\"/>\
+     <path class=\"heat h2\" d=\"M1 .5h2\"/><path class=\"heat h4\" d=\"M3 .5h2\"/>\
+     <path class=\"heat h6\" d=\"M5 .5h2\"/><path class=\"heat h8\" d=\"M7 .5h2\"/>\
+     <path class=\"heat h10\" d=\"M9 .5h2\"/><path class=\"heat h12\" d=\"M11 .5h2\"/>\
+     <path class=\"heat h14\" d=\"M13 .5h2\"/><path class=\"heat h15\" d=\"M15 .5h1\"/></svg>\
+     <span>many</span></p>\n";
+
+fn heat_table(map: &HeatMap) -> String {
+    let mut sums = Table::new(&[
+        ("from", Side::Right),
+        ("to below", Side::Right),
+        ("operations", Side::Right),
+    ]);
+    for row in (0..map.edges.len().saturating_sub(1)).rev() {
+        let sum: u64 = map.columns.iter().map(|column| column[row]).sum();
+        if sum > 0 {
+            let edge = |place: usize| duration(map.edges[place], LETTERS);
+            sums.row(vec![edge(row), edge(row + 1), count(sum)]);
+        }
+    }
+    table(&sums, "")
+}
+
+/// The generator's own lateness.
+pub fn lag(series: &Series, over_time: &LineChart, spectrum: Option<&LineChart>) -> String {
+    let mut out = section(
+        "lag",
+        "Our own lag",
+        "From the intended moment to the request: what this program, or the bound on operations \
+         in flight, added to the response time.",
+    );
+    out += "<div class=\"multiples\">\n";
+    let _ =
+        write!(out, "<figure><figcaption>Over time</figcaption>\n{}</figure>\n", over_time.html());
+    if let Some(chart) = spectrum {
+        let _ = write!(
+            out,
+            "<figure><figcaption>By percentile</figcaption>\n{}</figure>\n",
+            chart.html()
+        );
+    }
+    let map = heat_chart(&series.lag, "Lag over time, as a map of counts", "low");
+    if !map.is_empty() {
+        let _ = write!(out, "<figure><figcaption>Heat map</figcaption>\n{map}</figure>\n");
+    }
+    out += "</div>\n";
+    out += &details("Lag of every interval", &lag_table(series));
+    out + "</section>\n"
+}
+
+fn lag_table(series: &Series) -> String {
+    let mut rows = Table::new(&[
+        ("from", Side::Right),
+        ("asked", Side::Right),
+        ("p50", Side::Right),
+        ("p90", Side::Right),
+        ("p99", Side::Right),
+        ("p99.9", Side::Right),
+        ("max", Side::Right),
+    ]);
+    for interval in &series.intervals {
+        let lag = &interval.lag;
+        let mut cells = vec![duration(interval.from, LETTERS), count(lag.count)];
+        cells.extend(
+            [lag.p50, lag.p90, lag.p99, lag.p999, lag.max].map(|time| duration(time, LETTERS)),
+        );
+        rows.row(cells);
+    }
+    table(&rows, "")
+}
+
+/// What became of every operation.
+pub fn outcomes(summary: &Summary) -> String {
+    let mut out = section(
+        "outcomes",
+        "Outcomes",
+        "Every operation that was offered is in exactly one of these.",
+    );
+    out += "<div class=\"bars\" role=\"img\" aria-label=\"Shares of the outcomes by kind; the \
+            table below has the numbers\">\n";
+    for (name, group) in tables::groups(summary) {
+        out += &bar(name, group);
+    }
+    out += "</div>\n<p class=\"key\">";
+    for name in ["hits", "misses", "refused", "unknown", "dropped"] {
+        let _ = write!(out, "<span><i class=\"{name}\"></i>{name}</span>");
+    }
+    out += "</p>\n";
+    out += "<div class=\"pair\"><div>\n";
+    out += &table(&tables::outcomes(summary), "");
+    out += "</div>\n<div>\n";
+    if tables::has_failures(summary) {
+        out += &table(&tables::reasons(summary), "");
+    } else {
+        out += "<p class=\"note\">Nothing was refused, unknown or dropped.</p>\n";
+    }
+    out += "</div></div>\n";
+    out += &details("Throughput of each kind", &table(&tables::throughput(summary), ""));
+    out + "</section>\n"
+}
+
+fn bar(name: &str, group: &Group) -> String {
+    let Counts { hits, misses, refused, unknown, dropped, .. } = group.counts;
+    let mut out = format!("<div class=\"bar\"><span>{}</span><div>", escape(name));
+    for (class, number) in [
+        ("hits", hits),
+        ("misses", misses),
+        ("refused", refused),
+        ("unknown", unknown),
+        ("dropped", dropped),
+    ] {
+        if number > 0 {
+            let _ = write!(out, "<i class=\"{class}\" style=\"flex-grow:{number}\"></i>");
+        }
+    }
+    let share = hits as f64 / group.counts.offered.max(1) as f64;
+    let _ = writeln!(out, "</div><b>{}</b></div>", grouped(&percent(share)));
+    out
+}
+
+/// Plausibility, availability, and what checking values found.
+pub fn checks(summary: &Summary) -> String {
+    let mut out = section("checks", "Checks", "");
+    let _ = writeln!(
+        out,
+        "<dl>\n<dt>in flight</dt><dd>{}</dd>\n<dt>available</dt><dd>{}</dd>",
+        grouped(&escape(&prose::concurrency(summary))),
+        grouped(&escape(&prose::availability(summary, LETTERS)))
+    );
+    if let Some(text) = prose::value_checks(summary) {
+        let _ = writeln!(out, "<dt>values</dt><dd>{}</dd>", grouped(&escape(&text)));
+    }
+    let balance = if summary.is_balanced {
+        "every arrival is accounted for"
+    } else {
+        "NOT every arrival is accounted for"
+    };
+    let _ = writeln!(out, "<dt>balance</dt><dd>{balance}</dd>\n</dl>");
+    let outages = outage_table(summary);
+    if !outages.is_empty() {
+        out += "<h3>Outages</h3>\n";
+        out += &table(&outages, "");
+    }
+    out += &success_by_kind(summary);
+    out + "</section>\n"
+}
+
+fn outage_table(summary: &Summary) -> Table {
+    let mut rows = Table::new(&[
+        ("from", Side::Right),
+        ("until", Side::Right),
+        ("length", Side::Right),
+        ("failed", Side::Right),
+        ("recovered after", Side::Right),
+    ]);
+    for outage in &summary.availability.outages {
+        let length = duration(outage.until.since(outage.from), LETTERS);
+        rows.row(vec![
+            duration(outage.from, LETTERS),
+            duration(outage.until, LETTERS),
+            if outage.is_cut_off { format!("≥ {length}") } else { length },
+            count(outage.failures),
+            outage.recovered_after.map_or_else(|| "never".to_owned(), |t| duration(t, LETTERS)),
+        ]);
+    }
+    rows
+}
+
+fn success_by_kind(summary: &Summary) -> String {
+    if summary.availability.by_kind.len() < 2 {
+        return String::new();
+    }
+    let mut rows = Table::new(&[("kind", Side::Left), ("success", Side::Right)]);
+    for (kind, ratio) in &summary.availability.by_kind {
+        rows.row(vec![Kind::name(*kind).to_owned(), percent(*ratio)]);
+    }
+    details("Success of each kind", &table(&rows, ""))
+}
+
+/// The beginning of a section; the caller ends it.
+fn section(id: &str, title: &str, lead: &str) -> String {
+    let lead =
+        if lead.is_empty() { String::new() } else { format!("<p class=\"lead\">{lead}</p>\n") };
+    format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{lead}")
+}
+
+fn details(title: &str, inner: &str) -> String {
+    format!("<details><summary>{title}</summary>\n{inner}</details>\n")
+}
+
+/// A table whose wide content scrolls by itself instead of widening the page.
+fn table(table: &Table, class: &str) -> String {
+    let side = |side: Side| if side == Side::Right { " class=\"n\"" } else { "" };
+    let mut out =
+        format!("<div class=\"scroll\" tabindex=\"0\"><table class=\"{class}\"><thead><tr>");
+    for (title, place) in table.columns() {
+        let _ = write!(out, "<th{}>{}</th>", side(*place), escape(title));
+    }
+    out += "</tr></thead><tbody>\n";
+    for row in table.rows() {
+        out += "<tr>";
+        for (place, (cell, (_, column))) in row.iter().zip(table.columns()).enumerate() {
+            let text = grouped(&escape(cell));
+            let _ = match (place, column) {
+                (0, Side::Left) => write!(out, "<th scope=\"row\">{text}</th>"),
+                _ => write!(out, "<td{}>{text}</td>", side(*column)),
+            };
+        }
+        out += "</tr>\n";
+    }
+    out + "</tbody></table></div>\n"
+}
