@@ -25,7 +25,7 @@ rows = duckdb.sql(f'''
     FROM read_parquet('{history}', hive_partitioning = true) GROUP BY ALL''').fetchall()
 for row in rows:
     print('\t'.join(str(value) for value in row))
-for row in duckdb.sql(f'''SELECT "at", kind, text FROM '{root}/events.parquet' ''').fetchall():
+for row in duckdb.sql(f'''SELECT e.at, e.kind, e.text FROM '{root}/events.parquet' e''').fetchall():
     print('event\t' + '\t'.join(str(value) for value in row))
 ";
 

@@ -1,0 +1,149 @@
+//! Bundles that earlier releases wrote are read for ever.
+//!
+//! `golden/v1` was written by the first release of each format, sealed by agent 0, with the blocks
+//! of one lane of agent 0 left unsealed. It must never be written again: a change of a format gets
+//! a directory of its own beside it.
+
+use std::path::{Path, PathBuf};
+
+use assay_history::{
+    BLANK, Bundle, Columns, History, Manifest, Memory, State, read_events, repair, write_events,
+};
+use assay_model::{
+    Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version,
+};
+
+const RECORDS: u64 = 900;
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1")
+}
+
+/// What the golden bundle holds, by index.
+fn record(index: u64) -> Record {
+    let mut draws = Seed(1).draws(1, index);
+    let kind = Kind::ALL[draws.below(5) as usize];
+    let reason = Reason::ALL[if index < 18 { index as usize } else { 0 }];
+    let started = 1_000 * index + draws.below(500);
+    Record {
+        index,
+        process: index / 3,
+        key: draws.below(1000),
+        intended: Nanos(1_000 * index),
+        started: Nanos(started),
+        ended: Nanos(started + draws.below(1 << 20)),
+        version_written: if kind.writes() { version::written(index) } else { version::NONE },
+        version_read: if kind == Kind::Read { version::loaded(index) } else { version::NONE },
+        session: (index % 5) as u32,
+        bytes: draws.below(2) as u32 * 1000,
+        rows: draws.below(100) as u32,
+        verify_ns: draws.below(900) as u32,
+        transaction: (index % 3) as u16,
+        transaction_type: draws.below(2) as u16,
+        ends_transaction: index % 3 == 2,
+        kind,
+        phase: if index < 100 { Phase::WarmUp } else { Phase::Measure },
+        outcome: if reason == Reason::None { Outcome::Done } else { Outcome::Refused },
+        found: draws.below(10) > 0,
+        reason,
+        verified: Verified::ALL[draws.below(4) as usize],
+        ..BLANK
+    }
+}
+
+fn events() -> Vec<Event> {
+    vec![
+        Event { at: Nanos(0), kind: EventKind::Phase, text: "warm-up".to_owned() },
+        Event { at: Nanos(100_000), kind: EventKind::Phase, text: "measure".to_owned() },
+    ]
+}
+
+fn manifest() -> Manifest {
+    let mut manifest = Manifest::default();
+    manifest.run.id = "golden".to_owned();
+    manifest.spec.name = "ycsb-a".to_owned();
+    manifest.spec.seed = 1;
+    manifest.history.width = 3;
+    manifest.history.transaction_types = vec!["operation".to_owned(), "other".to_owned()];
+    manifest
+}
+
+/// Writes a bundle like the golden one: two lanes sealed, a third still in blocks.
+fn write(dir: &Path) {
+    let mut bundle = Bundle::create(dir).unwrap();
+    bundle.write_manifest(&manifest()).unwrap();
+    bundle.write_events(&events()).unwrap();
+    let (writer, mut sinks) = bundle.writer(3, Memory::default()).unwrap();
+    for index in 0..RECORDS {
+        sinks[(index % 3) as usize].push(record(index));
+        if index == RECORDS / 2 {
+            sinks.iter_mut().for_each(assay_history::LaneSink::flush);
+        }
+    }
+    drop(sinks);
+    writer.finish().unwrap();
+    let blocks = dir.join("blocks/lane=2.blk");
+    let bytes = std::fs::read(&blocks).unwrap();
+    std::fs::remove_file(&blocks).unwrap();
+    bundle.seal(0, &manifest().facts()).unwrap();
+    std::fs::create_dir_all(dir.join("blocks")).unwrap();
+    std::fs::write(blocks, bytes).unwrap();
+}
+
+fn check(dir: &Path) {
+    let mut history = History::open(dir).unwrap();
+    assert_eq!((history.records(), history.fact("assay.run.id")), (RECORDS, Some("golden")));
+    let mut found = Vec::new();
+    history.each_batch(Columns::ALL, |batch| found.extend_from_slice(batch.records)).unwrap();
+    found.sort_unstable_by_key(|record| record.index);
+    assert_eq!(found, (0..RECORDS).map(record).collect::<Vec<_>>());
+    assert_eq!(read_events(dir).unwrap(), events());
+}
+
+#[test]
+fn the_golden_bundle_is_read() {
+    check(&golden());
+    assert_eq!(Manifest::read(&golden()).unwrap(), manifest());
+}
+
+#[test]
+fn the_golden_bundle_is_repaired() {
+    let dir = copy("golden-repaired");
+    let repaired = repair(&dir).unwrap();
+    assert_eq!((repaired.sealed.records(), repaired.sealed.damage.len()), (RECORDS / 3, 0));
+    assert_eq!(Manifest::read(&dir).unwrap().state, State::Interrupted);
+    check(&dir);
+    assert!(History::open(&dir).unwrap().is_sealed());
+}
+
+#[test]
+fn this_release_writes_what_the_golden_bundle_holds() {
+    let dir = scratch("golden-again");
+    write(&dir);
+    check(&dir);
+}
+
+fn copy(name: &str) -> PathBuf {
+    let dir = scratch(name);
+    copy_tree(&golden(), &dir);
+    dir
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_tree(&path, &target);
+        } else {
+            std::fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    dir
+}
