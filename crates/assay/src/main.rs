@@ -1,1 +1,57 @@
-fn main() {}
+//! The binary: parse, assemble, call.
+
+mod asking;
+mod broken;
+mod bundles;
+mod cli;
+mod command;
+mod exit;
+mod experiment;
+mod machine;
+mod note;
+mod options;
+mod progress;
+mod setup;
+mod show;
+mod signals;
+mod units;
+mod workload;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::ArgMatches;
+
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    let matches = cli::command().get_matches();
+    match dispatch(&matches) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            exit::code(&error).into()
+        }
+    }
+}
+
+fn dispatch(matches: &ArgMatches) -> Result<Exit> {
+    let Some((verb, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
+    match verb {
+        "bench" => command::ask::bench(matches),
+        "load" => command::ask::load(matches),
+        "run" => command::ask::run(matches),
+        "analyze" => command::look::analyze(matches),
+        "report" => command::look::report(matches),
+        "history" => command::look::repair(matches),
+        "trace" => command::trace::dispatch(matches),
+        "workloads" => command::list::workloads(matches),
+        "stores" => command::list::stores(),
+        "doctor" => command::doctor::doctor(matches),
+        "config" => command::list::config(matches),
+        "schema" => command::list::schema(matches),
+        "completion" => command::list::completion(matches),
+        "ycsb" => command::ycsb::ycsb(matches),
+        other => unreachable!("the command line knows no {other}"),
+    }
+}

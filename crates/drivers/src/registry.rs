@@ -142,7 +142,7 @@ fn unknown(url: &str, scheme: &str) -> OpenError {
 }
 
 /// What stands before an `@` in the authority may hold a password.
-fn without_secrets(url: &str) -> String {
+pub fn without_secrets(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.into() };
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     match authority.rfind('@') {

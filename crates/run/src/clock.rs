@@ -97,6 +97,12 @@ impl Clock for Told {
     }
 }
 
+/// The monotonic clock for a store in this process that has to know how long it has worked.
+pub fn monotonic() -> Nanos {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Nanos(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+}
+
 /// Asks the operating system to wake this thread without adding slack of its own.
 pub fn be_punctual() {
     #[cfg(target_os = "linux")]

@@ -8,7 +8,7 @@ pub mod distribution;
 
 mod decimal;
 mod key;
-mod quantity;
+pub mod quantity;
 mod suggest;
 mod value;
 

@@ -20,7 +20,7 @@ const UNITS: [(&str, u64); 15] = [
 ];
 
 /// A whole number with an optional unit; a fraction is allowed if the product is whole.
-pub(crate) fn whole(text: &str) -> Option<u64> {
+pub fn whole(text: &str) -> Option<u64> {
     let text = text.trim().replace('_', "");
     let unit = UNITS.iter().find(|(unit, _)| text.ends_with(unit));
     let (number, factor) = match unit {
@@ -39,7 +39,7 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
 }
 
 /// A finite number, or a percentage as a fraction of one.
-pub(crate) fn share(text: &str) -> Option<f64> {
+pub fn share(text: &str) -> Option<f64> {
     let text = text.trim();
     let number = match text.strip_suffix('%') {
         Some(percent) => percent.trim_end().parse::<f64>().ok()? / 100.0,
@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn what_is_no_whole_number_is_not_read() {
-        for text in ["", "k", "-1", "1.", ".5M", "1.5", "1e6", "0.3KiB", "1x", "20000000T", "1.2.3"] {
+        for text in ["", "k", "-1", "1.", ".5M", "1.5", "1e6", "0.3KiB", "1x", "20000000T", "1.2.3"]
+        {
             assert_eq!(whole(text), None, "{text}");
         }
     }

@@ -1,0 +1,250 @@
+//! From settings to a load model: how, how long, on how many lanes.
+
+use anyhow::Result;
+use assay_model::Nanos;
+use assay_run::{
+    ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, Spin, Think,
+};
+use assay_store::Calls;
+
+use crate::exit::usage;
+use crate::options::Options;
+use crate::{machine, units};
+
+/// Sessions that load a store over a network if nobody says how many.
+const LOAD_SESSIONS: u32 = 16;
+
+/// More lanes than this are a mistake on any machine that we know.
+const LANES_MAX: u64 = 1024;
+
+/// More sessions or processes in flight than this do not fit into a lane's tickets.
+const IN_FLIGHT_MAX: u64 = 1 << 22;
+
+/// How long a bench measures if nobody says how long.
+const BENCH_DURATION: Nanos = Nanos::from_secs(10);
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Filling a store.
+    Load,
+    /// The run of a bench, which has lengths and rates of its own if nobody says any.
+    Bench,
+    /// A run.
+    Run,
+}
+
+/// How a store is asked.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    /// The load model.
+    pub load: Load,
+    /// The run's length.
+    pub extent: Extent,
+    /// Patience with an answer.
+    pub patience: Nanos,
+    /// Threads that ask.
+    pub lanes: usize,
+    /// Whether they burn processor time to be punctual.
+    pub spin: Spin,
+    /// Worker threads per lane around a blocking store; 0 calls it on the lane itself.
+    pub workers: usize,
+}
+
+impl Asking {
+    /// Reads the settings for `purpose` with a store whose client works as `calls` says.
+    ///
+    /// `planned` is the number of processes that the spec asks for by itself.
+    ///
+    /// # Errors
+    /// If a setting makes no sense, or two contradict each other.
+    pub fn from(
+        options: &Options,
+        purpose: Purpose,
+        calls: Calls,
+        planned: Option<u64>,
+    ) -> Result<Asking> {
+        let load = load_model(options, purpose, calls)?;
+        let lanes = lanes(options, &load, calls)?;
+        let patience = options.duration("timeout")?.unwrap_or(Nanos::from_secs(10));
+        if patience == Nanos::ZERO {
+            return Err(options.wrong("timeout", "without patience nothing is ever answered"));
+        }
+        Ok(Asking {
+            extent: extent(options, purpose, planned)?,
+            patience,
+            lanes,
+            spin: spin(options, lanes)?,
+            workers: workers(options, &load, lanes, calls)?,
+            load,
+        })
+    }
+
+    /// The load model in words.
+    pub fn describe(&self) -> String {
+        let mut text = match &self.load {
+            Load::Open(open) => format!(
+                "open: {} arrivals at {}/s, at most {} in flight, then {}",
+                open.arrivals.process.name(),
+                open.arrivals.rate,
+                open.in_flight,
+                overflow_name(open.overflow)
+            ),
+            Load::Closed(closed) => {
+                let think = match closed.think {
+                    Think::No => String::new(),
+                    Think::Constant(time) => format!(", thinking {time}"),
+                    Think::Exponential(mean) => format!(", thinking exponentially, mean {mean}"),
+                };
+                let pace = match closed.pace {
+                    Some(pace) => format!(", paced at {pace}/s"),
+                    None => String::new(),
+                };
+                format!("closed: {} session(s){think}{pace}", closed.sessions)
+            }
+        };
+        text += &format!("; patience {}; {} lane(s)", self.patience, self.lanes);
+        if self.workers > 0 {
+            text += &format!(" with {} worker(s) each", self.workers);
+        }
+        text
+    }
+}
+
+/// The name of an overflow policy.
+pub const fn overflow_name(overflow: Overflow) -> &'static str {
+    match overflow {
+        Overflow::Queue => "queue",
+        Overflow::Drop => "drop",
+        Overflow::Abort => "abort",
+    }
+}
+
+fn load_model(options: &Options, purpose: Purpose, calls: Calls) -> Result<Load> {
+    let rate = if purpose == Purpose::Load { None } else { options.rate("rate")? };
+    let closed = options.count("closed")?;
+    match (rate, closed) {
+        (Some(_), Some(_)) if purpose != Purpose::Bench || options.given("rate").is_some() => {
+            Err(usage(
+                "--rate asks in open loop and --closed in closed loop: give one of them \
+                 (--pace is for a closed loop with a target)",
+            ))
+        }
+        (Some(rate), _) => open(options, rate),
+        (None, sessions) => closed_model(options, purpose, calls, sessions),
+    }
+}
+
+fn open(options: &Options, rate: f64) -> Result<Load> {
+    for name in ["think", "pace"] {
+        if options.given(name).is_some() {
+            return Err(options.wrong(name, "only sessions of a closed loop do that"));
+        }
+    }
+    let processes =
+        [("poisson", ArrivalProcess::Poisson), ("constant", ArrivalProcess::Constant)];
+    let policies =
+        [("queue", Overflow::Queue), ("drop", Overflow::Drop), ("abort", Overflow::Abort)];
+    let process = options.choice("arrivals", &processes)?;
+    let in_flight = bounded(options, "in-flight", IN_FLIGHT_MAX)?.unwrap_or(4096) as usize;
+    let overflow = options.choice("overflow", &policies)?;
+    Ok(Load::Open(Open { arrivals: Arrivals { rate, process }, in_flight, overflow }))
+}
+
+fn closed_model(
+    options: &Options,
+    purpose: Purpose,
+    calls: Calls,
+    sessions: Option<u64>,
+) -> Result<Load> {
+    bounded(options, "closed", IN_FLIGHT_MAX)?;
+    let cores = machine::cores() as u32;
+    let usual = match (purpose, calls) {
+        (Purpose::Load, Calls::Pipelined) => LOAD_SESSIONS,
+        (Purpose::Load | Purpose::Bench, _) => cores,
+        (Purpose::Run, _) => 1,
+    };
+    let sessions = sessions.map_or(usual, |sessions| sessions as u32);
+    let measures = purpose != Purpose::Load;
+    let think = if measures { think(options)? } else { Think::No };
+    let pace = if measures { options.rate("pace")? } else { None };
+    Ok(Load::Closed(Closed { sessions, think, pace }))
+}
+
+/// A whole number from 1 to `most`.
+fn bounded(options: &Options, name: &str, most: u64) -> Result<Option<u64>> {
+    match options.count(name)? {
+        Some(0) => Err(options.wrong(name, "nothing can be asked with none; give at least 1")),
+        Some(many) if many > most => {
+            Err(options.wrong(name, &format!("{many} is more than the {most} that are possible")))
+        }
+        other => Ok(other),
+    }
+}
+
+fn think(options: &Options) -> Result<Think> {
+    let Some(text) = options.text("think") else { return Ok(Think::No) };
+    let parse = |time: &str| {
+        units::duration(time).map_err(|error| options.wrong("think", &error.to_string()))
+    };
+    match text.strip_prefix("exp:") {
+        Some(mean) => Ok(Think::Exponential(parse(mean)?)),
+        None => Ok(Think::Constant(parse(text)?)),
+    }
+}
+
+fn extent(options: &Options, purpose: Purpose, planned: Option<u64>) -> Result<Extent> {
+    if purpose == Purpose::Load {
+        return Ok(Extent { processes: planned, ..Extent::default() });
+    }
+    let given = options.count("operations")?;
+    if given == Some(0) {
+        return Err(options.wrong("operations", "nothing would be asked; give at least 1"));
+    }
+    let duration = options.duration("duration")?;
+    if duration == Some(Nanos::ZERO) {
+        return Err(options.wrong("duration", "nothing would be asked; give more than 0s"));
+    }
+    let warm_up = options.duration("warm-up")?.unwrap_or(Nanos::ZERO);
+    let (processes, duration) = match (given, duration, purpose) {
+        (None, None, Purpose::Bench) => (None, Some(BENCH_DURATION)),
+        (None, None, _) => (planned, None),
+        (given, duration, _) => (given, duration),
+    };
+    if processes.is_none() && duration.is_none() {
+        return Err(usage("the spec does not say how long: give --duration or --operations"));
+    }
+    Ok(Extent { processes, duration, warm_up })
+}
+
+fn lanes(options: &Options, load: &Load, calls: Calls) -> Result<usize> {
+    let sessions = match load {
+        Load::Open(open) => open.in_flight,
+        Load::Closed(closed) => closed.sessions as usize,
+    };
+    let usual = match (load, calls) {
+        // A store that blocks its caller needs a thread per session to have them all at once.
+        (Load::Closed(_), Calls::Blocking) => 64,
+        _ => (machine::cores() / 2).max(1),
+    };
+    let lanes = bounded(options, "lanes", LANES_MAX)?.map_or(usual, |lanes| lanes as usize);
+    Ok(lanes.min(sessions))
+}
+
+fn spin(options: &Options, lanes: usize) -> Result<Spin> {
+    let auto = if lanes < machine::cores() { Spin::LastStretch } else { Spin::Never };
+    options.choice("spin", &[("auto", auto), ("always", Spin::Always), ("never", Spin::Never)])
+}
+
+fn workers(options: &Options, load: &Load, lanes: usize, calls: Calls) -> Result<usize> {
+    if calls != Calls::Blocking {
+        return Ok(0);
+    }
+    match load {
+        Load::Open(_) => Ok(options.count("workers")?.unwrap_or(8).min(256) as usize),
+        Load::Closed(closed) if closed.sessions as usize > lanes => {
+            Ok((closed.sessions as usize).div_ceil(lanes))
+        }
+        Load::Closed(_) => Ok(0),
+    }
+}

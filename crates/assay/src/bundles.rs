@@ -1,0 +1,99 @@
+//! Finding bundles by name, and naming new ones.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+
+use crate::exit::usage;
+
+/// The file that makes a directory a bundle.
+const MANIFEST: &str = "run.toml";
+
+/// A directory for a new run, such as `2026-11-21T18-30-12Z-ycsb-a-on-redis-7f3c`.
+pub fn fresh(runs_dir: &Path, name: &str, seed: u64) -> PathBuf {
+    let moment = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    // The name belongs into file systems that know no colon.
+    let moment = moment.replace(':', "-");
+    let name: String = name
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+        .collect();
+    let stem = format!("{moment}-{name}-{:04x}", seed & 0xFFFF);
+    let mut dir = runs_dir.join(&stem);
+    let mut number = 2;
+    while dir.exists() {
+        dir = runs_dir.join(format!("{stem}-{number}"));
+        number += 1;
+    }
+    dir
+}
+
+/// The bundle that `text` means: a directory, a name in `runs_dir`, `last`, or `last-1`.
+///
+/// # Errors
+/// If there is no such bundle; says which there are.
+pub fn find(runs_dir: &Path, text: &str) -> Result<PathBuf> {
+    let path = Path::new(text);
+    if is_bundle(path) {
+        return Ok(path.to_owned());
+    }
+    let back = match text.strip_prefix("last") {
+        Some("") => Some(0),
+        Some(rest) => rest.strip_prefix('-').and_then(|number| number.parse::<usize>().ok()),
+        None => None,
+    };
+    if let Some(back) = back {
+        let mut all = list(runs_dir)?;
+        let found = all.len().checked_sub(back + 1).map(|place| all.swap_remove(place));
+        return found.ok_or_else(|| {
+            usage(format!(
+                "there is no run {text}: {} holds {} bundle(s); name one with a path or \
+                 --runs-dir",
+                runs_dir.display(),
+                all.len()
+            ))
+        });
+    }
+    // `runs/last` is what `last` means in that directory.
+    if let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
+        && parent.is_dir()
+        && name.starts_with("last")
+        && !path.exists()
+    {
+        return find(parent, name);
+    }
+    let named = runs_dir.join(text);
+    if is_bundle(&named) {
+        return Ok(named);
+    }
+    Err(usage(format!(
+        "{text} is no bundle: there is no {MANIFEST} in it or in {}",
+        named.display()
+    )))
+}
+
+fn is_bundle(path: &Path) -> bool {
+    path.join(MANIFEST).is_file()
+}
+
+/// The bundles in `runs_dir`, the oldest first.
+fn list(runs_dir: &Path) -> Result<Vec<PathBuf>> {
+    if !runs_dir.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = std::fs::read_dir(runs_dir)
+        .with_context(|| format!("cannot list {}", runs_dir.display()))?;
+    let mut bundles = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot list {}", runs_dir.display()))?.path();
+        if is_bundle(&path) {
+            // A manifest is rewritten at the end of a run, the directory's age is the start.
+            let manifest = assay_history::Manifest::read(&path);
+            let started = manifest.map(|manifest| manifest.run.started).unwrap_or_default();
+            bundles.push((started, path));
+        }
+    }
+    bundles.sort();
+    Ok(bundles.into_iter().map(|(_, path)| path).collect())
+}

@@ -1,0 +1,249 @@
+//! The command line: what can be typed.
+
+use clap::{Arg, ArgAction, Command, ValueHint};
+
+use crate::options::{KEYS, Key, Shape, Verb};
+
+/// The whole command line.
+pub fn command() -> Command {
+    Command::new("assay")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Measures the quality of data stores: how fast, how available, how consistent.")
+        .after_help(
+            "Start here:  assay bench ycsb-a\n\
+             Then:        assay run ycsb-b -t redis://127.0.0.1:6379 --rate 20k/s --duration 30s\n\
+             \n\
+             Exit codes: 0 ok, 1 internal error, 2 usage, 4 store unreachable, 130 interrupted.",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(asking("bench", Verb::Bench, "Load, run, report: the 60-second path"))
+        .subcommand(asking("load", Verb::Load, "Fill a store with a workload's data set"))
+        .subcommand(asking("run", Verb::Run, "Ask a store, keep every operation, report"))
+        .subcommand(showing("analyze", "Judge a bundle's history again"))
+        .subcommand(showing("report", "Show a bundle's result in another form"))
+        .subcommand(history())
+        .subcommand(trace())
+        .subcommand(workloads())
+        .subcommand(Command::new("stores").about("The stores that can be asked, by URL"))
+        .subcommand(doctor())
+        .subcommand(config())
+        .subcommand(schema())
+        .subcommand(completion())
+        .subcommand(ycsb())
+}
+
+fn asking(name: &'static str, verb: Verb, about: &'static str) -> Command {
+    let spec = Arg::new("spec").value_name("SPEC").value_hint(ValueHint::FilePath).help(
+        "A workload of the gallery, a TOML spec, a YCSB properties file or a trace",
+    );
+    let spec = match verb {
+        Verb::Bench => spec.default_value("ycsb-a"),
+        _ => spec.required(true),
+    };
+    Command::new(name).about(about).arg(spec).args(spec_changes()).args(keys(verb)).arg(config_file())
+}
+
+fn spec_changes() -> [Arg; 3] {
+    [
+        many("set", "KEY=VALUE", "Change a key of the spec, such as --set dataset.records=1M"),
+        many("property", "KEY=VALUE", "Change a YCSB property of the spec").short('p'),
+        many("properties", "FILE", "A YCSB properties file; later ones win")
+            .short('P')
+            .value_hint(ValueHint::FilePath),
+    ]
+}
+
+fn many(name: &'static str, value: &'static str, about: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(about).action(ArgAction::Append)
+}
+
+fn keys(verb: Verb) -> impl Iterator<Item = Arg> {
+    KEYS.iter().filter(move |key| key.verbs.contains(&verb)).map(argument)
+}
+
+fn argument(key: &Key) -> Arg {
+    let about = match key.default {
+        Some(default) => format!("{} [default: {default}]", key.about),
+        None => key.about.to_owned(),
+    };
+    let arg = Arg::new(key.name).long(key.name).help(about);
+    let arg = match key.letter {
+        Some(letter) => arg.short(letter),
+        None => arg,
+    };
+    match key.shape {
+        // A rate may be negative by mistake: our own message then says what is wrong with it.
+        Shape::Text => arg.value_name(key.value).allow_hyphen_values(key.name == "rate"),
+        Shape::Switch => arg.action(ArgAction::SetTrue),
+    }
+}
+
+fn config_file() -> Arg {
+    many("config", "FILE", "A file of settings, beside ./assay.toml; later ones win")
+        .value_hint(ValueHint::FilePath)
+}
+
+fn bundle() -> Arg {
+    Arg::new("run")
+        .value_name("RUN")
+        .default_value("last")
+        .value_hint(ValueHint::DirPath)
+        .help("A bundle: a directory, a name in runs-dir, `last` or `last-1`")
+}
+
+fn showing(name: &'static str, about: &'static str) -> Command {
+    let phases = Arg::new("phases")
+        .long("phases")
+        .value_name("WHICH")
+        .value_parser(["measure", "load", "all"])
+        .help("Which records the figures are about [default: what the bundle was made for]");
+    Command::new(name)
+        .about(about)
+        .arg(bundle())
+        .arg(phases)
+        .args(keys(Verb::Report))
+        .arg(config_file())
+}
+
+fn history() -> Command {
+    Command::new("history")
+        .about("The record of what happened")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("repair")
+                .about("Seal what a killed run left behind")
+                .arg(bundle())
+                .args(keys(Verb::Report))
+                .arg(config_file()),
+        )
+}
+
+fn file(name: &'static str, about: &'static str) -> Arg {
+    Arg::new(name).value_name("FILE").required(true).value_hint(ValueHint::FilePath).help(about)
+}
+
+fn trace() -> Command {
+    let output = || {
+        Arg::new("output")
+            .short('o')
+            .long("output")
+            .value_name("FILE")
+            .value_hint(ValueHint::FilePath)
+    };
+    let text = |name: &'static str, value: &'static str, about: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(about)
+    };
+    let generate = Command::new("gen")
+        .about("Write what a workload asks to a file")
+        .arg(Arg::new("spec").value_name("SPEC").required(true).help("As for `assay run`"))
+        .args(spec_changes())
+        .arg(output().required(true).help("The trace"))
+        .arg(text("operations", "N", "Processes to write; default: what the spec says"))
+        .arg(text("seed", "N", "The seed; default: drawn, shown and kept in the trace"))
+        .arg(text("records", "N", "Records in the data set, instead of the spec's"))
+        .arg(Arg::new("load").long("load").action(ArgAction::SetTrue).help("The load phase"));
+    Command::new("trace")
+        .about("What is asked, as a file")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(generate)
+        .subcommand(
+            Command::new("info")
+                .about("A trace's header, size and hash")
+                .arg(file("trace", "The trace"))
+                .arg(
+                    Arg::new("verify")
+                        .long("verify")
+                        .action(ArgAction::SetTrue)
+                        .help("Read all of it and compare the hash"),
+                ),
+        )
+        .subcommand(
+            Command::new("stat")
+                .about("Mix, sizes and key popularity, wanted beside found")
+                .arg(file("trace", "The trace")),
+        )
+        .subcommand(
+            Command::new("export")
+                .about("Write a trace as CSV")
+                .arg(file("trace", "The trace"))
+                .arg(output().help("The CSV file; default: standard output")),
+        )
+        .subcommand(
+            Command::new("import")
+                .about("Read a trace from CSV as `export` writes it")
+                .arg(file("csv", "The CSV file"))
+                .arg(output().required(true).help("The trace")),
+        )
+        .subcommand(
+            Command::new("split")
+                .about("Deal a trace's processes out to several files")
+                .arg(file("trace", "The trace"))
+                .arg(text("parts", "N", "How many").required(true)),
+        )
+}
+
+fn workloads() -> Command {
+    let name = || Arg::new("name").value_name("NAME").required(true);
+    Command::new("workloads")
+        .about("The gallery of workloads")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(Command::new("ls").about("List them"))
+        .subcommand(Command::new("show").about("Print one").arg(name()))
+        .subcommand(
+            Command::new("copy")
+                .about("Copy one to a file of your own")
+                .arg(name())
+                .arg(Arg::new("to").value_name("FILE").help("Default: the name as a file here")),
+        )
+}
+
+fn doctor() -> Command {
+    Command::new("doctor")
+        .about("What on this machine would spoil a measurement")
+        .arg(Arg::new("target").short('t').long("target").value_name("URL").help("Ask this store"))
+}
+
+fn config() -> Command {
+    let origin =
+        Arg::new("origin").long("origin").action(ArgAction::SetTrue).help("Say where from");
+    Command::new("config")
+        .about("The settings in force")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(Command::new("show").about("Print them").arg(origin).arg(config_file()))
+}
+
+fn schema() -> Command {
+    Command::new("schema").about("JSON Schemas of our files").arg(
+        Arg::new("what")
+            .value_parser(["spec", "result"])
+            .default_value("spec")
+            .help("The workload spec, or the JSON result"),
+    )
+}
+
+fn completion() -> Command {
+    Command::new("completion").about("Completions for a shell").arg(
+        Arg::new("shell")
+            .required(true)
+            .value_parser(clap::value_parser!(clap_complete::Shell)),
+    )
+}
+
+/// YCSB's own command line; its flags have one dash, so they are taken as they are.
+fn ycsb() -> Command {
+    Command::new("ycsb")
+        .about("YCSB's own command line: load|run BINDING -P FILE -p KEY=VALUE -threads N …")
+        .disable_help_flag(true)
+        .arg(
+            Arg::new("arguments")
+                .num_args(0..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .help("As YCSB takes them"),
+        )
+}

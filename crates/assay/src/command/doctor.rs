@@ -1,0 +1,166 @@
+//! What on this machine would spoil a measurement.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::Result;
+use assay_drivers::registry;
+use clap::ArgMatches;
+
+use crate::exit::{Exit, from_open};
+use crate::machine;
+use crate::show::put;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Fine,
+    Doubt,
+    Bad,
+}
+
+struct Finding {
+    level: Level,
+    text: String,
+}
+
+/// `assay doctor`: one line per check; exit code 1 if one of them is bad.
+pub fn doctor(matches: &ArgMatches) -> Result<Exit> {
+    let mut findings = vec![
+        finding(
+            Level::Fine,
+            format!(
+                "{} × {}, {} GiB, {}",
+                machine::cores(),
+                machine::processor(),
+                machine::memory_bytes() >> 30,
+                machine::system()
+            ),
+        ),
+        cores(),
+        load_average(),
+        clock_source(),
+        governor(),
+        open_files(),
+        room(),
+    ];
+    let mut is_away = None;
+    if let Some(url) = matches.get_one::<String>("target") {
+        match store(url) {
+            Ok(lines) => findings.extend(lines),
+            Err(error) => is_away = Some(error),
+        }
+    }
+    let mut text = String::new();
+    for Finding { level, text: line } in &findings {
+        let mark = match level {
+            Level::Fine => "ok   ",
+            Level::Doubt => "doubt",
+            Level::Bad => "bad  ",
+        };
+        let _ = writeln!(text, "{mark}  {line}");
+    }
+    put(&text, None)?;
+    if let Some(error) = is_away {
+        return Err(error);
+    }
+    let is_bad = findings.iter().any(|finding| finding.level == Level::Bad);
+    Ok(if is_bad { Exit::Internal } else { Exit::Fine })
+}
+
+fn finding(level: Level, text: impl Into<String>) -> Finding {
+    Finding { level, text: text.into() }
+}
+
+fn cores() -> Finding {
+    match machine::cores() {
+        1 => finding(
+            Level::Doubt,
+            "1 core: we and a store on this machine take turns; expect lag",
+        ),
+        cores => finding(Level::Fine, format!("{cores} cores: a lane and a store can run at once")),
+    }
+}
+
+fn load_average() -> Finding {
+    let cores = machine::cores() as f64;
+    match machine::load_average() {
+        Some(load) if load > cores * 0.5 => finding(
+            Level::Doubt,
+            format!("load average {load}: others use this machine; wait until it is quiet"),
+        ),
+        Some(load) => finding(Level::Fine, format!("load average {load}")),
+        None => finding(Level::Doubt, "the system does not tell its load average"),
+    }
+}
+
+fn read(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+fn clock_source() -> Finding {
+    match read("/sys/devices/system/clocksource/clocksource0/current_clocksource").as_deref() {
+        Some(good @ ("tsc" | "arch_sys_counter" | "kvm-clock")) => {
+            finding(Level::Fine, format!("clock source {good}"))
+        }
+        Some(slow) => finding(
+            Level::Doubt,
+            format!("clock source {slow}: reading the time is slow; choose tsc if you can"),
+        ),
+        None => finding(Level::Doubt, "the system does not tell its clock source"),
+    }
+}
+
+fn governor() -> Finding {
+    match read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").as_deref() {
+        Some("performance") => finding(Level::Fine, "processor governor performance"),
+        Some(other) => finding(
+            Level::Doubt,
+            format!("processor governor {other}: speed changes while you measure; use performance"),
+        ),
+        None => finding(Level::Fine, "the processor's speed is not ours to set here"),
+    }
+}
+
+fn open_files() -> Finding {
+    let limits = read("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find(|line| line.starts_with("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok());
+    match soft {
+        Some(soft) if soft < 1024 => finding(
+            Level::Doubt,
+            format!("{soft} open files allowed: raise it (ulimit -n 65536) for many connections"),
+        ),
+        Some(soft) => finding(Level::Fine, format!("{soft} open files allowed")),
+        None => finding(Level::Fine, "open files are not limited, or the system does not tell"),
+    }
+}
+
+fn room() -> Finding {
+    // The shortest way to know whether bundles can be kept here is to try.
+    let path = std::path::Path::new("runs");
+    let existed = path.exists();
+    let trial = path.join(".doctor");
+    let tried = fs::create_dir_all(path).and_then(|()| fs::write(&trial, b"ok"));
+    // What was only tried is taken away again, as far as that is possible.
+    let _ = fs::remove_file(&trial);
+    if !existed {
+        let _ = fs::remove_dir(path);
+    }
+    match tried {
+        Ok(()) => finding(Level::Fine, "bundles can be kept in ./runs"),
+        Err(error) => finding(Level::Bad, format!("bundles cannot be kept in ./runs: {error}")),
+    }
+}
+
+fn store(url: &str) -> Result<Vec<Finding>> {
+    let options = registry::Options { clock: || assay_run::clock::monotonic().0 };
+    let store = registry::open(url, &options).map_err(from_open)?;
+    let settings = store.settings().map_err(from_open)?;
+    let mut findings =
+        vec![finding(Level::Fine, format!("{} answers", registry::without_secrets(url)))];
+    findings.extend(settings.into_iter().map(|setting| {
+        finding(Level::Fine, format!("{} = {} ({})", setting.name, setting.value, setting.meaning))
+    }));
+    Ok(findings)
+}

@@ -1,0 +1,101 @@
+//! The verbs that print what we have: workloads, stores, settings, schemas, completions.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context, Result};
+use assay_drivers::registry;
+use assay_workload::{Spec, gallery};
+use clap::ArgMatches;
+
+use crate::exit::{Exit, as_usage, usage};
+use crate::options::{KEYS, Options};
+use crate::show::put;
+
+/// `assay workloads ls|show|copy`.
+pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
+    let Some((verb, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
+    if verb == "ls" {
+        let mut text = String::new();
+        for entry in gallery::all() {
+            let _ = writeln!(text, "{:<18} {}", entry.name, entry.description);
+        }
+        put(&text, None)?;
+        return Ok(Exit::Fine);
+    }
+    let name = matches.get_one::<String>("name").context("a name is needed")?;
+    let entry = gallery::find(name).map_err(as_usage)?;
+    if verb == "show" {
+        put(entry.text, None)?;
+        return Ok(Exit::Fine);
+    }
+    let ending = match entry.form {
+        gallery::Form::Properties => "properties",
+        gallery::Form::Toml => "toml",
+    };
+    let usual = format!("{}.{ending}", entry.name);
+    let path = matches.get_one::<String>("to").unwrap_or(&usual);
+    if std::path::Path::new(path).exists() {
+        return Err(usage(format!("{path} is there already; name another file")));
+    }
+    std::fs::write(path, entry.text)
+        .map_err(|error| usage(format!("cannot write {path}: {error}")))?;
+    put(&format!("{path}\n"), None)?;
+    Ok(Exit::Fine)
+}
+
+/// `assay stores`.
+pub fn stores() -> Result<Exit> {
+    let mut text = String::new();
+    for store in registry::list() {
+        let missing = match (store.is_compiled_in, store.feature) {
+            (false, Some(feature)) => format!("  (build with --features {feature})"),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "{}{missing}", store.scheme);
+        let _ = writeln!(text, "    {}", store.summary);
+        let _ = writeln!(text, "    {}", store.url);
+        let _ = writeln!(text, "    durability: {}", store.durability);
+    }
+    put(&text, None)?;
+    Ok(Exit::Fine)
+}
+
+/// `assay config show`.
+pub fn config(matches: &ArgMatches) -> Result<Exit> {
+    let Some((_, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
+    let options = Options::gather(matches)?;
+    let with_origin = matches.get_flag("origin");
+    let mut text = String::new();
+    for key in KEYS {
+        let found = options.iter().find(|(name, _)| *name == key.name).map(|(_, given)| given);
+        let value = found.map_or("", |given| given.text.as_str());
+        let value = registry::without_secrets(value);
+        let origin = found.map_or("not set".to_owned(), |given| given.origin.to_string());
+        let _ = match with_origin {
+            true => writeln!(text, "{:<12} = {value:<24} # {origin}", key.name),
+            false if found.is_some() => writeln!(text, "{:<12} = {value}", key.name),
+            false => Ok(()),
+        };
+    }
+    put(&text, None)?;
+    Ok(Exit::Fine)
+}
+
+/// `assay schema`.
+pub fn schema(matches: &ArgMatches) -> Result<Exit> {
+    let schema = match matches.get_one::<String>("what").map(String::as_str) {
+        Some("result") => assay_report::json_schema(),
+        _ => Spec::json_schema(),
+    };
+    put(&(serde_json::to_string_pretty(&schema)? + "\n"), None)?;
+    Ok(Exit::Fine)
+}
+
+/// `assay completion`.
+pub fn completion(matches: &ArgMatches) -> Result<Exit> {
+    let shell = *matches.get_one::<clap_complete::Shell>("shell").context("a shell is needed")?;
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut crate::cli::command(), "assay", &mut script);
+    put(&String::from_utf8_lossy(&script), None)?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,242 @@
+//! Traces: the verbs about what is asked, as a file.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_trace::stat::{Mix, Sizes, compare_mix};
+use assay_trace::{StatOptions, Trace, TraceWriter, describe, export_csv, import_csv, split};
+use assay_workload::{PlanPhase, Spec};
+use clap::ArgMatches;
+
+use crate::exit::{Exit, as_usage, usage};
+use crate::options::Options;
+use crate::setup::{changes, draw_seed, header};
+use crate::show::put;
+use crate::units;
+use crate::workload::Workload;
+use assay_model::Seed;
+
+/// `assay trace …`.
+pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
+    match matches.subcommand() {
+        Some(("gen", matches)) => generate(matches),
+        Some(("info", matches)) => info(matches),
+        Some(("stat", matches)) => stat(matches),
+        Some(("export", matches)) => export(matches),
+        Some(("import", matches)) => import(matches),
+        Some(("split", matches)) => split_up(matches),
+        _ => Ok(Exit::Usage),
+    }
+}
+
+fn path(matches: &ArgMatches, name: &str) -> Result<PathBuf> {
+    matches.get_one::<String>(name).map(PathBuf::from).with_context(|| format!("{name} is needed"))
+}
+
+fn number(matches: &ArgMatches, name: &str) -> Result<Option<u64>> {
+    matches
+        .get_one::<String>(name)
+        .map(|text| units::count(text).map_err(|error| usage(format!("--{name}: {error}"))))
+        .transpose()
+}
+
+fn generate(matches: &ArgMatches) -> Result<Exit> {
+    let output = path(matches, "output")?;
+    let mut changes = changes(matches, &Options::default())?;
+    changes.records = number(matches, "records")?;
+    let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
+    let workload = Workload::read(spec, &changes)?;
+    if workload.trace.is_some() {
+        return Err(usage(format!("{spec} is a trace already; `assay trace split` deals it out")));
+    }
+    let seed = match number(matches, "seed")? {
+        Some(seed) => Seed(seed),
+        None => draw_seed()?,
+    };
+    let phase = if matches.get_flag("load") { PlanPhase::Load } else { PlanPhase::Run };
+    let plan = workload.plan(seed, phase)?;
+    let wanted = number(matches, "operations")?;
+    let Some(processes) = wanted.or(plan.len()) else {
+        return Err(usage("the spec does not say how many operations: give --operations"));
+    };
+    let mut writer = TraceWriter::create(&output, header(&plan, seed)).map_err(as_usage)?;
+    let mut source = plan.source();
+    writer.write(source.as_mut(), 0..processes)?;
+    let written = writer.finish()?;
+    put(
+        &format!(
+            "{}: {} operations in {} processes, {} bytes\nseed {seed}\nhash {}\n",
+            output.display(),
+            written.operations,
+            written.processes,
+            written.bytes,
+            written.hash
+        ),
+        None,
+    )?;
+    Ok(Exit::Fine)
+}
+
+fn info(matches: &ArgMatches) -> Result<Exit> {
+    let path = path(matches, "trace")?;
+    let found = describe(&path).map_err(as_usage)?;
+    let mut text = String::new();
+    let header = &found.header;
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<12} {value}");
+    };
+    line("hash", found.hash.to_string());
+    line("seed", header.seed.to_string());
+    line("phase", header.phase.name().to_owned());
+    line("operations", found.operations.to_string());
+    line("processes", found.processes.to_string());
+    line("bytes", format!("{} ({:.2} per operation)", found.bytes, found.bytes_per_operation()));
+    line("row groups", found.row_groups.to_string());
+    line("format", found.format.to_string());
+    line("generator", header.generator.clone());
+    for table in &header.layout.tables {
+        line("table", format!("{} ({})", table.name, table.fields.join(", ")));
+    }
+    if let Some(part) = header.part {
+        line("part", format!("{} of {}", part.index, part.of));
+    }
+    for (name, bytes) in &found.columns {
+        line("column", format!("{name}: {bytes} bytes"));
+    }
+    if matches.get_flag("verify") {
+        let hash = Trace::open(&path).map_err(as_usage)?.verify().map_err(as_usage)?;
+        line("verified", hash.to_string());
+    }
+    put(&text, None)?;
+    Ok(Exit::Fine)
+}
+
+fn stat(matches: &ArgMatches) -> Result<Exit> {
+    let trace = Trace::open(path(matches, "trace")?).map_err(as_usage)?;
+    let stat = trace.stat(StatOptions::default()).map_err(as_usage)?;
+    let mut text = format!(
+        "{} operations, {} transactions, {} processes\n",
+        stat.operations, stat.transactions, stat.processes
+    );
+    let wanted = wanted_mix(&trace);
+    if !wanted.is_empty() {
+        push_mix(&mut text, &compare_mix(&wanted, &stat.mix));
+    }
+    for (kind, count) in &stat.kinds {
+        let _ = writeln!(text, "operations   {:<8} {count}", kind.name());
+    }
+    push_sizes(&mut text, "bytes written", stat.written.as_ref());
+    push_sizes(&mut text, "scan length", stat.scan_lengths.as_ref());
+    let popularity = &stat.popularity;
+    let _ = writeln!(text, "\nkeys         {} distinct", popularity.distinct);
+    for hottest in &popularity.hottest {
+        let (keys, share) = (hottest.keys * 100.0, hottest.share * 100.0);
+        let _ = writeln!(text, "hottest      {keys:>5.1} % of keys get {share:.2} % of operations");
+    }
+    for top in &popularity.top {
+        let share = top.share * 100.0;
+        let _ = writeln!(text, "top          record {:<12} {:>8.4} %", top.key, share);
+    }
+    if let Some(fit) = &popularity.zipf {
+        let _ = writeln!(text, "zipf         exponent {:.3} fits best", fit.exponent);
+    }
+    put(&text, None)?;
+    Ok(Exit::Fine)
+}
+
+/// The shares that the trace's own spec asks for, by the names that found mixes have.
+fn wanted_mix(trace: &Trace) -> Vec<(String, f64)> {
+    if trace.header().phase == assay_model::Phase::Load {
+        return Vec::new();
+    }
+    let Ok(spec) = Spec::from_toml(&trace.header().spec, "trace") else { return Vec::new() };
+    let operations = &spec.operations;
+    let weights = [
+        ("read", operations.read),
+        ("update", operations.update),
+        ("insert", operations.insert),
+        ("scan", operations.scan),
+        ("read-modify-write", operations.read_modify_write),
+    ];
+    let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
+    weights
+        .into_iter()
+        .filter(|(_, weight)| *weight > 0.0)
+        .map(|(name, weight)| (name.to_owned(), weight / sum))
+        .collect()
+}
+
+fn push_mix(text: &mut String, mix: &Mix) {
+    let _ = writeln!(text, "\nmix               wanted     found");
+    for row in &mix.rows {
+        let (wanted, found) = (row.wanted * 100.0, row.found * 100.0);
+        let _ = writeln!(text, "{:<16} {wanted:>6.2} %  {found:>6.2} %", row.name);
+    }
+    let _ = writeln!(
+        text,
+        "chi-square {:.2} with {} degrees of freedom, p = {:.3}: {:?}\n",
+        mix.chi_square, mix.degrees, mix.probability, mix.verdict
+    );
+}
+
+fn push_sizes(text: &mut String, name: &str, sizes: Option<&Sizes>) {
+    if let Some(sizes) = sizes {
+        let _ = writeln!(
+            text,
+            "{name:<13} min {}  mean {:.1}  p50 {}  p99 {}  max {}",
+            sizes.min, sizes.mean, sizes.p50, sizes.p99, sizes.max
+        );
+    }
+}
+
+fn export(matches: &ArgMatches) -> Result<Exit> {
+    let trace = Trace::open(path(matches, "trace")?).map_err(as_usage)?;
+    match matches.get_one::<String>("output") {
+        Some(output) => {
+            let file = File::create(output)
+                .map_err(|error| usage(format!("cannot create {output}: {error}")))?;
+            export_csv(&trace, file)?;
+        }
+        None => drop(export_csv(&trace, std::io::stdout().lock())?),
+    }
+    Ok(Exit::Fine)
+}
+
+fn import(matches: &ArgMatches) -> Result<Exit> {
+    let csv = path(matches, "csv")?;
+    let output = path(matches, "output")?;
+    let file = File::open(&csv)
+        .map_err(|error| usage(format!("cannot read {}: {error}", csv.display())))?;
+    // Operations alone say nothing of fields and values: YCSB's table stands in for them.
+    let plan = Workload::read("ycsb-c", &Default::default())?.plan(Seed(0), PlanPhase::Run)?;
+    let mut header = header(&plan, Seed(0));
+    header.width = 2;
+    let written = import_csv(BufReader::new(file), &output, header).map_err(as_usage)?;
+    let (operations, hash) = (written.operations, written.hash);
+    put(&format!("{}: {operations} operations\nhash {hash}\n", output.display()), None)?;
+    Ok(Exit::Fine)
+}
+
+fn split_up(matches: &ArgMatches) -> Result<Exit> {
+    let path = path(matches, "trace")?;
+    let trace = Trace::open(&path).map_err(as_usage)?;
+    let parts = number(matches, "parts")?.unwrap_or(2);
+    let parts = u32::try_from(parts).map_err(|_| usage(format!("--parts {parts} is too many")))?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let written = split(&trace, parts, parent.unwrap_or(Path::new("."))).map_err(as_usage)?;
+    let mut text = String::new();
+    for (path, part) in written {
+        let _ = writeln!(
+            text,
+            "{}: {} operations, hash {}",
+            path.display(),
+            part.operations,
+            part.hash
+        );
+    }
+    put(&text, None)?;
+    Ok(Exit::Fine)
+}

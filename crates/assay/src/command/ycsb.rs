@@ -1,0 +1,279 @@
+//! YCSB's own command line, verbatim: `assay ycsb load|run BINDING [options]`.
+
+mod arguments;
+mod status;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use assay_drivers::registry;
+use assay_history::Manifest;
+use assay_model::Nanos;
+use assay_report::ycsb::{self as block, Exporter};
+use assay_run::{Closed, Extent, Latency, Load, Spin, Think};
+use assay_workload::PlanPhase;
+use assay_workload::ycsb::{ClientOptions, Interval, Reading, Strictness, read};
+use clap::ArgMatches;
+
+use crate::asking::Asking;
+use crate::exit::{Exit, as_usage, from_open, usage};
+use crate::note::Note;
+use crate::options::Options;
+use crate::progress::Show;
+use crate::setup::Setup;
+use crate::show::{Judged, judge, put};
+use crate::workload::Workload;
+use crate::{bundles, machine};
+use arguments::Arguments;
+
+/// The version of YCSB whose behaviour this is.
+const VERSION: &str = "0.17.0";
+
+/// `assay ycsb load|run BINDING …`.
+pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
+    let words: Vec<String> =
+        matches.get_many::<String>("arguments").into_iter().flatten().cloned().collect();
+    let Some(arguments) = Arguments::parse(&words)? else {
+        put(arguments::USAGE, None)?;
+        return Ok(Exit::Fine);
+    };
+    let reading = read(&arguments.properties, Strictness::Ycsb).map_err(as_usage)?;
+    for warning in &reading.warnings {
+        eprintln!("warning: {warning}");
+    }
+    refuse_what_we_do_not_do(&reading.options)?;
+    eprintln!("Command line: {}", words.join(" "));
+    eprintln!("YCSB Client {VERSION} (assay {})\n", env!("CARGO_PKG_VERSION"));
+    eprintln!("Loading workload...");
+    let mut setup = setup(&arguments, &reading)?;
+    eprintln!("Starting test.");
+    let finished = perform(&mut setup, &arguments, &reading)?;
+    let judged = judge(&finished.dir, None)?;
+    export(&judged, &finished.dir, &reading.options)?;
+    match finished.exit {
+        Exit::Fine => Ok(verdict(&judged)),
+        other => Ok(other),
+    }
+}
+
+/// YCSB exits with 0 whatever happens. We do not: a run in which nothing went through has failed.
+fn verdict(judged: &Judged) -> Exit {
+    let counts = &judged.summary.overall.counts;
+    match counts.done {
+        0 if counts.offered > 0 => Exit::Unreachable,
+        _ => Exit::Fine,
+    }
+}
+
+fn refuse_what_we_do_not_do(options: &ClientOptions) -> Result<()> {
+    if options.insertion_retry_limit > 0 {
+        return Err(usage(
+            "core_workload_insertion_retry_limit: we never retry, because a retried insert is \
+             measured as one that took long; leave it out or set it to 0",
+        ));
+    }
+    if options.measurement_type.contains("raw") || options.measurement_type == "timeseries" {
+        eprintln!(
+            "warning: measurementtype={} is shown as hdrhistogram; every operation is in the \
+             bundle's Parquet files, its series in `assay report --format ndjson`",
+            options.measurement_type
+        );
+    }
+    if options.track_jvm {
+        eprintln!("warning: measurement.trackjvm: there is no JVM here to track");
+    }
+    Ok(())
+}
+
+fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
+    let url = url(&arguments.binding, &reading.binding)?;
+    let clock = registry::Options { clock: || assay_run::clock::monotonic().0 };
+    let store = registry::open(&url, &clock).map_err(from_open)?;
+    let seed = match reading.binding.get("assay.seed") {
+        Some(text) => assay_model::Seed(
+            text.parse().map_err(|_| usage(format!("assay.seed={text} is no whole number")))?,
+        ),
+        None => crate::setup::draw_seed()?,
+    };
+    let name = format!("ycsb-{}", arguments.workload_name());
+    let runs_dir = std::env::var("ASSAY_RUNS_DIR").unwrap_or_else(|_| "runs".to_owned());
+    Ok(Setup {
+        options: Options::default(),
+        workload: Workload {
+            name: name.clone(),
+            spec: reading.spec.clone(),
+            trace: None,
+            client: Some(reading.options.clone()),
+            binding: reading.binding.clone(),
+            entry: None,
+        },
+        seed,
+        store,
+        url: registry::without_secrets(&url),
+        dir: bundles::fresh(Path::new(&runs_dir), &name, seed.0),
+        show: Show::Nothing,
+        latency: match reading.options.interval {
+            Interval::Intended => Latency::Response,
+            Interval::Op | Interval::Both => Latency::Service,
+        },
+        command: crate::setup::command_line(),
+    })
+}
+
+/// The URL that a binding's name and properties stand for.
+fn url(binding: &str, properties: &BTreeMap<String, String>) -> Result<String> {
+    let get = |name: &str| properties.get(name).map(String::as_str);
+    if let Some(url) = get("assay.url") {
+        return Ok(url.to_owned());
+    }
+    match binding {
+        "basic" => Ok("null:".to_owned()),
+        "memory" => Ok("memory:".to_owned()),
+        "redis" => {
+            let host = get("redis.host").ok_or_else(|| {
+                usage("the redis binding needs -p redis.host=HOST (and redis.port, redis.password)")
+            })?;
+            if get("redis.cluster") == Some("true") {
+                return Err(usage("redis.cluster=true: we ask a single server only"));
+            }
+            let port = get("redis.port").unwrap_or("6379");
+            let password = match get("redis.password") {
+                Some(password) => format!(":{}@", escaped(password)),
+                None => String::new(),
+            };
+            Ok(format!("redis://{password}{host}:{port}"))
+        }
+        other => {
+            let known = ["basic", "memory", "redis"];
+            let hint = match assay_workload::closest(other, known) {
+                Some(near) => format!("did you mean {near}?"),
+                None => "there are basic, memory, redis; -p assay.url=URL names any store".into(),
+            };
+            Err(usage(format!("there is no binding {other}; {hint}")))
+        }
+    }
+}
+
+/// A password as a URL can hold it.
+fn escaped(password: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+            char::from(byte).to_string()
+        }
+        other => format!("%{other:02X}"),
+    };
+    password.bytes().map(byte).collect()
+}
+
+fn perform(
+    setup: &mut Setup,
+    arguments: &Arguments,
+    reading: &Reading,
+) -> Result<crate::experiment::Finished> {
+    let phase = if arguments.is_load { PlanPhase::Load } else { PlanPhase::Run };
+    setup.require_kinds(phase)?;
+    if !arguments.is_load {
+        warn_about_data(setup)?;
+    }
+    let plan = setup.workload.plan(setup.seed, phase)?;
+    setup.store.prepare(&plan.layout()).map_err(from_open)?;
+    if arguments.is_load {
+        let note = Note::loading(plan.dataset()).to_text();
+        setup.store.keep_note(&note).map_err(from_open)?;
+    }
+    let options = &reading.options;
+    let asking = asking(options, arguments.is_load, plan.len())?;
+    let dir = setup.dir.clone();
+    let mut experiment = setup.experiment(&plan, asking, &dir, arguments.is_load)?;
+    experiment.stops_at_failure = arguments.is_load && !options.insertion_keeps_going;
+    if options.status {
+        let goal = experiment.asking.extent.processes.or(plan.len());
+        experiment.watcher = Some(status::watcher(options, goal));
+    }
+    let finished = experiment.perform()?;
+    if arguments.is_load && finished.exit == Exit::Fine {
+        setup.store.settle().map_err(from_open)?;
+        let note = Note::loaded(plan.dataset()).to_text();
+        setup.store.keep_note(&note).map_err(from_open)?;
+    }
+    Ok(finished)
+}
+
+/// YCSB runs against whatever is there; so do we, but we say what does not fit.
+fn warn_about_data(setup: &mut Setup) -> Result<()> {
+    let Some(text) = setup.store.note().map_err(from_open)? else { return Ok(()) };
+    let note = Note::parse(&text, &setup.url)?;
+    setup.workload.take_value_seed(&note.dataset);
+    let wanted = setup.workload.spec.dataset(setup.seed);
+    for difference in wanted.differences(&note.dataset) {
+        eprintln!("warning: {difference}");
+    }
+    Ok(())
+}
+
+/// YCSB's threads are sessions of a closed loop; its target paces them.
+fn asking(options: &ClientOptions, is_load: bool, planned: Option<u64>) -> Result<Asking> {
+    let sessions = u32::try_from(options.threads)
+        .map_err(|_| usage(format!("-threads {}: that is too many", options.threads)))?;
+    let closed = Closed { sessions, think: Think::No, pace: options.target };
+    let limit = options.max_execution_seconds.map(Nanos::from_secs);
+    if planned.is_none() && limit.is_none() && !is_load {
+        return Err(usage(
+            "operationcount is 0, which means without end: give -p maxexecutiontime=SECONDS",
+        ));
+    }
+    let lanes = (machine::cores() / 2).clamp(1, sessions as usize);
+    Ok(Asking {
+        load: Load::Closed(closed),
+        extent: Extent { processes: planned, duration: limit, warm_up: Nanos::ZERO },
+        // YCSB waits for ever; an hour is as good, and ends.
+        patience: Nanos::from_secs(3600),
+        lanes,
+        spin: if options.spin_sleep { Spin::LastStretch } else { Spin::Never },
+        workers: 0,
+    })
+}
+
+/// Prints the result as YCSB's exporter would, where it would.
+fn export(judged: &Judged, dir: &Path, options: &ClientOptions) -> Result<()> {
+    let manifest = Manifest::read(dir)?;
+    let sessions = options.threads as usize;
+    // Closing our sessions takes no time that could be measured: they share connections.
+    let cleanup = vec![Nanos::ZERO; sessions];
+    let options_of_block = block::Options {
+        interval: match options.interval {
+            Interval::Op => block::Interval::Op,
+            Interval::Intended => block::Interval::Intended,
+            Interval::Both => block::Interval::Both,
+        },
+        percentiles: options.percentiles.clone(),
+        cleanup,
+    };
+    let exporter = match options.exporter.as_deref() {
+        None => Exporter::Text,
+        Some(class) if class.ends_with("JSONArrayMeasurementsExporter") => Exporter::JsonArray,
+        Some(class) if class.ends_with("JSONMeasurementsExporter") => Exporter::Json,
+        Some(class) if class.ends_with("TextMeasurementsExporter") => Exporter::Text,
+        Some(class) => return Err(usage(format!("there is no exporter {class}"))),
+    };
+    let lines = block::lines(&judged.summary, &options_of_block);
+    let output = options.export_file.as_deref().map(PathBuf::from);
+    put(&block::print(&lines, exporter), output.as_deref())?;
+    if options.hdr_file_output {
+        write_hdr(judged, &options.hdr_output_path)?;
+    }
+    for note in &manifest.notes {
+        eprintln!("note: {note}");
+    }
+    Ok(())
+}
+
+fn write_hdr(judged: &Judged, prefix: &str) -> Result<()> {
+    let log = assay_report::hdr_log(&judged.facts, &judged.summary)?;
+    put(&log, Some(Path::new(&format!("{prefix}all.hdr"))))
+}
+
+/// Keeps the watcher's type in one place.
+pub(crate) type Flag = Arc<std::sync::atomic::AtomicBool>;

@@ -1,0 +1,64 @@
+//! The exit codes, as the documentation promises them.
+
+use std::process::ExitCode;
+
+use assay_store::OpenError;
+
+/// Why a command ends with something else than success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All is well.
+    Fine = 0,
+    /// Something broke that should not.
+    Internal = 1,
+    /// The command, a file or a setting makes no sense.
+    Usage = 2,
+    /// The store cannot be reached, or does not let us.
+    Unreachable = 4,
+    /// Somebody stopped it.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// An error with the code that it ends the program with.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// The code.
+    pub exit: Exit,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+/// A usage or configuration error.
+pub fn usage(message: impl Into<String>) -> anyhow::Error {
+    Failure { exit: Exit::Usage, message: message.into() }.into()
+}
+
+/// A usage or configuration error, from an error that says it well.
+pub fn as_usage(error: impl std::fmt::Display) -> anyhow::Error {
+    usage(error.to_string())
+}
+
+/// A failure of the store, with the code that fits.
+pub fn from_open(error: OpenError) -> anyhow::Error {
+    let exit = match error {
+        OpenError::Unreachable { .. } | OpenError::NotPermitted { .. } => Exit::Unreachable,
+        OpenError::Unsupported { .. } | OpenError::Url { .. } => Exit::Usage,
+        OpenError::Failed { .. } => Exit::Internal,
+    };
+    Failure { exit, message: error.to_string() }.into()
+}
+
+/// The code that `error` ends the program with.
+pub fn code(error: &anyhow::Error) -> Exit {
+    error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<Failure>())
+        .map_or(Exit::Internal, |failure| failure.exit)
+}

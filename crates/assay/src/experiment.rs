@@ -1,0 +1,375 @@
+//! One load or run from plan to sealed bundle: the paragraph that joins all rooms.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+use assay_history::manifest::PhaseSection;
+use assay_history::{Bundle, LaneSink, Manifest, Memory, State, WriteError, Writer};
+use assay_model::{Event, EventKind, Nanos, Phase, Reason, Record, Render, Seed, Source};
+use assay_run::executor::{Failure as FirstFailure, Trouble};
+use assay_run::{Control, Gauge, Lanes, Latency, Load, Outcome, Sink, execute};
+use assay_store::workers::Workers;
+use assay_store::{Calls, Store};
+use assay_trace::{Header, TraceHash};
+
+use crate::asking::Asking;
+use crate::exit::{Exit, as_usage, from_open};
+use crate::progress::{self, Goal, Show};
+use crate::signals::Listening;
+
+/// Everything that a load or run needs.
+pub struct Experiment {
+    /// The store, prepared.
+    pub store: Arc<dyn Store>,
+    /// Opens a source of processes for a lane.
+    pub source: Box<dyn Fn() -> Box<dyn Source> + Sync>,
+    /// How many processes the plan has, if it ends.
+    pub planned: Option<u64>,
+    /// Turns numbers into bytes.
+    pub render: Arc<dyn Render>,
+    /// The fields of the table.
+    pub fields: Arc<[String]>,
+    /// How to ask.
+    pub asking: Asking,
+    /// Whether this fills the store.
+    pub is_load: bool,
+    /// Whether the first operation that fails ends it.
+    pub stops_at_failure: bool,
+    /// The seed.
+    pub seed: Seed,
+    /// The bundle's directory.
+    pub dir: PathBuf,
+    /// The manifest as far as it is known before the run.
+    pub manifest: Manifest,
+    /// What a trace of the plan says about itself; it gives the executed hash its meaning.
+    pub header: Header,
+    /// How progress is shown.
+    pub show: Show,
+    /// The latency that live figures show.
+    pub latency: Latency,
+    /// Sees the gauges while the run goes on, instead of our own progress line.
+    pub watcher: Option<Watcher>,
+}
+
+/// Looks at the gauges until the flag is up.
+pub type Watcher = Box<dyn FnOnce(&[Gauge], &Arc<AtomicBool>) + Send>;
+
+/// What came of an experiment.
+pub struct Finished {
+    /// The bundle.
+    pub dir: PathBuf,
+    /// The code that the program should end with because of it.
+    pub exit: Exit,
+}
+
+/// A sink of the history as the executor sees it.
+struct HistorySink(LaneSink);
+
+impl Sink for HistorySink {
+    #[inline]
+    fn push(&mut self, record: Record) {
+        self.0.push(record);
+    }
+
+    fn flush(&mut self) {
+        self.0.flush();
+    }
+
+    fn is_broken(&self) -> bool {
+        self.0.is_broken()
+    }
+
+    fn stalls(&self) -> u64 {
+        self.0.stalls()
+    }
+}
+
+impl Experiment {
+    /// Asks, keeps, seals.
+    ///
+    /// # Errors
+    /// If the run could not begin, or its history could not be kept. What was kept stays.
+    pub fn perform(mut self) -> Result<Finished> {
+        let mut bundle = Bundle::create(&self.dir).map_err(as_usage)?;
+        self.manifest.run.started = rfc3339(SystemTime::now());
+        bundle.write_manifest(&self.manifest)?;
+        let lanes = self.asking.lanes;
+        let (writer, sinks) = bundle.writer(lanes as u16, Memory::default())?;
+        let control = Arc::new(Control::new());
+        let outcome = {
+            let _listening = Listening::to(Arc::clone(&control))?;
+            self.ask(sinks, &control)
+        };
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.close_failed(&mut bundle, writer, &error)?;
+                return Err(error);
+            }
+        };
+        let written = writer.finish();
+        let broken = written.err();
+        self.describe_end(&outcome, broken.as_ref());
+        bundle.write_events(&self.events(&outcome))?;
+        let sealed = bundle.seal(0, &self.manifest.facts());
+        if let Err(error) = &sealed {
+            self.manifest.state = State::Failed;
+            self.manifest.reason.get_or_insert(error.to_string());
+        }
+        bundle.write_manifest(&self.manifest)?;
+        sealed?;
+        Ok(Finished { dir: self.dir.clone(), exit: self.exit(&outcome) })
+    }
+
+    fn ask(&mut self, sinks: Vec<LaneSink>, control: &Control) -> Result<Outcome> {
+        let gauges: Vec<Gauge> = sinks.iter().map(|_| Gauge::new(self.latency)).collect();
+        let run = Lanes {
+            lanes: self.asking.lanes,
+            source: &*self.source,
+            render: Arc::clone(&self.render),
+            fields: Arc::clone(&self.fields),
+            load: self.asking.load.clone(),
+            extent: self.asking.extent,
+            patience: self.asking.patience,
+            seed: self.seed,
+            is_load: self.is_load,
+            stop_at_failure: self.stops_at_failure,
+            spin: self.asking.spin,
+        };
+        let goal = Goal {
+            processes: self.asking.extent.processes.or(self.planned),
+            duration: self.asking.extent.duration.map(|d| d + self.asking.extent.warm_up),
+            is_load: self.is_load,
+        };
+        let store = with_workers(Arc::clone(&self.store), self.asking.workers);
+        let sinks = sinks.into_iter().map(HistorySink).collect();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let show = self.show;
+        let watcher = self.watcher.take();
+        thread::scope(|scope| {
+            let (gauges, over) = (&gauges, &is_over);
+            scope.spawn(move || match watcher {
+                Some(watcher) => watcher(gauges, over),
+                None => progress::watch(gauges, goal, show, over),
+            });
+            let result = execute(&run, store.as_ref(), sinks, gauges, control);
+            is_over.store(true, Ordering::Relaxed);
+            let (outcome, sinks) = result.map_err(from_execute)?;
+            drop(sinks);
+            Ok(outcome)
+        })
+    }
+
+    /// The run could not begin: the bundle says so.
+    fn close_failed(
+        &mut self,
+        bundle: &mut Bundle,
+        writer: Writer,
+        error: &anyhow::Error,
+    ) -> Result<()> {
+        drop(writer.finish());
+        self.manifest.state = State::Failed;
+        self.manifest.reason = Some(error.to_string());
+        self.manifest.run.ended = rfc3339(SystemTime::now());
+        bundle.write_manifest(&self.manifest).context("cannot note the failure")
+    }
+
+    /// Fills in what is known after the run.
+    fn describe_end(&mut self, outcome: &Outcome, broken: Option<&WriteError>) {
+        let (state, reason) = self.state(outcome, broken);
+        let phases = self.phases(outcome);
+        let manifest = &mut self.manifest;
+        manifest.state = state;
+        manifest.reason = reason;
+        manifest.run.ended = rfc3339(SystemTime::now());
+        manifest.phases = phases;
+        let [done, refused, unknown, dropped] =
+            [0, 1, 2, 3].map(|code| outcome.sum(|lane| lane.outcomes[code]));
+        let counters = &mut manifest.counters;
+        counters.offered = outcome.sum(|lane| lane.offered);
+        (counters.done, counters.refused) = (done, refused);
+        (counters.unknown, counters.dropped) = (unknown, dropped);
+        manifest.history.records = counters.offered - broken.map_or(0, |error| error.lost);
+        manifest.history.lost = broken.map_or(0, |error| error.lost);
+        manifest.history.stalls = outcome.sum(|lane| lane.stalls);
+        let executed = TraceHash::from_sum(outcome.fingerprint()).seal(&self.header).to_string();
+        let mut note = |name: &str, value: String| {
+            manifest.load.settings.insert(name.to_owned(), value);
+        };
+        note("executed_hash", executed);
+        note("queued", outcome.sum(|lane| lane.queued).to_string());
+        note("client_waits", outcome.sum(|lane| lane.client_waits).to_string());
+        note("late_answers", outcome.sum(|lane| lane.late_answers).to_string());
+        note("in_flight_max", outcome.sum(|lane| lane.in_flight_max as u64).to_string());
+        note("lane_cpu_ns", outcome.sum(|lane| lane.cpu.0).to_string());
+        self.remark(outcome);
+    }
+
+    /// Remarks that a reader must see.
+    fn remark(&mut self, outcome: &Outcome) {
+        let notes = &mut self.manifest.notes;
+        let stalls = outcome.sum(|lane| lane.stalls);
+        if stalls > 0 {
+            notes.push(format!(
+                "lanes waited {stalls} times for the history to be written: part of the lag is ours"
+            ));
+        }
+        let queued = outcome.sum(|lane| lane.queued);
+        if queued > 0 {
+            notes.push(format!(
+                "{queued} arrivals waited because the bound on processes in flight was reached; \
+                 their wait is in the response time"
+            ));
+        }
+        let late = outcome.sum(|lane| lane.late_answers);
+        if late > 0 {
+            notes.push(format!("{late} answers came after patience had ended"));
+        }
+        if let Some(FirstFailure { index, key, reason, at }) = outcome.first_failure() {
+            notes.push(format!(
+                "the first failure was operation {index} on record {key} after {at}: {}",
+                reason.name()
+            ));
+        }
+    }
+
+    fn state(&self, outcome: &Outcome, broken: Option<&WriteError>) -> (State, Option<String>) {
+        if let Some(error) = broken {
+            return (State::Failed, Some(error.to_string()));
+        }
+        match outcome.trouble() {
+            Some(Trouble::Plan(reason)) => (State::Failed, Some(reason.clone())),
+            Some(Trouble::History) => {
+                (State::Failed, Some("the history could not be written".to_owned()))
+            }
+            Some(Trouble::InFlightLimit) => (
+                State::Failed,
+                Some("the bound on processes in flight was reached (--overflow abort)".to_owned()),
+            ),
+            Some(Trouble::Failure) => (State::Failed, Some(self.load_failure(outcome))),
+            None if outcome.is_interrupted => {
+                (State::Interrupted, Some("stopped from outside".to_owned()))
+            }
+            None => (State::Finished, None),
+        }
+    }
+
+    fn load_failure(&self, outcome: &Outcome) -> String {
+        let done = outcome.sum(|lane| lane.outcomes[0]);
+        match outcome.first_failure() {
+            Some(FirstFailure { key, reason, .. }) => format!(
+                "the load stopped because the insert of record {key} failed ({}); {done} records \
+                 are in; mend the store and load again with --fresh",
+                reason.name()
+            ),
+            None => format!("the load stopped after {done} records"),
+        }
+    }
+
+    fn phases(&self, outcome: &Outcome) -> Vec<PhaseSection> {
+        let extent = self.asking.extent;
+        let ended = outcome.ended();
+        let end = match (extent.duration, self.manifest.state) {
+            // Answers may come after the end of asking; the window is what was asked for.
+            (Some(_), _) if !outcome.is_interrupted && outcome.trouble().is_none() => extent.end(),
+            _ => ended.min(extent.end()),
+        };
+        let section = |phase: Phase, from: Nanos, to: Nanos| PhaseSection {
+            name: phase.name().to_owned(),
+            from_ns: from.0,
+            to_ns: to.0,
+        };
+        if self.is_load {
+            return vec![section(Phase::Load, Nanos::ZERO, ended)];
+        }
+        let mut phases = Vec::new();
+        if extent.warm_up > Nanos::ZERO {
+            phases.push(section(Phase::WarmUp, Nanos::ZERO, extent.warm_up.min(end)));
+        }
+        phases.push(section(Phase::Measure, extent.warm_up.min(end), end));
+        phases
+    }
+
+    fn events(&self, outcome: &Outcome) -> Vec<Event> {
+        let mut events: Vec<Event> = self
+            .manifest
+            .phases
+            .iter()
+            .map(|phase| Event {
+                at: Nanos(phase.from_ns),
+                kind: EventKind::Phase,
+                text: phase.name.clone(),
+            })
+            .collect();
+        if let Some(failure) = outcome.first_failure() {
+            let text = format!("first failure: {}", failure.reason.name());
+            events.push(Event { at: failure.at, kind: EventKind::Notice, text });
+        }
+        if self.manifest.state != State::Finished {
+            let text = self.manifest.reason.clone().unwrap_or_default();
+            events.push(Event { at: outcome.ended(), kind: EventKind::Notice, text });
+        }
+        events.sort_by_key(|event| event.at);
+        events
+    }
+
+    fn exit(&self, outcome: &Outcome) -> Exit {
+        let reason = outcome.first_failure().map(|failure| failure.reason);
+        let is_away = matches!(reason, Some(Reason::Unreachable | Reason::ConnectionLost));
+        match self.manifest.state {
+            State::Finished | State::Running => Exit::Fine,
+            State::Interrupted => Exit::Interrupted,
+            State::Failed if is_away => Exit::Unreachable,
+            State::Failed => Exit::Internal,
+        }
+    }
+}
+
+/// A blocking store behind `workers` threads per lane; any other as it is.
+fn with_workers(store: Arc<dyn Store>, workers: usize) -> Arc<dyn Store> {
+    if workers == 0 || store.capabilities().calls != Calls::Blocking {
+        return store;
+    }
+    Arc::new(Workers::new(store, workers))
+}
+
+fn from_execute(error: assay_run::ExecuteError) -> anyhow::Error {
+    match error {
+        assay_run::ExecuteError::Open(error) => from_open(error),
+        other => other.into(),
+    }
+}
+
+/// The settings of the load model that the judge needs to know.
+pub fn load_settings(asking: &Asking, is_load: bool) -> BTreeMap<String, String> {
+    let mut settings = BTreeMap::new();
+    let mut note = |name: &str, value: String| settings.insert(name.to_owned(), value);
+    note("phase", if is_load { "load" } else { "run" }.to_owned());
+    match &asking.load {
+        Load::Open(open) => {
+            note("rate", open.arrivals.rate.to_string());
+            note("arrivals", open.arrivals.process.name().to_owned());
+            note("in-flight", open.in_flight.to_string());
+            note("overflow", crate::asking::overflow_name(open.overflow).to_owned());
+        }
+        Load::Closed(closed) => {
+            note("closed", closed.sessions.to_string());
+            if let Some(pace) = closed.pace {
+                note("pace", pace.to_string());
+            }
+        }
+    }
+    note("timeout", humantime::format_duration(Duration::from(asking.patience)).to_string());
+    note("workers", asking.workers.to_string());
+    settings
+}
+
+/// A moment as text in UTC, to the millisecond.
+pub fn rfc3339(moment: SystemTime) -> String {
+    humantime::format_rfc3339_millis(moment).to_string()
+}

@@ -1,0 +1,251 @@
+//! Settings of a command from all the places where they can be given, with their origin.
+
+mod keys;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_model::Nanos;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+use crate::exit::usage;
+use crate::units;
+
+pub use keys::{KEYS, Key, Shape, Verb};
+
+/// Names of environment variables begin with this.
+const ENVIRONMENT: &str = "ASSAY_";
+
+/// The file in the current directory that is read if it is there.
+const LOCAL_FILE: &str = "assay.toml";
+
+/// Where a setting came from, the strongest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag of this command.
+    Flag,
+    /// An environment variable.
+    Environment(String),
+    /// A configuration file.
+    File(PathBuf),
+    /// Nobody said anything else.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Flag => write!(f, "flag"),
+            Origin::Environment(name) => write!(f, "environment {name}"),
+            Origin::File(path) => write!(f, "{}", path.display()),
+            Origin::Default => write!(f, "default"),
+        }
+    }
+}
+
+/// A setting's text with its origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// As it was written.
+    pub text: String,
+    /// Where.
+    pub origin: Origin,
+}
+
+/// All settings of a command that have a value.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    values: BTreeMap<&'static str, Given>,
+}
+
+impl Options {
+    /// Gathers flag, environment, `--config`, `./assay.toml`, the user's file and defaults.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or names a setting that does not exist.
+    pub fn gather(matches: &ArgMatches) -> Result<Options> {
+        let environment: Vec<(String, String)> = std::env::vars().collect();
+        let mut options = Options::default();
+        options.add_defaults();
+        let user_file = user_file(&environment);
+        for path in user_file.into_iter().chain([PathBuf::from(LOCAL_FILE)]) {
+            if path.is_file() {
+                options.add_file(&path)?;
+            }
+        }
+        if let Ok(Some(paths)) = matches.try_get_many::<String>("config") {
+            for path in paths {
+                options.add_file(Path::new(path))?;
+            }
+        }
+        options.add_environment(&environment)?;
+        options.add_flags(matches);
+        Ok(options)
+    }
+
+    fn add_defaults(&mut self) {
+        for key in KEYS {
+            if let Some(default) = key.default {
+                self.set(key.name, default, Origin::Default);
+            }
+        }
+    }
+
+    fn add_file(&mut self, path: &Path) -> Result<()> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| usage(format!("cannot read {}: {error}", path.display())))?;
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            usage(format!("{} is no TOML: {}", path.display(), error.message()))
+        })?;
+        for (name, value) in table {
+            let key = find(&name, &path.display().to_string())?;
+            let text = match value {
+                toml::Value::String(text) => text,
+                other => other.to_string(),
+            };
+            self.set(key.name, &text, Origin::File(path.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn add_environment(&mut self, environment: &[(String, String)]) -> Result<()> {
+        for (variable, text) in environment {
+            if let Some(rest) = variable.strip_prefix(ENVIRONMENT) {
+                let key = find(&rest.to_lowercase().replace('_', "-"), variable)?;
+                self.set(key.name, text, Origin::Environment(variable.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_flags(&mut self, matches: &ArgMatches) {
+        for key in KEYS {
+            let given = match key.shape {
+                Shape::Text => matches.try_get_one::<String>(key.name).ok().flatten().cloned(),
+                Shape::Switch => {
+                    let is_typed = matches.try_contains_id(key.name).unwrap_or(false)
+                        && matches.value_source(key.name) == Some(ValueSource::CommandLine);
+                    is_typed.then(|| "true".to_owned())
+                }
+            };
+            if let Some(text) = given {
+                self.set(key.name, &text, Origin::Flag);
+            }
+        }
+    }
+
+    /// Sets `name`, which must be one of [`KEYS`].
+    pub fn set(&mut self, name: &'static str, text: &str, origin: Origin) {
+        self.values.insert(name, Given { text: text.to_owned(), origin });
+    }
+
+    /// All settings with their values, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Given)> {
+        self.values.iter().map(|(name, given)| (*name, given))
+    }
+
+    /// The text of a setting.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(|given| given.text.as_str())
+    }
+
+    /// The text of a setting that somebody gave, not its default.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        self.values
+            .get(name)
+            .filter(|given| given.origin != Origin::Default)
+            .map(|given| given.text.as_str())
+    }
+
+    /// Whether a switch is on.
+    ///
+    /// # Errors
+    /// If its text is neither `true` nor `false`.
+    pub fn switch(&self, name: &str) -> Result<bool> {
+        match self.text(name) {
+            None | Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
+            Some(other) => Err(self.wrong(name, &format!("{other:?} is neither true nor false"))),
+        }
+    }
+
+    /// A whole number.
+    ///
+    /// # Errors
+    /// If its text is none.
+    pub fn count(&self, name: &str) -> Result<Option<u64>> {
+        self.parsed(name, units::count)
+    }
+
+    /// A length of time.
+    ///
+    /// # Errors
+    /// If its text is none.
+    pub fn duration(&self, name: &str) -> Result<Option<Nanos>> {
+        self.parsed(name, units::duration)
+    }
+
+    /// A rate.
+    ///
+    /// # Errors
+    /// If its text is none, or not above zero.
+    pub fn rate(&self, name: &str) -> Result<Option<f64>> {
+        self.parsed(name, units::rate)
+    }
+
+    fn parsed<T>(&self, name: &str, parse: fn(&str) -> Result<T>) -> Result<Option<T>> {
+        match self.text(name) {
+            None => Ok(None),
+            Some(text) => match parse(text) {
+                Ok(value) => Ok(Some(value)),
+                Err(error) => Err(self.wrong(name, &error.to_string())),
+            },
+        }
+    }
+
+    /// One of a few words.
+    ///
+    /// # Errors
+    /// If its text is none of them.
+    pub fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<T> {
+        let text = self.text(name).with_context(|| format!("setting {name} has no value"))?;
+        choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            self.wrong(name, &format!("{text:?} is none of {}", words.join(", ")))
+        })
+    }
+
+    /// A usage error about a setting, with its origin.
+    pub fn wrong(&self, name: &str, reason: &str) -> anyhow::Error {
+        match self.values.get(name).map(|given| &given.origin) {
+            None | Some(Origin::Flag | Origin::Default) => usage(format!("--{name}: {reason}")),
+            Some(origin) => usage(format!("{name} (from {origin}): {reason}")),
+        }
+    }
+}
+
+fn find(name: &str, place: &str) -> Result<&'static Key> {
+    if let Some(key) = KEYS.iter().find(|key| key.name == name) {
+        return Ok(key);
+    }
+    let hint = match assay_workload::closest(name, KEYS.iter().map(|key| key.name)) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "`assay config show` lists all settings".to_owned(),
+    };
+    Err(usage(format!("{place}: there is no setting {name}; {hint}")))
+}
+
+fn user_file(environment: &[(String, String)]) -> Option<PathBuf> {
+    let get = |name: &str| {
+        let found = environment.iter().find(|(variable, _)| variable == name);
+        found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
+    };
+    let home = get("XDG_CONFIG_HOME").or_else(|| get("HOME").map(|home| home.join(".config")))?;
+    Some(home.join("assay").join("config.toml"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! The settings that exist: flags, environment variables and file keys share these names.
+
+/// A command that takes settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Load, run and report in one go.
+    Bench,
+    /// Fill a store.
+    Load,
+    /// Ask a store.
+    Run,
+    /// Judge and show what is in a bundle.
+    Report,
+}
+
+/// What the text of a setting looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A flag with a value.
+    Text,
+    /// A flag without one.
+    Switch,
+}
+
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Flag without dashes, key in files; in the environment in capitals after `ASSAY_`.
+    pub name: &'static str,
+    /// One letter, where there is one.
+    pub letter: Option<char>,
+    /// What its value is called in help texts.
+    pub value: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// What holds if nobody says anything.
+    pub default: Option<&'static str>,
+    /// What its text looks like.
+    pub shape: Shape,
+    /// The commands that take it.
+    pub verbs: &'static [Verb],
+}
+
+use Verb::{Bench, Load, Report, Run};
+
+const ASKING: &[Verb] = &[Bench, Load, Run];
+const MEASURING: &[Verb] = &[Bench, Run];
+const ALL: &[Verb] = &[Bench, Load, Run, Report];
+
+const fn text(
+    name: &'static str,
+    value: &'static str,
+    default: Option<&'static str>,
+    verbs: &'static [Verb],
+    about: &'static str,
+) -> Key {
+    Key { name, letter: None, value, about, default, shape: Shape::Text, verbs }
+}
+
+const fn switch(name: &'static str, verbs: &'static [Verb], about: &'static str) -> Key {
+    Key { name, letter: None, value: "", about, default: None, shape: Shape::Switch, verbs }
+}
+
+/// All settings.
+pub const KEYS: &[Key] = &[
+    Key {
+        letter: Some('t'),
+        ..text("target", "URL", None, ASKING, "The store; `assay stores` lists them")
+    },
+    text("rate", "RATE", None, MEASURING, "Open loop: arrivals per second, such as 20k/s"),
+    text(
+        "arrivals",
+        "PROCESS",
+        Some("poisson"),
+        MEASURING,
+        "Open loop: gaps between arrivals, poisson or constant",
+    ),
+    text(
+        "in-flight",
+        "N",
+        Some("4096"),
+        MEASURING,
+        "Open loop: the most processes in flight over all lanes",
+    ),
+    text(
+        "overflow",
+        "POLICY",
+        Some("queue"),
+        MEASURING,
+        "Open loop: what an arrival does at that bound: queue, drop or abort",
+    ),
+    text("closed", "N", None, ASKING, "Closed loop: sessions that each wait for their answer"),
+    text(
+        "think",
+        "TIME",
+        None,
+        MEASURING,
+        "Closed loop: pause after an answer: 10ms, or exp:10ms for exponential pauses",
+    ),
+    text("pace", "RATE", None, MEASURING, "Closed loop: target rate, paced as YCSB does it"),
+    text("operations", "N", None, MEASURING, "Processes to ask, such as 20M"),
+    text("duration", "TIME", None, MEASURING, "How long to measure, such as 30s"),
+    text("warm-up", "TIME", Some("0s"), MEASURING, "Asked and recorded before measuring"),
+    text("timeout", "TIME", Some("10s"), ASKING, "Patience with an answer; then it is unknown"),
+    text("lanes", "N", None, ASKING, "Threads that ask; default: half of the cores"),
+    text(
+        "spin",
+        "MODE",
+        Some("auto"),
+        ASKING,
+        "Whether lanes burn processor time to be punctual: auto, always or never",
+    ),
+    text(
+        "workers",
+        "N",
+        Some("8"),
+        ASKING,
+        "Open loop on a blocking store: worker threads per lane; 0 calls it on the lane itself",
+    ),
+    text("seed", "N", None, ASKING, "The number from which everything random follows"),
+    text("records", "N", None, ASKING, "Records in the data set, instead of the spec's"),
+    text("runs-dir", "DIR", Some("runs"), ALL, "Where bundles are kept"),
+    text("bundle", "DIR", None, ASKING, "The bundle's directory, instead of a new one in runs-dir"),
+    text(
+        "format",
+        "FORMAT",
+        Some("text"),
+        ALL,
+        "The result as text, json, ndjson, csv, md, ycsb, hdr or html",
+    ),
+    Key {
+        letter: Some('o'),
+        ..text("output", "FILE", None, ALL, "The result to a file; its ending may name the format")
+    },
+    text("color", "WHEN", Some("auto"), ALL, "Colours: auto, always or never; NO_COLOR is heeded"),
+    Key { letter: Some('q'), ..switch("quiet", ALL, "No progress on standard error") },
+    switch("force", ASKING, "Ask although the data set was loaded with other parameters"),
+    switch("keep", &[Bench], "Keep the embedded store that was made for this bench"),
+    switch("fresh", &[Load], "Remove what an earlier load put there first"),
+];

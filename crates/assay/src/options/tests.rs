@@ -1,0 +1,48 @@
+//! Precedence, origins and slips.
+
+use super::*;
+
+fn options(environment: &[(&str, &str)], flags: &[&str]) -> Result<Options> {
+    let environment: Vec<(String, String)> =
+        environment.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    let command = crate::cli::command();
+    let line = ["assay", "run", "ycsb-a"].iter().chain(flags);
+    let matches = command.try_get_matches_from(line).map_err(|error| usage(error.to_string()))?;
+    let (_, matches) = matches.subcommand().expect("a verb was given");
+    let mut options = Options::default();
+    options.add_defaults();
+    options.add_environment(&environment)?;
+    options.add_flags(matches);
+    Ok(options)
+}
+
+#[test]
+fn a_flag_beats_the_environment_which_beats_the_default() {
+    let given = options(&[("ASSAY_TIMEOUT", "3s"), ("ASSAY_SEED", "7")], &["--seed", "9"]).unwrap();
+    assert_eq!(given.values["timeout"].origin, Origin::Environment("ASSAY_TIMEOUT".to_owned()));
+    assert_eq!(given.duration("timeout").unwrap(), Some(Nanos::from_secs(3)));
+    assert_eq!(given.count("seed").unwrap(), Some(9));
+    assert_eq!(given.values["overflow"].origin, Origin::Default);
+    assert_eq!(given.given("overflow"), None);
+}
+
+#[test]
+fn a_misspelt_variable_is_an_error_that_helps() {
+    let error = options(&[("ASSAY_TIMEUOT", "3s")], &[]).unwrap_err().to_string();
+    assert_eq!(error, "ASSAY_TIMEUOT: there is no setting timeuot; did you mean timeout?");
+}
+
+#[test]
+fn a_wrong_value_says_where_it_came_from() {
+    let given = options(&[("ASSAY_RATE", "0")], &[]).unwrap();
+    let error = given.rate("rate").unwrap_err().to_string();
+    assert!(error.starts_with("rate (from environment ASSAY_RATE): a rate of 0"), "{error}");
+}
+
+#[test]
+fn every_setting_has_a_name_of_its_own() {
+    let mut names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), KEYS.len());
+}

@@ -1,0 +1,452 @@
+//! What load, run and bench have in common: options, workload, seed, store, bundle.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use assay_drivers::registry;
+use assay_history::Manifest;
+use assay_history::manifest::{
+    HistorySection, LoadSection, MachineSection, RunSection, SettingSection, SpecSection,
+    StoreSection,
+};
+use assay_model::{Phase, Seed, Setting, Source};
+use assay_run::{Latency, Load};
+use assay_store::Store;
+use assay_trace::{Header, Trace};
+use assay_workload::{Plan, PlanPhase};
+use clap::ArgMatches;
+
+use crate::asking::{Asking, Purpose};
+use crate::exit::{from_open, usage};
+use crate::experiment::{Experiment, Finished, load_settings};
+use crate::note::Note;
+use crate::options::Options;
+use crate::progress::Show;
+use crate::show::{Display, judge, show};
+use crate::workload::{Changes, Workload};
+use crate::{bundles, machine};
+
+/// Everything that is decided before the first phase.
+pub struct Setup {
+    /// The settings.
+    pub options: Options,
+    /// What is asked.
+    pub workload: Workload,
+    /// The number from which everything random follows.
+    pub seed: Seed,
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// Its URL without secrets.
+    pub url: String,
+    /// The bundle's directory.
+    pub dir: PathBuf,
+    /// How progress is shown.
+    pub show: Show,
+    /// Which latency live figures show.
+    pub latency: Latency,
+    /// The command line without secrets.
+    pub command: Vec<String>,
+}
+
+impl Setup {
+    /// Reads everything that was typed.
+    ///
+    /// # Errors
+    /// If something makes no sense, or the store cannot be opened.
+    pub fn from(matches: &ArgMatches, purpose: Purpose) -> Result<Setup> {
+        let options = Options::gather(matches)?;
+        // A wrong format must not be found out after the run.
+        Display::from(&options)?;
+        let changes = changes(matches, &options)?;
+        let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
+        let mut workload = Workload::read(spec, &changes)?;
+        if purpose == Purpose::Bench {
+            suggest_size(&mut workload, &changes)?;
+        }
+        let seed = seed(&options, workload.trace.as_ref())?;
+        let runs_dir = PathBuf::from(options.text("runs-dir").unwrap_or("runs"));
+        let dir = match options.text("bundle") {
+            Some(dir) => PathBuf::from(dir),
+            None => bundles::fresh(&runs_dir, &workload.name, seed.0),
+        };
+        let target = target(&options, purpose, &dir)?;
+        let clock = registry::Options { clock: monotonic_ns };
+        let store = registry::open(&target, &clock).map_err(from_open)?;
+        let quiet = options.switch("quiet")?;
+        Ok(Setup {
+            workload,
+            seed,
+            store,
+            url: registry::without_secrets(&target),
+            dir,
+            show: if quiet { Show::Nothing } else { Show::Lines },
+            latency: Latency::Response,
+            command: command_line(),
+            options,
+        })
+    }
+
+    /// Fills the store; the bundle of the load is `dir`.
+    ///
+    /// # Errors
+    /// If the store cannot be prepared, or the load could not begin.
+    pub fn load(&mut self, dir: &Path, purpose: Purpose) -> Result<Finished> {
+        let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
+        self.require_kinds(PlanPhase::Load)?;
+        self.store.prepare(&plan.layout()).map_err(from_open)?;
+        if self.options.switch("fresh")? {
+            self.store.clear().map_err(from_open)?;
+            self.store.prepare(&plan.layout()).map_err(from_open)?;
+        }
+        let dataset = plan.dataset().clone();
+        self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
+        let asking = self.asking(Purpose::Load, plan.len())?;
+        let finished = self.experiment(&plan, asking, dir, true)?.perform()?;
+        if finished.exit == crate::exit::Exit::Fine {
+            self.store.settle().map_err(from_open)?;
+            self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
+        }
+        debug_assert!(purpose != Purpose::Run || !self.store.capabilities().is_persistent);
+        Ok(finished)
+    }
+
+    /// Asks the store; the bundle is the setup's.
+    ///
+    /// # Errors
+    /// If the store holds other data than the workload wants, or the run could not begin.
+    pub fn run(&mut self, purpose: Purpose) -> Result<Finished> {
+        self.require_kinds(PlanPhase::Run)?;
+        self.agree_with_store()?;
+        let plan = self.workload.plan(self.seed, PlanPhase::Run)?;
+        self.store.prepare(&plan.layout()).map_err(from_open)?;
+        let planned = match &self.workload.trace {
+            Some(trace) => Some(trace.end()),
+            None => plan.len(),
+        };
+        let asking = self.asking(purpose, planned)?;
+        let dir = self.dir.clone();
+        self.experiment(&plan, asking, &dir, false)?.perform()
+    }
+
+    /// Compares what is in the store with what the workload wants.
+    fn agree_with_store(&mut self) -> Result<()> {
+        let capabilities = self.store.capabilities();
+        if capabilities.is_no_op {
+            return Ok(());
+        }
+        let Some(text) = self.store.note().map_err(from_open)? else {
+            if !capabilities.is_persistent {
+                return self.load_first();
+            }
+            eprintln!(
+                "warning: {} does not say what was loaded into it (not by `assay load`?); \
+                 records that are not there will be counted as misses",
+                self.url
+            );
+            return Ok(());
+        };
+        let note = Note::parse(&text, &self.url)?;
+        self.workload.take_value_seed(&note.dataset);
+        let wanted = self.workload.spec.dataset(self.seed);
+        let mut differences = wanted.differences(&note.dataset);
+        if !note.is_complete {
+            differences.insert(0, "the load of it did not come to its end".to_owned());
+        }
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let text = differences.join("\n  ");
+        if self.options.switch("force")? {
+            eprintln!("warning: {} holds another data set (--force):\n  {text}", self.url);
+            return Ok(());
+        }
+        Err(usage(format!(
+            "{} holds another data set than this run wants:\n  {text}\n\
+             load it again (`assay load … --fresh`), change the workload, or insist with --force",
+            self.url
+        )))
+    }
+
+    /// A store that ends with this process is empty: there is nothing to ask before a load.
+    fn load_first(&mut self) -> Result<()> {
+        if self.show == Show::Lines {
+            eprintln!("{} is empty when it starts: loading first", self.url);
+        }
+        let dir = self.dir.join("load");
+        let finished = self.load(&dir, Purpose::Run)?;
+        match finished.exit {
+            crate::exit::Exit::Fine => Ok(()),
+            _ => Err(anyhow::anyhow!("the load failed; see `assay report {}`", dir.display())),
+        }
+    }
+
+    /// Compares what the workload asks with what the store can.
+    ///
+    /// # Errors
+    /// If the store cannot do all of it.
+    pub fn require_kinds(&self, phase: PlanPhase) -> Result<()> {
+        let capabilities = self.store.capabilities();
+        let missing: Vec<&str> = self
+            .workload
+            .spec
+            .kinds_used(phase)
+            .into_iter()
+            .filter(|kind| !capabilities.can(*kind))
+            .map(|kind| kind.name())
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let (name, workload) = (capabilities.name, &self.workload.name);
+        let missing = missing.join(", ");
+        Err(usage(format!("{name} cannot do {missing}, which {workload} asks for")))
+    }
+
+    fn asking(&self, purpose: Purpose, planned: Option<u64>) -> Result<Asking> {
+        Asking::from(&self.options, purpose, self.store.capabilities().calls, planned)
+    }
+
+    /// The experiment of one phase, ready to be performed.
+    ///
+    /// # Errors
+    /// If the store does not tell its settings, or the trace cannot be opened.
+    pub fn experiment(
+        &self,
+        plan: &Plan,
+        asking: Asking,
+        dir: &Path,
+        is_load: bool,
+    ) -> Result<Experiment> {
+        let settings = self.store.settings().map_err(from_open)?;
+        let manifest = self.manifest(plan, &asking, settings, is_load);
+        let header = header(plan, self.seed);
+        let layout = plan.layout();
+        let plan = plan.clone();
+        let trace = if is_load { None } else { self.workload.trace.clone() };
+        let planned = trace.as_ref().map_or(plan.len(), |trace| Some(trace.end()));
+        let render = plan.render();
+        if let Some(trace) = &trace {
+            // Opened once here, so that a damaged trace is found before the run.
+            trace.source().map_err(crate::exit::as_usage)?;
+        }
+        Ok(Experiment {
+            store: Arc::clone(&self.store),
+            source: Box::new(move || source(trace.as_ref(), &plan)),
+            planned,
+            render,
+            fields: layout.tables[0].fields.clone().into(),
+            asking,
+            is_load,
+            seed: self.seed,
+            dir: dir.to_owned(),
+            manifest,
+            header,
+            show: self.show,
+            latency: self.latency,
+            watcher: None,
+            stops_at_failure: is_load,
+        })
+    }
+
+    fn manifest(
+        &self,
+        plan: &Plan,
+        asking: &Asking,
+        settings: Vec<Setting>,
+        is_load: bool,
+    ) -> Manifest {
+        let capabilities = self.store.capabilities();
+        let trace_hash = self.workload.trace.as_ref().filter(|_| !is_load);
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let flags = [
+            ("no_op", capabilities.is_no_op.to_string()),
+            ("persistent", capabilities.is_persistent.to_string()),
+            ("keeps_other_fields", capabilities.keeps_other_fields.to_string()),
+            ("hidden_retries", capabilities.hidden_retries.unwrap_or("none").to_owned()),
+        ];
+        Manifest {
+            run: RunSection {
+                id: if is_load { format!("{name}-load") } else { name },
+                command: self.command.clone(),
+                assay: version,
+                ..RunSection::default()
+            },
+            spec: SpecSection {
+                name: self.workload.name.clone(),
+                seed: self.seed.0,
+                trace_hash: trace_hash.map(|trace| trace.hash().to_string()).unwrap_or_default(),
+                text: plan.spec().to_toml(),
+            },
+            load: LoadSection {
+                model: match asking.load {
+                    Load::Open(_) => "open".to_owned(),
+                    Load::Closed(_) => "closed".to_owned(),
+                },
+                text: asking.describe(),
+                lanes: asking.lanes as u16,
+                settings: load_settings(asking, is_load),
+            },
+            store: StoreSection {
+                url: self.url.clone(),
+                name: capabilities.name.to_owned(),
+                version: String::new(),
+                capabilities: flags
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect(),
+                settings: settings.into_iter().map(SettingSection::from).collect(),
+            },
+            machine: MachineSection {
+                system: machine::system(),
+                processor: machine::processor(),
+                cores: machine::cores() as u32,
+                memory_bytes: machine::memory_bytes(),
+                facts: machine::facts(),
+            },
+            history: HistorySection {
+                agent: 0,
+                width: plan.width(),
+                transaction_types: plan.transaction_types(),
+                key_shape: plan.spec().dataset.key_prefix.clone(),
+                ..HistorySection::default()
+            },
+            ..Manifest::default()
+        }
+    }
+
+    /// Judges the finished bundle, shows the result, and says where it is kept.
+    ///
+    /// # Errors
+    /// If the bundle cannot be read or the result cannot be written.
+    pub fn show_result(&self, finished: &Finished) -> Result<()> {
+        let judged = judge(&finished.dir, None)?;
+        show(&judged, &Display::from(&self.options)?)?;
+        if self.show == Show::Lines {
+            eprintln!("kept in {}", finished.dir.display());
+        }
+        Ok(())
+    }
+}
+
+fn source(trace: Option<&Trace>, plan: &Plan) -> Box<dyn Source> {
+    match trace.map(Trace::source) {
+        Some(Ok(source)) => source,
+        Some(Err(error)) => Box::new(crate::broken::Broken::because(error.to_string())),
+        None => plan.source(),
+    }
+}
+
+/// What a trace of `plan` says about itself.
+pub fn header(plan: &Plan, seed: Seed) -> Header {
+    Header {
+        spec: plan.spec().to_toml(),
+        seed,
+        phase: match plan.phase() {
+            PlanPhase::Load => Phase::Load,
+            PlanPhase::Run => Phase::Measure,
+        },
+        width: plan.width(),
+        transaction_types: plan.transaction_types(),
+        layout: plan.layout(),
+        generator: format!("assay {}", env!("CARGO_PKG_VERSION")),
+        part: None,
+    }
+}
+
+/// The changes to the workload that were typed.
+pub fn changes(matches: &ArgMatches, options: &Options) -> Result<Changes> {
+    let many = |name: &str| -> Vec<String> {
+        matches
+            .try_get_many::<String>(name)
+            .ok()
+            .flatten()
+            .map(|values| values.cloned().collect())
+            .unwrap_or_default()
+    };
+    Ok(Changes {
+        files: many("properties"),
+        properties: many("property"),
+        sets: many("set"),
+        records: options.count("records")?,
+    })
+}
+
+/// A workload of the gallery has a size that is only an example; a bench takes one worth looking at.
+fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
+    let names_records = |text: &String| {
+        text.starts_with("recordcount=") || text.starts_with("dataset.records=")
+    };
+    let is_chosen = changes.records.is_some()
+        || !changes.files.is_empty()
+        || changes.properties.iter().chain(&changes.sets).any(names_records);
+    if let Some(entry) = workload.entry
+        && !is_chosen
+    {
+        let set = format!("dataset.records={}", entry.suggested_records);
+        *workload = Workload::read(
+            entry.name,
+            &Changes { sets: [changes.sets.clone(), vec![set]].concat(), ..changes.clone() },
+        )?;
+    }
+    Ok(())
+}
+
+/// The seed that was given, that of the trace, or one that the system draws.
+pub fn seed(options: &Options, trace: Option<&Trace>) -> Result<Seed> {
+    if let Some(seed) = options.count("seed")? {
+        return Ok(Seed(seed));
+    }
+    if let Some(trace) = trace {
+        return Ok(trace.header().seed);
+    }
+    draw_seed()
+}
+
+/// A seed that the system draws; short enough to be read aloud.
+pub fn draw_seed() -> Result<Seed> {
+    let mut bytes = [0; 4];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| anyhow::anyhow!("the system gives no random number: {error}"))?;
+    Ok(Seed(u64::from(u32::from_le_bytes(bytes))))
+}
+
+fn target(options: &Options, purpose: Purpose, dir: &Path) -> Result<String> {
+    match options.text("target") {
+        Some(target) => Ok(target.to_owned()),
+        None if purpose == Purpose::Bench => {
+            Ok(format!("{}:{}", registry::EMBEDDED_DEFAULT, dir.join("store").display()))
+        }
+        None => Err(usage(
+            "which store? give -t URL, for example -t redis://127.0.0.1:6379; \
+             `assay stores` lists them",
+        )),
+    }
+}
+
+/// The command line as it was typed, URLs without secrets.
+pub fn command_line() -> Vec<String> {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let mut words: Vec<String> = words.map(|word| redacted(&word)).collect();
+    if let Some(first) = words.first_mut() {
+        *first = "assay".to_owned();
+    }
+    words
+}
+
+fn redacted(word: &str) -> String {
+    let (flag, value) = match word.split_once('=') {
+        Some((flag, value)) if flag.starts_with('-') || flag.contains("password") => (flag, value),
+        _ => return registry::without_secrets(word),
+    };
+    match flag.contains("password") && !flag.contains("file") {
+        true => format!("{flag}=…"),
+        false => format!("{flag}={}", registry::without_secrets(value)),
+    }
+}
+
+/// A monotonic clock for stores that pretend to work.
+fn monotonic_ns() -> u64 {
+    assay_run::clock::monotonic().0
+}

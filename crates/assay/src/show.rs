@@ -1,0 +1,293 @@
+//! From a bundle to its result: judge the history, show it in the wanted form.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_analysis::{Judge, LoadModel, Phases, Question, Series, Summary, Window};
+use assay_history::{Columns, Damage, History, Manifest, State as ManifestState, read_events};
+use assay_model::{Nanos, Phase};
+use assay_report::{Facts, Letters, PhaseSpan, State, StoreFacts, Style};
+
+use crate::exit::{as_usage, usage};
+use crate::options::Options;
+
+/// A form that a result can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For a person at a terminal.
+    Text,
+    /// One JSON object.
+    Json,
+    /// A JSON line per interval, the result last.
+    Ndjson,
+    /// A table with commas.
+    Csv,
+    /// Markdown.
+    Markdown,
+    /// YCSB's text block.
+    Ycsb,
+    /// An HdrHistogram log.
+    Hdr,
+    /// One page for a browser.
+    Html,
+}
+
+const FORMATS: [(&str, Format); 8] = [
+    ("text", Format::Text),
+    ("json", Format::Json),
+    ("ndjson", Format::Ndjson),
+    ("csv", Format::Csv),
+    ("md", Format::Markdown),
+    ("ycsb", Format::Ycsb),
+    ("hdr", Format::Hdr),
+    ("html", Format::Html),
+];
+
+/// Where a result goes, and how it looks.
+#[derive(Clone, Debug)]
+pub struct Display {
+    format: Format,
+    output: Option<PathBuf>,
+    style: Style,
+}
+
+impl Display {
+    /// What the settings say.
+    ///
+    /// # Errors
+    /// If the format or the colour setting is none that exists.
+    pub fn from(options: &Options) -> Result<Display> {
+        let output = options.text("output").map(PathBuf::from);
+        let by_ending = output
+            .as_deref()
+            .and_then(|path| path.extension()?.to_str())
+            .and_then(|ending| match ending {
+                "htm" => Some(Format::Html),
+                "txt" => Some(Format::Text),
+                "hlog" => Some(Format::Hdr),
+                _ => FORMATS.iter().find(|(name, _)| *name == ending).map(|(_, format)| *format),
+            });
+        let format = match (options.given("format"), by_ending) {
+            (None, Some(format)) => format,
+            _ => options.choice("format", &FORMATS)?,
+        };
+        Ok(Display { format, style: style(options, output.is_none())?, output })
+    }
+
+    /// The same with another form, for commands that have one of their own.
+    pub fn with_format(self, format: Format) -> Display {
+        Display { format, ..self }
+    }
+}
+
+fn style(options: &Options, is_stdout: bool) -> Result<Style> {
+    let is_terminal = is_stdout && std::io::stdout().is_terminal();
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let is_dumb = variable("TERM") == "dumb";
+    let auto = is_terminal && !is_dumb && variable("NO_COLOR").is_empty();
+    let colour =
+        options.choice("color", &[("auto", auto), ("always", true), ("never", false)])?;
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(variable);
+    let locale = locale.iter().find(|text| !text.is_empty());
+    let is_utf8 = locale.is_some_and(|text| text.to_lowercase().contains("utf"));
+    let letters = if is_utf8 && !is_dumb { Letters::Unicode } else { Letters::Ascii };
+    let width = variable("COLUMNS").parse().unwrap_or(100);
+    Ok(Style { colour, width, letters })
+}
+
+/// A judged bundle.
+pub struct Judged {
+    /// The course of the whole run, warm-up included.
+    pub timeline: Option<Series>,
+    /// Everything about the run that no record tells.
+    pub facts: Facts,
+    /// The figures.
+    pub summary: Summary,
+}
+
+/// Judges the history of the bundle `dir`.
+///
+/// # Errors
+/// If the bundle is not one, or its history cannot be read.
+pub fn judge(dir: &Path, phases: Option<Phases>) -> Result<Judged> {
+    let manifest = Manifest::read(dir).map_err(as_usage)?;
+    let events = read_events(dir)?;
+    let question = question(&manifest, phases);
+    // The course shows the warm-up too, which the figures leave out.
+    let has_warm_up = manifest.phases.len() > 1;
+    let whole = Question { phases: Phases::All, window: None, ..question.clone() };
+    let mut course = has_warm_up.then(|| Judge::new(whole));
+    let mut judge = Judge::new(question);
+    let mut history = History::open(dir).map_err(as_usage)?;
+    let damages = history.each_batch(Columns::ALL, |batch| {
+        judge.push(batch.records);
+        if let Some(course) = &mut course {
+            course.push(batch.records);
+        }
+    })?;
+    let summary = judge.finish();
+    let timeline = course.map(|course| course.finish().series);
+    let mut facts = facts(dir, &manifest, &summary);
+    facts.events = events;
+    facts.notices.extend(damages.iter().map(Damage::to_string));
+    if !history.is_sealed() {
+        facts.notices.push(format!(
+            "the history is not sealed: `assay history repair {}` does that",
+            dir.display()
+        ));
+    }
+    Ok(Judged { timeline, facts, summary })
+}
+
+fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
+    let settings = &manifest.load.settings;
+    let number = |name: &str| settings.get(name).and_then(|text| text.parse::<f64>().ok());
+    let load = match manifest.load.model.as_str() {
+        "open" => {
+            LoadModel::Open { rate: number("rate"), limit: number("in-flight").map(|n| n as u64) }
+        }
+        _ => LoadModel::Closed {
+            sessions: number("closed").unwrap_or(0.0) as u64,
+            target: number("pace"),
+        },
+    };
+    let usual = match settings.get("phase").map(String::as_str) {
+        Some("load") => Phases::Load,
+        _ => Phases::Measure,
+    };
+    let phases = phases.unwrap_or(usual);
+    let wanted = match phases {
+        Phases::Load => Phase::Load.name(),
+        _ => Phase::Measure.name(),
+    };
+    let window = manifest
+        .phases
+        .iter()
+        .find(|phase| phase.name == wanted && phases != Phases::All)
+        .map(|phase| Window { from: Nanos(phase.from_ns), until: Nanos(phase.to_ns) })
+        .filter(|window| window.from < window.until);
+    Question {
+        transaction_types: manifest.history.transaction_types.clone(),
+        phases,
+        window,
+        load,
+        ..Question::default()
+    }
+}
+
+fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
+    let phase = |name: &str| Phase::ALL.into_iter().find(|phase| phase.name() == name);
+    let started = humantime::parse_rfc3339(&manifest.run.started).ok();
+    let unix = started.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    let settings = &manifest.load.settings;
+    let sessions = match manifest.load.model.as_str() {
+        "open" => summary.overall.counts.offered,
+        _ => settings.get("closed").and_then(|text| text.parse().ok()).unwrap_or(0),
+    };
+    let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+    Facts {
+        run_id: manifest.run.id.clone(),
+        title: format!("{} on {}", manifest.spec.name, manifest.store.name),
+        command: manifest.run.command.join(" "),
+        seed: manifest.spec.seed,
+        spec: manifest.spec.name.clone(),
+        trace_hash_planned: some(&manifest.spec.trace_hash),
+        trace_hash_executed: settings.get("executed_hash").cloned(),
+        store: StoreFacts {
+            name: manifest.store.name.clone(),
+            url: manifest.store.url.clone(),
+            settings: manifest.store.settings.iter().cloned().map(Into::into).collect(),
+            is_no_op: manifest.store.capabilities.get("no_op").is_some_and(|text| text == "true"),
+        },
+        load: manifest.load.text.clone(),
+        sessions,
+        lanes: u64::from(manifest.load.lanes),
+        phases: manifest
+            .phases
+            .iter()
+            .filter_map(|span| {
+                let (began, ended) = (Nanos(span.from_ns), Nanos(span.to_ns));
+                Some(PhaseSpan { phase: phase(&span.name)?, began, ended })
+            })
+            .collect(),
+        state: match manifest.state {
+            ManifestState::Finished => State::Finished,
+            ManifestState::Interrupted if manifest.run.ended.is_empty() => State::Repaired,
+            ManifestState::Interrupted => State::Interrupted,
+            ManifestState::Running => State::Repaired,
+            ManifestState::Failed => {
+                State::Failed(manifest.reason.clone().unwrap_or_else(|| "unknown".to_owned()))
+            }
+        },
+        machine: machine(manifest),
+        version: manifest.run.assay.clone(),
+        started: manifest.run.started.replace('T', " ").replace('Z', " UTC"),
+        started_unix_ms: unix.map_or(0, |since| since.as_millis() as u64),
+        notices: notices(dir, manifest),
+        events: Vec::new(),
+    }
+}
+
+fn machine(manifest: &Manifest) -> String {
+    let machine = &manifest.machine;
+    let gib = (machine.memory_bytes + (1 << 29)) >> 30;
+    format!("{} × {}, {gib} GiB, {}", machine.cores, machine.processor, machine.system)
+}
+
+fn notices(dir: &Path, manifest: &Manifest) -> Vec<String> {
+    let mut notices = manifest.notes.clone();
+    if manifest.state == ManifestState::Running {
+        notices.push(format!(
+            "the run's end is missing: it goes on, or it was killed; then \
+             `assay history repair {}` seals what there is",
+            dir.display()
+        ));
+    }
+    notices
+}
+
+/// Shows the result as the settings say.
+///
+/// # Errors
+/// If the result cannot be written where it should go.
+pub fn show(judged: &Judged, display: &Display) -> Result<()> {
+    let Judged { facts, summary, .. } = judged;
+    let text = match display.format {
+        Format::Text => assay_report::terminal(facts, summary, display.style),
+        Format::Json => assay_report::json(facts, summary),
+        Format::Ndjson => assay_report::ndjson(facts, summary),
+        Format::Csv => assay_report::csv(summary),
+        Format::Markdown => assay_report::markdown(facts, summary),
+        Format::Ycsb => ycsb_block(judged),
+        Format::Hdr => assay_report::hdr_log(facts, summary)?,
+        Format::Html => assay_report::html(facts, summary, judged.timeline.as_ref()),
+    };
+    put(&text, display.output.as_deref())
+}
+
+fn ycsb_block(judged: &Judged) -> String {
+    let options = assay_report::ycsb::Options {
+        interval: assay_report::ycsb::Interval::Both,
+        percentiles: vec![50.0, 95.0, 99.0, 99.9],
+        cleanup: Vec::new(),
+    };
+    let lines = assay_report::ycsb::lines(&judged.summary, &options);
+    assay_report::ycsb::print(&lines, assay_report::ycsb::Exporter::Text)
+}
+
+/// Writes a result to a file or to standard output.
+///
+/// # Errors
+/// If it cannot be written. A reader that closed the pipe has read enough.
+pub fn put(text: &str, output: Option<&Path>) -> Result<()> {
+    let Some(path) = output else {
+        let mut stdout = std::io::stdout().lock();
+        return match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            other => other.context("cannot write the result to standard output"),
+        };
+    };
+    std::fs::write(path, text)
+        .map_err(|error| usage(format!("cannot write {}: {error}", path.display())))
+}

@@ -1,0 +1,66 @@
+//! Durations and rates as people write them.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use assay_model::Nanos;
+use assay_workload::quantity;
+
+/// A length of time such as `250us`, `30s`, `2h30m`. A bare number is not one.
+pub fn duration(text: &str) -> Result<Nanos> {
+    let parsed: Duration = humantime::parse_duration(text.trim())
+        .with_context(|| format!("{text:?} is no length of time; write 250us, 30s or 2h30m"))?;
+    Ok(Nanos::from(parsed))
+}
+
+/// A whole number such as `20M`, `100k`, `4096`.
+pub fn count(text: &str) -> Result<u64> {
+    quantity::whole(text)
+        .with_context(|| format!("{text:?} is no whole number; write 4096, 100k or 20M"))
+}
+
+/// Operations per second, above zero: `20k/s`, `1M`, `1250/s`, `0.5/s`.
+pub fn rate(text: &str) -> Result<f64> {
+    let number = text.trim().strip_suffix("/s").unwrap_or(text.trim());
+    let rate = match quantity::whole(number) {
+        Some(whole) => whole as f64,
+        None => number
+            .parse::<f64>()
+            .ok()
+            .with_context(|| format!("{text:?} is no rate; write 20k/s, 1M/s or 0.5/s"))?,
+    };
+    if !rate.is_finite() || rate <= 0.0 {
+        bail!("a rate of {text} asks nothing; give a rate above 0, for example 20k/s");
+    }
+    // One arrival per nanosecond is the finest that the time axis can tell apart.
+    if rate > 1e9 {
+        bail!("a rate of {text} is beyond one operation per nanosecond; give at most 1000M/s");
+    }
+    Ok(rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_with_units() {
+        for (text, wanted) in [("20k/s", 20e3), ("1M", 1e6), ("1250/s", 1250.0), ("0.5/s", 0.5)] {
+            assert_eq!(rate(text).unwrap(), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn rates_that_ask_nothing_are_refused() {
+        for text in ["0", "-5/s", "NaN", "inf", "fast", "", "2000M/s"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_need_a_unit() {
+        assert_eq!(duration("2h30m").unwrap(), Nanos::from_secs(9000));
+        assert_eq!(duration("250us").unwrap(), Nanos::from_micros(250));
+        assert!(duration("30").is_err());
+    }
+}
