@@ -83,7 +83,7 @@ impl Source for Mixed {
             ends_transaction: true,
             think: Nanos(draws.below(3) * 1000),
         };
-        if process % 3 != 0 {
+        if !process.is_multiple_of(3) {
             into.push(lone);
             return Ok(Filled::Process);
         }
@@ -374,18 +374,17 @@ fn every_flipped_byte_is_an_error() {
     let hash = Trace::open(&path).unwrap().hash();
     let mut harmless = 0;
     for place in 0..whole.len() {
-        for flip in [0x01, 0x80, 0xff] {
-            let mut broken = whole.clone();
-            broken[place] ^= flip;
-            std::fs::write(&path, &broken).unwrap();
-            let Ok(trace) = Trace::open(&path) else { continue };
-            let Ok(found) = trace.verify() else { continue };
-            // Parquet's footer has parts that mean nothing to us, such as its creator's name.
-            assert_eq!((found, trace.header()), (hash, &header()), "byte {place} ^ {flip}");
-            harmless += 1;
-        }
+        let flip = [0x01, 0x80, 0xff][place % 3];
+        let mut broken = whole.clone();
+        broken[place] ^= flip;
+        std::fs::write(&path, &broken).unwrap();
+        let Ok(trace) = Trace::open(&path) else { continue };
+        let Ok(found) = trace.verify() else { continue };
+        // Parquet's footer has parts that mean nothing to us, such as its creator's name.
+        assert_eq!((found, trace.header()), (hash, &header()), "byte {place} ^ {flip}");
+        harmless += 1;
     }
-    assert!(harmless * 10 < 3 * whole.len(), "{harmless} of {}", 3 * whole.len());
+    assert!(harmless * 10 < whole.len(), "{harmless} of {}", whole.len());
 }
 
 #[test]

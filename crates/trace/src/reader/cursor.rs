@@ -230,21 +230,17 @@ fn kind(name: &[u8]) -> Option<Kind> {
     }
 }
 
-/// One row.
-#[derive(Clone, Copy)]
-pub(super) struct Row {
-    pub process: u64,
-    pub intended: Nanos,
-    pub operation: Operation,
-}
-
 /// The rows of a trace, from front to back.
+///
+/// Operations are built when they are asked for: a lane that leaves most processes out pays for
+/// little more than their numbers.
 pub(super) struct Cursor {
     body: Arc<Body>,
     group: Option<Group>,
     /// The row group to open next.
     next_group: usize,
-    batch: Vec<Row>,
+    /// Rows of the current batch, of which `place` are consumed.
+    rows: usize,
     place: usize,
     /// The number of the batch's first row in the file.
     first_row: u64,
@@ -261,12 +257,16 @@ struct Rule {
 }
 
 impl Rule {
-    /// The column that breaks the order of a trace, if one does.
+    /// The column that breaks the order of a trace, with the reason, if one does.
     #[inline]
-    fn broken_by(&mut self, row: &Row) -> Option<(&'static str, &'static str)> {
-        let index = row.operation.index;
-        let first = row.process.saturating_mul(self.width);
-        if row.process < self.least_process || row.process == u64::MAX {
+    fn broken_by(
+        &mut self,
+        process: u64,
+        operation: &Operation,
+    ) -> Option<(&'static str, &'static str)> {
+        let index = operation.index;
+        let first = process.saturating_mul(self.width);
+        if process < self.least_process || process == u64::MAX {
             return Some(("process", "process numbers never fall"));
         }
         if index < first || index >= first.saturating_add(self.width) {
@@ -275,10 +275,10 @@ impl Rule {
         if index < self.least_index {
             return Some(("index", "operation numbers always rise"));
         }
-        if usize::from(row.operation.transaction_type) >= self.named_types {
+        if usize::from(operation.transaction_type) >= self.named_types {
             return Some(("transaction_type", "the header has no name for it"));
         }
-        self.least_process = row.process;
+        self.least_process = process;
         self.least_index = index + 1;
         None
     }
@@ -292,9 +292,8 @@ impl Cursor {
             width: body.header.width,
             named_types: body.header.transaction_types.len(),
         };
-        let batch = Vec::with_capacity(BATCH_ROWS);
         let mut cursor =
-            Cursor { body, group: None, next_group: 0, batch, place: 0, first_row: 0, rule };
+            Cursor { body, group: None, next_group: 0, rows: 0, place: 0, first_row: 0, rule };
         cursor.decode()?;
         Ok(cursor)
     }
@@ -303,17 +302,51 @@ impl Cursor {
         &self.body
     }
 
-    /// The rows that are decoded and not consumed; empty only at the end of the trace.
+    /// The processes of the rows that are decoded and not consumed, bit for bit; empty only at the
+    /// end of the trace.
     #[inline]
-    pub fn rows(&self) -> &[Row] {
-        &self.batch[self.place..]
+    pub fn processes(&self) -> &[i64] {
+        match &self.group {
+            Some(group) => &group.process.values[self.place..self.rows],
+            None => &[],
+        }
     }
 
-    /// Consumes `count` of [`Cursor::rows`], and decodes more if none is left.
+    /// The intended offset of the next row; zero without a schedule.
     #[inline]
-    pub fn consume(&mut self, count: usize) -> Result<(), ReadError> {
+    pub fn intended(&self) -> Nanos {
+        let column = self.group.as_ref().and_then(|group| group.intended.as_ref());
+        let offset = column.and_then(|column| column.values.get(self.place));
+        offset.map_or(Nanos::ZERO, |&offset| Nanos(offset as u64))
+    }
+
+    /// Leaves out the next `count` of [`Cursor::processes`], and decodes more if none is left.
+    #[inline]
+    pub fn skip(&mut self, count: usize) -> Result<(), ReadError> {
         self.place += count;
-        if self.place < self.batch.len() { Ok(()) } else { self.decode() }
+        if self.place < self.rows { Ok(()) } else { self.decode() }
+    }
+
+    /// Appends the operations of the next `count` of [`Cursor::processes`] to `into`, and decodes
+    /// more if none is left.
+    #[inline]
+    pub fn take(&mut self, count: usize, into: &mut Vec<Operation>) -> Result<(), ReadError> {
+        if let Some(group) = &self.group {
+            for row in self.place..self.place + count {
+                let operation = match group.operation(row) {
+                    Ok(operation) => operation,
+                    Err(column) => {
+                        return Err(self.wrong(group, row, column, "that stands for nothing"));
+                    }
+                };
+                let process = group.process.values[row] as u64;
+                if let Some((column, reason)) = self.rule.broken_by(process, &operation) {
+                    return Err(self.wrong(group, row, column, reason));
+                }
+                into.push(operation);
+            }
+        }
+        self.skip(count)
     }
 
     /// Leaves out row groups that end before `process`, if the current batch does.
@@ -332,16 +365,14 @@ impl Cursor {
         self.first_row = (0..next - 1).map(rows_of).sum();
         self.next_group = next - 1;
         self.group = None;
-        self.batch.clear();
-        self.place = 0;
+        self.rows = 0;
         self.decode()
     }
 
     /// Decodes the next batch; afterwards no row is left only if the trace has ended.
     fn decode(&mut self) -> Result<(), ReadError> {
-        self.first_row += self.batch.len() as u64;
-        self.batch.clear();
-        self.place = 0;
+        self.first_row += self.rows as u64;
+        (self.rows, self.place) = (0, 0);
         let mut group = match self.group.take() {
             Some(group) if group.left > 0 => group,
             _ if self.next_group == self.body.guards.len() => return Ok(()),
@@ -356,26 +387,8 @@ impl Cursor {
             group: self.next_group - 1,
             reason: error.to_string(),
         })?;
-        for row in 0..rows {
-            self.take_row(&group, row)?;
-        }
+        self.rows = rows;
         self.group = Some(group);
-        Ok(())
-    }
-
-    #[inline]
-    fn take_row(&mut self, group: &Group, row: usize) -> Result<(), ReadError> {
-        let operation = group
-            .operation(row)
-            .map_err(|column| self.wrong(group, row, column, "that stands for nothing"))?;
-        let process = group.process.values[row] as u64;
-        let intended =
-            group.intended.as_ref().map_or(Nanos::ZERO, |column| Nanos(column.values[row] as u64));
-        let found = Row { process, intended, operation };
-        if let Some((column, reason)) = self.rule.broken_by(&found) {
-            return Err(self.wrong(group, row, column, reason));
-        }
-        self.batch.push(found);
         Ok(())
     }
 

@@ -30,19 +30,18 @@ impl TraceSource {
     /// If the trace cannot be read any further.
     pub fn advance(&mut self, into: &mut Vec<Operation>) -> Result<Option<u64>, ReadError> {
         into.clear();
-        let Some(first) = self.cursor.rows().first() else { return Ok(None) };
-        let process = first.process;
-        self.intended = first.intended;
+        let Some(&process) = self.cursor.processes().first() else { return Ok(None) };
+        self.intended = self.cursor.intended();
         loop {
-            let rows = self.cursor.rows();
-            let count = rows.iter().take_while(|row| row.process == process).count();
-            into.extend(rows[..count].iter().map(|row| row.operation));
+            let rows = self.cursor.processes();
+            let count = rows.iter().take_while(|&&row| row == process).count();
             let is_whole = count < rows.len() || count == 0;
             if count > 0 {
-                self.cursor.consume(count)?;
+                self.cursor.take(count, into)?;
             }
             if is_whole {
-                self.least = process + 1;
+                let process = process as u64;
+                self.least = process.saturating_add(1);
                 return Ok(Some(process));
             }
         }
@@ -55,28 +54,27 @@ impl TraceSource {
 
     /// Finds `process`, and puts its operations into `into`.
     fn find(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Found, ReadError> {
+        if self.cursor.processes().first() == Some(&(process as i64)) {
+            self.advance(into)?;
+            return Ok(Found::Process);
+        }
         into.clear();
-        let is_before = self.cursor.rows().last().is_some_and(|row| row.process < process);
-        if is_before {
+        let is_before = |&row: &i64| (row as u64) < process;
+        if self.cursor.processes().last().is_some_and(is_before) {
             self.cursor.skip_groups(process)?;
         }
         loop {
-            let rows = self.cursor.rows();
-            let count = rows.iter().take_while(|row| row.process < process).count();
-            match rows.get(count).map(|row| row.process) {
+            let rows = self.cursor.processes();
+            let count = rows.iter().take_while(|row| is_before(row)).count();
+            match rows.get(count) {
                 None if count == 0 => return Ok(Found::End),
-                None => self.cursor.consume(count)?,
-                Some(next) => {
-                    if count > 0 {
-                        self.cursor.consume(count)?;
-                    }
-                    return if next == process {
-                        self.advance(into)?;
-                        Ok(Found::Process)
-                    } else {
-                        Ok(Found::Missing { next })
-                    };
+                None => self.cursor.skip(count)?,
+                Some(&next) if next as u64 == process => {
+                    self.cursor.skip(count)?;
+                    self.advance(into)?;
+                    return Ok(Found::Process);
                 }
+                Some(&next) => return Ok(Found::Missing { next: next as u64 }),
             }
         }
     }
