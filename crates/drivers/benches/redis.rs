@@ -1,2 +1,272 @@
-//! placeholder
-fn main() {}
+//! Throughput with client CPU per operation against a redis-server of its own on loopback.
+//!
+//! Prints `bench <name> <depth> <value> <unit>`. `driver` is our client in a closed loop that keeps
+//! `depth` requests in flight on one connection; `floor` sends the same commands in batches of
+//! `depth` over a bare socket, counting bytes instead of looking at replies. Server and client
+//! share the machine's cores, so throughput is the machine's, CPU per operation is the client's.
+
+#[path = "../tests/live/server.rs"]
+#[allow(dead_code, reason = "the live tests use the rest of it")]
+mod server;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use assay_drivers::redis::Redis;
+use assay_model::{Fields, Kind, Layout, Nanos, Table};
+use assay_store::resp::write;
+use assay_store::{Answer, Answers, Client, Request, Store, Ticket, Values};
+use rustix::time::{ClockId, clock_gettime};
+use server::Server;
+
+const RECORDS: usize = 10_000;
+const VALUE: [u8; 100] = [b'v'; 100];
+const RUNS: usize = 3;
+const RATES: [usize; 3] = [50_000, 125_000, 250_000];
+const DEPTHS: [usize; 3] = [1, 16, 64];
+
+/// What is asked, over and over, of different records.
+struct Case {
+    name: &'static str,
+    options: &'static str,
+    fields: u16,
+    kind: Kind,
+    /// The words before the key, for the floor, with those after it.
+    floor: (&'static [&'static [u8]], &'static [&'static [u8]]),
+    reply_bytes: usize,
+}
+
+const CASES: [Case; 4] = [
+    Case {
+        name: "get-1x100",
+        options: "layout=string&",
+        fields: 1,
+        kind: Kind::Read,
+        floor: (&[b"GET"], &[]),
+        reply_bytes: 108,
+    },
+    Case {
+        name: "hgetall-1x100",
+        options: "",
+        fields: 1,
+        kind: Kind::Read,
+        floor: (&[b"HGETALL"], &[]),
+        reply_bytes: 124,
+    },
+    Case {
+        name: "hgetall-10x100",
+        options: "",
+        fields: 10,
+        kind: Kind::Read,
+        floor: (&[b"HGETALL"], &[]),
+        reply_bytes: 1205,
+    },
+    Case {
+        name: "hmset-1x100",
+        options: "",
+        fields: 10,
+        kind: Kind::Update,
+        floor: (&[b"HMSET"], &[b"field0", &VALUE]),
+        reply_bytes: 5,
+    },
+];
+
+fn main() {
+    for case in &CASES {
+        let server = Server::start(&[]);
+        let url = |depth| server.url(&format!("?{}depth={depth}", case.options));
+        let redis = Redis::from_url(&url(64)).expect("the URL is right");
+        redis.prepare(&layout(case.fields)).expect("the server is there");
+        load(&mut Loop::open(&redis), case);
+        if case.fields == 1 {
+            let redis = Redis::from_url(&url(100_000)).expect("the URL is right");
+            redis.prepare(&layout(case.fields)).expect("the server is there");
+            for rate in RATES {
+                open_loop(&redis, case, rate);
+            }
+        }
+        for depth in DEPTHS {
+            let operations = if depth == 1 { 30_000 } else { 200_000 };
+            let redis = Redis::from_url(&url(depth)).expect("the URL is right");
+            redis.prepare(&layout(case.fields)).expect("the server is there");
+            report("driver", case, depth, operations, || {
+                let mut client = Loop::open(&redis);
+                client.run(case, case.kind, operations, depth);
+            });
+            report("floor", case, depth, operations, || {
+                floor(server.port, case, operations, depth);
+            });
+        }
+    }
+}
+
+fn layout(fields: u16) -> Layout {
+    let fields = (0..fields).map(|number| format!("field{number}")).collect();
+    Layout { tables: vec![Table { name: "usertable".into(), fields }], records: RECORDS as u64 }
+}
+
+/// Requests at a constant rate for a second, on a lane that never sleeps: what the store's client
+/// adds to the lag of an open loop. Prints how late requests left, and how many a second.
+fn open_loop(redis: &Redis, case: &Case, rate: usize) {
+    let mut client = Loop::open(redis);
+    let mut count = Count::default();
+    let mut lags: Vec<u64> = Vec::with_capacity(rate);
+    let mut now = Nanos::ZERO;
+    while count.answered < rate {
+        now = Nanos::from(client.epoch.elapsed());
+        while lags.len() < rate && client.client.is_ready() {
+            let intended = Nanos(lags.len() as u64 * 1_000_000_000 / rate as u64);
+            if intended > now {
+                break;
+            }
+            client.start(now, case.kind, lags.len(), &mut count);
+            lags.push(now.since(intended).0);
+        }
+        client.client.poll(now, &mut count);
+    }
+    lags.sort_unstable();
+    let name = case.name;
+    let percentile = |percent: usize| lags[(lags.len() - 1) * percent / 100] as f64 / 1e3;
+    println!("bench redis.{name}.open.rate {rate} {:.0} op/s", rate as f64 / now.as_secs_f64());
+    println!("bench redis.{name}.open.lag-p50 {rate} {:.1} us", percentile(50));
+    println!("bench redis.{name}.open.lag-p99 {rate} {:.1} us", percentile(99));
+}
+
+/// Prints the medians of [`RUNS`] runs.
+fn report(who: &str, case: &Case, depth: usize, operations: usize, mut run: impl FnMut()) {
+    let mut rates = Vec::new();
+    let mut cpus = Vec::new();
+    for _ in 0..RUNS {
+        let (start, cpu) = (Instant::now(), cpu_time());
+        run();
+        rates.push(operations as f64 / start.elapsed().as_secs_f64());
+        cpus.push((cpu_time() - cpu).as_secs_f64() * 1e6 / operations as f64);
+    }
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values[RUNS / 2]
+    };
+    let name = case.name;
+    println!("bench redis.{name}.{who}.rate {depth} {:.0} op/s", median(rates));
+    println!("bench redis.{name}.{who}.cpu {depth} {:.2} us/op", median(cpus));
+}
+
+/// User with system time of this process: the client alone, the server is another process.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn load(client: &mut Loop, case: &Case) {
+    client.run(case, Kind::Insert, RECORDS, 64);
+}
+
+fn key(operation: usize) -> String {
+    format!("user{:019}", operation % RECORDS)
+}
+
+/// Our client in a closed loop.
+struct Loop {
+    client: Box<dyn Client>,
+    epoch: Instant,
+    keys: Vec<String>,
+    spans: Vec<(u16, Range<u32>)>,
+}
+
+#[derive(Default)]
+struct Count {
+    answered: usize,
+    bytes: usize,
+}
+
+impl Answers for Count {
+    fn answer(&mut self, _ticket: Ticket, answer: Answer<'_>) {
+        let Answer::Done(reply) = answer else { panic!("the server refused: {answer:?}") };
+        assert!(reply.found, "every record was loaded");
+        reply.rows.each(|field| self.bytes += field.value.len());
+        self.answered += 1;
+    }
+}
+
+impl Loop {
+    fn open(redis: &Redis) -> Loop {
+        let client = redis.open(0).expect("the server is there");
+        let keys = (0..RECORDS).map(key).collect();
+        Loop { client, epoch: Instant::now(), keys, spans: Vec::new() }
+    }
+
+    fn start(&mut self, now: Nanos, kind: Kind, number: usize, count: &mut Count) {
+        let request = Request {
+            session: 0,
+            kind,
+            table: 0,
+            key: self.keys[number % RECORDS].as_bytes(),
+            fields: Fields::All,
+            limit: 1,
+            values: Values::new(&self.spans, &VALUE),
+        };
+        self.client.start(now, Ticket(number as u64), &request, count);
+    }
+
+    fn run(&mut self, case: &Case, kind: Kind, operations: usize, depth: usize) {
+        self.spans.clear();
+        let written = match kind {
+            Kind::Insert => case.fields,
+            Kind::Update => 1,
+            _ => 0,
+        };
+        self.spans.extend((0..written).map(|field| (field, 0..VALUE.len() as u32)));
+        let mut count = Count::default();
+        let mut started = 0;
+        while count.answered < operations {
+            let now = Nanos::from(self.epoch.elapsed());
+            while started < operations && started - count.answered < depth {
+                self.start(now, kind, started, &mut count);
+                started += 1;
+            }
+            let before = count.answered;
+            self.client.poll(now, &mut count);
+            if count.answered == before {
+                self.client.wait(Duration::from_millis(100));
+            }
+        }
+        if kind == Kind::Read {
+            assert_eq!(count.bytes, operations * usize::from(case.fields) * VALUE.len());
+        }
+    }
+}
+
+/// The least that any client does for the same: one write, then reads until all is there.
+fn floor(port: u16, case: &Case, operations: usize, depth: usize) {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).expect("the server is there");
+    socket.set_nodelay(true).expect("it is a TCP socket");
+    let mut room = vec![0; 1 << 16];
+    write::command(&[b"HELLO", b"3"], &mut room);
+    let hello = room.split_off(1 << 16);
+    socket.write_all(&hello).expect("the server is there");
+    std::thread::sleep(Duration::from_millis(5));
+    let greeted = socket.read(&mut room).expect("the server answers");
+    assert!(greeted > 0);
+    let keys: Vec<String> = (0..RECORDS).map(key).collect();
+    let mut out = Vec::new();
+    let mut words: Vec<&[u8]> = Vec::new();
+    for batch in 0..operations / depth {
+        out.clear();
+        for number in 0..depth {
+            words.clear();
+            words.extend(case.floor.0);
+            words.push(keys[(batch * depth + number) % RECORDS].as_bytes());
+            words.extend(case.floor.1);
+            write::command(&words, &mut out);
+        }
+        socket.write_all(&out).expect("the server is there");
+        let mut missing = depth * case.reply_bytes;
+        while missing > 0 {
+            let count = socket.read(&mut room).expect("the server answers");
+            assert!(count > 0 && count <= missing, "replies have the length that we think");
+            missing -= count;
+        }
+    }
+}

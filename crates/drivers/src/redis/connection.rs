@@ -158,9 +158,14 @@ impl Connection {
         if !self.has_work(now) {
             return;
         }
+        let may_read = self.is_readable || self.is_awaited() || self.pending.is_empty();
         let written = self.flush();
+        // The answer to what has left only now is not here yet: asking for it wastes a call.
         // Answers that came before the connection broke are answers: read first, then give up.
-        let read = self.receive(now, answers);
+        let read = match may_read || written.is_err() {
+            true => self.receive(now, answers),
+            false => Ok(()),
+        };
         if let Err(Lost(reason)) = read.and(written) {
             self.give_up(now, reason, answers);
         }
@@ -199,6 +204,12 @@ impl Connection {
             || self.is_readable
             || self.sent < self.out.len()
             || now.since(self.looked_at) >= IDLE_LOOK
+    }
+
+    /// Whether the oldest command has left, at least in part.
+    fn is_awaited(&self) -> bool {
+        let left = self.passed + self.sent as u64;
+        self.pending.front().is_some_and(|oldest| oldest.from < left)
     }
 
     fn transport(&mut self) -> Option<&mut Transport> {

@@ -82,7 +82,7 @@ impl Dialer {
             let words: Vec<&[u8]> = greeting.words.iter().map(Vec::as_slice).collect();
             let answer = console.ask(&words).map_err(|error| self.explain(&error))?;
             match answer {
-                Value::Error(error) if greeting.need == Need::Must || needs_login(&error) => {
+                Value::Error(error) if greeting.need == Need::Must || is_final(&error) => {
                     return Err(self.turned_away(words[0], &error));
                 }
                 Value::Map(_) if words[0] == b"HELLO" => protocol = Protocol::Resp3,
@@ -189,6 +189,10 @@ impl Dialer {
             let reason = format!("it is still loading its data ({error}); try again later");
             return OpenError::Failed { store, reason };
         }
+        if error.starts_with(FULL_HOUSE) {
+            let reason = format!("it says: {error}; raise maxclients, or use fewer connections");
+            return OpenError::Failed { store, reason };
+        }
         if command == b"PING" && !needs_login(error) {
             return OpenError::Failed { store, reason: format!("to PING it says: {error}") };
         }
@@ -219,6 +223,13 @@ impl Greeting {
 
 /// The first byte of a TLS record that carries an alert.
 const TLS_ALERT: u8 = 0x15;
+/// How a server says that it takes no more connections.
+const FULL_HOUSE: &str = "ERR max number of clients reached";
+
+/// Whether the conversation is over, whatever was asked.
+fn is_final(error: &str) -> bool {
+    needs_login(error) || error.starts_with(FULL_HOUSE)
+}
 
 fn needs_login(error: &str) -> bool {
     ["NOAUTH", "WRONGPASS", "DENIED"].iter().any(|code| error.starts_with(code))

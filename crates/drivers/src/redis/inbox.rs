@@ -1,4 +1,4 @@
-//! The bytes that came from the server and were not looked at yet.
+//! The bytes from the server that nobody has looked at yet.
 
 use std::io;
 

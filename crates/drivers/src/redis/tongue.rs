@@ -1,8 +1,8 @@
 //! Turns requests into Redis commands, in the layout of YCSB's Redis binding.
 //!
-//! A record is a hash under its own key, without a prefix. The sorted set `_indices` has every key,
-//! scored by [`java_hash`] of it, and scans walk that set: in the order of the hash, not of the key.
-//! Scores tie for keys of the same hash; Redis then goes by the bytes of the key.
+//! A record is a hash under its own key, without a prefix. The sorted set `_indices` has every
+//! key, scored by [`java_hash`] of it. Scans walk that set: in the order of the hash, not of the
+//! key. Scores tie for keys of the same hash; Redis then goes by the bytes of the key.
 
 use std::ops::Range;
 

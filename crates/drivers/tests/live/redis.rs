@@ -12,11 +12,11 @@ use crate::asker::{Asker, Told, insert, read};
 use crate::server::Server;
 
 fn store(url: &str) -> Redis {
-    Redis::from_url(url).unwrap()
+    Redis::from_url(url).expect("the test writes right URLs")
 }
 
 fn asker(url: &str) -> Asker {
-    Asker::open(&store(url)).unwrap()
+    Asker::open(&store(url)).expect("the server is there")
 }
 
 /// Writes a record, then reads it back.

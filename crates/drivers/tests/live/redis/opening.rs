@@ -42,7 +42,7 @@ fn a_web_server_is_no_redis() {
 
 #[test]
 fn a_silent_server_is_not_waited_for_long() {
-    let port = impostor::listen(|socket| std::mem::forget(socket));
+    let port = impostor::listen(std::mem::forget);
     let rest = format!("127.0.0.1:{port}?connect_timeout=100");
     check(&format!("redis://{rest}"), "nothing came back within 100ms");
     check(&format!("rediss://{rest}&tls_insecure=true"), "try redis://");
@@ -87,6 +87,15 @@ fn a_node_of_a_cluster_is_refused() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     assert_works(&server.url(""));
+}
+
+#[test]
+fn a_full_house_is_told() {
+    let server = Server::start(&["--maxclients", "1"]);
+    let _guest = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let error = store(&server.url("?connections=1")).prepare(&layout(1)).unwrap_err();
+    assert!(matches!(error, OpenError::Failed { .. }), "{error}");
+    assert!(error.to_string().contains("raise maxclients"), "{error}");
 }
 
 #[test]
