@@ -16,6 +16,9 @@ const REPETITIONS: usize = 5;
 
 fn main() {
     for name in ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"] {
+        if std::env::args().any(|a| a == "short") {
+            break;
+        }
         for records in SIZES {
             let plan = plan(name, records, PlanPhase::Run);
             report(&format!("{name}-fill"), records, || fill(&plan, 1));
@@ -25,6 +28,8 @@ fn main() {
     for records in SIZES {
         let plan = plan("ycsb-a", records, PlanPhase::Run);
         report("ycsb-a-fill-render", records, || render(&plan));
+        report("ycsb-a-key", records, || keys(&plan));
+        report("ycsb-a-value", records, || values(&plan));
     }
     for records in SIZES {
         let plan = plan("ycsb-a", records, PlanPhase::Load);
@@ -73,6 +78,31 @@ fn fill(plan: &Plan, lanes: u64) -> u64 {
     }
     black_box(sum);
     done
+}
+
+/// Renders the keys of scattered records.
+fn keys(plan: &Plan) -> u64 {
+    let (bytes, mut buffer) = (plan.render(), Vec::new());
+    let records = plan.spec().dataset.records;
+    for number in 0..OPERATIONS {
+        buffer.clear();
+        bytes.key(number * 7919 % records, &mut buffer);
+        black_box(&buffer);
+    }
+    OPERATIONS
+}
+
+/// Renders values of 100 bytes, one for each operation.
+fn values(plan: &Plan) -> u64 {
+    let (bytes, mut buffer) = (plan.render(), Vec::new());
+    let (mut source, mut operations) = (plan.source(), Vec::new());
+    source.fill(0, &mut operations).expect("a plan is no file");
+    for index in 0..OPERATIONS {
+        buffer.clear();
+        bytes.value(&Operation { index, ..operations[0] }, (index % 10) as u16, &mut buffer);
+        black_box(&buffer);
+    }
+    OPERATIONS
 }
 
 /// Turns every operation into the bytes that a store would see.

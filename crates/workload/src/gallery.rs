@@ -114,11 +114,7 @@ const ENTRIES: [Entry; 10] = [
         "photo tags: nearly all reads, one update in twenty",
         include_str!("gallery/ycsb-b.properties"),
     ),
-    ycsb(
-        "ycsb-c",
-        "profile cache: nothing but reads",
-        include_str!("gallery/ycsb-c.properties"),
-    ),
+    ycsb("ycsb-c", "profile cache: nothing but reads", include_str!("gallery/ycsb-c.properties")),
     ycsb(
         "ycsb-d",
         "status updates: new records come in, the newest are read most",

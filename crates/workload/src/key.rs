@@ -1,6 +1,6 @@
 //! How the number of a record becomes the key that a store sees.
 
-use crate::decimal::{DIGITS_MAX, Decimal};
+use crate::decimal::Decimal;
 
 const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
 const FNV_PRIME: u64 = 1_099_511_628_211;
@@ -29,6 +29,9 @@ pub fn hash(number: u64) -> u64 {
     (hash as i64).unsigned_abs()
 }
 
+/// The length of `user`, the prefix of YCSB's keys.
+const USUAL_PREFIX: usize = 4;
+
 /// The form of all keys of a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyForm {
@@ -44,12 +47,17 @@ impl KeyForm {
     #[inline]
     pub(crate) fn append(&self, number: u64, into: &mut Vec<u8>) {
         let (zeros, digits) = self.parts(number);
-        into.reserve(self.prefix.len() + self.digits.max(DIGITS_MAX));
-        into.extend_from_slice(&self.prefix);
+        // Copies of a fixed size need no call; what is too much is cut again.
+        let start = into.len();
+        match self.prefix.first_chunk::<USUAL_PREFIX>() {
+            Some(usual) if self.prefix.len() == USUAL_PREFIX => into.extend_from_slice(usual),
+            _ => into.extend_from_slice(&self.prefix),
+        }
         if zeros > 0 {
             into.resize(into.len() + zeros, b'0');
         }
-        into.extend_from_slice(digits.as_bytes());
+        into.extend_from_slice(&digits.padded);
+        into.truncate(start + self.prefix.len() + zeros + digits.length);
     }
 
     /// Gives the bytes of the key of record `number` to `visit`, one by one.
@@ -63,7 +71,7 @@ impl KeyForm {
     #[inline]
     fn parts(&self, number: u64) -> (usize, Decimal) {
         let digits = Decimal::new(if self.hashed { hash(number) } else { number });
-        (self.digits.saturating_sub(digits.as_bytes().len()), digits)
+        (self.digits.saturating_sub(digits.length), digits)
     }
 }
 

@@ -70,9 +70,7 @@ impl Plan {
         let lengths = lengths::Lengths::new(&spec.dataset, values, phase);
         let kind = match phase {
             PlanPhase::Load => Compiled::Load(load::Load::new(&spec.dataset, lengths.clone())),
-            PlanPhase::Run => {
-                Compiled::Run(Box::new(run::Run::new(spec, seed, lengths.clone())))
-            }
+            PlanPhase::Run => Compiled::Run(Box::new(run::Run::new(spec, seed, lengths.clone()))),
         };
         let bytes = bytes::Bytes::new(&spec.dataset, &dataset, values, phase, lengths);
         Ok(Plan { spec: spec.clone(), dataset, phase, kind, bytes: Arc::new(bytes) })

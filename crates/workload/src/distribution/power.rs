@@ -62,8 +62,7 @@ impl Power {
         let r = (y - steps * (LN2_HIGH / STEPS as f64)) - steps * (LN2_LOW / STEPS as f64);
         // |r| < 0.0028, so the first term left out, r^6/720, is below 2^-60.
         let r2 = r * r;
-        let series =
-            r + r2 * ((0.5 + r * (1.0 / 6.0)) + r2 * ((1.0 / 24.0) + r * (1.0 / 120.0)));
+        let series = r + r2 * ((0.5 + r * (1.0 / 6.0)) + r2 * ((1.0 / 24.0) + r * (1.0 / 120.0)));
         let root = self.roots[whole as usize % STEPS];
         let scale = f64::from_bits(((i64::from(whole >> 7) + 1023) << 52) as u64);
         (root + root * series) * scale

@@ -23,11 +23,8 @@ pub fn extend(sum: f64, from: u64, to: u64, theta: f64) -> f64 {
 fn tail(m: f64, n: f64, theta: f64) -> f64 {
     let rise = 1.0 - theta;
     let stretch = libm::log(n / m);
-    let area = if rise == 0.0 {
-        stretch
-    } else {
-        libm::pow(m, rise) * libm::expm1(rise * stretch) / rise
-    };
+    let area =
+        if rise == 0.0 { stretch } else { libm::pow(m, rise) * libm::expm1(rise * stretch) / rise };
     let value = |x: f64| libm::pow(x, -theta);
     let slope = |x: f64| -theta * libm::pow(x, -theta - 1.0);
     area + (value(n) - value(m)) / 2.0 + (slope(n) - slope(m)) / 12.0

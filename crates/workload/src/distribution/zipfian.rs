@@ -104,7 +104,8 @@ impl Zipfian {
             return self.rank_by_formula(unit, count);
         }
         let quick = count as f64 * self.power.pow(x, self.alpha);
-        let (low, high) = ((quick * (1.0 - self.guard)) as u64, (quick * (1.0 + self.guard)) as u64);
+        let (low, high) =
+            ((quick * (1.0 - self.guard)) as u64, (quick * (1.0 + self.guard)) as u64);
         if low == high { low } else { self.rank_by_formula(unit, count) }
     }
 
@@ -180,7 +181,8 @@ mod tests {
         let mut grown = Zipfian::new(1000, 0.99);
         grown.grow(10_000);
         assert!((grown.zeta() - 10.224361459595578).abs() < 1e-12);
-        let wanted = (1.0 - libm::pow(2.0 / 1000.0, 1.0 - 0.99)) / (1.0 - 1.5034777750283594 / grown.zeta());
+        let wanted =
+            (1.0 - libm::pow(2.0 / 1000.0, 1.0 - 0.99)) / (1.0 - 1.5034777750283594 / grown.zeta());
         assert!((grown.eta() - wanted).abs() < 1e-14);
     }
 

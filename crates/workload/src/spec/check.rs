@@ -85,7 +85,11 @@ impl Spec {
     fn check_fields(&self) -> Result<(), Problem> {
         let dataset = &self.dataset;
         if !(1..=FIELDS_MAX).contains(&dataset.fields) {
-            return problem("dataset.fields", dataset.fields, "a record has from 1 to 65535 fields");
+            return problem(
+                "dataset.fields",
+                dataset.fields,
+                "a record has from 1 to 65535 fields",
+            );
         }
         if dataset.table.is_empty() {
             return problem("dataset.table", "\"\"", "a table needs a name");

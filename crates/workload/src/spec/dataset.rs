@@ -42,8 +42,7 @@ pub struct Dataset {
 
 impl Dataset {
     pub(super) fn of(section: &DatasetSection, seed: Seed) -> Dataset {
-        let carries =
-            !section.integrity && section.field_length.max() >= header::LENGTH as u64;
+        let carries = !section.integrity && section.field_length.max() >= header::LENGTH as u64;
         Dataset {
             table: section.table.clone(),
             records: section.records,
@@ -71,11 +70,7 @@ impl Dataset {
             ("dataset.records", self.records.to_string(), found.records.to_string()),
             ("dataset.fields", self.fields.to_string(), found.fields.to_string()),
             ("dataset.field_prefix", text(&self.field_prefix), text(&found.field_prefix)),
-            (
-                "dataset.field_length",
-                self.field_length.to_string(),
-                found.field_length.to_string(),
-            ),
+            ("dataset.field_length", self.field_length.to_string(), found.field_length.to_string()),
             ("dataset.key_prefix", text(&self.key_prefix), text(&found.key_prefix)),
             ("dataset.key_order", order(self.key_order), order(found.key_order)),
             ("dataset.key_digits", self.key_digits.to_string(), found.key_digits.to_string()),
@@ -117,9 +112,9 @@ impl Dataset {
             self.seed,
         );
         let start = 0xCBF2_9CE4_8422_2325u64;
-        mix(text.bytes().fold(start, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211)
-        }))
+        mix(text
+            .bytes()
+            .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211)))
     }
 }
 

@@ -171,23 +171,63 @@ impl LengthTable {
         match (self.distribution, self) {
             (
                 Name::Constant,
-                LengthTable { length: Some(length), min: None, max: None, block: None, counts: None, file: None, .. },
+                LengthTable {
+                    length: Some(length),
+                    min: None,
+                    max: None,
+                    block: None,
+                    counts: None,
+                    file: None,
+                    ..
+                },
             ) => Ok(FieldLength::Constant(length)),
             (
                 Name::Uniform,
-                LengthTable { min, max: Some(max), length: None, block: None, counts: None, file: None, .. },
+                LengthTable {
+                    min,
+                    max: Some(max),
+                    length: None,
+                    block: None,
+                    counts: None,
+                    file: None,
+                    ..
+                },
             ) => Ok(FieldLength::Uniform { min: min.unwrap_or(1), max }),
             (
                 Name::Zipfian,
-                LengthTable { min, max: Some(max), length: None, block: None, counts: None, file: None, .. },
+                LengthTable {
+                    min,
+                    max: Some(max),
+                    length: None,
+                    block: None,
+                    counts: None,
+                    file: None,
+                    ..
+                },
             ) => Ok(FieldLength::Zipfian { min: min.unwrap_or(1), max }),
             (
                 Name::Histogram | Name::YcsbHistogram,
-                LengthTable { block: Some(block), counts: Some(counts), length: None, min: None, max: None, file: None, .. },
+                LengthTable {
+                    block: Some(block),
+                    counts: Some(counts),
+                    length: None,
+                    min: None,
+                    max: None,
+                    file: None,
+                    ..
+                },
             ) => Ok(FieldLength::Histogram(Histogram { block, counts }, counting)),
             (
                 Name::Histogram | Name::YcsbHistogram,
-                LengthTable { file: Some(path), length: None, min: None, max: None, block: None, counts: None, .. },
+                LengthTable {
+                    file: Some(path),
+                    length: None,
+                    min: None,
+                    max: None,
+                    block: None,
+                    counts: None,
+                    ..
+                },
             ) => Ok(FieldLength::HistogramFile(path, counting)),
             _ => Err("constant needs length; uniform or zipfian needs max, may have min; \
                  histogram or ycsb-histogram needs block with counts, or file; nothing else"

@@ -87,7 +87,10 @@ fn a_histogram_file_is_found_beside_the_specification() {
 #[test]
 fn errors_name_the_line() {
     let cases = [
-        ("[dataset]\nrecrods = 5", "spec.toml:2: unknown key \"recrods\"; did you mean \"records\"?"),
+        (
+            "[dataset]\nrecrods = 5",
+            "spec.toml:2: unknown key \"recrods\"; did you mean \"records\"?",
+        ),
         ("[datset]\n", "spec.toml:1: unknown key \"datset\"; did you mean \"dataset\"?"),
         (
             "[keys]\n\ndistribution = \"zipfan\"",
@@ -190,8 +193,7 @@ fn kinds_follow_from_the_weights() {
 fn a_run_with_other_parameters_than_the_load_is_told_which() {
     let loaded = read(SMALL);
     let mut wanted = loaded.clone();
-    let differences =
-        |wanted: &Spec| wanted.dataset(Seed(1)).differences(&loaded.dataset(Seed(1)));
+    let differences = |wanted: &Spec| wanted.dataset(Seed(1)).differences(&loaded.dataset(Seed(1)));
     assert_eq!(differences(&wanted), Vec::<String>::new());
     wanted.dataset.fields = 5;
     wanted.dataset.table = "other".to_owned();
@@ -206,10 +208,7 @@ fn a_run_with_other_parameters_than_the_load_is_told_which() {
 fn the_seed_matters_where_values_carry_versions() {
     let differences = |spec: &Spec| spec.dataset(Seed(1)).differences(&spec.dataset(Seed(2)));
     let mut spec = read(SMALL);
-    assert_eq!(
-        differences(&spec),
-        ["dataset.seed is 1 here, but the store was loaded with 2"]
-    );
+    assert_eq!(differences(&spec), ["dataset.seed is 1 here, but the store was loaded with 2"]);
     spec.dataset.seed = Some(9);
     assert!(differences(&spec).is_empty(), "the data set has a seed of its own");
     spec.dataset.seed = None;

@@ -37,13 +37,7 @@ fn each_byte(key: &KeyForm, number: u64, field: &[u8], size: usize, mut visit: i
 }
 
 /// Appends the value of `field` of record `number`.
-pub(crate) fn append(
-    key: &KeyForm,
-    number: u64,
-    field: &[u8],
-    size: usize,
-    into: &mut Vec<u8>,
-) {
+pub(crate) fn append(key: &KeyForm, number: u64, field: &[u8], size: usize, into: &mut Vec<u8>) {
     into.reserve(size);
     each_byte(key, number, field, size, |byte| into.push(byte));
 }

@@ -92,9 +92,7 @@ impl ClientOptions {
             target: (target > 0.0).then_some(target),
             max_execution_seconds: from.whole("maxexecutiontime")?.filter(|&limit| limit > 0),
             do_transactions: from.truth("dotransactions")?,
-            insertion_retry_limit: from
-                .whole("core_workload_insertion_retry_limit")?
-                .unwrap_or(0),
+            insertion_retry_limit: from.whole("core_workload_insertion_retry_limit")?.unwrap_or(0),
             insertion_retry_interval: from
                 .whole("core_workload_insertion_retry_interval")?
                 .unwrap_or(3),
@@ -116,11 +114,7 @@ impl ClientOptions {
             )?,
             interval: from.one_of(
                 "measurement.interval",
-                &[
-                    ("op", Interval::Op),
-                    ("intended", Interval::Intended),
-                    ("both", Interval::Both),
-                ],
+                &[("op", Interval::Op), ("intended", Interval::Intended), ("both", Interval::Both)],
             )?,
             track_jvm: from.is("measurement.trackjvm")?,
             histogram_verbose: from.is("measurement.histogram.verbose")?,
@@ -202,11 +196,7 @@ impl Values<'_> {
     }
 
     /// One of a few words, the first if not given.
-    pub(super) fn one_of<T: Clone>(
-        &self,
-        name: &str,
-        words: &[(&str, T)],
-    ) -> Result<T, SpecError> {
+    pub(super) fn one_of<T: Clone>(&self, name: &str, words: &[(&str, T)]) -> Result<T, SpecError> {
         let Some(text) = self.text(name) else { return Ok(words[0].1.clone()) };
         if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == text) {
             return Ok(meaning.clone());

@@ -7,11 +7,11 @@ use super::known::{CLIENT, OWN_PREFIXES, WORKLOAD, property_of};
 use super::options::{ClientOptions, Values};
 use super::properties::{Properties, Property};
 use crate::distribution::Counting;
+use crate::spec::{DatasetSection, OperationsSection};
 use crate::spec::{
     FieldLength, KeyDistribution, KeyOrder, KeysSection, Place, Problem, ReadFields,
     ScanDistribution, ScanSection, Spec, SpecError, WriteFields, read_histogram,
 };
-use crate::spec::{DatasetSection, OperationsSection};
 use crate::suggest::closest;
 
 /// Java's largest int: YCSB's limit for records or operations.
@@ -152,7 +152,7 @@ fn field_length(values: &Values<'_>) -> Result<FieldLength, SpecError> {
 fn histogram(values: &Values<'_>) -> Result<FieldLength, SpecError> {
     let name = "fieldlengthhistogram";
     let place = values.properties.get(name).map(|property| property.place.clone());
-    let place = place.unwrap_or_else(Place::default);
+    let place = place.unwrap_or_default();
     let path = values.text(name).unwrap_or_else(|| "hist.txt".to_owned());
     let folder = place.file.as_deref().and_then(|file| Path::new(file).parent());
     let beside = folder.unwrap_or(Path::new("")).join(&path);

@@ -28,7 +28,8 @@ fn pair(key: &str, value: &str) -> (String, String) {
 
 #[test]
 fn separators_comments_with_continuations_are_those_of_java() {
-    let text = "# comment\n! comment\n\n a = 1 \nb:2\nc 3\nd\ne = x\\\n   y\nf=\\\\\ng= # no comment\n";
+    let text =
+        "# comment\n! comment\n\n a = 1 \nb:2\nc 3\nd\ne = x\\\n   y\nf=\\\\\ng= # no comment\n";
     let wanted = [
         pair("a", "1 "),
         pair("b", "2"),
@@ -63,7 +64,8 @@ fn the_last_of_equal_keys_wins() {
     assert_eq!(properties.get("a").map(|property| property.value.as_str()), Some("2"));
     properties.extend(parse("a=3"));
     properties.set("b", "4", "command line");
-    let values: Vec<&str> = properties.iter().map(|(_, property)| property.value.as_str()).collect();
+    let values: Vec<&str> =
+        properties.iter().map(|(_, property)| property.value.as_str()).collect();
     assert_eq!(values, ["3", "4"]);
 }
 
@@ -113,7 +115,8 @@ fn every_workload_property_becomes_part_of_the_specification() {
     assert_eq!((keys.hot_records, keys.hot_operations), (Some(0.3), Some(0.6)));
     assert_eq!((spec.scan.min, spec.scan.max), (2, 9));
     assert_eq!(spec.scan.distribution, ScanDistribution::Zipfian);
-    let keys = native("requestdistribution=exponential\nexponential.percentile=90\nexponential.frac=0.5");
+    let keys =
+        native("requestdistribution=exponential\nexponential.percentile=90\nexponential.frac=0.5");
     let keys = keys.unwrap().spec.keys;
     assert_eq!((keys.percentile, keys.fraction), (Some(90.0), Some(0.5)));
     assert_eq!(native("readallfields=false").unwrap().spec.operations.read_fields, ReadFields::One);
@@ -194,7 +197,10 @@ fn bad_values_name_property_value_file_with_line() {
         ("hdrhistogram.percentiles=101", "it must be numbers from 0 to 100"),
         ("workload=site.ycsb.workloads.RestWorkload", "only the core workload"),
         ("measurementtype=foo", "measurementtype = foo: it must be one of hdrhistogram"),
-        ("fieldlengthdistribution=histogram\nfieldlengthhistogram=none", "names \"none\", which cannot"),
+        (
+            "fieldlengthdistribution=histogram\nfieldlengthhistogram=none",
+            "names \"none\", which cannot",
+        ),
     ];
     for (text, wanted) in cases {
         let found = fails(text);
