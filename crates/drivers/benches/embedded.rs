@@ -217,7 +217,7 @@ fn fjall_bare_and_through_the_seam(size: u64) {
         keyspace.insert(&text, &content.row).expect("fjall writes");
     }
     let mut client = store.open(0).expect("the store is opened");
-    let mut bare = |kind, key: &[u8]| {
+    let bare = |kind, key: &[u8]| {
         if kind == Kind::Read {
             let row = keyspace.get(key).expect("fjall reads").expect("it is there");
             black_box(row.last());
@@ -246,7 +246,7 @@ fn fjall_bare_and_through_the_seam(size: u64) {
 /// The rates of two sides that take turns of a few hundred operations each, so that whatever else
 /// the machine does falls on both; each side asks for the same keys.
 #[cfg(feature = "fjall")]
-fn in_turns(count: u64, size: u64, mut sides: [&mut dyn FnMut(&[u8]); 2]) -> [f64; 2] {
+fn in_turns(count: u64, size: u64, sides: [&mut dyn FnMut(&[u8]); 2]) -> [f64; 2] {
     const TURN: u64 = 500;
     let mut spent = [Duration::ZERO; 2];
     let mut text = Vec::new();

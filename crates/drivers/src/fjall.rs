@@ -5,8 +5,9 @@
 //! read first (updates, deletes) and all writes of one key take turns under a striped lock.
 
 use std::fs;
+use std::io::{self, Write};
 use std::ops::Bound;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_model::{Reason, Setting};
 use assay_store::{OpenError, Store};
@@ -23,6 +24,9 @@ const CACHE_BYTES: u64 = 256 << 20;
 
 /// Below this fjall's cache keeps next to nothing.
 const LEAST_CACHE_BYTES: u64 = 1 << 20;
+
+/// How much fjall's threads write out at a time: the size of its tables in memory.
+const FLUSH_BYTES: usize = 64 << 20;
 
 /// The longest key that fjall takes.
 const LONGEST_KEY: usize = u16::MAX as usize;
@@ -45,6 +49,7 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     let database = opened.map_err(|error| explain(&address, &error))?;
     let engine = Fjall {
         database,
+        path: address.path.clone(),
         durability,
         cache_bytes,
         stripes: Stripes::default(),
@@ -62,6 +67,7 @@ enum Durability {
 
 struct Fjall {
     database: Database,
+    path: PathBuf,
     durability: Durability,
     cache_bytes: u64,
     stripes: Stripes,
@@ -73,8 +79,8 @@ fn check_place(address: &Address<'_>) -> Result<(), OpenError> {
     let path = address.path.as_path();
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
             let reason = "is a file; fjall needs a directory, which may be new or empty";
             return Err(address.failed(format!("{} {reason}", path.display())));
         }
@@ -118,8 +124,11 @@ impl Fjall {
     /// in the journal's buffer is written when the database is closed, if the disk has room again.
     fn write_failed(&self, error: &fjall::Error) -> Failure {
         match error {
-            fjall::Error::Poisoned => self.first_failure.again(),
-            other => self.first_failure.note(meaning(other, Stage::Committing)),
+            fjall::Error::Poisoned => self.first_failure.again(|| find_room(&self.path)),
+            fjall::Error::Io(_) | fjall::Error::Storage(fjall::LsmError::Io(_)) => {
+                self.first_failure.note(meaning(error, Stage::Committing))
+            }
+            other => meaning(other, Stage::Committing),
         }
     }
 
@@ -133,6 +142,23 @@ impl Fjall {
             }),
         }
     }
+}
+
+/// Tries to write as much as fjall's threads do at a time, to learn why they could not.
+///
+/// Called once, when fjall has given up: its threads tell nobody what they met.
+fn find_room(directory: &Path) -> io::Result<()> {
+    let path = directory.join("room");
+    let piece = vec![0xA5; 1 << 20];
+    let written = fs::File::create(&path).and_then(|mut file| {
+        for _ in 0..FLUSH_BYTES / piece.len() {
+            file.write_all(&piece)?;
+        }
+        file.sync_data()
+    });
+    // Whatever removing it meets, what writing it met is the answer.
+    let _ = fs::remove_file(&path);
+    written
 }
 
 fn check_key(key: &[u8]) -> Result<(), Failure> {

@@ -78,16 +78,13 @@ fn meaning(error: impl Into<redb::Error>, stage: Stage) -> Failure {
     }
 }
 
-fn reading(error: impl Into<redb::Error>) -> Failure {
-    meaning(error, Stage::Uncommitted)
-}
-
 impl Redb {
     /// What a failed write means. Once one has failed, redb refuses all that follow.
     fn write_failed(&self, error: impl Into<redb::Error>, stage: Stage) -> Failure {
         match error.into() {
-            redb::Error::PreviousIo => self.first_failure.again(),
-            other => self.first_failure.note(meaning(other, stage)),
+            redb::Error::PreviousIo => self.first_failure.again(|| Ok(())),
+            error @ redb::Error::Io(_) => self.first_failure.note(meaning(error, stage)),
+            other => meaning(other, stage),
         }
     }
 
@@ -124,6 +121,7 @@ impl Redb {
         })
     }
 
+    /// Reads too: after a failed write redb refuses them as well.
     fn uncommitted(&self, error: impl Into<redb::Error>) -> Failure {
         self.write_failed(error, Stage::Uncommitted)
     }
@@ -184,13 +182,13 @@ impl Engine for Redb {
         key: &[u8],
         visit: impl FnOnce(&[u8]) -> T,
     ) -> Result<Option<T>, Failure> {
-        let transaction = self.database.begin_read().map_err(reading)?;
+        let transaction = self.database.begin_read().map_err(|error| self.uncommitted(error))?;
         let table = match transaction.open_table(Rows::new(table)) {
             Ok(table) => table,
             Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-            Err(error) => return Err(reading(error)),
+            Err(error) => return Err(self.uncommitted(error)),
         };
-        let row = table.get(key).map_err(reading)?;
+        let row = table.get(key).map_err(|error| self.uncommitted(error))?;
         Ok(row.map(|row| visit(row.value())))
     }
 
@@ -233,10 +231,13 @@ impl Engine for Redb {
         limit: u32,
         mut visit: impl FnMut(&[u8]) -> Result<(), Reason>,
     ) -> Result<(), Failure> {
-        let transaction = self.database.begin_read().map_err(reading)?;
-        let table = transaction.open_table(Rows::new(table)).map_err(reading)?;
-        for row in table.range(start..).map_err(reading)?.take(limit as usize) {
-            let (_, row) = row.map_err(reading)?;
+        let transaction = self.database.begin_read().map_err(|error| self.uncommitted(error))?;
+        let table =
+            transaction.open_table(Rows::new(table)).map_err(|error| self.uncommitted(error))?;
+        for row in
+            table.range(start..).map_err(|error| self.uncommitted(error))?.take(limit as usize)
+        {
+            let (_, row) = row.map_err(|error| self.uncommitted(error))?;
             visit(row.value()).map_err(Failure::refused)?;
         }
         Ok(())

@@ -70,8 +70,16 @@ impl FirstFailure {
         failure
     }
 
-    /// A write that was refused because an earlier one had failed.
-    pub(crate) fn again(&self) -> Failure {
+    /// What was refused because an earlier write had failed.
+    ///
+    /// If that was none of ours but one of the engine's own threads, `find_out` tries to meet the
+    /// same error.
+    pub(crate) fn again(&self, find_out: impl FnOnce() -> io::Result<()>) -> Failure {
+        if self.0.load(Ordering::Relaxed) == 0
+            && let Err(error) = find_out()
+        {
+            self.note(Failure::of_io(&error, Stage::Uncommitted));
+        }
         let first = Reason::from_code(self.0.load(Ordering::Relaxed));
         let reason = first.filter(|&reason| reason != Reason::None).unwrap_or(Reason::StoreError);
         let text = format!("takes no writes since one failed ({}); open it again", reason.name());
@@ -110,17 +118,25 @@ mod tests {
     #[test]
     fn refusals_after_a_full_disk_still_say_full() {
         let first = FirstFailure::default();
-        assert_eq!(first.again().reason, Reason::StoreError);
+        assert_eq!(first.again(|| Ok(())).reason, Reason::StoreError);
         let full = io::Error::from(ErrorKind::StorageFull);
         first.note(Failure::of_io(&full, Stage::Committing));
         first.note(Failure::of_io(&io::Error::from(ErrorKind::Other), Stage::Committing));
         assert_eq!(
-            first.again(),
+            first.again(|| Err(ErrorKind::ReadOnlyFilesystem.into())),
             Failure {
                 is_certain: true,
                 reason: Reason::Full,
                 text: "takes no writes since one failed (full); open it again".into()
             }
         );
+    }
+
+    #[test]
+    fn a_failure_of_the_engines_own_threads_is_found_out_once() {
+        let first = FirstFailure::default();
+        let full = || Err(io::Error::from(ErrorKind::StorageFull));
+        assert_eq!(first.again(full).reason, Reason::Full);
+        assert_eq!(first.again(|| Ok(())).reason, Reason::Full);
     }
 }
