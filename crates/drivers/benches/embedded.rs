@@ -243,10 +243,13 @@ fn fjall_bare_and_through_the_seam(size: u64) {
     assert_eq!(sink.missing, 0);
 }
 
+#[cfg(feature = "fjall")]
+type Side<'a> = &'a mut dyn FnMut(&[u8]);
+
 /// The rates of two sides that take turns of a few hundred operations each, so that whatever else
 /// the machine does falls on both; each side asks for the same keys.
 #[cfg(feature = "fjall")]
-fn in_turns(count: u64, size: u64, sides: [&mut dyn FnMut(&[u8]); 2]) -> [f64; 2] {
+fn in_turns(count: u64, size: u64, sides: [Side<'_>; 2]) -> [f64; 2] {
     const TURN: u64 = 500;
     let mut spent = [Duration::ZERO; 2];
     let mut text = Vec::new();

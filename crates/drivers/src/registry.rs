@@ -57,8 +57,10 @@ struct Known {
     listed: Listed,
     /// Other spellings of the scheme.
     aliases: &'static [&'static str],
-    open: fn(&str, &Options) -> Result<Arc<dyn Store>, OpenError>,
+    open: Open,
 }
+
+type Open = fn(&str, &Options) -> Result<Arc<dyn Store>, OpenError>;
 
 fn schemes(known: &Known) -> impl Iterator<Item = &'static str> {
     std::iter::once(known.listed.scheme).chain(known.aliases.iter().copied())
