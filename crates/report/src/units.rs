@@ -47,6 +47,15 @@ fn clock(ns: u64) -> String {
     format!("{} h {:02} min", minutes / 60, minutes % 60)
 }
 
+/// A moment of the run's time axis in seconds: `0 s`, `42.5 s`, `1 234.005 s`.
+pub fn moment(at: Nanos) -> String {
+    let milliseconds = (at.0 + 500_000) / 1_000_000;
+    let fraction = format!("{:03}", milliseconds % 1_000);
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{}{point}{fraction} s", count(milliseconds / 1_000))
+}
+
 /// Three significant digits of a number from 0 to 1000, without a trailing point.
 fn three_digits(number: f64) -> String {
     if number < 9.995 {
@@ -102,21 +111,6 @@ pub fn percent(share: f64) -> String {
 
 fn trimmed(text: String) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// Bytes: `512 B`, `3.42 MiB`.
-pub fn bytes(number: u64) -> String {
-    if number < 1024 {
-        return format!("{number} B");
-    }
-    let mut value = number as f64;
-    for name in ["KiB", "MiB", "GiB", "TiB"] {
-        value /= 1024.0;
-        if value < 999.5 {
-            return format!("{} {name}", three_digits(value));
-        }
-    }
-    format!("{:.0} TiB", value)
 }
 
 /// A percentile's short name: `p50`, `p99.9`, `max`.
@@ -191,8 +185,9 @@ mod tests {
     }
 
     #[test]
-    fn bytes_have_binary_units() {
-        assert_eq!(bytes(512), "512 B");
-        assert_eq!(bytes(3_586_129), "3.42 MiB");
+    fn moments_are_seconds_without_needless_decimals() {
+        assert_eq!(moment(Nanos::ZERO), "0 s");
+        assert_eq!(moment(Nanos::from_millis(42_500)), "42.5 s");
+        assert_eq!(moment(Nanos(1_234_005_000_000)), "1 234.005 s");
     }
 }

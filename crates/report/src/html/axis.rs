@@ -146,7 +146,7 @@ impl Axis {
             .map(|(place, label)| Tick {
                 at: 10_f64.powi(place as i32),
                 label: (*label).to_owned(),
-                is_spare: place > 0 && place % 2 == 0,
+                is_spare: place > 3 && place % 2 == 0,
             })
             .collect();
         ticks.insert(1, Tick { at: 2.0, label: "50 %".to_owned(), is_spare: true });

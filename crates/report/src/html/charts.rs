@@ -139,8 +139,8 @@ impl<'a> Timeline<'a> {
             line("response max", "response", DOTTED, |i| i.response.max),
             line("response p99", "response", LONG, |i| i.response.p99),
             line("response p50", "response", SOLID, |i| i.response.p50),
-            line("service p99", "service", LONG, |i| i.service.p99),
-            line("service p50", "service", SOLID, |i| i.service.p50),
+            line("service p99", "service", MIXED, |i| i.service.p99),
+            line("service p50", "service", DASHED, |i| i.service.p50),
         ];
         let y = Axis::latency(known(&lines));
         let description = "Response and service time over time".to_owned();
@@ -169,6 +169,9 @@ impl<'a> Timeline<'a> {
                 || line.values.iter().flatten().any(|v| *v > 0.0)
         };
         lines.retain(is_seen);
+        for line in lines.iter_mut().filter(|line| !matches!(line.colour, "done" | "offered")) {
+            line.values = without_rest(&line.values);
+        }
         let y = Axis::rate(known(&lines));
         let description = "Operations offered and done over time, failures apart".to_owned();
         self.chart("throughput", description, y, lines)
@@ -240,6 +243,16 @@ impl<'a> Timeline<'a> {
 /// All values of all lines.
 fn known(lines: &[Line]) -> impl Iterator<Item = f64> {
     lines.iter().flat_map(|line| line.values.iter().flatten().copied())
+}
+
+/// Values without the zeros that have only zeros beside them, which would hide other lines.
+fn without_rest(values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let is_zero = |place: usize| values.get(place).is_none_or(|value| value.unwrap_or(0.0) == 0.0);
+    let is_at_rest = |place: usize| {
+        is_zero(place) && is_zero(place + 1) && place.checked_sub(1).is_none_or(is_zero)
+    };
+    let kept = |(place, value): (usize, &Option<f64>)| value.filter(|_| !is_at_rest(place));
+    values.iter().enumerate().map(kept).collect()
 }
 
 /// A latency for an axis that has no zero.

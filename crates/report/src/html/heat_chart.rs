@@ -6,7 +6,7 @@ use assay_analysis::HeatMap;
 
 use super::axis::{Axis, Spread, Unit};
 use super::escape::escape;
-use super::line_chart::{frame_labels, grid};
+use super::line_chart::{HEIGHT, WIDTH, frame_labels, grid};
 
 /// How many colours there are; the style sheet has a class for each.
 const COLOURS: u64 = 16;
@@ -32,9 +32,9 @@ pub fn heat_chart(map: &HeatMap, description: &str, class: &str) -> String {
     };
     let (columns, rows) = (map.columns.len(), map.edges.len() - 1);
     format!(
-        "<div class=\"plot {class} heat\"><svg viewBox=\"0 0 1000 300\" \
+        "<div class=\"plot {class} heat\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">{}\
-         <svg width=\"1000\" height=\"300\" viewBox=\"0 0 {columns} {rows}\" \
+         <svg width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 -.5 {columns} {rows}\" \
          preserveAspectRatio=\"none\">{}</svg></svg>{}</div>\n",
         escape(description),
         grid(&x.ticks(), &x, &y.ticks(), &y),
@@ -45,8 +45,8 @@ pub fn heat_chart(map: &HeatMap, description: &str, class: &str) -> String {
 
 /// One path for each colour; neighbours of one colour in a row are one stroke.
 fn cells(map: &HeatMap, rows: usize) -> String {
-    let mut paths = vec![String::new(); COLOURS as usize];
-    for row in 0..rows {
+    let mut strokes = vec![Strokes::default(); COLOURS as usize];
+    for row in (0..rows).rev() {
         let mut column = 0;
         while column < map.columns.len() {
             let colour = colour(map.columns[column][row], map.peak);
@@ -55,18 +55,39 @@ fn cells(map: &HeatMap, rows: usize) -> String {
                 .take_while(|cells| self::colour(cells[row], map.peak) == colour)
                 .count();
             if let Some(colour) = colour {
-                // Rows rise, the drawing's coordinates fall; a stroke lies on its middle.
-                let middle = rows - 1 - row;
-                let _ = write!(paths[colour], "M{column} {middle}.5h{run}");
+                // Rows rise, the drawing's coordinates fall.
+                strokes[colour].push(column, rows - 1 - row, run);
             }
             column += run;
         }
     }
     let mut out = String::new();
-    for (colour, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-        let _ = write!(out, "<path class=\"heat h{colour}\" d=\"{path}\"/>");
+    for (colour, Strokes { path, .. }) in strokes.iter().enumerate() {
+        if !path.is_empty() {
+            let _ = write!(out, "<path class=\"heat h{colour}\" d=\"{path}\"/>");
+        }
     }
     out
+}
+
+/// Horizontal strokes as one path, in as few letters as possible.
+#[derive(Clone, Debug, Default)]
+struct Strokes {
+    path: String,
+    end: Option<(usize, usize)>,
+}
+
+impl Strokes {
+    /// Appends a stroke; strokes come line by line, from left to right.
+    fn push(&mut self, column: usize, line: usize, length: usize) {
+        let _ = match self.end {
+            Some((end, last)) if last == line => {
+                write!(self.path, "m{} 0h{length}", column - end)
+            }
+            _ => write!(self.path, "M{column} {line}h{length}"),
+        };
+        self.end = Some((column + length, line));
+    }
 }
 
 /// The colour of a count; none for zero, so that a single slow operation is still seen.
@@ -96,11 +117,11 @@ mod tests {
 
     #[test]
     fn neighbours_of_one_colour_are_one_stroke() {
-        let map = map(vec![vec![100, 0], vec![100, 1], vec![25, 0]]);
+        let map = map(vec![vec![100, 0], vec![100, 1], vec![25, 0], vec![100, 0]]);
         assert_eq!(
             cells(&map, 2),
-            "<path class=\"heat h1\" d=\"M1 0.5h1\"/><path class=\"heat h8\" d=\"M2 1.5h1\"/>\
-             <path class=\"heat h15\" d=\"M0 1.5h2\"/>"
+            "<path class=\"heat h1\" d=\"M1 0h1\"/><path class=\"heat h8\" d=\"M2 1h1\"/>\
+             <path class=\"heat h15\" d=\"M0 1h2m1 0h1\"/>"
         );
     }
 

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::axis::{Axis, Spread, Tick, Unit};
 use super::escape::escape;
 
-/// Width of the drawing's own coordinates; the page stretches it.
-const WIDTH: f64 = 1_000.0;
+/// Width of the drawing's own coordinates, whole numbers which are finer than a screen's pixels;
+/// the page stretches it.
+pub const WIDTH: f64 = 4_000.0;
 /// Height of the drawing's own coordinates.
-const HEIGHT: f64 = 300.0;
+pub const HEIGHT: f64 = 1_200.0;
 
 /// Lines over a common horizontal axis.
 #[derive(Clone, Debug)]
@@ -303,9 +304,15 @@ fn dash_attribute(dash: &[u8]) -> String {
 /// A path through `points` that begins with `first`; a lone point becomes a dot.
 fn through(points: &[(f64, f64)], first: char) -> String {
     let mut path = String::new();
+    let mut last = (0, 0);
     for (place, (x, y)) in points.iter().enumerate() {
-        let letter = if place == 0 { first } else { 'L' };
-        let _ = write!(path, "{letter}{} {}", short(*x), short(*y));
+        let here = (x.round() as i64, y.round() as i64);
+        // Differences are shorter than places.
+        let _ = match place {
+            0 => write!(path, "{first}{} {}", here.0, here.1),
+            _ => write!(path, "l{} {}", here.0 - last.0, here.1 - last.1),
+        };
+        last = here;
     }
     if points.len() == 1 {
         path.push_str("h0");
@@ -313,10 +320,9 @@ fn through(points: &[(f64, f64)], first: char) -> String {
     path
 }
 
-/// A coordinate with one decimal at most.
-pub fn short(number: f64) -> String {
-    let text = format!("{number:.1}");
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+/// A coordinate as a whole number.
+fn short(number: f64) -> String {
+    format!("{number:.0}")
 }
 
 fn percent(place: f64) -> String {
@@ -377,7 +383,7 @@ mod tests {
     fn a_gap_in_the_values_is_a_gap_in_the_line() {
         assert_eq!(
             line_of(vec![Some(0.0), Some(10.0), None, Some(5.0)]),
-            "<path class=\"line done\" stroke-dasharray=\"4 2\" d=\"M0 300L250 0M750 150h0\"/>"
+            "<path class=\"line done\" stroke-dasharray=\"4 2\" d=\"M0 1200l1000 -1200M3000 600h0\"/>"
         );
     }
 
@@ -389,7 +395,7 @@ mod tests {
     #[test]
     fn a_shade_ends_where_the_chart_ends() {
         let html = chart(vec![Some(1.0)]).html();
-        assert!(html.contains("<path class=\"shade\" d=\"M0 0H250V300H0z\"/>"), "{html}");
+        assert!(html.contains("<path class=\"shade\" d=\"M0 0H1000V1200H0z\"/>"), "{html}");
         assert!(html.contains("<span class=\"mark\" style=\"left:50%\">1</span>"), "{html}");
         assert!(html.contains("aria-label=\"a &lt;chart&gt;\""), "{html}");
     }

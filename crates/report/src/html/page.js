@@ -27,18 +27,20 @@
     spectrum: percentile,
   };
 
-  function axis(ticks, u, vertical) {
-    const isNarrow = () => root.clientWidth <= narrow;
+  function axis(ticks, isVertical) {
+    const isSmall = () => root.clientWidth <= narrow;
+    // Spare labels need room: across, that of the chart; upwards, every chart is tall enough.
+    const lacksRoom = (u) => (isVertical ? isSmall() : u.width <= narrow);
     return {
       font,
       stroke: () => colour("muted"),
       grid: { stroke: () => colour("grid"), width: 1 },
       ticks: { show: false },
-      size: vertical ? () => (isNarrow() ? 50 : 62) : 30,
-      gap: vertical ? 8 : 8,
+      size: isVertical ? () => (isSmall() ? 54 : 62) : 30,
+      gap: 8,
       filter: (_, splits) => splits,
       splits: () => ticks.map((tick) => tick[0]),
-      values: () => ticks.map((tick) => (tick[2] && isNarrow() ? "" : tick[1])),
+      values: (u) => ticks.map((tick) => (tick[2] && lacksRoom(u) ? "" : tick[1])),
     };
   }
 
@@ -91,8 +93,7 @@
     const plot = element.querySelector(".plot");
     const buttons = [...element.querySelectorAll(".legend button")];
     const at = element.querySelector(".at");
-    const height = () => plot.dataset.height * 1 + 48;
-    plot.dataset.height = plot.clientHeight;
+    const height = plot.clientHeight + 48;
     const live = document.createElement("div");
     live.className = "live";
     live.tabIndex = 0;
@@ -101,29 +102,30 @@
     element.append(live);
     element.classList.add("is-live");
 
+    // Zeros beside zeros are left out of the lines of failures; where anything is known, they are.
+    const reading = (number, place) => {
+      const value = chart.lines[number].values[place];
+      if (value !== null) return written[chart.y.unit](value);
+      return chart.y.unit === "rate" && chart.lines[0].values[place] !== null ? "0/s" : "–";
+    };
     const show = (u) => {
       const place = u.cursor.idx;
       const known = place !== null && place !== undefined && u.cursor.left >= 0;
       at.textContent = known ? written[chart.x.unit](chart.xs[place]) : "";
       buttons.forEach((button, number) => {
-        const value = known ? chart.lines[number].values[place] : null;
-        button.querySelector("b").textContent = !known
-          ? ""
-          : value === null
-            ? "–"
-            : written[chart.y.unit](value);
+        button.querySelector("b").textContent = known ? reading(number, place) : "";
       });
     };
     const faint = (line) => () =>
       `color-mix(in srgb, ${colour(chart.lines[line].colour)} 14%, transparent)`;
     const options = {
       width: element.clientWidth,
-      height: height(),
+      height,
       padding: [18, root.clientWidth <= narrow ? 16 : 24, 0, 0],
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, y: false, sync: { key: chart.x.unit } },
       scales: { x: scale(chart.x), y: scale(chart.y) },
-      axes: [axis(chart.x.ticks), axis(chart.y.ticks, null, true)],
+      axes: [axis(chart.x.ticks), axis(chart.y.ticks, true)],
       series: [{}, ...chart.lines.map(series)],
       bands: chart.bands.map(([a, b]) => ({ series: [a + 1, b + 1], fill: faint(a) })),
       hooks: { drawClear: [underlay(chart)], setCursor: [show] },
@@ -149,7 +151,7 @@
     });
     new ResizeObserver(() => {
       if (element.clientWidth > 0 && element.clientWidth !== u.width) {
-        u.setSize({ width: element.clientWidth, height: height() });
+        u.setSize({ width: element.clientWidth, height });
       }
     }).observe(element);
     return u;

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use assay_analysis::{Counts, Distribution, Group, HeatMap, Interval, Series, Summary};
+use assay_analysis::{
+    Counts, Distribution, Group, HeatMap, Interval, IntervalSummary, Series, Summary,
+};
 use assay_model::{Kind, Nanos};
 
 use super::escape::escape;
@@ -10,7 +12,7 @@ use super::heat_chart::heat_chart;
 use super::line_chart::LineChart;
 use crate::facts::Facts;
 use crate::table::{Side, Table};
-use crate::units::{Letters, count, duration, percent, percentile_name, rate};
+use crate::units::{Letters, count, duration, moment, percent, percentile_name, rate};
 use crate::verdict::{self, Finding, Level};
 use crate::{prose, tables};
 
@@ -54,22 +56,33 @@ fn verdict_line(finding: &Finding, is_first: bool) -> String {
     )
 }
 
-/// Thin unbreakable blanks where a number is grouped, so that no number is broken over two lines.
+/// Narrow unbreakable blanks within numbers and before their units, so that `12 345 µs` stays on
+/// one line.
 fn grouped(text: &str) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    let is_digit =
-        |place: Option<usize>| place.and_then(|p| letters.get(p)).is_some_and(char::is_ascii_digit);
-    let is_unit = |place: usize| letters.get(place).is_some_and(|c| "nµms%".contains(*c));
-    letters
-        .iter()
-        .enumerate()
-        .map(|(place, letter)| {
-            let joins = *letter == ' '
-                && is_digit(place.checked_sub(1))
-                && (is_digit(Some(place + 1)) || is_unit(place + 1));
-            if joins { '\u{202f}' } else { *letter }
-        })
-        .collect()
+    let mut out = String::with_capacity(text.len());
+    let mut last = "";
+    for word in text.split(' ') {
+        if !out.is_empty() {
+            out.push(if belongs_together(last, word) { '\u{202f}' } else { ' ' });
+        }
+        out.push_str(word);
+        last = word;
+    }
+    out
+}
+
+/// Whether `word` goes on with the number `last`: as its next three digits or as its unit.
+fn belongs_together(last: &str, word: &str) -> bool {
+    let number = last.trim_start_matches([tables::ROUGH, '(', '≥', '–']);
+    let digits = number.rsplit('–').next().unwrap_or(number);
+    if digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit() || c == '.') {
+        return false;
+    }
+    let word = word.trim_end_matches([',', ';', ')', '.']);
+    let (word, _) = word.split_once('/').unwrap_or((word, ""));
+    let (word, _) = word.split_once('–').unwrap_or((word, ""));
+    let is_group = word.len() == 3 && word.chars().all(|c| c.is_ascii_digit());
+    is_group || ["ns", "µs", "ms", "s", "min", "h", "%", "B", "KiB", "MiB", "GiB"].contains(&word)
 }
 
 fn card(title: &str, figure: &str, note: &str) -> String {
@@ -102,12 +115,17 @@ fn cards(summary: &Summary) -> String {
         }
     };
     let failed = counts.refused + counts.unknown + counts.dropped;
-    let failures = format!(
-        "{} refused, {} unknown, {} dropped",
-        count(counts.refused),
-        count(counts.unknown),
-        count(counts.dropped)
-    );
+    let kinds_of_failure =
+        [(counts.refused, "refused"), (counts.unknown, "unknown"), (counts.dropped, "dropped")];
+    let failures: Vec<String> = kinds_of_failure
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, name)| format!("{} {name}", count(*number)))
+        .collect();
+    let failures = match failures.is_empty() {
+        true => format!("of {} offered", count(counts.offered)),
+        false => failures.join(", "),
+    };
     let misses = format!("{} misses apart", count(counts.misses));
     let mut out = "<section class=\"cards\" aria-label=\"Figures\">\n".to_owned();
     out += &card("Throughput", &rate(rates.done_per_s), &asked_for);
@@ -134,7 +152,7 @@ fn latency_card(summary: &Summary, quantile: f64) -> String {
 fn lag_card(summary: &Summary) -> String {
     let p99 = tables::percentile(&summary.lag, 0.99, LETTERS);
     let p50 = tables::percentile(&summary.lag, 0.5, LETTERS);
-    card("Our own lag p99", &p99, &format!("median {p50}"))
+    card("Lag p99", &p99, &format!("median {p50}"))
 }
 
 /// Effective settings of the store and everything else about the run.
@@ -290,7 +308,7 @@ fn events(facts: &Facts) -> String {
         let _ = writeln!(
             out,
             "<li><span class=\"when\">{}</span> <span class=\"kind\">{}</span> {}</li>",
-            grouped(&duration(event.at, LETTERS)),
+            grouped(&moment(event.at)),
             event.kind.name(),
             escape(&event.text)
         );
@@ -314,13 +332,7 @@ fn interval_table(series: &Series) -> String {
         "p99",
         "lag p99",
     ];
-    let mut out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>".to_owned();
-    for title in titles {
-        let _ = write!(out, "<th class=\"n\">{title}</th>");
-    }
-    out += "</tr></thead><tbody class=\"n\">\n";
-    for interval in &series.intervals {
-        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", duration(interval.from, LETTERS));
+    let row = |interval: &IntervalSummary| {
         let counts = [
             interval.offered,
             interval.done,
@@ -329,23 +341,13 @@ fn interval_table(series: &Series) -> String {
             interval.unknown,
             interval.dropped,
         ];
-        for number in counts {
-            let _ = write!(out, "<td>{}", grouped(&count(number)));
-        }
-        let latencies = [
-            interval.response.p50,
-            interval.response.p99,
-            interval.response.max,
-            interval.service.p50,
-            interval.service.p99,
-            interval.lag.p99,
-        ];
-        for latency in latencies {
-            let _ = write!(out, "<td>{}", duration(latency, LETTERS));
-        }
-        out += "\n";
-    }
-    out + "</tbody></table></div>\n"
+        let (response, service) = (&interval.response, &interval.service);
+        let latencies =
+            [response.p50, response.p99, response.max, service.p50, service.p99, interval.lag.p99];
+        let latencies = latencies.into_iter().map(|time| duration(time, LETTERS));
+        counts.into_iter().map(count).chain(latencies).collect()
+    };
+    dense_table(series, &titles, row)
 }
 
 /// Where the operations of each moment lie, so that two humps or a saw are seen.
@@ -420,34 +422,46 @@ pub fn lag(series: &Series, over_time: &LineChart, spectrum: Option<&LineChart>)
             chart.html()
         );
     }
+    out += "</div>\n";
     let map = heat_chart(&series.lag, "Lag over time, as a map of counts", "low");
     if !map.is_empty() {
         let _ = write!(out, "<figure><figcaption>Heat map</figcaption>\n{map}</figure>\n");
     }
-    out += "</div>\n";
     out += &details("Lag of every interval", &lag_table(series));
     out + "</section>\n"
 }
 
 fn lag_table(series: &Series) -> String {
-    let mut rows = Table::new(&[
-        ("from", Side::Right),
-        ("asked", Side::Right),
-        ("p50", Side::Right),
-        ("p90", Side::Right),
-        ("p99", Side::Right),
-        ("p99.9", Side::Right),
-        ("max", Side::Right),
-    ]);
-    for interval in &series.intervals {
+    let titles = ["from", "asked", "p50", "p90", "p99", "p99.9", "max"];
+    let row = |interval: &IntervalSummary| {
         let lag = &interval.lag;
-        let mut cells = vec![duration(interval.from, LETTERS), count(lag.count)];
-        cells.extend(
-            [lag.p50, lag.p90, lag.p99, lag.p999, lag.max].map(|time| duration(time, LETTERS)),
-        );
-        rows.row(cells);
+        let latencies = [lag.p50, lag.p90, lag.p99, lag.p999, lag.max];
+        let cells = latencies.into_iter().map(|time| duration(time, LETTERS));
+        [count(lag.count)].into_iter().chain(cells).collect()
+    };
+    dense_table(series, &titles, row)
+}
+
+/// One row for each interval, in as few bytes as HTML allows: a series can have 1200 of them.
+fn dense_table(
+    series: &Series,
+    titles: &[&str],
+    row: impl Fn(&IntervalSummary) -> Vec<String>,
+) -> String {
+    let mut out =
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"dense\"><thead><tr>".to_owned();
+    for title in titles {
+        let _ = write!(out, "<th class=\"n\">{title}</th>");
     }
-    table(&rows, "")
+    out += "</tr></thead><tbody class=\"n\">\n";
+    for interval in &series.intervals {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", grouped(&moment(interval.from)));
+        for cell in row(interval) {
+            let _ = write!(out, "<td>{}", grouped(&cell));
+        }
+        out += "\n";
+    }
+    out + "</tbody></table></div>\n"
 }
 
 /// What became of every operation.
@@ -537,8 +551,8 @@ fn outage_table(summary: &Summary) -> Table {
     for outage in &summary.availability.outages {
         let length = duration(outage.until.since(outage.from), LETTERS);
         rows.row(vec![
-            duration(outage.from, LETTERS),
-            duration(outage.until, LETTERS),
+            moment(outage.from),
+            moment(outage.until),
             if outage.is_cut_off { format!("≥ {length}") } else { length },
             count(outage.failures),
             outage.recovered_after.map_or_else(|| "never".to_owned(), |t| duration(t, LETTERS)),
@@ -590,4 +604,25 @@ fn table(table: &Table, class: &str) -> String {
         out += "</tr>\n";
     }
     out + "</tbody></table></div>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stay_together_with_their_groups_and_units() {
+        let joined = |text: &str| grouped(text).replace('\u{202f}', "_");
+        assert_eq!(joined("19 882/s of 20 001/s"), "19_882/s of 20_001/s");
+        assert_eq!(joined("p99 480 ms, 7 125 of 1 200 051"), "p99 480_ms, 7_125 of 1_200_051");
+        assert_eq!(joined("~2.51 ms (71 %)"), "~2.51_ms (71_%)");
+        assert_eq!(joined("6 misses, 64 sessions"), "6 misses, 64 sessions");
+        assert_eq!(joined("2026-11-21 18:30"), "2026-11-21 18:30");
+    }
+
+    #[test]
+    fn a_range_names_a_common_unit_once() {
+        assert_eq!(between(Nanos(146_000), Nanos(161_000)), "146–161\u{202f}µs");
+        assert_eq!(between(Nanos(383_000), Nanos(38_000_000)), "383\u{202f}µs–38.0\u{202f}ms");
+    }
 }

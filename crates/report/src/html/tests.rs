@@ -112,3 +112,42 @@ fn every_id_is_there_once() {
     unique.dedup();
     assert_eq!(ids, unique);
 }
+
+#[test]
+fn the_longest_series_with_full_heat_maps_stays_below_a_megabyte() {
+    let mut summary = sample::summary();
+    let pattern = summary.series.intervals.clone();
+    summary.series.intervals = (0..1_200_u64)
+        .map(|place| {
+            let mut interval = pattern[place as usize % pattern.len()].clone();
+            interval.from = assay_model::Nanos::from_secs(1 + place);
+            interval.offered = 123_456 + place * 7;
+            interval.done = 123_000 + place * 5;
+            interval.response.max.0 += place * 12_345;
+            interval.service.p99.0 += place * 2_345;
+            interval.lag.p99.0 += place * 345;
+            interval
+        })
+        .collect();
+    // Counts that spread over all colours without neighbours of the same one.
+    let columns: Vec<Vec<u64>> =
+        (0..150).map(|x| (0..60).map(|y| ((x * 7 + y * 5) % 16) * 10 + 1).collect()).collect();
+    let full = assay_analysis::HeatMap {
+        from: summary.series.from,
+        column_width: assay_model::Nanos::from_secs(8),
+        edges: (0..=60).map(|row| assay_model::Nanos(1_000 << (row / 3))).collect(),
+        peak: 151,
+        columns,
+    };
+    for map in [
+        &mut summary.series.response,
+        &mut summary.series.service,
+        &mut summary.series.lag,
+        &mut summary.series.misses,
+    ] {
+        map.clone_from(&full);
+    }
+    summary.window.until = assay_model::Nanos::from_secs(1_201);
+    let size = html(&sample::facts(), &summary, None).len();
+    assert!(size < 1_000_000, "{size} bytes");
+}
