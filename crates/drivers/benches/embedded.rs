@@ -15,6 +15,7 @@ use assay_drivers::registry;
 use assay_model::{Fields, Kind, Layout, Nanos, Seed, Table};
 use assay_store::memory::Memory;
 use assay_store::null::Null;
+use assay_store::workers::Workers;
 use assay_store::{Answer, Answers, Client, Request, Store, Ticket, Values, row};
 
 const FIELDS: u16 = 10;
@@ -33,6 +34,7 @@ fn main() {
     for size in sizes {
         null(size);
         memory(size);
+        workers(size);
         #[cfg(feature = "fjall")]
         fjall_bare_and_through_the_seam(size);
     }
@@ -190,6 +192,26 @@ fn memory(size: u64) {
         let rate = through_the_seam(&memory, &content, size, kind);
         print(name, size, rate / 1e6, "M/s");
     }
+}
+
+/// What it costs to have another thread make the call: one request at a time, there and back.
+fn workers(size: u64) {
+    let content = Content::new();
+    let store = Workers::new(std::sync::Arc::new(Memory::new()), 1);
+    let records = size.min(10_000);
+    store.prepare(&content.layout(records)).expect("the store is prepared");
+    let mut client = store.open(0).expect("the store is opened");
+    let mut sink = Sink::default();
+    let mut text = Vec::new();
+    let rate = rate(records, |number| {
+        key(number, &mut text);
+        ask(&mut *client, &mut sink, Kind::Insert, &text, content.all());
+        while sink.found <= number {
+            client.wait(Duration::from_secs(1));
+            client.poll(Nanos::ZERO, &mut sink);
+        }
+    });
+    print("workers-round-trip", size, 1e6 / rate, "us");
 }
 
 fn open(url: &str) -> std::sync::Arc<dyn Store> {

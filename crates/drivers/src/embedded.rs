@@ -11,7 +11,6 @@
 
 pub(crate) mod address;
 pub(crate) mod failure;
-pub(crate) mod stripes;
 
 use std::sync::{Arc, PoisonError, RwLock};
 

@@ -4,6 +4,8 @@
 //! answered, then to a table in memory, which threads of fjall's own write out later. Changes that
 //! read first (updates, deletes) and all writes of one key take turns under a striped lock.
 
+mod stripes;
+
 use std::fs;
 use std::io::{self, Write};
 use std::ops::Bound;
@@ -15,8 +17,8 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use crate::embedded::address::Address;
 use crate::embedded::failure::{Failure, FirstFailure, Stage};
-use crate::embedded::stripes::Stripes;
 use crate::embedded::{Embedded, Engine};
+use stripes::Stripes;
 
 /// The cache's size where the URL does not say it. fjall's own default of 32 MiB holds a third of
 /// a hundred thousand YCSB records, which makes the smallest benchmark a benchmark of misses.

@@ -8,7 +8,7 @@ use assay_store::key_hash::key_hash;
 const STRIPES: usize = 256;
 
 /// Locks for changes that read before they write.
-pub(crate) struct Stripes(Vec<Mutex<()>>);
+pub(super) struct Stripes(Vec<Mutex<()>>);
 
 impl Default for Stripes {
     fn default() -> Stripes {
@@ -18,7 +18,7 @@ impl Default for Stripes {
 
 impl Stripes {
     /// Holds the lock of `key`, with those of the other keys that share it.
-    pub(crate) fn lock(&self, key: &[u8]) -> MutexGuard<'_, ()> {
+    pub(super) fn lock(&self, key: &[u8]) -> MutexGuard<'_, ()> {
         let stripe = (key_hash(key) >> (u64::BITS - STRIPES.ilog2())) as usize;
         self.0[stripe].lock().unwrap_or_else(PoisonError::into_inner)
     }
