@@ -115,7 +115,14 @@ impl ColumnChunk {
         self.codes.clear();
         self.codes.extend(self.values.iter().map(|value| u8::from(*value != 0)));
         put_sized_runs(&self.codes, &mut self.content);
-        self.values.retain(|value| *value != 0);
+        // `retain` would branch on every value, which nobody can foresee for reads among writes.
+        let mut kept = 0;
+        for at in 0..self.values.len() {
+            let value = self.values[at];
+            self.values[kept] = value;
+            kept += usize::from(value != 0);
+        }
+        self.values.truncate(kept);
     }
 
     fn bits(&self) -> Bits {

@@ -2,6 +2,8 @@
 //!
 //! The first run makes a Python environment below the build directory; later ones reuse it.
 
+#![allow(clippy::unwrap_used, reason = "a test may end by a panic")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -29,27 +29,26 @@ impl Dictionary {
             return false;
         }
         into.clear();
-        into.reserve(values.len());
+        into.resize(values.len(), 0);
         let before = self.entries.len();
-        let (mut last, mut last_code) = (None, 0);
-        for &value in values {
-            if last != Some(value) {
-                let Some(code) = self.find_or_add(value) else {
-                    self.entries.truncate(before);
-                    self.full = true;
-                    return false;
-                };
-                (last, last_code) = (Some(value), code);
-            }
-            into.push(last_code);
+        for (code, &value) in into.iter_mut().zip(values) {
+            // Most values sit in their first slot, so this branch is foreseen even where the
+            // values themselves are random.
+            let first = self.slots[slot_of(value)];
+            let known = self.entries.get(usize::from(first)) == Some(&value);
+            let found = if known { Some(first as u8) } else { self.find_or_add(value) };
+            let Some(found) = found else {
+                self.entries.truncate(before);
+                self.full = true;
+                return false;
+            };
+            *code = found;
         }
         true
     }
 
     fn find_or_add(&mut self, value: u64) -> Option<u8> {
-        // Fibonacci hashing: the top ten bits of the product depend on all bits of the value.
-        let hash = value.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SLOTS.ilog2());
-        let mut slot = hash as usize;
+        let mut slot = slot_of(value);
         loop {
             match self.slots[slot] {
                 FREE if self.entries.len() == ENTRIES_MAX => return None,
@@ -79,4 +78,9 @@ impl Dictionary {
     pub(super) fn width(&self) -> u32 {
         usize::BITS - self.entries.len().saturating_sub(1).leading_zeros()
     }
+}
+
+/// Fibonacci hashing: the top bits of the product depend on all bits of the value.
+fn slot_of(value: u64) -> usize {
+    (value.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SLOTS.ilog2())) as usize
 }

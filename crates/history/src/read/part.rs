@@ -212,11 +212,15 @@ impl ColumnValues {
             Form::NonZero(typed, levels, spread) => {
                 levels.clear();
                 typed.read(count, Some(levels))?;
-                let mut present = typed.values.iter();
+                // One more value, so that the place behind the last can be looked at without a
+                // branch that depends on the level.
+                typed.values.push(0);
+                let mut place = 0;
                 spread.clear();
-                spread.extend(levels.iter().map(|level| match level {
-                    0 => 0,
-                    _ => present.next().copied().unwrap_or(0),
+                spread.extend(levels.iter().map(|level| {
+                    let value = typed.values[place] * i64::from(*level);
+                    place += *level as usize;
+                    value
                 }));
                 self.column.scatter_long(spread, records);
             }

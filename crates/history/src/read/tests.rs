@@ -65,7 +65,7 @@ fn wild_records_of_every_count_come_back() {
     for (seed, count) in [(1, 0), (2, 1), (3, 129), (4, 8192), (5, 8193), (6, 40_000)] {
         let dir = tempdir("wild");
         let records = samples::wild(seed, count);
-        written(&dir, &[records.clone()]).seal(0, &[]).unwrap();
+        written(&dir, std::slice::from_ref(&records)).seal(0, &[]).unwrap();
         let back = read(&dir, Columns::ALL).remove(&(0, 0)).unwrap_or_default();
         assert_eq!(by_index(back), by_index(records), "{count} records of seed {seed}");
     }
@@ -82,7 +82,7 @@ fn every_word_comes_back() {
             records.push(Record { index, reason, outcome, ..one });
         }
     }
-    written(&dir, &[records.clone()]).seal(0, &[]).unwrap();
+    written(&dir, std::slice::from_ref(&records)).seal(0, &[]).unwrap();
     assert_eq!(read(&dir, Columns::ALL)[&(0, 0)], records);
 }
 
@@ -90,7 +90,7 @@ fn every_word_comes_back() {
 fn only_wanted_columns_are_read() {
     let dir = tempdir("wanted");
     let records = samples::ycsb_a(0, 5000, 1000);
-    written(&dir, &[records.clone()]).seal(0, &[]).unwrap();
+    written(&dir, std::slice::from_ref(&records)).seal(0, &[]).unwrap();
     let back = read(&dir, Columns::of(&[Column::Key, Column::VersionWritten]));
     for (back, record) in back[&(0, 0)].iter().zip(&records) {
         let wanted =
@@ -108,7 +108,7 @@ fn a_jumbled_lane_is_ordered_by_index_within_pages() {
     for group in records.chunks_mut(7) {
         group.reverse();
     }
-    written(&dir, &[records.clone()]).seal(0, &[]).unwrap();
+    written(&dir, std::slice::from_ref(&records)).seal(0, &[]).unwrap();
     let back = read(&dir, Columns::ALL).remove(&(0, 0)).unwrap();
     for page in back.chunks(crate::part::PAGE_ROWS) {
         assert!(page.is_sorted_by_key(|record| record.index));
@@ -120,8 +120,8 @@ fn a_jumbled_lane_is_ordered_by_index_within_pages() {
 fn several_agents_are_read_as_one() {
     let (dir, other) = (tempdir("agents"), tempdir("agents-other"));
     let (ours, theirs) = (samples::ycsb_a(0, 100, 10), samples::ycsb_a(100, 50, 10));
-    written(&dir, &[ours.clone()]).seal(0, &[]).unwrap();
-    written(&other, &[theirs.clone()]).seal(1, &[]).unwrap();
+    written(&dir, std::slice::from_ref(&ours)).seal(0, &[]).unwrap();
+    written(&other, std::slice::from_ref(&theirs)).seal(1, &[]).unwrap();
     std::fs::rename(place::agent(&other, 1), place::agent(&dir, 1)).unwrap();
     let lanes = read(&dir, Columns::ALL);
     assert_eq!((&lanes[&(0, 0)], &lanes[&(1, 0)]), (&ours, &theirs));
