@@ -44,7 +44,7 @@ struct Constant {
     chunk: Chunk,
 }
 
-/// How a trace is written: numbers that rise or scatter as deltas, few different ones by dictionary.
+/// How a trace is written: deltas for numbers that rise or scatter, a dictionary for the others.
 pub(crate) fn properties() -> WriterPropertiesPtr {
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("assay-trace ", env!("CARGO_PKG_VERSION")).to_owned())
