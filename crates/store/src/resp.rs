@@ -5,7 +5,8 @@
 //! replies to a buffer. [`Value`] is the comfortable tree for everything that is not hot.
 //!
 //! Source of the format: the RESP2 and RESP3 specifications of the Redis project. Streamed strings
-//! or aggregates (`$?`, `*?`) of RESP3 are refused: no server sends them.
+//! or aggregates (`$?`, `*?`) of RESP3 are refused: no server sends them. So are inline commands,
+//! the plain words that people type into telnet.
 
 mod parser;
 mod token;
