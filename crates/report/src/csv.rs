@@ -101,99 +101,14 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::expect;
+    use expect_test::expect_file;
 
     use super::*;
     use crate::sample;
 
     #[test]
     fn each_kind_has_a_row_for_each_metric() {
-        let text = csv(&sample::summary());
-        let updates: Vec<&str> = text.lines().filter(|line| line.starts_with("update")).collect();
-        expect![[r#"
-            update,offered,operations,40
-            update,done,operations,39
-            update,hits,operations,39
-            update,misses,operations,0
-            update,good,operations,39
-            update,refused,operations,0
-            update,unknown,operations,1
-            update,dropped,operations,0
-            update,unknown.connection-lost,operations,1
-            update,bytes_in,bytes,39000
-            update,bytes_out,bytes,0
-            update,rows,rows,39
-            update,offered_rate,1/s,13.333333333333334
-            update,attempted_rate,1/s,13.333333333333334
-            update,done_rate,1/s,13
-            update,goodput,1/s,13
-            update,hits.response.mean,ns,319000
-            update,hits.response.min,ns,110000
-            update,hits.response.p50,ns,319000
-            update,hits.response.p75,ns,429000
-            update,hits.response.p90,ns,495000
-            update,hits.response.p95,ns,517000
-            update,hits.response.p99,ns,528000
-            update,hits.response.p99.9,ns,528000
-            update,hits.response.p99.99,ns,528000
-            update,hits.response.p99.999,ns,528000
-            update,hits.response.max,ns,528000
-            update,hits.service.mean,ns,290000
-            update,hits.service.min,ns,100000
-            update,hits.service.p50,ns,290000
-            update,hits.service.p75,ns,390000
-            update,hits.service.p90,ns,450000
-            update,hits.service.p95,ns,470000
-            update,hits.service.p99,ns,480000
-            update,hits.service.p99.9,ns,480000
-            update,hits.service.p99.99,ns,480000
-            update,hits.service.p99.999,ns,480000
-            update,hits.service.max,ns,480000
-            update,hits.lag.mean,ns,29000
-            update,hits.lag.min,ns,10000
-            update,hits.lag.p50,ns,29000
-            update,hits.lag.p75,ns,39000
-            update,hits.lag.p90,ns,45000
-            update,hits.lag.p95,ns,47000
-            update,hits.lag.p99,ns,48000
-            update,hits.lag.p99.9,ns,48000
-            update,hits.lag.p99.99,ns,48000
-            update,hits.lag.p99.999,ns,48000
-            update,hits.lag.max,ns,48000
-            update,failed.response.mean,ns,5500000
-            update,failed.response.min,ns,5500000
-            update,failed.response.p50,ns,5500000
-            update,failed.response.p75,ns,5500000
-            update,failed.response.p90,ns,5500000
-            update,failed.response.p95,ns,5500000
-            update,failed.response.p99,ns,5500000
-            update,failed.response.p99.9,ns,5500000
-            update,failed.response.p99.99,ns,5500000
-            update,failed.response.p99.999,ns,5500000
-            update,failed.response.max,ns,5500000
-            update,failed.service.mean,ns,5000000
-            update,failed.service.min,ns,5000000
-            update,failed.service.p50,ns,5000000
-            update,failed.service.p75,ns,5000000
-            update,failed.service.p90,ns,5000000
-            update,failed.service.p95,ns,5000000
-            update,failed.service.p99,ns,5000000
-            update,failed.service.p99.9,ns,5000000
-            update,failed.service.p99.99,ns,5000000
-            update,failed.service.p99.999,ns,5000000
-            update,failed.service.max,ns,5000000
-            update,failed.lag.mean,ns,500000
-            update,failed.lag.min,ns,500000
-            update,failed.lag.p50,ns,500000
-            update,failed.lag.p75,ns,500000
-            update,failed.lag.p90,ns,500000
-            update,failed.lag.p95,ns,500000
-            update,failed.lag.p99,ns,500000
-            update,failed.lag.p99.9,ns,500000
-            update,failed.lag.p99.99,ns,500000
-            update,failed.lag.p99.999,ns,500000
-            update,failed.lag.max,ns,500000"#]]
-        .assert_eq(&updates.join("\n"));
+        expect_file!["../snapshots/report.csv"].assert_eq(&csv(&sample::summary()));
     }
 
     #[test]

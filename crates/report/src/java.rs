@@ -1,4 +1,4 @@
-//! Java's ways with numbers and maps, which YCSB's output lines inherit.
+//! Java's ways to print numbers or to walk a map, which YCSB's lines inherit.
 
 /// A number as `Double.toString` prints it.
 ///

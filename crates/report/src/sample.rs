@@ -58,7 +58,8 @@ pub fn facts() -> Facts {
     }
 }
 
-/// 600 operations offered in 3 s: 560 reads, 40 updates; 12 misses, 4 refused, 3 unknown, 1 dropped.
+/// 600 operations offered in 3 s: 560 reads, 40 updates; 12 misses, 4 refused, 3 unknown,
+/// 1 dropped.
 pub fn summary() -> Summary {
     let read = group(&Part {
         hits: 541,

@@ -1,4 +1,4 @@
-//! The tables that terminal, Markdown and HTML have in common.
+//! The tables that every format for people has in common.
 
 use assay_analysis::{Distribution, Group, Interval, Summary};
 use assay_model::{Outcome, Setting};

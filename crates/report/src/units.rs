@@ -102,7 +102,7 @@ pub fn percent(share: f64) -> String {
         v if v < 0.01 => "< 0.01".to_owned(),
         v if v < 10.0 => trimmed(format!("{v:.2}")),
         v if v < 99.0 => trimmed(format!("{v:.1}")),
-        v if v < 99.99 => trimmed(format!("{v:.2}")),
+        v if v < 99.99 => format!("{v:.2}"),
         v if v < 100.0 => "> 99.99".to_owned(),
         v => format!("{v:.0}"),
     };

@@ -1,4 +1,4 @@
-//! A map of counts over time and latency: the square root of a count is its colour.
+//! A map of counts by time, by latency: the square root of a count is its colour.
 
 use std::fmt::Write as _;
 

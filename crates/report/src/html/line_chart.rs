@@ -383,7 +383,8 @@ mod tests {
     fn a_gap_in_the_values_is_a_gap_in_the_line() {
         assert_eq!(
             line_of(vec![Some(0.0), Some(10.0), None, Some(5.0)]),
-            "<path class=\"line done\" stroke-dasharray=\"4 2\" d=\"M0 1200l1000 -1200M3000 600h0\"/>"
+            "<path class=\"line done\" stroke-dasharray=\"4 2\" \
+             d=\"M0 1200l1000 -1200M3000 600h0\"/>"
         );
     }
 

@@ -222,7 +222,9 @@ pub fn percentiles(summary: &Summary, spectra: &[(String, LineChart)]) -> String
 }
 
 fn percentile_table(summary: &Summary) -> String {
-    let mut out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th></th><th></th><th class=\"n\">count</th>".to_owned();
+    let mut out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th></th><th></th>\
+                   <th class=\"n\">count</th>"
+        .to_owned();
     for quantile in PERCENTILES {
         let _ = write!(out, "<th class=\"n\">{}</th>", percentile_name(quantile));
     }
