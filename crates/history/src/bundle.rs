@@ -70,11 +70,12 @@ impl Bundle {
             let found = found.file_name().unwrap_or_default().to_string_lossy().into_owned();
             return Err(CreateError::Taken { dir: dir.to_path_buf(), found });
         }
+        let bundle = Bundle { dir: dir.to_path_buf(), _lock: lock };
         let path = place::reserve(dir);
         File::create(&path)
             .and_then(|mut file| file.write_all(&vec![0; RESERVE_BYTES]))
             .map_err(|source| CreateError::Create { path, source })?;
-        Ok(Bundle { dir: dir.to_path_buf(), _lock: lock })
+        Ok(bundle)
     }
 
     /// Takes the lock of a bundle that is there already, in order to finish it.

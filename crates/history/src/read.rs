@@ -187,6 +187,7 @@ impl History {
     /// The agents whose records are here, rising.
     pub fn agents(&self) -> Vec<u32> {
         let mut agents: Vec<_> = self.pieces.iter().map(|piece| piece.agent).collect();
+        agents.sort_unstable();
         agents.dedup();
         agents
     }

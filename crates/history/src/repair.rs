@@ -7,6 +7,7 @@ use crate::bundle::{Bundle, LockError};
 use crate::manifest::{Manifest, ManifestError, State};
 use crate::part::temporary;
 use crate::place;
+use crate::read::History;
 use crate::seal::{SealError, Sealed};
 
 /// What a repair did.
@@ -118,7 +119,9 @@ fn settle(
     if killed {
         manifest.state = State::Interrupted;
         manifest.reason = Some("the process ended without closing the run".to_owned());
-        manifest.history.records = sealed.records();
+        // Lanes that were sealed before the kill count too.
+        let all = History::open(bundle.dir()).map(|history| history.records());
+        manifest.history.records = all.unwrap_or(sealed.records());
     }
     if killed || !sealed.damage.is_empty() {
         bundle.write_manifest(&manifest)?;

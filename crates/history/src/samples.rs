@@ -80,7 +80,7 @@ pub fn ycsb_a(start: u64, count: u64, keys: u64) -> Vec<Record> {
 #[cfg(test)]
 pub fn tempdir(name: &str) -> std::path::PathBuf {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/history-tests");
-    let dir = root.join(format!("{name}-{}", std::process::id()));
+    let dir = root.join(name);
     if dir.exists() {
         std::fs::remove_dir_all(&dir).unwrap();
     }

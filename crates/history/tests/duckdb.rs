@@ -192,7 +192,7 @@ fn target() -> PathBuf {
 }
 
 fn scratch(name: &str) -> PathBuf {
-    let dir = target().join(format!("{name}-{}", std::process::id()));
+    let dir = target().join(name);
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).unwrap();
     dir

@@ -1,4 +1,4 @@
-//! Whatever happens to a block file, what is intact is read and what is not is named.
+//! Whatever happens to a block file, intact blocks are read, the others are named.
 
 use super::*;
 use crate::block::Place;

@@ -1,4 +1,4 @@
-//! After a kill at any moment, what is intact is sealed and what is not is told.
+//! After a kill at any moment, intact blocks are sealed, the others are told.
 
 use assay_model::Record;
 
@@ -81,6 +81,8 @@ fn killed_in_mid_seal(name: &str, leave: impl FnOnce(&Path)) {
     assert_eq!(indices(&dir), (0..600).collect::<Vec<_>>(), "{name}: {repaired:?}");
     assert_eq!(std::fs::read_dir(place::agent(&dir, 0)).unwrap().count(), 2, "{name}");
     assert!(!place::blocks(&dir).exists(), "{name}");
+    let records = repaired.manifest.map(|manifest| manifest.history.records);
+    assert_eq!(records, Some(600), "{name}: all lanes count, whenever they were sealed");
     assert!(repair(&dir).unwrap().was_whole(), "{name}");
 }
 
