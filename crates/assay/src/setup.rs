@@ -64,6 +64,7 @@ impl Setup {
         if purpose == Purpose::Bench {
             suggest_size(&mut workload, &changes)?;
         }
+        set_length(&mut workload, &options, purpose)?;
         let seed = seed(&options, workload.trace.as_ref())?;
         let runs_dir = PathBuf::from(options.text("runs-dir").unwrap_or("runs"));
         let dir = match options.text("bundle") {
@@ -82,7 +83,7 @@ impl Setup {
             dir,
             show: if quiet { Show::Nothing } else { Show::Lines },
             latency: Latency::Response,
-            command: command_line(),
+            command: command_line(seed, &options),
             options,
         })
     }
@@ -393,6 +394,16 @@ fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
     Ok(())
 }
 
+/// The number of operations that the spec says is for those who say nothing else.
+fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> Result<()> {
+    let given = options.count("operations")?;
+    let has_duration = options.duration("duration")?.is_some();
+    if given.is_some() || has_duration || purpose == Purpose::Bench {
+        workload.spec.operations.count = given;
+    }
+    Ok(())
+}
+
 /// The seed that was given, that of the trace, or one that the system draws.
 pub fn seed(options: &Options, trace: Option<&Trace>) -> Result<Seed> {
     if let Some(seed) = options.count("seed")? {
@@ -425,8 +436,17 @@ fn target(options: &Options, purpose: Purpose, dir: &Path) -> Result<String> {
     }
 }
 
+/// The command line as it was typed, URLs without secrets, with the seed that was drawn.
+pub fn command_line(seed: Seed, options: &Options) -> Vec<String> {
+    let mut words = typed();
+    if options.given("seed").is_none() {
+        words.extend(["--seed".to_owned(), seed.to_string()]);
+    }
+    words
+}
+
 /// The command line as it was typed, URLs without secrets.
-pub fn command_line() -> Vec<String> {
+pub fn typed() -> Vec<String> {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let mut words: Vec<String> = words.map(|word| redacted(&word)).collect();
     if let Some(first) = words.first_mut() {

@@ -19,6 +19,9 @@ pub trait Clock {
     /// The time since the run's epoch; zero before it.
     fn now(&self) -> Nanos;
 
+    /// Returns when the epoch has come.
+    fn await_epoch(&self) {}
+
     /// Rests until `until`, or earlier if an answer might have come.
     fn rest(&mut self, client: &mut dyn Client, in_flight: usize, until: Nanos);
 }
@@ -48,10 +51,14 @@ impl Clock for Wall {
         Nanos(self.clock.delta_as_nanos(0, self.clock.raw()).saturating_sub(self.epoch))
     }
 
+    fn await_epoch(&self) {
+        while self.now() == Nanos::ZERO {
+            std::hint::spin_loop();
+        }
+    }
+
     fn rest(&mut self, client: &mut dyn Client, in_flight: usize, until: Nanos) {
-        // Before the epoch `now` stands still at zero, so the rest is cut short and tried again.
-        const LONGEST: Nanos = Nanos::from_millis(100);
-        let left = until.since(self.now()).min(LONGEST);
+        let left = until.since(self.now());
         let sleep = match self.spin {
             Spin::Never => left,
             Spin::LastStretch => left.since(STRETCH),

@@ -178,6 +178,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     pub(crate) fn work(mut self) -> (LaneOutcome, S) {
         // Arrivals that still wait when patience with the last of them has ended are given up.
         let latest = self.task.extent.end().saturating_add(self.task.patience);
+        self.clock.await_epoch();
         loop {
             self.look_around();
             let is_stopped = self.control.urgency() > Urgency::None;

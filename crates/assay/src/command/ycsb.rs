@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use assay_drivers::registry;
 use assay_history::Manifest;
-use assay_model::Nanos;
+use assay_model::{Nanos, Seed};
 use assay_report::ycsb::{self as block, Exporter};
 use assay_run::{Closed, Extent, Latency, Load, Spin, Think};
 use assay_workload::PlanPhase;
@@ -92,7 +92,7 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
     let clock = registry::Options { clock: || assay_run::clock::monotonic().0 };
     let store = registry::open(&url, &clock).map_err(from_open)?;
     let seed = match reading.binding.get("assay.seed") {
-        Some(text) => assay_model::Seed(
+        Some(text) => Seed(
             text.parse().map_err(|_| usage(format!("assay.seed={text} is no whole number")))?,
         ),
         None => crate::setup::draw_seed()?,
@@ -118,8 +118,17 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
             Interval::Intended => Latency::Response,
             Interval::Op | Interval::Both => Latency::Service,
         },
-        command: crate::setup::command_line(),
+        command: command_line(seed, &reading.binding),
     })
+}
+
+/// The command line, with the seed that was drawn as a property.
+fn command_line(seed: Seed, properties: &BTreeMap<String, String>) -> Vec<String> {
+    let mut words = crate::setup::typed();
+    if !properties.contains_key("assay.seed") {
+        words.extend(["-p".to_owned(), format!("assay.seed={seed}")]);
+    }
+    words
 }
 
 /// The URL that a binding's name and properties stand for.
