@@ -30,7 +30,7 @@
   function axis(ticks, isVertical) {
     const isSmall = () => root.clientWidth <= narrow;
     // Spare labels need room: across, that of the chart; upwards, every chart is tall enough.
-    const lacksRoom = (u) => (isVertical ? isSmall() : u.width <= narrow);
+    const lacksRoom = (u) => !isVertical && u.width <= narrow;
     return {
       font,
       stroke: () => colour("muted"),

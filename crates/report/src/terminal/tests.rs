@@ -73,7 +73,11 @@ fn long_texts_are_broken_at_blanks_and_hang() {
     page.titled("model", "open: arrivals do not wait for answers, so all waiting is measured");
     assert_eq!(
         page.text,
-        "  model     open: arrivals do not wait\n            for answers, so all waiting\n            \
-         is measured\n"
+        [
+            "  model     open: arrivals do not wait",
+            "            for answers, so all waiting",
+            "            is measured\n",
+        ]
+        .join("\n")
     );
 }
