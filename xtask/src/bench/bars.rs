@@ -38,6 +38,7 @@ const BARS: &[Bar] = &[
     Bar { what: "redis, client CPU", size: Some("4"), bound: Bound::AtMost(REDIS_CPU_NS) },
     Bar { what: "trace generation to file", size: None, bound: Bound::AtLeast(5e6) },
     Bar { what: "history_seal", size: None, bound: Bound::AtLeast(8.0) },
+    Bar { what: "history_sealed", size: None, bound: Bound::AtMost(16.0) },
     Bar { what: "judge/ycsb-a", size: None, bound: Bound::AtLeast(20.0) },
     Bar { what: "fjall-get-ratio", size: None, bound: Bound::AtLeast(0.9) },
     Bar { what: "fjall-put-ratio", size: None, bound: Bound::AtLeast(0.9) },

@@ -42,7 +42,8 @@ impl Ran {
 /// Where the figures are in the binary's JSON, whose schema is `assay/result/v1`.
 pub const DONE_PER_S: &str = "overall.rates.done_per_s";
 const OFFERED: &str = "overall.counts.offered";
-const DONE: &str = "overall.counts.done";
+/// How many operations were done.
+pub const DONE: &str = "overall.counts.done";
 const TARGET_PER_S: &str = "load.rate_per_s";
 const OFFERED_PER_S: &str = "overall.rates.offered_per_s";
 const LAG_P50: &str = "lag.percentiles_ns.p50";
@@ -115,6 +116,25 @@ pub fn figure(json: &Value, path: &str) -> Result<f64> {
     })
 }
 
+/// Fails a measurement that did less, or more, than it is measured for.
+///
+/// # Errors
+/// If `counted` is not `wanted`.
+pub fn expect_count(counted: f64, wanted: u64) -> Result<()> {
+    if counted != wanted as f64 {
+        bail!("it did {counted} operations, {wanted} were wanted: its figures mean nothing");
+    }
+    Ok(())
+}
+
+/// The number in front of the first `word`, whatever groups its digits.
+fn number_before(text: &str, word: &str) -> Option<f64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let at = words.iter().position(|other| other.trim_end_matches(',') == word)?;
+    let digits: String = words[at.checked_sub(1)?].chars().filter(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
 /// A sample.
 pub fn sample(what: &str, size: &str, value: f64, unit: &str) -> Sample {
     Sample { what: what.to_owned(), size: size.to_owned(), value, unit: unit.to_owned() }
@@ -150,11 +170,18 @@ pub fn closed(assay: &Binary, workload: Workload, operations: u64) -> Case {
                 "--format",
                 "json",
             ])?;
-            let rate = figure(&ran.json()?, DONE_PER_S)?;
+            let json = ran.json()?;
+            expect_count(figure(&json, DONE)?, operations)?;
+            let rate = figure(&json, DONE_PER_S)?;
             let bytes = ran.history_bytes as f64 / operations as f64;
             Ok(vec![
                 sample(&format!("closed loop, null, {workload}"), &size, rate, "/s"),
-                sample(&format!("history on disk, {workload}"), &size, bytes, "bytes/operation"),
+                sample(
+                    &format!("history on disk, closed loop, {workload}"),
+                    &size,
+                    bytes,
+                    "bytes/operation",
+                ),
             ])
         }),
     }
@@ -181,7 +208,11 @@ pub fn open(assay: &Binary, rate: u64, seconds: u64) -> Case {
                 "--format",
                 "json",
             ])?;
-            lag_samples("null", &size, &ran.json()?)
+            let json = ran.json()?;
+            let bytes = ran.history_bytes as f64 / figure(&json, OFFERED)?;
+            let mut samples = lag_samples("null", &size, &json)?;
+            samples.push(sample("history on disk, open loop", &size, bytes, "bytes/operation"));
+            Ok(samples)
         }),
     }
 }
@@ -203,6 +234,8 @@ pub fn trace(assay: &Binary, operations: u64) -> Case {
                 "--operations",
                 &count,
             ])?;
+            let told = String::from_utf8_lossy(&ran.text).into_owned();
+            expect_count(number_before(&told, "operations").unwrap_or(0.0), operations)?;
             let rate = operations as f64 / ran.cpu;
             Ok(vec![sample("trace generation to file, ycsb-a", &size, rate, "/s and core")])
         }),
@@ -287,6 +320,15 @@ mod tests {
     fn a_missing_figure_is_an_error_that_says_what_there_is() {
         let error = figure(&json!({ "speed": 1 }), DONE_PER_S).expect_err("no such path");
         assert!(error.to_string().contains("speed"), "{error}");
+    }
+
+    #[test]
+    fn a_run_of_another_length_is_no_measurement() {
+        let told = "a.parquet: 100,000 operations in 100000 processes, 4816 bytes";
+        assert_eq!(number_before(told, "operations"), Some(100_000.0));
+        assert_eq!(number_before("operations", "operations"), None);
+        assert!(expect_count(1_000.0, 1_000).is_ok());
+        assert!(expect_count(1_000.0, 100_000).is_err());
     }
 
     #[test]

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::binary::{Binary, DONE_PER_S, figure, lag_samples, sample, short};
+use crate::bench::binary::{
+    Binary, DONE, DONE_PER_S, expect_count, figure, lag_samples, sample, short,
+};
 use crate::bench::{Case, Options, SECONDS};
 use crate::needs;
 
@@ -123,8 +125,10 @@ fn closed(
         arguments.extend(SHAPE);
         let ran = assay.run(&arguments)?;
         let cpu = ran.cpu * 1e9 / operations as f64;
+        let json = ran.json()?;
+        expect_count(figure(&json, DONE)?, operations)?;
         Ok(vec![
-            sample("redis, closed loop", &sessions, figure(&ran.json()?, DONE_PER_S)?, "/s"),
+            sample("redis, closed loop", &sessions, figure(&json, DONE_PER_S)?, "/s"),
             sample("redis, client CPU", &sessions, cpu, "ns"),
         ])
     };
