@@ -1,4 +1,4 @@
-//! Stores by URL: which there are, and how one is opened.
+//! Opens a store by its URL, out of the list of those that there are.
 
 use std::sync::Arc;
 use std::time::Duration;

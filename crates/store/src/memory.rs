@@ -1,6 +1,6 @@
 //! The store that keeps its records in this process: the fastest honest answer there is.
 //!
-//! A table is split by the hash of the key into [`SHARDS`] parts, each under its own lock, each with
+//! A table is split by the hash of the key into sixteen parts, each under its own lock, each with
 //! a hash table for reads and an ordered set of keys for scans. A record is one value in the
 //! encoding of [`encode_row`](crate::answer::encode_row), which a read hands out as it is.
 //!
@@ -241,7 +241,7 @@ impl Records {
         }
     }
 
-    /// Appends up to `wanted.limit` records from `start` on in key order, as they are at one moment.
+    /// Appends up to `wanted.limit` records from `start` on, in key order, as of one moment.
     ///
     /// All shards are locked together, always from the first to the last; writers lock one at a
     /// time, so nobody waits in a circle.
