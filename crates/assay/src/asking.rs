@@ -2,9 +2,7 @@
 
 use anyhow::Result;
 use assay_model::Nanos;
-use assay_run::{
-    ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, Spin, Think,
-};
+use assay_run::{ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, Spin, Think};
 use assay_store::Calls;
 
 use crate::exit::usage;
@@ -141,8 +139,7 @@ fn open(options: &Options, rate: f64) -> Result<Load> {
             return Err(options.wrong(name, "only sessions of a closed loop do that"));
         }
     }
-    let processes =
-        [("poisson", ArrivalProcess::Poisson), ("constant", ArrivalProcess::Constant)];
+    let processes = [("poisson", ArrivalProcess::Poisson), ("constant", ArrivalProcess::Constant)];
     let policies =
         [("queue", Overflow::Queue), ("drop", Overflow::Drop), ("abort", Overflow::Abort)];
     let process = options.choice("arrivals", &processes)?;

@@ -1,4 +1,4 @@
-//! Finding bundles by name, and naming new ones.
+//! Bundles by name, old ones as well as new ones.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -34,14 +34,20 @@ pub fn command() -> Command {
 }
 
 fn asking(name: &'static str, verb: Verb, about: &'static str) -> Command {
-    let spec = Arg::new("spec").value_name("SPEC").value_hint(ValueHint::FilePath).help(
-        "A workload of the gallery, a TOML spec, a YCSB properties file or a trace",
-    );
+    let spec = Arg::new("spec")
+        .value_name("SPEC")
+        .value_hint(ValueHint::FilePath)
+        .help("A workload of the gallery, a TOML spec, a YCSB properties file or a trace");
     let spec = match verb {
         Verb::Bench => spec.default_value("ycsb-a"),
         _ => spec.required(true),
     };
-    Command::new(name).about(about).arg(spec).args(spec_changes()).args(keys(verb)).arg(config_file())
+    Command::new(name)
+        .about(about)
+        .arg(spec)
+        .args(spec_changes())
+        .args(keys(verb))
+        .arg(config_file())
 }
 
 fn spec_changes() -> [Arg; 3] {
@@ -228,9 +234,7 @@ fn schema() -> Command {
 
 fn completion() -> Command {
     Command::new("completion").about("Completions for a shell").arg(
-        Arg::new("shell")
-            .required(true)
-            .value_parser(clap::value_parser!(clap_complete::Shell)),
+        Arg::new("shell").required(true).value_parser(clap::value_parser!(clap_complete::Shell)),
     )
 }
 

@@ -108,12 +108,8 @@ fn line(snapshot: &Snapshot, rate: f64) -> String {
     let mut line = format!("{}/s", short(rate));
     if latencies.count > 0 {
         let quantile = |q| latencies.quantile(q);
-        line += &format!(
-            "  p50 {}  p99 {}  p99.9 {}",
-            quantile(0.5),
-            quantile(0.99),
-            quantile(0.999)
-        );
+        line +=
+            &format!("  p50 {}  p99 {}  p99.9 {}", quantile(0.5), quantile(0.99), quantile(0.999));
     }
     line += &format!("  in flight {}  lag {}", snapshot.in_flight, tally.lag_max);
     for (word, count) in

@@ -1,4 +1,4 @@
-//! What load, run and bench have in common: options, workload, seed, store, bundle.
+//! What load, run, bench have in common: options, workload, seed, store, bundle.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -374,11 +374,10 @@ pub fn changes(matches: &ArgMatches, options: &Options) -> Result<Changes> {
     })
 }
 
-/// A workload of the gallery has a size that is only an example; a bench takes one worth looking at.
+/// The sizes of the gallery are only examples; a bench takes one that is worth looking at.
 fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
-    let names_records = |text: &String| {
-        text.starts_with("recordcount=") || text.starts_with("dataset.records=")
-    };
+    let names_records =
+        |text: &String| text.starts_with("recordcount=") || text.starts_with("dataset.records=");
     let is_chosen = changes.records.is_some()
         || !changes.files.is_empty()
         || changes.properties.iter().chain(&changes.sets).any(names_records);

@@ -59,25 +59,22 @@ impl Display {
     /// If the format or the colour setting is none that exists.
     pub fn from(options: &Options) -> Result<Display> {
         let output = options.text("output").map(PathBuf::from);
-        let by_ending = output
-            .as_deref()
-            .and_then(|path| path.extension()?.to_str())
-            .and_then(|ending| match ending {
-                "htm" => Some(Format::Html),
-                "txt" => Some(Format::Text),
-                "hlog" => Some(Format::Hdr),
-                _ => FORMATS.iter().find(|(name, _)| *name == ending).map(|(_, format)| *format),
+        let by_ending =
+            output.as_deref().and_then(|path| path.extension()?.to_str()).and_then(|ending| {
+                match ending {
+                    "htm" => Some(Format::Html),
+                    "txt" => Some(Format::Text),
+                    "hlog" => Some(Format::Hdr),
+                    _ => {
+                        FORMATS.iter().find(|(name, _)| *name == ending).map(|(_, format)| *format)
+                    }
+                }
             });
         let format = match (options.given("format"), by_ending) {
             (None, Some(format)) => format,
             _ => options.choice("format", &FORMATS)?,
         };
         Ok(Display { format, style: style(options, output.is_none())?, output })
-    }
-
-    /// The same with another form, for commands that have one of their own.
-    pub fn with_format(self, format: Format) -> Display {
-        Display { format, ..self }
     }
 }
 
@@ -86,8 +83,7 @@ fn style(options: &Options, is_stdout: bool) -> Result<Style> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let is_dumb = variable("TERM") == "dumb";
     let auto = is_terminal && !is_dumb && variable("NO_COLOR").is_empty();
-    let colour =
-        options.choice("color", &[("auto", auto), ("always", true), ("never", false)])?;
+    let colour = options.choice("color", &[("auto", auto), ("always", true), ("never", false)])?;
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(variable);
     let locale = locale.iter().find(|text| !text.is_empty());
     let is_utf8 = locale.is_some_and(|text| text.to_lowercase().contains("utf"));

@@ -30,7 +30,10 @@ impl Listening {
                 for (count, _) in signals.forever().enumerate() {
                     match count {
                         0 => {
-                            eprintln!("\ninterrupted: waiting for what is in flight; once more ends it at once");
+                            eprintln!(
+                                "\ninterrupted: waiting for what is in flight; \
+                                 once more ends it at once"
+                            );
                             control.drain();
                         }
                         1 => control.abort(),

@@ -1,4 +1,4 @@
-//! Durations and rates as people write them.
+//! Durations, rates, counts as people write them.
 
 use std::time::Duration;
 

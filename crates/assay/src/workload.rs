@@ -1,6 +1,5 @@
 //! From what was typed as SPEC to a workload: gallery, TOML, YCSB properties or a trace.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
@@ -25,8 +24,6 @@ pub struct Workload {
     pub trace: Option<Trace>,
     /// What YCSB's client would do, if SPEC was made of properties.
     pub client: Option<ClientOptions>,
-    /// Properties that only a store's binding understands.
-    pub binding: BTreeMap<String, String>,
     /// Whether it is of the gallery, whose sizes are only examples.
     pub entry: Option<&'static gallery::Entry>,
 }
@@ -119,9 +116,11 @@ impl Workload {
         for warning in &reading.warnings {
             eprintln!("warning: {warning}");
         }
+        for name in reading.binding.keys() {
+            eprintln!("warning: {name} speaks to a YCSB binding; here -t URL names the store");
+        }
         Ok(Workload {
             client: Some(reading.options),
-            binding: reading.binding,
             ..Workload::plain(name, reading.spec)
         })
     }
@@ -132,7 +131,6 @@ impl Workload {
             spec,
             trace: None,
             client: None,
-            binding: BTreeMap::new(),
             entry: None,
         }
     }
@@ -188,8 +186,7 @@ pub fn read_properties(file: &str) -> Result<Properties> {
 /// # Errors
 /// If there is no `=`.
 pub fn split<'a>(text: &'a str, flag: &str) -> Result<(&'a str, &'a str)> {
-    text.split_once('=')
-        .ok_or_else(|| usage(format!("{flag} {text}: write it as key=value")))
+    text.split_once('=').ok_or_else(|| usage(format!("{flag} {text}: write it as key=value")))
 }
 
 /// The spec with some keys replaced; checked as a file would be.
@@ -203,9 +200,8 @@ fn changed(spec: &Spec, sets: &[String]) -> Result<Spec> {
         let (section, key) = path
             .split_once('.')
             .ok_or_else(|| usage(format!("--set {set}: name a key as section.key")))?;
-        let value = text
-            .parse::<toml::Value>()
-            .unwrap_or_else(|_| toml::Value::String(text.to_owned()));
+        let value =
+            text.parse::<toml::Value>().unwrap_or_else(|_| toml::Value::String(text.to_owned()));
         let table = document
             .entry(section)
             .or_insert_with(|| toml::Value::Table(toml::Table::new()))

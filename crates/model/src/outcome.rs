@@ -129,7 +129,11 @@ impl Verified {
 
     /// The finding with this code.
     pub const fn from_code(code: u8) -> Option<Verified> {
-        if (code as usize) < Verified::ALL.len() { Some(Verified::ALL[code as usize]) } else { None }
+        if (code as usize) < Verified::ALL.len() {
+            Some(Verified::ALL[code as usize])
+        } else {
+            None
+        }
     }
 }
 

@@ -78,7 +78,7 @@ pub struct Record {
     pub phase: Phase,
     /// How it ended.
     pub outcome: Outcome,
-    /// Whether a read or scan returned anything, or a write met its record, as far as the store tells.
+    /// Whether a read or scan returned anything, or a write met its record if the store tells.
     pub found: bool,
     /// Why it was refused, unknown or dropped.
     pub reason: Reason,

@@ -1,4 +1,4 @@
-//! Counter-based randomness: draw `i` is a function of (seed, stream, `i`), never of what was drawn before.
+//! Counter-based randomness: draw `i` depends on (seed, stream, `i`) alone.
 //!
 //! The mixing function is the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable
 //! pseudorandom number generators", OOPSLA 2014, variant 13 by Stafford). A [`Draws`] starts at a
@@ -119,7 +119,8 @@ mod tests {
         for index in 0..64_000 {
             counts[Seed(3).draws(5, index).below(64) as usize] += 1;
         }
-        let chi_square: f64 = counts.iter().map(|&c| (f64::from(c) - 1000.0).powi(2) / 1000.0).sum();
+        let chi_square: f64 =
+            counts.iter().map(|&c| (f64::from(c) - 1000.0).powi(2) / 1000.0).sum();
         // 63 degrees of freedom: 99.9 % of uniform samples stay below 103.4.
         assert!(chi_square < 103.4, "chi-square {chi_square}");
     }

@@ -1,4 +1,4 @@
-//! Starts the lanes and gathers what they did.
+//! Starts the lanes, then gathers what they did.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

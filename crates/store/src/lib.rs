@@ -1,4 +1,4 @@
-//! The seam to a store, its conformance suite, and the stores that need no server.
+//! The seam to a store, its conformance suite, the stores that need no server.
 //!
 //! A [`Store`] tells what it can ([`Capabilities`]), is made ready ([`Store::prepare`]) and gives
 //! each lane of the executor a [`Client`]. A client starts [`Request`]s and delivers [`Answer`]s;

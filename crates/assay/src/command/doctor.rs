@@ -74,10 +74,7 @@ fn finding(level: Level, text: impl Into<String>) -> Finding {
 
 fn cores() -> Finding {
     match machine::cores() {
-        1 => finding(
-            Level::Doubt,
-            "1 core: we and a store on this machine take turns; expect lag",
-        ),
+        1 => finding(Level::Doubt, "1 core: we and a store on this machine take turns; expect lag"),
         cores => finding(Level::Fine, format!("{cores} cores: a lane and a store can run at once")),
     }
 }

@@ -23,7 +23,7 @@ use assay_model::Seed;
 pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
     match matches.subcommand() {
         Some(("gen", matches)) => generate(matches),
-        Some(("info", matches)) => info(matches),
+        Some(("info", matches)) => describe_trace(matches),
         Some(("stat", matches)) => stat(matches),
         Some(("export", matches)) => export(matches),
         Some(("import", matches)) => import(matches),
@@ -80,7 +80,7 @@ fn generate(matches: &ArgMatches) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn info(matches: &ArgMatches) -> Result<Exit> {
+fn describe_trace(matches: &ArgMatches) -> Result<Exit> {
     let path = path(matches, "trace")?;
     let found = describe(&path).map_err(as_usage)?;
     let mut text = String::new();

@@ -92,9 +92,9 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
     let clock = registry::Options { clock: || assay_run::clock::monotonic().0 };
     let store = registry::open(&url, &clock).map_err(from_open)?;
     let seed = match reading.binding.get("assay.seed") {
-        Some(text) => Seed(
-            text.parse().map_err(|_| usage(format!("assay.seed={text} is no whole number")))?,
-        ),
+        Some(text) => {
+            Seed(text.parse().map_err(|_| usage(format!("assay.seed={text} is no whole number")))?)
+        }
         None => crate::setup::draw_seed()?,
     };
     let name = format!("ycsb-{}", arguments.workload_name());
@@ -106,7 +106,6 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
             spec: reading.spec.clone(),
             trace: None,
             client: Some(reading.options.clone()),
-            binding: reading.binding.clone(),
             entry: None,
         },
         seed,
@@ -184,7 +183,7 @@ fn perform(
     let phase = if arguments.is_load { PlanPhase::Load } else { PlanPhase::Run };
     setup.require_kinds(phase)?;
     if !arguments.is_load {
-        warn_about_data(setup)?;
+        warn_of_differences(setup)?;
     }
     let plan = setup.workload.plan(setup.seed, phase)?;
     setup.store.prepare(&plan.layout()).map_err(from_open)?;
@@ -211,7 +210,7 @@ fn perform(
 }
 
 /// YCSB runs against whatever is there; so do we, but we say what does not fit.
-fn warn_about_data(setup: &mut Setup) -> Result<()> {
+fn warn_of_differences(setup: &mut Setup) -> Result<()> {
     let Some(text) = setup.store.note().map_err(from_open)? else { return Ok(()) };
     let note = Note::parse(&text, &setup.url)?;
     setup.workload.take_value_seed(&note.dataset);

@@ -1,4 +1,4 @@
-//! The settings that exist: flags, environment variables and file keys share these names.
+//! The settings that exist, each under one name everywhere.
 
 /// A command that takes settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

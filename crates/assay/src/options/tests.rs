@@ -1,4 +1,4 @@
-//! Precedence, origins and slips.
+//! Precedence, origins, slips.
 
 use super::*;
 

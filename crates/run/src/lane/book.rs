@@ -1,4 +1,4 @@
-//! Keeps account of what a lane has in flight, and writes a record when it ends.
+//! What a lane has in flight, until it is a record.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

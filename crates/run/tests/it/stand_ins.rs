@@ -1,4 +1,4 @@
-//! A plan, bytes and stores that are just enough for the executor.
+//! A plan, bytes, stores that are just enough for the executor.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -106,6 +106,7 @@ impl Store for Stand {
             calls: Calls::Pipelined,
             hidden_retries: None,
             keeps_other_fields: true,
+            scan_order: assay_store::ScanOrder::Own,
             is_no_op: true,
             is_persistent: false,
         }

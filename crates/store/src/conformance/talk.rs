@@ -1,4 +1,4 @@
-//! A conversation with a store, one owned question and one owned answer at a time.
+//! A conversation with a store, one owned question, one owned answer at a time.
 //!
 //! For tests: it copies everything, and it waits.
 

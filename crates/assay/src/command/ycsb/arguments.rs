@@ -1,4 +1,4 @@
-//! The words of YCSB's launcher and client.
+//! The words that YCSB's launcher takes.
 
 use anyhow::Result;
 use assay_workload::ycsb::Properties;
@@ -62,9 +62,8 @@ impl Arguments {
         let mut singles: Vec<(String, String)> = Vec::new();
         let mut rest = words[2..].iter();
         while let Some(word) = rest.next() {
-            let mut value = || {
-                rest.next().ok_or_else(|| usage(format!("{word} needs a value\n\n{USAGE}")))
-            };
+            let mut value =
+                || rest.next().ok_or_else(|| usage(format!("{word} needs a value\n\n{USAGE}")));
             let mut single = |key: &str, value: &str| singles.push((key.into(), value.into()));
             match word.as_str() {
                 "-P" => arguments.files.push(value()?.clone()),
