@@ -6,6 +6,7 @@ use anyhow::Result;
 use assay_model::Seed;
 use assay_trace::Trace;
 use assay_workload::gallery::{self, Form};
+use assay_workload::spec::no_files;
 use assay_workload::ycsb::{self, ClientOptions, Properties, Strictness};
 use assay_workload::{Dataset, Plan, PlanPhase, Spec};
 
@@ -39,6 +40,11 @@ pub struct Changes {
     pub sets: Vec<String>,
     /// Records in the data set.
     pub records: Option<u64>,
+}
+
+/// The text of a histogram file that a workload names.
+pub fn file_text(path: &Path) -> std::io::Result<String> {
+    std::fs::read_to_string(path)
 }
 
 impl Workload {
@@ -86,7 +92,7 @@ impl Workload {
         if path.extension().is_some_and(|ending| ending == "toml") {
             let text = String::from_utf8(bytes)
                 .map_err(|_| usage(format!("{origin} is no TOML: it is not UTF-8")))?;
-            let spec = Spec::from_toml(&text, &origin).map_err(as_usage)?;
+            let spec = Spec::from_toml(&text, &origin, &file_text).map_err(as_usage)?;
             return Ok(Workload::plain(&name, spec));
         }
         let properties = Properties::parse(&bytes, &origin).map_err(as_usage)?;
@@ -96,7 +102,7 @@ impl Workload {
     fn from_trace(path: &Path, name: &str) -> Result<Workload> {
         let trace = Trace::open(path).map_err(as_usage)?;
         let origin = format!("{} (its spec)", path.display());
-        let spec = Spec::from_toml(&trace.header().spec, &origin).map_err(as_usage)?;
+        let spec = Spec::from_toml(&trace.header().spec, &origin, &no_files).map_err(as_usage)?;
         Ok(Workload { trace: Some(trace), ..Workload::plain(name, spec) })
     }
 
@@ -112,27 +118,18 @@ impl Workload {
             let (key, value) = split(property, "-p")?;
             properties.set(key, value, "command line");
         }
-        let reading = ycsb::read(&properties, Strictness::Native).map_err(as_usage)?;
+        let reading = ycsb::read(&properties, Strictness::Native, &file_text).map_err(as_usage)?;
         for warning in &reading.warnings {
             eprintln!("warning: {warning}");
         }
         for name in reading.binding.keys() {
             eprintln!("warning: {name} speaks to a YCSB binding; here -t URL names the store");
         }
-        Ok(Workload {
-            client: Some(reading.options),
-            ..Workload::plain(name, reading.spec)
-        })
+        Ok(Workload { client: Some(reading.options), ..Workload::plain(name, reading.spec) })
     }
 
     fn plain(name: &str, spec: Spec) -> Workload {
-        Workload {
-            name: name.to_owned(),
-            spec,
-            trace: None,
-            client: None,
-            entry: None,
-        }
+        Workload { name: name.to_owned(), spec, trace: None, client: None, entry: None }
     }
 
     fn apply(&mut self, changes: &Changes) -> Result<()> {
@@ -210,5 +207,5 @@ fn changed(spec: &Spec, sets: &[String]) -> Result<Spec> {
         table.insert(key.to_owned(), value);
     }
     // Lines of this text would name nothing that the user has written.
-    Spec::from_toml(&document.to_string(), "--set").map_err(as_usage)
+    Spec::from_toml(&document.to_string(), "--set", &file_text).map_err(as_usage)
 }

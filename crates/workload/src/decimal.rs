@@ -2,13 +2,11 @@
 
 const EIGHT: u64 = 100_000_000;
 
-/// The decimal digits of a number, with room behind them.
-///
-/// The room lets callers copy a fixed number of bytes, which needs no call, then cut.
+/// The decimal digits of a number, in three words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decimal {
-    /// Twenty-four bytes, of which the first are digits.
-    pub(crate) padded: [u8; 24],
+    /// Twenty-four characters, the first in the lowest byte; those behind the digits mean nothing.
+    words: [u64; 3],
     /// How many are digits.
     pub(crate) length: usize,
 }
@@ -31,16 +29,27 @@ impl Decimal {
         let joined = |low: u64, high: u64| low >> shift | (high << 1) << (63 - shift);
         let words =
             [joined(groups[0], groups[1]), joined(groups[1], groups[2]), groups[2] >> shift];
-        let mut padded = [0; 24];
-        for (bytes, word) in padded.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-            *bytes = word.to_le_bytes();
-        }
-        Decimal { padded, length: count - zeros as usize }
+        Decimal { words, length: count - zeros as usize }
     }
 
+    /// Appends the digits.
+    ///
+    /// Whole words are appended, which needs no call nor a detour through memory; what is too much
+    /// is cut again.
     #[inline]
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.padded[..self.length]
+    pub(crate) fn append(&self, into: &mut Vec<u8>) {
+        let end = into.len() + self.length;
+        into.reserve(24);
+        for word in self.words {
+            into.extend_from_slice(&word.to_le_bytes());
+        }
+        into.truncate(end);
+    }
+
+    /// The digits one by one.
+    pub(crate) fn bytes(&self) -> impl Iterator<Item = u8> + use<> {
+        let words = self.words;
+        (0..self.length).map(move |place| words[place / 8].to_le_bytes()[place % 8])
     }
 }
 
@@ -77,7 +86,10 @@ mod tests {
         }
         for number in numbers {
             let found = Decimal::new(number);
-            assert_eq!(found.as_bytes(), number.to_string().as_bytes());
+            let mut appended = b"x".to_vec();
+            found.append(&mut appended);
+            assert_eq!(appended, format!("x{number}").as_bytes());
+            assert!(found.bytes().eq(number.to_string().bytes()), "{number}");
         }
     }
 }

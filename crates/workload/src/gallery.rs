@@ -1,6 +1,6 @@
 //! Workloads that everybody knows, by name.
 
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Spec, SpecError, no_files};
 use crate::suggest::closest;
 use crate::ycsb::{self, Properties, Strictness};
 
@@ -37,10 +37,10 @@ impl Entry {
     /// Never, for the entries of [`all`].
     pub fn spec(&self) -> Result<Spec, SpecError> {
         match self.form {
-            Form::Toml => Spec::from_toml(self.text, self.name),
+            Form::Toml => Spec::from_toml(self.text, self.name, &no_files),
             Form::Properties => {
                 let properties = Properties::parse(self.text.as_bytes(), self.name)?;
-                Ok(ycsb::read(&properties, Strictness::Native)?.spec)
+                Ok(ycsb::read(&properties, Strictness::Native, &no_files)?.spec)
             }
         }
     }

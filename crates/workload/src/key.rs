@@ -47,17 +47,15 @@ impl KeyForm {
     #[inline]
     pub(crate) fn append(&self, number: u64, into: &mut Vec<u8>) {
         let (zeros, digits) = self.parts(number);
-        // Copies of a fixed size need no call; what is too much is cut again.
-        let start = into.len();
         match self.prefix.first_chunk::<USUAL_PREFIX>() {
+            // A copy of a fixed size needs no call.
             Some(usual) if self.prefix.len() == USUAL_PREFIX => into.extend_from_slice(usual),
             _ => into.extend_from_slice(&self.prefix),
         }
         if zeros > 0 {
             into.resize(into.len() + zeros, b'0');
         }
-        into.extend_from_slice(&digits.padded);
-        into.truncate(start + self.prefix.len() + zeros + digits.length);
+        digits.append(into);
     }
 
     /// Gives the bytes of the key of record `number` to `visit`, one by one.
@@ -65,7 +63,7 @@ impl KeyForm {
         let (zeros, digits) = self.parts(number);
         self.prefix.iter().copied().for_each(&mut visit);
         (0..zeros).for_each(|_| visit(b'0'));
-        digits.as_bytes().iter().copied().for_each(&mut visit);
+        digits.bytes().for_each(&mut visit);
     }
 
     #[inline]

@@ -1,8 +1,9 @@
 //! Who asks: workloads as streams of operations that are functions of their own number.
 //!
-//! A [`Spec`] says what is asked, in our own TOML form ([`Spec::from_toml`]) or in YCSB's properties
-//! ([`ycsb::read`]). A [`Plan`] compiles it with a seed into a [`Source`](assay_model::Source) of
-//! numbers, one for each lane, beside a [`Render`](assay_model::Render) that turns numbers into bytes.
+//! A [`Spec`] says what is asked, in our own TOML form ([`Spec::from_toml`]) or in YCSB's
+//! properties ([`ycsb::read`]). A [`Plan`] compiles it with a seed into a
+//! [`Source`](assay_model::Source) of numbers, one for each lane, beside a
+//! [`Render`](assay_model::Render) that turns numbers into bytes.
 
 pub mod distribution;
 

@@ -13,7 +13,7 @@ mod text;
 
 pub use dataset::Dataset;
 pub use error::{Place, SpecError};
-pub use length::FieldLength;
+pub use length::{FieldLength, ReadFile, no_files};
 pub use section::{
     DatasetSection, KeyDistribution, KeyOrder, KeysSection, OperationsSection, ReadFields,
     ScanDistribution, ScanSection, Spec, WriteFields,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use assay_trace::stat::{Mix, Sizes, compare_mix};
 use assay_trace::{StatOptions, Trace, TraceWriter, describe, export_csv, import_csv, split};
+use assay_workload::spec::no_files;
 use assay_workload::{PlanPhase, Spec};
 use clap::ArgMatches;
 
@@ -152,7 +153,7 @@ fn wanted_mix(trace: &Trace) -> Vec<(String, f64)> {
     if trace.header().phase == assay_model::Phase::Load {
         return Vec::new();
     }
-    let Ok(spec) = Spec::from_toml(&trace.header().spec, "trace") else { return Vec::new() };
+    let Ok(spec) = Spec::from_toml(&trace.header().spec, "trace", &no_files) else { return Vec::new() };
     let operations = &spec.operations;
     let weights = [
         ("read", operations.read),

@@ -24,7 +24,7 @@ use crate::options::Options;
 use crate::progress::Show;
 use crate::setup::Setup;
 use crate::show::{Judged, judge, put};
-use crate::workload::Workload;
+use crate::workload::{Workload, file_text};
 use crate::{bundles, machine};
 use arguments::Arguments;
 
@@ -39,7 +39,7 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
         put(arguments::USAGE, None)?;
         return Ok(Exit::Fine);
     };
-    let reading = read(&arguments.properties, Strictness::Ycsb).map_err(as_usage)?;
+    let reading = read(&arguments.properties, Strictness::Ycsb, &file_text).map_err(as_usage)?;
     for warning in &reading.warnings {
         eprintln!("warning: {warning}");
     }

@@ -5,7 +5,7 @@ pub const SUMMED: u64 = 1 << 20;
 
 /// Σ i^-theta for i = 1..=n.
 ///
-/// Terms are added in ascending order up to [`SUMMED`] and the rest is the Euler–Maclaurin formula
+/// Terms are added in ascending order up to [`SUMMED`]; the rest is the Euler–Maclaurin formula
 /// with its first two corrections: the term left out is below 10^-25, so beyond [`SUMMED`] the
 /// result is closer to the truth than a sum in floating point, from which it differs by less than
 /// 10^-12 of its size.

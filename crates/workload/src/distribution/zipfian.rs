@@ -2,8 +2,9 @@
 //!
 //! J. Gray, P. Sundaresan, S. Englert, K. Baclawski, P. J. Weinberger: "Quickly generating
 //! billion-record synthetic databases", SIGMOD 1994. Ranks 0 and 1 have their exact Zipf
-//! probabilities; the others follow a continuous curve that is fitted to the sum. [`crate::distribution::zipf`]
-//! is the exact distribution; this one exists because YCSB's numbers come from it.
+//! probabilities; the others follow a continuous curve that is fitted to the sum.
+//! [`Zipf`](super::Zipf) is the exact distribution; this one exists because YCSB's numbers come
+//! from it.
 
 use assay_model::Draws;
 
@@ -87,8 +88,8 @@ impl Zipfian {
     /// The rank of `unit`, a number in [0, 1), among `count` items.
     ///
     /// Equal to [`Zipfian::rank_by_formula`] for every input: the quick power is known to be right
-    /// within a guard, so where both ends of the guarded interval have the same whole part, the
-    /// formula has it too; elsewhere, once in thousands of draws, the formula itself is asked.
+    /// within a guard, so where no whole number lies within that guard, the formula has the same
+    /// whole part; elsewhere, once in thousands of draws, the formula itself is asked.
     #[inline]
     pub fn rank(&self, unit: f64, count: u64) -> u64 {
         let scaled = unit * self.zeta;
@@ -104,9 +105,13 @@ impl Zipfian {
             return self.rank_by_formula(unit, count);
         }
         let quick = count as f64 * self.power.pow(x, self.alpha);
-        let (low, high) =
-            ((quick * (1.0 - self.guard)) as u64, (quick * (1.0 + self.guard)) as u64);
-        if low == high { low } else { self.rank_by_formula(unit, count) }
+        let whole = quick as i64;
+        let (part, slack) = (quick - whole as f64, quick * self.guard);
+        if part > slack && part < 1.0 - slack {
+            whole as u64
+        } else {
+            self.rank_by_formula(unit, count)
+        }
     }
 
     /// The rank of `unit` as the paper's formula and `libm` give it.

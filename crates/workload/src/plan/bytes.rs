@@ -87,7 +87,7 @@ impl Render for Bytes {
                 let start = Pool::start(cuts.draws(number).bits());
                 if length >= header::LENGTH {
                     into.reserve(length);
-                    into.extend_from_slice(&header.bytes(self.version_of(operation)));
+                    header.append(self.version_of(operation), into);
                     pool.append(start, header::LENGTH, length, into);
                 } else {
                     pool.append(start, 0, length, into);

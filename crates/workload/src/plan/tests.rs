@@ -5,10 +5,12 @@ use assay_model::{Fields, Filled, Kind, Operation, Render, Seed, version};
 use super::{Plan, PlanPhase};
 use crate::distribution::theory::chi_square_holds;
 use crate::gallery;
-use crate::spec::{FieldLength, KeyDistribution, ReadFields, ScanDistribution, Spec, WriteFields};
+use crate::spec::{
+    FieldLength, KeyDistribution, ReadFields, ScanDistribution, Spec, WriteFields, no_files,
+};
 
 fn spec(rest: &str) -> Spec {
-    Spec::from_toml(&format!("[dataset]\nrecords = 1000\n{rest}"), "test").unwrap()
+    Spec::from_toml(&format!("[dataset]\nrecords = 1000\n{rest}"), "test", &no_files).unwrap()
 }
 
 /// Every kind of operation, with keys as `keys` says.
@@ -357,7 +359,7 @@ fn keys_follow_the_form_of_the_data_set() {
 fn records_beyond_32_bits_are_loaded_with_asked_for() {
     let text = "[dataset]\nrecords = \"9223372036854775807\"\nfirst = \"9223372036854775000\"\n\
         [operations]\nread = 1\n[keys]\ndistribution = \"zipfian\"\n";
-    let spec = Spec::from_toml(text, "test").unwrap();
+    let spec = Spec::from_toml(text, "test", &no_files).unwrap();
     let (load, run) = (load(&spec), run(&spec));
     assert_eq!(load.len(), Some(807));
     assert_eq!(operations(&load, [806])[0].key, i64::MAX as u64 - 1);

@@ -199,8 +199,8 @@ impl Spec {
                 let draws = items / (self.dataset.records - self.dataset.first) as f64;
                 if draws > REDRAWS_MAX {
                     let reason = format!(
-                        "room for so many inserts among {} records makes each key be drawn {draws:.0} \
-                         times; load more records, ask fewer operations, or set \
+                        "room for so many inserts among {} records makes each key be drawn \
+                         {draws:.0} times; load more records, ask fewer operations, or set \
                          keys.expected_inserts",
                         self.dataset.records
                     );

@@ -1,4 +1,4 @@
-//! What a load and a run must agree on, so that the run finds what the load has written.
+//! What a load must have in common with a run, so that the run finds what the load has written.
 
 use assay_model::Seed;
 use assay_model::seed::mix;

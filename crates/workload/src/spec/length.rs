@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -79,13 +80,33 @@ impl fmt::Display for FieldLength {
     }
 }
 
+/// Gives the text of a file that a specification names; usually `std::fs::read_to_string`.
+pub type ReadFile<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
+
+/// For specifications that cannot name files, such as those of the gallery.
+///
+/// # Errors
+/// Always.
+pub fn no_files(_: &Path) -> io::Result<String> {
+    Err(io::ErrorKind::NotFound.into())
+}
+
 /// Reads a histogram file for the key or property `name`.
+///
+/// A relative path is looked for beside the text that names it, then as it stands.
 pub(crate) fn read_histogram(
+    files: ReadFile<'_>,
     path: &Path,
     name: &str,
     place: &Place,
 ) -> Result<Histogram, SpecError> {
-    let text = std::fs::read_to_string(path).map_err(|source| SpecError::File {
+    let folder = place.file.as_deref().and_then(|file| Path::new(file).parent());
+    let beside = folder.unwrap_or(Path::new("")).join(path);
+    let found = match files(&beside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && beside != path => files(path),
+        found => found,
+    };
+    let text = found.map_err(|source| SpecError::File {
         place: place.clone(),
         name: name.to_owned(),
         path: path.to_owned(),
@@ -116,7 +137,7 @@ enum LengthDistribution {
 }
 
 /// A length as a TOML table.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LengthTable {
     /// The distribution of lengths.
@@ -164,75 +185,32 @@ impl LengthTable {
 
     fn length(self) -> Result<FieldLength, String> {
         use LengthDistribution as Name;
-        let counting = match self.distribution {
-            Name::YcsbHistogram => Counting::Ycsb,
-            _ => Counting::Exact,
+        let given = self.clone();
+        let min = self.min.unwrap_or(1);
+        let histogram = |counting| match (self.block, self.counts, self.file) {
+            (Some(block), Some(counts), None) => {
+                Some(FieldLength::Histogram(Histogram { block, counts }, counting))
+            }
+            (None, None, Some(path)) => Some(FieldLength::HistogramFile(path, counting)),
+            _ => None,
         };
-        match (self.distribution, self) {
-            (
-                Name::Constant,
-                LengthTable {
-                    length: Some(length),
-                    min: None,
-                    max: None,
-                    block: None,
-                    counts: None,
-                    file: None,
-                    ..
-                },
-            ) => Ok(FieldLength::Constant(length)),
-            (
-                Name::Uniform,
-                LengthTable {
-                    min,
-                    max: Some(max),
-                    length: None,
-                    block: None,
-                    counts: None,
-                    file: None,
-                    ..
-                },
-            ) => Ok(FieldLength::Uniform { min: min.unwrap_or(1), max }),
-            (
-                Name::Zipfian,
-                LengthTable {
-                    min,
-                    max: Some(max),
-                    length: None,
-                    block: None,
-                    counts: None,
-                    file: None,
-                    ..
-                },
-            ) => Ok(FieldLength::Zipfian { min: min.unwrap_or(1), max }),
-            (
-                Name::Histogram | Name::YcsbHistogram,
-                LengthTable {
-                    block: Some(block),
-                    counts: Some(counts),
-                    length: None,
-                    min: None,
-                    max: None,
-                    file: None,
-                    ..
-                },
-            ) => Ok(FieldLength::Histogram(Histogram { block, counts }, counting)),
-            (
-                Name::Histogram | Name::YcsbHistogram,
-                LengthTable {
-                    file: Some(path),
-                    length: None,
-                    min: None,
-                    max: None,
-                    block: None,
-                    counts: None,
-                    ..
-                },
-            ) => Ok(FieldLength::HistogramFile(path, counting)),
-            _ => Err("constant needs length; uniform or zipfian needs max, may have min; \
-                 histogram or ycsb-histogram needs block with counts, or file; nothing else"
-                .to_owned()),
-        }
+        let length = match self.distribution {
+            Name::Constant => self.length.map(FieldLength::Constant),
+            Name::Uniform => self.max.map(|max| FieldLength::Uniform { min, max }),
+            Name::Zipfian => self.max.map(|max| FieldLength::Zipfian { min, max }),
+            Name::Histogram => histogram(Counting::Exact),
+            Name::YcsbHistogram => histogram(Counting::Ycsb),
+        };
+        // A key that the distribution does not use is lost on the way there, so it is missed here.
+        let is_used_up = |length: &FieldLength| {
+            let again = LengthTable::from(length);
+            LengthTable { min: given.min.and(again.min), ..again } == given
+        };
+        length.filter(is_used_up).ok_or_else(|| {
+            "constant needs length; uniform or zipfian needs max, may have min; \
+             histogram or ycsb-histogram needs block with counts, or file; nothing else"
+                .to_owned()
+        })
     }
 }
 

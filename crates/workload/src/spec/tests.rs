@@ -2,18 +2,18 @@
 
 use assay_model::{Kind, Seed};
 
-use super::{FieldLength, KeyDistribution, Spec};
+use super::{FieldLength, KeyDistribution, Spec, no_files};
 use crate::distribution::{Counting, Histogram};
 use crate::plan::PlanPhase;
 
 const SMALL: &str = "[dataset]\nrecords = 1000\n[operations]\nread = 1\n";
 
 fn read(text: &str) -> Spec {
-    Spec::from_toml(text, "spec.toml").unwrap()
+    Spec::from_toml(text, "spec.toml", &no_files).unwrap()
 }
 
 fn fails(text: &str) -> String {
-    Spec::from_toml(text, "spec.toml").unwrap_err().to_string()
+    Spec::from_toml(text, "spec.toml", &no_files).unwrap_err().to_string()
 }
 
 #[test]
@@ -63,11 +63,15 @@ fn lengths_have_many_forms() {
 
 #[test]
 fn a_histogram_file_is_found_beside_the_specification() {
-    let origin = concat!(env!("CARGO_MANIFEST_DIR"), "/src/spec/tests/spec.toml");
+    let files = |path: &std::path::Path| match path.to_str() {
+        Some("folder/lengths.txt") => Ok("BlockSize\t100\n0\t3\n1\t0\n2\t1\n".to_owned()),
+        _ => no_files(path),
+    };
+    let origin = "folder/spec.toml";
     let text = "[dataset]\nrecords = 1\n\
         field_length = { distribution = \"histogram\", file = \"lengths.txt\" }\n\
         [operations]\nread = 1\n";
-    let spec = Spec::from_toml(text, origin).unwrap();
+    let spec = Spec::from_toml(text, origin, &files).unwrap();
     let histogram = Histogram { block: 100, counts: vec![3, 0, 1] };
     assert_eq!(
         spec.dataset.field_length,
@@ -77,7 +81,7 @@ fn a_histogram_file_is_found_beside_the_specification() {
     let properties = "recordcount=1\nfieldlengthdistribution=histogram\n\
         fieldlengthhistogram=lengths.txt\n";
     let properties = crate::ycsb::Properties::parse(properties.as_bytes(), origin).unwrap();
-    let reading = crate::ycsb::read(&properties, crate::ycsb::Strictness::Native).unwrap();
+    let reading = crate::ycsb::read(&properties, crate::ycsb::Strictness::Native, &files).unwrap();
     assert_eq!(
         reading.spec.dataset.field_length,
         FieldLength::Histogram(histogram, Counting::Ycsb)
@@ -110,7 +114,7 @@ fn errors_name_the_line() {
             "spec.toml:3: unknown key \"maxx\"; did you mean \"max\"?",
         ),
         (
-            "[dataset]\nrecords=1\nfield_length = { distribution = \"histogram\", file = \"none\" }",
+            "[dataset]\nrecords=1\nfield_length = {distribution = \"histogram\", file = \"none\"}",
             "spec.toml:3: dataset.field_length names \"none\", which cannot be read",
         ),
     ];
@@ -173,7 +177,7 @@ fn the_document_shows_every_key() {
     }
     for example in document.split("```toml\n").skip(1) {
         let text = example.split("```").next().unwrap();
-        let spec = Spec::from_toml(text, "docs/spec.md");
+        let spec = Spec::from_toml(text, "docs/spec.md", &no_files);
         assert!(spec.is_ok(), "{}\n{text}", spec.unwrap_err());
     }
 }

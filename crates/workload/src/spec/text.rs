@@ -1,14 +1,13 @@
 //! A specification as TOML text, with errors that name the line.
 
 use std::ops::Range;
-use std::path::Path;
 
 use assay_model::{Kind, Seed};
 
 use super::check::Problem;
 use super::dataset::Dataset;
 use super::error::{Place, SpecError};
-use super::length::{FieldLength, read_histogram};
+use super::length::{FieldLength, ReadFile, read_histogram};
 use super::section::Spec;
 use crate::plan::PlanPhase;
 use crate::suggest::closest;
@@ -16,18 +15,17 @@ use crate::suggest::closest;
 impl Spec {
     /// Reads a specification from TOML `text`, which comes from `origin`, a file or another name.
     ///
-    /// A histogram file is looked for beside `origin`; its counts become part of the
-    /// specification.
+    /// A histogram file that it names is asked of `files`, beside `origin` first; its counts
+    /// become part of the specification.
     ///
     /// # Errors
     /// If the text is no TOML, has an unknown key, or a value makes no sense; with the line.
-    pub fn from_toml(text: &str, origin: &str) -> Result<Spec, SpecError> {
+    pub fn from_toml(text: &str, origin: &str, files: ReadFile<'_>) -> Result<Spec, SpecError> {
         let mut spec: Spec =
             toml::from_str(text).map_err(|error| toml_error(&error, text, origin))?;
         if let FieldLength::HistogramFile(path, counting) = &spec.dataset.field_length {
             let place = place_of(text, origin, "dataset.field_length");
-            let path = Path::new(origin).parent().unwrap_or(Path::new("")).join(path);
-            let histogram = read_histogram(&path, "dataset.field_length", &place)?;
+            let histogram = read_histogram(files, path, "dataset.field_length", &place)?;
             spec.dataset.field_length = FieldLength::Histogram(histogram, *counting);
         }
         spec.find_problem().map_err(|Problem { key, value, reason }| SpecError::Value {

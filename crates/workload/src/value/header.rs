@@ -27,13 +27,11 @@ impl Header {
         Header { start: [MARK, tag[0], tag[1], tag[2], tag[3]] }
     }
 
-    /// The header of a value with `version`, of which the low 48 bits are kept.
+    /// Appends the header of a value with `version`, of which the low 48 bits are kept.
     #[inline]
-    pub(crate) fn bytes(&self, version: u64) -> [u8; LENGTH] {
-        let mut bytes = [0; LENGTH];
-        bytes[..5].copy_from_slice(&self.start);
-        bytes[5..].copy_from_slice(&spread(version).to_le_bytes());
-        bytes
+    pub(crate) fn append(&self, version: u64, into: &mut Vec<u8>) {
+        into.extend_from_slice(&self.start);
+        into.extend_from_slice(&spread(version).to_le_bytes());
     }
 
     /// The version in the header of `value`, if it has one with our tag.
@@ -70,11 +68,18 @@ fn gather(sixes: u64) -> u64 {
 mod tests {
     use super::*;
 
+    fn header_of(digest: u64, version: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Header::new(digest).append(version, &mut bytes);
+        assert_eq!(bytes.len(), LENGTH);
+        bytes
+    }
+
     #[test]
     fn versions_come_back() {
         let header = Header::new(42);
         for version in [1, 63, 64, 0xABC_DEF1_2345, version::RUN, version::END - 1] {
-            let bytes = header.bytes(version);
+            let bytes = header_of(42, version);
             assert_eq!(header.version(&bytes), Some(version));
             assert!(bytes[1..].iter().all(|byte| (b'0'..=b'o').contains(byte)));
         }
@@ -82,19 +87,19 @@ mod tests {
 
     #[test]
     fn characters_carry_six_bits_each_from_the_lowest() {
-        let bytes = Header::new(42).bytes(1 | 2 << 6 | 63 << 42);
+        let bytes = header_of(42, 1 | 2 << 6 | 63 << 42);
         assert_eq!(&bytes[5..], b"1200000o");
     }
 
     #[test]
     fn foreign_values_have_no_version() {
         let header = Header::new(42);
-        let bytes = header.bytes(7);
+        let bytes = header_of(42, 7);
         assert_eq!(Header::new(43).version(&bytes), None, "another data set");
         assert_eq!(header.version(&bytes[..12]), None, "too short");
-        assert_eq!(header.version(&header.bytes(version::NONE)), None, "no version");
+        assert_eq!(header.version(&header_of(42, version::NONE)), None, "no version");
         for place in 0..LENGTH {
-            let mut spoilt = bytes;
+            let mut spoilt = bytes.clone();
             spoilt[place] = 0x7F;
             assert_eq!(header.version(&spoilt), None, "spoilt at {place}");
         }

@@ -30,7 +30,7 @@ fn each_byte(key: &KeyForm, number: u64, field: &[u8], size: usize, mut visit: i
         if so_far < 0 {
             emit(b'-');
         }
-        for &digit in Decimal::new(u64::from(so_far.unsigned_abs())).as_bytes() {
+        for digit in Decimal::new(u64::from(so_far.unsigned_abs())).bytes() {
             state = emit(digit);
         }
     }

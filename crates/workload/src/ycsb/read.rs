@@ -9,7 +9,7 @@ use super::properties::{Properties, Property};
 use crate::distribution::Counting;
 use crate::spec::{DatasetSection, OperationsSection};
 use crate::spec::{
-    FieldLength, KeyDistribution, KeyOrder, KeysSection, Place, Problem, ReadFields,
+    FieldLength, KeyDistribution, KeyOrder, KeysSection, Problem, ReadFields, ReadFile,
     ScanDistribution, ScanSection, Spec, SpecError, WriteFields, read_histogram,
 };
 use crate::suggest::closest;
@@ -42,18 +42,21 @@ pub struct Reading {
 /// Reads `properties`.
 ///
 /// Defaults are YCSB's: a proportion that is left out keeps its default (reads 0.95, updates
-/// 0.05). A histogram file is looked for beside the file that names it, then in the working
-/// directory.
+/// 0.05). A histogram file is asked of `files`: beside the file that names it, then as it stands.
 ///
 /// # Errors
 /// If a property is unknown ([`Strictness::Native`]), or a value makes no sense; with file, line.
-pub fn read(properties: &Properties, strictness: Strictness) -> Result<Reading, SpecError> {
+pub fn read(
+    properties: &Properties,
+    strictness: Strictness,
+    files: ReadFile<'_>,
+) -> Result<Reading, SpecError> {
     let values = Values { properties, strictness };
     let mut warnings = Vec::new();
     let binding = sort(&values, &mut warnings)?;
     check_workload_class(&values)?;
     let spec = Spec {
-        dataset: dataset(&values, &mut warnings)?,
+        dataset: dataset(&values, files, &mut warnings)?,
         operations: operations(&values)?,
         keys: keys(&values)?,
         scan: scan(&values)?,
@@ -103,7 +106,11 @@ fn check_workload_class(values: &Values<'_>) -> Result<(), SpecError> {
     values.require("workload", is_core, reason)
 }
 
-fn dataset(values: &Values<'_>, warnings: &mut Vec<String>) -> Result<DatasetSection, SpecError> {
+fn dataset(
+    values: &Values<'_>,
+    files: ReadFile<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<DatasetSection, SpecError> {
     let default = DatasetSection::default();
     let hashed = values.text("insertorder").is_none_or(|order| order == "hashed");
     if !hashed && values.text("insertorder").as_deref() != Some("ordered") {
@@ -120,7 +127,7 @@ fn dataset(values: &Values<'_>, warnings: &mut Vec<String>) -> Result<DatasetSec
         table: values.text("table").unwrap_or(default.table),
         fields: values.whole("fieldcount")?.unwrap_or(default.fields),
         field_prefix: values.text("fieldnameprefix").unwrap_or(default.field_prefix),
-        field_length: field_length(values)?,
+        field_length: field_length(values, files)?,
         key_prefix: default.key_prefix,
         key_order: if hashed { KeyOrder::Hashed } else { KeyOrder::Ordered },
         key_digits: values.whole("zeropadding")?.unwrap_or(default.key_digits),
@@ -137,27 +144,24 @@ fn java_int(values: &Values<'_>, name: &str) -> Result<Option<u64>, SpecError> {
     Ok(number)
 }
 
-fn field_length(values: &Values<'_>) -> Result<FieldLength, SpecError> {
+fn field_length(values: &Values<'_>, files: ReadFile<'_>) -> Result<FieldLength, SpecError> {
     let max = values.whole("fieldlength")?.unwrap_or(100);
     let min = values.whole("minfieldlength")?.unwrap_or(1);
     let words = ["constant", "uniform", "zipfian", "histogram"].map(|word| (word, word));
     match values.one_of("fieldlengthdistribution", &words)? {
         "uniform" => Ok(FieldLength::Uniform { min, max }),
         "zipfian" => Ok(FieldLength::Zipfian { min, max }),
-        "histogram" => histogram(values),
+        "histogram" => histogram(values, files),
         _ => Ok(FieldLength::Constant(max)),
     }
 }
 
-fn histogram(values: &Values<'_>) -> Result<FieldLength, SpecError> {
+fn histogram(values: &Values<'_>, files: ReadFile<'_>) -> Result<FieldLength, SpecError> {
     let name = "fieldlengthhistogram";
     let place = values.properties.get(name).map(|property| property.place.clone());
     let place = place.unwrap_or_default();
     let path = values.text(name).unwrap_or_else(|| "hist.txt".to_owned());
-    let folder = place.file.as_deref().and_then(|file| Path::new(file).parent());
-    let beside = folder.unwrap_or(Path::new("")).join(&path);
-    let path = if beside.exists() { beside.as_path() } else { Path::new(&path) };
-    let histogram = read_histogram(path, name, &place)?;
+    let histogram = read_histogram(files, Path::new(&path), name, &place)?;
     Ok(FieldLength::Histogram(histogram, Counting::Ycsb))
 }
 

@@ -3,6 +3,7 @@
 use super::{Interval, Properties, Reading, Strictness, read};
 use crate::spec::{
     FieldLength, KeyDistribution, KeyOrder, ReadFields, ScanDistribution, SpecError, WriteFields,
+    no_files,
 };
 
 fn parse(text: &str) -> Properties {
@@ -15,7 +16,7 @@ fn entries(text: &str) -> Vec<(String, String)> {
 }
 
 fn native(text: &str) -> Result<Reading, SpecError> {
-    read(&parse(&format!("recordcount=1000\n{text}")), Strictness::Native)
+    read(&parse(&format!("recordcount=1000\n{text}")), Strictness::Native, &no_files)
 }
 
 fn fails(text: &str) -> String {
@@ -154,7 +155,7 @@ fn a_misspelt_property_is_an_error_or_a_warning() {
     let wanted = "workload:2: unknown property \"recrodcount\"; did you mean \"recordcount\"?";
     assert_eq!(fails("recrodcount=5"), wanted);
     let properties = parse("recordcount=1000\nrecrodcount=5\nhosts=a");
-    let reading = read(&properties, Strictness::Ycsb).unwrap();
+    let reading = read(&properties, Strictness::Ycsb, &no_files).unwrap();
     assert_eq!(reading.warnings[1], wanted);
     assert_eq!(reading.warnings[0], "workload:3: unknown property \"hosts\"");
     assert_eq!(reading.binding.get("hosts").map(String::as_str), Some("a"));
@@ -169,7 +170,7 @@ fn an_unknown_order_is_an_error_or_a_warning() {
         "workload:2: insertorder = random: it must be hashed or ordered"
     );
     let properties = parse("recordcount=1\ninsertorder=random");
-    let reading = read(&properties, Strictness::Ycsb).unwrap();
+    let reading = read(&properties, Strictness::Ycsb, &no_files).unwrap();
     assert_eq!(reading.spec.dataset.key_order, KeyOrder::Ordered);
     assert_eq!(reading.warnings.len(), 1);
 }
@@ -221,7 +222,7 @@ fn values_that_contradict_each_other_are_errors() {
         ("requestdistribution=exponential\nexponential.percentile=100", "between 0 and 100"),
         ("insertstart=999\ninsertcount=2", "only 1 records follow record number 999"),
         (
-            "requestdistribution=zipfian\noperationcount=2G\ninsertproportion=0.5\nreadproportion=0.45",
+            "requestdistribution=zipfian\noperationcount=2G\ninsertproportion=0.5",
             "makes each key be drawn",
         ),
     ];
@@ -233,14 +234,15 @@ fn values_that_contradict_each_other_are_errors() {
 
 #[test]
 fn no_record_count_says_what_to_give() {
-    let error = read(&Properties::default(), Strictness::Ycsb).unwrap_err().to_string();
+    let error = read(&Properties::default(), Strictness::Ycsb, &no_files).unwrap_err().to_string();
     assert_eq!(error, "recordcount = 0: the number of records must be from 1 to 2^63 - 1");
 }
 
 #[test]
 fn zipfian_makes_room_for_twice_the_likely_inserts() {
     let room = |text: &str| native(text).unwrap().spec.expected_inserts();
-    let e = "requestdistribution=zipfian\nreadproportion=0.95\nupdateproportion=0\ninsertproportion=0.05\n";
+    let e = "requestdistribution=zipfian\nreadproportion=0.95\nupdateproportion=0\n\
+        insertproportion=0.05\n";
     assert_eq!(room(&format!("{e}operationcount=1000")), 100);
     assert_eq!(room(&format!("{e}operationcount=19")), 1);
     assert_eq!(room(e), 100, "without a number of operations, as many as records");
@@ -252,6 +254,6 @@ fn zipfian_makes_room_for_twice_the_likely_inserts() {
 fn a_workload_from_properties_survives_its_toml_form() {
     let spec = native("requestdistribution=zipfian\ninsertproportion=0.5\noperationcount=100");
     let spec = spec.unwrap().spec;
-    let again = crate::Spec::from_toml(&spec.to_toml(), "again").unwrap();
+    let again = crate::Spec::from_toml(&spec.to_toml(), "again", &no_files).unwrap();
     assert_eq!(again, spec);
 }
