@@ -82,7 +82,7 @@ impl Asking {
     pub fn describe(&self) -> String {
         let mut text = match &self.load {
             Load::Open(open) => format!(
-                "open: {} arrivals at {}/s, at most {} in flight, then {}",
+                "{} arrivals at {}/s, at most {} in flight, then {}",
                 open.arrivals.process.name(),
                 open.arrivals.rate,
                 open.in_flight,
@@ -90,20 +90,19 @@ impl Asking {
             ),
             Load::Closed(closed) => {
                 let think = match closed.think {
-                    Think::No => String::new(),
-                    Think::Constant(time) => format!(", thinking {time}"),
-                    Think::Exponential(mean) => format!(", thinking exponentially, mean {mean}"),
+                    Think::No => "no think time".to_owned(),
+                    Think::Constant(time) => format!("think time {time}"),
+                    Think::Exponential(mean) => format!("exponential think time, mean {mean}"),
                 };
-                let pace = match closed.pace {
-                    Some(pace) => format!(", paced at {pace}/s"),
-                    None => String::new(),
-                };
-                format!("closed: {} session(s){think}{pace}", closed.sessions)
+                match closed.pace {
+                    Some(pace) => format!("{think}, paced at {pace}/s"),
+                    None => think,
+                }
             }
         };
-        text += &format!("; patience {}; {} lane(s)", self.patience, self.lanes);
+        text += &format!("; patience {}", self.patience);
         if self.workers > 0 {
-            text += &format!(" with {} worker(s) each", self.workers);
+            text += &format!("; {} workers per lane", self.workers);
         }
         text
     }

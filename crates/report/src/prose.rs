@@ -1,6 +1,6 @@
 //! Facts of a run as short sentences, the same in every format that people read.
 
-use assay_analysis::{Plausibility, Summary, Verdict};
+use assay_analysis::{LoadModel, Plausibility, Summary, Verdict};
 use assay_model::Phase;
 
 use crate::facts::{Facts, State};
@@ -13,8 +13,12 @@ pub fn circumstances(
     summary: &Summary,
     letters: Letters,
 ) -> Vec<(&'static str, String)> {
-    let sessions =
-        format!("{}, {}", plural(facts.sessions, "session"), plural(facts.lanes, "lane"));
+    let lanes = plural(facts.lanes, "lane");
+    // In an open system every process is a session: their number says nothing more.
+    let sessions = match summary.load {
+        LoadModel::Open { .. } => lanes,
+        LoadModel::Closed { sessions, .. } => format!("{}, {lanes}", plural(sessions, "session")),
+    };
     let load = match facts.load.as_str() {
         "" => sessions,
         text => format!("{text}; {sessions}"),

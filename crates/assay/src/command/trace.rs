@@ -49,7 +49,7 @@ fn generate(matches: &ArgMatches) -> Result<Exit> {
     let mut changes = changes(matches, &Options::default())?;
     changes.records = number(matches, "records")?;
     let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
-    let workload = Workload::read(spec, &changes)?;
+    let mut workload = Workload::read(spec, &changes)?;
     if workload.trace.is_some() {
         return Err(usage(format!("{spec} is a trace already; `assay trace split` deals it out")));
     }
@@ -57,9 +57,10 @@ fn generate(matches: &ArgMatches) -> Result<Exit> {
         Some(seed) => Seed(seed),
         None => draw_seed()?,
     };
+    let wanted = number(matches, "operations")?;
+    workload.spec.operations.count = wanted.or(workload.spec.operations.count);
     let phase = if matches.get_flag("load") { PlanPhase::Load } else { PlanPhase::Run };
     let plan = workload.plan(seed, phase)?;
-    let wanted = number(matches, "operations")?;
     let Some(processes) = wanted.or(plan.len()) else {
         return Err(usage("the spec does not say how many operations: give --operations"));
     };
