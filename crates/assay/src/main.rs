@@ -1,5 +1,14 @@
 //! The binary: parse, assemble, call.
 
+/// A line on standard error. Unlike that of the standard library, it does not end the program,
+/// thus a run, because whoever read the lines went away.
+macro_rules! eprintln {
+    ($($line:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($line)*);
+    }};
+}
+
 mod asking;
 mod broken;
 mod bundles;

@@ -74,8 +74,20 @@ impl Display {
             (None, Some(format)) => format,
             _ => options.choice("format", &FORMATS)?,
         };
+        output.as_deref().map_or(Ok(()), require_place)?;
         Ok(Display { format, style: style(options, output.is_none())?, output })
     }
+}
+
+/// A result that cannot be written where it should go must not be found out after the run.
+fn require_place(output: &Path) -> Result<()> {
+    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let reason = match parent {
+        Some(parent) if !parent.is_dir() => format!("there is no directory {}", parent.display()),
+        _ if output.is_dir() => "it is a directory".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(usage(format!("--output: cannot write {}: {reason}", output.display())))
 }
 
 fn style(options: &Options, is_stdout: bool) -> Result<Style> {

@@ -1,5 +1,7 @@
 //! From what was typed as SPEC to a workload: gallery, TOML, YCSB properties or a trace.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -82,11 +84,19 @@ impl Workload {
     }
 
     fn from_file(path: &Path, changes: &Changes) -> Result<Workload> {
-        let bytes = std::fs::read(path)
-            .map_err(|error| usage(format!("cannot read {}: {error}", path.display())))?;
+        let cannot_read =
+            |error: std::io::Error| usage(format!("cannot read {}: {error}", path.display()));
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if bytes.starts_with(PARQUET) {
+        // A trace may be larger than memory.
+        let mut start = Vec::new();
+        let mut file = File::open(path).map_err(cannot_read)?.take(PARQUET.len() as u64);
+        file.read_to_end(&mut start).map_err(cannot_read)?;
+        if start == PARQUET {
             return Workload::from_trace(path, &name);
+        }
+        let bytes = std::fs::read(path).map_err(cannot_read)?;
+        if bytes.trim_ascii().is_empty() {
+            return Err(usage(format!("{} is empty: it asks nothing", path.display())));
         }
         let origin = path.to_string_lossy();
         if path.extension().is_some_and(|ending| ending == "toml") {
@@ -145,10 +155,11 @@ impl Workload {
             return Err(usage("a trace is asked as it is: --set and --records cannot change it"));
         }
         if !changes.sets.is_empty() {
-            self.spec = changed(&self.spec, &changes.sets)?;
+            self.spec = changed(&self.spec, "--set", &changes.sets)?;
         }
         if let Some(records) = changes.records {
-            self.spec = changed(&self.spec, &[format!("dataset.records={records}")])?;
+            let set = format!("dataset.records={records}");
+            self.spec = changed(&self.spec, "--records", &[set])?;
         }
         Ok(())
     }
@@ -186,8 +197,8 @@ pub fn split<'a>(text: &'a str, flag: &str) -> Result<(&'a str, &'a str)> {
     text.split_once('=').ok_or_else(|| usage(format!("{flag} {text}: write it as key=value")))
 }
 
-/// The spec with some keys replaced; checked as a file would be.
-fn changed(spec: &Spec, sets: &[String]) -> Result<Spec> {
+/// The spec with some keys replaced as `flag` says; checked as a file would be.
+fn changed(spec: &Spec, flag: &str, sets: &[String]) -> Result<Spec> {
     let mut document: toml::Table = spec
         .to_toml()
         .parse()
@@ -206,6 +217,9 @@ fn changed(spec: &Spec, sets: &[String]) -> Result<Spec> {
             .ok_or_else(|| usage(format!("--set {set}: {section} is no section")))?;
         table.insert(key.to_owned(), value);
     }
-    // Lines of this text would name nothing that the user has written.
-    Spec::from_toml(&document.to_string(), "--set", &file_text).map_err(as_usage)
+    Spec::from_toml(&document.to_string(), flag, &file_text).map_err(|mut error| {
+        // Lines of this text would name nothing that the user has written.
+        error.place_mut().line = None;
+        as_usage(error)
+    })
 }

@@ -154,7 +154,9 @@ fn wanted_mix(trace: &Trace) -> Vec<(String, f64)> {
     if trace.header().phase == assay_model::Phase::Load {
         return Vec::new();
     }
-    let Ok(spec) = Spec::from_toml(&trace.header().spec, "trace", &no_files) else { return Vec::new() };
+    let Ok(spec) = Spec::from_toml(&trace.header().spec, "trace", &no_files) else {
+        return Vec::new();
+    };
     let operations = &spec.operations;
     let weights = [
         ("read", operations.read),

@@ -84,6 +84,18 @@ pub enum SpecError {
     },
 }
 
+impl SpecError {
+    /// Where it is, for those who gave the text in pieces.
+    pub fn place_mut(&mut self) -> &mut Place {
+        match self {
+            SpecError::Syntax { place, .. }
+            | SpecError::Unknown { place, .. }
+            | SpecError::Value { place, .. }
+            | SpecError::File { place, .. } => place,
+        }
+    }
+}
+
 fn hint(suggestion: Option<&str>) -> String {
     suggestion.map_or_else(String::new, |word| format!("; did you mean {word:?}?"))
 }
