@@ -1,0 +1,572 @@
+//! What makes no sense gets a clear answer before anything is asked.
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+use assay_history::State;
+use assay_model::Outcome;
+use expect_test::{Expect, expect};
+
+use crate::bundle::{assert_balanced, assert_sealed, count, records};
+use crate::place::Place;
+
+/// A run that must be refused as a mistake, leaving no bundle; what it says, without `error: `.
+#[track_caller]
+fn check(place: &Place, words: &str, said: &Expect) {
+    let ran = place.assay(words).code(2);
+    assert_eq!(ran.out, "", "a mistake has no result");
+    let text = ran.err.trim_end();
+    said.assert_eq(&wrapped(text.strip_prefix("error: ").unwrap_or(text)));
+    assert_eq!(place.list("runs"), Vec::<String>::new(), "a mistake leaves no bundle");
+}
+
+/// Long lines as several, so that they can be read here.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is always a line");
+        match last.len() {
+            0 => last.push_str(word),
+            length if length + word.len() < 70 => *last += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+/// The same for a file that is given as SPEC.
+#[track_caller]
+fn check_spec(name: &str, content: &str, said: &Expect) {
+    let place = Place::new();
+    place.write(name, content);
+    check(&place, &format!("run {name} -t null: --operations 10"), said);
+}
+
+/// The same for flags of a run.
+#[track_caller]
+fn check_flags(words: &str, said: &Expect) {
+    check(&Place::new(), &format!("run ycsb-a --operations 10 {words}"), said);
+}
+
+#[test]
+fn a_spec_that_is_nowhere_names_those_that_are() {
+    check(&Place::new(), "run ./none.toml -t null:", &expect!["there is no file ./none.toml"]);
+    check(
+        &Place::new(),
+        "run ycsb-g -t null:",
+        &expect![[r#"
+        there is no file ycsb-g, and the gallery has no workload "ycsb-g" (did
+        you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e,
+        ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
+        chronicle-10-95"#]],
+    );
+}
+
+#[test]
+fn a_spec_that_is_cut_off_names_the_line() {
+    check_spec(
+        "cut.toml",
+        "[dataset]\nrecords = 10\n[operations\nread",
+        &expect!["cut.toml:3: unclosed table, expected `]`"],
+    );
+    check_spec("empty.toml", "", &expect!["empty.toml is empty: it asks nothing"]);
+    check_spec("empty.properties", "", &expect!["empty.properties is empty: it asks nothing"]);
+    check_spec("empty.parquet", "", &expect!["empty.parquet is empty: it asks nothing"]);
+    check_spec(
+        "cut.parquet",
+        "PAR1",
+        &expect![[r#"
+        trace cut.parquet is cut off: its end is missing after 4 bytes; copy
+        or generate it again"#]],
+    );
+}
+
+#[test]
+fn a_misspelt_key_is_answered_with_the_nearest_one() {
+    check_spec(
+        "s.toml",
+        "[dataset]\nrecrods = 10\n",
+        &expect![[r#"s.toml:2: unknown key "recrods"; did you mean "records"?"#]],
+    );
+    check_spec(
+        "s.toml",
+        "[datasets]\nrecords = 10\n",
+        &expect![[r#"s.toml:1: unknown key "datasets"; did you mean "dataset"?"#]],
+    );
+    check_spec(
+        "s",
+        "recordcount=10\nreadpropotion=1\n",
+        &expect![[r#"s:2: unknown property "readpropotion"; did you mean "readproportion"?"#]],
+    );
+    check_flags(
+        "-t null: --set operations.raed=1",
+        &expect![[r#"--set: unknown key "raed"; did you mean "read"?"#]],
+    );
+    check_flags(
+        "-t null: -p requestdistributoin=uniform",
+        &expect![[r#"
+        command line: unknown property "requestdistributoin"; did you mean
+        "requestdistribution"?"#]],
+    );
+    check_flags("-t null: --set read=1", &expect!["--set read=1: name a key as section.key"]);
+}
+
+#[test]
+fn a_word_that_is_no_choice_is_answered_with_the_choices() {
+    check_flags(
+        "-t null: -p requestdistribution=zipfain",
+        &expect![[r#"
+        command line: requestdistribution = zipfain: it must be one of
+        uniform, zipfian, latest, hotspot, exponential, sequential; did you
+        mean "zipfian"?"#]],
+    );
+    check_flags(
+        "-t null: --format xml",
+        &expect![[r#"
+        --format: "xml" is none of text, json, ndjson, csv, md, ycsb, hdr,
+        html"#]],
+    );
+    check_flags(
+        "-t null: --rate 5 --arrivals regular",
+        &expect![[r#"--arrivals: "regular" is none of poisson, constant"#]],
+    );
+    check_flags(
+        "-t null: --rate 5 --overflow forget",
+        &expect![[r#"--overflow: "forget" is none of queue, drop, abort"#]],
+    );
+}
+
+#[test]
+fn proportions_must_leave_something_to_ask() {
+    check_spec(
+        "s",
+        "recordcount=9\nreadproportion=-0.5\n",
+        &expect!["s:2: readproportion = -0.5: a proportion must be a number from 0"],
+    );
+    check_spec(
+        "s",
+        "recordcount=9\nreadproportion=0\nupdateproportion=0\n",
+        &expect![[r#"
+        s:2: readproportion = 0: at least one of the proportions of read,
+        update, insert, scan, read-modify-write must be above 0"#]],
+    );
+    check_spec(
+        "s.toml",
+        "[dataset]\nrecords = 9\n[operations]\nread = -1.0\n",
+        &expect!["s.toml:4: operations.read = -1: a proportion must be a number from 0"],
+    );
+    check_flags(
+        "-t null: --set operations.read=0 --set operations.update=0",
+        &expect![[r#"
+        --set: operations.read = 0: at least one of the proportions of read,
+        update, insert, scan, read-modify-write must be above 0"#]],
+    );
+}
+
+#[test]
+fn a_data_set_has_a_size_that_can_be_counted() {
+    check_spec(
+        "s",
+        "recordcount=0\n",
+        &expect!["s:1: recordcount = 0: the number of records must be from 1 to 2^63 - 1"],
+    );
+    check_spec(
+        "s",
+        "recordcount=2147483648\n",
+        &expect![[r#"
+        s:1: recordcount = 2147483648: YCSB counts to 2147483647; more needs a
+        specification in TOML"#]],
+    );
+    check_spec(
+        "s",
+        "recordcount=many\n",
+        &expect!["s:1: recordcount = many: it must be a whole number from 0"],
+    );
+    check_spec(
+        "s.toml",
+        "[dataset]\nrecords = 0\n",
+        &expect![[r#"
+        s.toml:2: dataset.records = 0: the number of records must be from 1 to
+        2^63 - 1"#]],
+    );
+    check_flags(
+        "-t null: --records 0",
+        &expect![[r#"
+        --records: dataset.records = 0: the number of records must be from 1
+        to 2^63 - 1"#]],
+    );
+    check_flags(
+        "-t null: --records -3",
+        &expect![[r#"
+        unexpected argument '-3' found tip: to pass '-3' as a value, use '--
+        -3' Usage: assay run [OPTIONS] <SPEC> For more information, try
+        '--help'."#]],
+    );
+}
+
+#[test]
+fn more_records_than_ycsb_counts_are_possible_in_a_spec_of_ours() {
+    let place = Place::new();
+    let ran = place.fine("run ycsb-c -t null: --records 3000000000 --operations 200 --bundle b -q");
+    ran.shows("ycsb-c on null");
+    let beyond = records(&place.path("b")).iter().any(|record| record.key > 1 << 31);
+    assert!(beyond, "keys of the upper third are asked too");
+}
+
+#[test]
+fn a_rate_must_ask_something() {
+    check_flags(
+        "-t null: --rate 0",
+        &expect![[r#"
+        --rate: a rate of 0 asks nothing; give a rate above 0, for example
+        20k/s"#]],
+    );
+    check_flags(
+        "-t null: --rate -5",
+        &expect![[r#"
+        --rate: a rate of -5 asks nothing; give a rate above 0, for example
+        20k/s"#]],
+    );
+    check_flags(
+        "-t null: --rate fast",
+        &expect![[r#"--rate: "fast" is no rate; write 20k/s, 1M/s or 0.5/s"#]],
+    );
+    check_flags(
+        "-t null: --rate inf",
+        &expect![[r#"
+        --rate: a rate of inf asks nothing; give a rate above 0, for example
+        20k/s"#]],
+    );
+    check_flags(
+        "-t null: --rate 5k/s --closed 2",
+        &expect![[r#"
+        --rate asks in open loop and --closed in closed loop: give one of them
+        (--pace is for a closed loop with a target)"#]],
+    );
+    check_flags(
+        "-t null: --rate 5k/s --think 1ms",
+        &expect!["--think: only sessions of a closed loop do that"],
+    );
+}
+
+#[test]
+fn numbers_of_nothing_are_refused() {
+    check_flags(
+        "-t null: --closed 0",
+        &expect!["--closed: nothing can be asked with none; give at least 1"],
+    );
+    check_flags(
+        "-t null: --lanes 0",
+        &expect!["--lanes: nothing can be asked with none; give at least 1"],
+    );
+    check_flags(
+        "-t null: --timeout 0s",
+        &expect!["--timeout: without patience nothing is ever answered"],
+    );
+    check_flags(
+        "-t null: --duration 0s",
+        &expect!["--duration: nothing would be asked; give more than 0s"],
+    );
+    check(
+        &Place::new(),
+        "run ycsb-a -t null: --operations 0",
+        &expect!["operations.count = 0: a run has at least one operation"],
+    );
+    check_flags(
+        "-t null: --rate 1k --in-flight 0",
+        &expect!["--in-flight: nothing can be asked with none; give at least 1"],
+    );
+}
+
+#[test]
+fn a_store_must_exist() {
+    check_flags(
+        "",
+        &expect![[r#"
+        which store? give -t URL, for example -t redis://127.0.0.1:6379;
+        `assay stores` lists them"#]],
+    );
+    check_flags(
+        "-t mysql://127.0.0.1",
+        &expect![[r#"
+        store URL "mysql://127.0.0.1" makes no sense: there is no store
+        "mysql"; there are fjall, redb, redis, rediss, valkey, valkeys,
+        memory, null"#]],
+    );
+    check_flags(
+        "-t redsi://127.0.0.1",
+        &expect![[r#"
+        store URL "redsi://127.0.0.1" makes no sense: there is no store
+        "redsi"; did you mean redis:?"#]],
+    );
+    check_flags(
+        "-t null:?spni=1ms",
+        &expect![[r#"
+        store URL "null:?spni=1ms" makes no sense: its only option is spin;
+        write null:?spin=5us"#]],
+    );
+    check_flags(
+        "-t fjall:",
+        &expect![[r#"store URL "fjall:" makes no sense: it names no path; write fjall:PATH"#]],
+    );
+}
+
+#[test]
+fn a_store_where_nobody_listens_is_unreachable() {
+    let place = Place::new();
+    // Port 1 of the loopback belongs to a service that nobody has run for decades.
+    let ran = place.assay("run ycsb-a -t redis://:secret@127.0.0.1:1 --operations 10").code(4);
+    let ran = ran.says("cannot reach redis://").says("127.0.0.1:1 refused the connection");
+    assert!(!ran.err.contains("secret"), "{}", ran.err);
+    assert_eq!(place.list("runs"), Vec::<String>::new());
+}
+
+#[test]
+fn a_second_run_does_not_touch_the_bundle_of_the_first() {
+    let place = Place::new();
+    place.fine("run ycsb-a -t null: --operations 100 --bundle b -q");
+    let before = place.fine("report b --format json").out;
+    let ran = place.assay("run ycsb-a -t null: --operations 100 --bundle b -q").code(2);
+    ran.says("b holds a run already (run.toml is there)");
+    assert_eq!(place.fine("report b --format json").out, before);
+}
+
+/// A bundle `b` of a hundred operations.
+fn bundle() -> Place {
+    let place = Place::new();
+    place.fine("run ycsb-a -t null: --operations 100 --bundle b --seed 1 -q");
+    place
+}
+
+#[test]
+fn a_directory_without_a_manifest_is_no_bundle() {
+    let place = bundle();
+    fs::remove_file(place.path("b/run.toml")).unwrap();
+    place.assay("report b").code(2).says("b is no bundle: there is no run.toml in it");
+    place.assay("history repair b").code(2).says("b is no bundle");
+}
+
+#[test]
+fn a_bundle_without_its_history_says_so() {
+    let place = bundle();
+    fs::remove_dir_all(place.path("b/history")).unwrap();
+    place.assay("report b").code(2).says("b holds neither a sealed history nor blocks of one");
+}
+
+#[test]
+fn a_bundle_of_a_newer_format_is_left_to_the_release_that_wrote_it() {
+    let place = bundle();
+    let newer = place.read("b/run.toml").replace("format = 1", "format = 2");
+    place.write("b/run.toml", &newer);
+    for words in ["report b", "analyze b", "history repair b"] {
+        place.assay(words).code(2).says("b/run.toml has format 2, newer than 1");
+    }
+    assert_eq!(place.read("b/run.toml"), newer, "nothing is changed");
+}
+
+#[test]
+fn a_manifest_that_makes_no_sense_names_the_line() {
+    let place = bundle();
+    place.write("b/run.toml", "format = 1\nstate = \"sleeping\"\n");
+    place.assay("report b").code(2).says("b/run.toml is not a manifest").says("sleeping");
+}
+
+#[test]
+fn a_history_that_is_cut_off_is_not_judged() {
+    let place = bundle();
+    let part = place.path("b/history/agent=0/part-0.parquet");
+    let whole = fs::read(&part).unwrap();
+    fs::write(&part, &whole[..whole.len() / 2]).unwrap();
+    place.assay("report b").code(2).says("part-0.parquet is not a complete history file");
+}
+
+#[test]
+fn a_trace_that_is_cut_off_is_not_asked() {
+    let place = Place::new();
+    place.fine("trace gen ycsb-a --operations 1000 --seed 1 -o t.parquet");
+    let whole = fs::read(place.path("t.parquet")).unwrap();
+    place.write("t.parquet", &whole[..whole.len() / 2]);
+    for words in ["run t.parquet -t null:", "trace info t.parquet", "trace stat t.parquet"] {
+        place.assay(words).code(2).says("trace t.parquet is cut off: its end is missing");
+    }
+    assert_eq!(place.list("runs"), Vec::<String>::new());
+}
+
+#[test]
+fn a_flipped_bit_in_a_trace_is_found_or_changes_nothing() {
+    let place = Place::new();
+    place.fine("trace gen ycsb-a --operations 300 --seed 1 -o t.parquet");
+    let whole = fs::read(place.path("t.parquet")).unwrap();
+    let words = "trace export t.parquet";
+    let exported = place.fine(words).out;
+    let mut found = 0;
+    for offset in (0..whole.len()).step_by(whole.len() / 60) {
+        let mut flipped = whole.clone();
+        flipped[offset] ^= 0x10;
+        place.write("t.parquet", &flipped);
+        let ran = place.assay(words);
+        assert!(matches!(ran.code, Some(0..=2)), "the bit at {offset}: {}", ran.err);
+        assert!(ran.code != Some(0) || ran.out == exported, "the bit at {offset} is missed");
+        found += u32::from(ran.code != Some(0));
+    }
+    // What nobody reads of a trace, such as statistics for query engines, may be anything.
+    assert!(found > 30, "{found} of 60");
+}
+
+#[test]
+fn a_file_that_is_no_trace_is_named() {
+    let place = bundle();
+    place
+        .assay("run b/history/agent=0/part-0.parquet -t null: --operations 5")
+        .code(2)
+        .says("b/history/agent=0/part-0.parquet");
+    place.assay("trace info b/run.toml").code(2).says("b/run.toml");
+    place.assay("trace info none.parquet").code(2).says("none.parquet");
+}
+
+#[test]
+fn a_settings_file_with_an_unknown_key_stops_everything_that_reads_it() {
+    let place = Place::new();
+    place.write("assay.toml", "rats = \"5k/s\"\n");
+    check(
+        &place,
+        "run ycsb-a -t null: --operations 5",
+        &expect!["assay.toml: there is no setting rats; did you mean rate?"],
+    );
+    check(
+        &place,
+        "config show",
+        &expect!["assay.toml: there is no setting rats; did you mean rate?"],
+    );
+    place.write("assay.toml", "rate = -3\n");
+    check(
+        &place,
+        "run ycsb-a -t null: --operations 5",
+        &expect![[r#"
+        rate (from assay.toml): a rate of -3 asks nothing; give a rate above
+        0, for example 20k/s"#]],
+    );
+    place.write("assay.toml", "rate = \n");
+    check(
+        &place,
+        "run ycsb-a -t null: --operations 5",
+        &expect![[r#"
+        assay.toml is no TOML: string values must be quoted, expected literal
+        string"#]],
+    );
+    fs::remove_file(place.path("assay.toml")).unwrap();
+    check(
+        &place,
+        "run ycsb-a -t null: --config none.toml",
+        &expect!["cannot read none.toml: No such file or directory (os error 2)"],
+    );
+}
+
+#[test]
+fn a_variable_that_is_no_setting_is_answered_with_the_nearest_one() {
+    let place = Place::new();
+    for (variable, said) in [
+        ("ASSAY_RAET", "ASSAY_RAET: there is no setting raet; did you mean rate?"),
+        ("ASSAY_X", "ASSAY_X: there is no setting x; `assay config show` lists all settings"),
+    ] {
+        let mut command = place.command("run ycsb-a -t null: --operations 5");
+        command.env(variable, "1");
+        place.spawn(command).wait().code(2).says(said);
+    }
+    let mut command = place.command("run ycsb-a -t null: --operations 5");
+    command.env("ASSAY_RATE", "-2");
+    let said = "rate (from environment ASSAY_RATE): a rate of -2 asks nothing";
+    place.spawn(command).wait().code(2).says(said);
+}
+
+#[test]
+fn a_place_that_takes_no_bundle_is_named() {
+    let place = Place::new();
+    // Nobody may create a directory in a file, not even the superuser.
+    place.write("runs", "a file");
+    let ran = place.assay("run ycsb-a -t null: --operations 5").code(2);
+    ran.says("cannot create runs/");
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_found_before_the_run() {
+    check_flags(
+        "-t null: -o none/r.json",
+        &expect!["--output: cannot write none/r.json: there is no directory none"],
+    );
+}
+
+#[test]
+fn a_reader_that_closes_the_pipe_has_read_enough() {
+    let place = bundle();
+    let mut command = place.command("report b --format ndjson");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_run_whose_reader_went_away_is_kept() {
+    let place = Place::new();
+    let mut command = place.command("run ycsb-a -t null: --operations 100 --bundle b");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop((child.stdout.take(), child.stderr.take()));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_sealed(&place, "b", State::Finished);
+}
+
+#[test]
+fn a_dumb_terminal_gets_plain_letters() {
+    let place = bundle();
+    let mut command = place.command("report b");
+    command.env("TERM", "dumb");
+    let ran = place.spawn(command).wait().code(0);
+    assert!(!ran.has_escapes());
+    // Names of machines may have letters of their own.
+    let ours: Vec<&str> = ran.out.lines().filter(|line| !line.contains("machine")).collect();
+    assert!(ours.concat().is_ascii(), "{}", ran.out);
+}
+
+#[test]
+fn colours_are_for_terminals_or_those_who_insist() {
+    let place = bundle();
+    assert!(!place.fine("report b").has_escapes());
+    assert!(place.fine("report b --color always").has_escapes());
+    let words = "report b --color auto";
+    for (name, value) in [("NO_COLOR", "1"), ("TERM", "xterm-256color")] {
+        let mut command = place.command(words);
+        command.env(name, value);
+        assert!(!place.spawn(command).wait().code(0).has_escapes());
+    }
+}
+
+#[test]
+fn a_terminal_gets_colours_unless_it_says_no() {
+    let place = bundle();
+    // `script` gives the command a terminal of its own.
+    let ran = |setting: &str| {
+        let line = format!("{setting} {} report b", crate::place::ASSAY);
+        let mut command = place.program("script");
+        command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm");
+        place.spawn(command).wait().code(0).has_escapes()
+    };
+    assert!(ran(""));
+    assert!(!ran("NO_COLOR=1"));
+    assert!(!ran("TERM=dumb"));
+}
+
+#[test]
+fn a_run_at_a_dumb_terminal_prints_lines_that_stay() {
+    let place = Place::new();
+    let words = "run ycsb-c -t null: --rate 1k/s --duration 1500ms --bundle b";
+    let line = format!("TERM=dumb {} {words}", crate::place::ASSAY);
+    let mut command = place.program("script");
+    command.args(["-qec", &line, "/dev/null"]);
+    assert!(!place.spawn(command).wait().code(0).has_escapes());
+    let result = place.fine("report b --format json").json();
+    assert_balanced(&result);
+    assert!(count(&records(&place.path("b")), Outcome::Done) > 1000);
+}

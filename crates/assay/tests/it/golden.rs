@@ -1,0 +1,183 @@
+//! The sixty-second path with every form of its result.
+
+use std::collections::BTreeSet;
+
+use assay_history::State;
+use serde_json::Value;
+
+use crate::bundle::{assert_balanced, assert_sealed, number, text};
+use crate::place::Place;
+
+fn bench() -> Place {
+    let place = Place::new();
+    place.fine("bench ycsb-a --records 500 --duration 300ms --bundle b").shows("ycsb-a on fjall");
+    place
+}
+
+#[test]
+fn a_bench_leaves_two_whole_bundles_but_no_store() {
+    let place = bench();
+    assert_sealed(&place, "b", State::Finished);
+    assert_sealed(&place, "b/load", State::Finished);
+    assert_eq!(place.list("b"), ["events.parquet", "history", "load", "run.toml"]);
+    assert_eq!(place.list("b/load"), ["events.parquet", "history", "run.toml"]);
+    assert_eq!(place.list("b/load/history"), ["agent=0"]);
+}
+
+#[test]
+fn a_bench_keeps_its_store_if_it_is_told_to() {
+    let place = Place::new();
+    place.fine("bench ycsb-c --records 50 --operations 10 --bundle b --keep -q");
+    assert!(place.path("b/store").is_dir());
+    place.fine("run ycsb-c --records 50 --operations 10 -t fjall:b/store -q");
+}
+
+#[test]
+fn progress_is_on_standard_error_where_the_bundle_is_named() {
+    let place = Place::new();
+    let ran = place.fine("bench ycsb-c --records 50 --operations 10").says("kept in runs/");
+    assert!(!ran.out.contains("kept in runs/"));
+    assert_eq!(place.fine("bench ycsb-c --records 50 --operations 10 -q").err, "");
+}
+
+#[test]
+fn a_result_follows_its_own_schema() {
+    let place = bench();
+    let result = place.fine("report b --format json").json();
+    let schema = place.fine("schema result").json();
+    assert_fits(&result, &schema, &schema, "result");
+    assert_balanced(&result);
+    assert_eq!(text(&result, "/run/state"), "finished");
+    let load = place.fine("report b/load --format json").json();
+    assert_fits(&load, &schema, &schema, "result");
+    assert_eq!(number(&load, "/kinds/insert/counts/done"), 500);
+}
+
+#[test]
+fn a_report_takes_every_form() {
+    let place = bench();
+    for (format, sign) in [
+        ("text", "Throughput"),
+        ("json", "\"schema\": \"assay/result/v1\""),
+        ("ndjson", "{\""),
+        ("csv", "kind,metric,unit,value"),
+        ("md", "| "),
+        ("ycsb", "[OVERALL], RunTime(ms), "),
+        ("hdr", "#[Histogram log format version 1.3]"),
+        ("html", "<!doctype html>"),
+    ] {
+        let ran = place.fine(&format!("report b --format {format}"));
+        assert!(ran.out.contains(sign), "{format} without {sign}:\n{:.300}", ran.out);
+        assert_eq!(ran.err, "", "{format}");
+    }
+    let ndjson = place.fine("report b --format ndjson").out;
+    for line in ndjson.lines() {
+        serde_json::from_str::<Value>(line).expect("every line is JSON");
+    }
+}
+
+#[test]
+fn the_ending_of_a_file_names_its_form() {
+    let place = bench();
+    assert_eq!(place.fine("report b -o r.html").out, "");
+    let page = place.read("r.html");
+    assert!(page.contains("<!doctype html>") && page.contains("ycsb-a on fjall"));
+    assert!(page.len() < 1 << 20, "{} bytes", page.len());
+    assert!(!page.contains("src=\"http"), "the page asks the network");
+    place.fine("report b -o r.json");
+    assert_eq!(place.read("r.json"), place.fine("analyze b --format json").out);
+}
+
+#[test]
+fn last_means_the_newest_run_then_those_before() {
+    let place = Place::new();
+    for spec in ["ycsb-a", "ycsb-b", "ycsb-c"] {
+        place.fine(&format!("run {spec} -t null: --operations 10 -q"));
+        // Bundles are ordered by their start, in milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    for (name, title) in [
+        ("", "ycsb-c on null"),
+        ("last", "ycsb-c on null"),
+        ("last-1", "ycsb-b on null"),
+        ("runs/last-2", "ycsb-a on null"),
+    ] {
+        place.fine(&format!("report {name}")).shows(title);
+    }
+    place.assay("report last-3").code(2).says("there is no run last-3: runs holds 3 bundle(s)");
+}
+
+#[test]
+fn the_command_that_a_report_gives_repeats_the_run() {
+    let place = Place::new();
+    let words = "run ycsb-a -t null: --operations 500 --format json -q";
+    let first = place.fine(words).json();
+    let command = text(&first, "/run/command").strip_prefix("assay ").expect("our name");
+    let again = place.fine(command).json();
+    assert_eq!(again.pointer("/run/seed"), first.pointer("/run/seed"));
+    let hash = "/run/trace_hash_executed";
+    assert_eq!(text(&again, hash), text(&first, hash));
+}
+
+/// `value` has what the JSON Schema `part` of `schema` demands.
+fn assert_fits(value: &Value, part: &Value, schema: &Value, place: &str) {
+    if let Some(reference) = part.get("$ref").and_then(Value::as_str) {
+        let pointer = reference.strip_prefix('#').expect("references stay inside");
+        let part = schema.pointer(pointer).unwrap_or_else(|| panic!("no {reference}"));
+        return assert_fits(value, part, schema, place);
+    }
+    if let Some(wanted) = part.get("type") {
+        let names: Vec<&str> = match wanted {
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+            name => name.as_str().into_iter().collect(),
+        };
+        assert!(
+            names.iter().any(|name| is_of(value, name)),
+            "{place}: {value} is none of {names:?}"
+        );
+    }
+    if let Some(words) = part.get("enum").and_then(Value::as_array) {
+        assert!(words.contains(value), "{place}: {value} is none of {words:?}");
+    }
+    let keys = |name: &str| part.get(name).and_then(Value::as_array).into_iter().flatten();
+    for key in keys("required").filter_map(Value::as_str) {
+        assert!(value.get(key).is_some(), "{place}: {key} is missing");
+    }
+    if let (Some(object), Some(known)) = (value.as_object(), part.get("properties")) {
+        let known = known.as_object().expect("properties are an object");
+        for (key, value) in object {
+            match known.get(key).or(part.get("additionalProperties")) {
+                Some(part) => assert_fits(value, part, schema, &format!("{place}.{key}")),
+                None => panic!("{place}: {key} is not in the schema"),
+            }
+        }
+    }
+    let items = value.as_array().into_iter().flatten();
+    for (value, part) in items.filter_map(|value| Some((value, part.get("items")?))) {
+        assert_fits(value, part, schema, &format!("{place}[]"));
+    }
+}
+
+fn is_of(value: &Value, name: &str) -> bool {
+    match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        _ => panic!("the schema has a type {name}"),
+    }
+}
+
+#[test]
+fn a_dataset_of_another_seed_is_the_same_data_to_a_run() {
+    let place = Place::new();
+    place.fine("load ycsb-c --records 100 -t fjall:s --seed 1 -q");
+    let seeds: BTreeSet<String> = (0..2)
+        .map(|_| place.fine("run ycsb-c --records 100 -t fjall:s --operations 50 --format json -q"))
+        .map(|ran| text(&ran.json(), "/run/seed").to_owned())
+        .collect();
+    assert_eq!(seeds.len(), 2, "each run draws its own seed");
+}

@@ -1,0 +1,224 @@
+//! A directory of a test's own with the binary to run in it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long a command may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The binary under test.
+pub const ASSAY: &str = env!("CARGO_BIN_EXE_assay");
+
+/// A directory, gone when the test is.
+pub struct Place {
+    folder: TempDir,
+    next: AtomicU32,
+}
+
+impl Place {
+    pub fn new() -> Place {
+        let folder = TempDir::with_prefix("assay-it-").expect("there is a temporary directory");
+        Place { folder, next: AtomicU32::new(0) }
+    }
+
+    /// The path of a file or directory in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> &Place {
+        fs::write(self.path(name), content).expect("the directory is ours");
+        self
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        let path = self.path(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Copies a directory with all that is in it.
+    pub fn copy(&self, from: &str, to: &str) -> &Place {
+        copy_all(&self.path(from), &self.path(to));
+        self
+    }
+
+    /// Names of what is in a directory, in alphabetical order; nothing if it is not there.
+    pub fn list(&self, name: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.path(name)) else { return Vec::new() };
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        let mut names: Vec<String> = entries.map(|entry| name(entry.expect("ours"))).collect();
+        names.sort();
+        names
+    }
+
+    /// `program` in this directory, with an environment that says as little as possible.
+    pub fn program(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.folder.path())
+            .env("LC_ALL", "C.UTF-8")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// The binary with words that hold no spaces.
+    pub fn command(&self, words: &str) -> Command {
+        let mut command = self.program(ASSAY);
+        command.args(words.split_whitespace());
+        command
+    }
+
+    /// Starts the binary.
+    pub fn start(&self, words: &str) -> Running {
+        self.spawn(self.command(words))
+    }
+
+    /// Starts a command whose output is kept.
+    pub fn spawn(&self, mut command: Command) -> Running {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let [out, err] = ["out", "err"].map(|name| self.path(&format!(".{name}{number}")));
+        let file = |path: &Path| File::create(path).expect("the directory is ours");
+        let child = command.stdout(file(&out)).stderr(file(&err)).spawn().expect("it is built");
+        Running { told: format!("{command:?}"), child, out, err }
+    }
+
+    /// Runs the binary to its end.
+    pub fn assay(&self, words: &str) -> Ran {
+        self.start(words).wait()
+    }
+
+    /// Runs the binary, which must end with code 0.
+    pub fn fine(&self, words: &str) -> Ran {
+        self.assay(words).code(0)
+    }
+}
+
+/// A command that goes on.
+pub struct Running {
+    told: String,
+    child: Child,
+    out: PathBuf,
+    err: PathBuf,
+}
+
+impl Running {
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("the process is ours");
+    }
+
+    /// `kill -9`, waited for.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("the process is ours");
+        self.child.wait().expect("it was killed");
+    }
+
+    pub fn wait(mut self) -> Ran {
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("the process is ours") {
+                break status;
+            }
+            if begun.elapsed() > PATIENCE {
+                self.kill();
+                panic!("{} did not end\n{}", self.told, text(&self.err));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let (out, err) = (text(&self.out), text(&self.err));
+        Ran { told: self.told, code: status.code(), out, err }
+    }
+}
+
+fn text(path: &Path) -> String {
+    let bytes = fs::read(path).expect("the directory is ours");
+    String::from_utf8(bytes).expect("the binary prints UTF-8")
+}
+
+/// Waits until `is_so`, looking often.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A command that came to its end.
+pub struct Ran {
+    told: String,
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    #[track_caller]
+    pub fn code(self, code: i32) -> Ran {
+        let Ran { told, out, err, .. } = &self;
+        assert_eq!(self.code, Some(code), "{told}\n--- out\n{out}\n--- err\n{err}");
+        self
+    }
+
+    /// Standard error holds `text`, lines joined.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Ran {
+        assert!(
+            flat(&self.err).contains(text),
+            "{} does not say {text:?}:\n{}",
+            self.told,
+            self.err
+        );
+        self
+    }
+
+    /// Standard output holds `text`, lines joined.
+    #[track_caller]
+    pub fn shows(self, text: &str) -> Ran {
+        assert!(
+            flat(&self.out).contains(text),
+            "{} does not show {text:?}:\n{}",
+            self.told,
+            self.out
+        );
+        self
+    }
+
+    /// The result, which was asked for as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        let told = |error| panic!("{}: {error}\n{}", self.told, self.out);
+        serde_json::from_str(&self.out).unwrap_or_else(told)
+    }
+
+    /// Whether any escape sequence was printed.
+    pub fn has_escapes(&self) -> bool {
+        self.out.contains('\u{1b}') || self.err.contains('\u{1b}')
+    }
+}
+
+/// Words with single spaces between them: where a line breaks says nothing.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the directory is ours");
+    for entry in fs::read_dir(from).expect("it is there") {
+        let entry = entry.expect("it is ours");
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_all(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).expect("it is ours")),
+        }
+    }
+}
