@@ -2,7 +2,14 @@
 
 mod bundle;
 mod place;
+mod redis_server;
 
 mod bad_input;
+mod full_disk;
 mod golden;
+mod lists;
+mod overload;
+mod redis;
 mod repeat;
+mod signals;
+mod ycsb;

@@ -1,0 +1,57 @@
+//! A disk that takes no more ends a run with what it has.
+
+use assay_history::State;
+
+use crate::bundle::{assert_balanced, manifest, number, records};
+use crate::place::{ASSAY, Place, Ran};
+
+/// Runs a line of shell in which `$ASSAY` is the binary.
+fn shell(place: &Place, line: &str) -> Ran {
+    let mut command = place.program("sh");
+    command.args(["-c", line]).env("ASSAY", ASSAY);
+    place.spawn(command).wait()
+}
+
+#[test]
+fn a_file_that_may_not_grow_ends_the_run() {
+    let place = Place::new();
+    // The signal would end the program before the error can tell it anything.
+    let limits = "trap '' XFSZ; ulimit -f 1000;";
+    let words = "run ycsb-c -t null: --closed 1 --duration 20s --bundle b -q";
+    let ran = shell(&place, &format!("{limits} exec \"$ASSAY\" {words}"));
+    let told = format!("{}{}", ran.out, ran.err).to_lowercase();
+    assert!(told.contains("file too large"), "{told}");
+    assert_eq!(ran.code, Some(1), "{told}");
+    assert_partial(&place);
+}
+
+#[test]
+fn a_full_file_system_ends_the_run() {
+    let place = Place::new();
+    // A file system of this process tree alone; gone with it, so the bundle is copied out.
+    let mount = "mkdir small && mount -t tmpfs -o size=3m none small";
+    let words = "run ycsb-c -t null: --closed 1 --duration 20s --bundle small/b -q";
+    let line = format!("{mount} && \"$ASSAY\" {words}; code=$?; cp -r small/b b; exit $code");
+    let mut command = place.program("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", &line]).env("ASSAY", ASSAY);
+    let ran = place.spawn(command).wait();
+    assert!(place.path("b").is_dir(), "a mount of one's own is needed here: {}", ran.err);
+    let told = format!("{}{}", ran.out, ran.err).to_lowercase();
+    assert!(told.contains("no space left on device"), "{told}");
+    assert_eq!(ran.code, Some(1), "{told}");
+    assert_partial(&place);
+}
+
+/// Bundle `b` says that it failed, can be repaired where there is room, then read.
+#[track_caller]
+fn assert_partial(place: &Place) {
+    let failed = manifest(place, "b");
+    assert_eq!(failed.state, State::Failed);
+    assert!(failed.reason.is_some());
+    place.fine("history repair b");
+    let kept = records(&place.path("b")).len() as u64;
+    assert!(kept > 10_000, "{kept} records are kept");
+    let result = place.fine("report b --format json").json();
+    assert_balanced(&result);
+    assert_eq!(number(&result, "/overall/counts/done"), kept);
+}

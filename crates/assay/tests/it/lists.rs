@@ -1,0 +1,189 @@
+//! The verbs that only print.
+
+use expect_test::{Expect, expect};
+
+use crate::place::Place;
+
+#[track_caller]
+fn check(place: &Place, words: &str, shown: &Expect) {
+    let ran = place.fine(words);
+    shown.assert_eq(&ran.out);
+    assert_eq!(ran.err, "");
+}
+
+#[test]
+fn settings_name_where_they_are_from() {
+    let place = Place::new();
+    place.write("assay.toml", "rate = \"5k/s\"\nlanes = 1\n");
+    place.write("mine.toml", "lanes = 2\n");
+    let mut command = place.command("config show --origin --config mine.toml");
+    command.env("ASSAY_TIMEOUT", "3s").env("ASSAY_TARGET", "redis://:secret@127.0.0.1");
+    let ran = place.spawn(command).wait().code(0);
+    expect![[r#"
+        target       = redis://…@127.0.0.1      # environment ASSAY_TARGET
+        rate         = 5k/s                     # assay.toml
+        arrivals     = poisson                  # default
+        in-flight    = 4096                     # default
+        overflow     = queue                    # default
+        closed       =                          # not set
+        think        =                          # not set
+        pace         =                          # not set
+        operations   =                          # not set
+        duration     =                          # not set
+        warm-up      = 0s                       # default
+        timeout      = 3s                       # environment ASSAY_TIMEOUT
+        lanes        = 2                        # mine.toml
+        spin         = auto                     # default
+        workers      = 8                        # default
+        seed         =                          # not set
+        records      =                          # not set
+        runs-dir     = runs                     # default
+        bundle       =                          # not set
+        format       = text                     # default
+        output       =                          # not set
+        color        = auto                     # default
+        quiet        =                          # not set
+        force        =                          # not set
+        keep         =                          # not set
+        fresh        =                          # not set
+    "#]]
+    .assert_eq(&ran.out);
+}
+
+#[test]
+fn a_flag_beats_the_environment_that_beats_files() {
+    let place = Place::new();
+    place.write("assay.toml", "operations = 11\n");
+    let offered = |variable: Option<&str>, words: &str| {
+        let words = format!("run ycsb-c -t null: --bundle {words} --format json -q");
+        let mut command = place.command(&words);
+        variable.map(|value| command.env("ASSAY_OPERATIONS", value));
+        let result = place.spawn(command).wait().code(0).json();
+        crate::bundle::number(&result, "/overall/counts/offered")
+    };
+    assert_eq!(offered(None, "a"), 11);
+    assert_eq!(offered(Some("12"), "b"), 12);
+    assert_eq!(offered(Some("12"), "c --operations 13"), 13);
+    place.write("other.toml", "operations = 14\n");
+    assert_eq!(offered(None, "d --config other.toml"), 14);
+}
+
+#[test]
+fn the_gallery_is_listed() {
+    check(
+        &Place::new(),
+        "workloads ls",
+        &expect![[r#"
+        ycsb-a             session store: half reads, half updates, some records hotter than others
+        ycsb-b             photo tags: nearly all reads, one update in twenty
+        ycsb-c             profile cache: nothing but reads
+        ycsb-d             status updates: new records come in, the newest are read most
+        ycsb-e             conversations: short scans, now and then a new record
+        ycsb-f             user database: records are read, changed, written back
+        chronicle-100-50   Chronicle Map's large rows, 10 x 100 B: half reads, half updates
+        chronicle-100-95   Chronicle Map's large rows, 10 x 100 B: one update in twenty
+        chronicle-10-50    Chronicle Map's small rows, 10 x 10 B: half reads, half updates
+        chronicle-10-95    Chronicle Map's small rows, 10 x 10 B: one update in twenty
+    "#]],
+    );
+}
+
+#[test]
+fn a_workload_is_shown_as_it_is_copied() {
+    let place = Place::new();
+    let shown = place.fine("workloads show ycsb-a").out;
+    assert!(shown.contains("readproportion=0.5"), "{shown}");
+    place.fine("workloads copy ycsb-a").shows("ycsb-a.properties");
+    assert_eq!(place.read("ycsb-a.properties"), shown);
+    place.assay("workloads copy ycsb-a").code(2).says("ycsb-a.properties is there already");
+    assert_eq!(place.read("ycsb-a.properties"), shown, "a file of yours is not overwritten");
+    place.fine("workloads copy ycsb-a mine").shows("mine");
+    let hash = |spec: &str| {
+        let words = format!("trace gen {spec} --seed 1 --operations 100 -o {spec}.parquet");
+        let out = place.fine(&words).out;
+        out.lines().find_map(|line| line.strip_prefix("hash ").map(str::to_owned))
+    };
+    assert_eq!(hash("mine"), hash("ycsb-a"));
+    place.assay("workloads show ycsb-z").code(2).says("ycsb-z");
+}
+
+#[test]
+fn every_workload_of_the_gallery_can_be_asked() {
+    let place = Place::new();
+    for line in place.fine("workloads ls").out.lines() {
+        let name = line.split(' ').next().expect("a line has a name");
+        place.fine(&format!("run {name} -t null: --operations 50 --seed 1 -q"));
+    }
+}
+
+#[test]
+fn stores_say_how_durable_they_are() {
+    let ran = Place::new().fine("stores");
+    for scheme in ["fjall", "redb", "redis", "memory", "null"] {
+        let entry = ran.out.split(&format!("{scheme}\n")).nth(1).expect("it is listed");
+        assert!(entry.lines().take(3).any(|line| line.contains("durability:")), "{scheme}");
+    }
+}
+
+#[test]
+fn a_schema_names_every_section_of_a_spec() {
+    let schema = Place::new().fine("schema").json();
+    for section in ["dataset", "operations", "keys", "scan"] {
+        assert!(schema.pointer(&format!("/properties/{section}")).is_some(), "{section}");
+    }
+}
+
+#[test]
+fn completions_know_every_verb() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.fine(&format!("completion {shell}")).out;
+        for verb in ["bench", "run", "report", "trace", "ycsb"] {
+            assert!(script.contains(verb), "{shell} does not know {verb}");
+        }
+    }
+    place.write("c", place.fine("completion bash").out);
+    let mut command = place.program("bash");
+    command.args(["-n", "c"]);
+    place.spawn(command).wait().code(0);
+}
+
+#[test]
+fn the_doctor_looks_at_the_machine() {
+    let place = Place::new();
+    let ran = place.assay("doctor");
+    for word in ["core", "load average", "clock source", "open files", "bundles can"] {
+        assert!(ran.out.contains(word), "no {word}:\n{}", ran.out);
+    }
+    assert_eq!(place.list("runs"), Vec::<String>::new(), "what was tried is taken away");
+    place.assay("doctor -t redis://127.0.0.1:1").code(4).says("127.0.0.1:1");
+}
+
+#[test]
+fn the_version_is_printed() {
+    check(
+        &Place::new(),
+        "--version",
+        &expect![[r#"
+        assay 0.1.0
+    "#]],
+    );
+}
+
+#[test]
+fn help_names_the_first_command_with_all_exit_codes() {
+    let ran = Place::new().fine("--help");
+    let ran = ran.shows("assay bench ycsb-a").shows("Exit codes: 0 ok");
+    assert!(["1 ", "2 ", "4 ", "130 "].iter().all(|code| ran.out.contains(code)));
+}
+
+#[test]
+fn a_trace_tells_what_was_wanted_beside_what_was_found() {
+    let place = Place::new();
+    place.fine("trace gen ycsb-b --seed 3 --operations 20000 --records 1000 -o t.parquet");
+    let ran = place.fine("trace stat t.parquet").shows("wanted").shows("found");
+    let ran = ran.shows("20000 operations");
+    for kind in ["read", "update"] {
+        assert!(ran.out.contains(kind), "{}", ran.out);
+    }
+}

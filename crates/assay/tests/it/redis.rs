@@ -1,0 +1,191 @@
+//! A real Redis, healthy at first.
+
+use std::time::{Duration, Instant};
+
+use assay_history::State;
+use assay_model::{Outcome, Reason};
+
+use crate::bundle::{assert_balanced, assert_sealed, count, manifest, number, records, text};
+use crate::place::{Place, wait_until};
+use crate::redis_server::Server;
+
+/// A server that holds a data set of 300 records.
+fn loaded() -> (Server, Place) {
+    let (server, place) = (Server::start(&[]), Place::new());
+    place.fine(&format!("load ycsb-a --records 300 --seed 5 -t {} -q", server.url("")));
+    (server, place)
+}
+
+#[test]
+fn a_loaded_server_is_asked_without_a_miss() {
+    let (server, place) = loaded();
+    // Three hundred records with the index of their keys beside our note.
+    assert_eq!(server.cli("zcard _indices"), "300");
+    for spec in ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-e", "ycsb-f"] {
+        let words = format!("run {spec} --records 300 --operations 400 -t {}", server.url(""));
+        let result = place.fine(&format!("{words} --bundle {spec} --format json -q")).json();
+        assert_balanced(&result);
+        assert_eq!(number(&result, "/overall/counts/misses"), 0, "{spec}");
+        assert_eq!(number(&result, "/overall/counts/done"), {
+            number(&result, "/overall/counts/offered")
+        });
+        assert_sealed(&place, spec, State::Finished);
+        place.fine(&format!("load ycsb-a --records 300 --seed 5 --fresh -t {} -q", server.url("")));
+    }
+}
+
+#[test]
+fn an_open_loop_over_two_lanes_reaches_its_rate() {
+    let (server, place) = loaded();
+    let words = "--records 300 --rate 2k/s --arrivals constant --duration 500ms --lanes 2";
+    let words = format!("run ycsb-b {words} -t {} --format json -q", server.url("?connections=2"));
+    let result = place.fine(&words).json();
+    assert_eq!(number(&result, "/overall/counts/done"), 1000);
+}
+
+#[test]
+fn another_data_set_than_was_loaded_is_refused_with_what_differs() {
+    let (server, place) = loaded();
+    let run = |words: &str| place.assay(&format!("run {words} -t {} -q", server.url("")));
+    let words = "ycsb-a --records 400 --operations 10";
+    let ran = run(words).code(2).says("holds another data set than this run wants");
+    let ran = ran.says("400").says("300").says("--force");
+    assert_eq!(ran.out, "");
+    run("ycsb-a --records 300 --operations 10 -p fieldcount=5").code(2).says("fields");
+    run("ycsb-a --records 300 --operations 10 -p insertorder=ordered").code(2).says("key_order");
+    let forced = run(&format!("{words} --force")).code(0);
+    forced.says("warning").says("--force");
+}
+
+#[test]
+fn a_server_that_was_not_loaded_by_us_is_asked_with_a_warning() {
+    let (server, place) = (Server::start(&[]), Place::new());
+    let words = format!("run ycsb-c --records 10 --operations 20 -t {}", server.url(""));
+    let ran = place.fine(&format!("{words} --format json"));
+    let misses = number(&ran.json(), "/overall/counts/misses");
+    assert_eq!(misses, 20, "nothing is there");
+    ran.says("does not say what was loaded into it");
+}
+
+#[test]
+fn a_wrong_password_is_told_before_anything_is_asked() {
+    let (server, place) = (Server::start(&["--requirepass", "right"]), Place::new());
+    let url = |password: &str| format!("redis://:{password}@127.0.0.1:{}", server.port);
+    let ran = place.assay(&format!("load ycsb-a --records 10 -t {} -q", url("wrong"))).code(4);
+    assert!(!ran.err.contains("wrong@"), "{}", ran.err);
+    ran.says("password");
+    let nobody = place.assay(&format!("load ycsb-a --records 10 -t {} -q", server.url("")));
+    nobody.code(4).says("password");
+    assert_eq!(place.list("runs"), Vec::<String>::new());
+    place.fine(&format!("load ycsb-a --records 10 -t {} --bundle b -q", url("right")));
+    let kept = place.read("b/run.toml");
+    assert!(!kept.contains("right@"), "the password is in the bundle:\n{kept}");
+    place.write("secret", "right\n");
+    let url = server.url("?password_file=secret");
+    place.fine(&format!("run ycsb-a --records 10 --operations 10 -t {url} -q"));
+}
+
+#[test]
+fn a_server_that_dies_during_a_load_tells_how_far_it_came() {
+    let (mut server, place) = (Server::start(&[]), Place::new());
+    let words = format!("load ycsb-a --records 5M -t {} --closed 4 --bundle b", server.url(""));
+    let running = place.start(&words);
+    wait_until("some records are in", || {
+        server.cli("zcard _indices").parse::<u64>().unwrap_or(0) > 500
+    });
+    server.kill();
+    let ran = running.wait().code(4).shows("FAILED: the load stopped because the insert of record");
+    ran.shows("load again with --fresh");
+    assert_sealed(&place, "b", State::Failed);
+    let done = count(&records(&place.path("b")), Outcome::Done);
+    let reason = manifest(&place, "b").reason.expect("a failure has one");
+    assert!(done >= 500 && reason.contains(&format!("{done} records")), "{done}: {reason}");
+}
+
+#[test]
+fn a_load_that_did_not_end_is_not_asked() {
+    let (server, place) = (Server::start(&[]), Place::new());
+    let url = server.url("");
+    let running = place.start(&format!("load ycsb-a --records 5M -t {url} --bundle b -q"));
+    wait_until("some records are in", || {
+        server.cli("zcard _indices").parse::<u64>().unwrap_or(0) > 100
+    });
+    running.signal(rustix::process::Signal::INT);
+    running.wait().code(130);
+    let words = format!("run ycsb-a --records 5M --operations 10 -t {url} -q");
+    place.assay(&words).code(2).says("the load of it did not come to its end");
+    place.fine(&format!("load ycsb-a --records 100 -t {url} --fresh -q"));
+    place.fine(&format!("run ycsb-a --records 100 --operations 10 -t {url} -q"));
+    assert_eq!(server.cli("zcard _indices"), "100");
+}
+
+#[test]
+fn a_server_that_dies_during_a_run_is_an_outage_in_it() {
+    let (mut server, place) = loaded();
+    let words = "run ycsb-b --records 300 --rate 1k/s --arrivals constant --duration 4s";
+    let words = format!("{words} --timeout 500ms --bundle b -t {} --format json", server.url(""));
+    let begun = Instant::now();
+    let running = place.start(&words);
+    std::thread::sleep(Duration::from_millis(1000));
+    server.kill();
+    std::thread::sleep(Duration::from_millis(1200));
+    server.restart();
+    let ran = running.wait().code(0);
+    assert!(begun.elapsed() > Duration::from_millis(4000), "the run goes on to its end");
+    let result = ran.json();
+    assert_balanced(&result);
+    assert_sealed(&place, "b", State::Finished);
+    let counts = |name: &str| number(&result, &format!("/overall/counts/{name}"));
+    assert_eq!(counts("offered"), 4000);
+    let failed = counts("refused") + counts("unknown");
+    assert!((600..2500).contains(&failed), "{failed} failed");
+    assert!(counts("misses") > 500, "the server came back empty: {} misses", counts("misses"));
+    let outages = result.pointer("/availability/outages").and_then(|v| v.as_array()).unwrap();
+    assert!(!outages.is_empty(), "{:?}", result.pointer("/availability"));
+    let down = number(&result, "/availability/down_ns");
+    assert!((500_000_000..2_500_000_000).contains(&down), "{down} ns");
+    let records = records(&place.path("b"));
+    let allowed = [Reason::Unreachable, Reason::ConnectionLost, Reason::Timeout, Reason::Busy];
+    for record in records.iter().filter(|record| record.outcome != Outcome::Done) {
+        assert!(allowed.contains(&record.reason), "{record:?}");
+    }
+    let last = records.iter().max_by_key(|record| record.intended).unwrap();
+    assert_eq!(last.outcome, Outcome::Done, "the server came back: {last:?}");
+    place.fine("report b").shows("outage");
+}
+
+#[test]
+fn a_frozen_server_leaves_answers_unknown() {
+    let (server, place) = loaded();
+    let words = "run ycsb-c --records 300 --rate 500/s --arrivals constant --duration 1500ms";
+    let words = format!("{words} --timeout 300ms --bundle b -q -t {}", server.url(""));
+    let running = place.start(&words);
+    std::thread::sleep(Duration::from_millis(700));
+    server.freeze();
+    running.wait().code(0);
+    assert_sealed(&place, "b", State::Finished);
+    let records = records(&place.path("b"));
+    let unknown: Vec<_> = records.iter().filter(|r| r.outcome == Outcome::Unknown).collect();
+    assert!(unknown.len() > 100, "{} are unknown", unknown.len());
+    assert!(unknown.iter().all(|record| record.reason == Reason::Timeout));
+    assert_eq!(records.len(), 750);
+}
+
+#[test]
+fn a_server_without_memory_is_said_to_be_full() {
+    let limits = ["--maxmemory", "2mb", "--maxmemory-policy", "noeviction"];
+    let (server, place) = (Server::start(&limits), Place::new());
+    let words = format!("load ycsb-a --records 50k --bundle b -t {} -q", server.url(""));
+    let ran = place.assay(&words).code(1).shows("(full)");
+    ran.shows("FAILED: the load stopped because the insert of record");
+    assert_sealed(&place, "b", State::Failed);
+    let result = place.fine("report b --format json").json();
+    assert_eq!(text(&result, "/overall/counts/reasons/0/reason"), "full");
+}
+
+#[test]
+fn what_the_server_promises_of_its_data_is_in_the_report() {
+    let (server, place) = loaded();
+    let words = format!("run ycsb-c --records 300 --operations 10 -t {} -q", server.url(""));
+    place.fine(&words).shows("Store settings").shows("appendonly");
+}

@@ -1,0 +1,170 @@
+//! A run that is stopped from outside keeps what it has.
+
+use std::fs;
+use std::time::{Duration, Instant, SystemTime};
+
+use assay_history::State;
+use assay_model::{Nanos, Outcome, Reason};
+use rustix::process::Signal;
+
+use crate::bundle::{assert_balanced, assert_sealed, count, manifest, records, text};
+use crate::place::{Place, Running, wait_until};
+
+/// Starts a run that goes on for half a minute, and returns when it is asking.
+fn long_run(place: &Place, words: &str) -> Running {
+    let running = place.start(&format!("run ycsb-c {words} --duration 30s --bundle b"));
+    let blocks = place.path("b/blocks");
+    let size = |path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+    wait_until("the first records are on the disk", || {
+        let files = fs::read_dir(&blocks).into_iter().flatten().flatten();
+        files.map(|file| size(file.path())).sum::<u64>() > 0
+    });
+    running
+}
+
+#[test]
+fn an_interrupt_ends_a_run_with_its_result() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let place = Place::new();
+        let running = long_run(&place, "-t null:?spin=50us --closed 2 --lanes 2");
+        running.signal(signal);
+        let ran = running.wait().code(130).says("interrupted: waiting for what is in flight");
+        ran.shows("INTERRUPTED: the run was stopped before its end").shows("Throughput");
+        assert_sealed(&place, "b", State::Interrupted);
+        let result = place.fine("report b --format json").json();
+        assert_eq!(text(&result, "/run/state"), "interrupted");
+        assert_balanced(&result);
+    }
+}
+
+#[test]
+fn an_interrupt_waits_for_answers_in_flight() {
+    let place = Place::new();
+    let running = long_run(&place, "-t null: --rate 5k/s");
+    running.signal(Signal::INT);
+    running.wait().code(130);
+    let records = records(&place.path("b"));
+    assert_eq!(count(&records, Outcome::Done) + count(&records, Outcome::Dropped), {
+        records.len() as u64
+    });
+    assert!(records.iter().all(|record| match record.outcome {
+        Outcome::Dropped => record.reason == Reason::RunEnded,
+        _ => true,
+    }));
+}
+
+#[test]
+fn an_interrupt_during_the_load_of_a_bench_ends_it_all() {
+    let place = Place::new();
+    let words = "bench ycsb-a --records 5M --bundle b --closed 1";
+    let running = place.start(words);
+    let blocks = place.path("b/load/blocks");
+    wait_until("it loads", || blocks.is_dir());
+    std::thread::sleep(Duration::from_millis(300));
+    running.signal(Signal::INT);
+    running.wait().code(130).shows("INTERRUPTED");
+    assert_sealed(&place, "b/load", State::Interrupted);
+}
+
+#[test]
+fn a_killed_run_loses_at_most_its_last_second() {
+    let place = Place::new();
+    let rate = 5000.0;
+    let words = format!("-t null: --rate {rate}/s --arrivals constant --lanes 2");
+    let mut running = long_run(&place, &words);
+    std::thread::sleep(Duration::from_millis(1700));
+    let killed = SystemTime::now();
+    running.kill();
+    let started = manifest(&place, "b").run.started;
+    let started = humantime::parse_rfc3339(&started).unwrap();
+    let lasted: Nanos = killed.duration_since(started).unwrap().into();
+
+    place.fine("report b").shows("the run's end is missing").shows("the history is not sealed");
+    let before = records(&place.path("b"));
+    let last = before.iter().map(|record| record.ended).max().unwrap();
+    let lost = lasted.since(last);
+    // Half a second more than promised, for a machine that does other things too.
+    assert!(lost < Nanos::from_millis(1500), "{lost} of {lasted} are lost");
+    let expected = last.as_secs_f64() * rate;
+    let missing = expected - before.len() as f64;
+    assert!(missing < rate * 0.6, "{missing} of {expected} before {last} are lost");
+
+    let said = format!("b: {} records sealed, 0 known to be missing", before.len());
+    place.fine("history repair b").shows(&said);
+    assert_eq!(records(&place.path("b")), before);
+    let sealed = manifest(&place, "b");
+    assert_eq!(sealed.state, State::Interrupted);
+    assert_eq!(sealed.counters.done, before.len() as u64);
+    let shown = place.fine("report b").shows("REPAIRED: the run was killed").out;
+    assert!(!shown.contains("not sealed"));
+    assert_balanced(&place.fine("report b --format json").json());
+}
+
+#[test]
+fn a_repair_can_be_repeated() {
+    let place = Place::new();
+    let mut running = long_run(&place, "-t null: --rate 5k/s");
+    running.kill();
+    place.fine("history repair b").shows("records sealed");
+    let before = place.fine("report b --format json").out;
+    let files = place.list("b/history/agent=0");
+    place.fine("history repair b").shows("b is whole: there was nothing to repair");
+    assert_eq!(place.fine("report b --format json").out, before);
+    assert_eq!(place.list("b/history/agent=0"), files);
+}
+
+#[test]
+fn a_repair_keeps_what_is_before_and_behind_a_torn_block() {
+    let place = Place::new();
+    let mut running = long_run(&place, "-t null: --rate 20k/s --lanes 1");
+    std::thread::sleep(Duration::from_millis(1500));
+    running.kill();
+    let whole = records(&place.path("b"));
+    let path = place.path("b/blocks").join(&place.list("b/blocks")[0]);
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xFF;
+    fs::write(&path, bytes).unwrap();
+    place.fine("report b").shows("the history is not sealed");
+    let ran = place.fine("history repair b");
+    assert!(!ran.out.contains(" 0 known to be missing"), "{}", ran.out);
+    let kept = records(&place.path("b"));
+    assert!(kept.len() < whole.len(), "the damaged block is not believed");
+    let (first, last) = (kept.first().unwrap(), kept.last().unwrap());
+    assert_eq!((first.index, last.index), (whole[0].index, whole[whole.len() - 1].index));
+    assert!(kept.iter().all(|record| whole.contains(record)), "no record is made up");
+}
+
+#[test]
+fn a_run_that_goes_on_is_not_repaired() {
+    let place = Place::new();
+    let running = long_run(&place, "-t null: --rate 1k/s");
+    let ran = place.assay("history repair b");
+    assert_ne!(ran.code, Some(0), "{}", ran.out);
+    assert_ne!(ran.code, Some(101), "{}", ran.err);
+    place.fine("report b").shows("the run's end is missing: it goes on");
+    running.signal(Signal::INT);
+    running.wait().code(130);
+    assert_sealed(&place, "b", State::Interrupted);
+}
+
+#[test]
+fn a_second_interrupt_does_not_wait_for_answers() {
+    let server = crate::redis_server::Server::start(&[]);
+    let place = Place::new();
+    let url = server.url("");
+    place.fine(&format!("load ycsb-c --records 50 -t {url} -q"));
+    let words = format!("--records 50 -t {url} --closed 8 --timeout 25s");
+    let running = long_run(&place, &words);
+    server.freeze();
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(500));
+    let begun = Instant::now();
+    running.signal(Signal::INT);
+    running.wait().code(130);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_sealed(&place, "b", State::Interrupted);
+    let records = records(&place.path("b"));
+    assert_eq!(count(&records, Outcome::Unknown), 8, "what was in flight is unknown");
+}

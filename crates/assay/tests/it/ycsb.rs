@@ -1,0 +1,195 @@
+//! YCSB's own command line, layout and checks.
+
+use std::collections::BTreeMap;
+
+use crate::bundle::number;
+use crate::place::{Place, Ran};
+use crate::redis_server::Server;
+
+const WORKLOAD: &str = "recordcount=200\noperationcount=1000\n\
+    workload=site.ycsb.workloads.CoreWorkload\nreadallfields=true\nreadproportion=0.5\n\
+    updateproportion=0.5\nscanproportion=0\ninsertproportion=0\nrequestdistribution=zipfian\n";
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("workloada", WORKLOAD);
+    place
+}
+
+/// The lines of YCSB's text block: `[SECTION], name, value`.
+fn block(ran: &Ran) -> BTreeMap<(String, String), String> {
+    let triples = ran.out.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ", ");
+        Some((parts.next()?, parts.next()?, parts.next()?))
+    });
+    let own = |text: &str| text.to_owned();
+    triples.map(|(section, name, value)| ((own(section), own(name)), own(value))).collect()
+}
+
+fn value<'a>(block: &'a BTreeMap<(String, String), String>, section: &str, name: &str) -> &'a str {
+    let found = block.get(&(section.to_owned(), name.to_owned()));
+    found.unwrap_or_else(|| panic!("no {section}, {name}: {block:#?}"))
+}
+
+fn count(block: &BTreeMap<(String, String), String>, section: &str, name: &str) -> u64 {
+    value(block, section, name).parse().expect("a count is a number")
+}
+
+#[test]
+fn every_read_of_data_with_integrity_is_verified() {
+    let (server, place) = (Server::start(&[]), place());
+    let properties = format!(
+        "-P workloada -p redis.host=127.0.0.1 -p redis.port={} -p dataintegrity=true",
+        server.port
+    );
+    let loaded = place.fine(&format!("ycsb load redis {properties} -threads 4"));
+    let loaded = block(&loaded);
+    assert_eq!(count(&loaded, "[INSERT]", "Operations"), 200);
+    assert_eq!(count(&loaded, "[INSERT]", "Return=OK"), 200);
+    let ran = place.fine(&format!("ycsb run redis {properties} -threads 4"));
+    let ran = block(&ran);
+    let reads = count(&ran, "[READ]", "Operations");
+    assert_eq!(reads + count(&ran, "[UPDATE]", "Operations"), 1000);
+    assert_eq!(count(&ran, "[VERIFY]", "Return=OK"), reads);
+    assert!(!ran.contains_key(&("[VERIFY]".to_owned(), "Return=UNEXPECTED_STATE".to_owned())));
+    for name in ["AverageLatency(us)", "99thPercentileLatency(us)", "MaxLatency(us)"] {
+        assert!(value(&ran, "[READ]", name).parse::<f64>().unwrap() > 0.0, "{name}");
+    }
+    assert!(value(&ran, "[OVERALL]", "Throughput(ops/sec)").parse::<f64>().unwrap() > 0.0);
+}
+
+#[test]
+fn a_value_that_somebody_changed_fails_the_verification() {
+    let (server, place) = (Server::start(&[]), place());
+    let words = format!(
+        "redis -P workloada -p redis.host=127.0.0.1 -p redis.port={} -p dataintegrity=true \
+         -p recordcount=1 -p readproportion=1 -p updateproportion=0 -p operationcount=10",
+        server.port
+    );
+    place.fine(&format!("ycsb load {words}"));
+    let before = block(&place.fine(&format!("ycsb run {words}")));
+    assert_eq!(count(&before, "[VERIFY]", "Return=OK"), 10);
+    assert_eq!(server.cli("hset user6284781860667377211 field3 wrong"), "0");
+    let after = block(&place.assay(&format!("ycsb run {words}")));
+    assert_eq!(count(&after, "[VERIFY]", "Return=UNEXPECTED_STATE"), 10);
+}
+
+#[test]
+fn a_target_paces_the_threads_with_status_lines_beside() {
+    let (server, place) = (Server::start(&[]), place());
+    let words = format!(
+        "redis -P workloada -p redis.host=127.0.0.1 -p redis.port={} -threads 2",
+        server.port
+    );
+    place.fine(&format!("ycsb load {words}"));
+    let words = format!("{words} -p operationcount=600 -p status.interval=1");
+    let ran = place.fine(&format!("ycsb run {words} -target 400 -s"));
+    let runtime = count(&block(&ran), "[OVERALL]", "RunTime(ms)");
+    assert!((1300..3000).contains(&runtime), "{runtime} ms for 600 at 400/s");
+    let status: Vec<&str> = ran.err.lines().filter(|line| line.contains(" operations; ")).collect();
+    assert!(status.len() >= 3, "{}", ran.err);
+    assert!(status[1].contains("current ops/sec"), "{}", status[1]);
+    assert!(status.last().unwrap().contains("600 operations"), "{}", ran.err);
+    assert!(!ran.out.contains("current ops/sec"), "status lines are no result");
+}
+
+/// YCSB's own value of a field whose content can be foretold.
+fn foretold(key: &str, field: &str, size: usize) -> String {
+    let hash = |text: &str| {
+        text.bytes().fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()))
+    };
+    let mut value = format!("{key}:{field}");
+    while value.len() < size {
+        value.push(':');
+        value += &hash(&value).to_string();
+    }
+    value.truncate(size);
+    value
+}
+
+/// Writes a record as YCSB's binding for Redis does: a hash, and its key in a sorted set.
+fn write_as_ycsb_does(server: &Server, key: &str, score: f64) {
+    let fields: Vec<String> = (0..10)
+        .map(|number| format!("field{number}"))
+        .map(|field| format!("{field} {}", foretold(key, &field, 100)))
+        .collect();
+    assert_eq!(server.cli(&format!("hset {key} {}", fields.join(" "))), "10");
+    assert_eq!(server.cli(&format!("zadd _indices {score} {key}")), "1");
+}
+
+#[test]
+fn records_that_ycsb_wrote_are_read_by_us() {
+    let (server, place) = (Server::start(&[]), place());
+    // The key of YCSB's first record: `user` with the hash of 0.
+    write_as_ycsb_does(&server, "user6284781860667377211", 1.5e9);
+    let words = format!(
+        "-P workloada -p redis.host=127.0.0.1 -p redis.port={} -p recordcount=1 \
+         -p dataintegrity=true -p updateproportion=0 -p operationcount=20",
+        server.port
+    );
+    let read = format!("ycsb run redis {words} -p readproportion=1");
+    let ran = block(&place.fine(&read));
+    assert_eq!(count(&ran, "[READ]", "Return=OK"), 20);
+    assert_eq!(count(&ran, "[VERIFY]", "Return=OK"), 20);
+    let scan = format!("ycsb run redis {words} -p readproportion=0 -p scanproportion=1");
+    assert_eq!(count(&block(&place.fine(&scan)), "[SCAN]", "Return=OK"), 20);
+    let words =
+        format!("run workloada -p recordcount=1 -p updateproportion=0 -t {}", { server.url("") });
+    let ran = place.fine(&format!("{words} --operations 20 --format json -q"));
+    assert_eq!(number(&ran.json(), "/kinds/read/counts/hits"), 20);
+}
+
+#[test]
+fn records_that_we_wrote_lie_where_ycsb_looks() {
+    let (server, place) = (Server::start(&[]), place());
+    let words = format!(
+        "ycsb load redis -P workloada -p redis.host=127.0.0.1 -p redis.port={} \
+         -p recordcount=3 -p dataintegrity=true",
+        server.port
+    );
+    place.fine(&words);
+    let key = "user6284781860667377211";
+    assert_eq!(server.cli(&format!("type {key}")), "hash");
+    assert_eq!(server.cli(&format!("hlen {key}")), "10");
+    assert_eq!(server.cli(&format!("hget {key} field7")), foretold(key, "field7", 100));
+    assert_eq!(server.cli("zcard _indices"), "3");
+    assert_ne!(server.cli(&format!("zscore _indices {key}")), "");
+}
+
+#[test]
+fn what_ycsb_does_not_know_is_a_warning_there() {
+    let place = place();
+    let words = "ycsb run basic -P workloada -p basicdb.verbose=false -p readpropotion=1";
+    place.fine(words).says("readpropotion").says("warning");
+}
+
+#[test]
+fn a_binding_that_is_none_of_ours_is_named() {
+    let place = place();
+    place.assay("ycsb run mongodb -P workloada").code(2).says("mongodb");
+    place.assay("ycsb run basic -P none").code(2).says("cannot read none");
+    place.assay("ycsb fly basic -P workloada").code(2).says("fly: it must be load or run");
+    place.assay("ycsb run basic -P workloada -verbose").code(2).says("unknown option -verbose");
+    place.assay("ycsb run basic -P workloada -threads").code(2).says("-threads needs a value");
+    place.assay("ycsb").code(0).shows("usage: assay ycsb load|run BINDING");
+}
+
+#[test]
+fn a_server_that_is_away_is_no_success() {
+    let place = place();
+    let words = "ycsb run redis -P workloada -p redis.host=127.0.0.1 -p redis.port=1";
+    place.assay(words).code(4).says("127.0.0.1:1");
+}
+
+#[test]
+fn the_same_seed_asks_the_same_under_both_command_lines() {
+    let place = place();
+    let hash = |name: &str| {
+        let result = place.fine(&format!("report {name} --format json")).json();
+        crate::bundle::text(&result, "/run/trace_hash_executed").to_owned()
+    };
+    place.fine("ycsb run basic -P workloada -p assay.seed=9 -threads 3");
+    let ours = hash("last");
+    place.fine("run workloada -t null: --seed 9 --closed 2 --bundle b -q");
+    assert_eq!(hash("b"), ours);
+}
