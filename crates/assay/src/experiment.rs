@@ -122,7 +122,10 @@ impl Experiment {
             self.manifest.reason.get_or_insert(error.to_string());
         }
         bundle.write_manifest(&self.manifest)?;
-        sealed?;
+        if let Err(error) = &sealed {
+            // The blocks can be judged as they are, so there is a result all the same.
+            eprintln!("error: {error}");
+        }
         Ok(Finished { dir: self.dir.clone(), exit: self.exit(&outcome) })
     }
 
@@ -320,7 +323,8 @@ impl Experiment {
 
     fn exit(&self, outcome: &Outcome) -> Exit {
         let reason = outcome.first_failure().map(|failure| failure.reason);
-        let is_away = matches!(reason, Some(Reason::Unreachable | Reason::ConnectionLost));
+        let is_away = matches!(reason, Some(Reason::Unreachable | Reason::ConnectionLost))
+            && outcome.trouble() == Some(&Trouble::Failure);
         match self.manifest.state {
             State::Finished | State::Running => Exit::Fine,
             State::Interrupted => Exit::Interrupted,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_model::Seed;
-use assay_trace::Trace;
+use assay_trace::{Part, Trace};
 use assay_workload::gallery::{self, Form};
 use assay_workload::spec::no_files;
 use assay_workload::ycsb::{self, ClientOptions, Properties, Strictness};
@@ -111,6 +111,13 @@ impl Workload {
 
     fn from_trace(path: &Path, name: &str) -> Result<Workload> {
         let trace = Trace::open(path).map_err(as_usage)?;
+        if let Some(Part { index, of }) = trace.header().part {
+            return Err(usage(format!(
+                "{} is part {index} of {of}, the share of one machine of several: ask the whole \
+                 trace",
+                path.display()
+            )));
+        }
         let origin = format!("{} (its spec)", path.display());
         let spec = Spec::from_toml(&trace.header().spec, &origin, &no_files).map_err(as_usage)?;
         Ok(Workload { trace: Some(trace), ..Workload::plain(name, spec) })

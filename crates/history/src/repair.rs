@@ -3,11 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use assay_model::Outcome;
+
 use crate::bundle::{Bundle, LockError};
-use crate::manifest::{Manifest, ManifestError, State};
+use crate::column::{Column, Columns};
+use crate::manifest::{Counters, Manifest, ManifestError, State};
 use crate::part::temporary;
 use crate::place;
-use crate::read::History;
+use crate::read::{Batch, History};
 use crate::seal::{SealError, Sealed};
 
 /// What a repair did.
@@ -119,14 +122,37 @@ fn settle(
     if killed {
         manifest.state = State::Interrupted;
         manifest.reason = Some("the process ended without closing the run".to_owned());
-        // Lanes that were sealed before the kill count too.
-        let all = History::open(bundle.dir()).map(|history| history.records());
-        manifest.history.records = all.unwrap_or(sealed.records());
+        let counters = count(bundle.dir());
+        manifest.history.records = counters.offered;
+        manifest.counters = counters;
     }
     if killed || !sealed.damage.is_empty() {
         bundle.write_manifest(&manifest)?;
     }
     Ok(manifest)
+}
+
+/// What became of the operations in `dir`, as far as it can be read: of lanes that were sealed
+/// before the kill, too.
+fn count(dir: &Path) -> Counters {
+    let mut counters = Counters::default();
+    let each = |batch: Batch<'_>| {
+        for record in batch.records {
+            let counter = match record.outcome {
+                Outcome::Done => &mut counters.done,
+                Outcome::Refused => &mut counters.refused,
+                Outcome::Unknown => &mut counters.unknown,
+                Outcome::Dropped => &mut counters.dropped,
+            };
+            *counter += 1;
+        }
+        counters.offered += batch.records.len() as u64;
+    };
+    if let Ok(mut history) = History::open(dir) {
+        // What cannot be read is told by whoever reads it for its own sake.
+        let _ = history.each_batch(Columns::of(&[Column::Outcome]), each);
+    }
+    counters
 }
 
 #[cfg(test)]

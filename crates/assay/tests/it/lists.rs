@@ -119,10 +119,13 @@ fn every_workload_of_the_gallery_can_be_asked() {
 #[test]
 fn stores_say_how_durable_they_are() {
     let ran = Place::new().fine("stores");
-    for scheme in ["fjall", "redb", "redis", "memory", "null"] {
-        let entry = ran.out.split(&format!("{scheme}\n")).nth(1).expect("it is listed");
-        assert!(entry.lines().take(3).any(|line| line.contains("durability:")), "{scheme}");
+    let is_name = |line: &&str| !line.starts_with(' ');
+    let names: Vec<&str> = ran.out.lines().filter(is_name).collect();
+    for name in ["fjall", "redb", "redis", "memory", "null"] {
+        assert!(names.iter().any(|line| line.starts_with(name)), "{name}: {names:?}");
     }
+    let durabilities = ran.out.lines().filter(|line| line.contains("    durability: "));
+    assert_eq!(durabilities.count(), names.len());
 }
 
 #[test]

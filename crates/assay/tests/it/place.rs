@@ -165,7 +165,7 @@ impl Ran {
     #[track_caller]
     pub fn code(self, code: i32) -> Ran {
         let Ran { told, out, err, .. } = &self;
-        assert_eq!(self.code, Some(code), "{told}\n--- out\n{out}\n--- err\n{err}");
+        assert_eq!(self.code, Some(code), "{told}\n--- out\n{out:.1500}\n--- err\n{err}");
         self
     }
 

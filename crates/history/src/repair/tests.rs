@@ -45,6 +45,11 @@ fn a_killed_run_is_sealed_and_marked_interrupted() {
     assert_eq!(repaired.sealed.damage, []);
     let manifest = Manifest::read(&dir).unwrap();
     assert_eq!((manifest.state, manifest.history.records), (State::Interrupted, 600));
+    let counters = manifest.counters;
+    assert_eq!(counters.offered, 600);
+    let ended = [counters.done, counters.refused, counters.unknown, counters.dropped];
+    assert_eq!(ended.iter().sum::<u64>(), 600);
+    assert!(counters.done > 0, "{counters:?}");
     assert_eq!(indices(&dir), (0..600).collect::<Vec<_>>());
 }
 
