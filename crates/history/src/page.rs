@@ -1,13 +1,16 @@
 //! One column of a row group as Parquet pages.
 //!
-//! The `parquet` crate writes page headers, footer and metadata; the bytes inside the pages are
-//! encoded here, because its own writer hashes every word of every row. Per page the smaller of
-//! two encodings is taken: codes into a dictionary of at most 256 values while the column has no
-//! more, packed differences otherwise.
+//! The `parquet` crate writes page headers (but for their checksum), footer and metadata; the
+//! bytes inside the pages are encoded here, because its own writer hashes every word of every row.
+//! Per page the smaller of two encodings is taken: codes into a dictionary of at most 256 values
+//! while the column has no more, packed differences otherwise.
 
+mod checksum;
 mod delta;
 mod dictionary;
 pub(crate) mod runs;
+
+use std::io::Write as _;
 
 use assay_model::Record;
 use bytes::Bytes;
@@ -217,7 +220,16 @@ fn put_sized_runs(codes: &[u8], into: &mut Vec<u8>) {
 
 fn write_page(into: &mut TrackedWrite<Vec<u8>>, page: Page) -> Result<(), ParquetError> {
     let size = page.buffer().len();
-    SerializedPageWriter::new(into).write_page(CompressedPage::new(page, size))?;
+    let sum = crc32fast::hash(page.buffer());
+    let mut written = TrackedWrite::new(Vec::new());
+    SerializedPageWriter::new(&mut written).write_page(CompressedPage::new(page, size))?;
+    let written = written.into_inner()?;
+    let (header, content) = written.split_at(written.len() - size);
+    let header = checksum::with_checksum(header, sum).ok_or_else(|| {
+        ParquetError::General("a page header has no room for a checksum".to_owned())
+    })?;
+    into.write_all(&header)?;
+    into.write_all(content)?;
     Ok(())
 }
 

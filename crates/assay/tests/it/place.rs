@@ -43,12 +43,6 @@ impl Place {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Copies a directory with all that is in it.
-    pub fn copy(&self, from: &str, to: &str) -> &Place {
-        copy_all(&self.path(from), &self.path(to));
-        self
-    }
-
     /// Names of what is in a directory, in alphabetical order; nothing if it is not there.
     pub fn list(&self, name: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(name)) else { return Vec::new() };
@@ -209,16 +203,4 @@ impl Ran {
 /// Words with single spaces between them: where a line breaks says nothing.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn copy_all(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("the directory is ours");
-    for entry in fs::read_dir(from).expect("it is there") {
-        let entry = entry.expect("it is ours");
-        let target = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy_all(&entry.path(), &target),
-            false => drop(fs::copy(entry.path(), target).expect("it is ours")),
-        }
-    }
 }
