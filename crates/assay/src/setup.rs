@@ -92,7 +92,7 @@ impl Setup {
     ///
     /// # Errors
     /// If the store cannot be prepared, or the load could not begin.
-    pub fn load(&mut self, dir: &Path, purpose: Purpose) -> Result<Finished> {
+    pub fn load(&mut self, dir: &Path) -> Result<Finished> {
         let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
         self.require_kinds(PlanPhase::Load)?;
         self.store.prepare(&plan.layout()).map_err(from_open)?;
@@ -108,7 +108,6 @@ impl Setup {
             self.store.settle().map_err(from_open)?;
             self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
         }
-        debug_assert!(purpose != Purpose::Run || !self.store.capabilities().is_persistent);
         Ok(finished)
     }
 
@@ -175,7 +174,7 @@ impl Setup {
             eprintln!("{} is empty when it starts: loading first", self.url);
         }
         let dir = self.dir.join("load");
-        let finished = self.load(&dir, Purpose::Run)?;
+        let finished = self.load(&dir)?;
         match finished.exit {
             crate::exit::Exit::Fine => Ok(()),
             _ => Err(anyhow::anyhow!("the load failed; see `assay report {}`", dir.display())),

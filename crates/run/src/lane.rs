@@ -224,8 +224,8 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
 
     /// Begins up to a burst of processes and goes on with those that have thought.
     fn ask_some(&mut self) -> Busy {
-        let thought = self.go_on();
         for _ in 0..BURST {
+            let thought = self.go_on();
             if !self.book.freed.is_empty() {
                 self.task.asker.take_back(&mut self.book.freed);
             }
@@ -250,13 +250,25 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     }
 
     /// Goes on with processes in flight whose next operation is due; says when the next one is.
+    #[inline]
     fn go_on(&mut self) -> Nanos {
+        // An answer that comes at once may let the same process go on again.
         while let Some(slot) = self.book.continuing.pop() {
             let at = self.book.next_operation_at(slot);
-            self.thinking.push(Reverse((at, slot)));
+            match at <= self.book.last && self.client.is_ready() {
+                true => self.ask(slot),
+                false => self.thinking.push(Reverse((at, slot))),
+            }
         }
+        if self.thinking.is_empty() { Nanos::NEVER } else { self.wake_thinkers() }
+    }
+
+    fn wake_thinkers(&mut self) -> Nanos {
         while let Some(&Reverse((at, slot))) = self.thinking.peek() {
-            if at > self.book.last || !self.client.is_ready() {
+            if !self.client.is_ready() {
+                return Nanos::NEVER;
+            }
+            if at > self.book.last {
                 return at;
             }
             self.thinking.pop();

@@ -13,7 +13,7 @@ use crate::setup::Setup;
 pub fn load(matches: &ArgMatches) -> Result<Exit> {
     let mut setup = Setup::from(matches, Purpose::Load)?;
     let dir = setup.dir.clone();
-    let finished = setup.load(&dir, Purpose::Load)?;
+    let finished = setup.load(&dir)?;
     setup.show_result(&finished)?;
     Ok(finished.exit)
 }
@@ -30,7 +30,7 @@ pub fn run(matches: &ArgMatches) -> Result<Exit> {
 pub fn bench(matches: &ArgMatches) -> Result<Exit> {
     let mut setup = Setup::from(matches, Purpose::Bench)?;
     let dir = setup.dir.clone();
-    let loaded = setup.load(&dir.join("load"), Purpose::Bench)?;
+    let loaded = setup.load(&dir.join("load"))?;
     if loaded.exit != Exit::Fine {
         setup.show_result(&loaded)?;
         return Ok(loaded.exit);
