@@ -277,9 +277,12 @@ impl Experiment {
     fn phases(&self, outcome: &Outcome) -> Vec<PhaseSection> {
         let extent = self.asking.extent;
         let ended = outcome.ended();
-        let end = match (extent.duration, self.manifest.state) {
+        let may_run_out = matches!(self.asking.load, Load::Closed(_))
+            && extent.processes.or(self.planned).is_some();
+        let is_cut = may_run_out || outcome.is_interrupted || outcome.trouble().is_some();
+        let end = match extent.duration {
             // Answers may come after the end of asking; the window is what was asked for.
-            (Some(_), _) if !outcome.is_interrupted && outcome.trouble().is_none() => extent.end(),
+            Some(_) if !is_cut => extent.end(),
             _ => ended.min(extent.end()),
         };
         let section = |phase: Phase, from: Nanos, to: Nanos| PhaseSection {

@@ -393,7 +393,7 @@ fn a_flipped_bit_in_a_history_is_found_or_changes_nothing() {
 /// Flips a bit at a hundred places of a file, one by one, and asks for `words` each time; counts
 /// the errors. An answer must be the answer for the whole file.
 fn flip_bits(place: &Place, file: &str, words: &str) -> u32 {
-    let whole = fs::read(place.path(file)).unwrap();
+    let whole = fs::read(place.path(file)).expect("it is there");
     let answer = place.fine(words).out;
     let mut found = 0;
     for offset in (0..whole.len()).step_by(whole.len() / 100) {
@@ -416,6 +416,22 @@ fn a_trace_that_is_cut_off_is_not_asked() {
     place.write("t.parquet", &whole[..whole.len() / 2]);
     for words in ["run t.parquet -t null:", "trace info t.parquet", "trace stat t.parquet"] {
         place.assay(words).code(2).says("trace t.parquet is cut off: its end is missing");
+    }
+    assert_eq!(place.list("runs"), Vec::<String>::new());
+}
+
+#[test]
+fn a_trace_of_a_newer_format_is_left_to_the_release_that_wrote_it() {
+    let place = Place::new();
+    place.fine("trace gen ycsb-a --operations 10 --seed 1 -o t.parquet");
+    let mut bytes = fs::read(place.path("t.parquet")).unwrap();
+    // The key with its value `1`, as the footer writes them.
+    let pair = b"assay.format\x18\x011";
+    let at = bytes.windows(pair.len()).position(|window| window == pair).unwrap();
+    bytes[at + pair.len() - 1] = b'2';
+    place.write("t.parquet", bytes);
+    for words in ["run t.parquet -t null:", "trace info t.parquet", "trace export t.parquet"] {
+        place.assay(words).code(2).says("trace t.parquet has format 2, this binary reads up to");
     }
     assert_eq!(place.list("runs"), Vec::<String>::new());
 }

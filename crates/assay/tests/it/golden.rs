@@ -119,6 +119,18 @@ fn the_command_that_a_report_gives_repeats_the_run() {
     assert_eq!(text(&again, hash), text(&first, hash));
 }
 
+#[test]
+fn a_run_that_has_asked_everything_is_measured_until_then() {
+    let place = Place::new();
+    let words = "run ycsb-c -t null: --operations 50 --duration 20s --format json -q";
+    let result = place.fine(words).json();
+    assert_eq!(number(&result, "/overall/counts/done"), 50);
+    let window = number(&result, "/window/duration_ns");
+    assert!(window < 5_000_000_000, "{window} ns for 50 operations");
+    let words = "run ycsb-c -t null:?spin=1ms --duration 200ms --format json -q";
+    assert_eq!(number(&place.fine(words).json(), "/window/duration_ns"), 200_000_000);
+}
+
 /// `value` has what the JSON Schema `part` of `schema` demands.
 fn assert_fits(value: &Value, part: &Value, schema: &Value, place: &str) {
     if let Some(reference) = part.get("$ref").and_then(Value::as_str) {

@@ -72,8 +72,10 @@ fn a_run_has_the_hash_of_the_trace_that_is_generated_for_it() {
         let replayed = format!("{spec}.parquet --closed 2 --lanes 2");
         let replayed = run(&place, &replayed, &format!("{spec}-replayed"));
         assert!(replayed == direct, "{spec}: the trace asks something else");
-        let info = place.fine(&format!("trace info {spec}.parquet --verify"));
-        info.shows(&format!("verified {}", direct.1));
+        let open = format!("{spec}.parquet --rate 20k/s --lanes 3");
+        assert!(run(&place, &open, &format!("{spec}-open")) == direct, "{spec}: in open loop");
+        let told = place.fine(&format!("trace info {spec}.parquet --verify"));
+        told.shows(&format!("verified {}", direct.1));
     }
 }
 

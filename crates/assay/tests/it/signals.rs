@@ -92,9 +92,7 @@ fn a_killed_run_loses_at_most_its_last_second() {
     let said = format!("b: {} records sealed, 0 known to be missing", before.len());
     place.fine("history repair b").shows(&said);
     assert_eq!(records(&place.path("b")), before);
-    let sealed = manifest(&place, "b");
-    assert_eq!(sealed.state, State::Interrupted);
-    assert_eq!(sealed.counters.done, before.len() as u64);
+    assert_sealed(&place, "b", State::Interrupted);
     let shown = place.fine("report b").shows("REPAIRED: the run was killed").out;
     assert!(!shown.contains("not sealed"));
     assert_balanced(&place.fine("report b --format json").json());
@@ -143,6 +141,10 @@ fn a_run_that_goes_on_is_not_repaired() {
     assert_ne!(ran.code, Some(0), "{}", ran.out);
     assert_ne!(ran.code, Some(101), "{}", ran.err);
     place.fine("report b").shows("the run's end is missing: it goes on");
+    place
+        .assay("run ycsb-c -t null: --operations 5 --bundle b")
+        .code(2)
+        .says("b is in use by process");
     running.signal(Signal::INT);
     running.wait().code(130);
     assert_sealed(&place, "b", State::Interrupted);

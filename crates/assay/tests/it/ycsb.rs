@@ -1,4 +1,4 @@
-//! YCSB's own command line, layout and checks.
+//! YCSB's own command line on YCSB's own layout.
 
 use std::collections::BTreeMap;
 
