@@ -129,7 +129,15 @@ impl Running {
             std::thread::sleep(Duration::from_millis(2));
         };
         let (out, err) = (text(&self.out), text(&self.err));
-        Ran { told: self.told, code: status.code(), out, err }
+        Ran { told: self.told.clone(), code: status.code(), out, err }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A test that fails must not leave it behind; mostly it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
