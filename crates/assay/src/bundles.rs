@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use assay_history::CreateError;
 
-use crate::exit::usage;
+use crate::exit::{as_usage, usage};
 
 /// The file that makes a directory a bundle.
 const MANIFEST: &str = "run.toml";
@@ -27,6 +28,19 @@ pub fn fresh(runs_dir: &Path, name: &str, seed: u64) -> PathBuf {
         number += 1;
     }
     dir
+}
+
+/// Makes sure that `dir` can become a bundle with the bundle of a load in it.
+///
+/// # Errors
+/// If there was a run already. Known before the store is touched, it costs nothing.
+pub fn require_free(dir: &Path) -> Result<()> {
+    for taken in [dir.to_owned(), dir.join("load")] {
+        if is_bundle(&taken) {
+            return Err(as_usage(CreateError::Taken { dir: taken, found: MANIFEST.to_owned() }));
+        }
+    }
+    Ok(())
 }
 
 /// The bundle that `text` means: a directory, a name in `runs_dir`, `last`, or `last-1`.

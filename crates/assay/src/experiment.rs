@@ -101,11 +101,9 @@ impl Experiment {
         let lanes = self.asking.lanes;
         let (writer, sinks) = bundle.writer(lanes as u16, Memory::default())?;
         let control = Arc::new(Control::new());
-        let outcome = {
-            let _listening = Listening::to(Arc::clone(&control))?;
-            self.ask(sinks, &control)
-        };
-        let outcome = match outcome {
+        // To the end of all this, so that no impatient interrupt cuts the sealing short.
+        let _listening = Listening::to(Arc::clone(&control))?;
+        let outcome = match self.ask(sinks, &control) {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.close_failed(&mut bundle, writer, &error)?;

@@ -18,7 +18,7 @@ use assay_workload::{Plan, PlanPhase};
 use clap::ArgMatches;
 
 use crate::asking::{Asking, Purpose};
-use crate::exit::{from_open, usage};
+use crate::exit::{Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
 use crate::note::Note;
 use crate::options::Options;
@@ -71,6 +71,7 @@ impl Setup {
             Some(dir) => PathBuf::from(dir),
             None => bundles::fresh(&runs_dir, &workload.name, seed.0),
         };
+        bundles::require_free(&dir)?;
         let target = target(&options, purpose, &dir)?;
         let clock = registry::Options { clock: monotonic_ns };
         let store = registry::open(&target, &clock).map_err(from_open)?;
@@ -177,7 +178,10 @@ impl Setup {
         let finished = self.load(&dir)?;
         match finished.exit {
             crate::exit::Exit::Fine => Ok(()),
-            _ => Err(anyhow::anyhow!("the load failed; see `assay report {}`", dir.display())),
+            exit => {
+                let message = format!("the load failed; see `assay report {}`", dir.display());
+                Err(Failure { exit, message }.into())
+            }
         }
     }
 

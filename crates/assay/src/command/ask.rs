@@ -1,7 +1,5 @@
 //! Load, run, bench: the verbs that ask a store.
 
-use std::path::Path;
-
 use anyhow::Result;
 use clap::ArgMatches;
 
@@ -29,24 +27,33 @@ pub fn run(matches: &ArgMatches) -> Result<Exit> {
 /// `assay bench`: load, run, report.
 pub fn bench(matches: &ArgMatches) -> Result<Exit> {
     let mut setup = Setup::from(matches, Purpose::Bench)?;
-    let dir = setup.dir.clone();
-    let loaded = setup.load(&dir.join("load"))?;
+    let keeps_store = setup.options.text("target").is_some() || setup.options.switch("keep")?;
+    let exit = load_and_run(&mut setup);
+    if exit.is_ok() && !keeps_store {
+        remove_store(setup);
+    }
+    exit
+}
+
+fn load_and_run(setup: &mut Setup) -> Result<Exit> {
+    let loaded = setup.load(&setup.dir.join("load"))?;
     if loaded.exit != Exit::Fine {
         setup.show_result(&loaded)?;
         return Ok(loaded.exit);
     }
     let finished = setup.run(Purpose::Bench)?;
     setup.show_result(&finished)?;
-    if setup.options.text("target").is_none() && !setup.options.switch("keep")? {
-        remove_store(setup, &dir.join("store"));
-    }
     Ok(finished.exit)
 }
 
 /// Removes the store that was made for this bench alone.
-fn remove_store(setup: Setup, path: &Path) {
+fn remove_store(setup: Setup) {
+    let path = setup.dir.join("store");
     drop(setup);
-    if let Err(error) = std::fs::remove_dir_all(path) {
-        eprintln!("warning: cannot remove {}: {error}", path.display());
+    match std::fs::remove_dir_all(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            eprintln!("warning: cannot remove {}: {error}", path.display());
+        }
+        _ => {}
     }
 }

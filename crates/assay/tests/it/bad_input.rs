@@ -332,6 +332,18 @@ fn a_second_run_does_not_touch_the_bundle_of_the_first() {
     assert_eq!(place.fine("report b --format json").out, before);
 }
 
+#[test]
+fn a_bundle_that_is_taken_is_found_before_the_store_is_touched() {
+    let place = Place::new();
+    place.fine("load ycsb-c --records 100 -t fjall:s --bundle b -q");
+    place.assay("load ycsb-c --records 50 -t fjall:s --bundle b --fresh -q").code(2);
+    place.fine("run ycsb-c --records 100 --operations 10 -t fjall:s -q");
+    place.fine("bench ycsb-c --records 50 --operations 10 --bundle c --keep -q");
+    let ran = place.assay("bench ycsb-c --records 60 --operations 10 --bundle c -q").code(2);
+    ran.says("c holds a run already");
+    place.fine("run ycsb-c --records 50 --operations 10 -t fjall:c/store -q");
+}
+
 /// A bundle `b` of a hundred operations.
 fn bundle() -> Place {
     let place = Place::new();

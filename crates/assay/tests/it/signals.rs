@@ -64,6 +64,35 @@ fn an_interrupt_during_the_load_of_a_bench_ends_it_all() {
     running.signal(Signal::INT);
     running.wait().code(130).shows("INTERRUPTED");
     assert_sealed(&place, "b/load", State::Interrupted);
+    assert_eq!(place.list("b"), ["load"], "the store of this bench alone is gone");
+}
+
+#[test]
+fn an_interrupt_during_the_load_before_a_run_ends_it_all() {
+    let place = Place::new();
+    let running = place.start("run ycsb-a -t memory: --records 5M --bundle b --closed 1");
+    let blocks = place.path("b/load/blocks");
+    wait_until("it loads", || blocks.is_dir());
+    std::thread::sleep(Duration::from_millis(300));
+    running.signal(Signal::INT);
+    running.wait().code(130).says("the load failed; see `assay report b/load`");
+    place.fine("report b/load").shows("INTERRUPTED");
+}
+
+#[test]
+fn an_interrupt_between_load_and_result_is_heard() {
+    let place = Place::new();
+    let running = place.start("run ycsb-c -t null: --operations 1500k --closed 1 --bundle b");
+    let manifest = place.path("b/run.toml");
+    wait_until("the run is sealed", || {
+        fs::read_to_string(&manifest).is_ok_and(|text| text.contains("state = \"finished\""))
+    });
+    // The last thing before the judging is that the listener ends.
+    std::thread::sleep(Duration::from_millis(20));
+    running.signal(Signal::INT);
+    let ran = running.wait().code(130);
+    assert_eq!(ran.out, "");
+    assert_sealed(&place, "b", State::Finished);
 }
 
 #[test]
@@ -144,7 +173,7 @@ fn a_run_that_goes_on_is_not_repaired() {
     place
         .assay("run ycsb-c -t null: --operations 5 --bundle b")
         .code(2)
-        .says("b is in use by process");
+        .says("b holds a run already");
     running.signal(Signal::INT);
     running.wait().code(130);
     assert_sealed(&place, "b", State::Interrupted);
