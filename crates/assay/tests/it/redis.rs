@@ -1,5 +1,7 @@
 //! A real Redis, healthy at first.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use assay_history::State;
@@ -181,6 +183,44 @@ fn a_server_without_memory_is_said_to_be_full() {
     assert_sealed(&place, "b", State::Failed);
     let result = place.fine("report b --format json").json();
     assert_eq!(text(&result, "/overall/counts/reasons/0/reason"), "full");
+}
+
+#[test]
+fn a_server_that_takes_no_writes_is_told_before_anything_is_loaded() {
+    let (server, place) = (Server::start(&[]), Place::new());
+    server.cli("replicaof 127.0.0.1 1");
+    let ran = place.assay(&format!("load ycsb-a --records 10 -t {} -q", server.url("")));
+    ran.code(1).says("READONLY");
+    assert_eq!(place.list("runs"), Vec::<String>::new());
+}
+
+#[test]
+fn something_else_than_redis_is_told_by_its_words() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().map_while(Result::ok) {
+            let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+            // Closed only when the other side has seen it.
+            let _ = socket.read_to_end(&mut Vec::new());
+        }
+    });
+    let ran = place.assay(&format!("load ycsb-a --records 10 -t redis://127.0.0.1:{port} -q"));
+    ran.code(4).says("it is no Redis").says("HTTP/1.1 400 Bad Request");
+}
+
+#[test]
+fn a_url_that_the_server_or_we_do_not_understand_is_a_mistake() {
+    let (server, place) = (Server::start(&[]), Place::new());
+    for (rest, said) in [
+        ("/99", "there is no database 99"),
+        ("?conections=2", "did you mean \"connections\""),
+        ("/nought", "nought"),
+    ] {
+        let words = format!("run ycsb-a --records 10 --operations 5 -t {} -q", server.url(rest));
+        place.assay(&words).code(2).says(said);
+    }
 }
 
 #[test]
