@@ -138,7 +138,7 @@ impl ColumnChunk {
     /// The finished column; this one is empty again afterwards.
     pub(crate) fn close(&mut self) -> Result<ClosedChunk, ParquetError> {
         let empty = TrackedWrite::new(Vec::new());
-        let data = std::mem::replace(&mut self.pages, empty).into_inner()?;
+        let pages = std::mem::replace(&mut self.pages, empty).into_inner()?;
         let mut bytes = Vec::new();
         let dictionary = std::mem::take(&mut self.dictionary);
         let mut encodings = vec![Encoding::RLE, Encoding::PLAIN];
@@ -149,8 +149,8 @@ impl ColumnChunk {
         if dictionary.is_full() {
             encodings.push(Encoding::DELTA_BINARY_PACKED);
         }
-        let data_offset = bytes.len() as i64;
-        bytes.extend_from_slice(&data);
+        let first_page_at = bytes.len() as i64;
+        bytes.extend_from_slice(&pages);
         let rows = std::mem::take(&mut self.rows);
         let metadata = ColumnChunkMetaData::builder(self.descriptor.clone())
             .set_encodings(encodings)
@@ -158,8 +158,8 @@ impl ColumnChunk {
             .set_num_values(rows as i64)
             .set_total_compressed_size(bytes.len() as i64)
             .set_total_uncompressed_size(bytes.len() as i64)
-            .set_data_page_offset(data_offset)
-            .set_dictionary_page_offset((data_offset > 0).then_some(0))
+            .set_data_page_offset(first_page_at)
+            .set_dictionary_page_offset((first_page_at > 0).then_some(0))
             .build()?;
         let close = ColumnCloseResult {
             bytes_written: bytes.len() as u64,

@@ -13,6 +13,9 @@ const SHORTFALL: f64 = 0.01;
 /// From this share on, failures or misses change what the other figures mean.
 const NOTEWORTHY: f64 = 0.01;
 
+/// From this share of the response time on, lag decides a percentile more than it may.
+const LATE: f64 = 0.25;
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
@@ -63,6 +66,7 @@ pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Findi
         wrong_values(summary),
         implausible(summary),
         unbalanced(summary),
+        lateness(facts, summary, letters),
         misses(summary),
         backward_times(summary),
         no_op(facts),
@@ -142,6 +146,11 @@ fn state(facts: &Facts) -> Option<Finding> {
         State::Interrupted => caution(
             "interrupted",
             "the run was stopped before its end; the figures are about what was asked until then"
+                .to_owned(),
+        ),
+        State::Unfinished => caution(
+            "unfinished",
+            "the run goes on, or it was killed; the figures are about what is on the disk"
                 .to_owned(),
         ),
         State::Repaired => caution(
@@ -261,6 +270,25 @@ fn misses(summary: &Summary) -> Option<Finding> {
     )
 }
 
+/// Lag that is a large part of what the figures call response time.
+fn lateness(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Finding> {
+    let lag = quantile(&summary.lag, 0.99)?;
+    let response = quantile(&summary.overall.hits.response, 0.99)?;
+    let share = lag.0 as f64 / response.0.max(1) as f64;
+    if facts.store.is_no_op || share < LATE {
+        return None;
+    }
+    caution(
+        "late",
+        format!(
+            "lag p99 is {}, {} of response p99: that part of the wait is not the store's service, \
+             but ours or the queue's before it",
+            duration(lag, letters),
+            percent(share)
+        ),
+    )
+}
+
 fn backward_times(summary: &Summary) -> Option<Finding> {
     if summary.backward_times == 0 {
         return None;
@@ -346,6 +374,15 @@ mod tests {
             ["RATE NOT REACHED: wanted 400/s, achieved 200/s (50 %): 16 sessions that wait for \
               answers get no more"]
         );
+    }
+
+    #[test]
+    fn lag_that_decides_the_response_time_is_said() {
+        let found = shouts(|_, summary| {
+            summary.lag = sample::distribution((0..1000).map(|_| 1_000_000));
+        });
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("LATE: lag p99 is 1.00 ms, 72.9 %"), "{}", found[0]);
     }
 
     #[test]
