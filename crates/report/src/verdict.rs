@@ -382,7 +382,7 @@ mod tests {
             summary.lag = sample::distribution((0..1000).map(|_| 1_000_000));
         });
         assert_eq!(found.len(), 1);
-        assert!(found[0].starts_with("LATE: lag p99 is 1.00 ms, 72.9 %"), "{}", found[0]);
+        assert!(found[0].starts_with("LATE: lag p99 is 1.00 ms, 72.8 %"), "{}", found[0]);
     }
 
     #[test]
