@@ -139,7 +139,7 @@ pub fn judge(dir: &Path, phases: Option<Phases>) -> Result<Judged> {
     let mut facts = facts(dir, &manifest, &summary);
     facts.events = events;
     facts.notices.extend(damages.iter().map(Damage::to_string));
-    if !history.is_sealed() {
+    if !history.is_sealed() && manifest.state != ManifestState::Running {
         facts.notices.push(format!(
             "the history is not sealed: `assay history repair {}` does that",
             dir.display()
@@ -223,7 +223,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
             ManifestState::Finished => State::Finished,
             ManifestState::Interrupted if manifest.run.ended.is_empty() => State::Repaired,
             ManifestState::Interrupted => State::Interrupted,
-            ManifestState::Running => State::Repaired,
+            ManifestState::Running => State::Unfinished,
             ManifestState::Failed => {
                 State::Failed(manifest.reason.clone().unwrap_or_else(|| "unknown".to_owned()))
             }
@@ -247,8 +247,7 @@ fn notices(dir: &Path, manifest: &Manifest) -> Vec<String> {
     let mut notices = manifest.notes.clone();
     if manifest.state == ManifestState::Running {
         notices.push(format!(
-            "the run's end is missing: it goes on, or it was killed; then \
-             `assay history repair {}` seals what there is",
+            "if the run was killed, `assay history repair {}` seals what there is",
             dir.display()
         ));
     }

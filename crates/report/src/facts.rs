@@ -78,7 +78,9 @@ pub enum State {
     Finished,
     /// Somebody stopped it; the figures are about what was asked until then.
     Interrupted,
-    /// Its end is missing in the bundle, because the program was killed; what is there was sealed.
+    /// Its end is missing in the bundle: it goes on, or the program was killed.
+    Unfinished,
+    /// The program was killed; what was there has been sealed.
     Repaired,
     /// It stopped by itself for this reason.
     Failed(String),
@@ -90,6 +92,7 @@ impl State {
         match self {
             State::Finished => "finished",
             State::Interrupted => "interrupted",
+            State::Unfinished => "unfinished",
             State::Repaired => "repaired",
             State::Failed(_) => "failed",
         }

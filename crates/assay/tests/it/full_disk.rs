@@ -50,6 +50,7 @@ fn assert_partial(place: &Place) {
     assert!(kept > 10_000, "{kept} records are kept");
     assert_eq!(failed.history.records, kept);
     assert_eq!(failed.counters.offered, kept + failed.history.lost);
+    place.fine("report b").shows("the history is not sealed: `assay history repair b` does that");
     place.fine("history repair b");
     assert!(records(&place.path("b")) == unsealed);
     let result = place.fine("report b --format json").json();

@@ -108,7 +108,8 @@ fn a_killed_run_loses_at_most_its_last_second() {
     let started = humantime::parse_rfc3339(&started).unwrap();
     let lasted: Nanos = killed.duration_since(started).unwrap().into();
 
-    place.fine("report b").shows("the run's end is missing").shows("the history is not sealed");
+    place.fine("report b").shows("UNFINISHED: the run goes on, or it was killed");
+    place.fine("report b").shows("killed, `assay history repair b` seals what there is");
     let before = records(&place.path("b"));
     let last = before.iter().map(|record| record.ended).max().unwrap();
     let lost = lasted.since(last);
@@ -123,7 +124,7 @@ fn a_killed_run_loses_at_most_its_last_second() {
     assert_eq!(records(&place.path("b")), before);
     assert_sealed(&place, "b", State::Interrupted);
     let shown = place.fine("report b").shows("REPAIRED: the run was killed").out;
-    assert!(!shown.contains("not sealed"));
+    assert!(!shown.contains("history repair"), "there is nothing left to repair");
     assert_balanced(&place.fine("report b --format json").json());
 }
 
@@ -152,7 +153,7 @@ fn a_repair_keeps_what_is_before_and_behind_a_torn_block() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xFF;
     fs::write(&path, bytes).unwrap();
-    place.fine("report b").shows("the history is not sealed");
+    place.fine("report b").shows("UNFINISHED");
     let ran = place.fine("history repair b");
     assert!(!ran.out.contains(" 0 known to be missing"), "{}", ran.out);
     let kept = records(&place.path("b"));
@@ -169,7 +170,8 @@ fn a_run_that_goes_on_is_not_repaired() {
     let ran = place.assay("history repair b");
     assert_ne!(ran.code, Some(0), "{}", ran.out);
     assert_ne!(ran.code, Some(101), "{}", ran.err);
-    place.fine("report b").shows("the run's end is missing: it goes on");
+    let result = place.fine("report b --format json").json();
+    assert_eq!(text(&result, "/run/state"), "unfinished");
     place
         .assay("run ycsb-c -t null: --operations 5 --bundle b")
         .code(2)

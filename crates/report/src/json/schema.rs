@@ -125,7 +125,7 @@ fn run() -> Value {
         ("spec", text()),
         ("trace_hash_planned", or_null(text())),
         ("trace_hash_executed", or_null(text())),
-        ("state", one_of(&["finished", "interrupted", "repaired", "failed"])),
+        ("state", one_of(&["finished", "interrupted", "unfinished", "repaired", "failed"])),
         ("state_reason", or_null(text())),
         ("started", text()),
         ("started_unix_ms", count()),

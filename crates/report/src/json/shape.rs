@@ -154,7 +154,7 @@ impl RunObject {
             state: facts.state.name(),
             state_reason: match &facts.state {
                 State::Failed(reason) => Some(reason.clone()),
-                State::Finished | State::Interrupted | State::Repaired => None,
+                State::Finished | State::Interrupted | State::Unfinished | State::Repaired => None,
             },
             started: facts.started.clone(),
             started_unix_ms: facts.started_unix_ms,
