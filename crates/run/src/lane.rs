@@ -4,7 +4,7 @@ mod asker;
 mod book;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -135,6 +135,10 @@ pub(crate) struct Lane<'a, C, S> {
     scratch: Scratch,
     /// Slots whose next operation waits for its process to have thought.
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// Slots of processes that were let in but not begun.
+    admitted: VecDeque<u32>,
+    /// Whether arrivals beyond the bound are turned away instead of waiting.
+    turns_away: bool,
     is_blocked: bool,
     blocked_until: Nanos,
     flushed: Nanos,
@@ -159,6 +163,8 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         sink: S,
     ) -> Lane<'a, C, S> {
         let book = Book::new(&task, clock.clone(), gauge, sink);
+        let is_open = task.asker.next_arrival().is_some();
+        let turns_away = is_open && task.overflow != Overflow::Queue;
         Lane {
             task,
             client,
@@ -167,6 +173,8 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             book,
             scratch: Scratch::default(),
             thinking: BinaryHeap::new(),
+            admitted: VecDeque::new(),
+            turns_away,
             is_blocked: false,
             blocked_until: Nanos::ZERO,
             flushed: Nanos::ZERO,
@@ -183,7 +191,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             self.look_around();
             let is_stopped = self.control.urgency() > Urgency::None;
             if is_stopped || self.outcome.trouble.is_some() || self.book.last >= latest {
-                self.drop_due(Reason::RunEnded);
+                self.drop_waiting(Reason::RunEnded);
                 break;
             }
             let answers = self.book.answers;
@@ -228,6 +236,12 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             let thought = self.go_on();
             if !self.book.freed.is_empty() {
                 self.task.asker.take_back(&mut self.book.freed);
+            }
+            if self.turns_away {
+                if let Some(busy) = self.admit_and_ask(thought) {
+                    return busy;
+                }
+                continue;
             }
             if self.is_bounded() {
                 return Busy::Until(thought.min(self.wait_at_bound()));
@@ -283,28 +297,74 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         self.book.in_flight() >= self.task.in_flight || !self.client.is_ready()
     }
 
-    /// A bound is reached: does what the policy says; tells when to look again.
+    /// A bound is reached and arrivals wait at it; tells when to look again.
     fn wait_at_bound(&mut self) -> Nanos {
         self.book.last = self.clock.now();
+        let is_full = self.book.in_flight() >= self.task.in_flight;
         match self.task.asker.next_arrival() {
             Some(arrival) if arrival > self.book.last => return arrival,
-            None if self.book.in_flight() >= self.task.in_flight => return Nanos::NEVER,
-            _ => {}
-        }
-        let is_full = self.book.in_flight() >= self.task.in_flight;
-        match self.task.overflow {
-            _ if !is_full => self.outcome.client_waits += 1,
-            Overflow::Queue => self.is_blocked = true,
-            Overflow::Drop => self.drop_due(Reason::InFlightLimit),
-            Overflow::Abort => self.trouble(Trouble::InFlightLimit),
+            Some(_) if is_full => self.is_blocked = true,
+            // The sessions of the closed model are as many as may be in flight.
+            None if is_full => {}
+            _ => self.outcome.client_waits += 1,
         }
         Nanos::NEVER
     }
 
-    /// Records the arrivals that are due as dropped. The closed model has none.
-    fn drop_due(&mut self, reason: Reason) {
+    /// One step where the bound turns arrivals away: lets in what is due, begins one of them.
+    ///
+    /// An arrival that was let in holds its place among those in flight while it waits, so the
+    /// bound holds for stores too that answer before the next request can be started.
+    fn admit_and_ask(&mut self, thought: Nanos) -> Option<Busy> {
+        self.admit();
+        let arrival = self.task.asker.next_arrival();
+        let until = arrival.unwrap_or(Nanos::NEVER).min(thought);
+        if self.admitted.is_empty() {
+            self.book.last = self.clock.now();
+            return Some(match arrival {
+                Some(arrival) if arrival <= self.book.last => Busy::Asked,
+                None if self.book.in_flight() == 0 => Busy::Over,
+                _ => Busy::Until(until),
+            });
+        }
+        if !self.client.is_ready() {
+            self.outcome.client_waits += 1;
+            return Some(Busy::Until(until));
+        }
+        let slot = self.admitted.pop_front()?;
+        self.ask(slot);
+        None
+    }
+
+    /// Lets in the arrivals that are due, as far as the bound allows.
+    fn admit(&mut self) {
+        let now = self.book.last;
+        while self.task.asker.next_arrival().is_some_and(|arrival| arrival <= now) {
+            let Next::Ask(ask) = self.task.asker.next(now) else { return };
+            let is_full = self.book.in_flight() >= self.task.in_flight;
+            let done = match (is_full, self.task.overflow) {
+                (false, _) => self.prepare(ask).map(|slot| self.admitted.extend(slot)),
+                (true, Overflow::Abort) => {
+                    self.trouble(Trouble::InFlightLimit);
+                    self.drop_process(ask, Reason::InFlightLimit)
+                }
+                (true, _) => self.drop_process(ask, Reason::InFlightLimit),
+            };
+            if let Err(error) = done {
+                return self.trouble(Trouble::Plan(error.to_string()));
+            }
+        }
+    }
+
+    /// Gives up what has not been asked at the end of the run: what was let in, then what is due.
+    fn drop_waiting(&mut self, reason: Reason) {
         let now = self.clock.now();
         self.book.last = now;
+        while let Some(slot) = self.admitted.pop_front() {
+            let intended = self.book.next_operation_at(slot);
+            self.book.drop_rest(slot, intended, reason);
+        }
+        // The closed model has no arrivals.
         while self.task.asker.next_arrival().is_some_and(|arrival| arrival <= now) {
             let Next::Ask(ask) = self.task.asker.next(now) else { return };
             if let Err(error) = self.drop_process(ask, reason) {
@@ -314,14 +374,22 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     }
 
     fn drop_process(&mut self, ask: Ask, reason: Reason) -> Result<(), SourceError> {
+        if let Some(slot) = self.prepare(ask)? {
+            self.book.drop_rest(slot, ask.intended.unwrap_or(self.book.last), reason);
+        }
+        Ok(())
+    }
+
+    /// Puts the operations of a process into a slot; `None` if the plan has ended.
+    #[inline]
+    fn prepare(&mut self, ask: Ask) -> Result<Option<u32>, SourceError> {
         let slot = self.book.take_slot(&ask, self.task.lanes);
         if self.task.source.fill(ask.process, self.book.operations(slot))? == Filled::End {
             self.task.asker.end();
             self.book.release(slot);
-            return Ok(());
+            return Ok(None);
         }
-        self.book.drop_rest(slot, ask.intended.unwrap_or(self.book.last), reason);
-        Ok(())
+        Ok(Some(slot))
     }
 
     #[inline]
@@ -342,13 +410,9 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         if ask.intended.is_some_and(|intended| intended < self.blocked_until) {
             self.outcome.queued += 1;
         }
-        let slot = self.book.take_slot(&ask, self.task.lanes);
-        if self.task.source.fill(ask.process, self.book.operations(slot))? == Filled::End {
-            self.task.asker.end();
-            self.book.release(slot);
-            return Ok(());
+        if let Some(slot) = self.prepare(ask)? {
+            self.ask(slot);
         }
-        self.ask(slot);
         Ok(())
     }
 

@@ -140,7 +140,6 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             });
             self.slots.len() as u32 - 1
         });
-        self.in_flight_max = self.in_flight_max.max(self.slots.len() - self.free.len());
         let slot = &mut self.slots[number as usize];
         slot.at = 0;
         slot.process = ask.process;
@@ -172,6 +171,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         let ticket = ticket(slot, self.asked);
         self.asked += 1;
         self.last = started;
+        self.in_flight_max = self.in_flight_max.max(self.in_flight());
         let slot = &mut self.slots[slot as usize];
         slot.started = started;
         slot.waiting_for = Some(ticket);

@@ -1,7 +1,7 @@
 //! Many lanes are as one: the same operations, whatever their number.
 
 use assay_model::{Record, Source};
-use assay_run::{Control, Gauge, Latency, Load, Overflow, Think, execute};
+use assay_run::{Control, Gauge, Latency, Load, Overflow, Think, Told, execute};
 
 use crate::stand_ins::{Manner, Plan, Stand, closed, extent, lanes, open};
 
@@ -11,8 +11,9 @@ fn run_on(count: usize, load: Load) -> (u128, Vec<u64>) {
     let run = lanes(count, &source, load, extent(Some(7000), None));
     let sinks = vec![Vec::<Record>::new(); count];
     let gauges: Vec<Gauge> = (0..count).map(|_| Gauge::new(Latency::Response)).collect();
-    let (outcome, sinks) = execute(&run, &Stand(Manner::Inline), sinks, &gauges, &Control::new())
-        .expect("stand-ins open");
+    let (outcome, sinks) =
+        execute(&run, &Stand(Manner::Inline, Told::new()), sinks, &gauges, &Control::new())
+            .expect("stand-ins open");
     let mut indexes: Vec<u64> = sinks.iter().flatten().map(|record| record.index).collect();
     indexes.sort_unstable();
     (outcome.fingerprint(), indexes)

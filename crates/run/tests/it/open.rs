@@ -76,6 +76,20 @@ fn arrivals_beyond_the_bound_are_dropped_and_counted() {
 }
 
 #[test]
+fn a_store_that_blocks_the_lane_has_the_same_bound() {
+    // 1000 arrivals in a second, 10 ms each, three in the system: about a hundred get through.
+    let load = open(1000.0, 3, Overflow::Drop);
+    let manner = Manner::Block(Nanos::from_millis(10));
+    let (outcome, records) = simulate(manner, 1, load, extent(None, Some(1)));
+    assert_eq!((outcome.offered, records.len()), (1000, 1000));
+    let done = by_outcome(&records, Outcome::Done);
+    assert!((95..=110).contains(&done), "done {done}");
+    assert_eq!(by_outcome(&records, Outcome::Dropped), 1000 - done);
+    let waits = records.iter().filter(|r| r.outcome == Outcome::Done).map(Record::response);
+    assert!(waits.max() <= Some(Nanos::from_millis(40)));
+}
+
+#[test]
 fn reaching_the_bound_can_end_the_run() {
     let load = open(1000.0, 3, Overflow::Abort);
     let (outcome, records) = simulate(Manner::Silent, 1, load, extent(None, Some(1)));

@@ -88,6 +88,8 @@ pub enum Manner {
     Queue(Nanos),
     /// As `Queue`, but nothing is served between the two moments.
     Hiccup(Nanos, Nanos, Nanos),
+    /// Answers before `start` returns, and lets this long pass meanwhile.
+    Block(Nanos),
     /// Never answers.
     Silent,
     /// Refuses everything at once.
@@ -95,7 +97,7 @@ pub enum Manner {
 }
 
 /// A simulated store.
-pub struct Stand(pub Manner);
+pub struct Stand(pub Manner, pub Told);
 
 impl Store for Stand {
     fn capabilities(&self) -> Capabilities {
@@ -117,7 +119,12 @@ impl Store for Stand {
     }
 
     fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        Ok(Box::new(StandClient { manner: self.0, free_at: Nanos::ZERO, waiting: VecDeque::new() }))
+        Ok(Box::new(StandClient {
+            manner: self.0,
+            clock: self.1.clone(),
+            free_at: Nanos::ZERO,
+            waiting: VecDeque::new(),
+        }))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -131,6 +138,7 @@ impl Store for Stand {
 
 struct StandClient {
     manner: Manner,
+    clock: Told,
     free_at: Nanos,
     waiting: VecDeque<(Nanos, Ticket)>,
 }
@@ -154,6 +162,10 @@ impl Client for StandClient {
             Manner::Inline => answers.answer(ticket, Answer::Done(Reply::WRITTEN)),
             Manner::Refuse(reason) => answers.answer(ticket, Answer::Refused(reason)),
             Manner::Silent => {}
+            Manner::Block(service) => {
+                self.clock.pass(service);
+                answers.answer(ticket, Answer::Done(Reply::WRITTEN));
+            }
             Manner::Queue(service) => {
                 let due = self.serve(now, service);
                 self.waiting.push_back((due, ticket));
@@ -205,8 +217,9 @@ pub fn simulate(
 ) -> (LaneOutcome, Vec<Record>) {
     let source = move || Box::new(Plan { width }) as Box<dyn Source>;
     let run = lanes(1, &source, load, extent);
-    execute_alone(&run, &Stand(manner), Told::new(), Vec::new(), &Control::new())
-        .expect("a stand-in opens")
+    let clock = Told::new();
+    let store = Stand(manner, clock.clone());
+    execute_alone(&run, &store, clock, Vec::new(), &Control::new()).expect("a stand-in opens")
 }
 
 /// A run on `lanes` lanes.
