@@ -194,9 +194,6 @@ fn extent(options: &Options, purpose: Purpose, planned: Option<u64>) -> Result<E
         return Ok(Extent { processes: planned, ..Extent::default() });
     }
     let given = options.count("operations")?;
-    if given == Some(0) {
-        return Err(options.wrong("operations", "nothing would be asked; give at least 1"));
-    }
     let duration = options.duration("duration")?;
     if duration == Some(Nanos::ZERO) {
         return Err(options.wrong("duration", "nothing would be asked; give more than 0s"));

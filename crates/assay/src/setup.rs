@@ -14,11 +14,11 @@ use assay_model::{Phase, Seed, Setting, Source};
 use assay_run::{Latency, Load};
 use assay_store::Store;
 use assay_trace::{Header, Trace};
-use assay_workload::{Plan, PlanPhase};
+use assay_workload::{Dataset, Plan, PlanPhase};
 use clap::ArgMatches;
 
 use crate::asking::{Asking, Purpose};
-use crate::exit::{Failure, from_open, usage};
+use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
 use crate::note::Note;
 use crate::options::Options;
@@ -102,14 +102,34 @@ impl Setup {
             self.store.prepare(&plan.layout()).map_err(from_open)?;
         }
         let dataset = plan.dataset().clone();
+        self.refuse_to_mix(&dataset)?;
         self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
         let asking = self.asking(Purpose::Load, plan.len())?;
         let finished = self.experiment(&plan, asking, dir, true)?.perform()?;
-        if finished.exit == crate::exit::Exit::Fine {
+        if finished.exit == Exit::Fine {
             self.store.settle().map_err(from_open)?;
             self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
         }
         Ok(finished)
+    }
+
+    /// A load over other records would leave a mixture that no note could describe.
+    ///
+    /// The seed may differ: the same records are then overwritten with other values.
+    fn refuse_to_mix(&self, dataset: &Dataset) -> Result<()> {
+        let Some(text) = self.store.note().map_err(from_open)? else { return Ok(()) };
+        let there = Note::parse(&text, &self.url)?.dataset;
+        let wanted = Dataset { seed: there.seed.clone(), ..dataset.clone() };
+        let differences = wanted.differences(&there);
+        if differences.is_empty() || self.options.switch("force")? {
+            return Ok(());
+        }
+        Err(usage(format!(
+            "{} holds another data set already:\n  {}\n\
+             remove it with --fresh, or load over it with --force",
+            self.url,
+            differences.join("\n  ")
+        )))
     }
 
     /// Asks the store; the bundle is the setup's.
@@ -177,7 +197,7 @@ impl Setup {
         let dir = self.dir.join("load");
         let finished = self.load(&dir)?;
         match finished.exit {
-            crate::exit::Exit::Fine => Ok(()),
+            Exit::Fine => Ok(()),
             exit => {
                 let message = format!("the load failed; see `assay report {}`", dir.display());
                 Err(Failure { exit, message }.into())
@@ -327,7 +347,7 @@ impl Setup {
     pub fn show_result(&self, finished: &Finished) -> Result<()> {
         let judged = judge(&finished.dir, None)?;
         show(&judged, &Display::from(&self.options)?)?;
-        if self.show == Show::Lines {
+        if self.show == Show::Lines || finished.exit != Exit::Fine {
             eprintln!("kept in {}", finished.dir.display());
         }
         Ok(())
@@ -399,6 +419,9 @@ fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
 /// The number of operations that the spec says is for those who say nothing else.
 fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> Result<()> {
     let given = options.count("operations")?;
+    if given == Some(0) {
+        return Err(options.wrong("operations", "nothing would be asked; give at least 1"));
+    }
     let has_duration = options.duration("duration")?.is_some();
     if given.is_some() || has_duration || purpose == Purpose::Bench {
         workload.spec.operations.count = given;
