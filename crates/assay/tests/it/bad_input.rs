@@ -270,7 +270,9 @@ fn numbers_of_nothing_are_refused() {
     );
     check_flags(
         "-t null: --operations 0",
-        &expect!["--operations: nothing would be asked; give at least 1"],
+        &expect![[r#"
+            the argument '--operations <N>' cannot be used multiple times Usage:
+            assay run [OPTIONS] <SPEC> For more information, try '--help'."#]],
     );
     check_flags(
         "-t null: --rate 1k --in-flight 0",
