@@ -18,6 +18,9 @@ const LANES_MAX: u64 = 1024;
 /// More sessions or processes in flight than this do not fit into a lane's tickets.
 const IN_FLIGHT_MAX: u64 = 1 << 22;
 
+/// More worker threads per lane than this do not help any store.
+const WORKERS_MAX: u64 = 256;
+
 /// How long a bench measures if nobody says how long.
 const BENCH_DURATION: Nanos = Nanos::from_secs(10);
 
@@ -26,7 +29,7 @@ const BENCH_DURATION: Nanos = Nanos::from_secs(10);
 pub enum Purpose {
     /// Filling a store.
     Load,
-    /// The run of a bench, which has lengths and rates of its own if nobody says any.
+    /// The run of a bench, which has a length of its own if nobody says any.
     Bench,
     /// A run.
     Run,
@@ -121,12 +124,10 @@ fn load_model(options: &Options, purpose: Purpose, calls: Calls) -> Result<Load>
     let rate = if purpose == Purpose::Load { None } else { options.rate("rate")? };
     let closed = options.count("closed")?;
     match (rate, closed) {
-        (Some(_), Some(_)) if purpose != Purpose::Bench || options.given("rate").is_some() => {
-            Err(usage(
-                "--rate asks in open loop and --closed in closed loop: give one of them \
-                 (--pace is for a closed loop with a target)",
-            ))
-        }
+        (Some(_), Some(_)) => Err(usage(
+            "--rate asks in open loop and --closed in closed loop: give one of them \
+             (--pace is for a closed loop with a target)",
+        )),
         (Some(rate), _) => open(options, rate),
         (None, sessions) => closed_model(options, purpose, calls, sessions),
     }
@@ -211,17 +212,38 @@ fn extent(options: &Options, purpose: Purpose, planned: Option<u64>) -> Result<E
 }
 
 fn lanes(options: &Options, load: &Load, calls: Calls) -> Result<usize> {
-    let sessions = match load {
+    let usual = usual_lanes(load, calls);
+    let lanes = bounded(options, "lanes", LANES_MAX)?.map_or(usual, |lanes| lanes as usize);
+    Ok(lanes.min(places(load)))
+}
+
+/// How many processes a load model has in flight at most.
+fn places(load: &Load) -> usize {
+    match load {
         Load::Open(open) => open.in_flight,
         Load::Closed(closed) => closed.sessions as usize,
-    };
+    }
+}
+
+/// Lanes if nobody says how many.
+pub fn usual_lanes(load: &Load, calls: Calls) -> usize {
     let usual = match (load, calls) {
         // A store that blocks its caller needs a thread per session to have them all at once.
         (Load::Closed(_), Calls::Blocking) => 64,
         _ => (machine::cores() / 2).max(1),
     };
-    let lanes = bounded(options, "lanes", LANES_MAX)?.map_or(usual, |lanes| lanes as usize);
-    Ok(lanes.min(sessions))
+    usual.min(places(load))
+}
+
+/// Workers per lane if nobody says how many.
+pub fn usual_workers(load: &Load, lanes: usize, calls: Calls) -> usize {
+    match load {
+        Load::Closed(closed) if calls == Calls::Blocking && closed.sessions as usize > lanes => {
+            (closed.sessions as usize).div_ceil(lanes)
+        }
+        Load::Open(_) if calls == Calls::Blocking => 8,
+        _ => 0,
+    }
 }
 
 fn spin(options: &Options, lanes: usize) -> Result<Spin> {
@@ -230,14 +252,12 @@ fn spin(options: &Options, lanes: usize) -> Result<Spin> {
 }
 
 fn workers(options: &Options, load: &Load, lanes: usize, calls: Calls) -> Result<usize> {
-    if calls != Calls::Blocking {
-        return Ok(0);
-    }
-    match load {
-        Load::Open(_) => Ok(options.count("workers")?.unwrap_or(8).min(256) as usize),
-        Load::Closed(closed) if closed.sessions as usize > lanes => {
-            Ok((closed.sessions as usize).div_ceil(lanes))
+    let usual = usual_workers(load, lanes, calls);
+    match (options.count("workers")?, load) {
+        (Some(many), _) if many > WORKERS_MAX => {
+            Err(options.wrong("workers", &format!("more than {WORKERS_MAX} per lane are too many")))
         }
-        Load::Closed(_) => Ok(0),
+        (Some(given), Load::Open(_)) if calls == Calls::Blocking => Ok(given as usize),
+        _ => Ok(usual),
     }
 }

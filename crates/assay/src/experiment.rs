@@ -52,6 +52,8 @@ pub struct Experiment {
     pub show: Show,
     /// The latency that live figures show.
     pub latency: Latency,
+    /// Hears the keyboard.
+    pub listening: Arc<Listening>,
     /// Sees the gauges while the run goes on, instead of our own progress line.
     pub watcher: Option<Watcher>,
 }
@@ -100,10 +102,10 @@ impl Experiment {
         bundle.write_manifest(&self.manifest)?;
         let lanes = self.asking.lanes;
         let (writer, sinks) = bundle.writer(lanes as u16, Memory::default())?;
-        let control = Arc::new(Control::new());
         // To the end of all this, so that no impatient interrupt cuts the sealing short.
-        let _listening = Listening::to(Arc::clone(&control))?;
-        let outcome = match self.ask(sinks, &control) {
+        let listening = Arc::clone(&self.listening);
+        let _during = listening.during();
+        let outcome = match self.ask(sinks, listening.control()) {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.close_failed(&mut bundle, writer, &error)?;
@@ -115,6 +117,9 @@ impl Experiment {
         self.describe_end(&outcome, broken.as_ref());
         bundle.write_events(&self.events(&outcome))?;
         let sealed = bundle.seal(0, &self.manifest.facts());
+        if let Ok(sealed) = &sealed {
+            self.manifest.notes.extend(sealed.damage.iter().map(ToString::to_string));
+        }
         if let Err(error) = &sealed {
             self.manifest.state = State::Failed;
             self.manifest.reason.get_or_insert(error.to_string());
@@ -150,6 +155,7 @@ impl Experiment {
         let store = with_workers(Arc::clone(&self.store), self.asking.workers);
         let sinks = sinks.into_iter().map(HistorySink).collect();
         let is_over = Arc::new(AtomicBool::new(false));
+        let raised_at_end = RaisedAtEnd(&is_over);
         let show = self.show;
         let watcher = self.watcher.take();
         thread::scope(|scope| {
@@ -158,8 +164,11 @@ impl Experiment {
                 Some(watcher) => watcher(gauges, over),
                 None => progress::watch(gauges, goal, show, over),
             });
-            let result = execute(&run, store.as_ref(), sinks, gauges, control);
-            is_over.store(true, Ordering::Relaxed);
+            let result = {
+                // Even if a lane panics: whoever watches must not watch for ever.
+                let _raised = raised_at_end;
+                execute(&run, store.as_ref(), sinks, gauges, control)
+            };
             let (outcome, sinks) = result.map_err(from_execute)?;
             drop(sinks);
             Ok(outcome)
@@ -204,7 +213,6 @@ impl Experiment {
         };
         note("executed_hash", executed);
         note("queued", outcome.sum(|lane| lane.queued).to_string());
-        note("client_waits", outcome.sum(|lane| lane.client_waits).to_string());
         note("late_answers", outcome.sum(|lane| lane.late_answers).to_string());
         note("in_flight_max", outcome.sum(|lane| lane.in_flight_max as u64).to_string());
         note("lane_cpu_ns", outcome.sum(|lane| lane.cpu.0).to_string());
@@ -223,8 +231,9 @@ impl Experiment {
         let queued = outcome.sum(|lane| lane.queued);
         if queued > 0 {
             notes.push(format!(
-                "{queued} arrivals waited because the bound on processes in flight was reached; \
-                 their wait is in the response time"
+                "{queued} arrivals waited because the bound on processes in flight was reached \
+                 (--in-flight, or what the store's connections take); their wait is in the \
+                 response time"
             ));
         }
         let late = outcome.sum(|lane| lane.late_answers);
@@ -275,14 +284,13 @@ impl Experiment {
     fn phases(&self, outcome: &Outcome) -> Vec<PhaseSection> {
         let extent = self.asking.extent;
         let ended = outcome.ended();
-        let may_run_out = matches!(self.asking.load, Load::Closed(_))
-            && extent.processes.or(self.planned).is_some();
-        let is_cut = may_run_out || outcome.is_interrupted || outcome.trouble().is_some();
+        let is_cut = outcome.ran_out() || outcome.is_interrupted || outcome.trouble().is_some();
+        // Answers may come long after; the window is the time in which operations were asked for.
         let end = match extent.duration {
-            // Answers may come after the end of asking; the window is what was asked for.
             Some(_) if !is_cut => extent.end(),
-            _ => ended.min(extent.end()),
+            _ => outcome.asked_until().min(extent.end()),
         };
+        let end = if end > extent.warm_up { end } else { ended.min(extent.end()) };
         let section = |phase: Phase, from: Nanos, to: Nanos| PhaseSection {
             name: phase.name().to_owned(),
             from_ns: from.0,
@@ -327,11 +335,22 @@ impl Experiment {
         let is_away = matches!(reason, Some(Reason::Unreachable | Reason::ConnectionLost))
             && outcome.trouble() == Some(&Trouble::Failure);
         match self.manifest.state {
+            // A run in which nothing went through has failed, whatever the store says.
+            State::Finished if outcome.sum(|lane| lane.outcomes[0]) == 0 => Exit::Unreachable,
             State::Finished | State::Running => Exit::Fine,
             State::Interrupted => Exit::Interrupted,
             State::Failed if is_away => Exit::Unreachable,
             State::Failed => Exit::Internal,
         }
+    }
+}
+
+/// Raises the flag that ends the watching.
+struct RaisedAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for RaisedAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -24,6 +24,7 @@ use crate::note::Note;
 use crate::options::Options;
 use crate::progress::Show;
 use crate::show::{Display, judge, show};
+use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
 use crate::{bundles, machine};
 
@@ -41,6 +42,8 @@ pub struct Setup {
     pub url: String,
     /// The bundle's directory.
     pub dir: PathBuf,
+    /// Hears the keyboard.
+    pub listening: Arc<Listening>,
     /// How progress is shown.
     pub show: Show,
     /// Which latency live figures show.
@@ -82,6 +85,7 @@ impl Setup {
             store,
             url: registry::without_secrets(&target),
             dir,
+            listening: Arc::new(Listening::begin()?),
             show: if quiet { Show::Nothing } else { Show::Lines },
             latency: Latency::Response,
             command: command_line(seed, &options),
@@ -266,6 +270,7 @@ impl Setup {
             dir: dir.to_owned(),
             manifest,
             header,
+            listening: Arc::clone(&self.listening),
             show: self.show,
             latency: self.latency,
             watcher: None,

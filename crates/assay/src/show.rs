@@ -139,6 +139,12 @@ pub fn judge(dir: &Path, phases: Option<Phases>) -> Result<Judged> {
     let mut facts = facts(dir, &manifest, &summary);
     facts.events = events;
     facts.notices.extend(damages.iter().map(Damage::to_string));
+    let (kept, counted) = (history.records(), manifest.history.records);
+    if kept != counted && manifest.state != ManifestState::Running && counted > 0 {
+        facts.notices.push(format!(
+            "the history holds {kept} records where the run kept {counted}: a part is missing"
+        ));
+    }
     if !history.is_sealed() && manifest.state != ManifestState::Running {
         facts.notices.push(format!(
             "the history is not sealed: `assay history repair {}` does that",

@@ -12,53 +12,75 @@ use signal_hook::iterator::{Handle, Signals};
 
 use crate::exit::Exit;
 
-/// Listens as long as it lives.
+/// Listens for interrupts from the beginning of a command to its end.
+///
+/// While an experiment goes on ([`Listening::during`]) an interrupt ends that; before, between or
+/// after experiments it ends the program, as if nobody listened.
 pub struct Listening {
     handle: Handle,
-    is_over: Arc<AtomicBool>,
+    is_idle: Arc<AtomicBool>,
+    control: Arc<Control>,
+}
+
+/// An experiment goes on as long as this lives.
+pub struct During<'a> {
+    is_idle: &'a AtomicBool,
 }
 
 impl Listening {
-    /// Turns interrupts into ends of the run that `control` belongs to.
+    /// Begins to listen.
     ///
     /// # Errors
-    /// If the system does not let us listen.
-    pub fn to(control: Arc<Control>) -> Result<Listening> {
+    /// If the system does not let us.
+    pub fn begin() -> Result<Listening> {
         let mut signals =
             Signals::new([SIGINT, SIGTERM]).context("cannot listen for interrupts")?;
         let handle = signals.handle();
-        // The system's own answer to an interrupt does not come back when we no longer listen, so
-        // ours is to end the program as that would have done.
-        let is_over = Arc::new(AtomicBool::new(false));
+        let is_idle = Arc::new(AtomicBool::new(true));
         for signal in [SIGINT, SIGTERM] {
-            register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&is_over))
+            register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&is_idle))
                 .context("cannot listen for interrupts")?;
         }
+        let control = Arc::new(Control::new());
+        let inner = Arc::clone(&control);
         thread::Builder::new()
             .name("signals".to_owned())
-            .spawn(move || {
-                for (count, _) in signals.forever().enumerate() {
-                    match count {
-                        0 => {
-                            eprintln!(
-                                "\ninterrupted: waiting for what is in flight; \
-                                 once more ends it at once"
-                            );
-                            control.drain();
-                        }
-                        1 => control.abort(),
-                        _ => std::process::exit(Exit::Interrupted as i32),
-                    }
-                }
-            })
+            .spawn(move || signals.forever().enumerate().for_each(|(n, _)| end(n, &inner)))
             .context("cannot start a thread that listens for interrupts")?;
-        Ok(Listening { handle, is_over })
+        Ok(Listening { handle, is_idle, control })
+    }
+
+    /// What the interrupts act on.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// From now on interrupts end the experiment and not the program.
+    pub fn during(&self) -> During<'_> {
+        self.is_idle.store(false, Ordering::Relaxed);
+        During { is_idle: &self.is_idle }
+    }
+}
+
+fn end(interrupts_before: usize, control: &Control) {
+    match interrupts_before {
+        0 => {
+            eprintln!("\ninterrupted: waiting for what is in flight; once more ends it at once");
+            control.drain();
+        }
+        1 => control.abort(),
+        _ => std::process::exit(Exit::Interrupted as i32),
+    }
+}
+
+impl Drop for During<'_> {
+    fn drop(&mut self) {
+        self.is_idle.store(true, Ordering::Relaxed);
     }
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
         self.handle.close();
-        self.is_over.store(true, Ordering::Relaxed);
     }
 }

@@ -95,6 +95,16 @@ impl Outcome {
         self.lanes.iter().map(|lane| lane.ended).max().unwrap_or(Nanos::ZERO)
     }
 
+    /// When the last operation was asked for: intended in the open model, started in the closed.
+    pub fn asked_until(&self) -> Nanos {
+        self.lanes.iter().map(|lane| lane.asked_until).max().unwrap_or(Nanos::ZERO)
+    }
+
+    /// Whether the plan, or the number of processes, ended the asking.
+    pub fn ran_out(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.ran_out)
+    }
+
     /// The first trouble that a lane met.
     pub fn trouble(&self) -> Option<&Trouble> {
         self.lanes.iter().find_map(|lane| lane.trouble.as_ref())
@@ -135,6 +145,7 @@ pub fn execute<S: Sink + Send>(
             let counter = Arc::clone(&counter);
             let work = move || {
                 be_punctual();
+                let _alarm = EndsOthersOnPanic(control);
                 let opened = store.open(lane);
                 let (client, report) = match opened {
                     Ok(client) => (Some(client), Ok(())),
@@ -154,6 +165,8 @@ pub fn execute<S: Sink + Send>(
                     .map_err(|reason| ExecuteError::Thread { lane, reason })?,
             );
         }
+        // With only the lanes holding senders, a lane that dies unheard ends the wait below.
+        drop(ready_sender);
         for _ in 0..run.lanes {
             ready.recv().expect("every lane reports once")?;
         }
@@ -174,6 +187,17 @@ pub fn execute<S: Sink + Send>(
         outcome.is_interrupted = control.urgency() > Urgency::None && outcome.trouble().is_none();
         Ok((outcome, sinks))
     })
+}
+
+/// Ends the other lanes if the one that holds it panics: its share would be missing anyway.
+struct EndsOthersOnPanic<'a>(&'a Control);
+
+impl Drop for EndsOthersOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.abort();
+        }
+    }
 }
 
 /// Asks everything on this thread as one lane, with a clock of the caller's: simulations, tests.
@@ -220,7 +244,6 @@ impl Lanes<'_> {
             extent: self.extent,
             is_load: self.is_load,
             stop_at_failure: self.stop_at_failure,
-            lanes: self.lanes,
         }
     }
 

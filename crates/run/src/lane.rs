@@ -50,12 +50,10 @@ pub(crate) struct Task {
     pub patience: Nanos,
     /// The run's length.
     pub extent: Extent,
-    /// Whether this is a load, whose records carry that phase and which ends at the first failure.
+    /// Whether this is a load, whose records carry that phase.
     pub is_load: bool,
     /// Whether the first operation that fails ends the run.
     pub stop_at_failure: bool,
-    /// How many lanes there are, to number sessions within the lane.
-    pub lanes: usize,
 }
 
 /// What a lane did, beside its records.
@@ -67,10 +65,8 @@ pub struct LaneOutcome {
     pub outcomes: [u64; 4],
     /// Done, but nothing was found.
     pub missed: u64,
-    /// Processes that waited because the bound on processes in flight was reached.
+    /// Processes that waited because no more could be in flight, by our bound or the client's.
     pub queued: u64,
-    /// Requests that waited because the client was not ready for them.
-    pub client_waits: u64,
     /// Answers that came after patience had ended.
     pub late_answers: u64,
     /// The most processes in flight at once.
@@ -79,6 +75,10 @@ pub struct LaneOutcome {
     pub fingerprint: u128,
     /// How often the history made the lane wait.
     pub stalls: u64,
+    /// When its last operation was asked for: intended in the open model, else started.
+    pub asked_until: Nanos,
+    /// Whether the plan, or the number of processes, ended the asking.
+    pub ran_out: bool,
     /// When the lane ended.
     pub ended: Nanos,
     /// Processor time the lane's thread used.
@@ -243,7 +243,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
                 }
                 continue;
             }
-            if self.is_bounded() {
+            if self.is_bounded() && !self.task.asker.is_over(self.book.last) {
                 return Busy::Until(thought.min(self.wait_at_bound()));
             }
             match self.task.asker.next(self.book.last) {
@@ -300,15 +300,13 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     /// A bound is reached and arrivals wait at it; tells when to look again.
     fn wait_at_bound(&mut self) -> Nanos {
         self.book.last = self.clock.now();
-        let is_full = self.book.in_flight() >= self.task.in_flight;
         match self.task.asker.next_arrival() {
-            Some(arrival) if arrival > self.book.last => return arrival,
-            Some(_) if is_full => self.is_blocked = true,
-            // The sessions of the closed model are as many as may be in flight.
-            None if is_full => {}
-            _ => self.outcome.client_waits += 1,
+            Some(arrival) if arrival > self.book.last => arrival,
+            _ => {
+                self.is_blocked = true;
+                Nanos::NEVER
+            }
         }
-        Nanos::NEVER
     }
 
     /// One step where the bound turns arrivals away: lets in what is due, begins one of them.
@@ -328,7 +326,6 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             });
         }
         if !self.client.is_ready() {
-            self.outcome.client_waits += 1;
             return Some(Busy::Until(until));
         }
         let slot = self.admitted.pop_front()?;
@@ -370,12 +367,16 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             if let Err(error) = self.drop_process(ask, reason) {
                 return self.trouble(Trouble::Plan(error.to_string()));
             }
+            self.book.freed.clear();
+            if self.control.urgency() == Urgency::Abort || self.book.sink.is_broken() {
+                return;
+            }
         }
     }
 
     fn drop_process(&mut self, ask: Ask, reason: Reason) -> Result<(), SourceError> {
         if let Some(slot) = self.prepare(ask)? {
-            self.book.drop_rest(slot, ask.intended.unwrap_or(self.book.last), reason);
+            self.book.drop_rest(slot, ask.intended, reason);
         }
         Ok(())
     }
@@ -383,13 +384,22 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     /// Puts the operations of a process into a slot; `None` if the plan has ended.
     #[inline]
     fn prepare(&mut self, ask: Ask) -> Result<Option<u32>, SourceError> {
-        let slot = self.book.take_slot(&ask, self.task.lanes);
-        if self.task.source.fill(ask.process, self.book.operations(slot))? == Filled::End {
-            self.task.asker.end();
-            self.book.release(slot);
-            return Ok(None);
+        let slot = self.book.take_slot(&ask);
+        match self.task.source.fill(ask.process, self.book.operations(slot)) {
+            Ok(Filled::Process) => {
+                self.outcome.asked_until = self.outcome.asked_until.max(ask.intended);
+                Ok(Some(slot))
+            }
+            Ok(Filled::End) => {
+                self.task.asker.end();
+                self.book.release(slot);
+                Ok(None)
+            }
+            Err(error) => {
+                self.book.release(slot);
+                Err(error)
+            }
         }
-        Ok(Some(slot))
     }
 
     #[inline]
@@ -407,7 +417,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             self.blocked_until = self.book.last;
         }
         // An arrival from before the bound was left has waited at it.
-        if ask.intended.is_some_and(|intended| intended < self.blocked_until) {
+        if ask.intended < self.blocked_until {
             self.outcome.queued += 1;
         }
         if let Some(slot) = self.prepare(ask)? {
@@ -467,6 +477,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         self.book.publish(self.book.last, Nanos::ZERO);
         let mut outcome = self.outcome;
         outcome.stalls = self.book.sink.stalls();
+        outcome.ran_out = self.task.asker.has_run_out();
         outcome.ended = self.book.last;
         outcome.cpu = crate::clock::thread_time();
         self.book.settle(outcome)

@@ -13,19 +13,21 @@ use assay_history::Manifest;
 use assay_model::{Nanos, Seed};
 use assay_report::ycsb::{self as block, Exporter};
 use assay_run::{Closed, Extent, Latency, Load, Spin, Think};
+use assay_store::Calls;
 use assay_workload::PlanPhase;
 use assay_workload::ycsb::{ClientOptions, Interval, Reading, Strictness, read};
 use clap::ArgMatches;
 
-use crate::asking::Asking;
+use crate::asking::{Asking, usual_lanes, usual_workers};
+use crate::bundles;
 use crate::exit::{Exit, as_usage, from_open, usage};
 use crate::note::Note;
 use crate::options::Options;
 use crate::progress::Show;
 use crate::setup::Setup;
 use crate::show::{Judged, judge, put};
+use crate::signals::Listening;
 use crate::workload::{Workload, file_text};
-use crate::{bundles, machine};
 use arguments::Arguments;
 
 /// The version of YCSB whose behaviour this is.
@@ -112,6 +114,7 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
         store,
         url: registry::without_secrets(&url),
         dir: bundles::fresh(Path::new(&runs_dir), &name, seed.0),
+        listening: Arc::new(Listening::begin()?),
         show: Show::Nothing,
         latency: match reading.options.interval {
             Interval::Intended => Latency::Response,
@@ -192,7 +195,7 @@ fn perform(
         setup.store.keep_note(&note).map_err(from_open)?;
     }
     let options = &reading.options;
-    let asking = asking(options, arguments.is_load, plan.len())?;
+    let asking = asking(options, arguments.is_load, plan.len(), setup.store.capabilities().calls)?;
     let dir = setup.dir.clone();
     let mut experiment = setup.experiment(&plan, asking, &dir, arguments.is_load)?;
     experiment.stops_at_failure = arguments.is_load && !options.insertion_keeps_going;
@@ -222,7 +225,12 @@ fn warn_of_differences(setup: &mut Setup) -> Result<()> {
 }
 
 /// YCSB's threads are sessions of a closed loop; its target paces them.
-fn asking(options: &ClientOptions, is_load: bool, planned: Option<u64>) -> Result<Asking> {
+fn asking(
+    options: &ClientOptions,
+    is_load: bool,
+    planned: Option<u64>,
+    calls: Calls,
+) -> Result<Asking> {
     let sessions = u32::try_from(options.threads)
         .map_err(|_| usage(format!("-threads {}: that is too many", options.threads)))?;
     let closed = Closed { sessions, think: Think::No, pace: options.target };
@@ -232,15 +240,16 @@ fn asking(options: &ClientOptions, is_load: bool, planned: Option<u64>) -> Resul
             "operationcount is 0, which means without end: give -p maxexecutiontime=SECONDS",
         ));
     }
-    let lanes = (machine::cores() / 2).clamp(1, sessions as usize);
+    let load = Load::Closed(closed);
+    let lanes = usual_lanes(&load, calls);
     Ok(Asking {
-        load: Load::Closed(closed),
+        workers: usual_workers(&load, lanes, calls),
+        load,
         extent: Extent { processes: planned, duration: limit, warm_up: Nanos::ZERO },
         // YCSB waits for ever; an hour is as good, and ends.
         patience: Nanos::from_secs(3600),
         lanes,
         spin: if options.spin_sleep { Spin::LastStretch } else { Spin::Never },
-        workers: 0,
     })
 }
 

@@ -113,9 +113,9 @@ pub const KEYS: &[Key] = &[
     text(
         "workers",
         "N",
-        Some("8"),
+        None,
         ASKING,
-        "Open loop on a blocking store: worker threads per lane; 0 calls it on the lane itself",
+        "Open loop on a blocking store: threads per lane, 8 if not given; 0 calls it on the lane",
     ),
     text("seed", "N", None, ASKING, "The number from which everything random follows"),
     text("records", "N", None, ASKING, "Records in the data set, instead of the spec's"),

@@ -34,7 +34,7 @@ fn settings_name_where_they_are_from() {
         timeout      = 3s                       # environment ASSAY_TIMEOUT
         lanes        = 2                        # mine.toml
         spin         = auto                     # default
-        workers      = 8                        # default
+        workers      =                          # not set
         seed         =                          # not set
         records      =                          # not set
         runs-dir     = runs                     # default

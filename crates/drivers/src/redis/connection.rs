@@ -55,6 +55,8 @@ pub(super) struct Connection {
     scan_rows: Vec<u8>,
     scan_failure: Option<Failure>,
     in_flight: usize,
+    /// When patience with its oldest request ended, if nothing has come since.
+    overdue_since: Option<Nanos>,
 }
 
 enum State {
@@ -67,6 +69,13 @@ enum State {
     /// Requests can be asked.
     Up { transport: Transport },
 }
+
+/// How long a connection may stay silent after patience with its oldest request has ended.
+const OVERDUE: Nanos = Nanos::from_secs(1);
+
+/// Bytes that may stay in the buffer after they were sent: enough that moving the rest to its
+/// beginning is rare, little enough that a buffer that is never empty does not grow for ever.
+const SENT_KEPT: usize = 256 << 10;
 
 /// A command that was encoded and not answered yet.
 #[derive(Clone, Copy)]
@@ -110,6 +119,7 @@ impl Connection {
             scan_rows: Vec::new(),
             scan_failure: None,
             in_flight: 0,
+            overdue_since: None,
         }
     }
 
@@ -149,6 +159,9 @@ impl Connection {
     /// Moves bytes both ways: at most one write and one read, more only within TLS.
     #[inline]
     pub(super) fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        if self.overdue_since.is_some_and(|since| now.since(since) >= OVERDUE) {
+            return self.give_up(now, Reason::ConnectionLost, answers);
+        }
         match &self.state {
             State::Up { .. } => {}
             State::Greeting { until, .. } if now < *until => {}
@@ -168,6 +181,14 @@ impl Connection {
         };
         if let Err(Lost(reason)) = read.and(written) {
             self.give_up(now, reason, answers);
+        }
+    }
+
+    /// Patience with `ticket` has ended at `now`. If that is the oldest request here and nothing at
+    /// all comes for a while longer, the connection is given up: all else on it would wait too.
+    pub(super) fn abandon(&mut self, ticket: Ticket, now: Nanos) {
+        if self.pending.front().is_some_and(|oldest| oldest.ticket == ticket) {
+            self.overdue_since.get_or_insert(now);
         }
     }
 
@@ -195,7 +216,7 @@ impl Connection {
             State::Down { until }
             | State::Connecting { until, .. }
             | State::Greeting { until, .. } => Some(*until),
-            State::Up { .. } => None,
+            State::Up { .. } => self.overdue_since.map(|since| since.saturating_add(OVERDUE)),
         }
     }
 
@@ -231,9 +252,9 @@ impl Connection {
             Err(error) if is_passing(&error) => {}
             Err(_) => return Err(Lost(Reason::ConnectionLost)),
         }
-        if self.sent == self.out.len() {
-            self.passed += self.out.len() as u64;
-            self.out.clear();
+        if self.sent == self.out.len() || self.sent > SENT_KEPT {
+            self.passed += self.sent as u64;
+            self.out.drain(..self.sent);
             self.sent = 0;
         }
         Ok(())
@@ -249,7 +270,10 @@ impl Connection {
             };
             match self.inbox.fill(|room| transport.read(room)) {
                 Ok(0) => return Err(Lost(Reason::ConnectionLost)),
-                Ok(_) => self.take_replies(answers)?,
+                Ok(_) => {
+                    self.overdue_since = None;
+                    self.take_replies(answers)?;
+                }
                 Err(error) if is_passing(&error) => return Ok(()),
                 Err(_) => return Err(Lost(Reason::ConnectionLost)),
             }
@@ -436,6 +460,7 @@ impl Connection {
             answers.answer(ticket, answer);
         }
         self.in_flight = 0;
+        self.overdue_since = None;
         self.out.clear();
         self.sent = 0;
         self.passed = left;

@@ -61,6 +61,12 @@ impl Client for Lane {
         }
     }
 
+    fn abandon(&mut self, ticket: Ticket) {
+        for connection in &mut self.connections {
+            connection.abandon(ticket, self.now);
+        }
+    }
+
     fn wait(&mut self, patience: Duration) {
         let patience = self.longest_wait(patience);
         if let Some(woken) = wait_for_sockets(&self.connections, patience) {

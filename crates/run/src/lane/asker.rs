@@ -23,9 +23,12 @@ const UNREACHABLE_REST: Nanos = Nanos::from_millis(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ask {
     pub process: u64,
+    /// The conversation, unique within the agent.
     pub session: u32,
-    /// When the load model asked for it; `None` means the moment at which it is started.
-    pub intended: Option<Nanos>,
+    /// The same, numbered without gaps among those of the lane.
+    pub lane_session: u32,
+    /// When the load model asked for it.
+    pub intended: Nanos,
 }
 
 /// What is to be done next.
@@ -83,6 +86,22 @@ impl Asker {
         }
     }
 
+    /// Whether nothing will ever be asked again.
+    pub fn is_over(&self, now: Nanos) -> bool {
+        match self {
+            Asker::Open(open) => open.is_over(),
+            Asker::Closed(closed) => now >= closed.end || self.has_run_out(),
+        }
+    }
+
+    /// Whether the number of processes, and not the time, ended the asking.
+    pub fn has_run_out(&self) -> bool {
+        match self {
+            Asker::Open(open) => open.schedule.index() >= open.processes,
+            Asker::Closed(closed) => closed.claims.peek() >= closed.processes,
+        }
+    }
+
     /// There are no more processes in the plan.
     pub fn end(&mut self) {
         match self {
@@ -95,6 +114,7 @@ impl Asker {
 /// Open arrivals, thinned to a lane.
 pub(crate) struct OpenAsker {
     schedule: Schedule,
+    lanes: u64,
     processes: u64,
     end: Nanos,
 }
@@ -108,7 +128,8 @@ impl OpenAsker {
         processes: u64,
         end: Nanos,
     ) -> OpenAsker {
-        OpenAsker { schedule: Schedule::new(arrivals, seed, lane, lanes), processes, end }
+        let schedule = Schedule::new(arrivals, seed, lane, lanes);
+        OpenAsker { schedule, lanes: lanes as u64, processes, end }
     }
 
     fn is_over(&self) -> bool {
@@ -126,7 +147,8 @@ impl OpenAsker {
         }
         let process = self.schedule.index();
         self.schedule.advance();
-        Next::Ask(Ask { process, session: process as u32, intended: Some(due) })
+        let lane_session = (process / self.lanes) as u32;
+        Next::Ask(Ask { process, session: process as u32, lane_session, intended: due })
     }
 }
 
@@ -136,7 +158,9 @@ pub(crate) struct ClosedAsker {
     think: Think,
     seed: Seed,
     pace: Option<Pace>,
-    idle: VecDeque<u32>,
+    /// Sessions that may ask at once, each with the moment from which it might have.
+    idle: VecDeque<(u32, Nanos)>,
+    lanes: u32,
     later: BinaryHeap<Reverse<(Nanos, u32)>>,
     claims: Claims,
     processes: u64,
@@ -217,24 +241,30 @@ impl ClosedAsker {
             seed,
             pace,
             idle: VecDeque::with_capacity(mine.len()),
+            lanes: lanes as u32,
             later: BinaryHeap::with_capacity(mine.len()),
             claims,
             processes,
             end,
         };
-        mine.into_iter().for_each(|session| asker.make_ready(session, Nanos::ZERO));
+        for session in mine {
+            asker.make_ready(session, Nanos::ZERO, Nanos::ZERO);
+        }
         asker
     }
 
-    /// Session `session` may ask again, but not before `from`.
+    /// Session `session` may ask again when it has paused after `at`.
+    ///
+    /// That moment is intended: if the lane, or the client's room, keeps the session waiting
+    /// beyond it, that is lag.
     #[inline]
-    fn make_ready(&mut self, session: u32, from: Nanos) {
+    fn make_ready(&mut self, session: u32, at: Nanos, pause: Nanos) {
         match &self.pace {
-            None if from == Nanos::ZERO => self.idle.push_back(session),
-            None => self.later.push(Reverse((from, session))),
+            None if pause == Nanos::ZERO => self.idle.push_back((session, at)),
+            None => self.later.push(Reverse((at + pause, session))),
             Some(pace) => {
                 let deadline = pace.deadline(session, self.sessions);
-                self.later.push(Reverse((deadline.max(from), session)));
+                self.later.push(Reverse((deadline.max(at + pause), session)));
             }
         }
     }
@@ -258,9 +288,7 @@ impl ClosedAsker {
                 Nanos((-libm::log(1.0 - unit) * mean.0 as f64) as u64)
             }
         };
-        let pause = rest.max(think);
-        let from = if pause == Nanos::ZERO { Nanos::ZERO } else { freed.at + pause };
-        self.make_ready(session, from);
+        self.make_ready(session, freed.at, rest.max(think));
     }
 
     #[inline]
@@ -268,8 +296,8 @@ impl ClosedAsker {
         if now >= self.end || self.claims.peek() >= self.processes {
             return Next::Over;
         }
-        let Some(session) = self.idle.pop_front() else { return self.next_later(now) };
-        self.ask(session, None)
+        let Some((session, from)) = self.idle.pop_front() else { return self.next_later(now) };
+        self.ask(session, from)
     }
 
     fn next_later(&mut self, now: Nanos) -> Next {
@@ -287,15 +315,19 @@ impl ClosedAsker {
             }
             None => at,
         };
-        self.ask(session, Some(intended))
+        self.ask(session, intended)
     }
 
     #[inline]
-    fn ask(&mut self, session: u32, intended: Option<Nanos>) -> Next {
+    fn ask(&mut self, session: u32, intended: Nanos) -> Next {
         let process = self.claims.next();
         if process >= self.processes {
             return Next::Over;
         }
-        Next::Ask(Ask { process, session, intended })
+        // A renewed session keeps clear of the numbers of the others.
+        let per_lane = self.sessions.div_ceil(self.lanes);
+        let lane_session =
+            session / self.sessions * per_lane + session % self.sessions / self.lanes;
+        Next::Ask(Ask { process, session, lane_session, intended })
     }
 }

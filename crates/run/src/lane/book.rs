@@ -56,9 +56,10 @@ struct Slot {
     process: u64,
     session: u32,
     lane_session: u32,
-    intended: Option<Nanos>,
+    intended: Nanos,
     started: Nanos,
     waiting_for: Option<Ticket>,
+    is_free: bool,
 }
 
 /// What an answer says, before it is a record.
@@ -126,7 +127,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
 
     /// A slot for the process that is asked for.
     #[inline]
-    pub fn take_slot(&mut self, ask: &Ask, lanes: usize) -> u32 {
+    pub fn take_slot(&mut self, ask: &Ask) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot {
                 operations: Vec::new(),
@@ -134,17 +135,19 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
                 process: 0,
                 session: 0,
                 lane_session: 0,
-                intended: None,
+                intended: Nanos::ZERO,
                 started: Nanos::ZERO,
                 waiting_for: None,
+                is_free: true,
             });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[number as usize];
+        slot.is_free = false;
         slot.at = 0;
         slot.process = ask.process;
         slot.session = ask.session;
-        slot.lane_session = if lanes == 1 { ask.session } else { ask.session / lanes as u32 };
+        slot.lane_session = ask.lane_session;
         slot.intended = ask.intended;
         number
     }
@@ -162,7 +165,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
 
     /// When the next operation of the process in `slot` is due.
     pub fn next_operation_at(&self, slot: u32) -> Nanos {
-        self.slots[slot as usize].intended.unwrap_or(self.last)
+        self.slots[slot as usize].intended
     }
 
     /// The next operation of `slot` leaves now. Gives its ticket and its session within the lane.
@@ -214,7 +217,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     pub fn give_up(&mut self, reason: Reason) {
         self.continuing.clear();
         for number in 0..self.slots.len() {
-            if self.free.contains(&(number as u32)) {
+            if self.slots[number].is_free {
                 continue;
             }
             match self.slots[number].waiting_for {
@@ -232,10 +235,15 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
 
     /// Records the operations of `slot` that have not been asked as dropped, and frees it.
     pub fn drop_rest(&mut self, number: u32, intended: Nanos, reason: Reason) {
+        self.drop_operations(number, intended, reason);
+        self.release_after(number, self.last.max(intended), reason, false);
+    }
+
+    fn drop_operations(&mut self, number: u32, intended: Nanos, reason: Reason) {
         let now = self.last.max(intended);
         let slot = &mut self.slots[number as usize];
         slot.started = now;
-        slot.intended = Some(intended);
+        slot.intended = intended;
         while self.slots[number as usize].at < self.slots[number as usize].operations.len() {
             let slot = &self.slots[number as usize];
             let fingerprint = slot.operations[slot.at].fingerprint();
@@ -245,12 +253,13 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             self.write_record(number as usize, now, &ended);
             self.slots[number as usize].at += 1;
         }
-        self.release_after(number, now, reason, false);
     }
 
     /// Frees a slot whose process turned out not to exist.
     pub fn release(&mut self, number: u32) {
-        self.slots[number as usize].waiting_for = None;
+        let slot = &mut self.slots[number as usize];
+        slot.waiting_for = None;
+        slot.is_free = true;
         self.free.push(number);
     }
 
@@ -268,21 +277,22 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         slot.waiting_for = None;
         slot.at += 1;
         let failed = ended.outcome != Outcome::Done;
-        if slot.at == slot.operations.len() {
-            let is_unknown = ended.outcome == Outcome::Unknown;
-            self.release_after(number as u32, ended_at, ended.reason, is_unknown);
-        } else if failed {
-            self.drop_rest(number as u32, ended_at, Reason::TransactionFailed);
-        } else {
-            slot.intended = Some(ended_at + slot.operations[slot.at].think);
+        if slot.at < slot.operations.len() && !failed {
+            slot.intended = ended_at + slot.operations[slot.at].think;
             self.continuing.push(number as u32);
+            return;
         }
+        if slot.at < slot.operations.len() {
+            self.drop_operations(number as u32, ended_at, Reason::TransactionFailed);
+        }
+        let is_unknown = ended.outcome == Outcome::Unknown;
+        self.release_after(number as u32, ended_at, ended.reason, is_unknown);
     }
 
     fn write_record(&mut self, number: usize, ended_at: Nanos, ended: &Ended) {
         let slot = &self.slots[number];
         let operation = &slot.operations[slot.at];
-        let intended = slot.intended.unwrap_or(slot.started);
+        let intended = slot.intended;
         let may_have_written = matches!(ended.outcome, Outcome::Done | Outcome::Unknown)
             && matches!(operation.kind, Kind::Update | Kind::Insert);
         let record = Record {

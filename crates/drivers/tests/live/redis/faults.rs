@@ -128,6 +128,20 @@ fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
 }
 
 #[test]
+fn a_connection_that_stays_silent_after_patience_has_ended_is_given_up() {
+    let server = Server::start(&[]);
+    let mut asker = asker(&server.url(""));
+    server.freeze();
+    let first = asker.start(&insert("user1", &["a"]));
+    let second = asker.start(&read("user1"));
+    asker.abandon(first);
+    let lost = Told::Unknown(Reason::ConnectionLost);
+    assert_eq!(asker.take(2), [(first, lost.clone()), (second, lost)]);
+    server.thaw();
+    asker.ask_until(&insert("user2", &["a"]), &Told::WRITTEN);
+}
+
+#[test]
 fn full_memory_refuses_writes_while_reads_go_on() {
     let server = Server::start(&["--maxmemory", "500kb", "--maxmemory-policy", "noeviction"]);
     let mut asker = asker(&server.url(""));
