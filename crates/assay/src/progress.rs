@@ -105,7 +105,7 @@ fn bar(goal: Goal) -> ProgressBar {
 fn line(snapshot: &Snapshot, rate: f64) -> String {
     let tally = &snapshot.tally;
     let latencies = tally.overall();
-    let mut line = format!("{}/s", short(rate));
+    let mut line = format!("{}/s asked", short(rate));
     if latencies.count > 0 {
         let quantile = |q| latencies.quantile(q);
         line +=

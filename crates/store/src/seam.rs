@@ -72,8 +72,8 @@ pub trait Store: Send + Sync {
 /// The contract:
 /// * [`Client::start`] never blocks, unless the store's capabilities say
 ///   [`Calls::Blocking`](crate::Calls::Blocking).
-/// * Every started ticket gets exactly one answer, from `start`, `poll` or `close`, unless it was
-///   abandoned; an abandoned ticket gets at most one and the executor ignores it.
+/// * Every started ticket gets exactly one answer, from `start` or `poll`, unless it was abandoned;
+///   an abandoned ticket gets at most one and the executor ignores it.
 /// * The requests of one session arrive one at a time: the next is started after the answer to the
 ///   one before, or after that was abandoned.
 /// * Failures are answers. A client whose connection breaks answers what was in flight (Unknown if
