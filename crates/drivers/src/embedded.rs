@@ -1,7 +1,7 @@
 //! What every store in this process that keeps its records on disk has in common.
 //!
 //! An [`Engine`] puts, gets and changes rows of bytes; [`Embedded`] makes a
-//! [`Store`](assay_store::Store) of it. A record is one value in the encoding of
+//! [`Store`] of it. A record is one value in the encoding of
 //! [`encode_row`](assay_store::answer::encode_row): a read hands it out as the engine has it.
 //!
 //! All of them answer alike. An insert of an existing record overwrites it whole. An update keeps

@@ -1,8 +1,8 @@
 //! The words that every other crate speaks: plain data without files, clocks or tasks.
 //!
-//! The ladder is process → transaction → operation → request. A [`Source`](source::Source) gives
-//! the operations of a process by number, a [`Render`](source::Render) turns an operation's
-//! numbers into bytes, and a [`Record`](record::Record) says what became of one operation.
+//! The ladder is process → transaction → operation → request. A [`Source`] gives
+//! the operations of a process by number, a [`Render`] turns an operation's
+//! numbers into bytes, and a [`Record`] says what became of one operation.
 
 pub mod nanos;
 pub mod seed;

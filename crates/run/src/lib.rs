@@ -1,6 +1,6 @@
 //! Asks: turns a plan into requests at the right times, with one record for every operation.
 //!
-//! [`execute`](executor::execute) starts a thread per *lane*. A lane owns its source of processes,
+//! [`execute`] starts a thread per *lane*. A lane owns its source of processes,
 //! its client of the store and its sink for records; lanes share nothing on the hot path. The load
 //! model ([`Load`]) decides when a process is asked: open arrivals come by the clock, closed
 //! sessions come when the answer before has come.

@@ -1,7 +1,7 @@
 //! Makes a store whose calls wait look like one whose calls do not: a pool of threads per lane.
 //!
 //! Each lane has its own threads, each thread its own client of the store within. A request is
-//! copied into a recycled [`Job`] and travels to an idle thread; the answer travels back in the
+//! copied into a recycled `Job` and travels to an idle thread; the answer travels back in the
 //! same job. When no thread is idle the client is not ready, the executor keeps the request, and
 //! the wait is lag: a store that waits for its disk shows as a store that is too slow, never as a
 //! load generator that stood still.
