@@ -76,7 +76,7 @@ impl Setup {
         };
         bundles::require_free(&dir)?;
         let target = target(&options, purpose, &dir)?;
-        let clock = registry::Options { clock: monotonic_ns };
+        let clock = registry::Options { clock: monotonic_ns, seed };
         let store = registry::open(&target, &clock).map_err(from_open)?;
         let quiet = options.switch("quiet")?;
         Ok(Setup {

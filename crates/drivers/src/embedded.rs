@@ -18,7 +18,7 @@ use assay_model::{Kind, Layout, Nanos, Reason, Setting};
 use assay_store::answer::Span;
 use assay_store::{
     Answer, Answers, Calls, Capabilities, Client, DataModel, OpenError, Reply, Request, Rows,
-    ScanOrder, Store, Ticket, row,
+    ScanOrder, Store, StoreTime, Ticket, row,
 };
 
 pub(crate) use failure::Failure;
@@ -127,6 +127,7 @@ impl<E: Engine> Store for Embedded<E> {
             scan_order: ScanOrder::Key,
             is_no_op: false,
             is_persistent: true,
+            time: StoreTime::Wall,
         }
     }
 

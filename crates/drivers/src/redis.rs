@@ -36,7 +36,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_model::{Kind, Layout, Setting};
 use assay_store::resp::{Protocol, Value};
-use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store};
+use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
 
 use connection::Shared;
 use console::Console;
@@ -156,6 +156,7 @@ impl Store for Redis {
             scan_order: ScanOrder::Own,
             is_no_op: false,
             is_persistent: true,
+            time: StoreTime::Wall,
         }
     }
 

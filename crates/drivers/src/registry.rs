@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_model::Seed;
 use assay_store::memory::Memory;
 use assay_store::null::{Clock, Null};
 use assay_store::{OpenError, Store};
@@ -14,6 +15,8 @@ use crate::near::nearest;
 pub struct Options {
     /// A monotonic clock in nanoseconds, for stores that pretend to work for a while.
     pub clock: Clock,
+    /// The run's seed, for stores that draw; a store's URL may name another.
+    pub seed: Seed,
 }
 
 /// The scheme of the store that is used when none is named: on disk, in this process.

@@ -23,6 +23,8 @@ pub struct Capabilities {
     pub is_no_op: bool,
     /// Whether data outlive the process that called us.
     pub is_persistent: bool,
+    /// Which time its answers live in.
+    pub time: StoreTime,
 }
 
 impl Capabilities {
@@ -30,6 +32,15 @@ impl Capabilities {
     pub fn can(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
     }
+}
+
+/// Which time a store's answers live in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StoreTime {
+    /// That of the world: an answer takes as long as it takes.
+    Wall,
+    /// That which it is told: it computes when an answer is due, so nobody has to wait for it.
+    Told,
 }
 
 /// The shape of a store's data.

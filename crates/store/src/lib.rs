@@ -12,6 +12,7 @@ pub mod capabilities;
 pub mod key_hash;
 pub mod request;
 pub mod row;
+pub mod truth;
 
 pub mod conformance;
 pub mod memory;
@@ -20,6 +21,7 @@ pub mod resp;
 pub mod workers;
 
 pub use answer::{Answer, Answers, Reply, Rows};
-pub use capabilities::{Calls, Capabilities, DataModel, ScanOrder};
+pub use capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
 pub use request::{Request, Ticket, Values};
 pub use seam::{Client, OpenError, Store};
+pub use truth::{Illness, Illnesses, Truth};

@@ -16,7 +16,7 @@ use assay_model::{Fields, Kind, Layout, Nanos, Reason, Setting};
 use hashbrown::HashTable;
 
 use crate::answer::{Answer, Answers, Reply, Rows, Span};
-use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder};
+use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
 use crate::key_hash::key_hash;
 use crate::request::{Request, Ticket, Values};
 use crate::row;
@@ -65,6 +65,7 @@ impl Store for Memory {
             scan_order: ScanOrder::Key,
             is_no_op: false,
             is_persistent: false,
+            time: StoreTime::Wall,
         }
     }
 

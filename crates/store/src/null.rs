@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_model::{Kind, Layout, Nanos, Setting};
 
 use crate::answer::{Answer, Answers, Reply, Rows};
-use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder};
+use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
 use crate::request::{Request, Ticket};
 use crate::seam::{Client, OpenError, Store};
 
@@ -61,6 +61,7 @@ impl Store for Null {
             scan_order: ScanOrder::Own,
             is_no_op: true,
             is_persistent: false,
+            time: StoreTime::Wall,
         }
     }
 

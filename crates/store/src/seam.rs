@@ -7,6 +7,7 @@ use assay_model::{Layout, Nanos, Setting};
 use crate::answer::Answers;
 use crate::capabilities::Capabilities;
 use crate::request::{Request, Ticket};
+use crate::truth::Truth;
 
 /// A store that operations can be asked of.
 ///
@@ -65,6 +66,12 @@ pub trait Store: Send + Sync {
     fn settle(&self) -> Result<(), OpenError> {
         Ok(())
     }
+
+    /// Shows what really happened, in order of the requests, if this store knows.
+    ///
+    /// Stores that compute their answers know; what they could not keep they count, and
+    /// [`Store::settings`] says how much that was.
+    fn truth(&self, _visit: &mut dyn FnMut(&Truth)) {}
 }
 
 /// A lane's conversations with a store. Lives and dies on one thread.

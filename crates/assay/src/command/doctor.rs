@@ -5,6 +5,7 @@ use std::fs;
 
 use anyhow::Result;
 use assay_drivers::registry;
+use assay_model::Seed;
 use clap::ArgMatches;
 
 use crate::exit::{Exit, from_open};
@@ -151,7 +152,8 @@ fn room() -> Finding {
 }
 
 fn store(url: &str) -> Result<Vec<Finding>> {
-    let options = registry::Options { clock: || assay_run::clock::monotonic().0 };
+    let clock = || assay_run::clock::monotonic().0;
+    let options = registry::Options { clock, seed: Seed(0) };
     let store = registry::open(url, &options).map_err(from_open)?;
     let settings = store.settings().map_err(from_open)?;
     let mut findings =

@@ -91,14 +91,14 @@ fn refuse_what_we_do_not_do(options: &ClientOptions) -> Result<()> {
 
 fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
     let url = url(&arguments.binding, &reading.binding)?;
-    let clock = registry::Options { clock: || assay_run::clock::monotonic().0 };
-    let store = registry::open(&url, &clock).map_err(from_open)?;
     let seed = match reading.binding.get("assay.seed") {
         Some(text) => {
             Seed(text.parse().map_err(|_| usage(format!("assay.seed={text} is no whole number")))?)
         }
         None => crate::setup::draw_seed()?,
     };
+    let clock = registry::Options { clock: || assay_run::clock::monotonic().0, seed };
+    let store = registry::open(&url, &clock).map_err(from_open)?;
     let name = format!("ycsb-{}", arguments.workload_name());
     let runs_dir = std::env::var("ASSAY_RUNS_DIR").unwrap_or_else(|_| "runs".to_owned());
     Ok(Setup {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const OPTIONS: Options = Options { clock: || 0 };
+const OPTIONS: Options = Options { clock: || 0, seed: Seed(1) };
 
 fn complaint(url: &str) -> String {
     open(url, &OPTIONS).err().expect("the store must not open").to_string()

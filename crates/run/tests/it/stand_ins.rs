@@ -111,6 +111,7 @@ impl Store for Stand {
             scan_order: assay_store::ScanOrder::Own,
             is_no_op: true,
             is_persistent: false,
+            time: assay_store::StoreTime::Wall,
         }
     }
 

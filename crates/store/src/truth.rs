@@ -1,0 +1,150 @@
+//! What really happened to one request, told by a store that knows.
+
+use std::fmt;
+use std::sync::Arc;
+
+use assay_model::{Kind, Nanos};
+
+/// What really happened to one request.
+///
+/// Times are those that the store was told. A read is behind by the newest version that had been
+/// written when it was answered but that it did not show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Truth {
+    /// When the request came.
+    pub at: Nanos,
+    /// When its answer was due; [`Nanos::NEVER`] if it was never to be answered.
+    pub answered_at: Nanos,
+    /// The conversation that it belonged to.
+    pub session: u32,
+    /// What was asked.
+    pub kind: Kind,
+    /// The record's key; where a scan started.
+    pub key: Arc<[u8]>,
+    /// The node that answered, from 0.
+    pub node: u16,
+    /// In which ways the answer, or what it stands for, was ill; empty if it was healthy.
+    pub illnesses: Illnesses,
+    /// The store's own number of the version that was shown or written; 0 if there was none.
+    ///
+    /// Numbers rise by one with every write of the store, whatever the key.
+    pub version: u64,
+    /// How many newer versions of the record a read did not show.
+    pub versions_behind: u32,
+    /// How long before the read the newest version that it did not show had been written; zero for
+    /// a fresh read.
+    pub staleness: Nanos,
+    /// For a fresh read that found something: how long before it that version had been written.
+    pub read_after_write: Option<Nanos>,
+}
+
+macro_rules! illnesses {
+    ($($(#[$doc:meta])* $variant:ident = $code:literal $name:literal,)*) => {
+        /// One way in which an answer can be ill.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Illness { $($(#[$doc])* $variant = $code,)* }
+
+        impl Illness {
+            /// All illnesses, in the order of their codes.
+            pub const ALL: &'static [Illness] = &[$(Illness::$variant,)*];
+
+            /// The name used in options, columns and reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Illness::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+illnesses! {
+    /// A read that missed a version because its node did not have it yet.
+    Stale = 0 "stale",
+    /// A read that was answered from a cache which had not heard of a newer version.
+    StaleCache = 1 "stale-cache",
+    /// A write that was acknowledged but not done.
+    Lost = 2 "lost",
+    /// A write that was done twice, the second time later.
+    Duplicate = 3 "duplicate",
+    /// A write of several fields that showed some of them earlier than the others.
+    Torn = 4 "torn",
+    /// A write that was refused or undone, yet could be read for a while.
+    Dirty = 5 "dirty",
+    /// A read that showed what was refused, or undone later.
+    DirtyRead = 6 "dirty-read",
+    /// A request that was refused without being done.
+    Refused = 7 "refused",
+    /// A request that was never answered.
+    Silent = 8 "silent",
+    /// A request to a node that was down.
+    Down = 9 "down",
+    /// A read that showed a torn write by halves.
+    TornRead = 10 "torn-read",
+}
+
+/// A set of illnesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Illnesses(u16);
+
+impl Illnesses {
+    /// Health.
+    pub const NONE: Illnesses = Illnesses(0);
+
+    /// This set and `illness`.
+    #[must_use]
+    pub const fn with(self, illness: Illness) -> Illnesses {
+        Illnesses(self.0 | 1 << illness as u8)
+    }
+
+    /// Whether `illness` is among them.
+    pub const fn has(self, illness: Illness) -> bool {
+        self.0 & 1 << illness as u8 != 0
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Each of them, in the order of their codes.
+    pub fn iter(self) -> impl Iterator<Item = Illness> {
+        Illness::ALL.iter().copied().filter(move |&illness| self.has(illness))
+    }
+}
+
+impl From<Illness> for Illnesses {
+    fn from(illness: Illness) -> Illnesses {
+        Illnesses::NONE.with(illness)
+    }
+}
+
+impl fmt::Display for Illnesses {
+    /// The names, joined by `+`; nothing for health.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, illness) in self.iter().enumerate() {
+            let joint = if place == 0 { "" } else { "+" };
+            write!(f, "{joint}{}", illness.name())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_names_what_is_in_it() {
+        let both = Illnesses::NONE.with(Illness::Torn).with(Illness::Stale);
+        assert_eq!(both.to_string(), "stale+torn");
+        assert!(both.has(Illness::Torn) && !both.has(Illness::Lost));
+        assert_eq!(Illnesses::NONE.to_string(), "");
+    }
+
+    #[test]
+    fn codes_are_places_in_the_list() {
+        for (place, &illness) in Illness::ALL.iter().enumerate() {
+            assert_eq!(illness as usize, place);
+        }
+    }
+}
