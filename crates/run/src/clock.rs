@@ -28,7 +28,7 @@ pub trait Clock {
 
 /// The machine's monotonic clock, read through the processor's time stamp counter where it can be
 /// trusted.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Wall {
     clock: quanta::Clock,
     epoch: u64,
@@ -42,6 +42,18 @@ impl Wall {
         let origin = clock.raw();
         let now = clock.delta_as_nanos(0, origin);
         Wall { clock, epoch: now + Nanos::from(ahead).0, spin }
+    }
+}
+
+impl Wall {
+    /// Sleeps until `moment` without spinning, for those who watch a run; returns how much later
+    /// than that this thread was let go on.
+    pub fn sleep_until(&self, moment: Nanos) -> Nanos {
+        let left = moment.since(Clock::now(self));
+        if left > Nanos::ZERO {
+            std::thread::sleep(Duration::from(left));
+        }
+        Clock::now(self).since(moment)
     }
 }
 

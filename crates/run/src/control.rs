@@ -1,11 +1,15 @@
 //! How the outside stops a run.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::clock::Wall;
 
 /// Shared by everybody who may end a run: the keyboard, a broken history, a lane in trouble.
 #[derive(Debug, Default)]
 pub struct Control {
     level: AtomicU8,
+    clock: Mutex<Option<Wall>>,
 }
 
 /// How urgent the end is.
@@ -33,6 +37,16 @@ impl Control {
     /// Ends the run at once.
     pub fn abort(&self) {
         self.level.fetch_max(2, Ordering::Relaxed);
+    }
+
+    /// The clock of the run that goes on, or went on last; none before its lanes have begun.
+    pub fn clock(&self) -> Option<Wall> {
+        self.clock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    /// Sets the clock that those beside the lanes go by; none before another run.
+    pub fn set_clock(&self, clock: Option<Wall>) {
+        *self.clock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = clock;
     }
 
     /// How urgent the end is now.

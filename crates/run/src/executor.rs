@@ -171,6 +171,7 @@ pub fn execute<S: Sink + Send>(
             ready.recv().expect("every lane reports once")?;
         }
         let clock = Wall::starting_in(AHEAD, run.spin);
+        control.set_clock(Some(clock.clone()));
         for start in starts {
             drop(start.send(clock.clone()));
         }
