@@ -11,6 +11,7 @@ use assay_model::Event;
 
 use crate::events::{EventsError, write_events};
 use crate::manifest::{Manifest, ManifestError};
+use crate::observations::{Observation, ObservationsError, write_observations};
 use crate::place;
 use crate::seal::{self, SealError, Sealed, is_full, no_room};
 use crate::writer::{LaneSink, Memory, StartError, Writer};
@@ -136,6 +137,23 @@ impl Bundle {
         let first = write_events(&self.dir, events);
         let full = matches!(&first, Err(EventsError::Write { source, .. }) if no_room(source));
         if full && self.give_up_reserve() { write_events(&self.dir, events) } else { first }
+    }
+
+    /// Writes what was seen of the machines, if need be into the room that was put aside.
+    ///
+    /// # Errors
+    /// If the disk does not take it; earlier observations then stay.
+    pub fn write_observations(
+        &mut self,
+        observations: &[Observation],
+    ) -> Result<(), ObservationsError> {
+        let first = write_observations(&self.dir, observations);
+        let full =
+            matches!(&first, Err(ObservationsError::Write { source, .. }) if no_room(source));
+        if full && self.give_up_reserve() {
+            return write_observations(&self.dir, observations);
+        }
+        first
     }
 
     /// Frees the room that was put aside; false if there was none any more.

@@ -3,7 +3,7 @@
 //! During a run each lane appends checksummed blocks ([`Writer`], [`LaneSink`]); at its end they
 //! are sealed into Parquet ([`Bundle::seal`]); after a crash what is there is repaired
 //! ([`repair()`]); [`History`] reads either. A bundle is the directory of one run: history,
-//! manifest ([`Manifest`]) and events.
+//! manifest ([`Manifest`]), events and observations.
 
 pub mod bundle;
 pub mod manifest;
@@ -16,6 +16,7 @@ pub mod column;
 pub mod seal;
 
 pub mod events;
+pub mod observations;
 pub mod read;
 pub mod repair;
 
@@ -32,6 +33,7 @@ pub use bundle::{Bundle, CreateError, LockError};
 pub use column::{Column, Columns};
 pub use events::{EventsError, read_events, write_events};
 pub use manifest::{Manifest, ManifestError, State};
+pub use observations::{Observation, ObservationsError, read_observations, write_observations};
 pub use part::VERSION;
 pub use read::{Batch, History, OpenError, ReadError};
 pub use repair::{RepairError, Repaired, repair};

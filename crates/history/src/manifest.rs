@@ -43,6 +43,12 @@ pub struct Manifest {
     pub history: HistorySection,
     /// How many operations ended in which way.
     pub counters: Counters,
+    /// What the instrument itself needs, if that was measured before the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor: Option<FloorSection>,
+    /// Thresholds of the hallmark that somebody changed, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub hallmark: BTreeMap<String, f64>,
     /// The parts of the run in time.
     pub phases: Vec<PhaseSection>,
     /// Remarks that belong beside the figures.
@@ -213,6 +219,23 @@ pub struct Counters {
     pub dropped: u64,
 }
 
+/// The same operations asked in the same way of the store that does nothing, for a short time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FloorSection {
+    /// How long.
+    pub duration_ns: u64,
+    /// How many operations entered its figures.
+    pub operations: u64,
+    /// Arrivals per second; absent in a closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
+    /// Its response times by percentile, for example `p99`; those that enough operations tell.
+    pub response_ns: BTreeMap<String, u64>,
+    /// Its service times, likewise.
+    pub service_ns: BTreeMap<String, u64>,
+}
+
 /// One part of a run in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -238,6 +261,8 @@ impl Default for Manifest {
             machine: MachineSection::default(),
             history: HistorySection::default(),
             counters: Counters::default(),
+            floor: None,
+            hallmark: BTreeMap::new(),
             phases: Vec::new(),
             notes: Vec::new(),
         }

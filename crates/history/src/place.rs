@@ -12,6 +12,11 @@ pub fn events(dir: &Path) -> PathBuf {
     dir.join("events.parquet")
 }
 
+/// What was seen of the machines.
+pub fn observations(dir: &Path) -> PathBuf {
+    dir.join("observations.parquet")
+}
+
 /// The file whose lock says that somebody works on the bundle.
 pub fn lock(dir: &Path) -> PathBuf {
     dir.join("lock")

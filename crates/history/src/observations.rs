@@ -1,0 +1,194 @@
+//! What was seen of the machines during a run, as `observations.parquet`.
+//!
+//! Long format, one row per number: any metric that is worth keeping fits, and a query engine
+//! pivots it. Values of counters have grown since the run's epoch, so the difference of two rows
+//! is what happened between them.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_model::Nanos;
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::record::{Row, RowAccessor};
+use parquet::schema::types::{Type, TypePtr};
+
+use crate::part::{VERSION, VERSION_KEY, publish, temporary};
+use crate::place;
+
+/// One number that was seen at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// When, on the run's time axis.
+    pub at: Nanos,
+    /// Which machine, for example `client`.
+    pub source: String,
+    /// Which part of it, for example the thread `lane-0`; empty for the whole.
+    pub part: String,
+    /// What was seen, its unit last, for example `cpu_ns`.
+    pub metric: String,
+    /// The number.
+    pub value: f64,
+}
+
+/// The observations could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ObservationsError {
+    /// They cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: ParquetError,
+    },
+    /// They cannot be read.
+    #[error("cannot read {path}: {source}; without the file the hallmark does without it")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: ParquetError,
+    },
+}
+
+/// Writes the observations of the bundle `dir`, replacing earlier ones.
+///
+/// # Errors
+/// If the disk does not take them; earlier ones then stay.
+pub fn write_observations(
+    dir: &Path,
+    observations: &[Observation],
+) -> Result<(), ObservationsError> {
+    let path = place::observations(dir);
+    let temporary = temporary(&path);
+    let written = write(&temporary, observations).and_then(|()| Ok(publish(&temporary, &path)?));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.map_err(|source| ObservationsError::Write { path, source })
+}
+
+/// Reads the observations of the bundle `dir`; none where nobody watched, as in old bundles.
+///
+/// # Errors
+/// If the file is damaged.
+pub fn read_observations(dir: &Path) -> Result<Option<Vec<Observation>>, ObservationsError> {
+    let path = place::observations(dir);
+    if !path.exists() {
+        return Ok(None);
+    }
+    read(&path).map(Some).map_err(|source| ObservationsError::Read { path, source })
+}
+
+fn schema() -> Result<TypePtr, ParquetError> {
+    let field = |name, physical, logical| {
+        Type::primitive_type_builder(name, physical)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(logical)
+            .build()
+            .map(Arc::new)
+    };
+    let fields = vec![
+        field("at_ns", Physical::INT64, None)?,
+        field("source", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
+        field("part", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
+        field("metric", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
+        field("value", Physical::DOUBLE, None)?,
+    ];
+    Ok(Arc::new(Type::group_type_builder("observation").with_fields(fields).build()?))
+}
+
+fn write(path: &Path, observations: &[Observation]) -> Result<(), ParquetError> {
+    let out = File::create(path)?;
+    let properties = Arc::new(WriterProperties::builder().build());
+    let mut file = SerializedFileWriter::new(out, schema()?, properties)?;
+    file.append_key_value_metadata(KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string()));
+    let mut group = file.next_row_group()?;
+    if let Some(mut column) = group.next_column()? {
+        let at: Vec<i64> = observations.iter().map(|seen| seen.at.0 as i64).collect();
+        column.typed::<Int64Type>().write_batch(&at, None, None)?;
+        column.close()?;
+    }
+    let texts: [fn(&Observation) -> &str; 3] =
+        [|seen| &seen.source, |seen| &seen.part, |seen| &seen.metric];
+    for text in texts {
+        if let Some(mut column) = group.next_column()? {
+            let words: Vec<ByteArray> = observations.iter().map(|seen| text(seen).into()).collect();
+            column.typed::<ByteArrayType>().write_batch(&words, None, None)?;
+            column.close()?;
+        }
+    }
+    if let Some(mut column) = group.next_column()? {
+        let values: Vec<f64> = observations.iter().map(|seen| seen.value).collect();
+        column.typed::<DoubleType>().write_batch(&values, None, None)?;
+        column.close()?;
+    }
+    group.close()?;
+    file.finish()?;
+    Ok(file.inner().sync_all()?)
+}
+
+fn read(path: &Path) -> Result<Vec<Observation>, ParquetError> {
+    let file = SerializedFileReader::new(File::open(path)?)?;
+    let rows = file.get_row_iter(Some(schema()?.as_ref().clone()))?;
+    rows.map(|row| observation(&row?)).collect()
+}
+
+fn observation(row: &Row) -> Result<Observation, ParquetError> {
+    Ok(Observation {
+        at: Nanos(row.get_long(0)? as u64),
+        source: row.get_string(1)?.clone(),
+        part: row.get_string(2)?.clone(),
+        metric: row.get_string(3)?.clone(),
+        value: row.get_double(4)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::tempdir;
+
+    fn seen(at: u64, part: &str, metric: &str, value: f64) -> Observation {
+        let [source, part, metric] = ["client", part, metric].map(str::to_owned);
+        Observation { at: Nanos(at), source, part, metric, value }
+    }
+
+    #[test]
+    fn observations_come_back() {
+        let dir = tempdir("observations");
+        let all = vec![
+            seen(0, "", "steal_ns", 0.0),
+            seen(250_000_000, "lane-0", "cpu_ns", 2.5e8),
+            seen(1 << 62, "größer", "", -1.5e-9),
+        ];
+        write_observations(&dir, &all).unwrap();
+        assert_eq!(read_observations(&dir).unwrap(), Some(all));
+        write_observations(&dir, &[]).unwrap();
+        assert_eq!(read_observations(&dir).unwrap(), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_bundle_that_nobody_watched_has_none() {
+        assert_eq!(read_observations(&tempdir("no-observations")).unwrap(), None);
+    }
+
+    #[test]
+    fn damaged_observations_are_an_error_that_names_the_file() {
+        let dir = tempdir("torn-observations");
+        write_observations(&dir, &[seen(1, "", "x", 1.0)]).unwrap();
+        let path = place::observations(&dir);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+        let error = read_observations(&dir).unwrap_err().to_string();
+        assert!(error.contains("observations.parquet"), "{error}");
+    }
+}
