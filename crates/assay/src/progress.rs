@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_model::Nanos;
-use assay_run::{Gauge, Snapshot};
+use assay_model::{Nanos, Outcome};
+use assay_run::{Gauge, Latencies, Snapshot};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// How often a live line is renewed.
@@ -47,6 +47,7 @@ pub fn watch(gauges: &[Gauge], goal: Goal, show: Show, is_over: &Arc<AtomicBool>
     let bar = is_live.then(|| bar(goal));
     let begun = Instant::now();
     let mut before = (0, Duration::ZERO);
+    let mut ended = 0;
     loop {
         let next = before.1 + every;
         while begun.elapsed() < next {
@@ -62,8 +63,8 @@ pub fn watch(gauges: &[Gauge], goal: Goal, show: Show, is_over: &Arc<AtomicBool>
         let mut snapshot = Snapshot::default();
         gauges.iter().for_each(|gauge| gauge.take(&mut snapshot));
         let tally = &snapshot.tally;
-        let ended = tally.done + tally.failed + tally.dropped;
-        let rate = (tally.offered - before.0) as f64 / (now - before.1).as_secs_f64();
+        ended += tally.outcomes.as_flattened().iter().sum::<u64>();
+        let rate = tally.offered as f64 / (now - before.1).as_secs_f64();
         let line = line(&snapshot, rate);
         match &bar {
             Some(bar) => {
@@ -104,7 +105,7 @@ fn bar(goal: Goal) -> ProgressBar {
 
 fn line(snapshot: &Snapshot, rate: f64) -> String {
     let tally = &snapshot.tally;
-    let latencies = tally.overall();
+    let latencies = Latencies::merged(&tally.response);
     let mut line = format!("{}/s asked", short(rate));
     if latencies.count > 0 {
         let quantile = |q| latencies.quantile(q);
@@ -112,9 +113,11 @@ fn line(snapshot: &Snapshot, rate: f64) -> String {
             &format!("  p50 {}  p99 {}  p99.9 {}", quantile(0.5), quantile(0.99), quantile(0.999));
     }
     line += &format!("  in flight {}  lag {}", snapshot.in_flight, tally.lag_max);
-    for (word, count) in
-        [("missed", tally.missed), ("failed", tally.failed), ("dropped", tally.dropped)]
-    {
+    for (word, count) in [
+        ("missed", tally.missed()),
+        ("failed", tally.failed()),
+        ("dropped", tally.with(Outcome::Dropped)),
+    ] {
         if count > 0 {
             line += &format!("  {word} {}", short(count as f64));
         }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use assay_model::{Kind, Nanos};
+use assay_model::{Kind, Nanos, Outcome, Record};
 
 const KINDS: usize = Kind::ALL.len();
 
@@ -11,13 +11,15 @@ const KINDS: usize = Kind::ALL.len();
 const SUB_BITS: u32 = 5;
 const BUCKETS: usize = ((64 - SUB_BITS) << SUB_BITS) as usize + (1 << SUB_BITS);
 
-/// Which latency the live figures show.
+/// Which latencies a lane keeps for those who look in; each costs it about two nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
     /// Ended − intended.
     Response,
     /// Ended − started, as YCSB's status line does.
     Service,
+    /// Response and service.
+    Both,
 }
 
 /// A lane's shop window: the lane writes it some times a second, others look in.
@@ -28,23 +30,21 @@ pub struct Gauge {
     tally: Mutex<Tally>,
 }
 
-/// Counts of a lane since its start, with latencies since they were last taken.
+/// What a lane counted since somebody last took it.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Operations asked or dropped.
     pub offered: u64,
-    /// Operations that the store answered.
-    pub done: u64,
-    /// Done, but nothing was found.
-    pub missed: u64,
-    /// Operations refused or unknown.
-    pub failed: u64,
-    /// Operations dropped.
-    pub dropped: u64,
-    /// The worst lag since the figures were last taken.
+    /// Operations by kind, then by the code of their outcome.
+    pub outcomes: [[u64; 4]; KINDS],
+    /// Done, but nothing was found, by kind.
+    pub missed: [u64; KINDS],
+    /// The worst lag.
     pub lag_max: Nanos,
-    /// The latencies since the figures were last taken, by kind.
-    pub latencies: [Latencies; KINDS],
+    /// Response times of what was done, by kind; empty with [`Latency::Service`].
+    pub response: [Latencies; KINDS],
+    /// Service times of what was done, by kind; empty with [`Latency::Response`].
+    pub service: [Latencies; KINDS],
 }
 
 /// What all lanes together show.
@@ -76,7 +76,7 @@ impl Gauge {
         Gauge { latency, in_flight: AtomicU64::new(0), tally: Mutex::new(Tally::default()) }
     }
 
-    /// Which latency this lane counts.
+    /// Which latencies this lane keeps.
     pub fn latency(&self) -> Latency {
         self.latency
     }
@@ -91,43 +91,78 @@ impl Gauge {
         }
     }
 
-    /// Adds this window to `snapshot` and restarts its latencies.
+    /// Moves what this window shows to `snapshot`. What was taken is not seen by the next who
+    /// looks, so there is one who takes, for all who want to know.
     pub fn take(&self, snapshot: &mut Snapshot) {
         snapshot.in_flight += self.in_flight.load(Ordering::Relaxed);
         let mut tally = self.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         snapshot.tally.add(&tally);
-        tally.restart_latencies();
+        tally.clear();
     }
 }
 
 impl Tally {
-    fn add(&mut self, other: &Tally) {
+    /// Counts an operation that has ended or was dropped; offering it is counted apart.
+    #[inline]
+    pub fn count(&mut self, record: &Record, latency: Latency) {
+        let kind = record.kind as usize;
+        self.outcomes[kind][record.outcome as usize] += 1;
+        self.lag_max = self.lag_max.max(record.lag());
+        if record.outcome != Outcome::Done {
+            return;
+        }
+        self.missed[kind] += u64::from(!record.found);
+        if latency != Latency::Service {
+            self.response[kind].record(record.response());
+        }
+        if latency != Latency::Response {
+            self.service[kind].record(record.service());
+        }
+    }
+
+    /// Adds what another counted.
+    pub fn add(&mut self, other: &Tally) {
         self.offered += other.offered;
-        self.done += other.done;
-        self.missed += other.missed;
-        self.failed += other.failed;
-        self.dropped += other.dropped;
+        for (mine, others) in
+            self.outcomes.iter_mut().flatten().zip(other.outcomes.iter().flatten())
+        {
+            *mine += others;
+        }
+        for (mine, others) in self.missed.iter_mut().zip(&other.missed) {
+            *mine += others;
+        }
         self.lag_max = self.lag_max.max(other.lag_max);
-        for (mine, others) in self.latencies.iter_mut().zip(&other.latencies) {
+        for (mine, others) in self.response.iter_mut().zip(&other.response) {
+            mine.add(others);
+        }
+        for (mine, others) in self.service.iter_mut().zip(&other.service) {
             mine.add(others);
         }
     }
 
-    fn restart_latencies(&mut self) {
+    /// Forgets everything, but keeps the memory.
+    pub fn clear(&mut self) {
+        self.offered = 0;
+        self.outcomes = Default::default();
+        self.missed = Default::default();
         self.lag_max = Nanos::ZERO;
-        self.latencies.iter_mut().for_each(Latencies::clear);
+        self.response.iter_mut().for_each(Latencies::clear);
+        self.service.iter_mut().for_each(Latencies::clear);
     }
 
-    fn clear(&mut self) {
-        (self.offered, self.done, self.missed, self.failed, self.dropped) = (0, 0, 0, 0, 0);
-        self.restart_latencies();
+    /// How many operations of all kinds had this outcome.
+    pub fn with(&self, outcome: Outcome) -> u64 {
+        self.outcomes.iter().map(|counts| counts[outcome as usize]).sum()
     }
 
-    /// All kinds together.
-    pub fn overall(&self) -> Latencies {
-        let mut all = Latencies::default();
-        self.latencies.iter().for_each(|latencies| all.add(latencies));
-        all
+    /// How many operations were refused or are unknown.
+    pub fn failed(&self) -> u64 {
+        self.with(Outcome::Refused) + self.with(Outcome::Unknown)
+    }
+
+    /// How many operations found nothing.
+    pub fn missed(&self) -> u64 {
+        self.missed.iter().sum()
     }
 }
 
@@ -159,6 +194,24 @@ impl Latencies {
         Nanos(self.max)
     }
 
+    /// The histogram of all these together.
+    pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Latencies>) -> Latencies {
+        let mut all = Latencies::default();
+        parts.into_iter().for_each(|part| all.add(part));
+        all
+    }
+
+    /// The upper ends of the buckets that hold something, rising, with how many they hold.
+    pub fn ends(&self) -> impl Iterator<Item = (Nanos, u64)> {
+        let held = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        held.map(|(number, &count)| (Nanos(upper_end(number)), u64::from(count)))
+    }
+
+    /// Their mean; zero without any.
+    pub fn mean(&self) -> Nanos {
+        Nanos((self.sum / u128::from(self.count.max(1))) as u64)
+    }
+
     /// Adds another histogram's counts to this one's.
     pub fn add(&mut self, other: &Latencies) {
         if other.count == 0 {
@@ -169,7 +222,7 @@ impl Latencies {
             self.min = u64::MAX;
         }
         for (mine, others) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += others;
+            *mine = mine.saturating_add(*others);
         }
         self.count += other.count;
         self.sum += other.sum;
@@ -208,6 +261,8 @@ fn upper_end(bucket: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::{Phase, Reason, Verified, version};
+
     use super::*;
 
     #[test]
@@ -229,16 +284,65 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_published_and_latencies_restart() {
-        let gauge = Gauge::new(Latency::Response);
-        let mut fresh = Tally { done: 3, ..Tally::default() };
-        fresh.latencies[0].record(Nanos(7));
+    fn what_was_taken_is_gone() {
+        let gauge = Gauge::new(Latency::Both);
+        let mut fresh = Tally { offered: 2, ..Tally::default() };
+        fresh.count(&record(Outcome::Done, false), Latency::Both);
+        fresh.count(&record(Outcome::Unknown, false), Latency::Both);
         gauge.publish(2, &mut fresh);
-        assert_eq!(fresh.done, 0);
+        assert_eq!((fresh.offered, fresh.failed()), (0, 0));
         let (mut first, mut second) = (Snapshot::default(), Snapshot::default());
         gauge.take(&mut first);
         gauge.take(&mut second);
-        assert_eq!((first.in_flight, first.tally.done, second.tally.done), (2, 3, 3));
-        assert_eq!((first.tally.overall().count, second.tally.overall().count), (1, 0));
+        let counts = |tally: &Tally| {
+            [tally.offered, tally.with(Outcome::Done), tally.failed(), tally.missed()]
+        };
+        assert_eq!(counts(&first.tally), [2, 1, 1, 1]);
+        assert_eq!(counts(&second.tally), [0; 4]);
+        assert_eq!((first.in_flight, second.in_flight), (2, 2));
+        assert_eq!(first.tally.lag_max, Nanos(40));
+        let ends = |latencies: &Latencies| latencies.ends().collect::<Vec<_>>();
+        assert_eq!(ends(&first.tally.response[Kind::Read as usize]), [(Nanos(50), 1)]);
+        assert_eq!(ends(&first.tally.service[Kind::Read as usize]), [(Nanos(10), 1)]);
+        assert_eq!(ends(&second.tally.response[Kind::Read as usize]), []);
+    }
+
+    #[test]
+    fn a_lane_keeps_only_the_latencies_that_are_wanted() {
+        for (latency, kept) in
+            [(Latency::Response, [1, 0]), (Latency::Service, [0, 1]), (Latency::Both, [1, 1])]
+        {
+            let mut tally = Tally::default();
+            tally.count(&record(Outcome::Done, true), latency);
+            let count = |kinds: &[Latencies]| Latencies::merged(kinds).count;
+            assert_eq!([count(&tally.response), count(&tally.service)], kept, "{latency:?}");
+        }
+    }
+
+    fn record(outcome: Outcome, found: bool) -> Record {
+        let (intended, started, ended) = (Nanos(100), Nanos(140), Nanos(150));
+        Record {
+            index: 0,
+            process: 0,
+            key: 0,
+            intended,
+            started,
+            ended,
+            version_written: version::NONE,
+            version_read: version::NONE,
+            session: 0,
+            bytes: 0,
+            rows: 0,
+            verify_ns: 0,
+            transaction: 0,
+            transaction_type: 0,
+            ends_transaction: true,
+            kind: Kind::Read,
+            phase: Phase::Measure,
+            outcome,
+            found,
+            reason: Reason::None,
+            verified: Verified::No,
+        }
     }
 }

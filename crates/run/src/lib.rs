@@ -21,6 +21,6 @@ pub use arrival::{ArrivalProcess, Arrivals};
 pub use clock::{Clock, Told, Wall};
 pub use control::Control;
 pub use executor::{ExecuteError, Lanes, Outcome, execute};
-pub use gauge::{Gauge, Latencies, Latency, Snapshot};
+pub use gauge::{Gauge, Latencies, Latency, Snapshot, Tally};
 pub use load::{Closed, Extent, Load, Open, Overflow, Spin, Think};
 pub use sink::Sink;

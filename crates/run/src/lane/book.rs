@@ -9,7 +9,7 @@ use assay_model::{
 use assay_store::{Answer, Answers, Client, Reply, Ticket};
 
 use crate::clock::Clock;
-use crate::gauge::{Gauge, Latency, Tally};
+use crate::gauge::{Gauge, Tally};
 use crate::lane::asker::{Ask, Freed};
 use crate::lane::{Failure, LaneOutcome, Task, slot_of, ticket};
 use crate::sink::Sink;
@@ -336,23 +336,11 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     #[inline]
     fn count(&mut self, record: &Record) {
         self.outcomes[record.outcome as usize] += 1;
-        self.tally.lag_max = self.tally.lag_max.max(record.lag());
+        self.tally.count(record, self.gauge.latency());
         match record.outcome {
-            Outcome::Done => {
-                self.tally.done += 1;
-                if !record.found {
-                    self.missed += 1;
-                    self.tally.missed += 1;
-                }
-                let latency = match self.gauge.latency() {
-                    Latency::Response => record.response(),
-                    Latency::Service => record.service(),
-                };
-                self.tally.latencies[record.kind as usize].record(latency);
-            }
-            Outcome::Dropped => self.tally.dropped += 1,
+            Outcome::Done => self.missed += u64::from(!record.found),
+            Outcome::Dropped => {}
             Outcome::Refused | Outcome::Unknown => {
-                self.tally.failed += 1;
                 self.first_failure.get_or_insert(Failure {
                     index: record.index,
                     key: record.key,

@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 use std::{iter, thread};
 
-use assay_model::{Kind, Nanos};
+use assay_model::{Kind, Nanos, Outcome};
 use assay_report::ycsb::{StatusLine, StatusMetric};
-use assay_run::{Gauge, Latencies, Snapshot};
+use assay_run::{Gauge, Latencies, Latency, Snapshot};
 use assay_workload::ycsb::ClientOptions;
 
 use super::Flag;
@@ -54,8 +54,12 @@ impl Printer {
         let mut snapshot = Snapshot::default();
         gauges.iter().for_each(|gauge| gauge.take(&mut snapshot));
         let tally = &snapshot.tally;
-        let operations = tally.done + tally.failed;
-        let metrics: Vec<StatusMetric> = iter::zip(Kind::ALL, &tally.latencies)
+        let operations = self.before.0 + tally.with(Outcome::Done) + tally.failed();
+        let latencies = match gauges[0].latency() {
+            Latency::Response => &tally.response,
+            Latency::Service | Latency::Both => &tally.service,
+        };
+        let metrics: Vec<StatusMetric> = iter::zip(Kind::ALL, latencies)
             .filter(|(_, latencies)| latencies.count > 0)
             .map(|(kind, latencies)| metric(kind, latencies))
             .collect();
