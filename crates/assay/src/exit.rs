@@ -15,6 +15,8 @@ pub enum Exit {
     Usage = 2,
     /// The store cannot be reached, or does not let us.
     Unreachable = 4,
+    /// The run came to its end, but a hallmark was required and there is none.
+    NoHallmark = 5,
     /// Somebody stopped it.
     Interrupted = 130,
 }

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use assay_history::manifest::PhaseSection;
-use assay_history::{Bundle, LaneSink, Manifest, Memory, State, WriteError, Writer};
+use assay_history::manifest::{FloorSection, PhaseSection};
+use assay_history::{Bundle, LaneSink, Manifest, Memory, Observation, State, WriteError, Writer};
 use assay_model::{Event, EventKind, Nanos, Phase, Reason, Record, Render, Seed, Source};
 use assay_run::executor::{Failure as FirstFailure, Trouble};
 use assay_run::{Control, Gauge, Lanes, Latency, Load, Outcome, Sink, execute};
@@ -21,6 +21,7 @@ use crate::asking::Asking;
 use crate::exit::{Exit, as_usage, from_open};
 use crate::progress::{self, Goal, Show};
 use crate::signals::Listening;
+use crate::{floor, observe};
 
 /// Everything that a load or run needs.
 pub struct Experiment {
@@ -56,6 +57,10 @@ pub struct Experiment {
     pub listening: Arc<Listening>,
     /// Sees the gauges while the run goes on, instead of our own progress line.
     pub watcher: Option<Watcher>,
+    /// How long to measure what the instrument itself needs before the run; zero for not at all.
+    pub floor: Nanos,
+    /// What was seen of the machine during the run.
+    pub observations: Vec<Observation>,
 }
 
 /// Looks at the gauges until the flag is up.
@@ -105,6 +110,7 @@ impl Experiment {
         // To the end of all this, so that no impatient interrupt cuts the sealing short.
         let listening = Arc::clone(&self.listening);
         let _during = listening.during();
+        self.manifest.floor = self.measure_floor()?;
         let outcome = match self.ask(sinks, listening.control()) {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -116,6 +122,10 @@ impl Experiment {
         let broken = written.err();
         self.describe_end(&outcome, broken.as_ref());
         bundle.write_events(&self.events(&outcome))?;
+        if let Err(error) = bundle.write_observations(&self.observations) {
+            // The history is worth more; without observations the hallmark says what is missing.
+            self.manifest.notes.push(error.to_string());
+        }
         let sealed = bundle.seal(0, &self.manifest.facts());
         if let Ok(sealed) = &sealed {
             self.manifest.notes.extend(sealed.damage.iter().map(ToString::to_string));
@@ -134,19 +144,6 @@ impl Experiment {
 
     fn ask(&mut self, sinks: Vec<LaneSink>, control: &Control) -> Result<Outcome> {
         let gauges: Vec<Gauge> = sinks.iter().map(|_| Gauge::new(self.latency)).collect();
-        let run = Lanes {
-            lanes: self.asking.lanes,
-            source: &*self.source,
-            render: Arc::clone(&self.render),
-            fields: Arc::clone(&self.fields),
-            load: self.asking.load.clone(),
-            extent: self.asking.extent,
-            patience: self.asking.patience,
-            seed: self.seed,
-            is_load: self.is_load,
-            stop_at_failure: self.stops_at_failure,
-            spin: self.asking.spin,
-        };
         let goal = Goal {
             processes: self.asking.extent.processes.or(self.planned),
             duration: self.asking.extent.duration.map(|d| d + self.asking.extent.warm_up),
@@ -158,12 +155,18 @@ impl Experiment {
         let raised_at_end = RaisedAtEnd(&is_over);
         let show = self.show;
         let watcher = self.watcher.take();
-        thread::scope(|scope| {
+        control.set_clock(None);
+        let (outcome, observations) = thread::scope(|scope| {
+            let run = self.run();
             let (gauges, over) = (&gauges, &is_over);
             scope.spawn(move || match watcher {
                 Some(watcher) => watcher(gauges, over),
                 None => progress::watch(gauges, goal, show, over),
             });
+            let observer = thread::Builder::new()
+                .name("observer".to_owned())
+                .spawn_scoped(scope, || observe::watch(control, over))
+                .context("cannot start the thread that watches the machine")?;
             let result = {
                 // Even if a lane panics: whoever watches must not watch for ever.
                 let _raised = raised_at_end;
@@ -171,8 +174,36 @@ impl Experiment {
             };
             let (outcome, sinks) = result.map_err(from_execute)?;
             drop(sinks);
-            Ok(outcome)
-        })
+            let seen = observer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            anyhow::Ok((outcome, seen))
+        })?;
+        self.observations = observations;
+        Ok(outcome)
+    }
+
+    /// What the lanes are told.
+    fn run(&self) -> Lanes<'_> {
+        Lanes {
+            lanes: self.asking.lanes,
+            source: &*self.source,
+            render: Arc::clone(&self.render),
+            fields: Arc::clone(&self.fields),
+            load: self.asking.load.clone(),
+            extent: self.asking.extent,
+            patience: self.asking.patience,
+            seed: self.seed,
+            is_load: self.is_load,
+            stop_at_failure: self.stops_at_failure,
+            spin: self.asking.spin,
+        }
+    }
+
+    /// The same questions for a store that does nothing, where that is wanted.
+    fn measure_floor(&self) -> Result<Option<FloorSection>> {
+        if self.floor == Nanos::ZERO || self.is_load {
+            return Ok(None);
+        }
+        floor::measure(self.run(), self.floor).map_err(from_execute)
     }
 
     /// The run could not begin: the bundle says so.

@@ -22,6 +22,9 @@ const ENVIRONMENT: &str = "ASSAY_";
 /// The file in the current directory that is read if it is there.
 const LOCAL_FILE: &str = "assay.toml";
 
+/// The section of files that changes thresholds of the hallmark.
+pub const HALLMARK: &str = "hallmark";
+
 /// Where a setting came from, the strongest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -59,6 +62,7 @@ pub struct Given {
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     values: BTreeMap<&'static str, Given>,
+    hallmark: toml::Table,
 }
 
 impl Options {
@@ -101,6 +105,10 @@ impl Options {
             usage(format!("{} is no TOML: {}", path.display(), error.message()))
         })?;
         for (name, value) in table {
+            if let (HALLMARK, toml::Value::Table(thresholds)) = (name.as_str(), &value) {
+                self.hallmark.extend(thresholds.clone());
+                continue;
+            }
             let key = find(&name, &path.display().to_string())?;
             let text = match value {
                 toml::Value::String(text) => text,
@@ -135,6 +143,11 @@ impl Options {
                 self.set(key.name, &text, Origin::Flag);
             }
         }
+    }
+
+    /// Thresholds of the hallmark that files change.
+    pub fn hallmark(&self) -> &toml::Table {
+        &self.hallmark
     }
 
     /// Sets `name`, which must be one of [`KEYS`].

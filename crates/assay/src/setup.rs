@@ -10,9 +10,9 @@ use assay_history::manifest::{
     HistorySection, LoadSection, MachineSection, RunSection, SettingSection, SpecSection,
     StoreSection,
 };
-use assay_model::{Phase, Seed, Setting, Source};
+use assay_model::{Nanos, Phase, Seed, Setting, Source};
 use assay_run::{Latency, Load};
-use assay_store::Store;
+use assay_store::{Store, StoreTime};
 use assay_trace::{Header, Trace};
 use assay_workload::{Dataset, Plan, PlanPhase};
 use clap::ArgMatches;
@@ -26,7 +26,7 @@ use crate::progress::Show;
 use crate::show::{Display, judge, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
-use crate::{bundles, machine};
+use crate::{bundles, floor, machine};
 
 /// Everything that is decided before the first phase.
 pub struct Setup {
@@ -151,7 +151,19 @@ impl Setup {
         };
         let asking = self.asking(purpose, planned)?;
         let dir = self.dir.clone();
-        self.experiment(&plan, asking, &dir, false)?.perform()
+        let floor = self.floor(&asking, planned)?;
+        let experiment = self.experiment(&plan, asking, &dir, false)?;
+        Experiment { floor, ..experiment }.perform()
+    }
+
+    /// How long to measure what the instrument itself needs before a run of `planned` processes.
+    fn floor(&self, asking: &Asking, planned: Option<u64>) -> Result<Nanos> {
+        let capabilities = self.store.capabilities();
+        if capabilities.is_no_op || capabilities.time == StoreTime::Told {
+            return Ok(Nanos::ZERO);
+        }
+        let given = self.options.duration("floor")?;
+        Ok(given.unwrap_or_else(|| floor::usual_length(asking, planned)))
     }
 
     /// Compares what is in the store with what the workload wants.
@@ -274,6 +286,8 @@ impl Setup {
             show: self.show,
             latency: self.latency,
             watcher: None,
+            floor: Nanos::ZERO,
+            observations: Vec::new(),
             stops_at_failure: is_load,
         })
     }

@@ -101,6 +101,19 @@ pub const KEYS: &[Key] = &[
     text("operations", "N", None, MEASURING, "Processes to ask, such as 20M"),
     text("duration", "TIME", None, MEASURING, "How long to measure, such as 30s"),
     text("warm-up", "TIME", Some("0s"), MEASURING, "Asked and recorded before measuring"),
+    text(
+        "floor",
+        "TIME",
+        None,
+        MEASURING,
+        "How long to measure before what this program itself needs; default: a tenth of the run, \
+         at most 1s; 0s for not at all",
+    ),
+    switch(
+        "require-hallmark",
+        &[Bench, Run, Report],
+        "End with code 5 if the hallmark is not VALID, with or without remarks",
+    ),
     text("timeout", "TIME", Some("10s"), ASKING, "Patience with an answer; then it is unknown"),
     text("lanes", "N", None, ASKING, "Threads that ask; default: half of the cores"),
     text(

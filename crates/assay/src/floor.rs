@@ -1,0 +1,174 @@
+//! What the instrument itself needs: the run's own questions, asked of the store that does nothing.
+//!
+//! A percentile of a run that is not well above the same percentile of this floor tells as much
+//! about this program and this machine as about the store.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use assay_analysis::{Histogram, LONGEST};
+use assay_history::manifest::FloorSection;
+use assay_model::{Nanos, Phase, Record};
+use assay_run::{
+    Arrivals, Control, Extent, Gauge, Lanes, Latency, Load, Open, Overflow, Sink, execute,
+};
+use assay_store::null::Null;
+
+use crate::asking::Asking;
+
+/// The floor takes no longer than this unless somebody wants it to.
+const LONGEST_BY_ITSELF: Nanos = Nanos::from_secs(1);
+
+/// More operations than this make no percentile that we show more certain.
+const OPERATIONS_MAX: u64 = 500_000;
+
+/// One lane reaches this against a store that does nothing; beyond it the floor would be a backlog.
+const RATE_MAX_PER_LANE: f64 = 250_000.0;
+
+/// The part of the time that is asked before anything is counted.
+const WARM_UP: u64 = 10;
+
+/// The floor's percentiles, with the names they have in reports.
+const PERCENTILES: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
+
+/// With fewer values beyond a percentile than this it is left out.
+const BEYOND: f64 = 3.0;
+
+/// Counts the latencies of one lane.
+struct Counts {
+    response: Histogram,
+    service: Histogram,
+}
+
+impl Counts {
+    fn new() -> Counts {
+        let [response, service] = [(); 2].map(|()| {
+            Histogram::new_with_bounds(1, LONGEST.0, 3).expect("3 significant digits are allowed")
+        });
+        Counts { response, service }
+    }
+}
+
+impl Sink for Counts {
+    fn push(&mut self, record: Record) {
+        if record.phase != Phase::Measure {
+            return;
+        }
+        self.response.saturating_record(record.ended.since(record.intended).0);
+        self.service.saturating_record(record.ended.since(record.started).0);
+    }
+
+    fn flush(&mut self) {}
+
+    fn is_broken(&self) -> bool {
+        false
+    }
+
+    fn stalls(&self) -> u64 {
+        0
+    }
+}
+
+/// How long the floor is measured if nobody says: a tenth of the run as far as its length is known.
+pub fn usual_length(asking: &Asking, planned: Option<u64>) -> Nanos {
+    let by_time = asking.extent.duration.map(|duration| duration + asking.extent.warm_up);
+    let rate = match &asking.load {
+        Load::Open(open) => Some(open.arrivals.rate),
+        Load::Closed(closed) => closed.pace,
+    };
+    let processes = asking.extent.processes.or(planned);
+    let by_number = processes.zip(rate).map(|(number, rate)| number as f64 / rate * 1e9);
+    let by_number = by_number.map(|nanoseconds| Nanos(nanoseconds as u64));
+    let run = by_time.unwrap_or(Nanos::NEVER).min(by_number.unwrap_or(Nanos::NEVER));
+    Nanos(run.0 / 10).min(LONGEST_BY_ITSELF)
+}
+
+/// Asks what `run` asks, as it asks, for `length`; rates are bounded to what a lane can do.
+///
+/// # Errors
+/// If a thread cannot be started.
+pub fn measure(
+    run: Lanes<'_>,
+    length: Nanos,
+) -> Result<Option<FloorSection>, assay_run::ExecuteError> {
+    let warm_up = Nanos(length.0 / WARM_UP);
+    let extent = Extent {
+        processes: Some(run.extent.processes.unwrap_or(u64::MAX).min(OPERATIONS_MAX)),
+        duration: Some(length.since(warm_up)),
+        warm_up,
+    };
+    let run = Lanes { load: bounded(&run), extent, stop_at_failure: false, ..run };
+    let lanes = run.lanes;
+    let control = Control::new();
+    let gauges: Vec<Gauge> = (0..lanes).map(|_| Gauge::new(Latency::Response)).collect();
+    let sinks = (0..lanes).map(|_| Counts::new()).collect();
+    let store = Null::new();
+    let sinks = thread::scope(|scope| {
+        let (is_over, over) = mpsc::channel::<()>();
+        let control = &control;
+        scope.spawn(move || {
+            // A machine too slow for the bounded rate must not make the floor longer than planned.
+            if over.recv_timeout(Duration::from(length) * 2).is_err() {
+                control.abort();
+            }
+        });
+        let asked = execute(&run, &store, sinks, &gauges, control);
+        drop(is_over);
+        asked.map(|(_, sinks)| sinks)
+    })?;
+    Ok(section(&run, &sinks))
+}
+
+/// The load model with a rate that the lanes can do without a store.
+fn bounded(run: &Lanes<'_>) -> Load {
+    match &run.load {
+        Load::Open(open) => {
+            let rate = open.arrivals.rate.min(RATE_MAX_PER_LANE * run.lanes as f64);
+            let arrivals = Arrivals { rate, ..open.arrivals };
+            Load::Open(Open { arrivals, overflow: Overflow::Queue, ..open.clone() })
+        }
+        closed @ Load::Closed(_) => closed.clone(),
+    }
+}
+
+fn section(run: &Lanes<'_>, sinks: &[Counts]) -> Option<FloorSection> {
+    let mut all = Counts::new();
+    for sink in sinks {
+        all.response += &sink.response;
+        all.service += &sink.service;
+    }
+    (!all.response.is_empty()).then(|| FloorSection {
+        duration_ns: run.extent.end().0,
+        operations: all.response.len(),
+        rate_per_s: match &run.load {
+            Load::Open(open) => Some(open.arrivals.rate),
+            Load::Closed(_) => None,
+        },
+        response_ns: percentiles(&all.response),
+        service_ns: percentiles(&all.service),
+    })
+}
+
+fn percentiles(values: &Histogram) -> BTreeMap<String, u64> {
+    PERCENTILES
+        .into_iter()
+        .filter(|(quantile, _)| values.len() as f64 * (1.0 - quantile) >= BEYOND)
+        .map(|(quantile, name)| (name.to_owned(), values.value_at_quantile(quantile)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_that_few_values_tell_are_left_out() {
+        let mut values = Histogram::new(3).unwrap();
+        (1..=400).for_each(|value| values.record(value * 1000).unwrap());
+        let found = percentiles(&values);
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["p50", "p90", "p99"]);
+        assert!((199_900..200_300).contains(&found["p50"]), "{found:?}");
+    }
+}
