@@ -35,6 +35,8 @@ pub struct Gauge {
 pub struct Tally {
     /// Operations asked or dropped.
     pub offered: u64,
+    /// Processes that ended, however they did.
+    pub processes: u64,
     /// Operations by kind, then by the code of their outcome.
     pub outcomes: [[u64; 4]; KINDS],
     /// Done, but nothing was found, by kind.
@@ -123,6 +125,7 @@ impl Tally {
     /// Adds what another counted.
     pub fn add(&mut self, other: &Tally) {
         self.offered += other.offered;
+        self.processes += other.processes;
         for (mine, others) in
             self.outcomes.iter_mut().flatten().zip(other.outcomes.iter().flatten())
         {
@@ -142,7 +145,7 @@ impl Tally {
 
     /// Forgets everything, but keeps the memory.
     pub fn clear(&mut self) {
-        self.offered = 0;
+        (self.offered, self.processes) = (0, 0);
         self.outcomes = Default::default();
         self.missed = Default::default();
         self.lag_max = Nanos::ZERO;

@@ -266,6 +266,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     fn release_after(&mut self, number: u32, at: Nanos, reason: Reason, is_unknown: bool) {
         let slot = &self.slots[number as usize];
         let (session, process) = (slot.session, slot.process);
+        self.tally.processes += 1;
         self.freed.push(Freed { session, process, at, reason, is_unknown });
         self.release(number);
     }
