@@ -6,11 +6,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use assay_model::{Nanos, Render, Seed, Source};
+use assay_model::{Nanos, Record, Render, Seed, Source};
 use assay_store::{OpenError, Store};
 
 use crate::arrival::Arrivals;
-use crate::clock::{Clock, Wall, be_punctual};
+use crate::clock::{Clock, Told, Wall, be_punctual};
 use crate::control::{Control, Urgency};
 use crate::gauge::Gauge;
 use crate::lane::{Asker, Claims, ClosedAsker, Lane, OpenAsker, Task};
@@ -213,6 +213,88 @@ pub fn execute_alone<C: Clock + Clone, S: Sink>(
     let client = store.open(0)?;
     let task = run.task(0, Arc::new(AtomicU64::new(0)));
     Ok(Lane::new(task, client, clock, control, &gauge, sink).work())
+}
+
+/// Asks everything on this thread as one lane in told time: an hour passes as fast as the store
+/// computes its answers, and the same run gives the same records.
+///
+/// Processor time stays that of the machine. If only time could end the asking but time does not
+/// pass, because every session is answered at once, the run ends with a [`Trouble::Plan`].
+///
+/// # Errors
+/// If the client cannot be opened; then nothing was asked.
+///
+/// # Panics
+/// If the run is to have more than one lane: they would need an order among each other.
+pub fn execute_in_told_time<S: Sink>(
+    run: &Lanes<'_>,
+    store: &dyn Store,
+    sink: S,
+    gauge: &Gauge,
+    control: &Control,
+) -> Result<(Outcome, S), ExecuteError> {
+    assert_eq!(run.lanes, 1, "told time has one lane");
+    let client = store.open(0)?;
+    let task = run.task(0, Arc::new(AtomicU64::new(0)));
+    let ends_by_number = run.extent.processes.is_some() || task.source.len().is_some();
+    let sink = TimeWatch::new(sink, control, ends_by_number);
+    let (mut lane, sink) = Lane::new(task, client, Told::new(), control, gauge, sink).work();
+    if sink.stood_still {
+        lane.trouble.get_or_insert_with(|| Trouble::Plan(STOOD_STILL.to_owned()));
+    }
+    let is_interrupted = control.urgency() > Urgency::None && lane.trouble.is_none();
+    Ok((Outcome { lanes: vec![lane], is_interrupted }, sink.sink))
+}
+
+/// Operations that may end at one moment of told time before we say that it stands still.
+const AT_ONE_MOMENT: u64 = 1 << 22;
+
+const STOOD_STILL: &str = "told time stands still: every session is answered in no time, so a \
+                           length of time is never reached; give --operations, --think, or a \
+                           store whose answers take time";
+
+/// Ends a run whose end is a moment that never comes.
+struct TimeWatch<'a, S> {
+    sink: S,
+    control: &'a Control,
+    ends_by_number: bool,
+    moment: Nanos,
+    at_moment: u64,
+    stood_still: bool,
+}
+
+impl<'a, S> TimeWatch<'a, S> {
+    fn new(sink: S, control: &'a Control, ends_by_number: bool) -> TimeWatch<'a, S> {
+        let (moment, at_moment) = (Nanos::ZERO, 0);
+        TimeWatch { sink, control, ends_by_number, moment, at_moment, stood_still: false }
+    }
+}
+
+impl<S: Sink> Sink for TimeWatch<'_, S> {
+    #[inline]
+    fn push(&mut self, record: Record) {
+        if record.ended != self.moment {
+            (self.moment, self.at_moment) = (record.ended, 0);
+        }
+        self.at_moment += 1;
+        if self.at_moment == AT_ONE_MOMENT && !self.ends_by_number {
+            self.stood_still = true;
+            self.control.drain();
+        }
+        self.sink.push(record);
+    }
+
+    fn flush(&mut self) {
+        self.sink.flush();
+    }
+
+    fn is_broken(&self) -> bool {
+        self.sink.is_broken()
+    }
+
+    fn stalls(&self) -> u64 {
+        self.sink.stalls()
+    }
 }
 
 impl Lanes<'_> {

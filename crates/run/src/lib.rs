@@ -20,7 +20,7 @@ pub mod executor;
 pub use arrival::{ArrivalProcess, Arrivals};
 pub use clock::{Clock, Told, Wall};
 pub use control::Control;
-pub use executor::{ExecuteError, Lanes, Outcome, execute};
+pub use executor::{ExecuteError, Lanes, Outcome, execute, execute_in_told_time};
 pub use gauge::{Gauge, Latencies, Latency, Snapshot, Tally};
 pub use load::{Closed, Extent, Load, Open, Overflow, Spin, Think};
 pub use sink::Sink;
