@@ -12,7 +12,8 @@ use assay_analysis::{Histogram, LONGEST};
 use assay_history::manifest::FloorSection;
 use assay_model::{Nanos, Phase, Record};
 use assay_run::{
-    Arrivals, Control, Extent, Gauge, Lanes, Latency, Load, Open, Overflow, Sink, execute,
+    ArrivalProcess, Arrivals, Control, Extent, Gauge, Lanes, Latency, Load, Open, Overflow, Sink,
+    execute,
 };
 use assay_store::null::Null;
 
@@ -75,7 +76,7 @@ impl Sink for Counts {
 pub fn usual_length(asking: &Asking, planned: Option<u64>) -> Nanos {
     let by_time = asking.extent.duration.map(|duration| duration + asking.extent.warm_up);
     let rate = match &asking.load {
-        Load::Open(open) => Some(open.arrivals.rate),
+        Load::Open(open) => Some(mean_rate(&open.arrivals, asking.extent)),
         Load::Closed(closed) => closed.pace,
     };
     let processes = asking.extent.processes.or(planned);
@@ -125,11 +126,26 @@ pub fn measure(
 fn bounded(run: &Lanes<'_>) -> Load {
     match &run.load {
         Load::Open(open) => {
-            let rate = open.arrivals.rate.min(RATE_MAX_PER_LANE * run.lanes as f64);
-            let arrivals = Arrivals { rate, ..open.arrivals };
+            let process = match &open.arrivals.process {
+                // Its moments are the run's own: here only how fast they come on average counts.
+                ArrivalProcess::Baked(_) => ArrivalProcess::Poisson,
+                process => process.clone(),
+            };
+            let rate = mean_rate(&open.arrivals, run.extent);
+            let rate = rate.min(RATE_MAX_PER_LANE * run.lanes as f64);
+            let arrivals = Arrivals::constant_rate(rate, process);
             Load::Open(Open { arrivals, overflow: Overflow::Queue, ..open.clone() })
         }
         closed @ Load::Closed(_) => closed.clone(),
+    }
+}
+
+/// Arrivals per second over the whole run, or at its beginning where it has no known end.
+fn mean_rate(arrivals: &Arrivals, extent: Extent) -> f64 {
+    let end = arrivals.shape.end().unwrap_or(Nanos::NEVER).min(extent.end());
+    match end {
+        Nanos::NEVER => arrivals.shape.rate(Nanos::ZERO),
+        end => arrivals.shape.mean_rate(Nanos::ZERO, end),
     }
 }
 
@@ -143,7 +159,7 @@ fn section(run: &Lanes<'_>, sinks: &[Counts]) -> Option<FloorSection> {
         duration_ns: run.extent.end().0,
         operations: all.response.len(),
         rate_per_s: match &run.load {
-            Load::Open(open) => Some(open.arrivals.rate),
+            Load::Open(open) => open.arrivals.shape.constant_rate(),
             Load::Closed(_) => None,
         },
         response_ns: percentiles(&all.response),

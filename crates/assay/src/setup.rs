@@ -1,5 +1,6 @@
 //! What load, run, bench have in common: options, workload, seed, store, bundle.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::progress::Show;
 use crate::show::{Display, judge, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
-use crate::{bundles, floor, machine};
+use crate::{bundles, floor, machine, thresholds};
 
 /// Everything that is decided before the first phase.
 pub struct Setup {
@@ -50,6 +51,8 @@ pub struct Setup {
     pub latency: Latency,
     /// The command line without secrets.
     pub command: Vec<String>,
+    /// Thresholds of the hallmark that somebody changed, by name.
+    pub thresholds: BTreeMap<String, f64>,
 }
 
 impl Setup {
@@ -61,13 +64,15 @@ impl Setup {
         let options = Options::gather(matches)?;
         // A wrong format must not be found out after the run.
         Display::from(&options)?;
-        let changes = changes(matches, &options)?;
+        let mut changes = changes(matches, &options)?;
+        let sets = thresholds::take(&mut changes.sets);
         let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
         let mut workload = Workload::read(spec, &changes)?;
         if purpose == Purpose::Bench {
             suggest_size(&mut workload, &changes)?;
         }
         set_length(&mut workload, &options, purpose)?;
+        let thresholds = thresholds::changed(&options, &workload.hallmark, &sets)?;
         let seed = seed(&options, workload.trace.as_ref())?;
         let runs_dir = PathBuf::from(options.text("runs-dir").unwrap_or("runs"));
         let dir = match options.text("bundle") {
@@ -90,6 +95,7 @@ impl Setup {
             latency: Latency::Response,
             command: command_line(seed, &options),
             options,
+            thresholds,
         })
     }
 
@@ -244,7 +250,8 @@ impl Setup {
     }
 
     fn asking(&self, purpose: Purpose, planned: Option<u64>) -> Result<Asking> {
-        Asking::from(&self.options, purpose, self.store.capabilities().calls, planned)
+        let (calls, trace) = (self.store.capabilities().calls, self.workload.trace.as_ref());
+        Asking::from(&self.options, purpose, calls, planned, trace)
     }
 
     /// The experiment of one phase, ready to be performed.
@@ -355,6 +362,7 @@ impl Setup {
                 key_shape: plan.spec().dataset.key_prefix.clone(),
                 ..HistorySection::default()
             },
+            hallmark: self.thresholds.clone(),
             ..Manifest::default()
         }
     }

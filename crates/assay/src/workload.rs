@@ -13,6 +13,7 @@ use assay_workload::ycsb::{self, ClientOptions, Properties, Strictness};
 use assay_workload::{Dataset, Plan, PlanPhase, Spec};
 
 use crate::exit::{as_usage, usage};
+use crate::thresholds;
 
 /// The first bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
@@ -29,6 +30,8 @@ pub struct Workload {
     pub client: Option<ClientOptions>,
     /// Whether it is of the gallery, whose sizes are only examples.
     pub entry: Option<&'static gallery::Entry>,
+    /// Thresholds of the hallmark that SPEC changes.
+    pub hallmark: toml::Table,
 }
 
 /// Changes to a workload, in the order in which they were typed.
@@ -102,8 +105,9 @@ impl Workload {
         if path.extension().is_some_and(|ending| ending == "toml") {
             let text = String::from_utf8(bytes)
                 .map_err(|_| usage(format!("{origin} is no TOML: it is not UTF-8")))?;
+            let (text, hallmark) = thresholds::cut(&text);
             let spec = Spec::from_toml(&text, &origin, &file_text).map_err(as_usage)?;
-            return Ok(Workload::plain(&name, spec));
+            return Ok(Workload { hallmark, ..Workload::plain(&name, spec) });
         }
         let properties = Properties::parse(&bytes, &origin).map_err(as_usage)?;
         Workload::from_properties(&name, properties, changes)
@@ -146,7 +150,9 @@ impl Workload {
     }
 
     fn plain(name: &str, spec: Spec) -> Workload {
-        Workload { name: name.to_owned(), spec, trace: None, client: None, entry: None }
+        let name = name.to_owned();
+        let hallmark = toml::Table::new();
+        Workload { name, spec, trace: None, client: None, entry: None, hallmark }
     }
 
     fn apply(&mut self, changes: &Changes) -> Result<()> {

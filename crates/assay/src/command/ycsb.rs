@@ -109,6 +109,7 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
             trace: None,
             client: Some(reading.options.clone()),
             entry: None,
+            hallmark: toml::Table::new(),
         },
         seed,
         store,
@@ -121,6 +122,7 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
             Interval::Op | Interval::Both => Latency::Service,
         },
         command: command_line(seed, &reading.binding),
+        thresholds: std::collections::BTreeMap::new(),
     })
 }
 
