@@ -19,6 +19,7 @@ pub mod events;
 pub mod observations;
 pub mod read;
 pub mod repair;
+pub mod truth;
 
 mod blank;
 mod page;
@@ -38,4 +39,5 @@ pub use part::VERSION;
 pub use read::{Batch, History, OpenError, ReadError};
 pub use repair::{RepairError, Repaired, repair};
 pub use seal::{SealError, Sealed, SealedPart};
+pub use truth::{TruthError, TruthRow, TruthWriter, read_truth};
 pub use writer::{LaneSink, Memory, StartError, WriteError, Writer, Written};

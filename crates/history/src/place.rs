@@ -17,6 +17,11 @@ pub fn observations(dir: &Path) -> PathBuf {
     dir.join("observations.parquet")
 }
 
+/// What the store says really happened.
+pub fn truth(dir: &Path) -> PathBuf {
+    dir.join("truth.parquet")
+}
+
 /// The file whose lock says that somebody works on the bundle.
 pub fn lock(dir: &Path) -> PathBuf {
     dir.join("lock")

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_history::{BLANK, Bundle, Memory, write_events};
+use assay_history::{
+    BLANK, Bundle, Memory, Observation, TruthRow, TruthWriter, write_events, write_observations,
+};
 use assay_model::{Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, version};
 
 /// The release that the test was made with.
@@ -29,6 +31,23 @@ for row in rows:
     print('\t'.join(str(value) for value in row))
 for row in duckdb.sql(f'''SELECT e.at, e.kind, e.text FROM '{root}/events.parquet' e''').fetchall():
     print('event\t' + '\t'.join(str(value) for value in row))
+for row in duckdb.sql(f'''SELECT part, max(value) - min(value) FROM '{root}/observations.parquet'
+                           WHERE source = 'client' AND metric = 'cpu_ns'
+                           GROUP BY part ORDER BY part''').fetchall():
+    print('observed\t' + '\t'.join(str(value) for value in row))
+";
+
+/// Each request that was ill or never answered, with the record of the history that it belongs to.
+const TRUTH: &str = r"
+import duckdb, sys
+root = sys.argv[1]
+for row in duckdb.sql(f'''
+    SELECT h.index, t.kind, t.key, t.node, t.illnesses, t.answered_at, t.versions_behind,
+           t.staleness, t.version, t.read_after_write
+    FROM '{root}/truth.parquet' t JOIN read_parquet('{root}/history/*/*.parquet') h
+      ON h.session = t.session AND h.started = t.at
+    WHERE t.illnesses <> '' OR t.answered_at IS NULL ORDER BY h.index''').fetchall():
+    print('\t'.join(str(value) for value in row))
 ";
 
 #[test]
@@ -42,15 +61,71 @@ fn duckdb_finds_the_same_counts_and_sums() {
         count(agent, &records, &mut expected);
     }
     write_events(&dir, &events).unwrap();
-    let printed = duckdb(&dir);
+    write_observations(&dir, &observations()).unwrap();
+    let printed = ask(QUERY, &dir);
+    let (observed, rest): (Vec<_>, Vec<_>) =
+        printed.lines().partition(|line| line.starts_with("observed\t"));
     let (events, groups): (Vec<_>, Vec<_>) =
-        printed.lines().partition(|line| line.starts_with("event\t"));
+        rest.into_iter().partition(|line| line.starts_with("event\t"));
     let found: BTreeMap<String, String> = groups.into_iter().map(split).collect();
     let expected: BTreeMap<String, String> =
         expected.into_iter().map(|(group, sums)| (group, joined(&sums))).collect();
     assert!(expected.len() > 20, "many groups: {}", expected.len());
     assert_eq!(found, expected);
     assert_eq!(events, ["event\t7\tfault\tgrößer"]);
+    assert_eq!(observed, ["observed\tlane-0\t250.0", "observed\tprocess\t10.5"]);
+}
+
+/// Processor time of two parts at two moments, beside what is not asked for.
+fn observations() -> Vec<Observation> {
+    [
+        (0, "lane-0", "cpu_ns", 0.0),
+        (1_000, "lane-0", "cpu_ns", 250.0),
+        (0, "process", "cpu_ns", 1.0),
+        (1_000, "process", "cpu_ns", 11.5),
+        (1_000, "process", "memory_bytes", 7.0),
+    ]
+    .map(|(at, part, metric, value)| {
+        let [source, part, metric] = ["client", part, metric].map(str::to_owned);
+        Observation { at: Nanos(at), source, part, metric, value }
+    })
+    .into()
+}
+
+#[test]
+fn duckdb_joins_the_truth_with_the_history() {
+    let dir = scratch("duckdb-truth");
+    let record = |index: u64| Record {
+        index,
+        session: index as u32,
+        started: Nanos(index * 1000),
+        ended: Nanos(index * 1000 + 10),
+        ..BLANK
+    };
+    write_agent(&dir, 0, &(0..1000).map(record).collect::<Vec<Record>>());
+    let mut truth = TruthWriter::create(&dir).unwrap();
+    for index in 0..1000 {
+        let is_ill = index == 700;
+        truth.push(TruthRow {
+            at: Nanos(index * 1000),
+            answered_at: (index != 800).then_some(Nanos(index * 1000 + 10)),
+            session: index as u32,
+            kind: Kind::Read,
+            key: format!("größer{index}"),
+            node: 2,
+            illnesses: if is_ill { "stale+torn-read".to_owned() } else { String::new() },
+            version: Some(index),
+            versions_behind: if is_ill { 3 } else { 0 },
+            staleness: Nanos(if is_ill { 40 } else { 0 }),
+            read_after_write: (!is_ill).then_some(Nanos(5)),
+        });
+    }
+    truth.finish().unwrap();
+    assert_eq!(
+        ask(TRUTH, &dir),
+        "700\tread\tgrößer700\t2\tstale+torn-read\t700010\t3\t40\t700\tNone\n\
+         800\tread\tgrößer800\t2\t\tNone\t0\t0\t800\t5\n"
+    );
 }
 
 /// Seals `records` on two lanes as the history of `agent` in the bundle `dir`.
@@ -146,9 +221,9 @@ fn split(line: &str) -> (String, String) {
     (line[..at].to_owned(), line[at + 1..].to_owned())
 }
 
-fn duckdb(dir: &Path) -> String {
+fn ask(query: &str, dir: &Path) -> String {
     let python = environment();
-    let output = Command::new(python).args(["-c", QUERY]).arg(dir).output().unwrap();
+    let output = Command::new(python).args(["-c", query]).arg(dir).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "DuckDB cannot read {}: {errors}", dir.display());
     String::from_utf8(output.stdout).unwrap()

@@ -1,0 +1,340 @@
+//! What a store says really happened to each request, as `truth.parquet`.
+//!
+//! Only a store that computes its answers knows. One row per request, in order of the requests; a
+//! row belongs to the record of the history with the same session whose `started` is its `at`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_model::{Kind, Nanos};
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::record::{Row, RowAccessor};
+use parquet::schema::types::{Type, TypePtr};
+
+use crate::part::{VERSION, VERSION_KEY, publish, temporary};
+use crate::place;
+
+/// Rows that are gathered before they are written: a few MB.
+const GROUP: usize = 1 << 16;
+
+/// What really happened to one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TruthRow {
+    /// When the request came, on the run's time axis.
+    pub at: Nanos,
+    /// When its answer was due; `None` if it was never to be answered.
+    pub answered_at: Option<Nanos>,
+    /// The conversation that it belonged to.
+    pub session: u32,
+    /// What was asked.
+    pub kind: Kind,
+    /// The record's key; where a scan started. Bytes that are no text become question marks.
+    pub key: String,
+    /// The node that answered, from 0.
+    pub node: u16,
+    /// Names of the ways in which the answer was ill, joined by `+`; empty for health.
+    pub illnesses: String,
+    /// The store's own number of the version that was shown or written, if there was one.
+    pub version: Option<u64>,
+    /// How many newer versions of the record a read did not show.
+    pub versions_behind: u32,
+    /// How long before the read the newest version that it did not show had been written.
+    pub staleness: Nanos,
+    /// For a fresh read that found something: how long before it that version had been written.
+    pub read_after_write: Option<Nanos>,
+}
+
+/// The truth could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum TruthError {
+    /// It cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: ParquetError,
+    },
+    /// It cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: ParquetError,
+    },
+}
+
+/// Writes the truth of one bundle, row by row.
+pub struct TruthWriter {
+    path: PathBuf,
+    file: SerializedFileWriter<File>,
+    rows: Vec<TruthRow>,
+    /// The first thing that went wrong; later rows are then not kept.
+    broken: Option<ParquetError>,
+}
+
+impl TruthWriter {
+    /// Begins the truth of the bundle `dir`.
+    ///
+    /// # Errors
+    /// If the file cannot be made.
+    pub fn create(dir: &Path) -> Result<TruthWriter, TruthError> {
+        let path = place::truth(dir);
+        let begin = || {
+            let out = File::create(temporary(&path))?;
+            let properties = Arc::new(WriterProperties::builder().build());
+            let mut file = SerializedFileWriter::new(out, schema()?, properties)?;
+            let version = KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string());
+            file.append_key_value_metadata(version);
+            Ok(file)
+        };
+        match begin() {
+            Ok(file) => Ok(TruthWriter { path, file, rows: Vec::new(), broken: None }),
+            Err(source) => Err(TruthError::Write { path, source }),
+        }
+    }
+
+    /// Keeps one row. What goes wrong is told by [`TruthWriter::finish`].
+    pub fn push(&mut self, row: TruthRow) {
+        self.rows.push(row);
+        if self.rows.len() == GROUP {
+            self.write_group();
+        }
+    }
+
+    /// Completes the file; before this there is none.
+    ///
+    /// # Errors
+    /// If the disk did not take it.
+    pub fn finish(mut self) -> Result<(), TruthError> {
+        self.write_group();
+        let path = self.path;
+        let temporary = temporary(&path);
+        let finished = match self.broken {
+            Some(source) => Err(source),
+            None => {
+                let mut file = self.file;
+                file.finish()
+                    .and_then(|_| Ok(file.inner().sync_all()?))
+                    .and_then(|()| Ok(publish(&temporary, &path)?))
+            }
+        };
+        if finished.is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+        finished.map_err(|source| TruthError::Write { path, source })
+    }
+
+    fn write_group(&mut self) {
+        if !self.rows.is_empty() && self.broken.is_none() {
+            self.broken = write_rows(&mut self.file, &self.rows).err();
+        }
+        self.rows.clear();
+    }
+}
+
+/// Reads the truth of the bundle `dir`; `None` if no store told it.
+///
+/// # Errors
+/// If the file is damaged, or holds kinds that this release does not know.
+pub fn read_truth(dir: &Path) -> Result<Option<Vec<TruthRow>>, TruthError> {
+    let path = place::truth(dir);
+    if !path.exists() {
+        return Ok(None);
+    }
+    read(&path).map(Some).map_err(|source| TruthError::Read { path, source })
+}
+
+fn schema() -> Result<TypePtr, ParquetError> {
+    let field = |name, physical, repetition, logical| {
+        Type::primitive_type_builder(name, physical)
+            .with_repetition(repetition)
+            .with_logical_type(logical)
+            .with_converted_type(ConvertedType::NONE)
+            .build()
+            .map(Arc::new)
+    };
+    let whole = |bits: i8| Some(LogicalType::integer(bits, false));
+    let time = |name, repetition| field(name, Physical::INT64, repetition, None);
+    let number = |name, bits| field(name, Physical::INT32, Repetition::REQUIRED, whole(bits));
+    let text = |name| {
+        let text = Some(LogicalType::String);
+        field(name, Physical::BYTE_ARRAY, Repetition::REQUIRED, text)
+    };
+    let fields = vec![
+        time("at", Repetition::REQUIRED)?,
+        time("answered_at", Repetition::OPTIONAL)?,
+        number("session", 32)?,
+        text("kind")?,
+        text("key")?,
+        number("node", 16)?,
+        text("illnesses")?,
+        time("version", Repetition::OPTIONAL)?,
+        number("versions_behind", 32)?,
+        time("staleness", Repetition::REQUIRED)?,
+        time("read_after_write", Repetition::OPTIONAL)?,
+    ];
+    Ok(Arc::new(Type::group_type_builder("truth").with_fields(fields).build()?))
+}
+
+/// One row group, its columns in the order of the schema.
+fn write_rows(
+    file: &mut SerializedFileWriter<File>,
+    rows: &[TruthRow],
+) -> Result<(), ParquetError> {
+    let mut group = file.next_row_group()?;
+    let time = |time: Nanos| time.0 as i64;
+    required::<Int64Type>(&mut group, rows, |row| time(row.at))?;
+    optional(&mut group, rows, |row| row.answered_at.map(time))?;
+    required::<Int32Type>(&mut group, rows, |row| row.session as i32)?;
+    required::<ByteArrayType>(&mut group, rows, |row| row.kind.name().into())?;
+    required::<ByteArrayType>(&mut group, rows, |row| row.key.as_str().into())?;
+    required::<Int32Type>(&mut group, rows, |row| i32::from(row.node))?;
+    required::<ByteArrayType>(&mut group, rows, |row| ByteArray::from(row.illnesses.as_str()))?;
+    optional(&mut group, rows, |row| row.version.map(|version| version as i64))?;
+    required::<Int32Type>(&mut group, rows, |row| row.versions_behind as i32)?;
+    required::<Int64Type>(&mut group, rows, |row| time(row.staleness))?;
+    optional(&mut group, rows, |row| row.read_after_write.map(time))?;
+    group.close()?;
+    Ok(())
+}
+
+fn required<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    rows: &[TruthRow],
+    of: impl Fn(&TruthRow) -> T::T,
+) -> Result<(), ParquetError> {
+    let values: Vec<T::T> = rows.iter().map(of).collect();
+    put::<T>(group, &values, None)
+}
+
+fn optional(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    rows: &[TruthRow],
+    of: impl Fn(&TruthRow) -> Option<i64>,
+) -> Result<(), ParquetError> {
+    let values: Vec<i64> = rows.iter().filter_map(&of).collect();
+    let levels: Vec<i16> = rows.iter().map(|row| i16::from(of(row).is_some())).collect();
+    put::<Int64Type>(group, &values, Some(&levels))
+}
+
+fn put<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let column = group.next_column()?;
+    let mut column = column.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
+    column.typed::<T>().write_batch(values, levels, None)?;
+    column.close()
+}
+
+fn read(path: &Path) -> Result<Vec<TruthRow>, ParquetError> {
+    let file = SerializedFileReader::new(File::open(path)?)?;
+    let rows = file.get_row_iter(Some(schema()?.as_ref().clone()))?;
+    rows.map(|row| read_row(&row?)).collect()
+}
+
+fn read_row(row: &Row) -> Result<TruthRow, ParquetError> {
+    let time = |at: usize| row.get_long(at).map(|time| Nanos(time as u64));
+    // The accessor knows no absence: it complains about it as about another type.
+    let perhaps = |at: usize| time(at).ok();
+    let name = row.get_string(3)?;
+    let kind = Kind::from_name(name).ok_or_else(|| {
+        ParquetError::General(format!("`{name}` is no kind of operation that this release knows"))
+    })?;
+    Ok(TruthRow {
+        at: time(0)?,
+        answered_at: perhaps(1),
+        session: row.get_uint(2)?,
+        kind,
+        key: row.get_string(4)?.clone(),
+        node: row.get_ushort(5)?,
+        illnesses: row.get_string(6)?.clone(),
+        version: perhaps(7).map(|version| version.0),
+        versions_behind: row.get_uint(8)?,
+        staleness: time(9)?,
+        read_after_write: perhaps(10),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::tempdir;
+
+    fn row(at: u64) -> TruthRow {
+        TruthRow {
+            at: Nanos(at),
+            answered_at: (!at.is_multiple_of(7)).then_some(Nanos(at + 800_000)),
+            session: at as u32,
+            kind: Kind::ALL[at as usize % Kind::ALL.len()],
+            key: format!("user{at}"),
+            node: (at % 3) as u16,
+            illnesses: if at.is_multiple_of(5) { "stale+torn".to_owned() } else { String::new() },
+            version: (at > 1).then_some(at * 3),
+            versions_behind: at as u32 % 4,
+            staleness: Nanos(at % 9),
+            read_after_write: at.is_multiple_of(2).then_some(Nanos(at)),
+        }
+    }
+
+    fn write(dir: &Path, rows: impl Iterator<Item = TruthRow>) {
+        let mut writer = TruthWriter::create(dir).unwrap();
+        rows.for_each(|row| writer.push(row));
+        writer.finish().unwrap();
+    }
+
+    #[test]
+    fn the_truth_comes_back() {
+        let dir = tempdir("truth");
+        let far = TruthRow { session: u32::MAX, node: u16::MAX, ..row(1 << 61) };
+        let rows: Vec<TruthRow> = (0..20).map(row).chain([far]).collect();
+        write(&dir, rows.iter().cloned());
+        assert_eq!(read_truth(&dir).unwrap(), Some(rows));
+    }
+
+    #[test]
+    fn rows_of_several_groups_keep_their_order() {
+        let dir = tempdir("long-truth");
+        let count = GROUP as u64 + 10;
+        write(&dir, (0..count).map(row));
+        let rows = read_truth(&dir).unwrap().unwrap();
+        assert_eq!(rows.len() as u64, count);
+        assert!(rows.iter().enumerate().all(|(place, found)| *found == row(place as u64)));
+    }
+
+    #[test]
+    fn a_bundle_of_a_store_that_does_not_know_has_none() {
+        assert_eq!(read_truth(&tempdir("no-truth")).unwrap(), None);
+    }
+
+    #[test]
+    fn nothing_is_there_before_the_end() {
+        let dir = tempdir("torn-truth");
+        let mut writer = TruthWriter::create(&dir).unwrap();
+        writer.push(row(1));
+        drop(writer);
+        assert_eq!(read_truth(&dir).unwrap(), None);
+    }
+
+    #[test]
+    fn a_cut_file_is_an_error_that_names_it() {
+        let dir = tempdir("cut-truth");
+        write(&dir, (0..9).map(row));
+        let path = place::truth(&dir);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+        let error = read_truth(&dir).unwrap_err().to_string();
+        assert!(error.contains("truth.parquet"), "{error}");
+    }
+}
