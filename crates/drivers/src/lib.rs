@@ -5,6 +5,7 @@
 #[cfg(any(feature = "fjall", feature = "redb"))]
 mod embedded;
 mod near;
+pub mod sick;
 
 pub mod registry;
 

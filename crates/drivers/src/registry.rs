@@ -122,6 +122,18 @@ const KNOWN: &[Known] = &[
     },
     Known {
         listed: Listed {
+            scheme: "sick",
+            summary: "simulated, slow or ill in known ways: tests the instrument, in told time",
+            url: "sick:PRESET|FILE.toml|FILE.yml?seed=7&KEY=VALUE",
+            durability: "none: everything ends with the process",
+            feature: None,
+            is_compiled_in: true,
+        },
+        aliases: &[],
+        open: open_sick,
+    },
+    Known {
+        listed: Listed {
             scheme: "null",
             summary: "answers at once, keeps nothing: the floor of the instrument",
             url: "null:?spin=5us",
@@ -170,6 +182,10 @@ fn open_memory(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenErro
         return Err(OpenError::Url { url: url.into(), reason });
     }
     Ok(Arc::new(Memory::new()))
+}
+
+fn open_sick(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::sick::open(url, options.seed)?))
 }
 
 fn open_null(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {

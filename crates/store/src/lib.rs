@@ -18,6 +18,7 @@ pub mod conformance;
 pub mod memory;
 pub mod null;
 pub mod resp;
+pub mod sick;
 pub mod workers;
 
 pub use answer::{Answer, Answers, Reply, Rows};

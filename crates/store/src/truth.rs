@@ -80,6 +80,10 @@ illnesses! {
     Down = 9 "down",
     /// A read that showed a torn write by halves.
     TornRead = 10 "torn-read",
+    /// A write that was acknowledged, could be read for a while, then was undone.
+    Undone = 11 "undone",
+    /// A read that showed a write which had been done a second time.
+    DuplicateRead = 12 "duplicate-read",
 }
 
 /// A set of illnesses.

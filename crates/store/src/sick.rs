@@ -1,0 +1,150 @@
+//! The store that is ill in known ways: the fever on which the thermometer is tested.
+//!
+//! It never waits: for every request it computes what the answer is and when it would be due
+//! ([`World`]). Told the time by a simulation it is as fast as that computation; told the time by
+//! a wall clock it lets its answers lie until they are due. What really happened is kept in the
+//! truth log. `docs/sick.md` describes the model with every option.
+//!
+//! Until it is first settled, a sick store answers at once and is healthy, so that it can be
+//! loaded. [`Store::settle`] makes everything written so far visible everywhere; clocks,
+//! queues, hiccups and draws begin anew with the next request.
+
+pub mod config;
+pub mod delay;
+pub mod ills;
+pub mod presets;
+pub mod quantity;
+pub mod queue;
+
+mod chain;
+mod client;
+mod log;
+mod rows;
+mod spread;
+
+pub mod world;
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use assay_model::{Kind, Layout, Nanos, Seed, Setting};
+
+use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
+use crate::seam::{Client, OpenError, Store};
+use crate::truth::Truth;
+use client::{Columns, SickClient, lock};
+
+pub use config::Config;
+pub use log::Log;
+pub use world::World;
+
+/// A store that is ill as its [`Config`] says.
+pub struct Sick {
+    world: Arc<Mutex<World>>,
+    layout: RwLock<Arc<[Columns]>>,
+}
+
+impl Sick {
+    /// A store without records. It draws from `seed` unless `config` names another.
+    ///
+    /// # Errors
+    /// If `config` makes no sense, with a sentence.
+    pub fn new(config: Config, seed: Seed) -> Result<Sick, String> {
+        let world = Arc::new(Mutex::new(World::new(config, seed)?));
+        Ok(Sick { world, layout: RwLock::default() })
+    }
+}
+
+impl Store for Sick {
+    fn capabilities(&self) -> Capabilities {
+        let merges = lock(&self.world).config().updates == config::Updates::Merge;
+        Capabilities {
+            name: "sick",
+            data_model: DataModel::KeyValue,
+            kinds: Kind::ALL.to_vec(),
+            calls: Calls::Pipelined,
+            hidden_retries: None,
+            keeps_other_fields: merges,
+            scan_order: ScanOrder::Key,
+            is_no_op: false,
+            is_persistent: false,
+            time: StoreTime::Told,
+        }
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        let mut world = lock(&self.world);
+        let columns = layout
+            .tables
+            .iter()
+            .map(|table| Columns { table: world.table(&table.name), fields: table.fields.clone() });
+        let columns: Arc<[Columns]> = columns.collect();
+        *self.layout.write().unwrap_or_else(PoisonError::into_inner) = columns;
+        Ok(())
+    }
+
+    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        let layout = Arc::clone(&self.layout.read().unwrap_or_else(PoisonError::into_inner));
+        Ok(Box::new(SickClient::new(Arc::clone(&self.world), layout)))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        Ok(settings(&lock(&self.world)))
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        lock(&self.world).clear();
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<(), OpenError> {
+        lock(&self.world).settle();
+        Ok(())
+    }
+
+    fn truth(&self, visit: &mut dyn FnMut(&Truth)) {
+        lock(&self.world).log().entries().iter().for_each(visit);
+    }
+}
+
+/// What a reader of the figures must know.
+fn settings(world: &World) -> Vec<Setting> {
+    let config = world.config();
+    let setting = |name: &str, value: String, meaning: &str| Setting {
+        name: name.into(),
+        value,
+        meaning: meaning.into(),
+    };
+    let mut settings = vec![
+        setting("sick", config.name.clone(), "a simulated store, ill as its description says"),
+        setting("seed", world.seed().to_string(), "decides everything random in the store"),
+    ];
+    for node in &config.nodes {
+        let mut told = vec![format!("latency {}", node.latency)];
+        told.push(match node.max {
+            0.0 => "no limit".into(),
+            max => format!("{max} requests/s"),
+        });
+        told.extend(node.hiccup.map(|hiccup| {
+            let when = if hiccup.is_periodic { "every" } else { "after" };
+            let Nanos(length) = hiccup.length;
+            format!("{when} {} a hiccup of {}", hiccup.after, Nanos(length))
+        }));
+        let role = if node.is_primary { "takes the writes" } else { "a replica" };
+        settings.push(setting(&format!("node {}", node.name), told.join(", "), role));
+    }
+    for name in ills::Ills::NAMES {
+        let ill = config.ills.get(name).expect("every name is that of an illness");
+        if ill.is_on() {
+            settings.push(setting(name, ill.to_string(), "an illness, with its rate"));
+        }
+    }
+    let lost = world.log().lost();
+    if lost > 0 {
+        let meaning = "requests that the truth log had no room for";
+        settings.push(setting("truth lost", lost.to_string(), meaning));
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests;

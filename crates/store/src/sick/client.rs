@@ -1,0 +1,189 @@
+//! A lane's conversations with a sick store: asks the heart, keeps answers until they are due.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use assay_model::{Fields, Kind, Nanos, Reason};
+
+use super::world::{Asked, Given, Shown, World};
+use crate::answer::{Answer, Answers, Reply, Rows, Span};
+use crate::request::{Request, Ticket};
+use crate::row;
+use crate::seam::Client;
+
+/// A table of the layout in force.
+#[derive(Debug)]
+pub(super) struct Columns {
+    /// Its number in the world.
+    pub table: usize,
+    /// The names of its fields.
+    pub fields: Vec<String>,
+}
+
+/// See the module.
+pub(super) struct SickClient {
+    pub world: Arc<Mutex<World>>,
+    pub layout: Arc<[Columns]>,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    started: u64,
+    /// The last moment that was told.
+    now: Nanos,
+    patch: Vec<u8>,
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Scratch {
+    spans: Vec<Span>,
+    rows: Vec<u8>,
+}
+
+/// An answer that is not due yet. Answers that are due together come in the order of asking.
+struct Waiting {
+    due: Nanos,
+    number: u64,
+    ticket: Ticket,
+    table: u16,
+    fields: Fields,
+    result: Result<Shown, Reason>,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+        (self.due, self.number).cmp(&(other.due, other.number))
+    }
+}
+
+/// A world whose user panicked is taken as it is: it is data that no half-done change can break.
+pub(super) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    world.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SickClient {
+    pub fn new(world: Arc<Mutex<World>>, layout: Arc<[Columns]>) -> SickClient {
+        SickClient {
+            world,
+            layout,
+            waiting: BinaryHeap::new(),
+            started: 0,
+            now: Nanos::ZERO,
+            patch: Vec::new(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Asks the heart; what the layout does not have is refused without asking it.
+    fn ask(&mut self, request: &Request<'_>) -> Given {
+        let refused = |reason| Given { due: self.now, result: Err(reason) };
+        let Some(columns) = self.layout.get(usize::from(request.table)) else {
+            return refused(Reason::Malformed);
+        };
+        self.patch.clear();
+        if matches!(request.kind, Kind::Insert | Kind::Update)
+            && let Err(reason) = row::make(&request.values, &columns.fields, &mut self.patch)
+        {
+            return refused(reason);
+        }
+        if let Fields::One(number) = request.fields
+            && !request.kind.writes()
+            && usize::from(number) >= columns.fields.len()
+        {
+            return refused(Reason::Malformed);
+        }
+        let asked = Asked {
+            session: request.session,
+            kind: request.kind,
+            table: columns.table,
+            key: request.key,
+            patch: &self.patch,
+            limit: request.limit,
+        };
+        lock(&self.world).ask(self.now, &asked)
+    }
+}
+
+impl Client for SickClient {
+    fn start(
+        &mut self,
+        now: Nanos,
+        ticket: Ticket,
+        request: &Request<'_>,
+        answers: &mut dyn Answers,
+    ) {
+        self.now = now;
+        let Given { due, result } = self.ask(request);
+        let number = self.started;
+        self.started += 1;
+        let Request { table, fields, .. } = *request;
+        let waiting = Waiting { due, number, ticket, table, fields, result };
+        if due <= now {
+            deliver(&waiting, &self.layout, &mut self.scratch, answers);
+        } else if due < Nanos::NEVER {
+            self.waiting.push(Reverse(waiting));
+        }
+    }
+
+    fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        self.now = now;
+        while self.waiting.peek().is_some_and(|Reverse(first)| first.due <= now) {
+            let Some(Reverse(first)) = self.waiting.pop() else { return };
+            deliver(&first, &self.layout, &mut self.scratch, answers);
+        }
+    }
+
+    /// Sleeps until the next answer is due, counted from the last moment that was told.
+    fn wait(&mut self, patience: Duration) {
+        let until_due = self.due().map(|due| Duration::from(due.since(self.now)));
+        std::thread::sleep(until_due.map_or(patience, |until| until.min(patience)));
+    }
+
+    fn due(&self) -> Option<Nanos> {
+        self.waiting.peek().map(|Reverse(first)| first.due)
+    }
+}
+
+fn deliver(
+    waiting: &Waiting,
+    layout: &[Columns],
+    scratch: &mut Scratch,
+    answers: &mut dyn Answers,
+) {
+    let answer = |answer: Result<Reply<'_>, Reason>, answers: &mut dyn Answers| {
+        answers.answer(waiting.ticket, answer.map_or_else(Answer::Refused, Answer::Done));
+    };
+    // Without its columns the request was refused, so nothing below looks for a name.
+    let names = layout.get(usize::from(waiting.table)).map_or(&[][..], |table| &table.fields);
+    match &waiting.result {
+        Err(reason) => answer(Err(*reason), answers),
+        Ok(Shown::Missing) => answer(Ok(Reply::MISSING), answers),
+        Ok(Shown::Written) => answer(Ok(Reply::WRITTEN), answers),
+        Ok(Shown::Row(bytes)) => {
+            let rows = row::choose(bytes, waiting.fields, names, &mut scratch.spans);
+            answer(rows.map(|rows| Reply { found: true, rows }), answers);
+        }
+        Ok(Shown::Rows(rows)) => {
+            scratch.rows.clear();
+            let copied = rows
+                .iter()
+                .try_for_each(|one| row::copy(one, waiting.fields, names, &mut scratch.rows));
+            let rows = Rows::Encoded(&scratch.rows);
+            answer(copied.map(|()| Reply { found: true, rows }), answers);
+        }
+    }
+}
