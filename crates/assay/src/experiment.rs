@@ -4,24 +4,27 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use assay_history::manifest::{FloorSection, PhaseSection};
+use assay_history::manifest::{FloorSection, PhaseSection, SettingSection};
 use assay_history::{Bundle, LaneSink, Manifest, Memory, Observation, State, WriteError, Writer};
 use assay_model::{Event, EventKind, Nanos, Phase, Reason, Record, Render, Seed, Source};
 use assay_run::executor::{Failure as FirstFailure, Trouble};
-use assay_run::{Control, Gauge, Lanes, Latency, Load, Outcome, Sink, execute};
+use assay_run::{
+    Control, ExecuteError, Gauge, Lanes, Latency, Load, Outcome, Sink, execute,
+    execute_in_told_time,
+};
 use assay_store::workers::Workers;
-use assay_store::{Calls, Store};
+use assay_store::{Calls, Store, StoreTime};
 use assay_trace::{Header, TraceHash};
 
 use crate::asking::Asking;
 use crate::exit::{Exit, as_usage, from_open};
 use crate::progress::{self, Goal, Show};
 use crate::signals::Listening;
-use crate::{floor, observe};
+use crate::{floor, observe, truth};
 
 /// Everything that a load or run needs.
 pub struct Experiment {
@@ -126,7 +129,8 @@ impl Experiment {
             // The history is worth more; without observations the hallmark says what is missing.
             self.manifest.notes.push(error.to_string());
         }
-        let sealed = bundle.seal(0, &self.manifest.facts());
+        self.keep_truth()?;
+        let sealed = bundle.seal(0, &self.part_facts());
         if let Ok(sealed) = &sealed {
             self.manifest.notes.extend(sealed.damage.iter().map(ToString::to_string));
         }
@@ -156,6 +160,7 @@ impl Experiment {
         let show = self.show;
         let watcher = self.watcher.take();
         control.set_clock(None);
+        let is_told = self.is_told();
         let (outcome, observations) = thread::scope(|scope| {
             let run = self.run();
             let (gauges, over) = (&gauges, &is_over);
@@ -163,22 +168,56 @@ impl Experiment {
                 Some(watcher) => watcher(gauges, over),
                 None => progress::watch(gauges, goal, show, over),
             });
-            let observer = thread::Builder::new()
-                .name("observer".to_owned())
-                .spawn_scoped(scope, || observe::watch(control, over))
+            let observer = thread::Builder::new().name("observer".to_owned());
+            let observer = (!is_told)
+                .then(|| observer.spawn_scoped(scope, || observe::watch(control, over)))
+                .transpose()
                 .context("cannot start the thread that watches the machine")?;
             let result = {
                 // Even if a lane panics: whoever watches must not watch for ever.
                 let _raised = raised_at_end;
-                execute(&run, store.as_ref(), sinks, gauges, control)
+                match is_told {
+                    true => execute_told(&run, store.as_ref(), sinks, &gauges[0], control),
+                    false => execute(&run, store.as_ref(), sinks, gauges, control),
+                }
             };
             let (outcome, sinks) = result.map_err(from_execute)?;
             drop(sinks);
-            let seen = observer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let seen = observer.map_or(Ok(Vec::new()), ScopedJoinHandle::join);
+            let seen = seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             anyhow::Ok((outcome, seen))
         })?;
         self.observations = observations;
         Ok(outcome)
+    }
+
+    /// Whether the store computes its answers' times, so that nobody has to wait for them.
+    fn is_told(&self) -> bool {
+        self.store.capabilities().time == StoreTime::Told
+    }
+
+    /// What a store that knows says about what happened, with what it could not keep of it.
+    fn keep_truth(&mut self) -> Result<()> {
+        if self.is_load || !self.is_told() {
+            return Ok(());
+        }
+        if let Err(error) = truth::keep(self.store.as_ref(), &self.dir) {
+            // The history is worth more.
+            self.manifest.notes.push(error.to_string());
+        }
+        let settings = self.store.settings().map_err(from_open)?;
+        self.manifest.store.settings = settings.into_iter().map(SettingSection::from).collect();
+        Ok(())
+    }
+
+    /// What goes into every part of the history. In told time the same run gives the same bytes,
+    /// so what tells two of them apart stays in the manifest.
+    fn part_facts(&self) -> Vec<(String, String)> {
+        let mut facts = self.manifest.facts();
+        if self.is_told() {
+            facts.retain(|(name, _)| name != "assay.run.id" && name != "assay.started");
+        }
+        facts
     }
 
     /// What the lanes are told.
@@ -200,7 +239,7 @@ impl Experiment {
 
     /// The same questions for a store that does nothing, where that is wanted.
     fn measure_floor(&self) -> Result<Option<FloorSection>> {
-        if self.floor == Nanos::ZERO || self.is_load {
+        if self.floor == Nanos::ZERO || self.is_load || self.is_told() {
             return Ok(None);
         }
         floor::measure(self.run(), self.floor).map_err(from_execute)
@@ -385,6 +424,19 @@ impl Drop for RaisedAtEnd<'_> {
     }
 }
 
+/// The one lane of told time, in the form of many.
+fn execute_told(
+    run: &Lanes<'_>,
+    store: &dyn Store,
+    sinks: Vec<HistorySink>,
+    gauge: &Gauge,
+    control: &Control,
+) -> Result<(Outcome, Vec<HistorySink>), ExecuteError> {
+    let sink = sinks.into_iter().next().expect("there is a sink for every lane");
+    let (outcome, sink) = execute_in_told_time(run, store, sink, gauge, control)?;
+    Ok((outcome, vec![sink]))
+}
+
 /// A blocking store behind `workers` threads per lane; any other as it is.
 fn with_workers(store: Arc<dyn Store>, workers: usize) -> Arc<dyn Store> {
     if workers == 0 || store.capabilities().calls != Calls::Blocking {
@@ -401,14 +453,19 @@ fn from_execute(error: assay_run::ExecuteError) -> anyhow::Error {
 }
 
 /// The settings of the load model that the judge needs to know.
-pub fn load_settings(asking: &Asking, is_load: bool) -> BTreeMap<String, String> {
+pub fn load_settings(
+    asking: &Asking,
+    time: StoreTime,
+    is_load: bool,
+) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let mut note = |name: &str, value: String| settings.insert(name.to_owned(), value);
     note("phase", if is_load { "load" } else { "run" }.to_owned());
     match &asking.load {
         Load::Open(open) => {
-            note("rate", open.arrivals.rate.to_string());
-            note("arrivals", open.arrivals.process.name().to_owned());
+            let shape = &open.arrivals.shape;
+            note("rate", shape.constant_rate().map_or(shape.to_string(), |rate| rate.to_string()));
+            note("arrivals", open.arrivals.process.to_string());
             note("in-flight", open.in_flight.to_string());
             note("overflow", crate::asking::overflow_name(open.overflow).to_owned());
         }
@@ -421,6 +478,9 @@ pub fn load_settings(asking: &Asking, is_load: bool) -> BTreeMap<String, String>
     }
     note("timeout", humantime::format_duration(Duration::from(asking.patience)).to_string());
     note("workers", asking.workers.to_string());
+    if time == StoreTime::Told {
+        note("time", "told".to_owned());
+    }
     settings
 }
 

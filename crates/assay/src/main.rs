@@ -9,6 +9,7 @@ macro_rules! eprintln {
     }};
 }
 
+mod arrivals;
 mod asking;
 mod broken;
 mod bundles;
@@ -25,6 +26,8 @@ mod progress;
 mod setup;
 mod show;
 mod signals;
+mod thresholds;
+mod truth;
 mod units;
 mod workload;
 

@@ -12,7 +12,7 @@ use assay_history::manifest::{
     StoreSection,
 };
 use assay_model::{Nanos, Phase, Seed, Setting, Source};
-use assay_run::{Latency, Load};
+use assay_run::{Latency, Load, Spin};
 use assay_store::{Store, StoreTime};
 use assay_trace::{Header, Trace};
 use assay_workload::{Dataset, Plan, PlanPhase};
@@ -254,6 +254,18 @@ impl Setup {
         Asking::from(&self.options, purpose, calls, planned, trace)
     }
 
+    /// Told time has one lane: several would need an order among each other, and nobody waits
+    /// for anything that a second one could do meanwhile.
+    fn in_the_stores_time(&self, asking: Asking) -> Asking {
+        if self.store.capabilities().time == StoreTime::Wall {
+            return asking;
+        }
+        if asking.lanes > 1 && self.options.given("lanes").is_some() {
+            eprintln!("warning: {} lives in told time, which has one lane", self.url);
+        }
+        Asking { lanes: 1, workers: 0, spin: Spin::Never, ..asking }
+    }
+
     /// The experiment of one phase, ready to be performed.
     ///
     /// # Errors
@@ -265,6 +277,7 @@ impl Setup {
         dir: &Path,
         is_load: bool,
     ) -> Result<Experiment> {
+        let asking = self.in_the_stores_time(asking);
         let settings = self.store.settings().map_err(from_open)?;
         let manifest = self.manifest(plan, &asking, settings, is_load);
         let header = header(plan, self.seed);
@@ -334,9 +347,12 @@ impl Setup {
                     Load::Open(_) => "open".to_owned(),
                     Load::Closed(_) => "closed".to_owned(),
                 },
-                text: asking.describe(),
+                text: match capabilities.time {
+                    StoreTime::Wall => asking.describe(),
+                    StoreTime::Told => format!("{}; in told time", asking.describe()),
+                },
                 lanes: asking.lanes as u16,
-                settings: load_settings(asking, is_load),
+                settings: load_settings(asking, capabilities.time, is_load),
             },
             store: StoreSection {
                 url: self.url.clone(),
@@ -449,7 +465,9 @@ fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> R
     if given == Some(0) {
         return Err(options.wrong("operations", "nothing would be asked; give at least 1"));
     }
-    let has_duration = options.duration("duration")?.is_some();
+    // Stages of the rate say how long as well.
+    let has_stages = options.text("rate").is_some_and(|rate| rate.contains('@'));
+    let has_duration = has_stages || options.duration("duration")?.is_some();
     if given.is_some() || has_duration || purpose == Purpose::Bench {
         workload.spec.operations.count = given;
     }

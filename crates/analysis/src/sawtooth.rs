@@ -1,0 +1,306 @@
+//! What a hiccup does to latencies, in closed form.
+//!
+//! A store serves μ requests per second, one after the other. Requests are meant for moments
+//! 1/λ apart, λ < μ. For a time H nothing is served. Measured from the intended moment, the n-th
+//! request after the hiccup began takes
+//!
+//! ```text
+//! r(n) = l + max(0, H − n·(1/λ − 1/μ))
+//! ```
+//!
+//! where l is what a request takes when nobody is before it: a saw-tooth with its peak at H + l,
+//! which is over H·μ/(μ−λ) after the hiccup began. This is what users of an open system see.
+//!
+//! A closed loop of N sessions that is paced at λ asks the first N of them in time; then all
+//! sessions wait. After the hiccup each asks at once when its answer has come, so that N requests
+//! are with the store all the time: it works at full speed, and each request takes N/μ from the
+//! moment when it was sent,
+//!
+//! ```text
+//! s(n) = r(n)                   for n < N
+//! s(n) = max(l, min(N/μ, r(n))) for n ≥ N
+//! ```
+//!
+//! which is the service time. Measured from the intended moment the same requests take r(n), as
+//! long as N sessions can keep the store busy. A session that needs c from one request to its
+//! next, with nobody before it, asks 1/c times a second at most: the store gets at most
+//! X = min(μ, N/c), and the saw-tooth is over H·X/(X−λ) after the hiccup began, or never if X ≤ λ.
+//!
+//! The saw-tooth follows from equation (2) of Friedrich, Wingerath, Ritter: "Coordinated Omission
+//! in NoSQL Database Benchmarking", BTW 2017; the rest is ours.
+
+use assay_model::{Nanos, Record};
+
+/// Steady arrivals at a store that has one hiccup.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sawtooth {
+    /// Requests per second that are meant to be asked, equally far apart (λ).
+    pub rate: f64,
+    /// Requests per second that the store serves (μ), above `rate`.
+    pub capacity: f64,
+    /// When the hiccup begins.
+    pub at: Nanos,
+    /// How long nothing is served (H).
+    pub hiccup: Nanos,
+    /// What a request takes when nobody is before it (l).
+    pub healthy: Nanos,
+    /// How many requests there are in all.
+    pub operations: u64,
+}
+
+/// Which latency of a saw-tooth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// From the intended moment.
+    Response,
+    /// From the moment when one of so many sessions of a paced closed loop sent it.
+    Service {
+        /// How many sessions (N).
+        sessions: u32,
+    },
+}
+
+impl Sawtooth {
+    /// By how much the n-th wait is longer than the next, in nanoseconds: 1/λ − 1/μ.
+    pub fn step_ns(&self) -> f64 {
+        1e9 / self.rate - 1e9 / self.capacity
+    }
+
+    /// The number of the first request that the hiccup hits.
+    pub fn first(&self) -> u64 {
+        // A request at the very moment of the hiccup is hit, whatever the last bit says.
+        (self.at.as_secs_f64() * self.rate - 1e-6).ceil().max(0.0) as u64
+    }
+
+    /// What of the hiccup is left for the first request that it hits, in nanoseconds.
+    fn longest_wait_ns(&self) -> f64 {
+        let first = self.first() as f64 * 1e9 / self.rate;
+        (self.hiccup.0 as f64 - (first - self.at.0 as f64)).max(0.0)
+    }
+
+    /// How many requests wait because of the hiccup.
+    pub fn affected(&self) -> u64 {
+        let waits = (self.longest_wait_ns() / self.step_ns() - 1e-6).ceil().max(0.0) as u64;
+        waits.min(self.operations.saturating_sub(self.first()))
+    }
+
+    /// How long after the hiccup began a request is the first that does not wait: H·μ/(μ−λ), up to
+    /// the next arrival.
+    pub fn back_after(&self) -> Nanos {
+        let end = (self.first() + self.affected()) as f64 * 1e9 / self.rate;
+        Nanos((end - self.at.0 as f64).round().max(0.0) as u64)
+    }
+
+    /// What the n-th request after the hiccup began takes, in nanoseconds.
+    pub fn latency_ns(&self, number: u64, seen: Seen) -> f64 {
+        let healthy = self.healthy.0 as f64;
+        let wait = self.longest_wait_ns() - number as f64 * self.step_ns();
+        let response = healthy + wait.max(0.0);
+        match seen {
+            Seen::Service { sessions } if number >= u64::from(sessions) => {
+                response.min(f64::from(sessions) * 1e9 / self.capacity).max(healthy)
+            }
+            _ => response,
+        }
+    }
+
+    /// All latencies, the longest first, as the figures that [`Sawtooth::look`] gives of records.
+    pub fn figures(&self, seen: Seen, quantiles: &[f64]) -> Figures {
+        // Both latencies only ever fall with the number of the request.
+        let affected = self.affected();
+        let latency = |number: u64| self.latency_ns(number, seen);
+        let healthy = self.healthy.0 as f64;
+        let sum: f64 = (0..affected).map(latency).sum();
+        let others = self.operations - affected;
+        let at = |quantile: f64| {
+            let rank = crate::distribution::rank(self.operations, quantile);
+            Nanos(latency(self.operations - rank).round() as u64)
+        };
+        let slower = |number: &u64| latency(*number) > healthy + TOLERANCE_NS;
+        let is_felt = (0..affected).take_while(slower).count() as u64;
+        Figures {
+            mean_ns: (sum + others as f64 * healthy) / self.operations as f64,
+            max: Nanos(latency(0).round() as u64),
+            quantiles: quantiles.iter().map(|&quantile| (quantile, at(quantile))).collect(),
+            affected: is_felt,
+            back_after: match seen {
+                Seen::Response => self.back_after(),
+                // The last that is felt may come before the last that waits; see `affected`.
+                Seen::Service { .. } => self.back_at(is_felt),
+            },
+        }
+    }
+
+    fn back_at(&self, number: u64) -> Nanos {
+        let end = (self.first() + number) as f64 * 1e9 / self.rate;
+        Nanos((end - self.at.0 as f64).round().max(0.0) as u64)
+    }
+
+    /// How long the saw-tooth lasts if sessions need `cycle` from one request to their next with
+    /// nobody before them; `None` if it never ends.
+    pub fn back_after_with(&self, sessions: u32, cycle: Nanos) -> Option<Nanos> {
+        let reached = self.catching_up_at(sessions, cycle);
+        let lasts = self.hiccup.0 as f64 * reached / (reached - self.rate);
+        (reached > self.rate).then_some(Nanos(lasts.round() as u64))
+    }
+
+    /// Requests per second that the store gets at most from sessions that need `cycle` from one
+    /// request to their next with nobody before them.
+    pub fn catching_up_at(&self, sessions: u32, cycle: Nanos) -> f64 {
+        match cycle {
+            Nanos::ZERO => self.capacity,
+            cycle => self.capacity.min(f64::from(sessions) * 1e9 / cycle.0 as f64),
+        }
+    }
+
+    /// What `records` show of the hiccup, with latencies as `latency` takes them.
+    pub fn look(
+        &self,
+        records: &[Record],
+        latency: fn(&Record) -> Nanos,
+        quantiles: &[f64],
+    ) -> Figures {
+        let mut latencies: Vec<u64> = records.iter().map(|record| latency(record).0).collect();
+        let limit = self.healthy.0 as f64 + TOLERANCE_NS;
+        let affected = records.iter().filter(|record| latency(record).0 as f64 > limit);
+        let last = affected.clone().map(|record| record.intended).max();
+        let gap = Nanos((1e9 / self.rate).round() as u64);
+        let sum: u128 = latencies.iter().map(|&latency| u128::from(latency)).sum();
+        let count = latencies.len() as u64;
+        latencies.sort_unstable();
+        let at = |quantile: f64| {
+            let rank = crate::distribution::rank(count, quantile) as usize;
+            Nanos(latencies.get(rank - 1).copied().unwrap_or(0))
+        };
+        Figures {
+            mean_ns: sum as f64 / count.max(1) as f64,
+            max: at(1.0),
+            quantiles: quantiles.iter().map(|&quantile| (quantile, at(quantile))).collect(),
+            affected: affected.count() as u64,
+            back_after: last.map_or(Nanos::ZERO, |last| (last + gap).since(self.at)),
+        }
+    }
+}
+
+/// A latency that is longer than the healthy one by no more than this is healthy: what times that
+/// are whole nanoseconds can add.
+const TOLERANCE_NS: f64 = 1_000.0;
+
+/// What is seen of a hiccup in one latency.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures {
+    /// The mean over all requests, in nanoseconds.
+    pub mean_ns: f64,
+    /// The longest.
+    pub max: Nanos,
+    /// Quantiles over all requests.
+    pub quantiles: Vec<(f64, Nanos)>,
+    /// Requests that took longer than when nobody is before them.
+    pub affected: u64,
+    /// How long after the hiccup began a request was meant for which, and for all after it, this
+    /// latency was healthy again.
+    pub back_after: Nanos,
+}
+
+impl Figures {
+    /// The largest relative deviation of any of these figures from those of `wanted`.
+    pub fn deviation(&self, wanted: &Figures) -> f64 {
+        let quantiles = self.quantiles.iter().zip(&wanted.quantiles);
+        let times =
+            quantiles.map(|((_, found), (_, wanted))| (found.0 as f64, wanted.0 as f64)).chain([
+                (self.mean_ns, wanted.mean_ns),
+                (self.max.0 as f64, wanted.max.0 as f64),
+                (self.affected as f64, wanted.affected as f64),
+                (self.back_after.0 as f64, wanted.back_after.0 as f64),
+            ]);
+        times.map(|(found, wanted)| relative(found, wanted)).fold(0.0, f64::max)
+    }
+}
+
+/// How far `found` is from `wanted`, as a share of it; infinite if only `wanted` is zero.
+pub fn relative(found: f64, wanted: f64) -> f64 {
+    match (found, wanted) {
+        (found, wanted) if found == wanted => 0.0,
+        (found, wanted) => ((found - wanted) / wanted).abs(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paper(capacity: f64) -> Sawtooth {
+        Sawtooth {
+            rate: 1000.0,
+            capacity,
+            at: Nanos::from_secs(30),
+            hiccup: Nanos::from_secs(1),
+            healthy: Nanos::ZERO,
+            operations: 90_000,
+        }
+    }
+
+    #[test]
+    fn a_thousand_at_a_store_of_1250_is_back_after_five_seconds() {
+        let sawtooth = paper(1250.0);
+        assert_eq!((sawtooth.first(), sawtooth.affected()), (30_000, 5_000));
+        assert_eq!(sawtooth.back_after(), Nanos::from_secs(5));
+        let figures = sawtooth.figures(Seen::Response, &[0.9, 0.95, 1.0]);
+        assert_eq!(figures.max, Nanos::from_secs(1));
+        // 5 % of 90,000 are 4,500: the 4,501st of 5,000 steps of 0.2 ms.
+        assert_eq!(figures.quantiles[0].1, Nanos::ZERO);
+        assert_eq!(figures.quantiles[1].1, Nanos::from_millis(100));
+        assert_eq!(figures.quantiles[2].1, Nanos::from_secs(1));
+        // A triangle of 1 s by 5,000 requests, spread over 90,000.
+        assert!(relative(figures.mean_ns, 1e9 * 5_001.0 / 2.0 / 90_000.0) < 1e-9);
+    }
+
+    #[test]
+    fn the_whole_series_of_the_paper_is_back_when_the_formula_says() {
+        for capacity in [1053.0, 1111.0, 1250.0, 1333.0, 1430.0, 1666.0, 2000.0, 10_000.0] {
+            let formula = capacity / (capacity - 1000.0);
+            let found = paper(capacity).back_after().as_secs_f64();
+            assert!(found >= formula - 1e-6 && found < formula + 0.001, "{capacity}: {found}");
+        }
+    }
+
+    #[test]
+    fn few_sessions_see_few_long_waits() {
+        let service = Seen::Service { sessions: 4 };
+        let figures = paper(1250.0).figures(service, &[0.99, 0.9999]);
+        assert_eq!(figures.max, Nanos::from_secs(1));
+        // Four are hit, the 4,996 after them queue behind three others.
+        assert_eq!(figures.quantiles[0].1, Nanos::from_micros(3_200));
+        assert_eq!(figures.quantiles[1].1, Nanos::from_micros(3_200));
+        assert_eq!(figures.affected, 5_000);
+        assert_eq!(paper(1250.0).latency_ns(3, service), 999.4e6);
+        assert_eq!(paper(1250.0).latency_ns(4, service), 3.2e6);
+    }
+
+    #[test]
+    fn slow_sessions_catch_up_late_or_never() {
+        let sawtooth = paper(1250.0);
+        let back = |sessions, us| sawtooth.back_after_with(sessions, Nanos::from_micros(us));
+        assert_eq!(back(4, 0), Some(Nanos::from_secs(5)));
+        assert_eq!(back(4, 3_200), Some(Nanos::from_secs(5)));
+        assert_eq!(back(4, 3_600), Some(Nanos::from_secs(10)));
+        assert_eq!(back(4, 4_000), None);
+        assert_eq!(back(16, 4_000), Some(Nanos::from_secs(5)));
+    }
+
+    #[test]
+    fn a_hiccup_between_two_arrivals_is_met_by_the_second() {
+        let sawtooth = Sawtooth { rate: 10.0, at: Nanos::from_millis(10_050), ..paper(1250.0) };
+        assert_eq!(sawtooth.first(), 101);
+        assert_eq!(sawtooth.latency_ns(0, Seen::Response), 950e6);
+    }
+
+    #[test]
+    fn a_deviation_is_that_of_the_worst_figure() {
+        let wanted = paper(1250.0).figures(Seen::Response, &[0.99]);
+        let found = Figures { mean_ns: wanted.mean_ns * 1.02, ..wanted.clone() };
+        assert!(relative(found.deviation(&wanted), 0.02) < 1e-9);
+        assert_eq!(wanted.deviation(&wanted), 0.0);
+        assert_eq!(relative(1.0, 0.0), f64::INFINITY);
+    }
+}
