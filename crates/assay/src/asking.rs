@@ -2,12 +2,15 @@
 
 use anyhow::Result;
 use assay_model::Nanos;
-use assay_run::{ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, Spin, Think};
+use assay_run::{
+    ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, Shape, Spin, Think,
+};
 use assay_store::Calls;
+use assay_trace::Trace;
 
 use crate::exit::usage;
 use crate::options::Options;
-use crate::{machine, units};
+use crate::{arrivals, machine, units};
 
 /// Sessions that load a store over a network if nobody says how many.
 const LOAD_SESSIONS: u32 = 16;
@@ -20,6 +23,9 @@ const IN_FLIGHT_MAX: u64 = 1 << 22;
 
 /// More worker threads per lane than this do not help any store.
 const WORKERS_MAX: u64 = 256;
+
+/// A trace is not replayed faster than this.
+const SPEED_MAX: f64 = 1e6;
 
 /// How long a bench measures if nobody says how long.
 const BENCH_DURATION: Nanos = Nanos::from_secs(10);
@@ -55,7 +61,8 @@ pub struct Asking {
 impl Asking {
     /// Reads the settings for `purpose` with a store whose client works as `calls` says.
     ///
-    /// `planned` is the number of processes that the spec asks for by itself.
+    /// `planned` is the number of processes that the spec asks for by itself, `trace` the one that
+    /// is replayed.
     ///
     /// # Errors
     /// If a setting makes no sense, or two contradict each other.
@@ -64,15 +71,16 @@ impl Asking {
         purpose: Purpose,
         calls: Calls,
         planned: Option<u64>,
+        trace: Option<&Trace>,
     ) -> Result<Asking> {
-        let load = load_model(options, purpose, calls)?;
+        let load = load_model(options, purpose, calls, trace)?;
         let lanes = lanes(options, &load, calls)?;
         let patience = options.duration("timeout")?.unwrap_or(Nanos::from_secs(10));
         if patience == Nanos::ZERO {
             return Err(options.wrong("timeout", "without patience nothing is ever answered"));
         }
         Ok(Asking {
-            extent: extent(options, purpose, planned)?,
+            extent: extent(options, purpose, planned, &load)?,
             patience,
             lanes,
             spin: spin(options, lanes)?,
@@ -85,9 +93,8 @@ impl Asking {
     pub fn describe(&self) -> String {
         let mut text = match &self.load {
             Load::Open(open) => format!(
-                "{} arrivals at {}/s, at most {} in flight, then {}",
-                open.arrivals.process.name(),
-                open.arrivals.rate,
+                "{}, at most {} in flight, then {}",
+                describe_arrivals(&open.arrivals, &self.extent),
                 open.in_flight,
                 overflow_name(open.overflow)
             ),
@@ -120,32 +127,99 @@ pub const fn overflow_name(overflow: Overflow) -> &'static str {
     }
 }
 
-fn load_model(options: &Options, purpose: Purpose, calls: Calls) -> Result<Load> {
-    let rate = if purpose == Purpose::Load { None } else { options.rate("rate")? };
+/// Arrivals in words, with mean and coefficient of variation of their gaps.
+fn describe_arrivals(arrivals: &Arrivals, extent: &Extent) -> String {
+    let Arrivals { shape, process } = arrivals;
+    let planned = planned_rate(shape, extent);
+    let mut text = format!("{process} arrivals at {shape}");
+    let cv = process.cv(planned).map(|cv| format!(", cv {}", rounded(cv))).unwrap_or_default();
+    if planned > 0.0 {
+        // Where the rate runs over time, its mean over the run stands for it.
+        let about = if shape.constant_rate().is_some() { "" } else { " over the run" };
+        let gap = Nanos((1e9 / planned + 0.5) as u64);
+        text += &format!(" (gaps: mean {gap}{about}{cv})");
+    }
+    text
+}
+
+/// Arrivals per second that a shape plans over a run, as far as the length of that is known.
+fn planned_rate(shape: &Shape, extent: &Extent) -> f64 {
+    let end = match (extent.end(), extent.processes) {
+        (Nanos::NEVER, Some(processes)) => shape.moment(processes as f64),
+        (end, _) => end,
+    };
+    shape.mean_rate(extent.warm_up, end)
+}
+
+/// A number with at most three digits after the point.
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
+fn load_model(
+    options: &Options,
+    purpose: Purpose,
+    calls: Calls,
+    trace: Option<&Trace>,
+) -> Result<Load> {
+    let measures = purpose != Purpose::Load;
+    let is_replay = measures && options.text("arrivals").is_some_and(|text| text.trim() == "trace");
+    let has_rate = measures && (is_replay || options.text("rate").is_some());
     let closed = options.count("closed")?;
-    match (rate, closed) {
-        (Some(_), Some(_)) => Err(usage(
+    match (has_rate, closed) {
+        (true, Some(_)) => Err(usage(
             "--rate asks in open loop and --closed in closed loop: give one of them \
              (--pace is for a closed loop with a target)",
         )),
-        (Some(rate), _) => open(options, rate),
-        (None, sessions) => closed_model(options, purpose, calls, sessions),
+        (true, None) => open(options, trace),
+        (false, _) if measures && options.given("speed").is_some() => {
+            Err(options.wrong("speed", "only --arrivals trace can be replayed faster"))
+        }
+        (false, sessions) => closed_model(options, purpose, calls, sessions),
     }
 }
 
-fn open(options: &Options, rate: f64) -> Result<Load> {
+fn open(options: &Options, trace: Option<&Trace>) -> Result<Load> {
     for name in ["think", "pace"] {
         if options.given(name).is_some() {
             return Err(options.wrong(name, "only sessions of a closed loop do that"));
         }
     }
-    let processes = [("poisson", ArrivalProcess::Poisson), ("constant", ArrivalProcess::Constant)];
     let policies =
         [("queue", Overflow::Queue), ("drop", Overflow::Drop), ("abort", Overflow::Abort)];
-    let process = options.choice("arrivals", &processes)?;
+    let arrivals = open_arrivals(options, trace)?;
     let in_flight = bounded(options, "in-flight", IN_FLIGHT_MAX)?.unwrap_or(4096) as usize;
     let overflow = options.choice("overflow", &policies)?;
-    Ok(Load::Open(Open { arrivals: Arrivals { rate, process }, in_flight, overflow }))
+    Ok(Load::Open(Open { arrivals, in_flight, overflow }))
+}
+
+/// The arrival process and the rate; a trace's own schedule brings its rate with it.
+fn open_arrivals(options: &Options, trace: Option<&Trace>) -> Result<Arrivals> {
+    let text = options.text("arrivals").unwrap_or("poisson");
+    let process = arrivals::process(text, trace)
+        .map_err(|error| options.wrong("arrivals", &error.to_string()))?;
+    let rate = match options.text("rate") {
+        Some(text) => {
+            Some(arrivals::shape(text).map_err(|error| options.wrong("rate", &error.to_string()))?)
+        }
+        None => None,
+    };
+    let speed = match options.text("speed").map(assay_workload::quantity::share) {
+        None => None,
+        Some(Some(speed)) if speed > 0.0 && speed <= SPEED_MAX => Some(speed),
+        Some(_) => return Err(options.wrong("speed", "give a factor above 0, such as 2 or 0.5")),
+    };
+    let shape = match (&process, rate, speed) {
+        (_, Some(_), Some(_)) => {
+            return Err(options.wrong("speed", "--rate says already how fast: give one of them"));
+        }
+        (ArrivalProcess::Baked(timetable), None, speed) => {
+            Shape::constant(timetable.rate() * speed.unwrap_or(1.0))
+        }
+        (_, None, _) => return Err(usage("how many arrivals? give --rate, such as --rate 20k/s")),
+        (_, Some(shape), None) => shape,
+    };
+    Ok(Arrivals { shape, process })
 }
 
 fn closed_model(
@@ -190,7 +264,12 @@ fn think(options: &Options) -> Result<Think> {
     }
 }
 
-fn extent(options: &Options, purpose: Purpose, planned: Option<u64>) -> Result<Extent> {
+fn extent(
+    options: &Options,
+    purpose: Purpose,
+    planned: Option<u64>,
+    load: &Load,
+) -> Result<Extent> {
     if purpose == Purpose::Load {
         return Ok(Extent { processes: planned, ..Extent::default() });
     }
@@ -201,14 +280,40 @@ fn extent(options: &Options, purpose: Purpose, planned: Option<u64>) -> Result<E
     }
     let warm_up = options.duration("warm-up")?.unwrap_or(Nanos::ZERO);
     let (processes, duration) = match (given, duration, purpose) {
+        (None, None, _) if stages_end(load).is_some() => (planned, stages(options, load, warm_up)?),
         (None, None, Purpose::Bench) => (None, Some(BENCH_DURATION)),
         (None, None, _) => (planned, None),
         (given, duration, _) => (given, duration),
     };
+    if let (Load::Open(open), None) = (load, duration)
+        && open.arrivals.shape.is_silent_from(Nanos::NEVER)
+    {
+        let reason = "nothing arrives after its end, so the run may never end; give --duration";
+        return Err(options.wrong("rate", reason));
+    }
     if processes.is_none() && duration.is_none() {
         return Err(usage("the spec does not say how long: give --duration or --operations"));
     }
     Ok(Extent { processes, duration, warm_up })
+}
+
+/// When the last stage of the rate ends, if it has stages.
+fn stages_end(load: &Load) -> Option<Nanos> {
+    match load {
+        Load::Open(open) => open.arrivals.shape.end(),
+        Load::Closed(_) => None,
+    }
+}
+
+/// How long to measure if the stages say it.
+fn stages(options: &Options, load: &Load, warm_up: Nanos) -> Result<Option<Nanos>> {
+    match stages_end(load) {
+        Some(end) if end <= warm_up => Err(options.wrong(
+            "warm-up",
+            &format!("the stages of the rate end after {end}, so nothing would be measured"),
+        )),
+        end => Ok(end.map(|end| end.since(warm_up))),
+    }
 }
 
 fn lanes(options: &Options, load: &Load, calls: Calls) -> Result<usize> {

@@ -1,15 +1,20 @@
-//! How the outside stops a run.
+//! How the outside stops a run, or changes its rate.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
 
+use assay_model::Nanos;
+
+use crate::arrival::Shape;
 use crate::clock::Wall;
+use crate::rates::{RateChange, Rates, SetRateError};
 
 /// Shared by everybody who may end a run: the keyboard, a broken history, a lane in trouble.
 #[derive(Debug, Default)]
 pub struct Control {
     level: AtomicU8,
     clock: Mutex<Option<Wall>>,
+    rates: Arc<Rates>,
 }
 
 /// How urgent the end is.
@@ -47,6 +52,38 @@ impl Control {
     /// Sets the clock that those beside the lanes go by; none before another run.
     pub fn set_clock(&self, clock: Option<Wall>) {
         *self.clock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = clock;
+    }
+
+    /// Open arrivals come with `rate` per second from `from` on, whatever the shape says; 0 is a
+    /// pause. Gives the moment from which it holds.
+    ///
+    /// That is a little later than `from` if a lane has gone so far already, so that all lanes
+    /// change at the same place of the one schedule. Choose a moment at least
+    /// [`RATE_LEAD`](crate::RATE_LEAD) ahead of now: lanes look around that often.
+    ///
+    /// # Errors
+    /// If no open run goes on, or the rate makes no sense.
+    pub fn set_rate(&self, from: Nanos, rate: f64) -> Result<Nanos, SetRateError> {
+        self.rates.set(from, rate)
+    }
+
+    /// The rate of open arrivals with all changes until now; none in a closed run.
+    pub fn shape(&self) -> Option<Shape> {
+        self.rates.shape()
+    }
+
+    /// The changes of the rate in the run that goes on, or went on last.
+    pub fn rate_changes(&self) -> Vec<RateChange> {
+        self.rates.changes()
+    }
+
+    /// A run with these arrivals begins; changes of the run before are forgotten.
+    pub(crate) fn begin(&self, shape: Option<Shape>) {
+        self.rates.begin(shape);
+    }
+
+    pub(crate) fn rates(&self) -> Arc<Rates> {
+        Arc::clone(&self.rates)
     }
 
     /// How urgent the end is now.

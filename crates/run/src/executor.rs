@@ -9,7 +9,6 @@ use std::time::Duration;
 use assay_model::{Nanos, Record, Render, Seed, Source};
 use assay_store::{OpenError, Store};
 
-use crate::arrival::Arrivals;
 use crate::clock::{Clock, Told, Wall, be_punctual};
 use crate::control::{Control, Urgency};
 use crate::gauge::Gauge;
@@ -135,6 +134,7 @@ pub fn execute<S: Sink + Send>(
     assert_eq!(sinks.len(), run.lanes, "each lane needs a sink");
     assert_eq!(gauges.len(), run.lanes, "each lane needs a gauge");
     let counter = Arc::new(AtomicU64::new(0));
+    run.begin(control);
     thread::scope(|scope| {
         let (ready_sender, ready) = mpsc::channel();
         let mut starts = Vec::new();
@@ -153,7 +153,7 @@ pub fn execute<S: Sink + Send>(
                 };
                 // Whoever no longer listens has given up the run; so does this lane, below.
                 drop(ready_sender.send(report));
-                let task = run.task(lane, counter);
+                let task = run.task(lane, counter, control);
                 let (client, clock) = (client?, start.recv().ok()?);
                 Some(Lane::new(task, client, clock, control, gauge, sink).work())
             };
@@ -211,7 +211,8 @@ pub fn execute_alone<C: Clock + Clone, S: Sink>(
 ) -> Result<(LaneOutcome, S), OpenError> {
     let gauge = Gauge::new(crate::gauge::Latency::Response);
     let client = store.open(0)?;
-    let task = run.task(0, Arc::new(AtomicU64::new(0)));
+    run.begin(control);
+    let task = run.task(0, Arc::new(AtomicU64::new(0)), control);
     Ok(Lane::new(task, client, clock, control, &gauge, sink).work())
 }
 
@@ -235,7 +236,8 @@ pub fn execute_in_told_time<S: Sink>(
 ) -> Result<(Outcome, S), ExecuteError> {
     assert_eq!(run.lanes, 1, "told time has one lane");
     let client = store.open(0)?;
-    let task = run.task(0, Arc::new(AtomicU64::new(0)));
+    run.begin(control);
+    let task = run.task(0, Arc::new(AtomicU64::new(0)), control);
     let ends_by_number = run.extent.processes.is_some() || task.source.len().is_some();
     let sink = TimeWatch::new(sink, control, ends_by_number);
     let (mut lane, sink) = Lane::new(task, client, Told::new(), control, gauge, sink).work();
@@ -298,15 +300,24 @@ impl<S: Sink> Sink for TimeWatch<'_, S> {
 }
 
 impl Lanes<'_> {
-    fn task(&self, lane: usize, counter: Arc<AtomicU64>) -> Task {
+    /// Makes known what may be changed from outside.
+    fn begin(&self, control: &Control) {
+        control.begin(match &self.load {
+            Load::Open(open) => Some(open.arrivals.shape.clone()),
+            Load::Closed(_) => None,
+        });
+    }
+
+    fn task(&self, lane: usize, counter: Arc<AtomicU64>, control: &Control) -> Task {
         let source = (self.source)();
         let processes =
             self.extent.processes.unwrap_or(u64::MAX).min(source.len().unwrap_or(u64::MAX));
         let place = (lane, self.lanes);
         let (asker, in_flight, overflow) = match &self.load {
             Load::Open(open) => {
-                let asker = self.open_asker(open.arrivals, place, processes);
-                (asker, share(open.in_flight, place), open.overflow)
+                let (rates, end) = (control.rates(), self.extent.end());
+                let asker = OpenAsker::new(&open.arrivals, rates, self.seed, place, processes, end);
+                (Asker::Open(asker), share(open.in_flight, place), open.overflow)
             }
             Load::Closed(closed) => {
                 let chunk = if self.lanes == 1 { LONE_CHUNK } else { SHARED_CHUNK };
@@ -328,10 +339,6 @@ impl Lanes<'_> {
             is_load: self.is_load,
             stop_at_failure: self.stop_at_failure,
         }
-    }
-
-    fn open_asker(&self, arrivals: Arrivals, place: (usize, usize), processes: u64) -> Asker {
-        Asker::Open(OpenAsker::new(arrivals, self.seed, place, processes, self.extent.end()))
     }
 }
 

@@ -211,6 +211,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     /// Everything that is due but is no operation: flushing, publishing, expiring, the outside.
     fn look_around(&mut self) {
         let now = self.book.last;
+        self.task.asker.hear(now);
         self.book.expire(now, self.client.as_mut());
         if now.since(self.flushed) >= FLUSH_EVERY {
             self.flushed = now;

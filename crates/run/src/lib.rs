@@ -11,16 +11,20 @@ pub mod load;
 pub mod clock;
 pub mod control;
 pub mod gauge;
+pub mod rates;
 pub mod sink;
 
 mod lane;
 
 pub mod executor;
 
-pub use arrival::{ArrivalProcess, Arrivals};
+pub use arrival::{
+    ArrivalProcess, Arrivals, Form, Mmpp2, Schedule, Shape, Sine, Spike, Stage, Times, Timetable,
+};
 pub use clock::{Clock, Told, Wall};
 pub use control::Control;
 pub use executor::{ExecuteError, Lanes, Outcome, execute, execute_in_told_time};
 pub use gauge::{Gauge, Latencies, Latency, Snapshot, Tally};
 pub use load::{Closed, Extent, Load, Open, Overflow, Spin, Think};
+pub use rates::{RATE_LEAD, RateChange, SetRateError};
 pub use sink::Sink;

@@ -67,13 +67,28 @@ pub const KEYS: &[Key] = &[
         letter: Some('t'),
         ..text("target", "URL", None, ASKING, "The store; `assay stores` lists them")
     },
-    text("rate", "RATE", None, MEASURING, "Open loop: arrivals per second, such as 20k/s"),
+    text(
+        "rate",
+        "RATE",
+        None,
+        MEASURING,
+        "Open loop: arrivals per second: 20k/s, stages such as 30s@1k,2m@1k..20k, \
+         spike:1k..10k,at=30s,for=5s or sine:5k,amplitude=4k,period=60s",
+    ),
     text(
         "arrivals",
         "PROCESS",
         Some("poisson"),
         MEASURING,
-        "Open loop: gaps between arrivals, poisson or constant",
+        "Open loop: gaps between arrivals: poisson, constant, jitter:0.5, mmpp2:10,1s,9s, \
+         gamma:2, lognormal:2, or a trace's own schedule: trace",
+    ),
+    text(
+        "speed",
+        "FACTOR",
+        None,
+        MEASURING,
+        "Open loop: how much faster than written a trace's own schedule is replayed",
     ),
     text(
         "in-flight",

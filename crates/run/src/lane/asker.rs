@@ -10,6 +10,7 @@ use assay_model::{Nanos, Reason, Seed};
 
 use crate::arrival::{Arrivals, Schedule};
 use crate::load::{Closed, Think};
+use crate::rates::Rates;
 
 /// The stream of draws that belongs to think times.
 const THINK_STREAM: u64 = 0x7468_696E;
@@ -77,6 +78,14 @@ impl Asker {
         }
     }
 
+    /// Hears of rates that the outside has changed. To be called whenever the lane looks around.
+    #[inline]
+    pub fn hear(&mut self, now: Nanos) {
+        if let Asker::Open(open) = self {
+            open.hear(now);
+        }
+    }
+
     /// Takes sessions back whose processes have ended.
     #[inline]
     pub fn take_back(&mut self, freed: &mut Vec<Freed>) {
@@ -112,38 +121,76 @@ impl Asker {
 }
 
 /// Open arrivals, thinned to a lane.
+///
+/// A rate that changes does so for all lanes at one place of the schedule. So a lane asks only for
+/// arrivals before its *horizon*, up to which it knows all changes: it gets a later one from
+/// [`Rates`], which puts every further change behind it.
 pub(crate) struct OpenAsker {
     schedule: Schedule,
     lanes: u64,
     processes: u64,
     end: Nanos,
+    rates: Arc<Rates>,
+    /// The version of the rates that the schedule has.
+    heard: u64,
+    horizon: Nanos,
 }
 
 impl OpenAsker {
     /// The arrivals of lane `lane` of `lanes`: processes below `processes`, before `end`.
     pub fn new(
-        arrivals: Arrivals,
+        arrivals: &Arrivals,
+        rates: Arc<Rates>,
         seed: Seed,
         (lane, lanes): (usize, usize),
         processes: u64,
         end: Nanos,
     ) -> OpenAsker {
-        let schedule = Schedule::new(arrivals, seed, lane, lanes);
-        OpenAsker { schedule, lanes: lanes as u64, processes, end }
+        OpenAsker {
+            schedule: Schedule::new(arrivals, seed, lane, lanes),
+            lanes: lanes as u64,
+            processes,
+            end,
+            rates,
+            heard: 0,
+            horizon: Nanos::ZERO,
+        }
     }
 
+    /// While the rate may still change, a next arrival beyond the end may come to lie before it.
     fn is_over(&self) -> bool {
-        self.schedule.index() >= self.processes || self.schedule.time() >= self.end
+        self.schedule.index() >= self.processes
+            || (self.schedule.time() >= self.end && self.horizon >= self.end)
+    }
+
+    #[inline]
+    fn hear(&mut self, now: Nanos) {
+        if now >= self.horizon || self.rates.version() != self.heard {
+            self.look_ahead(now);
+        }
+    }
+
+    #[cold]
+    fn look_ahead(&mut self, now: Nanos) {
+        let ahead = self.rates.look_ahead(self.heard, now);
+        self.horizon = self.horizon.max(ahead.horizon);
+        if let Some(shape) = ahead.shape {
+            self.heard = ahead.version;
+            self.schedule.reshape(&shape);
+        }
     }
 
     #[inline]
     fn next(&mut self, now: Nanos) -> Next {
+        if self.schedule.time() <= now && self.schedule.time() >= self.horizon {
+            self.look_ahead(now);
+        }
         if self.is_over() {
             return Next::Over;
         }
         let due = self.schedule.time();
-        if due > now {
-            return Next::At(due);
+        if due > now || due >= self.end {
+            return Next::At(due.min(self.end));
         }
         let process = self.schedule.index();
         self.schedule.advance();
@@ -331,3 +378,6 @@ impl ClosedAsker {
         Next::Ask(Ask { process, session, lane_session, intended })
     }
 }
+
+#[cfg(test)]
+mod tests;

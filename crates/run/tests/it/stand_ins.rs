@@ -195,7 +195,7 @@ impl Client for StandClient {
 
 /// An open run of `rate` per second for a second, with room for `in_flight`.
 pub fn open(rate: f64, in_flight: usize, overflow: Overflow) -> Load {
-    let arrivals = Arrivals { rate, process: ArrivalProcess::Constant };
+    let arrivals = Arrivals::constant_rate(rate, ArrivalProcess::Constant);
     Load::Open(Open { arrivals, in_flight, overflow })
 }
 

@@ -1,0 +1,43 @@
+//! Independent gaps with a gamma distribution: more even than Poisson's, or more ragged.
+
+use assay_model::Draws;
+use assay_model::seed::Stream;
+
+use super::normal::normal;
+
+/// The shape of the gamma distribution with this coefficient of variation: 1 / cv².
+pub fn shape(cv: f64) -> f64 {
+    1.0 / (cv * cv)
+}
+
+/// The gap before arrival `index`, in units of the mean gap: gamma with `shape`, scaled to mean 1.
+#[inline]
+pub fn gap(stream: Stream, index: u64, shape: f64) -> f64 {
+    let draws = &mut stream.draws(index);
+    if shape >= 1.0 {
+        return draw(draws, shape) / shape;
+    }
+    // A gamma of one more times a power of a uniform number is the gamma itself.
+    let greater = draw(draws, shape + 1.0);
+    greater * libm::pow(1.0 - draws.unit(), 1.0 / shape) / shape
+}
+
+/// Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), for a shape from
+/// 1. The draws belong to one arrival, so it may take as many as it needs: more than two pairs for
+/// one in five hundred arrivals.
+fn draw(draws: &mut Draws, shape: f64) -> f64 {
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = normal(draws);
+        let base = 1.0 + c * x;
+        if base <= 0.0 {
+            continue;
+        }
+        let v = base * base * base;
+        let u = 1.0 - draws.unit();
+        if libm::log(u) < 0.5 * x * x + d - d * v + d * libm::log(v) {
+            return d * v;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Lanes that go their own pace, while the rate changes.
+
+use super::*;
+use crate::arrival::{ArrivalProcess, Mmpp2, Shape};
+use crate::rates::{RATE_LEAD, SetRateError};
+
+const END: Nanos = Nanos::from_secs(3);
+
+fn processes() -> [ArrivalProcess; 3] {
+    let chain = Mmpp2 { ratio: 8.0, burst: Nanos::from_millis(30), calm: Nanos::from_millis(150) };
+    [ArrivalProcess::Poisson, ArrivalProcess::Mmpp2(chain), ArrivalProcess::Gamma(2.0)]
+}
+
+fn begun(rate: f64) -> Arc<Rates> {
+    let rates = Arc::new(Rates::default());
+    rates.begin(Some(Shape::constant(rate)));
+    rates
+}
+
+fn asker(rates: &Arc<Rates>, arrivals: &Arrivals, place: (usize, usize)) -> OpenAsker {
+    OpenAsker::new(arrivals, Arc::clone(rates), Seed(9), place, u64::MAX, END)
+}
+
+/// Asks for everything that is due at `now`.
+fn ask_all(asker: &mut OpenAsker, now: Nanos, into: &mut Vec<(u64, Nanos)>) {
+    asker.hear(now);
+    while let Next::Ask(ask) = asker.next(now) {
+        into.push((ask.process, ask.intended));
+    }
+}
+
+#[test]
+fn lanes_of_any_pace_change_at_one_place_of_the_schedule() {
+    for process in processes() {
+        for lanes in [1, 2, 7] {
+            let rates = begun(700.0);
+            let arrivals = Arrivals::constant_rate(700.0, process.clone());
+            let mut askers: Vec<OpenAsker> =
+                (0..lanes).map(|lane| asker(&rates, &arrivals, (lane, lanes))).collect();
+            let mut asked = Vec::new();
+            // Lane n looks around every 7 · (n + 1) ms, one of them only every 350 ms.
+            for tick in 0..=END.0 / 7_000_000 {
+                let now = Nanos::from_millis(7 * tick);
+                for (lane, asker) in askers.iter_mut().enumerate() {
+                    let pace = if lane == 1 { 50 } else { lane as u64 + 1 };
+                    if tick % pace == 0 {
+                        ask_all(asker, now, &mut asked);
+                    }
+                }
+                match tick {
+                    100 => drop(rates.set(now, 5000.0).unwrap()),
+                    101 => drop(rates.set(now, 0.0).unwrap()),
+                    170 => drop(rates.set(now, 900.0).unwrap()),
+                    _ => {}
+                }
+            }
+            askers.iter_mut().for_each(|asker| ask_all(asker, END, &mut asked));
+            asked.sort_unstable();
+            let shape = rates.shape().unwrap();
+            let mut alone = Schedule::new(&Arrivals { shape, ..arrivals }, Seed(9), 0, 1);
+            let mut wanted = Vec::new();
+            while alone.time() < END {
+                wanted.push((alone.index(), alone.time()));
+                alone.advance();
+            }
+            assert!(wanted.len() > 1000, "{} arrivals", wanted.len());
+            assert_eq!(asked, wanted, "{} on {lanes} lanes", process.name());
+        }
+    }
+}
+
+#[test]
+fn a_change_waits_for_the_lane_that_is_furthest() {
+    let rates = begun(100.0);
+    let second = Nanos::from_secs(1);
+    rates.look_ahead(0, second);
+    assert_eq!(rates.set(second, 7.0), Ok(second + RATE_LEAD));
+    assert_eq!(rates.set(Nanos::ZERO, 8.0), Ok(second + RATE_LEAD));
+    assert_eq!(rates.set(second + second, 9.0), Ok(second + second));
+    let changes: Vec<(f64, f64)> =
+        rates.changes().iter().map(|change| (change.before, change.rate)).collect();
+    assert_eq!(changes, [(100.0, 7.0), (100.0, 8.0), (8.0, 9.0)]);
+}
+
+#[test]
+fn what_cannot_be_a_rate_is_refused() {
+    let rates = begun(100.0);
+    for rate in [-1.0, f64::NAN, f64::INFINITY, 2e9] {
+        assert!(matches!(rates.set(Nanos::ZERO, rate), Err(SetRateError::Rate { .. })), "{rate}");
+    }
+    assert_eq!(Rates::default().set(Nanos::ZERO, 1.0), Err(SetRateError::NotOpen));
+    let last = (0..20_000).map(|_| rates.set(Nanos::ZERO, 1.0)).last();
+    assert_eq!(last, Some(Err(SetRateError::TooMany)));
+}
+
+#[test]
+fn a_run_that_begins_forgets_the_changes_of_the_one_before() {
+    let rates = begun(100.0);
+    rates.look_ahead(0, END);
+    rates.set(END, 5.0).unwrap();
+    rates.begin(Some(Shape::constant(3.0)));
+    assert_eq!((rates.version(), rates.changes()), (0, Vec::new()));
+    assert_eq!(rates.set(Nanos::from_millis(1), 4.0), Ok(Nanos::from_millis(1)));
+}
+
+#[test]
+fn a_lane_without_arrivals_stays_while_the_rate_may_rise() {
+    let rates = begun(0.01);
+    let arrivals = Arrivals::constant_rate(0.01, ArrivalProcess::Constant);
+    let mut asker = asker(&rates, &arrivals, (1, 2));
+    let second = Nanos::from_secs(1);
+    asker.hear(second);
+    assert_eq!(asker.next(second), Next::At(END));
+    rates.set(second + RATE_LEAD, 1000.0).unwrap();
+    asker.hear(second);
+    // Process 1 is expected when 0.989 more of an arrival have come: after 989 µs.
+    let due = second + RATE_LEAD + Nanos::from_micros(989);
+    assert_eq!(asker.next(second), Next::At(due));
+    assert!(matches!(asker.next(due), Next::Ask(Ask { process: 1, .. })));
+    asker.hear(END);
+    assert!(matches!(asker.next(END), Next::Ask(_)), "it is late, not over");
+}
+
+#[test]
+fn a_lane_is_over_when_no_change_can_come_before_the_end() {
+    let rates = begun(0.01);
+    let arrivals = Arrivals::constant_rate(0.01, ArrivalProcess::Constant);
+    let mut asker = asker(&rates, &arrivals, (1, 2));
+    let soon = Nanos(END.0 - RATE_LEAD.0);
+    asker.hear(soon);
+    assert_eq!(asker.next(soon), Next::Over);
+}
