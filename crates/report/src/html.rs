@@ -52,7 +52,7 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     let lag_spectrum = charts::lag_spectrum(summary);
 
     let mut body = sections::circumstances(facts, summary);
-    body += &sections::percentiles(summary, &spectra);
+    body += &sections::percentiles(facts, summary, &spectra);
     body += &sections::course(facts, series, &latency, &throughput);
     body += &sections::heat(series);
     body += &sections::lag(series, &lag, lag_spectrum.as_ref());

@@ -4,12 +4,14 @@
 //! into text. Nothing is measured here: numbers change their units, never their meaning.
 
 pub mod facts;
+pub mod hallmark;
 pub mod verdict;
 
+mod percentile;
 mod prose;
 mod table;
 mod tables;
-mod units;
+pub mod units;
 
 mod csv;
 mod hdr_log;

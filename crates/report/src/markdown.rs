@@ -17,15 +17,15 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
             &format!("**{}**: {}\n\n", escape(&finding.name.to_uppercase()), escape(&finding.text));
     }
     if findings[0].level != Level::Fine {
-        out += &format!("{}\n\n", headline(summary, letters));
+        out += &format!("{}\n\n", headline(facts, summary, letters));
     }
     out += &tables::throughput(summary).markdown();
     out.push('\n');
-    let latency = tables::latency(summary, letters);
+    let latency = tables::latency(facts, summary, letters);
     out += &latency.markdown();
     out.push('\n');
-    if tables::is_rough(&latency) {
-        out += &format!("{}\n\n", tables::ROUGH_MEANING);
+    for meaning in tables::legend(&latency) {
+        out += &format!("{meaning}\n\n");
     }
     out += &tables::outcomes(summary).markdown();
     out.push('\n');

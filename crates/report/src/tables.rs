@@ -1,20 +1,16 @@
 //! The tables that every format for people has in common.
 
-use assay_analysis::{Distribution, Group, Interval, Summary};
+use assay_analysis::{Distribution, Group, Summary};
 use assay_model::{Outcome, Setting};
 
+use crate::facts::Facts;
+use crate::hallmark::{self, Time};
+use crate::percentile::{Shown, TOO_FEW, TOO_FEW_MEANING, WITHDRAWN, WITHDRAWN_MEANING};
 use crate::table::{Side, Table};
-use crate::units::{Letters, count, duration, percentile_name};
+use crate::units::{Letters, count, percentile_name};
 
 /// The percentiles that every latency table has.
 const SHOWN: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 1.0];
-
-/// The mark of a percentile beyond which there are fewer than ten independent values.
-pub const ROUGH: char = '~';
-
-/// What the mark [`ROUGH`] means.
-pub const ROUGH_MEANING: &str =
-    "~ fewer than ten independent values lie beyond: a longer run tells";
 
 /// The name of the row that sums up all kinds.
 pub const ALL: &str = "all";
@@ -90,28 +86,31 @@ pub fn reasons(summary: &Summary) -> Table {
 }
 
 /// Response over service time of each kind and transaction, then misses, failures and lag.
-pub fn latency(summary: &Summary, letters: Letters) -> Table {
+pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
     let mut columns = vec![("".to_owned(), Side::Left), ("".to_owned(), Side::Left)];
     columns.extend(SHOWN.map(|quantile| (percentile_name(quantile), Side::Right)));
     let columns: Vec<(&str, Side)> =
         columns.iter().map(|(title, side)| (title.as_str(), *side)).collect();
     let mut table = Table::new(&columns);
-    let mut row = |name: &str, latency: &str, distribution: &Distribution| {
+    let mut row = |name: &str, time: Time, distribution: &Distribution| {
         if distribution.count > 0 {
-            let cells = SHOWN.map(|quantile| percentile(distribution, quantile, letters));
-            let names = [name.to_owned(), latency.to_owned()];
+            let cells = SHOWN.map(|quantile| {
+                let is_withdrawn = hallmark::withdraws(facts, time, quantile);
+                Shown::of(distribution, quantile, is_withdrawn).cell(letters)
+            });
+            let names = [name.to_owned(), time.name().to_owned()];
             table.row(names.into_iter().chain(cells).collect());
         }
     };
     for (name, group) in all_groups(summary) {
-        row(&name, "response", &group.hits.response);
-        row("", "service", &group.hits.service);
+        row(&name, Time::Response, &group.hits.response);
+        row("", Time::Service, &group.hits.service);
     }
     for (name, group) in all_groups(summary).into_iter().filter(|(name, _)| name != ALL) {
-        row(&format!("{name}, misses"), "response", &group.misses.response);
-        row(&format!("{name}, failed"), "response", &group.failed.response);
+        row(&format!("{name}, misses"), Time::Response, &group.misses.response);
+        row(&format!("{name}, failed"), Time::Response, &group.failed.response);
     }
-    row("everything asked", "lag", &summary.lag);
+    row("everything asked", Time::Lag, &summary.lag);
     table
 }
 
@@ -126,18 +125,6 @@ pub fn all_groups(summary: &Summary) -> Vec<(String, &Group)> {
     all
 }
 
-/// One percentile with its mark, or a dash where there is no value.
-pub fn percentile(distribution: &Distribution, quantile: f64, letters: Letters) -> String {
-    let Some(found) = distribution.percentiles.iter().find(|p| p.quantile == quantile) else {
-        return "-".to_owned();
-    };
-    let text = duration(found.value, letters);
-    match found.interval {
-        Interval::TooFew { .. } => format!("{ROUGH}{text}"),
-        Interval::Known { .. } | Interval::Undefined => text,
-    }
-}
-
 /// The store's effective settings with what they mean.
 pub fn settings(settings: &[Setting]) -> Table {
     let mut table =
@@ -148,9 +135,14 @@ pub fn settings(settings: &[Setting]) -> Table {
     table
 }
 
-/// Whether any cell carries the mark [`ROUGH`].
-pub fn is_rough(table: &Table) -> bool {
-    table.rows().iter().flatten().any(|cell| cell.starts_with(ROUGH))
+/// What the marks in the cells of `table` mean, those that occur.
+pub fn legend(table: &Table) -> Vec<&'static str> {
+    let cells = || table.rows().iter().flatten();
+    let marks = [
+        (cells().any(|cell| cell.starts_with(TOO_FEW)), TOO_FEW_MEANING),
+        (cells().any(|cell| cell.starts_with(WITHDRAWN)), WITHDRAWN_MEANING),
+    ];
+    marks.into_iter().filter(|(occurs, _)| *occurs).map(|(_, meaning)| meaning).collect()
 }
 
 /// Whether something was refused, unknown or dropped.

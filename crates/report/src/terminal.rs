@@ -45,11 +45,9 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     page.heading("Throughput");
     page.table(&tables::throughput(summary));
     page.heading("Latency");
-    let latency = tables::latency(summary, style.letters);
+    let latency = tables::latency(facts, summary, style.letters);
     page.table(&latency);
-    if tables::is_rough(&latency) {
-        page.note(tables::ROUGH_MEANING);
-    }
+    tables::legend(&latency).into_iter().for_each(|meaning| page.note(meaning));
     page.heading("Outcomes");
     page.table(&tables::outcomes(summary));
     if tables::has_failures(summary) {
@@ -80,7 +78,7 @@ fn opening(page: &mut Page, facts: &Facts, summary: &Summary) {
     for (place, finding) in findings.iter().enumerate() {
         page.finding(finding);
         if place == 0 && finding.level != Level::Fine {
-            page.wrapped(&headline(summary, page.style.letters), 0, "");
+            page.wrapped(&headline(facts, summary, page.style.letters), 0, "");
         }
     }
     page.heading(&facts.title);

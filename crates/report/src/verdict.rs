@@ -4,6 +4,8 @@ use assay_analysis::{LoadModel, Summary, Verdict};
 use assay_model::Nanos;
 
 use crate::facts::{Facts, State};
+use crate::hallmark::{self, Time};
+use crate::percentile::Shown;
 use crate::units::{Letters, count, duration, percent, rate};
 
 /// A rate that is short of its promise by more than this is shouted. One percent is what the
@@ -86,13 +88,17 @@ pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Findi
     // The sort is stable: among equals the order above stays.
     findings.sort_by_key(|finding| finding.level);
     if findings.is_empty() {
-        findings.push(Finding { level: Level::Fine, name: "ok", text: headline(summary, letters) });
+        findings.push(Finding {
+            level: Level::Fine,
+            name: "ok",
+            text: headline(facts, summary, letters),
+        });
     }
     findings
 }
 
 /// The figures that everybody asks for first, in one line.
-pub fn headline(summary: &Summary, letters: Letters) -> String {
+pub fn headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     let rates = &summary.overall.rates;
     let done = match (summary.load, promised(summary)) {
         (LoadModel::Open { .. }, _) => {
@@ -111,12 +117,12 @@ pub fn headline(summary: &Summary, letters: Letters) -> String {
         0 => "no failures".to_owned(),
         failed => format!("{} of {} failed", count(failed), count(counts.offered)),
     };
-    format!("{done}, response p99 {}, {failures}", response_p99(summary, letters))
+    format!("{done}, response p99 {}, {failures}", response_p99(facts, summary, letters))
 }
 
-fn response_p99(summary: &Summary, letters: Letters) -> String {
-    quantile(&summary.overall.hits.response, 0.99)
-        .map_or_else(|| "-".to_owned(), |value| duration(value, letters))
+fn response_p99(facts: &Facts, summary: &Summary, letters: Letters) -> String {
+    let is_withdrawn = hallmark::withdraws(facts, Time::Response, 0.99);
+    Shown::of(&summary.overall.hits.response, 0.99, is_withdrawn).phrase(letters)
 }
 
 /// The value of a percentile that the judge has found, if there are values.
@@ -356,7 +362,7 @@ mod tests {
     fn a_run_that_kept_its_promises_is_ok() {
         assert_eq!(
             shouts(|_, _| {}),
-            ["OK: 200/s of 200/s offered, response p99 1.37 ms, no failures"]
+            ["OK: 200/s of 200/s offered, response p99 n/a (needs about 30 s more), no failures"]
         );
     }
 

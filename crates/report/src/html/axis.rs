@@ -24,6 +24,8 @@ pub enum Unit {
     Time,
     /// 1 / (1 − quantile).
     Spectrum,
+    /// How many of something.
+    Number,
 }
 
 /// An axis from `min` to `max`.
@@ -76,6 +78,18 @@ impl Axis {
         Axis { spread: Spread::Linear, unit: Unit::Rate, min: 0.0, max }
     }
 
+    /// A linear latency axis from zero to a little above the largest of `values`.
+    pub fn linear_latency(values: impl Iterator<Item = f64>) -> Axis {
+        let max = values.fold(0.0_f64, f64::max);
+        let max = if max > 0.0 { max * 1.05 } else { 1_000_000.0 };
+        Axis { spread: Spread::Linear, unit: Unit::Latency, min: 0.0, max }
+    }
+
+    /// A logarithmic axis of numbers from `min` to `max`, both above zero.
+    pub fn numbers(min: f64, max: f64) -> Axis {
+        Axis { spread: Spread::Log, unit: Unit::Number, min, max }
+    }
+
     /// A linear axis of seconds.
     pub fn time(from: f64, until: f64) -> Axis {
         let max = if until > from { until } else { from + 1.0 };
@@ -99,7 +113,12 @@ impl Axis {
     /// The ticks from the beginning to the end.
     pub fn ticks(&self) -> Vec<Tick> {
         match self.unit {
+            Unit::Latency if self.spread == Spread::Linear => {
+                let step = round_step((self.max - self.min) / DIVISIONS);
+                self.linear_ticks(step, short_latency)
+            }
             Unit::Latency => self.latency_ticks(),
+            Unit::Number => self.number_ticks(),
             Unit::Spectrum => self.spectrum_ticks(),
             Unit::Rate => {
                 let step = round_step((self.max - self.min) / DIVISIONS);
@@ -136,6 +155,20 @@ impl Axis {
             }
         }
         ticks
+    }
+
+    /// Powers of two, which numbers of threads usually are; ones, twos and fives where those
+    /// would be too many.
+    fn number_ticks(&self) -> Vec<Tick> {
+        let tick = |at: f64, is_spare: bool| Tick { at, label: short_rate(at), is_spare };
+        let is_within = |tick: &Tick| tick.at >= self.min * 0.999 && tick.at <= self.max * 1.001;
+        if self.max <= 512.0 {
+            let powers = (0..10).map(|power| tick(f64::from(1 << power), power % 2 == 1));
+            return powers.filter(is_within).collect();
+        }
+        let decades = self.min.log10().floor() as i32..=self.max.log10().ceil() as i32;
+        let steps = decades.flat_map(|power| [1.0, 2.0, 5.0].map(|f| f * 10_f64.powi(power)));
+        steps.map(|at| tick(at, false)).filter(is_within).collect()
     }
 
     fn spectrum_ticks(&self) -> Vec<Tick> {
@@ -259,6 +292,18 @@ mod tests {
         );
         assert_eq!(labels(Axis::time(0.0, 600.0)), "0 s | 2:00 | 4:00 | 6:00 | 8:00 | 10:00");
         assert_eq!(labels(Axis::time(0.0, 0.5)), "0 s | 0.1 s | 0.2 s | 0.3 s | 0.4 s | 0.5 s");
+    }
+
+    #[test]
+    fn a_linear_latency_axis_begins_at_zero() {
+        let axis = Axis::linear_latency([1e9].into_iter());
+        assert_eq!(labels(axis), "0 ns | 500 ms | 1 s");
+    }
+
+    #[test]
+    fn numbers_are_powers_of_two_as_long_as_there_are_few() {
+        assert_eq!(labels(Axis::numbers(1.0, 16.0)), "1 | 2 | 4 | 8 | 16");
+        assert_eq!(labels(Axis::numbers(1_000.0, 10_000.0)), "1k | 2k | 5k | 10k");
     }
 
     #[test]

@@ -25,6 +25,7 @@
     rate: (x) => (x > 0 && x < 99.95 ? x.toFixed(1) : grouped(x)) + "/s",
     time: (x) => (x < 100 ? x.toFixed(1) : grouped(x)) + " s",
     spectrum: percentile,
+    number: grouped,
   };
 
   function axis(ticks, isVertical) {

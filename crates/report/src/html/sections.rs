@@ -11,6 +11,8 @@ use super::escape::escape;
 use super::heat_chart::heat_chart;
 use super::line_chart::LineChart;
 use crate::facts::Facts;
+use crate::hallmark::{self, Time};
+use crate::percentile::{Shown, TOO_FEW, TOO_FEW_MEANING, WITHDRAWN};
 use crate::table::{Side, Table};
 use crate::units::{Letters, count, duration, moment, percent, percentile_name, rate};
 use crate::verdict::{self, Finding, Level};
@@ -38,7 +40,7 @@ pub fn opening(facts: &Facts, summary: &Summary) -> String {
     for (place, finding) in findings.iter().enumerate() {
         out += &verdict_line(finding, place == 0);
     }
-    out + "</section>\n" + &cards(summary)
+    out + "</section>\n" + &cards(facts, summary)
 }
 
 fn verdict_line(finding: &Finding, is_first: bool) -> String {
@@ -73,7 +75,7 @@ fn grouped(text: &str) -> String {
 
 /// Whether `word` goes on with the number `last`: as its next three digits or as its unit.
 fn belongs_together(last: &str, word: &str) -> bool {
-    let number = last.trim_start_matches([tables::ROUGH, '(', '≥', '–']);
+    let number = last.trim_start_matches([WITHDRAWN, '+', '~', '(', '≥', '–']);
     let digits = number.rsplit('–').next().unwrap_or(number);
     if digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit() || c == '.') {
         return false;
@@ -83,6 +85,12 @@ fn belongs_together(last: &str, word: &str) -> bool {
     let (word, _) = word.split_once('–').unwrap_or((word, ""));
     let is_group = word.len() == 3 && word.chars().all(|c| c.is_ascii_digit());
     is_group || ["ns", "µs", "ms", "s", "min", "h", "%", "B", "KiB", "MiB", "GiB"].contains(&word)
+}
+
+/// A card whose figure the hallmark does not stand behind.
+fn struck_card(title: &str, figure: &str, note: &str) -> String {
+    let card = card(title, figure, note);
+    card.replacen("<p class=\"figure\">", "<p class=\"figure struck\">", 1)
 }
 
 fn card(title: &str, figure: &str, note: &str) -> String {
@@ -100,7 +108,7 @@ fn with_small_unit(figure: &str) -> String {
     format!("{}<small>{}</small>", grouped(&escape(number)), escape(unit).replace(' ', "\u{202f}"))
 }
 
-fn cards(summary: &Summary) -> String {
+fn cards(facts: &Facts, summary: &Summary) -> String {
     let rates = &summary.overall.rates;
     let counts = &summary.overall.counts;
     let asked_for = match summary.load {
@@ -133,26 +141,39 @@ fn cards(summary: &Summary) -> String {
     out += &card("Failures", &count(failed), &failures);
     out += &lag_card(summary);
     for quantile in [0.5, 0.99, 0.999, 1.0] {
-        out += &latency_card(summary, quantile);
+        out += &latency_card(facts, summary, quantile);
     }
     out + "</section>\n"
 }
 
-fn latency_card(summary: &Summary, quantile: f64) -> String {
+fn latency_card(facts: &Facts, summary: &Summary, quantile: f64) -> String {
     let hits = &summary.overall.hits;
-    let response = tables::percentile(&hits.response, quantile, LETTERS);
-    let service = tables::percentile(&hits.service, quantile, LETTERS);
-    card(
-        &format!("Response {}", percentile_name(quantile)),
-        &response,
-        &format!("service {service}"),
-    )
+    let shown = |time: Time, distribution: &Distribution| {
+        Shown::of(distribution, quantile, hallmark::withdraws(facts, time, quantile))
+    };
+    let response = shown(Time::Response, &hits.response);
+    let service = shown(Time::Service, &hits.service);
+    let title = format!("Response {}", percentile_name(quantile));
+    match response {
+        Shown::TooFew(_) => card(&title, TOO_FEW, &response.note(LETTERS)),
+        Shown::Withdrawn(value) => {
+            let note = format!("withdrawn; service {}", service.phrase(LETTERS));
+            struck_card(&title, &duration(value, LETTERS), &note)
+        }
+        Shown::Nothing | Shown::Value(_) => {
+            let note = format!("service {}", service.phrase(LETTERS));
+            card(&title, &response.cell(LETTERS), &note)
+        }
+    }
 }
 
 fn lag_card(summary: &Summary) -> String {
-    let p99 = tables::percentile(&summary.lag, 0.99, LETTERS);
-    let p50 = tables::percentile(&summary.lag, 0.5, LETTERS);
-    card("Lag p99", &p99, &format!("median {p50}"))
+    let shown = |quantile| Shown::of(&summary.lag, quantile, false);
+    let median = format!("median {}", shown(0.5).phrase(LETTERS));
+    match shown(0.99) {
+        few @ Shown::TooFew(_) => card("Lag p99", TOO_FEW, &few.note(LETTERS)),
+        p99 => card("Lag p99", &p99.cell(LETTERS), &median),
+    }
 }
 
 /// Effective settings of the store and everything else about the run.
@@ -196,7 +217,7 @@ pub fn repetition(facts: &Facts) -> String {
 }
 
 /// Percentiles of every kind: the spectra with their table.
-pub fn percentiles(summary: &Summary, spectra: &[(String, LineChart)]) -> String {
+pub fn percentiles(facts: &Facts, summary: &Summary, spectra: &[(String, LineChart)]) -> String {
     let mut out = section(
         "percentiles",
         "Latency by percentile",
@@ -217,11 +238,11 @@ pub fn percentiles(summary: &Summary, spectra: &[(String, LineChart)]) -> String
     if spectra.len() > 1 {
         out += "</div>\n";
     }
-    out += &details("Percentiles with 95 % confidence", &percentile_table(summary));
+    out += &details("Percentiles with 95 % confidence", &percentile_table(facts, summary));
     out + "</section>\n"
 }
 
-fn percentile_table(summary: &Summary) -> String {
+fn percentile_table(facts: &Facts, summary: &Summary) -> String {
     let mut out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th></th><th></th>\
                    <th class=\"n\">count</th>"
         .to_owned();
@@ -234,36 +255,54 @@ fn percentile_table(summary: &Summary) -> String {
             [("", &group.hits), (", misses", &group.misses), (", failed", &group.failed)]
         {
             let title = format!("{name}{of}");
-            out += &percentile_row(&title, "response", &latency.response);
-            out += &percentile_row("", "service", &latency.service);
+            out += &percentile_row(facts, &title, Time::Response, &latency.response);
+            out += &percentile_row(facts, "", Time::Service, &latency.service);
         }
     }
-    out += &percentile_row("everything asked", "lag", &summary.lag);
+    out += &percentile_row(facts, "everything asked", Time::Lag, &summary.lag);
     out += "</tbody></table></div>\n<p class=\"note\">";
-    out + tables::ROUGH_MEANING + "</p>\n"
+    out + TOO_FEW_MEANING + ".</p>\n"
 }
 
-fn percentile_row(title: &str, latency: &str, distribution: &Distribution) -> String {
+fn percentile_row(facts: &Facts, title: &str, time: Time, distribution: &Distribution) -> String {
     if distribution.count == 0 {
         return String::new();
     }
     let mut out = format!(
-        "<tr><th scope=\"row\">{}</th><td>{latency}</td><td class=\"n\">{}</td>",
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{}</td>",
         escape(title),
+        time.name(),
         grouped(&count(distribution.count))
     );
     for quantile in PERCENTILES {
-        let value = grouped(&tables::percentile(distribution, quantile, LETTERS));
-        let found = distribution.percentiles.iter().find(|p| p.quantile == quantile);
-        let range = match found.map(|percentile| percentile.interval) {
-            Some(Interval::Known { low, high, .. }) => {
-                format!("<small>{}</small>", between(low, high))
+        let is_withdrawn = hallmark::withdraws(facts, time, quantile);
+        let _ = match Shown::of(distribution, quantile, is_withdrawn) {
+            few @ Shown::TooFew(_) => {
+                let note = grouped(&few.note(LETTERS));
+                write!(out, "<td class=\"n\">{TOO_FEW}<small>{note}</small></td>")
             }
-            _ => String::new(),
+            Shown::Withdrawn(value) => {
+                let value = grouped(&duration(value, LETTERS));
+                write!(out, "<td class=\"n\"><s>{value}</s><small>withdrawn</small></td>")
+            }
+            shown => {
+                let range = confidence(distribution, quantile);
+                write!(out, "<td class=\"n\">{}{range}</td>", grouped(&shown.cell(LETTERS)))
+            }
         };
-        let _ = write!(out, "<td class=\"n\">{value}{range}</td>");
     }
     out + "</tr>\n"
+}
+
+/// The ends of a percentile's interval, small.
+fn confidence(distribution: &Distribution, quantile: f64) -> String {
+    let found = distribution.percentiles.iter().find(|p| p.quantile == quantile);
+    match found.map(|percentile| percentile.interval) {
+        Some(Interval::Known { low, high, .. }) => {
+            format!("<small>{}</small>", between(low, high))
+        }
+        _ => String::new(),
+    }
 }
 
 /// `1.20 – 1.31 ms`: the unit once, if it is the same.
