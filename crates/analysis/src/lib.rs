@@ -17,9 +17,19 @@ mod distribution;
 mod tally;
 mod transactions;
 
+pub mod slo;
+pub mod sweep;
+pub mod tune;
+
+mod binomial;
+
 mod availability;
 mod plausibility;
 mod series;
+
+pub mod sawtooth;
+
+pub mod compare;
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,99 @@
+//! The search for the highest rate that a store sustains, as a state machine without a clock.
+//!
+//! A [`Search`] says what to ask next ([`Search::request`]) and is told what came of it
+//! ([`Search::take`]). It climbs from a low rate by doubling until a step fails, bisects between
+//! the highest rate that held and the lowest that did not, confirms what it found with fresh runs,
+//! and shows that a little more fails. Rates are always approached from below; nothing is measured
+//! beyond the ceiling. The same outcomes make the same search, so it can be taken up again from its
+//! list of steps.
+
+mod assess;
+mod overload;
+mod search;
+
+pub use assess::{Backlog, Circumstances, Figures, Outcome, Reason, assess};
+pub use overload::Overload;
+pub use search::{Ending, Plan, ReplayError, Search, Unsettled};
+
+use crate::plausibility::Verdict;
+
+/// What a step is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Twice the rate that held, until one does not.
+    Climb,
+    /// Between the highest rate that held and the lowest that did not.
+    Bisect,
+    /// The rate that was found, once more.
+    Confirm,
+    /// A little more than was found, which must fail.
+    Exceed,
+    /// A point of a curve, searching nothing.
+    Sweep,
+}
+
+impl Purpose {
+    /// All of them.
+    pub const ALL: [Purpose; 5] =
+        [Purpose::Climb, Purpose::Bisect, Purpose::Confirm, Purpose::Exceed, Purpose::Sweep];
+
+    /// The name used in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Purpose::Climb => "climb",
+            Purpose::Bisect => "bisect",
+            Purpose::Confirm => "confirm",
+            Purpose::Exceed => "exceed",
+            Purpose::Sweep => "sweep",
+        }
+    }
+}
+
+/// A run that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    /// Its place in the list of steps, from 0.
+    pub number: usize,
+    /// Arrivals per second.
+    pub rate: f64,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// How many times as long as usual, because a usual run could not tell.
+    pub length: u32,
+}
+
+/// A run that was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// What was asked for.
+    pub request: Request,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// A rate that held above one that did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inversion {
+    /// The number of the step that failed.
+    pub failed: usize,
+    /// The number of the step at the highest rate above it that held.
+    pub held: usize,
+}
+
+/// The steps that failed although a higher rate held: chance, a disturbance, or a store that is
+/// slower when less is asked of it (a batch that fills too slowly, a state that it does not leave).
+pub fn inversions(steps: &[Step]) -> Vec<Inversion> {
+    let with = |verdict| steps.iter().filter(move |step| step.outcome.verdict == verdict);
+    with(Verdict::Violated)
+        .filter_map(|failed| {
+            let above = |step: &&Step| step.request.rate > failed.request.rate;
+            let highest = with(Verdict::Held)
+                .filter(above)
+                .max_by(|a, b| a.request.rate.total_cmp(&b.request.rate))?;
+            Some(Inversion { failed: failed.request.number, held: highest.request.number })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

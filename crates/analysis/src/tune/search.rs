@@ -1,0 +1,315 @@
+//! The states of a search with what leads from one to the next.
+
+use super::{Outcome, Purpose, Request, Step};
+use crate::plausibility::Verdict;
+
+/// By how much the rate that was found is exceeded to show that more fails, in this order.
+const EXCEED: [f64; 2] = [1.05, 1.10];
+
+/// How often the lowest rate may fail before no rate is believed to hold.
+const FLOOR_FAILURES: u32 = 2;
+
+/// How often a search climbs again because a rate held that should have failed.
+const RETURNS_MAX: u32 = 2;
+
+/// What is searched, and how thoroughly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// The lowest rate of interest, above 0; the search begins there.
+    pub min: f64,
+    /// The highest rate of interest, if there is one; at least `min`.
+    pub max: Option<f64>,
+    /// How far apart the rate found and the lowest that fails may be: 0.02 for 2 %.
+    pub within: f64,
+    /// How many fresh runs must hold at the rate that is found.
+    pub confirmations: u32,
+    /// How many times as long as usual a step may be made when it cannot tell; a power of two.
+    pub longest: u32,
+    /// The most steps.
+    pub steps_max: usize,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan { min: 100.0, max: None, within: 0.02, confirmations: 3, longest: 8, steps_max: 80 }
+    }
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ending {
+    /// The highest rate that is sustained.
+    Found {
+        /// Arrivals per second.
+        rate: f64,
+        /// The number of the step a little above it that failed; none at the ceiling, or where no
+        /// step above it could be shown to fail.
+        exceeded: Option<usize>,
+        /// Whether it is the ceiling, so that the store may sustain more.
+        is_ceiling: bool,
+    },
+    /// Not even the lowest rate is sustained.
+    BelowFloor,
+    /// The search came to no end that can be believed.
+    Unsettled {
+        /// The highest rate that held and was not contradicted at that same rate.
+        best: Option<f64>,
+        /// Why.
+        why: Unsettled,
+    },
+}
+
+/// Why a search came to no end that can be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsettled {
+    /// It took too many steps.
+    Steps,
+    /// Again and again a rate held above one that had failed.
+    NonMonotone,
+}
+
+/// The steps do not belong to the search.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum ReplayError {
+    /// Another step would have been asked for.
+    #[error("step {number} asks {found}/s where this search asks {wanted}/s; begin a new one")]
+    Differs {
+        /// The step's number.
+        number: usize,
+        /// The rate in the list.
+        found: f64,
+        /// The rate that the search would have asked.
+        wanted: f64,
+    },
+    /// The search was over before.
+    #[error("step {number} comes after the search was over; begin a new one")]
+    TooMany {
+        /// The step's number.
+        number: usize,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Climb,
+    Bisect,
+    /// With the number of runs that have confirmed.
+    Confirm(u32),
+    /// With the place in [`EXCEED`].
+    Exceed(usize),
+    Over(Ending),
+}
+
+/// A search under way.
+#[derive(Clone, Debug)]
+pub struct Search {
+    plan: Plan,
+    state: State,
+    steps: Vec<Step>,
+    /// Rates that held and have not failed since, rising; the last is the best so far.
+    held: Vec<f64>,
+    /// The lowest rate above them that failed.
+    failed: Option<f64>,
+    length: u32,
+    floor_failures: u32,
+    returns: u32,
+}
+
+impl Search {
+    /// A search that has asked nothing.
+    ///
+    /// # Panics
+    /// If the plan's rates, width or bounds make no sense.
+    pub fn new(plan: Plan) -> Search {
+        assert!(plan.min > 0.0 && plan.min.is_finite(), "the lowest rate is above 0");
+        assert!(plan.max.is_none_or(|max| max >= plan.min), "no ceiling is below the floor");
+        assert!(plan.within > 0.0, "no search ends within nothing");
+        assert!(plan.longest.is_power_of_two(), "steps are made longer by doubling");
+        Search {
+            plan,
+            state: State::Climb,
+            steps: Vec::new(),
+            held: Vec::new(),
+            failed: None,
+            length: 1,
+            floor_failures: 0,
+            returns: 0,
+        }
+    }
+
+    /// A search that has made `steps` already.
+    ///
+    /// # Errors
+    /// If it would have asked for other steps.
+    pub fn replay(plan: Plan, steps: &[Step]) -> Result<Search, ReplayError> {
+        let mut search = Search::new(plan);
+        for step in steps {
+            let (number, found) = (step.request.number, step.request.rate);
+            match search.request() {
+                None => return Err(ReplayError::TooMany { number }),
+                // A rate that was written to a file and read again may have lost its last digit.
+                Some(wanted) if (wanted.rate / found - 1.0).abs() > 1e-9 => {
+                    return Err(ReplayError::Differs { number, found, wanted: wanted.rate });
+                }
+                Some(_) => search.take(step.outcome.clone()),
+            }
+        }
+        Ok(search)
+    }
+
+    /// What to ask next; nothing once the search is over.
+    pub fn request(&self) -> Option<Request> {
+        let (rate, purpose) = match self.state {
+            State::Climb => (self.climb_rate(), Purpose::Climb),
+            State::Bisect => {
+                let (low, high) = (self.best()?, self.failed?);
+                ((low * high).sqrt(), Purpose::Bisect)
+            }
+            State::Confirm(_) => (self.best()?, Purpose::Confirm),
+            State::Exceed(place) => (self.capped(self.best()? * EXCEED[place]), Purpose::Exceed),
+            State::Over(_) => return None,
+        };
+        Some(Request { number: self.steps.len(), rate, purpose, length: self.length })
+    }
+
+    /// What came of the request.
+    ///
+    /// # Panics
+    /// If the search is over.
+    pub fn take(&mut self, outcome: Outcome) {
+        let request = self.request().expect("a search that is over asks nothing");
+        let verdict = outcome.verdict;
+        self.steps.push(Step { request, outcome });
+        if verdict == Verdict::Unknown && self.length < self.plan.longest {
+            // The same again, longer; and so from now on, for around here rates are hard to tell.
+            self.length *= 2;
+        } else if verdict == Verdict::Held {
+            self.hold(request.rate);
+        } else {
+            self.fail(request, verdict);
+        }
+        if self.ending().is_none() && self.steps.len() >= self.plan.steps_max {
+            self.give_up(Unsettled::Steps);
+        }
+    }
+
+    /// How it ended, if it is over.
+    pub fn ending(&self) -> Option<Ending> {
+        match self.state {
+            State::Over(ending) => Some(ending),
+            _ => None,
+        }
+    }
+
+    /// The steps so far.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The highest rate that held and has not failed since.
+    pub fn best(&self) -> Option<f64> {
+        self.held.last().copied()
+    }
+
+    fn climb_rate(&self) -> f64 {
+        self.capped(self.best().map_or(self.plan.min, |best| best * 2.0))
+    }
+
+    fn capped(&self, rate: f64) -> f64 {
+        rate.min(self.plan.max.unwrap_or(f64::INFINITY))
+    }
+
+    fn is_ceiling(&self, rate: f64) -> bool {
+        self.plan.max.is_some_and(|max| rate >= max)
+    }
+
+    fn hold(&mut self, rate: f64) {
+        match self.state {
+            State::Climb | State::Bisect => {
+                self.held.push(rate);
+                self.settle();
+            }
+            State::Confirm(runs) => {
+                self.state = State::Confirm(runs + 1);
+                self.leave_confirmed();
+            }
+            State::Exceed(place) if place + 1 < EXCEED.len() && !self.is_ceiling(rate) => {
+                self.state = State::Exceed(place + 1);
+            }
+            State::Exceed(_) => {
+                // What failed before was no bound: up again from here.
+                self.held.push(rate);
+                self.failed = None;
+                self.returns += 1;
+                self.settle();
+                if self.returns > RETURNS_MAX {
+                    self.give_up(Unsettled::NonMonotone);
+                }
+            }
+            State::Over(_) => {}
+        }
+    }
+
+    fn fail(&mut self, request: Request, verdict: Verdict) {
+        if let State::Exceed(place) = self.state {
+            // What cannot be told is no failure that was shown; still more may be.
+            if verdict == Verdict::Unknown
+                && place + 1 < EXCEED.len()
+                && !self.is_ceiling(request.rate)
+            {
+                self.state = State::Exceed(place + 1);
+            } else {
+                let number = (verdict == Verdict::Violated).then_some(request.number);
+                self.find(number);
+            }
+            return;
+        }
+        if request.rate <= self.plan.min {
+            self.floor_failures += 1;
+        }
+        self.failed = Some(request.rate);
+        self.held.retain(|&rate| rate < request.rate);
+        self.settle();
+    }
+
+    /// Goes to where the best rate that held leads, with the lowest that failed.
+    fn settle(&mut self) {
+        self.state = match (self.best(), self.failed) {
+            (None, _) if self.floor_failures >= FLOOR_FAILURES => State::Over(Ending::BelowFloor),
+            (None, _) => State::Climb,
+            (Some(best), None) if !self.is_ceiling(best) => State::Climb,
+            (Some(best), Some(failed)) if failed > best * (1.0 + self.plan.within) => State::Bisect,
+            (Some(_), _) => State::Confirm(0),
+        };
+        self.leave_confirmed();
+    }
+
+    fn leave_confirmed(&mut self) {
+        let State::Confirm(runs) = self.state else { return };
+        let Some(best) = self.best() else { return };
+        if runs < self.plan.confirmations {
+            return;
+        }
+        if self.is_ceiling(best) {
+            self.find(None);
+        } else {
+            self.state = State::Exceed(0);
+        }
+    }
+
+    fn find(&mut self, exceeded: Option<usize>) {
+        if let Some(rate) = self.best() {
+            let is_ceiling = self.is_ceiling(rate);
+            self.state = State::Over(Ending::Found { rate, exceeded, is_ceiling });
+        }
+    }
+
+    fn give_up(&mut self, why: Unsettled) {
+        self.state = State::Over(Ending::Unsettled { best: self.best(), why });
+    }
+}

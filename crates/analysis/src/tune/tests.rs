@@ -1,0 +1,258 @@
+//! Searches against scripted stores, whose capacity is known.
+
+use super::*;
+
+/// A random number from 0 to below 1 that belongs to a seed with a place (SplitMix64).
+fn draw(seed: u64, place: u64) -> f64 {
+    let mut z = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(place);
+    z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+fn outcome(verdict: Verdict) -> Outcome {
+    Outcome { verdict, ..Outcome::broken() }
+}
+
+/// A search to its end against a store that answers a request with a verdict.
+fn search(plan: Plan, mut store: impl FnMut(Request) -> Verdict) -> Search {
+    let mut search = Search::new(plan);
+    while let Some(request) = search.request() {
+        assert!(request.rate >= plan.min, "below the floor: {request:?}");
+        assert!(plan.max.is_none_or(|max| request.rate <= max), "above the ceiling: {request:?}");
+        assert!(search.steps().len() < plan.steps_max, "too many steps");
+        search.take(outcome(store(request)));
+    }
+    search
+}
+
+/// A store that sustains everything up to `capacity`.
+fn sharp(capacity: f64) -> impl FnMut(Request) -> Verdict {
+    move |request| if request.rate <= capacity { Verdict::Held } else { Verdict::Violated }
+}
+
+/// A store near whose capacity chance decides, and shorter runs cannot tell.
+fn noisy(capacity: f64, noise: f64, seed: u64) -> impl FnMut(Request) -> Verdict {
+    move |request| {
+        let place = request.number as u64;
+        let seen = request.rate / capacity * (1.0 + noise * (2.0 * draw(seed, place) - 1.0));
+        let width = 0.05 / f64::from(request.length);
+        match seen {
+            seen if seen < 1.0 - width => Verdict::Held,
+            seen if seen > 1.0 + width => Verdict::Violated,
+            _ => Verdict::Unknown,
+        }
+    }
+}
+
+fn purposes(search: &Search) -> String {
+    let letter = |step: &Step| match (step.request.purpose, step.outcome.verdict) {
+        (purpose, Verdict::Held) => purpose.name()[..1].to_uppercase(),
+        (purpose, Verdict::Violated) => purpose.name()[..1].to_owned(),
+        (_, Verdict::Unknown) => "?".to_owned(),
+    };
+    // Confirm is written as v, for climb begins with the same letter.
+    let written = |step: &Step| match step.request.purpose {
+        Purpose::Confirm => letter(step).replace('c', "v").replace('C', "V"),
+        _ => letter(step),
+    };
+    search.steps().iter().map(written).collect()
+}
+
+fn found(search: &Search) -> f64 {
+    match search.ending() {
+        Some(Ending::Found { rate, .. }) => rate,
+        other => panic!("{other:?} after {}", purposes(search)),
+    }
+}
+
+#[test]
+fn a_search_climbs_bisects_confirms_exceeds() {
+    let search = search(Plan::default(), sharp(1_000.0));
+    assert_eq!(purposes(&search), "CCCCcbBbBbbVVVe");
+    assert!((found(&search) - 993.0).abs() < 1.0, "{}", found(&search));
+    let Some(Ending::Found { exceeded: Some(number), is_ceiling: false, .. }) = search.ending()
+    else {
+        panic!("{:?}", search.ending());
+    };
+    let last = search.steps()[number].request;
+    assert!((last.rate / found(&search) - 1.05).abs() < 1e-9);
+    assert_eq!(inversions(search.steps()), []);
+}
+
+#[test]
+fn any_sharp_capacity_is_found_within_what_was_asked() {
+    for seed in 0..3_000 {
+        let capacity = 100.0 * 10_f64.powf(4.0 * draw(seed, 0));
+        let within = 0.005 + 0.05 * draw(seed, 1);
+        let plan = Plan { within, ..Plan::default() };
+        let search = search(plan, sharp(capacity));
+        let rate = found(&search);
+        let gap = capacity / rate;
+        assert!((1.0..=1.0 + within + 1e-9).contains(&gap), "seed {seed}: {rate} of {capacity}");
+        let confirmed =
+            |step: &&Step| step.request.purpose == Purpose::Confirm && step.request.rate == rate;
+        assert_eq!(search.steps().iter().filter(confirmed).count(), 3, "seed {seed}");
+    }
+}
+
+#[test]
+fn noise_moves_the_result_by_no_more_than_itself() {
+    let (mut settled, mut total) = (0, 0.0);
+    for seed in 0..3_000 {
+        let search = search(Plan::default(), noisy(5_000.0, 0.03, seed));
+        match search.ending() {
+            Some(Ending::Found { rate, .. }) => {
+                assert!((4_600.0..5_200.0).contains(&rate), "seed {seed}: {rate}");
+                settled += 1;
+                total += rate;
+            }
+            Some(Ending::Unsettled { .. }) => {}
+            other => panic!("seed {seed}: {other:?}"),
+        }
+    }
+    assert!(settled > 2_950, "{settled} of 3000 came to an end");
+    let mean = total / f64::from(settled);
+    assert!((4_750.0..5_000.0).contains(&mean), "the mean is {mean}");
+}
+
+#[test]
+fn even_a_store_that_throws_dice_ends_the_search() {
+    for seed in 0..3_000 {
+        let dice = |request: Request| match draw(seed, request.number as u64) {
+            chance if chance < 0.45 => Verdict::Held,
+            chance if chance < 0.9 => Verdict::Violated,
+            _ => Verdict::Unknown,
+        };
+        let search = search(Plan { max: Some(1e6), ..Plan::default() }, dice);
+        assert!(search.ending().is_some());
+        assert!(search.steps().len() <= search.plan().steps_max);
+    }
+}
+
+#[test]
+fn the_same_outcomes_make_the_same_search() {
+    for seed in 0..1_000 {
+        let whole = search(Plan::default(), noisy(3_000.0, 0.05, seed));
+        let cut = (draw(seed, 99) * whole.steps().len() as f64) as usize;
+        let mut again = Search::replay(Plan::default(), &whole.steps()[..cut]).unwrap();
+        for step in &whole.steps()[cut..] {
+            assert_eq!(again.request(), Some(step.request));
+            again.take(step.outcome.clone());
+        }
+        assert_eq!((again.ending(), again.request()), (whole.ending(), None));
+    }
+}
+
+#[test]
+fn steps_of_another_search_are_not_taken_up() {
+    let whole = search(Plan::default(), sharp(1_000.0));
+    let other = Plan { min: 150.0, ..Plan::default() };
+    let differs = ReplayError::Differs { number: 0, found: 100.0, wanted: 150.0 };
+    assert_eq!(Search::replay(other, whole.steps()).unwrap_err(), differs);
+    let mut steps = whole.steps().to_vec();
+    steps.push(Step { request: Request { number: 15, ..steps[0].request }, ..steps[0].clone() });
+    let error = Search::replay(Plan::default(), &steps).unwrap_err();
+    assert_eq!(error, ReplayError::TooMany { number: 15 });
+}
+
+#[test]
+fn a_floor_that_fails_twice_is_too_much() {
+    let search = search(Plan::default(), sharp(50.0));
+    assert_eq!((purposes(&search).as_str(), search.ending()), ("cc", Some(Ending::BelowFloor)));
+    let found = found(&self::search(Plan::default(), |request| match request.number {
+        0 => Verdict::Violated,
+        _ => sharp(1_000.0)(request),
+    }));
+    assert!((980.0..=1_000.0).contains(&found), "one failure at the floor may be chance");
+}
+
+#[test]
+fn a_ceiling_that_holds_is_the_result() {
+    let plan = Plan { max: Some(1_500.0), ..Plan::default() };
+    let search = search(plan, sharp(9_000.0));
+    assert_eq!(purposes(&search), "CCCCCVVV");
+    let ending = Ending::Found { rate: 1_500.0, exceeded: None, is_ceiling: true };
+    assert_eq!(search.ending(), Some(ending));
+    let plan = Plan { min: 700.0, max: Some(700.0), ..Plan::default() };
+    assert_eq!(purposes(&self::search(plan, sharp(9_000.0))), "CVVV");
+}
+
+#[test]
+fn a_rate_that_cannot_be_told_is_asked_longer_then_taken_as_failed() {
+    let vague = |request: Request| match request.rate {
+        rate if rate <= 400.0 => Verdict::Held,
+        rate if rate < 500.0 => Verdict::Unknown,
+        _ => Verdict::Violated,
+    };
+    let search = search(Plan::default(), vague);
+    let lengths: Vec<u32> = search.steps().iter().map(|step| step.request.length).collect();
+    assert_eq!(lengths[..9], [1, 1, 1, 1, 1, 1, 2, 4, 8], "{}", purposes(&search));
+    assert_eq!(lengths.last(), Some(&8));
+    assert_eq!(found(&search), 400.0);
+    // 420 and 440 could not be told, so nothing was shown to fail.
+    assert!(matches!(search.ending(), Some(Ending::Found { exceeded: None, .. })));
+}
+
+#[test]
+fn a_rate_that_held_by_chance_is_not_confirmed() {
+    let lucky = |request: Request| match request.purpose {
+        Purpose::Bisect if request.number == 5 => Verdict::Held,
+        _ => sharp(1_000.0)(request),
+    };
+    // Step 5 bisects 800 with 1600 at 1131, which is too much.
+    let search = search(Plan::default(), lucky);
+    assert!(purposes(&search).contains("cBbbbbbv"), "{}", purposes(&search));
+    assert!((980.0..=1_000.0).contains(&found(&search)), "{}", found(&search));
+}
+
+#[test]
+fn a_rate_that_failed_by_chance_is_found_out() {
+    let unlucky = |request: Request| match request.number {
+        // 800 fails once, on the way up.
+        3 => Verdict::Violated,
+        _ => sharp(1_000.0)(request),
+    };
+    let search = search(Plan::default(), unlucky);
+    assert!((980.0..=1_000.0).contains(&found(&search)), "{}", purposes(&search));
+    let [Inversion { failed: 3, held }] = inversions(search.steps())[..] else {
+        panic!("{:?}", inversions(search.steps()));
+    };
+    assert!(search.steps()[held].request.rate > 800.0);
+}
+
+#[test]
+fn a_hole_below_the_capacity_is_recorded() {
+    let hole = |request: Request| match request.rate {
+        rate if (395.0..403.0).contains(&rate) => Verdict::Violated,
+        rate => sharp(1_000.0)(Request { rate, ..request }),
+    };
+    let search = search(Plan::default(), hole);
+    assert!(!inversions(search.steps()).is_empty(), "{}", purposes(&search));
+    assert!((980.0..=1_000.0).contains(&found(&search)), "{}", purposes(&search));
+}
+
+#[test]
+fn a_search_without_end_says_so() {
+    let plan = Plan { steps_max: 12, ..Plan::default() };
+    let search = search(plan, sharp(1e12));
+    let ending = Ending::Unsettled { best: Some(204_800.0), why: Unsettled::Steps };
+    assert_eq!((search.steps().len(), search.ending()), (12, Some(ending)));
+}
+
+#[test]
+fn whoever_holds_again_and_again_above_a_failure_is_not_monotone() {
+    // Every second step fails, whatever is asked; the odd ones confirm or exceed.
+    let contrary = |request: Request| match request.purpose {
+        Purpose::Climb if request.number > 0 => Verdict::Violated,
+        Purpose::Bisect => Verdict::Violated,
+        _ => Verdict::Held,
+    };
+    let search = search(Plan { steps_max: 1_000, ..Plan::default() }, contrary);
+    let Some(Ending::Unsettled { why: Unsettled::NonMonotone, best: Some(best) }) = search.ending()
+    else {
+        panic!("{:?}", search.ending());
+    };
+    assert!((best / (100.0 * 1.1_f64.powi(3)) - 1.0).abs() < 1e-9, "{best}");
+}
