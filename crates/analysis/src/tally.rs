@@ -6,6 +6,7 @@ use crate::LONGEST;
 use crate::buckets::{Buckets, EXACT, ROUGH};
 use crate::confidence::Batches;
 use crate::distribution::distribution;
+use crate::question::Window;
 use crate::summary::{Distribution, Latency};
 
 /// The most stretches of arrival time that are told apart; between half of it and all are in use.
@@ -29,6 +30,12 @@ impl SlotClock {
     #[inline]
     pub fn slot(&self, intended: Nanos) -> u64 {
         intended.since(self.origin).0 >> self.shift
+    }
+
+    /// The times that stretch number `slot` holds.
+    pub fn stretch(&self, slot: usize) -> Window {
+        let at = |slot: u64| self.origin.saturating_add(Nanos(slot << self.shift));
+        Window { from: at(slot as u64), until: at(slot as u64 + 1) }
     }
 
     /// How many times stretches must double before `intended` has a slot.

@@ -1,0 +1,146 @@
+//! How often equal set-ups are called different, beside how often a slower one is found.
+//!
+//! `cargo run --release -p assay-analysis --example false_alarms [PAIRS]`
+
+use assay_analysis::compare::{
+    Demands, Figure, Finding, Measure, Resampling, RunFigures, Sampler, compare,
+};
+use assay_analysis::{Judge, Question, Window};
+use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+
+/// What is simulated: an M/M/1 queue, 1000 arrivals per second on average.
+#[derive(Clone, Copy)]
+struct Case {
+    /// Operations of each run.
+    count: u64,
+    /// How busy the server is.
+    load: f64,
+    /// Runs on each side.
+    runs: u64,
+    /// Standard deviation of the speed from run to run, relative.
+    hysteresis: f64,
+}
+
+fn main() {
+    let pairs: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(200);
+    println!("{pairs} pairs each; asked: p99 alone, then throughput, p50, p99, errors together");
+    println!(
+        "{:>9} {:>4} {:>4} {:>10} | {:>12} {:>12} {:>8} | {:>10} {:>10}",
+        "n",
+        "load",
+        "runs",
+        "run to run",
+        "alarms p99",
+        "alarms all",
+        "n/a",
+        "+10 % found",
+        "unseen"
+    );
+    let case = |count, load, runs, hysteresis| Case { count, load, runs, hysteresis };
+    for case in [
+        case(5_000, 0.3, 1, 0.0),
+        case(20_000, 0.3, 1, 0.0),
+        case(60_000, 0.3, 1, 0.0),
+        case(20_000, 0.7, 1, 0.0),
+        case(60_000, 0.7, 1, 0.0),
+        case(200_000, 0.7, 1, 0.0),
+        case(60_000, 0.3, 1, 0.05),
+        case(20_000, 0.3, 3, 0.0),
+        case(20_000, 0.3, 5, 0.0),
+        case(60_000, 0.3, 5, 0.0),
+        case(20_000, 0.7, 5, 0.0),
+        case(60_000, 0.7, 5, 0.0),
+        case(20_000, 0.3, 5, 0.05),
+        case(20_000, 0.3, 10, 0.05),
+    ] {
+        row(case, pairs);
+    }
+}
+
+fn row(case: Case, pairs: u64) {
+    let p99 = Figure::overall(Measure::Response(0.99));
+    let alone = Demands { asked: vec![p99], ..Demands::default() };
+    let (mut alarms, mut any, mut without, mut found, mut unseen) = (0, 0, 0, 0, 0);
+    for pair in 0..pairs {
+        let side = |number: u64, slowness| -> Vec<RunFigures> {
+            let first = (pair * 3 + number) * case.runs;
+            (first..first + case.runs).map(|seed| figures(case, seed, slowness)).collect()
+        };
+        let (old, equal, slow) = (side(0, 1.0), side(1, 1.0), side(2, 1.1));
+        let verdict = |new: &[RunFigures]| {
+            compare(&old, new, alone.clone()).row(p99).expect("there are reads").finding
+        };
+        match verdict(&equal) {
+            Finding::TooFew => without += 1,
+            finding => alarms += u32::from(finding.is_different()),
+        }
+        let together = compare(&old, &equal, Demands::default());
+        any += u32::from(together.asked().any(|row| row.finding.is_different()));
+        match verdict(&slow) {
+            Finding::Higher => found += 1,
+            _ => unseen += 1,
+        }
+    }
+    println!(
+        "{:>9} {:>4} {:>4} {:>9}% | {alarms:>12} {any:>12} {without:>8} | {found:>10} {unseen:>10}",
+        case.count,
+        case.load,
+        case.runs,
+        case.hysteresis * 100.0
+    );
+}
+
+fn figures(case: Case, seed: u64, slowness: f64) -> RunFigures {
+    let records = records(case, seed, slowness);
+    let until = Nanos(records[records.len() - 1].intended.0 + 1);
+    let window = Some(Window { from: Nanos::ZERO, until });
+    let question = Question { window, ..Question::default() };
+    let mut judge = Judge::new(question.clone());
+    judge.push(&records);
+    let mut sampler = Sampler::new(question);
+    sampler.push(&records);
+    sampler.finish(&judge.finish(), None, Resampling::of_run(seed))
+}
+
+fn records(case: Case, seed: u64, slowness: f64) -> Vec<Record> {
+    let exponential = |draw: f64| -(1.0 - draw).ln() * 1e6;
+    let mut whole = Seed(seed).draws(8, 0);
+    // A sum of twelve uniform draws is nearly normal.
+    let normal: f64 = (0..12).map(|_| whole.unit()).sum::<f64>() - 6.0;
+    let factor = slowness * (case.hysteresis * normal).exp();
+    let (mut intended, mut free) = (0.0f64, 0.0f64);
+    let operation = |index| {
+        let mut draws = Seed(seed).draws(9, index);
+        intended += exponential(draws.unit());
+        free = intended.max(free) + case.load * exponential(draws.unit());
+        let at = Nanos(intended as u64);
+        read(index, at, Nanos((intended + (free - intended) * factor) as u64))
+    };
+    (0..case.count).map(operation).collect()
+}
+
+fn read(index: u64, at: Nanos, ended: Nanos) -> Record {
+    Record {
+        index,
+        process: index,
+        key: 0,
+        intended: at,
+        started: at,
+        ended,
+        version_written: version::NONE,
+        version_read: version::NONE,
+        session: 0,
+        bytes: 0,
+        rows: 1,
+        verify_ns: 0,
+        transaction: 0,
+        transaction_type: 0,
+        ends_transaction: true,
+        kind: Kind::Read,
+        phase: Phase::Measure,
+        outcome: Outcome::Done,
+        found: true,
+        reason: Reason::None,
+        verified: Verified::No,
+    }
+}

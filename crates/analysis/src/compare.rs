@@ -1,0 +1,231 @@
+//! Whether a difference between two set-ups is more than chance.
+//!
+//! Each run gives its figures with replicates of them: its time is cut into blocks of about equal
+//! counts by arrival, and blocks drawn with replacement say how far each figure moves by chance
+//! within a run (block bootstrap; H. R. Künsch, Annals of Statistics 17, 1989). Where a set-up has
+//! several runs, runs are drawn with replacement first (hierarchical bootstrap; T. Kalibera with
+//! R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013). Draws at both levels count
+//! the chance within runs twice, so they are scaled to the variance between the runs' figures, or
+//! to what the blocks predict where that is larger; Student's t answers for few runs.
+//!
+//! Ratios are taken of geometric means over runs. A percentile is never averaged over time or
+//! agents: each run's own percentile is one observation of that run.
+
+mod bootstrap;
+mod condition;
+mod curve;
+mod figure;
+mod runs;
+mod sampler;
+mod student;
+
+#[cfg(test)]
+mod tests;
+
+pub use condition::{Condition, Judgement, Limit};
+pub use figure::{Figure, Measure, PLACES};
+pub use runs::{Spread, spread};
+pub use sampler::{Resampling, RunFigure, RunFigures, Sampler};
+
+use assay_model::Seed;
+
+use bootstrap::Side;
+
+/// What a comparison is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demands {
+    /// The figures that the verdict is about. Together they raise a false alarm in at most
+    /// 1 − `confidence` of the comparisons of equal set-ups (Bonferroni); others are shown at the
+    /// same level for orientation.
+    pub asked: Vec<Figure>,
+    /// Confidence in the verdict as a whole, 0.99 by default: blocks tell a little less than the
+    /// chance within a run, so that of 100 pairs of equal simulated queues 5 to 9 are called
+    /// different at a nominal 0.95, but 0 to 3 at 0.99 (`examples/false_alarms.rs`).
+    pub confidence: f64,
+    /// The smallest relative effect that counts, such as 0.03.
+    pub minimum: f64,
+    /// The smallest difference of shares that counts, such as 0.001.
+    pub minimum_share: f64,
+    /// How many times runs are drawn.
+    pub draws: u64,
+    /// From which every draw follows.
+    pub seed: Seed,
+}
+
+impl Default for Demands {
+    fn default() -> Demands {
+        Demands {
+            asked: Figure::USUAL.to_vec(),
+            confidence: 0.99,
+            minimum: 0.03,
+            minimum_share: 0.001,
+            draws: 10_000,
+            seed: Seed(0),
+        }
+    }
+}
+
+impl Demands {
+    /// The confidence of each single interval.
+    pub fn level(&self) -> f64 {
+        1.0 - (1.0 - self.confidence) / self.asked.len().max(1) as f64
+    }
+}
+
+/// What the intervals rest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Footing {
+    /// Several runs on each side: what differs from run to run is in the intervals.
+    Runs,
+    /// A single run on at least one side. How much runs differ from each other is unknown, so the
+    /// intervals are too narrow by as much.
+    WithinRun,
+}
+
+/// Two set-ups side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// What was asked.
+    pub demands: Demands,
+    /// What the intervals rest on.
+    pub footing: Footing,
+    /// The figures that both sides have, in the order of [`Figure::all`].
+    pub rows: Vec<Row>,
+}
+
+/// One figure of two set-ups.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Which figure.
+    pub figure: Figure,
+    /// Whether the verdict is about it.
+    pub is_asked: bool,
+    /// The runs of the first set-up.
+    pub old: Spread,
+    /// The runs of the second set-up.
+    pub new: Spread,
+    /// Ratio of the second to the first; for shares the difference between them.
+    pub effect: f64,
+    /// Where the true effect lies at [`Demands::level`], if there is enough to tell.
+    pub interval: Option<(f64, f64)>,
+    /// What follows.
+    pub finding: Finding,
+}
+
+/// What a row says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Finding {
+    /// The second is higher: the interval excludes no effect, the effect is at least the minimum.
+    Higher,
+    /// The second is lower, in the same sense.
+    Lower,
+    /// The whole interval is within the minimum effect: there is no difference that matters.
+    Same,
+    /// Neither a difference nor its absence is shown: more runs, or longer ones, may tell.
+    Open,
+    /// Too few values for an interval.
+    TooFew,
+}
+
+impl Finding {
+    /// The name used in exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Finding::Higher => "higher",
+            Finding::Lower => "lower",
+            Finding::Same => "same",
+            Finding::Open => "open",
+            Finding::TooFew => "too-few",
+        }
+    }
+
+    /// Whether it is a difference.
+    pub const fn is_different(self) -> bool {
+        matches!(self, Finding::Higher | Finding::Lower)
+    }
+}
+
+impl Comparison {
+    /// The row of `figure`, if both sides have it.
+    pub fn row(&self, figure: Figure) -> Option<&Row> {
+        self.rows.iter().find(|row| row.figure == figure)
+    }
+
+    /// The rows that the verdict is about.
+    pub fn asked(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.is_asked)
+    }
+
+    /// What becomes of `condition`.
+    pub fn judge(&self, condition: &Condition) -> Judgement {
+        self.row(condition.figure).map_or(Judgement::Unknown, |row| condition.judge(row))
+    }
+}
+
+/// Compares the runs of two set-ups figure by figure.
+pub fn compare(old: &[RunFigures], new: &[RunFigures], demands: Demands) -> Comparison {
+    let is_single = old.len() < 2 || new.len() < 2;
+    let footing = if is_single { Footing::WithinRun } else { Footing::Runs };
+    let kinds = |figure: &Figure| old.iter().chain(new).all(|run| run.get(*figure).is_some());
+    let rows = Figure::all()
+        .filter(kinds)
+        .enumerate()
+        .map(|(number, figure)| row(figure, number as u64, [old, new], footing, &demands))
+        .collect();
+    Comparison { rows, footing, demands }
+}
+
+fn row(
+    figure: Figure,
+    number: u64,
+    sides: [&[RunFigures]; 2],
+    footing: Footing,
+    demands: &Demands,
+) -> Row {
+    let of_side = |runs: &[RunFigures]| -> Vec<RunFigure> {
+        runs.iter().filter_map(|run| run.get(figure)).cloned().collect()
+    };
+    let [old, new] = sides.map(of_side);
+    let values = |runs: &[RunFigure]| spread(&runs.iter().map(|run| run.value).collect::<Vec<_>>());
+    let scale = figure.measure.scale();
+    let pair = (Side::new(scale, &old), Side::new(scale, &new));
+    let (effect, interval) = match pair {
+        (Some(first), Some(second)) => {
+            let shift = second.centre() - first.centre();
+            let can_tell = old.iter().chain(&new).all(|run| run.is_enough(footing));
+            let draws = (demands.seed, number, demands.draws);
+            let reach = can_tell.then(|| bootstrap::reach(&first, &second, demands.level(), draws));
+            let around = |(low, high)| (scale.back(shift + low), scale.back(shift + high));
+            (scale.back(shift), reach.flatten().map(around))
+        }
+        // A ratio of or to nothing.
+        _ => (scale.back(0.0), None),
+    };
+    let minimum = match scale {
+        figure::Scale::Ratio => demands.minimum,
+        figure::Scale::Difference => demands.minimum_share,
+    };
+    Row {
+        figure,
+        is_asked: demands.asked.contains(&figure),
+        old: values(&old),
+        new: values(&new),
+        effect,
+        interval,
+        finding: finding(effect - scale.back(0.0), interval, scale.back(0.0), minimum),
+    }
+}
+
+/// `change` is the effect's distance from `nothing`, which is no effect.
+fn finding(change: f64, interval: Option<(f64, f64)>, nothing: f64, minimum: f64) -> Finding {
+    let Some((low, high)) = interval else { return Finding::TooFew };
+    // 1.03 − 1 is just below 0.03 in floating-point numbers.
+    let is_large = change.abs() >= minimum * (1.0 - 1e-9);
+    if low > nothing && is_large {
+        return Finding::Higher;
+    }
+    if high < nothing && is_large {
+        return Finding::Lower;
+    }
+    if low > nothing - minimum && high < nothing + minimum { Finding::Same } else { Finding::Open }
+}

@@ -1,0 +1,66 @@
+//! What must not come of a comparison.
+
+use crate::compare::{Figure, Row};
+
+/// A figure that must not move beyond a limit, such as p99 by more than +10 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Condition {
+    /// Which figure.
+    pub figure: Figure,
+    /// What is too much, on the scale of [`Row::effect`]: 1.1 for +10 %, 0.001 for a share that
+    /// grows by 0.1 percentage points.
+    pub limit: Limit,
+}
+
+/// On which side of a number is too much.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// More than this.
+    Above(f64),
+    /// Less than this.
+    Below(f64),
+}
+
+/// What became of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Judgement {
+    /// The whole interval is beyond the limit: it is so, at the comparison's confidence.
+    Met,
+    /// The effect is beyond the limit, but its interval reaches back across it.
+    Unsure,
+    /// The effect is not beyond the limit.
+    NotMet,
+    /// There is too little to tell.
+    Unknown,
+}
+
+impl Condition {
+    /// What becomes of it with this row.
+    ///
+    /// Example: p99 went up by 12 %, surely by more than 4 %. "p99 > +10 %" is then unsure,
+    /// although p99 is certainly higher: what is certain is less than what was asked.
+    pub fn judge(&self, row: &Row) -> Judgement {
+        let Some((low, high)) = row.interval else { return Judgement::Unknown };
+        let (is_beyond, is_certain) = match self.limit {
+            Limit::Above(limit) => (row.effect > limit, low > limit),
+            Limit::Below(limit) => (row.effect < limit, high < limit),
+        };
+        match (is_beyond, is_certain) {
+            (_, true) => Judgement::Met,
+            (true, false) => Judgement::Unsure,
+            (false, false) => Judgement::NotMet,
+        }
+    }
+}
+
+impl Judgement {
+    /// The name used in exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Judgement::Met => "met",
+            Judgement::Unsure => "unsure",
+            Judgement::NotMet => "not-met",
+            Judgement::Unknown => "unknown",
+        }
+    }
+}

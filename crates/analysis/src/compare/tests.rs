@@ -1,0 +1,264 @@
+//! Whether differences are found where they are, as rarely elsewhere as promised.
+
+use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+
+use super::*;
+use crate::{Judge, Question, Window};
+
+/// One simulated run: a queue with one server, exponential gaps of mean 1 ms.
+#[derive(Clone, Copy)]
+struct Queue {
+    seed: u64,
+    count: u64,
+    load: f64,
+    /// What every response time is multiplied by.
+    slowness: f64,
+    /// One in so many operations is refused; 0 for none.
+    refused: u64,
+}
+
+const QUIET: Queue = Queue { seed: 1, count: 5_000, load: 0.3, slowness: 1.0, refused: 0 };
+
+fn records(queue: Queue) -> Vec<Record> {
+    let (mut intended, mut free) = (0.0f64, 0.0f64);
+    let exponential = |draw: f64| -(1.0 - draw).ln() * 1e6;
+    let operation = |index| {
+        let mut draws = Seed(queue.seed).draws(9, index);
+        intended += exponential(draws.unit());
+        free = intended.max(free) + queue.load * exponential(draws.unit());
+        let is_refused = queue.refused > 0 && index % queue.refused == 0;
+        let at = Nanos(intended as u64);
+        let ended = Nanos((intended + (free - intended) * queue.slowness) as u64);
+        let kind = if index % 3 == 0 { Kind::Update } else { Kind::Read };
+        let outcome = if is_refused { Outcome::Refused } else { Outcome::Done };
+        Record {
+            index,
+            process: index,
+            key: 0,
+            intended: at,
+            started: at,
+            ended,
+            version_written: version::NONE,
+            version_read: version::NONE,
+            session: 0,
+            bytes: 0,
+            rows: 1,
+            verify_ns: 0,
+            transaction: 0,
+            transaction_type: 0,
+            ends_transaction: true,
+            kind,
+            phase: Phase::Measure,
+            outcome,
+            found: !is_refused,
+            reason: if is_refused { Reason::Busy } else { Reason::None },
+            verified: Verified::No,
+        }
+    };
+    (0..queue.count).map(operation).collect()
+}
+
+fn figures(queue: Queue) -> RunFigures {
+    let records = records(queue);
+    let until = Nanos(records[records.len() - 1].intended.0 + 1);
+    let window = Some(Window { from: Nanos::ZERO, until });
+    let question = Question { window, interval: Nanos::from_secs(1), ..Question::default() };
+    let mut judge = Judge::new(question.clone());
+    let mut sampler = Sampler::new(question);
+    // Lanes come one after the other, so times do not rise.
+    for part in [0, 1] {
+        let lane: Vec<Record> = records.iter().filter(|r| r.index % 2 == part).copied().collect();
+        judge.push(&lane);
+        sampler.push(&lane);
+    }
+    let resampling = Resampling { seed: Seed(0), run: queue.seed, replicates: 60 };
+    sampler.finish(&judge.finish(), Some(900.0 + queue.seed as f64), resampling)
+}
+
+fn about(measure: Measure) -> Demands {
+    Demands { asked: vec![Figure::overall(measure)], draws: 600, ..Demands::default() }
+}
+
+fn p99() -> Demands {
+    about(Measure::Response(0.99))
+}
+
+fn finding(old: &[RunFigures], new: &[RunFigures], measure: Measure) -> Finding {
+    let found = compare(old, new, about(measure));
+    found.row(Figure::overall(measure)).unwrap().finding
+}
+
+/// How many of 100 pairs of `runs` equal runs are called different in `measure`.
+fn alarms(runs: &[RunFigures], per_side: usize, measure: Measure) -> usize {
+    let sides = runs.len() / per_side;
+    let side = |number: usize| &runs[number % sides * per_side..][..per_side];
+    // Each side meets those that follow it, so that few runs make many pairs.
+    let pairs = (1..sides).flat_map(|step| (0..sides).map(move |first| (first, first + step)));
+    let found = pairs.take(100).map(|(old, new)| finding(side(old), side(new), measure));
+    found.filter(|finding| finding.is_different()).count()
+}
+
+#[test]
+fn equal_set_ups_raise_at_most_five_false_alarms_in_a_hundred_pairs() {
+    let runs: Vec<RunFigures> = (1..=34).map(|seed| figures(Queue { seed, ..QUIET })).collect();
+    for measure in [Measure::Response(0.99), Measure::Response(0.5), Measure::Throughput] {
+        let found = alarms(&runs, 1, measure);
+        assert!(found <= 5, "{found} false alarms about {measure:?}");
+    }
+}
+
+#[test]
+fn groups_of_equal_runs_raise_at_most_five_false_alarms_in_a_hundred_pairs() {
+    let run = |seed| figures(Queue { seed, count: 1_500, ..QUIET });
+    let runs: Vec<RunFigures> = (1..=45).map(run).collect();
+    for measure in [Measure::Response(0.9), Measure::Response(0.5)] {
+        let found = alarms(&runs, 3, measure);
+        assert!(found <= 5, "{found} false alarms about {measure:?}");
+    }
+}
+
+#[test]
+fn ten_percent_more_at_p99_are_found() {
+    let queue = Queue { count: 60_000, ..QUIET };
+    let slow = figures(Queue { seed: 2, slowness: 1.1, ..queue });
+    let found = compare(&[figures(queue)], &[slow], p99());
+    let row = found.row(p99().asked[0]).unwrap();
+    assert_eq!((row.finding, found.footing), (Finding::Higher, Footing::WithinRun));
+    let (low, high) = row.interval.unwrap();
+    assert!(low < 1.1 && 1.1 < high, "{low} {high}");
+}
+
+#[test]
+fn ten_percent_more_at_p99_are_found_by_groups() {
+    let queue = Queue { count: 24_000, ..QUIET };
+    let old: Vec<RunFigures> = (1..=5).map(|seed| figures(Queue { seed, ..queue })).collect();
+    let slow = |seed| figures(Queue { seed, slowness: 1.1, ..queue });
+    let new: Vec<RunFigures> = (6..=10).map(slow).collect();
+    let found = compare(&old, &new, p99());
+    assert_eq!(found.footing, Footing::Runs);
+    assert_eq!(found.row(p99().asked[0]).unwrap().finding, Finding::Higher);
+    let back = compare(&new, &old, p99());
+    assert_eq!(back.row(p99().asked[0]).unwrap().finding, Finding::Lower);
+}
+
+#[test]
+fn a_run_beside_itself_is_the_same() {
+    let run = figures(Queue { count: 40_000, ..QUIET });
+    let found = compare(std::slice::from_ref(&run), &[run.clone()], Demands::default());
+    let row = found.row(Figure::overall(Measure::Response(0.5))).unwrap();
+    assert_eq!(row.effect, 1.0);
+    let errors = found.row(Figure::overall(Measure::Errors)).unwrap();
+    assert_eq!((errors.effect, errors.finding), (0.0, Finding::Same));
+    assert!(found.rows.iter().all(|row| !row.finding.is_different()));
+    // Throughput, four quantiles of two latencies, errors, misses for all, reads, updates; CPU.
+    assert_eq!(found.rows.len(), 3 * 11 + 1);
+}
+
+#[test]
+fn an_effect_below_the_minimum_is_no_difference() {
+    let queue = Queue { count: 60_000, ..QUIET };
+    let old: Vec<RunFigures> = (1..=3).map(|seed| figures(Queue { seed, ..queue })).collect();
+    let slow = |seed| figures(Queue { seed, slowness: 1.02, ..queue });
+    // The same arrivals, so that nothing but the two percent differs.
+    let new: Vec<RunFigures> = (1..=3).map(slow).collect();
+    let found = compare(&old, &new, about(Measure::Response(0.5)));
+    let row = found.row(found.demands.asked[0]).unwrap();
+    assert!((row.effect - 1.02).abs() < 0.003, "{}", row.effect);
+    assert!(!row.finding.is_different(), "{:?}", row.finding);
+}
+
+#[test]
+fn errors_are_compared_as_shares() {
+    let old = figures(QUIET);
+    let new = figures(Queue { seed: 2, refused: 50, ..QUIET });
+    let found = compare(&[old], &[new], about(Measure::Errors));
+    let row = found.row(Figure::overall(Measure::Errors)).unwrap();
+    assert!((row.effect - 0.02).abs() < 1e-9, "{}", row.effect);
+    assert_eq!(row.finding, Finding::Higher);
+    assert_eq!(finding(&[figures(QUIET)], &[figures(QUIET)], Measure::Errors), Finding::Same);
+}
+
+#[test]
+fn too_few_values_beyond_a_percentile_give_no_interval() {
+    let [old, new] = [1, 2].map(|seed| figures(Queue { seed, count: 500, ..QUIET }));
+    let found = compare(&[old], &[new], p99());
+    let row = found.row(p99().asked[0]).unwrap();
+    assert_eq!((row.finding, row.interval), (Finding::TooFew, None));
+    let condition = Condition { figure: row.figure, limit: Limit::Above(1.1) };
+    assert_eq!(found.judge(&condition), Judgement::Unknown);
+}
+
+#[test]
+fn processor_time_needs_runs() {
+    let run = |seed| figures(Queue { seed, ..QUIET });
+    assert_eq!(finding(&[run(1)], &[run(2)], Measure::Cpu), Finding::TooFew);
+    let (old, new) = ([run(1), run(2), run(3)], [run(4), run(5), run(6)]);
+    assert_eq!(finding(&old, &new, Measure::Cpu), Finding::Same);
+}
+
+#[test]
+fn the_same_comparison_gives_the_same_numbers() {
+    let [old, new] = [1, 2].map(|seed| figures(Queue { seed, ..QUIET }));
+    let once = compare(&[old.clone()], &[new.clone()], Demands::default());
+    assert_eq!(once, compare(&[old], &[new], Demands::default()));
+}
+
+#[test]
+fn more_figures_in_question_make_each_interval_wider() {
+    let [old, new] = [1, 2].map(|seed| [figures(Queue { seed, ..QUIET })]);
+    let width = |demands: Demands| {
+        let found = compare(&old, &new, demands);
+        let (low, high) = found.row(p99().asked[0]).unwrap().interval.unwrap();
+        high / low
+    };
+    let all = Demands { asked: Figure::USUAL.to_vec(), ..p99() };
+    assert!((all.level() - 0.9975).abs() < 1e-12);
+    assert!(width(all) > width(p99()));
+}
+
+#[test]
+fn a_condition_is_met_only_with_certainty() {
+    let row = |effect, low, high| Row {
+        figure: p99().asked[0],
+        is_asked: true,
+        old: spread(&[1.0]),
+        new: spread(&[1.0]),
+        effect,
+        interval: Some((low, high)),
+        finding: Finding::Higher,
+    };
+    let above = |limit| Condition { figure: p99().asked[0], limit: Limit::Above(limit) };
+    assert_eq!(above(1.1).judge(&row(1.2, 1.15, 1.25)), Judgement::Met);
+    assert_eq!(above(1.1).judge(&row(1.12, 1.04, 1.2)), Judgement::Unsure);
+    assert_eq!(above(1.1).judge(&row(1.05, 1.04, 1.2)), Judgement::NotMet);
+    let below = Condition { limit: Limit::Below(0.95), ..above(1.0) };
+    assert_eq!(below.judge(&row(0.9, 0.85, 0.94)), Judgement::Met);
+    assert_eq!(below.judge(&row(0.9, 0.85, 0.96)), Judgement::Unsure);
+    assert_eq!(below.judge(&row(0.99, 0.85, 1.1)), Judgement::NotMet);
+}
+
+#[test]
+fn a_pause_between_arrivals_counts_as_time() {
+    // All arrivals in the first and the last tenth: blocks by count, yet seconds add up.
+    let mut run = records(QUIET);
+    run.iter_mut().skip(2_500).for_each(|record| {
+        for time in [&mut record.intended, &mut record.started, &mut record.ended] {
+            *time = Nanos(time.0 + 20_000_000_000);
+        }
+    });
+    let until = Nanos(run[run.len() - 1].intended.0 + 1);
+    let window = Some(Window { from: Nanos::ZERO, until });
+    let question = Question { window, ..Question::default() };
+    let mut judge = Judge::new(question.clone());
+    judge.push(&run);
+    let mut sampler = Sampler::new(question);
+    sampler.push(&run);
+    let summary = judge.finish();
+    let resampling = Resampling { seed: Seed(0), run: 0, replicates: 100 };
+    let found = sampler.finish(&summary, None, resampling);
+    let throughput = found.get(Figure::overall(Measure::Throughput)).unwrap();
+    assert!((throughput.value / 200.0 - 1.0).abs() < 0.05, "{}", throughput.value);
+    let spread = throughput.replicates.iter().map(|r| r.abs()).fold(0.0, f64::max);
+    // One block holds the pause, so draws differ by how often it is drawn.
+    assert!(spread > 0.3, "{spread}");
+}
