@@ -430,17 +430,20 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     /// Asks the next operation of the process in `slot`.
     #[inline]
     fn ask(&mut self, slot: u32) {
-        let operation = *self.book.operation(slot);
-        self.scratch.render(&operation, self.task.render.as_ref(), self.task.fields.len());
+        // Its parts are copied one by one: they have just been written as such, and reading them
+        // in wider words would wait for those writes.
+        let operation = self.book.operation(slot);
+        let (kind, fields, limit) = (operation.kind, operation.fields, operation.limit);
+        self.scratch.render(operation, self.task.render.as_ref(), self.task.fields.len());
         let started = self.clock.now();
         let (ticket, session) = self.book.open(slot, started);
         let request = Request {
             session,
-            kind: operation.kind,
+            kind,
             table: 0,
             key: &self.scratch.key,
-            fields: operation.fields,
-            limit: operation.limit,
+            fields,
+            limit,
             values: Values::new(&self.scratch.spans, &self.scratch.values),
         };
         self.client.start(started, ticket, &request, &mut self.book);

@@ -4,6 +4,7 @@
 //! [`Draws`](assay_model::Draws) of one item. Floating-point functions come from `libm` or from
 //! [`power`], never from the platform, so that every machine gives the same numbers.
 
+pub mod fixed_power;
 pub mod power;
 pub mod remainder;
 pub mod zeta;
@@ -24,6 +25,7 @@ pub mod histogram;
 
 pub use discrete::Discrete;
 pub use exponential::Exponential;
+pub use fixed_power::FixedPower;
 pub use histogram::{Counting, Histogram, HistogramError};
 pub use hotspot::Hotspot;
 pub use latest::SkewedLatest;

@@ -371,11 +371,22 @@ impl ClosedAsker {
         if process >= self.processes {
             return Next::Over;
         }
-        // A renewed session keeps clear of the numbers of the others.
-        let per_lane = self.sessions.div_ceil(self.lanes);
-        let lane_session =
-            session / self.sessions * per_lane + session % self.sessions / self.lanes;
+        let lane_session = self.lane_session(session);
         Next::Ask(Ask { process, session, lane_session, intended })
+    }
+
+    /// The number of `session` among those of its lane; divisions are spared where they can be.
+    #[inline]
+    fn lane_session(&self, session: u32) -> u32 {
+        let place = |session: u32| if self.lanes == 1 { session } else { session / self.lanes };
+        match session < self.sessions {
+            true => place(session),
+            // A renewed session keeps clear of the numbers of the others.
+            false => {
+                let per_lane = self.sessions.div_ceil(self.lanes);
+                session / self.sessions * per_lane + place(session % self.sessions)
+            }
+        }
     }
 }
 

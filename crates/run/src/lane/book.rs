@@ -121,6 +121,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     }
 
     /// Processes that have been begun and not ended.
+    #[inline]
     pub fn in_flight(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -153,17 +154,20 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     }
 
     /// The list to be filled with the operations of the process in `slot`.
+    #[inline]
     pub fn operations(&mut self, slot: u32) -> &mut Vec<Operation> {
         &mut self.slots[slot as usize].operations
     }
 
     /// The operation that is next in `slot`.
+    #[inline]
     pub fn operation(&self, slot: u32) -> &Operation {
         let slot = &self.slots[slot as usize];
         &slot.operations[slot.at]
     }
 
     /// When the next operation of the process in `slot` is due.
+    #[inline]
     pub fn next_operation_at(&self, slot: u32) -> Nanos {
         self.slots[slot as usize].intended
     }
@@ -256,6 +260,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     }
 
     /// Frees a slot whose process turned out not to exist.
+    #[inline]
     pub fn release(&mut self, number: u32) {
         let slot = &mut self.slots[number as usize];
         slot.waiting_for = None;
@@ -263,6 +268,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         self.free.push(number);
     }
 
+    #[inline]
     fn release_after(&mut self, number: u32, at: Nanos, reason: Reason, is_unknown: bool) {
         let slot = &self.slots[number as usize];
         let (session, process) = (slot.session, slot.process);
@@ -272,6 +278,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     }
 
     /// Writes the record of the operation that ended and goes on with its process.
+    #[inline]
     fn complete(&mut self, number: usize, ended_at: Nanos, ended: Ended) {
         self.write_record(number, ended_at, &ended);
         let slot = &mut self.slots[number];
@@ -290,6 +297,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         self.release_after(number as u32, ended_at, ended.reason, is_unknown);
     }
 
+    #[inline]
     fn write_record(&mut self, number: usize, ended_at: Nanos, ended: &Ended) {
         let slot = &self.slots[number];
         let operation = &slot.operations[slot.at];
@@ -326,6 +334,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         self.sink.push(record);
     }
 
+    #[inline]
     fn phase(&self, intended: Nanos) -> Phase {
         match self.is_load {
             true => Phase::Load,
@@ -419,6 +428,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
 }
 
 impl<C: Clock, S: Sink> Answers for Book<'_, C, S> {
+    #[inline]
     fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
         let ended_at = self.clock.now();
         self.last = ended_at;

@@ -8,6 +8,7 @@
 
 use assay_model::Draws;
 
+use crate::distribution::fixed_power::FixedPower;
 use crate::distribution::power::Power;
 use crate::distribution::zeta;
 
@@ -24,6 +25,7 @@ pub struct Zipfian {
     second: f64,
     guard: f64,
     power: Box<Power>,
+    near_one: Option<FixedPower>,
 }
 
 impl Zipfian {
@@ -57,6 +59,7 @@ impl Zipfian {
             second: 1.0 + libm::pow(0.5, theta),
             guard: Power::error(14.0, alpha),
             power: Box::default(),
+            near_one: FixedPower::new(alpha),
         }
     }
 
@@ -100,18 +103,26 @@ impl Zipfian {
             return 1;
         }
         let x = self.eta * unit - self.eta + 1.0;
+        if let Some(near_one) = &self.near_one
+            && let Some(power) = near_one.of(x)
+        {
+            let quick = count as f64 * power;
+            return match surely_whole(quick, near_one.error()) {
+                Some(whole) => whole,
+                None => self.rank_by_formula(unit, count),
+            };
+        }
+        self.rank_by_logarithm(unit, x, count)
+    }
+
+    /// The rank where the constant is so high, or the items are so few, that x is not near 1.
+    fn rank_by_logarithm(&self, unit: f64, x: f64, count: u64) -> u64 {
         // Below e^-14 the guard does not hold; it takes a constant near 0 to get there.
         if x < 1e-6 {
             return self.rank_by_formula(unit, count);
         }
         let quick = count as f64 * self.power.pow(x, self.alpha);
-        let whole = quick as i64;
-        let (part, slack) = (quick - whole as f64, quick * self.guard);
-        if part > slack && part < 1.0 - slack {
-            whole as u64
-        } else {
-            self.rank_by_formula(unit, count)
-        }
+        surely_whole(quick, self.guard).unwrap_or_else(|| self.rank_by_formula(unit, count))
     }
 
     /// The rank of `unit` as the paper's formula and `libm` give it.
@@ -126,6 +137,14 @@ impl Zipfian {
         }
         (count as f64 * libm::pow(self.eta * unit - self.eta + 1.0, self.alpha)) as u64
     }
+}
+
+/// The whole part of `quick`, if it is the same for every number within a relative `guard` of it.
+#[inline]
+fn surely_whole(quick: f64, guard: f64) -> Option<u64> {
+    let whole = quick as i64;
+    let (part, slack) = (quick - whole as f64, quick * guard);
+    (part > slack && part < 1.0 - slack).then_some(whole as u64)
 }
 
 fn eta(items: u64, theta: f64, zeta_two: f64, zeta: f64) -> f64 {
