@@ -30,6 +30,7 @@ mod series;
 pub mod sawtooth;
 
 pub mod compare;
+pub mod hallmark;
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,119 @@
+//! Whether a run may be believed: the judge examines the measurement instead of the store.
+//!
+//! An [`Examiner`] is given the same records as the [`Judge`](crate::Judge), then the judge's
+//! summary with the [`Evidence`] that no record holds, and finishes with a [`Hallmark`]: every
+//! check with what was measured, the thresholds, the verdict, and the figures it withdraws. A
+//! check whose evidence is missing is not assessable, never passed in silence.
+
+mod check;
+mod evidence;
+mod thresholds;
+
+mod examiner;
+
+pub use check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
+pub use check::{Statistic, Time, Unit, Why};
+pub use evidence::{Evidence, Floor, Gaps, Hiccups, LaneTime, Network, Promise, Trace};
+pub use examiner::Examiner;
+pub use thresholds::{Changed, Thresholds};
+
+use assay_model::Nanos;
+
+use crate::summary::Interval;
+
+/// The certificate of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hallmark {
+    /// The whole in one word.
+    pub verdict: Verdict,
+    /// Why it is that word: the failed checks that are no mere consequence of another, the
+    /// remarks, or the essential checks that cannot be told; empty if it is valid.
+    pub reasons: Vec<CheckId>,
+    /// Every check, in the order of [`CheckId::ALL`].
+    pub checks: Vec<Check>,
+    /// The percentiles of hits, of response time and then of service time, rising.
+    pub percentiles: Vec<Certified>,
+    /// Changes for good within the steady part of the window, in order of time.
+    pub changes: Vec<Change>,
+    /// The strongest oscillation, if one counts.
+    pub period: Option<Nanos>,
+    /// Thresholds that are not what they usually are.
+    pub changed: Vec<Changed>,
+}
+
+/// The certificate in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The figures may be believed.
+    Valid,
+    /// They may, by whoever has read the remarks; figures of the far tail may be withdrawn.
+    ValidWithRemarks,
+    /// A check failed that a headline figure stands on.
+    Invalid,
+    /// Nothing failed, but something essential cannot be told.
+    NotAssessable,
+}
+
+impl Verdict {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Valid => "valid",
+            Verdict::ValidWithRemarks => "valid-with-remarks",
+            Verdict::Invalid => "invalid",
+            Verdict::NotAssessable => "not-assessable",
+        }
+    }
+
+    /// Whether the run has a hallmark, with or without remarks.
+    pub const fn is_valid(self) -> bool {
+        matches!(self, Verdict::Valid | Verdict::ValidWithRemarks)
+    }
+}
+
+/// One percentile with all that speaks for and against it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Certified {
+    /// Of which latency.
+    pub time: Time,
+    /// 0.99 for p99.
+    pub quantile: f64,
+    /// As found.
+    pub value: Nanos,
+    /// Where it lies with 95 % confidence, or how many more seconds are needed to tell.
+    pub interval: Interval,
+    /// Independent values beyond it, if that can be told.
+    pub beyond: Option<f64>,
+    /// The same percentile without the operations that overlap a hiccup, if that can be told.
+    pub without_hiccups: Option<Nanos>,
+    /// The checks that withdraw it.
+    pub withdrawn_by: Vec<CheckId>,
+}
+
+/// A change for good.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// When, to the width of an interval.
+    pub at: Nanos,
+    /// Of what.
+    pub figure: Figure,
+    /// Mean level before.
+    pub before: f64,
+    /// Mean level after; operations per second or nanoseconds, as the figure is.
+    pub after: f64,
+    /// Whether an event was near.
+    pub is_explained: bool,
+}
+
+impl Hallmark {
+    /// The check `id`.
+    pub fn check(&self, id: CheckId) -> Option<&Check> {
+        self.checks.iter().find(|check| check.id == id)
+    }
+
+    /// The checks that withdraw `figure`.
+    pub fn withdrawn_by(&self, figure: Figure) -> Vec<CheckId> {
+        let withdraws = |check: &&Check| check.withdraws.iter().any(|one| one.covers(figure));
+        self.checks.iter().filter(withdraws).map(|check| check.id).collect()
+    }
+}

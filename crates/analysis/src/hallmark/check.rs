@@ -1,0 +1,460 @@
+//! The parts of a check: what was measured, what that means for which figures.
+
+/// What is checked. The order is that of the certificate: generation, client, steadiness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CheckId {
+    /// A1: as many arrivals were sent as were promised, second by second.
+    Rate,
+    /// A2: requests left when they were meant to.
+    Lag,
+    /// A3: no arrival was left out.
+    Omission,
+    /// A4: what was sent is distributed in time as was promised.
+    ArrivalProcess,
+    /// A5: what was asked is what was planned.
+    TraceIdentity,
+    /// A6: the next request does not wait for earlier answers.
+    OpenLoop,
+    /// B1: the lanes had processors when they wanted one, with room to spare.
+    LaneCpu,
+    /// B2: the machine that asks did not pause.
+    Hiccups,
+    /// B3: every record was kept.
+    LostRecords,
+    /// B4: the network between lost nothing.
+    Network,
+    /// B5: the figures are well above what the instrument itself needs.
+    NoiseFloor,
+    /// B6: another agent would not have reached more.
+    Saturation,
+    /// B7: reads found what they asked for, in the expected size.
+    Misses,
+    /// C1: the run had warmed up before the figures began.
+    WarmUp,
+    /// C2: nothing changed for good while it ran, other than on purpose.
+    ChangePoints,
+    /// C3: figures do not drift.
+    Trend,
+    /// C4: what happens periodically happened often enough.
+    Periodicity,
+    /// C5: operations in flight do not pile up.
+    Backlog,
+    /// C6: there are enough independent operations to tell a percentile from.
+    SampleSize,
+}
+
+impl CheckId {
+    /// All checks in the order of the certificate.
+    pub const ALL: [CheckId; 19] = [
+        CheckId::Rate,
+        CheckId::Lag,
+        CheckId::Omission,
+        CheckId::ArrivalProcess,
+        CheckId::TraceIdentity,
+        CheckId::OpenLoop,
+        CheckId::LaneCpu,
+        CheckId::Hiccups,
+        CheckId::LostRecords,
+        CheckId::Network,
+        CheckId::NoiseFloor,
+        CheckId::Saturation,
+        CheckId::Misses,
+        CheckId::WarmUp,
+        CheckId::ChangePoints,
+        CheckId::Trend,
+        CheckId::Periodicity,
+        CheckId::Backlog,
+        CheckId::SampleSize,
+    ];
+
+    /// The number in the certificate, such as `A1`.
+    pub const fn code(self) -> &'static str {
+        self.names().0
+    }
+
+    /// The name in files and reports, such as `rate`.
+    pub const fn name(self) -> &'static str {
+        self.names().1
+    }
+
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            CheckId::Rate => ("A1", "rate"),
+            CheckId::Lag => ("A2", "lag"),
+            CheckId::Omission => ("A3", "omission"),
+            CheckId::ArrivalProcess => ("A4", "arrival-process"),
+            CheckId::TraceIdentity => ("A5", "trace-identity"),
+            CheckId::OpenLoop => ("A6", "open-loop"),
+            CheckId::LaneCpu => ("B1", "lane-cpu"),
+            CheckId::Hiccups => ("B2", "hiccups"),
+            CheckId::LostRecords => ("B3", "lost-records"),
+            CheckId::Network => ("B4", "network"),
+            CheckId::NoiseFloor => ("B5", "noise-floor"),
+            CheckId::Saturation => ("B6", "saturation"),
+            CheckId::Misses => ("B7", "misses"),
+            CheckId::WarmUp => ("C1", "warm-up"),
+            CheckId::ChangePoints => ("C2", "change-points"),
+            CheckId::Trend => ("C3", "trend"),
+            CheckId::Periodicity => ("C4", "periodicity"),
+            CheckId::Backlog => ("C5", "backlog"),
+            CheckId::SampleSize => ("C6", "sample-size"),
+        }
+    }
+
+    /// Whether a run of which this cannot be told has no hallmark at all.
+    ///
+    /// These are what a figure stands on: that the load was what it says, that nothing was left
+    /// out, that the client could ask in time. The others sharpen the picture: a run with one
+    /// agent can never tell its saturation, and is believed nevertheless.
+    pub const fn is_essential(self) -> bool {
+        matches!(
+            self,
+            CheckId::Rate
+                | CheckId::Lag
+                | CheckId::Omission
+                | CheckId::LaneCpu
+                | CheckId::Hiccups
+                | CheckId::LostRecords
+                | CheckId::WarmUp
+        )
+    }
+}
+
+/// One check with what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// Which.
+    pub id: CheckId,
+    /// What came of it.
+    pub verdict: CheckVerdict,
+    /// What was measured, with the thresholds it was held against.
+    pub measures: Vec<Measure>,
+    /// Figures that must not be shown as results any more.
+    pub withdraws: Vec<Figure>,
+    /// The failed check of which this failure, or this remark, is but a consequence.
+    pub because_of: Option<CheckId>,
+}
+
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckVerdict {
+    /// It is as it should be.
+    Pass,
+    /// Figures stand, but whoever reads them must know of it.
+    Remark,
+    /// Figures are withdrawn.
+    Fail,
+    /// There is nothing of the kind in such a run.
+    NotApplicable(Why),
+    /// It cannot be told.
+    NotAssessable(Why),
+}
+
+/// Why a check does not apply, or cannot be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// Sessions wait for answers; there are no arrivals of the open kind.
+    ClosedLoop,
+    /// It was a load, whose latencies are nobody's result.
+    IsLoad,
+    /// Time was told, so no machine could be late.
+    ToldTime,
+    /// No rate was promised.
+    NoRate,
+    /// Nobody observed what is needed.
+    NotObserved,
+    /// There is no record that is needed.
+    NoRecords,
+    /// The run was too short.
+    TooShort,
+    /// The run never settled, so there is no steady part to look at.
+    NeverSettled,
+    /// The arrival process is not known.
+    UnknownProcess,
+    /// Gaps between arrivals depend on each other by plan.
+    DependentArrivals,
+    /// There was one agent, and no run with more to compare it with.
+    OneAgent,
+    /// Nothing left this process.
+    NoNetwork,
+    /// What was expected is not known.
+    NoExpectation,
+}
+
+impl Why {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Why::ClosedLoop => "closed-loop",
+            Why::IsLoad => "is-load",
+            Why::ToldTime => "told-time",
+            Why::NoRate => "no-rate",
+            Why::NotObserved => "not-observed",
+            Why::NoRecords => "no-records",
+            Why::TooShort => "too-short",
+            Why::NeverSettled => "never-settled",
+            Why::UnknownProcess => "unknown-process",
+            Why::DependentArrivals => "dependent-arrivals",
+            Why::OneAgent => "one-agent",
+            Why::NoNetwork => "no-network",
+            Why::NoExpectation => "no-expectation",
+        }
+    }
+}
+
+/// One number that a check looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measure {
+    /// What it is.
+    pub statistic: Statistic,
+    /// The figure it is about, where it is about a single one.
+    pub figure: Option<Figure>,
+    /// The number, in the unit of the statistic; always finite.
+    pub value: f64,
+    /// What it is held against; `None` where it is only shown.
+    pub limits: Option<Limits>,
+}
+
+/// The thresholds of one measure, allowance for chance included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// On which side of them is good.
+    pub bound: Bound,
+    /// Up to here it passes.
+    pub pass: f64,
+    /// Beyond this it fails; between the two there is a remark. `None` if it never fails.
+    pub fail: Option<f64>,
+}
+
+impl Limits {
+    /// Good up to `pass`, failing beyond `fail`.
+    pub const fn at_most(pass: f64, fail: f64) -> Limits {
+        Limits { bound: Bound::AtMost, pass, fail: Some(fail) }
+    }
+
+    /// Good up to `pass`, otherwise remarkable.
+    pub const fn remark_above(pass: f64) -> Limits {
+        Limits { bound: Bound::AtMost, pass, fail: None }
+    }
+
+    /// What `value` comes to.
+    pub fn judge(&self, value: f64) -> CheckVerdict {
+        let beyond = |limit: f64| match self.bound {
+            Bound::AtMost => value > limit,
+            Bound::AtLeast => value < limit,
+        };
+        match self.fail {
+            Some(fail) if beyond(fail) => CheckVerdict::Fail,
+            _ if beyond(self.pass) => CheckVerdict::Remark,
+            _ => CheckVerdict::Pass,
+        }
+    }
+}
+
+/// On which side of a threshold is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Small values are good.
+    AtMost,
+    /// Large values are good.
+    AtLeast,
+}
+
+/// The unit of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// A part of a whole: 0.01 is one percent.
+    Share,
+    /// One number as a multiple of another, or a coefficient.
+    Ratio,
+    /// A number of things.
+    Count,
+    /// Seconds.
+    Seconds,
+}
+
+macro_rules! statistics {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal $unit:ident,)*) => {
+        /// What a measure is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Statistic { $($(#[$doc])* $variant,)* }
+
+        impl Statistic {
+            /// All of them.
+            pub const ALL: &'static [Statistic] = &[$(Statistic::$variant,)*];
+
+            /// The name in files and reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Statistic::$variant => $name,)* }
+            }
+
+            /// The unit of its values.
+            pub const fn unit(self) -> Unit {
+                match self { $(Statistic::$variant => Unit::$unit,)* }
+            }
+        }
+    };
+}
+
+statistics! {
+    /// |sent / promised − 1| over the window.
+    RateError = "rate-error" Share,
+    /// Intervals of a second in which the number sent is off by more than chance allows.
+    SecondsOff = "seconds-off" Count,
+    /// A percentile of lag by the same percentile of response time.
+    LagByResponse = "lag-by-response" Share,
+    /// The 99.9th percentile of lag by the median of service time.
+    LagTailByService = "lag-tail-by-service" Share,
+    /// Arrivals that were dropped.
+    Dropped = "dropped" Share,
+    /// Arrivals that waited because no more could be in flight.
+    Queued = "queued" Share,
+    /// Kolmogorov–Smirnov distance of the gaps between requests to the promised ones.
+    GapDistance = "gap-distance" Share,
+    /// Distance of the index of dispersion of counts in 10 ms from the promised one.
+    Dispersion10Ms = "dispersion-10ms" Ratio,
+    /// The same in 100 ms.
+    Dispersion100Ms = "dispersion-100ms" Ratio,
+    /// The same in 1 s.
+    Dispersion1S = "dispersion-1s" Ratio,
+    /// Traces that differ: 0 or 1.
+    TraceDiffers = "trace-differs" Count,
+    /// |correlation| of the operations in flight with the gap to the next request.
+    FlightGapCorrelation = "flight-gap-correlation" Ratio,
+    /// The mean number of operations in flight in the fullest interval.
+    InFlightPeak = "in-flight-peak" Count,
+    /// The useful part of the busiest lane's time.
+    LaneBusy = "lane-busy" Share,
+    /// The part of a lane's time in which it could have gone on and was not let.
+    LaneWaited = "lane-waited" Share,
+    /// The part of the processors' time that the hypervisor gave to others.
+    Steal = "steal" Share,
+    /// The part of the time for which a quota held the process back.
+    Throttled = "throttled" Share,
+    /// The 99.9th percentile of hiccups by that of response time.
+    HiccupByResponse = "hiccup-by-response" Share,
+    /// Operations beyond the 99.9th percentile that overlap a hiccup.
+    OutliersInHiccups = "outliers-in-hiccups" Share,
+    /// Records that were lost.
+    LostRecords = "lost-records" Count,
+    /// Segments that were sent again.
+    Retransmits = "retransmits" Share,
+    /// A percentile of response time by the same percentile of the noise floor.
+    ResponseByFloor = "response-by-floor" Ratio,
+    /// How much more another agent reached.
+    GainByAgent = "gain-by-agent" Share,
+    /// Distance of the share of reads that missed from the expected share.
+    MissShareOff = "miss-share-off" Share,
+    /// |bytes per read / expected − 1|.
+    BytesOff = "bytes-off" Share,
+    /// The part of the window that the mean-square-error rule cuts off as warm-up.
+    WarmUpShare = "warm-up-share" Share,
+    /// How far a figure moves when that part is left out.
+    WarmUpEffect = "warm-up-effect" Share,
+    /// Changes for good of at least the wanted size that no event explains.
+    UnexplainedChanges = "unexplained-changes" Count,
+    /// |slope · duration / level|, as far as chance does not explain it.
+    Drift = "drift" Share,
+    /// Periods of the strongest oscillation that the window holds.
+    Periods = "periods" Count,
+    /// The growth of operations in flight over the window, by their mean.
+    BacklogGrowth = "backlog-growth" Ratio,
+    /// Length of the window.
+    Length = "length" Seconds,
+    /// Independent values beyond a percentile.
+    EffectiveBeyond = "effective-beyond" Count,
+}
+
+/// A figure that can be withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Figure {
+    /// All of them.
+    All,
+    /// How much was done per second.
+    Throughput,
+    /// All percentiles of one latency.
+    Latency(Time),
+    /// One percentile of one latency.
+    Percentile(Time, f64),
+}
+
+/// Which latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Time {
+    /// Ended − intended.
+    Response,
+    /// Ended − started.
+    Service,
+}
+
+impl Time {
+    /// The name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Time::Response => "response",
+            Time::Service => "service",
+        }
+    }
+}
+
+impl Figure {
+    /// Whether withdrawing `self` withdraws `other`.
+    pub fn covers(self, other: Figure) -> bool {
+        match (self, other) {
+            (Figure::All, _) => true,
+            (Figure::Latency(mine), Figure::Percentile(theirs, _)) => mine == theirs,
+            _ => self == other,
+        }
+    }
+
+    /// Whether a run that cannot show it has no result: everything but the far tail.
+    pub fn is_headline(self) -> bool {
+        !matches!(self, Figure::Percentile(_, quantile) if quantile > HEADLINE)
+    }
+}
+
+/// The highest quantile without which a run has no result.
+const HEADLINE: f64 = 0.99;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = CheckId::ALL.iter().map(|id| id.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), CheckId::ALL.len());
+        assert!(CheckId::ALL.is_sorted_by_key(|id| id.code()));
+        let mut names: Vec<&str> = Statistic::ALL.iter().map(|one| one.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Statistic::ALL.len());
+    }
+
+    #[test]
+    fn between_the_thresholds_lies_a_remark() {
+        let most = Limits::at_most(0.01, 0.05);
+        assert_eq!(most.judge(0.01), CheckVerdict::Pass);
+        assert_eq!(most.judge(0.05), CheckVerdict::Remark);
+        assert_eq!(most.judge(0.051), CheckVerdict::Fail);
+        let least = Limits { bound: Bound::AtLeast, pass: 30.0, fail: Some(10.0) };
+        assert_eq!(least.judge(30.0), CheckVerdict::Pass);
+        assert_eq!(least.judge(29.0), CheckVerdict::Remark);
+        assert_eq!(least.judge(9.0), CheckVerdict::Fail);
+        assert_eq!(Limits::remark_above(1.0).judge(100.0), CheckVerdict::Remark);
+    }
+
+    #[test]
+    fn a_far_percentile_is_no_headline() {
+        assert!(Figure::Percentile(Time::Response, 0.99).is_headline());
+        assert!(!Figure::Percentile(Time::Response, 0.999).is_headline());
+        assert!(Figure::Throughput.is_headline());
+        assert!(Figure::All.covers(Figure::Throughput));
+        let tail = Figure::Percentile(Time::Response, 0.999);
+        assert!(Figure::Latency(Time::Response).covers(tail));
+        assert!(!Figure::Latency(Time::Service).covers(tail));
+        assert!(!tail.covers(Figure::All));
+    }
+}

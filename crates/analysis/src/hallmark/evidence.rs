@@ -1,0 +1,171 @@
+//! What a history cannot tell about its own run.
+
+use assay_model::Nanos;
+
+/// Facts about a run from beside its records. What nobody knows is `None`, and the checks that need
+/// it are then not assessable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Whether time was simulated, so that no machine, network or thread could disturb.
+    pub is_told_time: bool,
+    /// What the load model promised about arrivals.
+    pub arrivals: Option<Promise>,
+    /// Hash of the trace that was planned, with the hash of what was asked.
+    pub trace: Option<Trace>,
+    /// Arrivals that waited because no more could be in flight.
+    pub queued: Option<u64>,
+    /// How the lanes fared with their processors; empty is the same as nobody looked.
+    pub lanes: Vec<LaneTime>,
+    /// Whether lanes burn processor time while they wait, so that it says nothing about work.
+    pub spins: bool,
+    /// Whether the store works inside the lanes' threads, so that their time is also the store's.
+    pub store_in_lanes: bool,
+    /// Share of all processors' time that the hypervisor gave to others.
+    pub steal: Option<f64>,
+    /// Share of the window for which a quota held the process back.
+    pub throttled: Option<f64>,
+    /// What a thread that only sleeps saw of the machine's pauses.
+    pub hiccups: Option<Hiccups>,
+    /// Records that were made and are not in the history.
+    pub lost_records: Option<u64>,
+    /// What happened to what was sent over the network.
+    pub network: Option<Network>,
+    /// What the instrument itself needs, against a store that does nothing.
+    pub floor: Option<Floor>,
+    /// How much more another agent reached at saturation, as a share.
+    pub gain_by_agent: Option<f64>,
+    /// Share of reads that are expected to miss.
+    pub expected_miss_share: Option<f64>,
+    /// Value bytes that a read that hits is expected to bring.
+    pub expected_bytes_per_read: Option<f64>,
+    /// Moments at which something was done on purpose: faults, changes of rate or settings.
+    pub events: Vec<Nanos>,
+}
+
+/// What the load model promised about arrivals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Promise {
+    /// How the gaps are distributed.
+    pub process: Gaps,
+    /// Arrivals in each second of the window from its beginning on (the last may be cut), where
+    /// the rate is not the same all the time. `None`: the rate of the question holds throughout.
+    pub per_second: Option<Vec<f64>>,
+}
+
+/// How gaps between arrivals are distributed, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gaps {
+    /// All equal.
+    Constant,
+    /// Independent exponential.
+    Poisson,
+    /// Independent in some other way, such as gamma or lognormal.
+    Independent,
+    /// Equally spaced places, each moved at random.
+    Jittered,
+    /// They depend on each other: bursts, or times from a file.
+    Dependent,
+}
+
+/// What was planned beside what was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The hash that the plan has.
+    pub planned: u128,
+    /// The hash of what was asked.
+    pub executed: u128,
+}
+
+/// One lane's time, as shares of its whole time in the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LaneTime {
+    /// On a processor.
+    pub busy: f64,
+    /// Ready to go on without being let.
+    pub waited: Option<f64>,
+    /// On a processor for something useful, other than waiting; if somebody measured that.
+    pub useful: Option<f64>,
+}
+
+/// What a thread that only sleeps saw of the machine's pauses.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hiccups {
+    /// How many there were in the window, by the length that they do not exceed; lengths rise.
+    pub counts: Vec<(Nanos, u64)>,
+    /// When the longest ones began, with their lengths, in order of time.
+    pub longest: Vec<(Nanos, Nanos)>,
+}
+
+/// What happened to what was sent over the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Network {
+    /// Segments sent; 0 if the store is in this process.
+    pub segments: u64,
+    /// Segments that had to be sent again.
+    pub retransmits: u64,
+}
+
+/// What the instrument itself needs: percentiles against a store that does nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Floor {
+    /// Quantiles with response times, rising.
+    pub response: Vec<(f64, Nanos)>,
+}
+
+impl Floor {
+    /// The response time of `quantile`, if the floor has it.
+    pub fn response(&self, quantile: f64) -> Option<Nanos> {
+        let near = |(at, _): &&(f64, Nanos)| (at - quantile).abs() < 1e-9;
+        self.response.iter().find(near).map(|(_, value)| *value)
+    }
+}
+
+impl Hiccups {
+    /// The length that a share of `quantile` does not exceed; `None` if there are none.
+    pub fn quantile(&self, quantile: f64) -> Option<Nanos> {
+        let total: u64 = self.counts.iter().map(|(_, count)| count).sum();
+        let rank = crate::distribution::rank(total, quantile);
+        let mut seen = 0;
+        let reached = |(_, count): &&(Nanos, u64)| {
+            seen += count;
+            seen >= rank
+        };
+        self.counts.iter().find(reached).map(|(length, _)| *length)
+    }
+
+    /// Whether one of the longest lies, in part, between the two moments.
+    pub fn overlap(&self, from: Nanos, until: Nanos) -> bool {
+        let end = self.longest.partition_point(|(at, _)| *at < until);
+        // Hiccups of one thread follow each other, so the last one that began in time ends last.
+        let last = end.checked_sub(1).map(|place| self.longest[place]);
+        last.is_some_and(|(at, length)| at + length > from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_of_hiccups_is_the_length_it_does_not_exceed() {
+        let counts = vec![(Nanos(60), 990), (Nanos(100), 9), (Nanos(3000), 1)];
+        let hiccups = Hiccups { counts, longest: Vec::new() };
+        assert_eq!(hiccups.quantile(0.5), Some(Nanos(60)));
+        assert_eq!(hiccups.quantile(0.999), Some(Nanos(100)));
+        assert_eq!(hiccups.quantile(1.0), Some(Nanos(3000)));
+        assert_eq!(Hiccups::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn an_operation_overlaps_a_hiccup_that_it_was_under_way_in() {
+        let longest = vec![(Nanos(100), Nanos(50)), (Nanos(400), Nanos(10))];
+        let hiccups = Hiccups { counts: Vec::new(), longest };
+        let overlaps = |from, until| hiccups.overlap(Nanos(from), Nanos(until));
+        assert!(overlaps(149, 300));
+        assert!(!overlaps(150, 400));
+        assert!(overlaps(0, 101));
+        assert!(!overlaps(0, 100));
+        assert!(overlaps(405, 406));
+        assert!(!overlaps(410, 500));
+    }
+}
