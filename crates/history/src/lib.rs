@@ -19,6 +19,7 @@ pub mod events;
 pub mod observations;
 pub mod read;
 pub mod repair;
+pub mod repeat;
 pub mod truth;
 
 mod blank;
@@ -38,6 +39,7 @@ pub use observations::{Observation, ObservationsError, read_observations, write_
 pub use part::VERSION;
 pub use read::{Batch, History, OpenError, ReadError};
 pub use repair::{RepairError, Repaired, repair};
+pub use repeat::{Meeting, Repeat, RepeatError, RepeatedRun};
 pub use seal::{SealError, Sealed, SealedPart};
 pub use truth::{TruthError, TruthRow, TruthWriter, read_truth};
 pub use writer::{LaneSink, Memory, StartError, WriteError, Writer, Written};

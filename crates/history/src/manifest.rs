@@ -373,7 +373,8 @@ struct OnlyFormat {
     format: u32,
 }
 
-fn replace(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Puts `bytes` into the place of `path`, whole or not at all.
+pub(crate) fn replace(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(temporary)?;
     file.write_all(bytes)?;
     file.sync_all()?;

@@ -20,7 +20,10 @@ mod json;
 mod markdown;
 mod terminal;
 
+pub mod compare;
+
 mod java;
+pub mod study;
 pub mod ycsb;
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ fn details(facts: &Facts, summary: &Summary, letters: Letters) -> String {
 }
 
 /// Text in which nothing is markup, on one line.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -88,18 +88,19 @@ fn opening(page: &mut Page, facts: &Facts, summary: &Summary) {
 }
 
 /// Text under way, line by line.
-struct Page {
+pub(crate) struct Page {
     style: Style,
-    text: String,
+    /// What is written already.
+    pub text: String,
 }
 
 impl Page {
-    fn new(style: Style) -> Page {
+    pub fn new(style: Style) -> Page {
         let width = style.width.clamp(NARROWEST, WIDEST);
         Page { style: Style { width, ..style }, text: String::new() }
     }
 
-    fn blank(&mut self) {
+    pub fn blank(&mut self) {
         self.text.push('\n');
     }
 
@@ -113,13 +114,13 @@ impl Page {
         }
     }
 
-    fn heading(&mut self, title: &str) {
+    pub fn heading(&mut self, title: &str) {
         self.blank();
         let title = self.clean(title);
         self.line(&title, BOLD);
     }
 
-    fn finding(&mut self, finding: &Finding) {
+    pub fn finding(&mut self, finding: &Finding) {
         let colour = match finding.level {
             Level::Alarm => RED,
             Level::Caution => YELLOW,
@@ -129,19 +130,19 @@ impl Page {
     }
 
     /// A line that begins with a title; what does not fit hangs below the text.
-    fn titled(&mut self, title: &str, text: &str) {
+    pub fn titled(&mut self, title: &str, text: &str) {
         self.wrapped(&format!("  {title:<width$}{text}", width = HANG - 2), HANG, "");
     }
 
-    fn indented(&mut self, text: &str) {
+    pub fn indented(&mut self, text: &str) {
         self.wrapped(&format!("  {text}"), 4, "");
     }
 
-    fn note(&mut self, text: &str) {
+    pub fn note(&mut self, text: &str) {
         self.wrapped(&format!("  {text}"), 4, DIM);
     }
 
-    fn table(&mut self, table: &Table) {
+    pub fn table(&mut self, table: &Table) {
         for (place, line) in table.lines().iter().enumerate() {
             let line = self.clean(line);
             self.line(&format!("  {line}"), if place == 0 { DIM } else { "" });
@@ -151,7 +152,7 @@ impl Page {
     /// Breaks `text` at blanks so that it fits; all lines but the first begin `hang` blanks in.
     ///
     /// Words that are longer than a line, such as URLs, stay whole so that they can be copied.
-    fn wrapped(&mut self, text: &str, hang: usize, colour: &str) {
+    pub fn wrapped(&mut self, text: &str, hang: usize, colour: &str) {
         let text = self.clean(text);
         let mut line = String::new();
         let mut is_fresh = true;

@@ -1,0 +1,109 @@
+//! Two set-ups side by side: the verdict, what is not alike, every figure with its interval.
+
+mod csv;
+mod findings;
+mod json;
+mod markdown;
+mod terminal;
+pub(crate) mod words;
+
+pub use csv::csv;
+pub use findings::findings;
+pub use json::{SCHEMA, json};
+pub use markdown::markdown;
+pub use terminal::terminal;
+pub use words::{change, figure_name};
+
+use assay_analysis::Summary;
+use assay_analysis::compare::{Comparison, Judgement, Row};
+
+use crate::facts::Facts;
+
+/// Everything that is shown of a comparison.
+#[derive(Clone, Debug)]
+pub struct Contrast {
+    /// The first set-up, BASE on the command line.
+    pub old: Side,
+    /// The second set-up, NEW on the command line.
+    pub new: Side,
+    /// In what the two are not alike beside their figures.
+    pub differences: Vec<Difference>,
+    /// The figures.
+    pub comparison: Comparison,
+    /// The conditions that were to fail on.
+    pub trials: Vec<Trial>,
+}
+
+/// One set-up.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// How it was named: `last-1`, a directory.
+    pub name: String,
+    /// Its runs, at least one.
+    pub runs: Vec<Run>,
+}
+
+/// One run of a set-up.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What no record tells.
+    pub facts: Facts,
+    /// The figures.
+    pub summary: Summary,
+}
+
+/// Something in which two set-ups are not alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What it is: `load model`, `setting appendfsync`.
+    pub what: String,
+    /// What it is in the first set-up.
+    pub old: String,
+    /// What it is in the second.
+    pub new: String,
+    /// What follows from it.
+    pub weight: Weight,
+}
+
+/// What follows from a difference of set-ups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Weight {
+    /// Other things were asked, or in another way: figures differ for that reason alone.
+    Question,
+    /// The store, its settings or the machine are others: perhaps that is what is compared.
+    Place,
+    /// Chance only, or a remark.
+    Slight,
+}
+
+impl Weight {
+    /// The name used in exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Weight::Question => "question",
+            Weight::Place => "place",
+            Weight::Slight => "slight",
+        }
+    }
+}
+
+/// A condition with what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// As it was written: `p99>+10%`.
+    pub text: String,
+    /// What became of it.
+    pub judgement: Judgement,
+    /// The row that it is about, if both sides have it.
+    pub row: Option<Row>,
+}
+
+impl Side {
+    /// The run whose response p99 is the median of all; it stands for the others in charts.
+    pub fn typical(&self) -> &Run {
+        let p99 = |run: &Run| run.summary.overall.hits.response.histogram.value_at_quantile(0.99);
+        let mut order: Vec<&Run> = self.runs.iter().collect();
+        order.sort_by_key(|run| p99(run));
+        order[(order.len() - 1) / 2]
+    }
+}

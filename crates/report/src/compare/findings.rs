@@ -1,0 +1,158 @@
+//! What a reader must know of a comparison before any figure, worst first.
+
+use assay_analysis::compare::{Finding as RowFinding, Footing, Judgement, Row};
+
+use super::words::{change, change_between, figure_name, is_worse};
+use super::{Contrast, Difference, Side, Trial, Weight};
+use crate::units::Letters;
+use crate::verdict::{self, Finding, Level};
+
+/// All findings: first the conditions that are met, then the verdict, then what limits it.
+pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = contrast.trials.iter().filter_map(trial).collect();
+    findings.sort_by_key(|finding| finding.level);
+    findings.push(verdict(contrast));
+    findings.extend(not_alike(&contrast.differences));
+    if contrast.comparison.footing == Footing::WithinRun {
+        findings.push(Finding {
+            level: Level::Caution,
+            name: "within-run only",
+            text: "one side has a single run, so how much runs differ from each other is \
+                   unknown: intervals are too narrow by as much (--repeat 5 tells)"
+                .to_owned(),
+        });
+    }
+    findings.extend(of_side("BASE", &contrast.old, letters));
+    findings.extend(of_side("NEW", &contrast.new, letters));
+    findings
+}
+
+fn trial(trial: &Trial) -> Option<Finding> {
+    let told = trial.row.as_ref().map(told).unwrap_or_default();
+    let finding = |level, name, why: &str| {
+        Some(Finding { level, name, text: format!("{} {why}: {told}", trial.text) })
+    };
+    match trial.judgement {
+        Judgement::NotMet => None,
+        Judgement::Met => finding(Level::Alarm, "failed", "is so"),
+        Judgement::Unsure => finding(Level::Caution, "unsure", "may be so, but is not certain"),
+        Judgement::Unknown => {
+            finding(Level::Alarm, "cannot tell", "cannot be judged; longer runs, or more, tell")
+        }
+    }
+}
+
+/// `response p99 +12.1 % (+8.0 to +16.2 %)`.
+fn told(row: &Row) -> String {
+    let interval = match change_between(row) {
+        Some(text) => format!(" ({text})"),
+        None => " (too few values for an interval)".to_owned(),
+    };
+    let measure = row.figure.measure;
+    format!("{} {}{interval}", figure_name(row.figure), change(measure, row.effect))
+}
+
+fn verdict(contrast: &Contrast) -> Finding {
+    let asked: Vec<&Row> = contrast.comparison.asked().collect();
+    let list = |rows: &[&Row]| rows.iter().map(|row| told(row)).collect::<Vec<_>>().join(", ");
+    let different: Vec<&Row> =
+        asked.iter().copied().filter(|row| row.finding.is_different()).collect();
+    let worse = different.iter().filter(|row| is_worse(row)).count();
+    let (level, name) = match (different.len(), worse) {
+        (0, _) => return undecided(&asked),
+        (_, 0) => (Level::Fine, "better"),
+        (all, worse) if all == worse => (Level::Alarm, "worse"),
+        _ => (Level::Alarm, "better in part, worse in part"),
+    };
+    Finding { level, name, text: list(&different) }
+}
+
+fn undecided(asked: &[&Row]) -> Finding {
+    let list = |wanted: RowFinding| -> Vec<String> {
+        asked.iter().filter(|row| row.finding == wanted).map(|row| told(row)).collect()
+    };
+    if asked.is_empty() {
+        let text = "the two have none of the figures in question in common".to_owned();
+        return Finding { level: Level::Caution, name: "nothing to compare", text };
+    }
+    let open = [list(RowFinding::Open), list(RowFinding::TooFew)].concat();
+    match open.is_empty() {
+        true => Finding {
+            level: Level::Fine,
+            name: "no difference",
+            text: list(RowFinding::Same).join(", "),
+        },
+        false => Finding {
+            level: Level::Fine,
+            name: "no difference shown",
+            text: format!("none is excluded either for {}", open.join(", ")),
+        },
+    }
+}
+
+fn not_alike(differences: &[Difference]) -> Vec<Finding> {
+    let text = |weight: Weight| {
+        let of = differences.iter().filter(|difference| difference.weight == weight);
+        let list: Vec<String> = of
+            .map(|found| format!("{} ({} / {})", found.what, short(&found.old), short(&found.new)))
+            .collect();
+        list.join(", ")
+    };
+    let is_there = |weight: Weight| differences.iter().any(|found| found.weight == weight);
+    let mut findings = Vec::new();
+    if is_there(Weight::Question) {
+        findings.push(Finding {
+            level: Level::Alarm,
+            name: "not the same question",
+            text: format!(
+                "figures may differ because of what was asked, or how: {}",
+                text(Weight::Question)
+            ),
+        });
+    }
+    if is_there(Weight::Place) {
+        findings.push(Finding {
+            level: Level::Caution,
+            name: "not the same set-up",
+            text: text(Weight::Place),
+        });
+    }
+    findings
+}
+
+/// A text as it fits into a sentence.
+fn short(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None if text.is_empty() => "none".to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// What stands against a side's own figures, one finding for each kind of it.
+fn of_side(title: &str, side: &Side, letters: Letters) -> Vec<Finding> {
+    let mut found: Vec<(Finding, usize)> = Vec::new();
+    for run in &side.runs {
+        for finding in verdict::findings(&run.facts, &run.summary, letters) {
+            if finding.level != Level::Alarm {
+                continue;
+            }
+            match found.iter_mut().find(|(known, _)| known.name == finding.name) {
+                Some((_, times)) => *times += 1,
+                None => found.push((finding, 1)),
+            }
+        }
+    }
+    let of = |times: usize| match side.runs.len() {
+        1 => String::new(),
+        runs => format!(" in {times} of {runs} runs"),
+    };
+    found
+        .into_iter()
+        .map(|(finding, times)| Finding {
+            text: format!("{title}{}: {}", of(times), finding.text),
+            ..finding
+        })
+        .collect()
+}

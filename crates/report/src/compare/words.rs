@@ -1,0 +1,195 @@
+//! Figures of a comparison in words, with their numbers as text.
+
+use assay_analysis::compare::{Comparison, Figure, Finding, Measure, Row, Spread};
+use assay_model::{Kind, Nanos};
+
+use crate::table::{Side, Table};
+use crate::units::{Letters, duration, percent, percentile_name, rate};
+
+/// The name of a figure: `response p99`, `read service p50`, `throughput`.
+pub fn figure_name(figure: Figure) -> String {
+    let of = figure.of.map_or(String::new(), |kind| format!("{} ", kind.name()));
+    of + &match figure.measure {
+        Measure::Throughput => "throughput".to_owned(),
+        Measure::Response(quantile) => format!("response {}", percentile_name(quantile)),
+        Measure::Service(quantile) => format!("service {}", percentile_name(quantile)),
+        Measure::Errors => "errors".to_owned(),
+        Measure::Misses => "misses".to_owned(),
+        Measure::Cpu => "client cpu/op".to_owned(),
+    }
+}
+
+/// A value of `measure` in its unit.
+pub fn value(measure: Measure, value: f64, letters: Letters) -> String {
+    match measure {
+        Measure::Throughput => rate(value),
+        _ if measure.is_share() => percent(value),
+        _ => duration(Nanos(value.round().max(0.0) as u64), letters),
+    }
+}
+
+/// An effect as a change: `+12.1 %`, for shares `+0.30 pp` (percentage points).
+pub fn change(measure: Measure, effect: f64) -> String {
+    let (number, unit) = match measure.is_share() {
+        true => (effect * 100.0, "pp"),
+        false => ((effect - 1.0) * 100.0, "%"),
+    };
+    let digits = match number.abs() {
+        large if large >= 1_000.0 => 0,
+        middle if middle >= 1.0 => 1,
+        _ => 2,
+    };
+    let text = format!("{number:+.digits$}");
+    // −0.00 is +0.00.
+    let text = if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
+        text.replace('-', "+")
+    } else {
+        text
+    };
+    format!("{text} {unit}")
+}
+
+/// The interval of a row as a change: `+8.0 to +16.2 %`.
+pub fn change_between(row: &Row) -> Option<String> {
+    let (low, high) = row.interval?;
+    let low = change(row.figure.measure, low);
+    let low = low.split(' ').next().unwrap_or_default();
+    Some(format!("{low} to {}", change(row.figure.measure, high)))
+}
+
+/// An effect as the table has it: a ratio `1.121`, for shares a difference.
+pub fn effect(measure: Measure, effect: f64) -> String {
+    match measure.is_share() {
+        true => change(measure, effect),
+        false => ratio(effect),
+    }
+}
+
+fn ratio(ratio: f64) -> String {
+    match ratio {
+        large if large >= 100.0 => format!("{large:.0}"),
+        middle if middle >= 10.0 => format!("{middle:.1}"),
+        small => format!("{small:.3}"),
+    }
+}
+
+fn interval(row: &Row, letters: Letters) -> String {
+    let Some((low, high)) = row.interval else { return "-".to_owned() };
+    let dash = letters.pick("–", " to ");
+    match row.figure.measure.is_share() {
+        true => change_between(row).unwrap_or_default(),
+        false => format!("{}{dash}{}", ratio(low), ratio(high)),
+    }
+}
+
+/// What a row says, in a word or two.
+pub const fn finding_name(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Higher => "higher",
+        Finding::Lower => "lower",
+        Finding::Same => "same",
+        Finding::Open => "not shown",
+        Finding::TooFew => "too few",
+    }
+}
+
+/// Whether a different row is for the worse: only more throughput is better.
+pub fn is_worse(row: &Row) -> bool {
+    match row.figure.measure {
+        Measure::Throughput => row.finding == Finding::Lower,
+        _ => row.finding == Finding::Higher,
+    }
+}
+
+/// The confidence of each interval in percent: `99.75`.
+pub fn level(comparison: &Comparison) -> String {
+    let text = format!("{:.2}", comparison.demands.level() * 100.0);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The rows that a reader needs: those of a single kind repeat those of all operations.
+pub fn shown(comparison: &Comparison) -> Vec<&Row> {
+    let has = |kind: Kind| comparison.rows.iter().any(|row| row.figure.of == Some(kind));
+    let kinds = Kind::ALL.into_iter().filter(|kind| has(*kind)).count();
+    let is_shown = |row: &&Row| {
+        let is_always_nothing =
+            row.figure.measure.is_share() && row.old.max == 0.0 && row.new.max == 0.0;
+        let is_repeated = kinds < 2 && row.figure.of.is_some();
+        row.is_asked || !(is_repeated || is_always_nothing)
+    };
+    comparison.rows.iter().filter(is_shown).collect()
+}
+
+/// Every figure with both values, the ratio of them, its interval, what follows.
+pub fn table(comparison: &Comparison, letters: Letters) -> Table {
+    let title = format!("{} % interval", level(comparison));
+    let mut table = Table::new(&[
+        ("", Side::Left),
+        ("BASE", Side::Right),
+        ("NEW", Side::Right),
+        ("NEW/BASE", Side::Right),
+        (&title, Side::Right),
+        ("", Side::Left),
+    ]);
+    for row in shown(comparison) {
+        let measure = row.figure.measure;
+        let mark = if row.is_asked { " *" } else { "" };
+        table.row(vec![
+            figure_name(row.figure) + mark,
+            value(measure, row.old.median, letters),
+            value(measure, row.new.median, letters),
+            effect(measure, row.effect),
+            interval(row, letters),
+            finding_name(row.finding).to_owned(),
+        ]);
+    }
+    table
+}
+
+/// Every figure's spread from run to run, of both sides.
+pub fn spreads(comparison: &Comparison) -> Table {
+    let mut table = Table::new(&[
+        ("", Side::Left),
+        ("BASE runs", Side::Right),
+        ("spread", Side::Right),
+        ("NEW runs", Side::Right),
+        ("spread", Side::Right),
+    ]);
+    for row in shown(comparison).into_iter().filter(|row| !row.figure.measure.is_share()) {
+        table.row(vec![
+            figure_name(row.figure),
+            row.old.values.len().to_string(),
+            variation(&row.old),
+            row.new.values.len().to_string(),
+            variation(&row.new),
+        ]);
+    }
+    table
+}
+
+/// The standard deviation between runs as a share of their mean.
+pub fn variation(spread: &Spread) -> String {
+    spread.variation.map_or_else(|| "-".to_owned(), percent)
+}
+
+/// What the columns of [`table`] are.
+pub fn meaning(comparison: &Comparison) -> String {
+    let runs = |of: fn(&Row) -> usize| comparison.rows.first().map_or(1, of);
+    let [old, new] = [runs(|row| row.old.values.len()), runs(|row| row.new.values.len())];
+    let values = match old.max(new) {
+        1 => String::new(),
+        _ => "BASE and NEW are medians of the runs' own figures, no percentiles of all operations \
+              together; NEW/BASE is the ratio of their geometric means. "
+            .to_owned(),
+    };
+    let demands = &comparison.demands;
+    format!(
+        "{values}* the verdict is about these: together they are called different by mistake in \
+         at most {} of equal set-ups. Higher or lower: the interval excludes 1 (for shares 0) and \
+         the effect is at least {} (for shares {}). Same: the whole interval is within that. \
+         Not shown: neither.",
+        percent(1.0 - demands.confidence),
+        percent(demands.minimum),
+        change(Measure::Errors, demands.minimum_share).trim_start_matches('+'),
+    )
+}
