@@ -3,11 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_model::Outcome;
+use assay_model::{Event, EventKind, Nanos, Outcome, Phase, Record};
 
 use crate::bundle::{Bundle, LockError};
 use crate::column::{Column, Columns};
-use crate::manifest::{Counters, Manifest, ManifestError, State};
+use crate::events::EventsError;
+use crate::manifest::{Counters, Manifest, ManifestError, PhaseSection, State};
 use crate::part::temporary;
 use crate::place;
 use crate::read::{Batch, History};
@@ -54,6 +55,9 @@ pub enum RepairError {
     /// The manifest could not be read or written.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
+    /// The events could not be written.
+    #[error(transparent)]
+    Events(#[from] EventsError),
     /// A leftover cannot be taken away.
     #[error("cannot remove {path}: {source}")]
     Clean {
@@ -120,11 +124,17 @@ fn settle(
     manifest.notes.extend(sealed.damage.iter().map(ToString::to_string));
     let killed = manifest.state == State::Running;
     if killed {
+        let course = course(bundle.dir());
         manifest.state = State::Interrupted;
         manifest.reason = Some("the process ended without closing the run".to_owned());
-        let counters = count(bundle.dir());
-        manifest.history.records = counters.offered;
-        manifest.counters = counters;
+        manifest.history.records = course.counters.offered;
+        manifest.counters = course.counters;
+        if manifest.phases.is_empty() {
+            manifest.phases = course.phases();
+        }
+        if !place::events(bundle.dir()).exists() {
+            bundle.write_events(&course.events(&manifest))?;
+        }
     }
     if killed || !sealed.damage.is_empty() {
         bundle.write_manifest(&manifest)?;
@@ -132,27 +142,63 @@ fn settle(
     Ok(manifest)
 }
 
-/// What became of the operations in `dir`, as far as it can be read: of lanes that were sealed
-/// before the kill, too.
-fn count(dir: &Path) -> Counters {
-    let mut counters = Counters::default();
-    let each = |batch: Batch<'_>| {
-        for record in batch.records {
-            let counter = match record.outcome {
-                Outcome::Done => &mut counters.done,
-                Outcome::Refused => &mut counters.refused,
-                Outcome::Unknown => &mut counters.unknown,
-                Outcome::Dropped => &mut counters.dropped,
-            };
-            *counter += 1;
-        }
-        counters.offered += batch.records.len() as u64;
-    };
-    if let Ok(mut history) = History::open(dir) {
-        // What cannot be read is told by whoever reads it for its own sake.
-        let _ = history.each_batch(Columns::of(&[Column::Outcome]), each);
+/// The course of a killed run, as its records tell it.
+#[derive(Default)]
+struct Course {
+    counters: Counters,
+    /// When the first operation of each phase was intended, when the last was given to the store.
+    asked: [Option<(Nanos, Nanos)>; Phase::ALL.len()],
+    ended: Nanos,
+}
+
+impl Course {
+    fn add(&mut self, record: &Record) {
+        let counter = match record.outcome {
+            Outcome::Done => &mut self.counters.done,
+            Outcome::Refused => &mut self.counters.refused,
+            Outcome::Unknown => &mut self.counters.unknown,
+            Outcome::Dropped => &mut self.counters.dropped,
+        };
+        *counter += 1;
+        self.counters.offered += 1;
+        let asked = &mut self.asked[record.phase as usize];
+        let (first, last) = asked.unwrap_or((record.intended, record.started));
+        *asked = Some((first.min(record.intended), last.max(record.started)));
+        self.ended = self.ended.max(record.ended);
     }
-    counters
+
+    fn phases(&self) -> Vec<PhaseSection> {
+        let section = |phase: Phase| {
+            let (from, to) = self.asked[phase as usize]?;
+            Some(PhaseSection { name: phase.name().to_owned(), from_ns: from.0, to_ns: to.0 })
+        };
+        Phase::ALL.into_iter().filter_map(section).collect()
+    }
+
+    fn events(&self, manifest: &Manifest) -> Vec<Event> {
+        let begins = manifest.phases.iter().map(|phase| Event {
+            at: Nanos(phase.from_ns),
+            kind: EventKind::Phase,
+            text: phase.name.clone(),
+        });
+        let text = manifest.reason.clone().unwrap_or_default();
+        begins.chain([Event { at: self.ended, kind: EventKind::Notice, text }]).collect()
+    }
+}
+
+/// What the records in `dir` tell, as far as they can be read: those of lanes that were sealed
+/// before the kill, too.
+fn course(dir: &Path) -> Course {
+    let mut course = Course::default();
+    if let Ok(mut history) = History::open(dir) {
+        let columns =
+            [Column::Outcome, Column::Phase, Column::Intended, Column::Started, Column::Ended];
+        // What cannot be read is told by whoever reads it for its own sake.
+        let _ = history.each_batch(Columns::of(&columns), |batch: Batch<'_>| {
+            batch.records.iter().for_each(|record| course.add(record));
+        });
+    }
+    course
 }
 
 #[cfg(test)]

@@ -39,8 +39,8 @@ pub enum SplitError {
     },
 }
 
-/// Writes `parts` files into `directory`, called `part-0.trace`, `part-1.trace` …: part i holds the
-/// processes p with p mod `parts` = i, under their old numbers.
+/// Writes `parts` files into `directory`, called `NAME.part-0.trace`, `NAME.part-1.trace` … after
+/// `name`: part i holds the processes p with p mod `parts` = i, under their old numbers.
 ///
 /// The sums of the parts add up to the sum of the whole; each part is sealed by itself.
 ///
@@ -50,6 +50,7 @@ pub fn split(
     trace: &Trace,
     parts: u32,
     directory: impl AsRef<Path>,
+    name: &str,
 ) -> Result<Vec<(PathBuf, Written)>, SplitError> {
     if let Some(Part { index, of }) = trace.header().part {
         return Err(SplitError::Part { index, of });
@@ -61,7 +62,7 @@ pub fn split(
     }
     let mut writers = Vec::with_capacity(parts as usize);
     for index in 0..parts {
-        let path = directory.as_ref().join(format!("part-{index}.trace"));
+        let path = directory.as_ref().join(format!("{name}.part-{index}.trace"));
         let part = Some(Part { index, of: parts });
         let header = Header { part, ..trace.header().clone() };
         let writer = match trace.schedules() {

@@ -235,7 +235,9 @@ fn the_parts_of_a_split_add_up_to_the_whole() {
         std::fs::create_dir(&directory).unwrap();
         let mut total = TraceHash::new();
         let (mut operations, mut processes) = (0, 0);
-        for (number, (path, part)) in split(&trace, parts, &directory).unwrap().iter().enumerate() {
+        for (number, (path, part)) in
+            split(&trace, parts, &directory, "t").unwrap().iter().enumerate()
+        {
             let opened = Trace::open(path).unwrap();
             assert_eq!(opened.verify().unwrap(), part.hash);
             assert_eq!(opened.header().part, Some(Part { index: number as u32, of: parts }));
@@ -256,15 +258,15 @@ fn a_part_says_that_it_lacks_a_process() {
     let path = scratch.path("t.trace");
     write(&path, 10);
     let trace = Trace::open(&path).unwrap();
-    let parts = split(&trace, 3, &scratch.0).unwrap();
+    let parts = split(&trace, 3, &scratch.0, "t").unwrap();
     let part = Trace::open(&parts[1].0).unwrap();
     let mut operations = Vec::new();
     let error = part.source().unwrap().fill(2, &mut operations).unwrap_err();
     assert!(error.to_string().contains("goes on with process 4: it is part 1 of 3"), "{error}");
-    let error = split(&part, 2, &scratch.0).unwrap_err();
+    let error = split(&part, 2, &scratch.0, "t").unwrap_err();
     assert_eq!(error.to_string(), "this trace is part 1 of 3: split the whole trace instead");
     for parts in [0, 11] {
-        let error = split(&trace, parts, &scratch.0).unwrap_err().to_string();
+        let error = split(&trace, parts, &scratch.0, "t").unwrap_err().to_string();
         let wanted = format!("cannot split 10 processes into {parts} parts: ask for 1 to 10");
         assert_eq!(error, wanted);
     }
@@ -422,7 +424,7 @@ fn a_schedule_is_kept_with_its_processes() {
         assert_eq!(schedule.intended(process).unwrap(), Some(due(process)));
     }
     assert_eq!(schedule.intended(3000).unwrap(), None);
-    let parts = split(&trace, 2, &scratch.0).unwrap();
+    let parts = split(&trace, 2, &scratch.0, "t").unwrap();
     let mut schedule = Trace::open(&parts[1].0).unwrap().schedule().unwrap().unwrap();
     assert_eq!(schedule.intended(1001).unwrap(), Some(due(1001)));
 }

@@ -230,7 +230,9 @@ fn split_up(matches: &ArgMatches) -> Result<Exit> {
     let parts = number(matches, "parts")?.unwrap_or(2);
     let parts = u32::try_from(parts).map_err(|_| usage(format!("--parts {parts} is too many")))?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let written = split(&trace, parts, parent.unwrap_or(Path::new("."))).map_err(as_usage)?;
+    let parent = parent.unwrap_or(Path::new("."));
+    let name = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into());
+    let written = split(&trace, parts, parent, &name).map_err(as_usage)?;
     let mut text = String::new();
     for (path, part) in written {
         let _ = writeln!(

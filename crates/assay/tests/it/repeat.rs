@@ -110,14 +110,14 @@ fn parts_of_a_trace_hold_all_of_it_together() {
             .map(str::to_owned)
             .collect()
     };
-    let parts = ["part-0.trace", "part-1.trace", "part-2.trace"];
+    let parts = ["t.part-0.trace", "t.part-1.trace", "t.part-2.trace"];
     let mut together: Vec<String> = parts.into_iter().flat_map(lines).collect();
     let mut whole = lines("t.parquet");
     assert!(whole.len() >= 700, "{}", whole.len());
     whole.sort();
     together.sort();
     assert!(together == whole);
-    let ran = place.assay("run part-1.trace -t null:").code(2);
+    let ran = place.assay("run t.part-1.trace -t null:").code(2);
     ran.says("part-1.trace is part 1 of 3, the share of one machine of several");
 }
 

@@ -54,6 +54,23 @@ fn a_killed_run_is_sealed_and_marked_interrupted() {
 }
 
 #[test]
+fn a_killed_run_gets_its_phases_and_events_from_its_records() {
+    let dir = tempdir("course");
+    let records = killed(&dir);
+    let manifest = repair(&dir).unwrap().manifest.unwrap();
+    let measured: Vec<&Record> = records.iter().filter(|r| r.phase == Phase::Measure).collect();
+    let from = measured.iter().map(|record| record.intended.0).min().unwrap();
+    let to = measured.iter().map(|record| record.started.0).max().unwrap();
+    let phase = manifest.phases.iter().find(|phase| phase.name == "measure").unwrap();
+    assert_eq!((phase.from_ns, phase.to_ns), (from, to));
+    let events = crate::read_events(&dir).unwrap();
+    assert_eq!(events.len(), manifest.phases.len() + 1);
+    let last = events.last().unwrap();
+    assert_eq!(last.at, records.iter().map(|record| record.ended).max().unwrap());
+    assert_eq!(last.text, "the process ended without closing the run");
+}
+
+#[test]
 fn repairing_again_changes_nothing() {
     let dir = tempdir("again");
     killed(&dir);
