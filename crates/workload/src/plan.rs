@@ -31,6 +31,8 @@ pub(crate) mod streams {
     pub(crate) const CUTS_LOAD: u64 = 0x14;
     /// Where values of the run are cut.
     pub(crate) const CUTS_RUN: u64 = 0x15;
+    /// How long a process thinks before a transaction of the run.
+    pub(crate) const THINK: u64 = 0x16;
 }
 
 /// Which part of a workload is asked.

@@ -1,4 +1,6 @@
-//! Numbers as people write them: `100k`, `1.5M`, `4KiB`, `50%`.
+//! Numbers as people write them: `100k`, `1.5M`, `4KiB`, `50%`, `250us`.
+
+use assay_model::Nanos;
 
 /// Powers of ten for letters, powers of two for letters with an i.
 const UNITS: [(&str, u64); 15] = [
@@ -19,14 +21,45 @@ const UNITS: [(&str, u64); 15] = [
     ("B", 1),
 ];
 
+/// Nanoseconds in each unit of time, the shorter names after those that end with them.
+const TIMES: [(&str, u64); 7] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
 /// A whole number with an optional unit; a fraction is allowed if the product is whole.
 pub fn whole(text: &str) -> Option<u64> {
     let text = text.trim().replace('_', "");
     let unit = UNITS.iter().find(|(unit, _)| text.ends_with(unit));
-    let (number, factor) = match unit {
-        Some((unit, factor)) => (text[..text.len() - unit.len()].trim_end(), *factor),
-        None => (text.as_str(), 1),
-    };
+    match unit {
+        Some((unit, factor)) => product(text[..text.len() - unit.len()].trim_end(), *factor),
+        None => product(&text, 1),
+    }
+}
+
+/// A length of time with its unit, such as `10ms` or `1.5s`, of whole nanoseconds.
+pub fn time(text: &str) -> Option<Nanos> {
+    let text = text.trim();
+    let (unit, factor) = TIMES.iter().find(|(unit, _)| text.ends_with(unit))?;
+    product(text.strip_suffix(unit)?.trim_end(), *factor).map(Nanos)
+}
+
+/// A length of time in the greatest unit that divides it, as [`time`] reads it.
+pub fn write_time(time: Nanos) -> String {
+    let fits = |(_, factor): &&(&str, u64)| time.0 > 0 && time.0 % factor == 0;
+    match TIMES.iter().rev().find(fits) {
+        Some((unit, factor)) => format!("{}{unit}", time.0 / factor),
+        None => "0s".to_owned(),
+    }
+}
+
+/// A decimal number times `factor`, if that is whole.
+fn product(number: &str, factor: u64) -> Option<u64> {
     let (integer, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     if integer.is_empty() || !digits(integer) || !digits(fraction) || number.ends_with('.') {
@@ -75,6 +108,27 @@ mod tests {
         for text in ["", "k", "-1", "1.", ".5M", "1.5", "1e6", "0.3KiB", "1x", "20000000T", "1.2.3"]
         {
             assert_eq!(whole(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_with_their_units() {
+        let cases = [
+            ("10ms", 10_000_000),
+            ("1.5s", 1_500_000_000),
+            ("250us", 250_000),
+            ("250 µs", 250_000),
+            ("2m", 120_000_000_000),
+            ("1h", 3_600_000_000_000),
+            ("7ns", 7),
+            ("0s", 0),
+        ];
+        for (text, nanos) in cases {
+            assert_eq!(time(text), Some(Nanos(nanos)), "{text}");
+            assert_eq!(time(&write_time(Nanos(nanos))), Some(Nanos(nanos)), "{text}");
+        }
+        for text in ["", "10", "ms", "-1s", "0.5ns", "10 days", "1e3s", "9999999999h"] {
+            assert_eq!(time(text), None, "{text}");
         }
     }
 

@@ -10,14 +10,16 @@ mod length;
 mod number;
 mod section;
 mod text;
+mod think;
 
 pub use dataset::Dataset;
 pub use error::{Place, SpecError};
 pub use length::{FieldLength, ReadFile, no_files};
 pub use section::{
-    DatasetSection, KeyDistribution, KeyOrder, KeysSection, OperationsSection, ReadFields,
-    ScanDistribution, ScanSection, Spec, WriteFields,
+    DatasetSection, KeyDistribution, KeyOrder, KeysSection, OperationsSection, ProcessSection,
+    ReadFields, ScanDistribution, ScanSection, Spec, WriteFields,
 };
+pub use think::ThinkTime;
 
 pub(crate) use check::Problem;
 pub(crate) use length::read_histogram;

@@ -1,4 +1,7 @@
-//! The run phase: process *i* is one transaction, drawn from the seed with its number.
+//! The run phase: transaction *i* is drawn from the seed with its number.
+//!
+//! A process is a stretch of the transactions: with *n* of them each, process *p* has those from
+//! *n · p* to before *n · (p + 1)*. So what is asked of which records does not change with *n*.
 
 use assay_model::seed::Stream;
 use assay_model::{Draws, Fields, Filled, Kind, Nanos, Operation, Seed, Source, SourceError};
@@ -8,7 +11,7 @@ use super::inserts::{Counted, Inserts};
 use super::lengths::Lengths;
 use super::streams;
 use crate::distribution::{Discrete, Uniform, Zipfian};
-use crate::spec::{ReadFields, ScanDistribution, Spec, WriteFields};
+use crate::spec::{ReadFields, ScanDistribution, Spec, ThinkTime, WriteFields};
 
 const SCAN_THETA: f64 = 0.99;
 /// Number of the transaction type read-modify-write.
@@ -36,8 +39,14 @@ enum ScanLength {
 /// The operations of a run. Each lane has its own copy, which counts inserts as it goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
+    /// How many transactions the run has.
     count: Option<u64>,
-    width: u64,
+    /// How many of them a process has.
+    transactions: u64,
+    /// The most operations that a transaction has.
+    span: u64,
+    think: ThinkTime,
+    thoughts: Stream,
     records: u64,
     fields: u64,
     reads: ReadFields,
@@ -80,7 +89,10 @@ impl Run {
         };
         Run {
             count: operations.count,
-            width: if operations.read_modify_write > 0.0 { 2 } else { 1 },
+            transactions: spec.process.transactions,
+            span: if operations.read_modify_write > 0.0 { 2 } else { 1 },
+            think: spec.process.think,
+            thoughts: seed.stream(streams::THINK),
             records: spec.dataset.records,
             fields: spec.dataset.fields,
             reads,
@@ -150,32 +162,19 @@ impl Run {
     }
 }
 
-impl Source for Run {
-    fn len(&self) -> Option<u64> {
-        self.count
-    }
-
-    fn width(&self) -> u64 {
-        self.width
-    }
-
-    /// # Panics
-    /// If the workload inserts and `process` is below one asked for before.
+impl Run {
+    /// Appends transaction `number` of the stream.
     #[inline]
-    fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError> {
-        into.clear();
-        if self.count.is_some_and(|count| process >= count) {
-            return Ok(Filled::End);
-        }
-        let draws = &mut self.stream.draws(process);
+    fn push(&mut self, number: u64, into: &mut Vec<Operation>) {
+        let draws = &mut self.stream.draws(number);
         let action = ACTIONS[self.actions.draw(draws)];
-        let Counted { before, settled } = self.inserts.before(process);
-        let index = process * self.width;
+        let Counted { before, settled } = self.inserts.before(number);
+        let index = number * self.span;
         if action == Action::Insert {
             into.push(self.lone(index, Kind::Insert, self.records + before, Fields::All));
-            return Ok(Filled::Process);
+            return;
         }
-        let key = self.choice.draw(self.records - 1 + settled, process - before, draws);
+        let key = self.choice.draw(self.records - 1 + settled, number - before, draws);
         match action {
             Action::Read => {
                 let fields = self.read_fields(draws);
@@ -199,6 +198,43 @@ impl Source for Run {
                 into.push(Operation { transaction_type, ends_transaction: false, ..read });
                 into.push(Operation { transaction_type, ..update });
             }
+        }
+    }
+
+    /// Appends the transactions of a process after its first.
+    fn push_rest(&mut self, first: u64, into: &mut Vec<Operation>) {
+        let end = first + self.transactions;
+        for number in first + 1..self.count.map_or(end, |count| count.min(end)) {
+            let begin = into.len();
+            self.push(number, into);
+            let transaction = (number - first) as u16;
+            into[begin..].iter_mut().for_each(|operation| operation.transaction = transaction);
+            into[begin].think = self.think.draw(&mut self.thoughts.draws(number));
+        }
+    }
+}
+
+impl Source for Run {
+    fn len(&self) -> Option<u64> {
+        self.count.map(|count| count.div_ceil(self.transactions))
+    }
+
+    fn width(&self) -> u64 {
+        self.transactions * self.span
+    }
+
+    /// # Panics
+    /// If the workload inserts and `process` is below one asked for before.
+    #[inline]
+    fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError> {
+        into.clear();
+        let first = process * self.transactions;
+        if self.count.is_some_and(|count| first >= count) {
+            return Ok(Filled::End);
+        }
+        self.push(first, into);
+        if self.transactions > 1 {
+            self.push_rest(first, into);
         }
         Ok(Filled::Process)
     }

@@ -1,6 +1,6 @@
 //! Streams of operations as lanes, agents or readers of a history meet them.
 
-use assay_model::{Fields, Filled, Kind, Operation, Render, Seed, version};
+use assay_model::{Fields, Filled, Kind, Nanos, Operation, Render, Seed, version};
 
 use super::{Plan, PlanPhase};
 use crate::distribution::theory::chi_square_holds;
@@ -171,6 +171,64 @@ fn a_run_ends_after_its_operations() {
     let plan = run(&spec("[operations]\nread = 1\ncount = 10\n"));
     assert_eq!((plan.len(), operations(&plan, 0..20).len()), (Some(10), 10));
     assert_eq!(run(&spec("[operations]\nread = 1\n")).len(), None);
+}
+
+/// `mixed` in processes of `transactions`.
+fn in_processes(transactions: u64, think: &str) -> Spec {
+    let process = format!("[process]\ntransactions = {transactions}\nthink = \"{think}\"\n");
+    let operations = "[operations]\nread = 4\nupdate = 2\ninsert = 2\nscan = 1\n\
+        read_modify_write = 1\n";
+    spec(&format!("{operations}{process}[keys]\ndistribution = \"latest\"\nsettle = 50\n"))
+}
+
+#[test]
+fn processes_are_stretches_of_the_same_stream_of_transactions() {
+    let alone = operations(&run(&mixed("distribution = \"latest\"")), 0..5000);
+    let plan = run(&in_processes(5, "0s"));
+    assert_eq!(plan.width(), 10);
+    let mut together = operations(&plan, 0..1000);
+    assert!(together.iter().all(|operation| operation.index / 10 < 1000));
+    for operation in &mut together {
+        assert_eq!(u64::from(operation.transaction), operation.index / 2 % 5);
+        operation.transaction = 0;
+    }
+    assert_eq!(together, alone);
+}
+
+#[test]
+fn lanes_together_ask_the_processes_of_one_lane() {
+    let plan = run(&in_processes(3, "exp:10ms"));
+    let alone = operations(&plan, 0..700);
+    for lanes in [2u64, 7] {
+        let mut together: Vec<Operation> = (0..lanes)
+            .flat_map(|lane| operations(&plan, (lane..700).step_by(lanes as usize)))
+            .collect();
+        together.sort_unstable_by_key(|operation| operation.index);
+        assert_eq!(together, alone, "{lanes} lanes");
+    }
+}
+
+#[test]
+fn a_process_thinks_before_each_transaction_but_the_first() {
+    let all = operations(&run(&in_processes(4, "15ms")), 0..500);
+    for pair in all.windows(2) {
+        let is_new = pair[1].transaction != pair[0].transaction && pair[1].transaction > 0;
+        let think = if is_new { Nanos::from_millis(15) } else { Nanos::ZERO };
+        assert_eq!(pair[1].think, think, "{:?}", pair[1]);
+    }
+    let all = operations(&run(&in_processes(4, "exp:15ms")), 0..20_000);
+    let thinks = all.iter().map(|operation| operation.think.as_secs_f64()).filter(|t| *t > 0.0);
+    let mean = thinks.sum::<f64>() / 60_000.0;
+    // The mean of 60,000 exponential times varies by 0.4 %.
+    assert!((mean / 0.015 - 1.0).abs() < 0.015, "mean {mean} s");
+}
+
+#[test]
+fn the_last_process_has_what_is_left() {
+    let plan = run(&spec("[operations]\nread = 1\ncount = 10\n[process]\ntransactions = 4\n"));
+    assert_eq!((plan.len(), plan.width()), (Some(3), 4));
+    let lengths = [0, 1, 2, 3].map(|process| operations(&plan, [process]).len());
+    assert_eq!(lengths, [4, 4, 2, 0]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::error::{Place, SpecError};
 use super::length::FieldLength;
 use super::section::{KeyDistribution, KeysSection, ScanSection, Spec};
+use super::think::ThinkTime;
 use crate::distribution::{Exponential, Hotspot};
 
 /// Record numbers are below this, so that TOML, Parquet or Java can hold them.
@@ -15,6 +16,8 @@ const BYTES_MAX: u64 = u32::MAX as u64;
 const SETTLE_MAX: u64 = 1 << 24;
 /// Keys that YCSB would draw on average before one is in the store; more is no measurement.
 const REDRAWS_MAX: f64 = 4096.0;
+/// A lane keeps all operations of a process in flight in memory.
+const TRANSACTIONS_MAX: u64 = 10_000;
 /// A key with more digits is longer than any store takes.
 const DIGITS_MAX: u64 = 1024;
 
@@ -52,6 +55,7 @@ impl Spec {
         self.check_records()?;
         self.check_fields()?;
         self.check_weights()?;
+        self.check_process()?;
         self.check_parameters()?;
         self.check_keys()?;
         self.check_redraws()?;
@@ -125,6 +129,20 @@ impl Spec {
         }
         if self.operations.count == Some(0) {
             return problem("operations.count", 0, "a run has at least one operation");
+        }
+        Ok(())
+    }
+
+    fn check_process(&self) -> Result<(), Problem> {
+        let process = &self.process;
+        if !(1..=TRANSACTIONS_MAX).contains(&process.transactions) {
+            let reason = "a process has from 1 to 10000 transactions";
+            return problem("process.transactions", process.transactions, reason);
+        }
+        if process.transactions == 1 && process.think != ThinkTime::No {
+            let reason = "a process of one transaction has no pause to think in; \
+                          give process.transactions as well";
+            return problem("process.think", process.think, reason);
         }
         Ok(())
     }

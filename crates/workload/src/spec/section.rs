@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::length::FieldLength;
 use super::number;
+use super::think::ThinkTime;
 
 /// The number of transactions by which an insert is older than a read that may meet it.
 const SETTLE: u64 = 1024;
@@ -17,6 +18,9 @@ pub struct Spec {
     pub dataset: DatasetSection,
     /// What a run asks.
     pub operations: OperationsSection,
+    /// How much of that one client asks.
+    #[serde(skip_serializing_if = "ProcessSection::is_default")]
+    pub process: ProcessSection,
     /// Which records it asks for.
     pub keys: KeysSection,
     /// How long its scans are.
@@ -150,6 +154,32 @@ impl Default for OperationsSection {
             read_fields: ReadFields::All,
             write_fields: WriteFields::One,
         }
+    }
+}
+
+/// How much one client asks, one transaction after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProcessSection {
+    /// How many transactions a process has. YCSB: always 1.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub transactions: u64,
+    /// How long it thinks before each of them but the first.
+    pub think: ThinkTime,
+}
+
+impl Default for ProcessSection {
+    fn default() -> ProcessSection {
+        ProcessSection { transactions: 1, think: ThinkTime::No }
+    }
+}
+
+impl ProcessSection {
+    /// A specification that says nothing of processes is written as it always was, so that kept
+    /// traces keep their hashes.
+    fn is_default(&self) -> bool {
+        *self == ProcessSection::default()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Specifications as their authors write them.
 
-use assay_model::{Kind, Seed};
+use assay_model::{Kind, Nanos, Seed};
 
-use super::{FieldLength, KeyDistribution, Spec, no_files};
+use super::{FieldLength, KeyDistribution, Spec, ThinkTime, no_files};
 use crate::distribution::{Counting, Histogram};
 use crate::plan::PlanPhase;
 
@@ -262,4 +262,38 @@ fn every_distribution_has_the_name_of_its_toml_form() {
         let text = serde_json::to_string(&distribution).unwrap();
         assert_eq!(text, format!("{:?}", distribution.name()));
     }
+}
+
+#[test]
+fn processes_have_transactions_with_times_to_think() {
+    let read_think = |think: &str| {
+        let text = format!("{SMALL}[process]\ntransactions = 5\nthink = \"{think}\"\n");
+        let spec = read(&text);
+        assert_eq!(read(&spec.to_toml()), spec, "{think} survives");
+        spec.process.think
+    };
+    let ms = Nanos::from_millis;
+    assert_eq!(read_think("10ms"), ThinkTime::Constant(ms(10)));
+    assert_eq!(read_think("exp:1.5s"), ThinkTime::Exponential(ms(1500)));
+    assert_eq!(read_think("0s"), ThinkTime::No);
+    assert!(!read(SMALL).to_toml().contains("process"), "what was not said is not written");
+    let schema = Spec::json_schema();
+    for key in ["transactions", "think"] {
+        let keys = &schema["$defs"]["ProcessSection"]["properties"];
+        assert!(keys[key]["description"].is_string(), "{key} in {keys}");
+    }
+}
+
+#[test]
+fn processes_that_make_no_sense_are_refused() {
+    let found = fails(&format!("{SMALL}[process]\ntransactions = 0\n"));
+    let wanted =
+        "spec.toml:6: process.transactions = 0: a process has from 1 to 10000 transactions";
+    assert_eq!(found, wanted);
+    let found = fails(&format!("{SMALL}[process]\nthink = \"10ms\"\n"));
+    assert!(found.contains("process.think = 10ms: a process of one transaction has no"), "{found}");
+    let found = fails(&format!("{SMALL}[process]\ntransactions = 2\nthink = \"soon\"\n"));
+    assert!(found.contains("\"soon\", expected a length of time such as \"10ms\""), "{found}");
+    let found = fails(&format!("{SMALL}[process]\noperations = 2\n"));
+    assert!(found.contains("unknown key \"operations\""), "{found}");
 }

@@ -7,7 +7,7 @@ use super::known::{CLIENT, OWN_PREFIXES, WORKLOAD, property_of};
 use super::options::{ClientOptions, Values};
 use super::properties::{Properties, Property};
 use crate::distribution::Counting;
-use crate::spec::{DatasetSection, OperationsSection};
+use crate::spec::{DatasetSection, OperationsSection, ProcessSection};
 use crate::spec::{
     FieldLength, KeyDistribution, KeyOrder, KeysSection, Problem, ReadFields, ReadFile,
     ScanDistribution, ScanSection, Spec, SpecError, WriteFields, read_histogram,
@@ -60,6 +60,7 @@ pub fn read(
         operations: operations(&values)?,
         keys: keys(&values)?,
         scan: scan(&values)?,
+        process: ProcessSection::default(),
     };
     let spec = with_raw_inserts(spec);
     check(&spec, &values)?;
