@@ -159,7 +159,9 @@ fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
     let number = |name: &str| settings.get(name).and_then(|text| text.parse::<f64>().ok());
     let load = match manifest.load.model.as_str() {
         "open" => {
-            LoadModel::Open { rate: number("rate"), limit: number("in-flight").map(|n| n as u64) }
+            // What was planned over the window, where the rate runs over time or was changed.
+            let rate = number("planned_rate").or_else(|| number("rate"));
+            LoadModel::Open { rate, limit: number("in-flight").map(|n| n as u64) }
         }
         _ => LoadModel::Closed {
             sessions: number("closed").unwrap_or(0.0) as u64,
