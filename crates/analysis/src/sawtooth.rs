@@ -182,6 +182,36 @@ impl Sawtooth {
     }
 }
 
+/// The longest latency of each stretch of time, for a chart of a hiccup.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Course {
+    /// Where the first stretch begins.
+    pub from: Nanos,
+    /// How long each is.
+    pub width: Nanos,
+    /// The longest latency in each; `None` where there was no request.
+    pub longest: Vec<Option<Nanos>>,
+}
+
+impl Course {
+    /// The course of `latency` over `stretches`, each record in that of its `moment`.
+    pub fn of(
+        records: &[Record],
+        (from, width, stretches): (Nanos, Nanos, usize),
+        moment: fn(&Record) -> Nanos,
+        latency: fn(&Record) -> Nanos,
+    ) -> Course {
+        let mut longest = vec![None; stretches];
+        for record in records.iter().filter(|record| moment(record) >= from) {
+            let stretch = moment(record).since(from).0 / width.0.max(1);
+            if let Some(slot) = longest.get_mut(stretch as usize) {
+                *slot = (*slot).max(Some(latency(record)));
+            }
+        }
+        Course { from, width, longest }
+    }
+}
+
 /// A latency that is longer than the healthy one by no more than this is healthy: what times that
 /// are whole nanoseconds can add.
 const TOLERANCE_NS: f64 = 1_000.0;
@@ -293,6 +323,17 @@ mod tests {
         let sawtooth = Sawtooth { rate: 10.0, at: Nanos::from_millis(10_050), ..paper(1250.0) };
         assert_eq!(sawtooth.first(), 101);
         assert_eq!(sawtooth.latency_ns(0, Seen::Response), 950e6);
+    }
+
+    #[test]
+    fn a_course_has_gaps_where_nothing_was_asked() {
+        let records = [[0, 5], [0, 7], [30, 1], [99, 9]].map(|[begun, latency]| {
+            let (begun, ended) = (Nanos(begun), Nanos(begun + latency));
+            crate::tests::done(0, assay_model::Kind::Read, begun, begun, ended)
+        });
+        let stretches = (Nanos(0), Nanos(10), 4);
+        let course = Course::of(&records, stretches, |r| r.intended, Record::response);
+        assert_eq!(course.longest, [Some(Nanos(7)), None, None, Some(Nanos(1))]);
     }
 
     #[test]

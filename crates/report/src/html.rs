@@ -10,6 +10,8 @@ mod escape;
 mod heat_chart;
 mod line_chart;
 mod sections;
+pub mod study;
+pub mod tune;
 
 use assay_analysis::{Series, Summary};
 

@@ -24,6 +24,7 @@ pub mod compare;
 
 mod java;
 pub mod study;
+pub mod tune;
 pub mod ycsb;
 
 #[cfg(test)]

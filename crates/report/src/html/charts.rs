@@ -82,7 +82,7 @@ fn spectrum_chart(
 }
 
 /// 1 / (1 − q) from 1 to the number of values, beyond which nothing is known.
-fn spectrum_points(count: u64) -> Vec<f64> {
+pub fn spectrum_points(count: u64) -> Vec<f64> {
     let decades = (count as f64).log10();
     let last = (decades * f64::from(POINTS_PER_DECADE)).floor() as u32;
     let point = |place: u32| 10_f64.powf(f64::from(place) / f64::from(POINTS_PER_DECADE));
@@ -93,7 +93,8 @@ fn spectrum_points(count: u64) -> Vec<f64> {
     points
 }
 
-fn percentile_line(
+/// One distribution at every percentile.
+pub fn percentile_line(
     label: &str,
     colour: &'static str,
     dash: &'static [u8],

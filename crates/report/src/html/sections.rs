@@ -43,7 +43,7 @@ pub fn opening(facts: &Facts, summary: &Summary) -> String {
     out + "</section>\n" + &cards(facts, summary)
 }
 
-fn verdict_line(finding: &Finding, is_first: bool) -> String {
+pub fn verdict_line(finding: &Finding, is_first: bool) -> String {
     let (element, sign) = match finding.level {
         Level::Alarm => ("alarm", "!"),
         Level::Caution => ("caution", "!"),
@@ -60,7 +60,7 @@ fn verdict_line(finding: &Finding, is_first: bool) -> String {
 
 /// Narrow unbreakable blanks within numbers and before their units, so that `12 345 µs` stays on
 /// one line.
-fn grouped(text: &str) -> String {
+pub fn grouped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut last = "";
     for word in text.split(' ') {
@@ -614,7 +614,7 @@ fn success_by_kind(summary: &Summary) -> String {
 }
 
 /// The beginning of a section; the caller ends it.
-fn section(id: &str, title: &str, lead: &str) -> String {
+pub fn section(id: &str, title: &str, lead: &str) -> String {
     let lead =
         if lead.is_empty() { String::new() } else { format!("<p class=\"lead\">{lead}</p>\n") };
     format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{lead}")
@@ -625,7 +625,7 @@ fn details(title: &str, inner: &str) -> String {
 }
 
 /// A table whose wide content scrolls by itself instead of widening the page.
-fn table(table: &Table, class: &str) -> String {
+pub fn table(table: &Table, class: &str) -> String {
     let side = |side: Side| if side == Side::Right { " class=\"n\"" } else { "" };
     let mut out =
         format!("<div class=\"scroll\" tabindex=\"0\"><table class=\"{class}\"><thead><tr>");

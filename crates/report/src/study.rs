@@ -1,0 +1,195 @@
+//! The study of coordinated omission: one hiccup as three ways to measure see it.
+
+pub(crate) mod rows;
+mod text;
+
+use assay_analysis::Distribution;
+use assay_analysis::sawtooth::{Course, Figures, Sawtooth};
+use assay_model::Nanos;
+
+pub use crate::html::study::study_html;
+pub use text::{study_csv, study_json, study_markdown, study_text};
+
+/// A figure that misses its closed form by more than this is wrong.
+pub const TOLERANCE: f64 = 0.01;
+
+/// The quantiles that are shown of every run.
+pub const STUDY_QUANTILES: [f64; 7] = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999];
+
+/// Everything that the study found.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Our version.
+    pub version: String,
+    /// The command that repeats it.
+    pub command: String,
+    /// The seed; no latency depends on it.
+    pub seed: u64,
+    /// Every run, once.
+    pub runs: Vec<StudyRun>,
+    /// Clients that lose time between an answer and their next request.
+    pub slow: Vec<SlowClient>,
+}
+
+/// One run of a study.
+#[derive(Clone, Debug)]
+pub struct StudyRun {
+    /// Sessions of the paced closed loop; `None` for the open model.
+    pub sessions: Option<u32>,
+    /// How exactly the store's clock goes.
+    pub clock: StudyClock,
+    /// Rate, capacity, hiccup.
+    pub sawtooth: Sawtooth,
+    /// What was measured.
+    pub sights: Vec<Sight>,
+}
+
+/// How exactly the store's clock goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StudyClock {
+    /// In nanoseconds.
+    Exact,
+    /// In whole milliseconds with waits rounded up, as SickStore's.
+    Milliseconds,
+}
+
+/// A way to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Ours: arrivals do not wait, latency is from the intended moment.
+    Open,
+    /// YCSB's corrected latency: sessions wait, latency is from the intended moment.
+    Intended,
+    /// YCSB's plain latency: sessions wait, latency is from the moment of sending.
+    Service,
+}
+
+/// What one way to measure sees of a run.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// The way.
+    pub measure: Measure,
+    /// What was measured.
+    pub found: Figures,
+    /// What the closed form says; `None` for a store that has none.
+    pub expected: Option<Figures>,
+    /// Every percentile of what was measured.
+    pub distribution: Distribution,
+    /// The longest latency over time, around the hiccup.
+    pub course: Course,
+}
+
+/// A paced closed loop whose sessions lose time after each answer.
+#[derive(Clone, Debug)]
+pub struct SlowClient {
+    /// Its sessions.
+    pub sessions: u32,
+    /// How exactly the store's clock goes.
+    pub clock: StudyClock,
+    /// What a session loses between an answer and its next request.
+    pub pause: Nanos,
+    /// The most requests per second that the store gets of it, by the closed form.
+    pub catching_up_at: f64,
+    /// When the intended latency is back to normal, by the closed form; `None` for never.
+    pub expected_back: Option<Nanos>,
+    /// When it was; `None` if not before the run's end.
+    pub found_back: Option<Nanos>,
+}
+
+impl Measure {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Measure; 3] = [Measure::Open, Measure::Intended, Measure::Service];
+
+    /// The name in tables and charts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Measure::Open => "open",
+            Measure::Intended => "YCSB intended",
+            Measure::Service => "YCSB service",
+        }
+    }
+}
+
+impl StudyClock {
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StudyClock::Exact => "ns",
+            StudyClock::Milliseconds => "ms",
+        }
+    }
+}
+
+impl Sight {
+    /// The largest relative deviation from the closed form, if there is one.
+    pub fn deviation(&self) -> Option<f64> {
+        self.expected.as_ref().map(|expected| self.found.deviation(expected))
+    }
+
+    /// One of the quantiles that were measured; 0 for one that was not.
+    pub fn quantile(&self, wanted: f64) -> Nanos {
+        let found = self.found.quantiles.iter().find(|(quantile, _)| *quantile == wanted);
+        found.map_or(Nanos::ZERO, |(_, value)| *value)
+    }
+}
+
+impl SlowClient {
+    /// The relative deviation from the closed form: none if both say never, infinite if one does.
+    pub fn deviation(&self) -> f64 {
+        match (self.found_back, self.expected_back) {
+            (None, None) => 0.0,
+            (Some(found), Some(expected)) => {
+                assay_analysis::sawtooth::relative(found.0 as f64, expected.0 as f64)
+            }
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+impl StudyRun {
+    /// What `measure` sees of it.
+    pub fn sight(&self, measure: Measure) -> Option<&Sight> {
+        self.sights.iter().find(|sight| sight.measure == measure)
+    }
+
+    /// What is done in it, in a few words.
+    pub fn name(&self) -> String {
+        match self.sessions {
+            None => "open".to_owned(),
+            Some(1) => "1 thread".to_owned(),
+            Some(sessions) => format!("{sessions} threads"),
+        }
+    }
+
+    /// Whether the same store, asked at the same rate, is in `other`.
+    pub fn has_store_of(&self, other: &StudyRun) -> bool {
+        let (mine, its) = (&self.sawtooth, &other.sawtooth);
+        self.clock == other.clock && mine.rate == its.rate && mine.capacity == its.capacity
+    }
+}
+
+impl Study {
+    /// The largest relative deviation from a closed form.
+    pub fn worst(&self) -> f64 {
+        let sights = self.runs.iter().flat_map(|run| &run.sights).filter_map(Sight::deviation);
+        sights.chain(self.slow.iter().map(SlowClient::deviation)).fold(0.0, f64::max)
+    }
+
+    /// How many closed forms were compared.
+    pub fn compared(&self) -> usize {
+        let sights = self.runs.iter().flat_map(|run| &run.sights);
+        sights.filter(|sight| sight.expected.is_some()).count() + self.slow.len()
+    }
+
+    /// Whether every closed form is met within [`TOLERANCE`].
+    pub fn holds(&self) -> bool {
+        self.worst() <= TOLERANCE
+    }
+
+    /// How many operations were asked.
+    pub fn operations(&self) -> u64 {
+        let slow = self.slow.len() as u64;
+        let usual = self.runs.iter().map(|run| run.sawtooth.operations);
+        usual.clone().sum::<u64>() + slow * usual.max().unwrap_or(0)
+    }
+}

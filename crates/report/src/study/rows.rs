@@ -1,0 +1,185 @@
+//! The numbers of the study as rows.
+
+use assay_model::Nanos;
+
+use super::{Measure, Sight, SlowClient, Study, StudyRun};
+use crate::table::{Side, Table};
+use crate::units::{Letters, count, duration, percent, percentile_name, rate};
+
+/// The quantiles that have a column; the others are in the JSON and CSV forms.
+pub const COLUMNS: [f64; 6] = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999];
+
+/// What the columns of times mean.
+pub const MEANING: &str = "affected: operations that took longer than with nobody before them; \
+                           back: when, after the hiccup began, the last of them had been meant \
+                           to be asked, and the next one was not; off: the largest deviation of \
+                           any of these figures from its closed form.";
+
+/// A group of runs that belong to one figure of the paper.
+pub struct Group<'a> {
+    /// Its name in links.
+    pub id: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+    /// Its runs, in order.
+    pub runs: Vec<&'a StudyRun>,
+}
+
+/// The runs of figure 1, of figures 3 and 4, of figure 5.
+pub fn groups(study: &Study) -> Vec<Group<'_>> {
+    let all = |wanted: &dyn Fn(&StudyRun) -> bool| -> Vec<&StudyRun> {
+        study.runs.iter().filter(|run| wanted(run)).collect()
+    };
+    let slow = all(&|run| run.sawtooth.rate < 100.0);
+    let threads = all(&|run| run.sawtooth.rate >= 100.0 && run.sawtooth.capacity == 1250.0);
+    let capacities = all(&|run| {
+        run.sawtooth.rate >= 100.0 && run.sessions.is_none_or(|sessions| sessions == 128)
+    });
+    let groups = [
+        ("figure-1", "Figure 1: one thread, 10 operations a second", slow),
+        ("figures-3-4", "Figures 3 and 4: 1000/s at a capacity of 1250/s, by threads", threads),
+        ("figure-5", "Figure 5: 1000/s by 128 threads, by capacity", capacities),
+    ];
+    let groups = groups.into_iter().filter(|(_, _, runs)| !runs.is_empty());
+    groups.map(|(id, title, runs)| Group { id, title, runs }).collect()
+}
+
+/// A row for each way to measure each run.
+pub fn numbers(runs: &[&StudyRun], letters: Letters) -> Table {
+    let right = Side::Right;
+    let names: Vec<String> = COLUMNS.iter().map(|quantile| percentile_name(*quantile)).collect();
+    let mut columns = vec![("measured", Side::Left), ("clients", Side::Left)];
+    columns.extend([("capacity", right), ("clock", Side::Left), ("mean", right)]);
+    columns.extend(names.iter().map(|name| (name.as_str(), right)));
+    columns.extend([("max", right), ("affected", right), ("back", right), ("off", right)]);
+    let mut table = Table::new(&columns);
+    for run in runs {
+        for measure in Measure::ALL {
+            if let Some(sight) = run.sight(measure) {
+                table.row(row(run, sight, letters));
+            }
+        }
+    }
+    table
+}
+
+fn row(run: &StudyRun, sight: &Sight, letters: Letters) -> Vec<String> {
+    let time = |time: Nanos| duration(time, letters);
+    let mut cells = vec![
+        sight.measure.name().to_owned(),
+        run.name(),
+        rate(run.sawtooth.capacity),
+        run.clock.name().to_owned(),
+        time(Nanos(sight.found.mean_ns.round() as u64)),
+    ];
+    cells.extend(COLUMNS.iter().map(|quantile| time(sight.quantile(*quantile))));
+    cells.push(time(sight.found.max));
+    cells.push(count(sight.found.affected));
+    cells.push(time(sight.found.back_after));
+    cells.push(sight.deviation().map_or_else(|| "-".to_owned(), percent));
+    cells
+}
+
+/// A row for each client that loses time.
+pub fn slow_clients(slow: &[SlowClient], letters: Letters) -> Table {
+    let right = Side::Right;
+    let mut table = Table::new(&[
+        ("threads", right),
+        ("clock", Side::Left),
+        ("lost per request", right),
+        ("store gets at most", right),
+        ("back, by formula", right),
+        ("back, measured", right),
+        ("off", right),
+    ]);
+    let back = |time: Option<Nanos>| {
+        time.map_or_else(|| "never".to_owned(), |time| duration(time, letters))
+    };
+    for client in slow {
+        table.row(vec![
+            client.sessions.to_string(),
+            client.clock.name().to_owned(),
+            duration(client.pause, letters),
+            rate(client.catching_up_at),
+            back(client.expected_back),
+            back(client.found_back),
+            percent(client.deviation()),
+        ]);
+    }
+    table
+}
+
+/// The whole study in one sentence.
+pub fn headline(study: &Study) -> String {
+    let (compared, worst) = (count(study.compared() as u64), percent(study.worst()));
+    match study.holds() {
+        true => format!(
+            "{compared} results follow their closed forms within 1 %; the largest deviation is \
+             {worst}"
+        ),
+        false => format!(
+            "a result misses its closed form: the largest deviation of {compared} is {worst}, \
+             allowed is 1 %"
+        ),
+    }
+}
+
+/// Where our figures are not those of the paper, with the reasons.
+pub const DIFFERENCES: [(&str, &str); 7] = [
+    (
+        "The clock",
+        "SickStore counts whole milliseconds and rounds every wait up to the next, so in the \
+         paper's figures everything below a few milliseconds is the clock's grain. Our store \
+         counts nanoseconds; the rows with clock ms repeat SickStore's arithmetic. They have no \
+         closed form here.",
+    ),
+    (
+        "When the start is taken",
+        "NoSQLMark takes the start time when its worker dispatches the operation. A worker that \
+         is late (a pause of its garbage collector, too little processor) leaves its lateness \
+         out. Our open model measures from the moment that the load model intended; in told time \
+         nobody is late, so here the two are the same and the paper's open curve is the one that \
+         the formula gives.",
+    ),
+    (
+        "Own service",
+        "By the paper's equations a request waits for those before it and not for itself: an idle \
+         store answers at once, however small its capacity. We keep that here, to compare. A \
+         request that meets nobody takes 50 microseconds, which stands for the way to the store; \
+         the paper's took as long as its machine needed.",
+    ),
+    (
+        "When the hiccup begins",
+        "SickStore notices a hiccup when a request arrives after it; requests at 29.8 s and \
+         30.2 s around a hiccup of 1 s at 30 s would wait 0.6 s although 0.8 s are left of it. \
+         With an arrival each millisecond this is at most one millisecond. Ours begins when it is \
+         due.",
+    ),
+    (
+        "Intended latency is not higher here",
+        "The paper expects, and finds, intended latencies above those of the open model. With a \
+         store that serves one request after the other at a fixed capacity, and a client that \
+         costs nothing, they are equal: the work that waits at the client is the work that would \
+         wait in the store, and as long as the sessions keep the store busy it is done at the \
+         same speed. The difference needs either a client that loses time between an answer and \
+         its next request, as the paper's did (threads that sleep and wake, one laptop for all), \
+         or a store that serves more at once the more it is asked.",
+    ),
+    (
+        "Intended latency that stabilises late",
+        "With N threads, each of which needs c from one request to its next even if nobody is \
+         before it, the store gets at most X = min(capacity, N/c) requests a second. The backlog \
+         then drains at X - rate instead of capacity - rate, and is gone H*X/(X - rate) after the \
+         hiccup began: never, if X is no more than the rate. With 4 threads c = 3.2 ms suffices to \
+         notice: three milliseconds of waiting and a few tenths to sleep, wake and send. With 16 \
+         threads c could be 12.8 ms. That is what the paper found surprising. The table of slow \
+         clients shows it.",
+    ),
+    (
+        "High thread counts",
+        "The paper's intended latencies rise again at 256 threads, and its lower percentiles are \
+         ten times those of the open model at any number: threads that compete for four cores. \
+         In told time threads cost nothing, so neither is seen here; both are faults of the \
+         client, not of the store.",
+    ),
+];
