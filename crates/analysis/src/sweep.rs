@@ -1,5 +1,6 @@
 //! The throughput–latency curve with its knee.
 
+use crate::plausibility::Verdict;
 use crate::tune::Step;
 
 /// A difference below this share of the curve's height is no knee but a slope.
@@ -77,6 +78,15 @@ pub fn curve(steps: &[Step]) -> Vec<Point> {
     points.chunk_by(is_same).map(|runs| runs[(runs.len() - 1) / 2]).collect()
 }
 
+/// The highest rate up to which every step held; nothing if the lowest did not.
+pub fn held_up_to(steps: &[Step]) -> Option<f64> {
+    let mut steps: Vec<&Step> = steps.iter().collect();
+    steps.sort_by(|a, b| a.request.rate.total_cmp(&b.request.rate));
+    let failed = steps.iter().find(|step| step.outcome.verdict != Verdict::Held);
+    let below = |step: &&&Step| failed.is_none_or(|failed| step.request.rate < failed.request.rate);
+    steps.iter().filter(below).map(|step| step.request.rate).next_back()
+}
+
 /// Where the curve bends upwards: the last rate before latency costs more than throughput gains.
 ///
 /// The point of the curve that lies farthest below the straight line from its first point to its
@@ -108,7 +118,10 @@ pub fn knee(curve: &[Point]) -> Option<Point> {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Nanos;
+
     use super::*;
+    use crate::tune::{Figures, Outcome, Purpose, Request};
 
     #[test]
     fn rates_are_spread_from_end_to_end() {
@@ -118,6 +131,38 @@ mod tests {
         assert_eq!(log, [1_000.0, 4_000.0, 16_000.0, 64_000.0]);
         let two = Sweep { from: 1.0, to: 2.0, points: 2, spread: Spread::Log };
         assert_eq!(two.rates(), [1.0, 2.0]);
+    }
+
+    fn step(rate: f64, latency_ms: u64, verdict: Verdict) -> Step {
+        let request = Request { number: 0, rate, purpose: Purpose::Sweep, length: 1 };
+        let latency = Some(Nanos::from_millis(latency_ms)).filter(|latency| latency.0 > 0);
+        let figures = Figures { latency, ..Figures::default() };
+        Step { request, outcome: Outcome { verdict, figures, ..Outcome::broken() } }
+    }
+
+    #[test]
+    fn a_curve_has_the_middle_run_of_each_rate() {
+        let held = Verdict::Held;
+        let steps = [
+            step(20.0, 9, held),
+            step(10.0, 1, held),
+            step(20.0, 4, held),
+            step(20.0, 5, held),
+            step(30.0, 0, Verdict::Violated),
+        ];
+        let points: Vec<(f64, f64)> =
+            curve(&steps).iter().map(|point| (point.rate, point.latency_ns)).collect();
+        assert_eq!(points, [(10.0, 1e6), (20.0, 5e6)]);
+    }
+
+    #[test]
+    fn what_holds_above_a_failure_is_not_held_up_to() {
+        let (held, violated) = (Verdict::Held, Verdict::Violated);
+        let steps = [step(40.0, 1, held), step(10.0, 1, held), step(20.0, 1, held)];
+        assert_eq!(held_up_to(&steps), Some(40.0));
+        let again = [step(20.0, 1, violated), step(30.0, 1, violated)];
+        assert_eq!(held_up_to(&[&steps[..], &again[..]].concat()), Some(10.0));
+        assert_eq!(held_up_to(&again), None);
     }
 
     fn knee_of(latency: impl Fn(f64) -> f64) -> Option<f64> {

@@ -76,7 +76,7 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// A code span, with a fence that is longer than any run of backticks within.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -19,7 +19,8 @@ pub struct Plan {
     pub min: f64,
     /// The highest rate of interest, if there is one; at least `min`.
     pub max: Option<f64>,
-    /// How far apart the rate found and the lowest that fails may be: 0.02 for 2 %.
+    /// How far apart the rate found and the lowest that fails may be: 0.02 for 2 %; at least
+    /// 0.001, for rates are asked to five digits.
     pub within: f64,
     /// How many fresh runs must hold at the rate that is found.
     pub confirmations: u32,
@@ -123,7 +124,7 @@ impl Search {
     pub fn new(plan: Plan) -> Search {
         assert!(plan.min > 0.0 && plan.min.is_finite(), "the lowest rate is above 0");
         assert!(plan.max.is_none_or(|max| max >= plan.min), "no ceiling is below the floor");
-        assert!(plan.within > 0.0, "no search ends within nothing");
+        assert!(plan.within >= 0.001, "rates are told apart by a thousandth");
         assert!(plan.longest.is_power_of_two(), "steps are made longer by doubling");
         Search {
             plan,
@@ -163,10 +164,12 @@ impl Search {
             State::Climb => (self.climb_rate(), Purpose::Climb),
             State::Bisect => {
                 let (low, high) = (self.best()?, self.failed?);
-                ((low * high).sqrt(), Purpose::Bisect)
+                (rounded((low * high).sqrt()), Purpose::Bisect)
             }
             State::Confirm(_) => (self.best()?, Purpose::Confirm),
-            State::Exceed(place) => (self.capped(self.best()? * EXCEED[place]), Purpose::Exceed),
+            State::Exceed(place) => {
+                (self.capped(rounded(self.best()? * EXCEED[place])), Purpose::Exceed)
+            }
             State::Over(_) => return None,
         };
         Some(Request { number: self.steps.len(), rate, purpose, length: self.length })
@@ -311,5 +314,16 @@ impl Search {
 
     fn give_up(&mut self, why: Unsettled) {
         self.state = State::Over(Ending::Unsettled { best: self.best(), why });
+    }
+}
+
+/// A rate in five significant digits, which people can read.
+fn rounded(rate: f64) -> f64 {
+    let unit = 10_f64.powi(rate.log10().floor() as i32 - 4);
+    // Dividing by a power of ten is exact where multiplying by its inverse is not.
+    if unit < 1.0 {
+        (rate / unit).round() / (1.0 / unit).round()
+    } else {
+        (rate / unit).round() * unit
     }
 }

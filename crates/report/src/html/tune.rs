@@ -1,0 +1,242 @@
+//! A tune as one page: the curve with its limit, the steps, why they did not hold.
+
+use assay_analysis::Verdict;
+use assay_analysis::slo::{Measure, Objective, Term};
+use assay_analysis::sweep::{Point, Spread};
+use assay_analysis::tune::{Ending, Step};
+
+use super::axis::Axis;
+use super::escape::escape;
+use super::line_chart::{Height, Line, LineChart, Mark};
+use super::{page, sections};
+use crate::table::{Side, Table};
+use crate::tune::{Course, Tuning, circumstances, findings, name, reasons, steps};
+use crate::units::{Letters, rate};
+
+const LETTERS: Letters = Letters::Unicode;
+
+/// Rates that are further apart than this are shown on a logarithmic axis.
+const WIDE: f64 = 20.0;
+
+/// The tune as one file that needs no network.
+pub fn tune_html(tuning: &Tuning) -> String {
+    let charts: Vec<LineChart> =
+        [latency(tuning), throughput(tuning)].into_iter().flatten().collect();
+    let mut body = opening(tuning);
+    body += &sections::section("circumstances", "Circumstances", "");
+    body += "<dl>";
+    for (title, text) in circumstances(tuning, LETTERS) {
+        body += &format!("<dt>{title}</dt><dd>{}</dd>", sections::grouped(&escape(&text)));
+    }
+    body += "</dl>\n</section>\n";
+    if !charts.is_empty() {
+        body += &sections::section("curve", "Latency over rate", LEAD);
+        let titles = [curve_title(tuning), "Answers over arrivals per second".to_owned()];
+        for (chart, title) in charts.iter().zip(titles) {
+            let caption = escape(&title);
+            body += &format!("<figure><figcaption>{caption}</figcaption>{}</figure>", chart.html());
+        }
+        body += &legend(tuning);
+        body += "</section>\n";
+    }
+    body += &sections::section("steps", "Steps", "Each is a fresh run with a bundle of its own.");
+    body += &sections::table(&steps(tuning, LETTERS), "dense");
+    body += "</section>\n";
+    body += &why_not(tuning);
+    body += &sections::section("repeat", "To repeat it", "");
+    let command = escape(&tuning.command);
+    body += &format!("<pre tabindex=\"0\"><code>{command}</code></pre>\n</section>\n");
+    page(&tuning.title, &body, &charts.iter().collect::<Vec<_>>())
+}
+
+const LEAD: &str = "Every point is a run. Where a rate was asked more than once, the line goes \
+                    through the middle one; a rate that did not hold has a line of its own.";
+
+fn opening(tuning: &Tuning) -> String {
+    let mut out = format!(
+        "<header><p class=\"brand\">Assay <span>{}</span></p>\n<h1>{}</h1>\n\
+         <p class=\"sub\">{}</p></header>\n\
+         <section class=\"verdict\" aria-label=\"Verdict\">\n",
+        escape(&tuning.version),
+        escape(&tuning.title),
+        escape(&tuning.load),
+    );
+    for (place, finding) in findings(tuning, LETTERS).iter().enumerate() {
+        out += &sections::verdict_line(finding, place == 0);
+    }
+    out + "</section>\n"
+}
+
+fn why_not(tuning: &Tuning) -> String {
+    let reasons = reasons(tuning, LETTERS);
+    if reasons.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[("step", Side::Left), ("why it did not hold", Side::Left)]);
+    reasons.into_iter().for_each(|(title, text)| table.row(vec![title, text]));
+    sections::section("reasons", "Why not", "") + &sections::table(&table, "") + "</section>\n"
+}
+
+/// The latency term that the curve is about.
+fn first_latency(objective: Option<&Objective>) -> Option<&Term> {
+    let is_latency = |term: &&Term| matches!(term.measure, Measure::Latency { .. });
+    objective?.terms.iter().find(is_latency)
+}
+
+fn curve_title(tuning: &Tuning) -> String {
+    let promised = first_latency(tuning.objective.as_ref());
+    let what = promised.map_or("p99 of the response time".to_owned(), name);
+    format!("{what} over arrivals per second")
+}
+
+fn rate_axis(tuning: &Tuning, rates: &[f64]) -> Axis {
+    let (Some(first), Some(last)) = (rates.first(), rates.last()) else {
+        return Axis::rate(std::iter::empty());
+    };
+    let is_log = matches!(
+        tuning.course,
+        Course::Sweep { sweep, .. } if sweep.spread == Spread::Log
+    );
+    match is_log || last / first > WIDE {
+        true => Axis::numbers(*first, *last * 1.02),
+        false => Axis::rate(rates.iter().copied()),
+    }
+}
+
+/// The curve with the limit as a line across, and the steps that did not hold beside it.
+fn latency(tuning: &Tuning) -> Option<LineChart> {
+    let xs: Vec<f64> = tuning.curve.iter().map(|point| point.rate).collect();
+    if xs.is_empty() {
+        return None;
+    }
+    let mut lines = vec![
+        line("latency", "response", &[], tuning.curve.iter().map(|p| Some(p.latency_ns)).collect()),
+        line("median", "service", &[6, 4], xs.iter().map(|x| median(&tuning.steps, *x)).collect()),
+        line("did not hold", "refused", &[2, 4], failed(tuning)),
+    ];
+    lines.retain(|line| line.values.iter().any(Option::is_some));
+    if let Some(Term { measure: Measure::Latency { limit, .. }, .. }) =
+        first_latency(tuning.objective.as_ref())
+    {
+        let limit = Some(limit.0 as f64);
+        lines.push(line("promised", "offered", &[12, 4], vec![limit; xs.len()]));
+    }
+    let known = || lines.iter().flat_map(|line| line.values.iter().flatten().copied());
+    Some(LineChart {
+        id: "tune-latency".to_owned(),
+        description: curve_title(tuning),
+        x: rate_axis(tuning, &xs),
+        y: Axis::latency(known()),
+        bands: Vec::new(),
+        shades: Vec::new(),
+        marks: marks(tuning).into_iter().map(|(mark, _)| mark).collect(),
+        height: Height::Tall,
+        xs,
+        lines,
+    })
+}
+
+/// Answers per second beside arrivals per second: they part where the store can do no more.
+fn throughput(tuning: &Tuning) -> Option<LineChart> {
+    let xs: Vec<f64> = tuning.curve.iter().map(|point| point.rate).collect();
+    let first = |rate: f64| tuning.steps.iter().find(move |step| step.request.rate == rate);
+    let of = |figure: fn(&Step) -> f64| xs.iter().map(|x| first(*x).map(figure)).collect();
+    let lines = vec![
+        line("offered", "offered", &[6, 4], of(|step| step.outcome.figures.offered_per_s)),
+        line("done", "done", &[], of(|step| step.outcome.figures.done_per_s)),
+    ];
+    if xs.is_empty() {
+        return None;
+    }
+    let known = || lines.iter().flat_map(|line| line.values.iter().flatten().copied());
+    Some(LineChart {
+        id: "tune-throughput".to_owned(),
+        description: "Answers over arrivals per second".to_owned(),
+        x: rate_axis(tuning, &xs),
+        y: Axis::rate(known()),
+        bands: Vec::new(),
+        shades: Vec::new(),
+        marks: Vec::new(),
+        height: Height::Low,
+        xs,
+        lines,
+    })
+}
+
+fn line(label: &str, colour: &'static str, dash: &'static [u8], values: Vec<Option<f64>>) -> Line {
+    Line { label: label.to_owned(), colour, dash, is_filled: false, values }
+}
+
+fn median(steps: &[Step], rate: f64) -> Option<f64> {
+    let step = steps.iter().find(|step| step.request.rate == rate)?;
+    let ns = step.outcome.figures.p50.0;
+    (ns > 0).then_some(ns as f64)
+}
+
+/// The points of the curve whose rate did not hold.
+fn failed(tuning: &Tuning) -> Vec<Option<f64>> {
+    let is_failed = |point: &&Point| {
+        let mut runs = tuning.steps.iter().filter(|step| step.request.rate == point.rate);
+        runs.any(|step| step.outcome.verdict == Verdict::Violated)
+    };
+    let value = |point: &Point| Some(point).filter(is_failed).map(|point| point.latency_ns);
+    tuning.curve.iter().map(value).collect()
+}
+
+/// The rate that was found, then the knee, numbered.
+fn marks(tuning: &Tuning) -> Vec<(Mark, String)> {
+    let found = match tuning.course {
+        Course::Search { ending: Some(Ending::Found { rate, .. }), .. } => Some(rate),
+        Course::Search { .. } => None,
+        Course::Sweep { held, .. } => held.filter(|_| tuning.objective.is_some()),
+    };
+    let found = found.map(|at| (at, format!("sustained: {}", rate(at))));
+    let knee = tuning.knee.map(|knee| (knee.rate, format!("the knee: {}", rate(knee.rate))));
+    let numbered = found.into_iter().chain(knee).enumerate();
+    numbered.map(|(place, (at, text))| (Mark { number: place + 1, at }, text)).collect()
+}
+
+fn legend(tuning: &Tuning) -> String {
+    let item =
+        |(_, text): &(Mark, String)| format!("<li>{}</li>", sections::grouped(&escape(text)));
+    let items: String = marks(tuning).iter().map(item).collect();
+    if items.is_empty() { items } else { format!("<ol class=\"events\">{items}</ol>\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::html::axis;
+    use crate::tune::tests::{found, swept};
+
+    #[test]
+    fn the_page_shows_curve_limit_marks_steps() {
+        let html = tune_html(&found());
+        for part in [
+            "<strong>sustained</strong>",
+            "id=\"tune-latency\"",
+            "promised",
+            "<ol class=\"events\"><li>sustained: 800/s</li>",
+            "step 6",
+            "&lt;script&gt;",
+        ] {
+            assert!(html.contains(part), "{part} is missing");
+        }
+        assert!(!html.contains("<script>alert"));
+        assert_eq!(html, tune_html(&found()), "the same input gives the same bytes");
+    }
+
+    #[test]
+    fn a_sweep_over_wide_rates_has_a_logarithmic_axis() {
+        let chart = latency(&swept()).expect("there are points");
+        assert_eq!(chart.x.spread, axis::Spread::Log);
+        let chart = latency(&found()).expect("there are points");
+        assert_eq!(chart.x.spread, axis::Spread::Linear);
+    }
+
+    #[test]
+    fn a_tune_without_steps_is_still_a_page() {
+        let none = Tuning { steps: Vec::new(), curve: Vec::new(), ..found() };
+        assert!(tune_html(&none).contains("To repeat it"));
+    }
+}

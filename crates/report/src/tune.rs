@@ -1,0 +1,228 @@
+//! How a search for the highest sustained rate is shown, or a sweep over rates.
+
+mod json;
+mod words;
+
+use assay_analysis::Verdict;
+use assay_analysis::slo::Objective;
+use assay_analysis::sweep::{Point, Sweep};
+use assay_analysis::tune::{Ending, Inversion, Plan, Step};
+
+use crate::table::{Side, Table};
+use crate::terminal::{Page, Style};
+use crate::units::{Letters, count, duration, rate};
+
+pub use crate::html::tune::tune_html as html;
+pub use json::{SCHEMA, json};
+pub(crate) use words::{findings, name};
+pub use words::{outcome, term, value};
+
+/// Everything that is known of a tune.
+///
+/// All texts are shown as they are, so secrets must be gone from them already.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuning {
+    /// A headline of a few words, for example `ycsb-b on redis`.
+    pub title: String,
+    /// The command that repeats it, as one line for a shell.
+    pub command: String,
+    /// The directory that keeps a bundle for each step.
+    pub dir: String,
+    /// The store's URL without secrets.
+    pub url: String,
+    /// Whether the store keeps nothing: its figures are a floor, no ranking.
+    pub is_no_op: bool,
+    /// How a step asked, in words.
+    pub load: String,
+    /// The seed from which everything random followed.
+    pub seed: u64,
+    /// The machine that asked.
+    pub machine: String,
+    /// The version of this program.
+    pub version: String,
+    /// What was promised; a sweep may have none.
+    pub objective: Option<Objective>,
+    /// What was done.
+    pub course: Course,
+    /// The steps in the order in which they were made.
+    pub steps: Vec<Step>,
+    /// The throughput–latency curve.
+    pub curve: Vec<Point>,
+    /// Where it bends.
+    pub knee: Option<Point>,
+    /// Steps that failed below a rate that held.
+    pub inversions: Vec<Inversion>,
+    /// Whether somebody stopped it.
+    pub is_interrupted: bool,
+    /// What a reader must know besides, one sentence each.
+    pub notices: Vec<String>,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Course {
+    /// A search.
+    Search {
+        /// What was searched.
+        plan: Plan,
+        /// How it ended, if it did.
+        ending: Option<Ending>,
+        /// The highest rate that held and was not contradicted.
+        best: Option<f64>,
+    },
+    /// A sweep.
+    Sweep {
+        /// Over which rates.
+        sweep: Sweep,
+        /// The highest rate up to which every step held.
+        held: Option<f64>,
+    },
+}
+
+/// The steps as a table.
+pub(crate) fn steps(tuning: &Tuning, letters: Letters) -> Table {
+    let names: Vec<String> = match &tuning.objective {
+        Some(objective) => objective.terms.iter().map(words::name).collect(),
+        None => vec!["p99".to_owned()],
+    };
+    let mut columns = vec![
+        ("step", Side::Right),
+        ("for", Side::Left),
+        ("rate", Side::Right),
+        ("long", Side::Right),
+        ("done", Side::Right),
+        ("p50", Side::Right),
+    ];
+    columns.extend(names.iter().map(|name| (name.as_str(), Side::Right)));
+    columns.push(("holds", Side::Left));
+    let mut table = Table::new(&columns);
+    for step in &tuning.steps {
+        let figures = &step.outcome.figures;
+        let mut cells = vec![
+            (step.request.number + 1).to_string(),
+            step.request.purpose.name().to_owned(),
+            rate(step.request.rate),
+            format!("{} s", count(figures.seconds.round() as u64)),
+            rate(figures.done_per_s),
+            duration(figures.p50, letters),
+        ];
+        if tuning.objective.is_none() {
+            cells.push(duration(figures.p99, letters));
+        }
+        for place in 0..tuning.objective.as_ref().map_or(0, |objective| objective.terms.len()) {
+            let found = step.outcome.terms.get(place);
+            cells.push(found.map_or("-".to_owned(), |found| value(found, letters)));
+        }
+        cells.push(held(step.outcome.verdict).to_owned());
+        table.row(cells);
+    }
+    table
+}
+
+/// Whether a rate is sustained, in one word.
+pub const fn held(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Held => "yes",
+        Verdict::Violated => "no",
+        Verdict::Unknown => "?",
+    }
+}
+
+/// Why steps did not hold: the step's number with its reasons.
+pub(crate) fn reasons(tuning: &Tuning, letters: Letters) -> Vec<(String, String)> {
+    let steps = tuning.steps.iter().filter(|step| !step.outcome.reasons.is_empty());
+    steps
+        .map(|step| {
+            let text = outcome(&step.outcome, letters);
+            (format!("step {}", step.request.number + 1), text)
+        })
+        .collect()
+}
+
+/// What was asked of what, as titled lines.
+pub(crate) fn circumstances(tuning: &Tuning, letters: Letters) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("store", tuning.url.clone())];
+    if let Some(objective) = &tuning.objective {
+        let terms: Vec<String> = objective.terms.iter().map(|one| term(one, letters)).collect();
+        lines.push(("promised", terms.join(", ")));
+    }
+    lines.push(("load", tuning.load.clone()));
+    lines.push(("seed", tuning.seed.to_string()));
+    lines.push(("machine", tuning.machine.clone()));
+    lines.push(("version", tuning.version.clone()));
+    lines.push(("kept in", tuning.dir.clone()));
+    lines
+}
+
+/// A tune for a person at a terminal; its first line is the verdict.
+pub fn terminal(tuning: &Tuning, style: Style) -> String {
+    let letters = style.letters;
+    let mut page = Page::new(style);
+    findings(tuning, letters).iter().for_each(|finding| page.finding(finding));
+    page.heading(&tuning.title);
+    for (title, text) in circumstances(tuning, letters) {
+        page.titled(title, &text);
+    }
+    page.heading("Steps");
+    page.table(&steps(tuning, letters));
+    let reasons = reasons(tuning, letters);
+    if !reasons.is_empty() {
+        page.heading("Why not");
+        for (title, text) in reasons {
+            page.titled(&title, &text);
+        }
+    }
+    page.heading("To repeat it");
+    page.indented(&tuning.command);
+    page.text
+}
+
+/// A tune in Markdown. Texts cannot become markup.
+pub fn markdown(tuning: &Tuning) -> String {
+    use crate::markdown::{code, escape};
+    let letters = Letters::Unicode;
+    let mut out = format!("### {}\n\n", escape(&tuning.title));
+    for finding in findings(tuning, letters) {
+        let (name, text) = (escape(&finding.name.to_uppercase()), escape(&finding.text));
+        out += &format!("**{name}**: {text}\n\n");
+    }
+    out += &steps(tuning, letters).markdown();
+    out.push('\n');
+    for (title, text) in reasons(tuning, letters) {
+        out += &format!("- {title}: {}\n", escape(&text));
+    }
+    out += "\n<details><summary>Circumstances</summary>\n\n";
+    for (title, text) in circumstances(tuning, letters) {
+        out += &format!("- {title}: {}\n", escape(&text));
+    }
+    out + &format!("- to repeat it: {}\n\n</details>\n", code(&tuning.command))
+}
+
+/// The steps as a table with commas: one line for each, times in nanoseconds.
+pub fn csv(tuning: &Tuning) -> String {
+    let mut out = "step,purpose,rate_per_s,seconds,offered_per_s,done_per_s,p50_ns,p99_ns,p999_ns,\
+                   lag_p99_ns,latency_ns,verdict\n"
+        .to_owned();
+    for step in &tuning.steps {
+        let figures = &step.outcome.figures;
+        let latency = figures.latency.map(|latency| latency.0.to_string()).unwrap_or_default();
+        out += &format!(
+            "{},{},{},{},{},{},{},{},{},{},{latency},{}\n",
+            step.request.number,
+            step.request.purpose.name(),
+            step.request.rate,
+            figures.seconds,
+            figures.offered_per_s,
+            figures.done_per_s,
+            figures.p50.0,
+            figures.p99.0,
+            figures.p999.0,
+            figures.lag_p99.0,
+            words::verdict(step.outcome.verdict),
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

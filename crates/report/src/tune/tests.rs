@@ -1,0 +1,220 @@
+//! A tune that is known by heart, in every form.
+
+use assay_analysis::slo::{Comparison, Measure, Scope, Stretch, Term, TermFinding, Value};
+use assay_analysis::sweep::{Spread, curve, held_up_to, knee};
+use assay_analysis::tune::{
+    Figures, Outcome, Purpose, Reason, Request, Search, Unsettled, inversions,
+};
+use assay_model::{Kind, Nanos};
+use expect_test::{Expect, expect, expect_file};
+
+use super::*;
+
+const READ_P99: Term = Term {
+    scope: Scope::Kind(Kind::Read),
+    measure: Measure::Latency {
+        stretch: Stretch::Response,
+        quantile: 0.99,
+        limit: Nanos::from_millis(5),
+    },
+    comparison: Comparison::Below,
+};
+
+const ERRORS: Term = Term {
+    scope: Scope::All,
+    measure: Measure::Errors { limit: 0.01 },
+    comparison: Comparison::Below,
+};
+
+/// A store with a service time of 1 ms that sustains up to `capacity`.
+fn answer(request: Request, capacity: f64) -> Outcome {
+    let holds = request.rate <= capacity;
+    let millis = if holds { 1.0 + request.rate / 1_000.0 } else { request.rate / 100.0 };
+    let latency = Nanos((millis * 1e6) as u64);
+    let count = request.rate as u64 * 10;
+    let verdict = if holds { Verdict::Held } else { Verdict::Violated };
+    let found = |term, value, over, verdict| TermFinding {
+        term,
+        value,
+        count,
+        over,
+        dependence: 3.0,
+        needed: 897,
+        verdict,
+    };
+    let over = if holds { 0 } else { count / 10 };
+    Outcome {
+        verdict,
+        reasons: if holds { Vec::new() } else { vec![Reason::Objective(0), Reason::Backlog(37.0)] },
+        terms: vec![
+            found(READ_P99, Value::Latency(latency), over, verdict),
+            found(ERRORS, Value::Share(0.0), 0, Verdict::Held),
+        ],
+        figures: Figures {
+            seconds: 10.0,
+            offered_per_s: request.rate,
+            done_per_s: request.rate.min(1_000.0),
+            p50: Nanos::from_millis(1),
+            p99: latency,
+            p999: latency,
+            lag_p99: Nanos::from_micros(20),
+            latency: Some(latency),
+        },
+    }
+}
+
+fn tuning(course: Course, steps: Vec<Step>) -> Tuning {
+    let curve = curve(&steps);
+    Tuning {
+        title: "ycsb-c on sick".to_owned(),
+        command: "assay tune ycsb-c -t sick:healthy --slo read.p99<5ms --seed 7".to_owned(),
+        dir: "runs/2026-11-21T18-30-12Z-ycsb-c-0007".to_owned(),
+        url: "sick:<script>alert(1)</script>".to_owned(),
+        is_no_op: false,
+        load: "poisson arrivals, at most 4096 in flight, then queue".to_owned(),
+        seed: 7,
+        machine: "2 × Some CPU, 8 GiB, Linux 6.1".to_owned(),
+        version: "0.1.0".to_owned(),
+        objective: Some(Objective { terms: vec![READ_P99, ERRORS] }),
+        knee: knee(&curve),
+        inversions: inversions(&steps),
+        curve,
+        course,
+        steps,
+        is_interrupted: false,
+        notices: Vec::new(),
+    }
+}
+
+fn searched(plan: Plan, mut store: impl FnMut(Request) -> Outcome) -> Tuning {
+    let mut search = Search::new(plan);
+    while let Some(request) = search.request() {
+        search.take(store(request));
+    }
+    let course = Course::Search { plan, ending: search.ending(), best: search.best() };
+    tuning(course, search.steps().to_vec())
+}
+
+/// A search that found 800/s.
+pub(crate) fn found() -> Tuning {
+    let plan = Plan { min: 200.0, within: 0.2, ..Plan::default() };
+    searched(plan, |request| answer(request, 820.0))
+}
+
+/// A sweep of six rates that holds up to 1000/s.
+pub(crate) fn swept() -> Tuning {
+    let sweep = Sweep { from: 100.0, to: 10_000.0, points: 6, spread: Spread::Log };
+    let step = |(number, rate)| {
+        let request = Request { number, rate, purpose: Purpose::Sweep, length: 1 };
+        Step { request, outcome: answer(request, 1_000.0) }
+    };
+    let steps: Vec<Step> = sweep.rates().into_iter().enumerate().map(step).collect();
+    let held = held_up_to(&steps);
+    tuning(Course::Sweep { sweep, held }, steps)
+}
+
+#[test]
+fn a_search_is_shown_on_a_terminal() {
+    let text = terminal(&found(), Style { letters: Letters::Unicode, ..Style::PLAIN });
+    expect_file!["../../snapshots/tune.txt"].assert_eq(&text);
+}
+
+#[test]
+fn a_sweep_is_shown_on_a_terminal() {
+    expect_file!["../../snapshots/sweep.txt"].assert_eq(&terminal(&swept(), Style::PLAIN));
+}
+
+#[test]
+fn a_search_is_shown_in_markdown() {
+    expect_file!["../../snapshots/tune.md.txt"].assert_eq(&markdown(&found()));
+}
+
+#[test]
+fn a_search_is_an_object_for_programs() {
+    expect_file!["../../snapshots/tune.json"].assert_eq(&json(&found()));
+}
+
+#[test]
+fn every_step_is_a_line_with_as_many_cells_as_there_are_titles() {
+    let (text, tuning) = (csv(&found()), found());
+    let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+    assert_eq!(cells, vec![12; tuning.steps.len() + 1]);
+    assert!(text.contains("\n1,climb,400,10,400,400,1000000,1400000,"), "{text}");
+}
+
+fn first_line(tuning: &Tuning) -> String {
+    let text = terminal(tuning, Style { width: 100, ..Style::PLAIN });
+    text.split("\n\n").next().unwrap_or_default().replace('\n', " ")
+}
+
+fn check(tuning: &Tuning, line: &Expect) {
+    line.assert_eq(&first_line(tuning));
+}
+
+#[test]
+fn the_first_line_says_how_it_ended() {
+    let plan = Plan::default();
+    let at_most = |max| Plan { max: Some(max), confirmations: 1, ..plan };
+    check(
+        &searched(at_most(400.0), |request| answer(request, 1e6)),
+        &expect!["SUSTAINED: 400/s with read.p99 < 5 ms, errors < 1 %; confirmed by a fresh run, the most that was to be asked: there may be more"],
+    );
+    check(
+        &searched(plan, |request| answer(request, 1.0)),
+        &expect!["NOT SUSTAINED: not even 100/s with read.p99 < 5 ms, errors < 1 %"],
+    );
+    let endless = Plan { steps_max: 3, ..plan };
+    check(
+        &searched(endless, |request| answer(request, 1e9)),
+        &expect!["UNSETTLED: the search took too many steps; 400/s held last with read.p99 < 5 ms, errors < 1 %, unconfirmed"],
+    );
+    let mut stopped = found();
+    stopped.course = Course::Search { plan, ending: None, best: None };
+    check(
+        &stopped,
+        &expect!["INTERRUPTED: no rate held yet with read.p99 < 5 ms, errors < 1 % KNEE: the curve bends upwards at 800/s, 1.80 ms"],
+    );
+    let ending = Ending::Unsettled { best: None, why: Unsettled::NonMonotone };
+    stopped.course = Course::Search { plan, ending: Some(ending), best: None };
+    assert!(first_line(&stopped).starts_with("UNSETTLED: rates held again and again above"));
+}
+
+#[test]
+fn what_is_not_monotone_is_said() {
+    let tuning = searched(Plan::default(), |request| match request.number {
+        2 => answer(request, 1.0),
+        _ => answer(request, 700.0),
+    });
+    let text = terminal(&tuning, Style::PLAIN);
+    assert!(text.contains("NOT MONOTONE: 400/s failed (step 3) although "), "{text}");
+}
+
+#[test]
+fn every_reason_has_words() {
+    let mut outcome = answer(Request { rate: 100.0, ..swept().steps[0].request }, 1.0);
+    outcome.terms[1].value = Value::Share(0.02);
+    outcome.terms[1].over = 20;
+    outcome.reasons = vec![
+        Reason::Objective(0),
+        Reason::Objective(1),
+        Reason::Undecided(0),
+        Reason::Overload,
+        Reason::Backlog(12.5),
+        Reason::Rate(0.83),
+        Reason::Hallmark,
+        Reason::Broken,
+    ];
+    expect![[r#"
+        read.p99 < 5 ms is broken: 1.00 ms, 100 of 1 000 over it
+        errors < 1 % is broken: 20 of 1 000 failed
+        read.p99 cannot be told from 1 000 operations with 100 over, of which 3 tell as much as one; it takes about 897
+        stopped early: more waited than could still be answered in time
+        what waits grows by 12.5/s
+        only 83 % of the rate was asked
+        the run has no hallmark
+        the run broke off"#]]
+    .assert_eq(&words::outcome(&outcome, Letters::Unicode).replace("; ", "\n").replace(
+        "one\nit takes",
+        "one; it takes",
+    ));
+}

@@ -1,0 +1,264 @@
+//! Sentences about objectives, steps, endings.
+
+use assay_analysis::Verdict;
+use assay_analysis::slo::{Comparison, Measure, Scope, Stretch, Term, TermFinding, Value};
+use assay_analysis::sweep::Sweep;
+use assay_analysis::tune::{Ending, Outcome, Plan, Reason, Step, Unsettled};
+use assay_model::Nanos;
+
+use super::{Course, Tuning};
+use crate::units::{Letters, count, duration, percent, percentile_name, rate};
+use crate::verdict::{Finding, Level};
+
+/// What a term is about, such as `read.p99`; the response time goes without saying.
+pub fn name(term: &Term) -> String {
+    let mut words = Vec::new();
+    if let Scope::Kind(kind) = term.scope {
+        words.push(kind.name().to_owned());
+    }
+    match term.measure {
+        Measure::Latency { stretch, quantile, .. } => {
+            if stretch != Stretch::Response {
+                words.push(stretch.name().to_owned());
+            }
+            words.push(percentile_name(quantile));
+        }
+        Measure::Errors { .. } => words.push("errors".to_owned()),
+        Measure::Misses { .. } => words.push("misses".to_owned()),
+    }
+    words.join(".")
+}
+
+/// A term as it was promised: `read.p99 < 5 ms`.
+pub fn term(term: &Term, letters: Letters) -> String {
+    let sign = match term.comparison {
+        Comparison::Below => "<",
+        Comparison::AtMost => "<=",
+    };
+    let limit = match term.measure {
+        Measure::Latency { limit, .. } => short(&duration(limit, letters)),
+        Measure::Errors { limit } | Measure::Misses { limit } => percent(limit),
+    };
+    format!("{} {sign} {limit}", name(term))
+}
+
+/// A promised time is a round number: `5 ms` and not `5.00 ms`.
+fn short(text: &str) -> String {
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// What was found of a term.
+pub fn value(found: &TermFinding, letters: Letters) -> String {
+    match found.value {
+        Value::Latency(latency) => duration(latency, letters),
+        Value::Endless => "endless".to_owned(),
+        Value::Share(share) => percent(share),
+        Value::Nothing => "-".to_owned(),
+    }
+}
+
+/// The name of a verdict in files.
+pub const fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Held => "held",
+        Verdict::Violated => "violated",
+        Verdict::Unknown => "unknown",
+    }
+}
+
+/// The name of a reason in files.
+pub const fn reason_name(reason: &Reason) -> &'static str {
+    match reason {
+        Reason::Objective(_) => "objective",
+        Reason::Undecided(_) => "undecided",
+        Reason::Overload => "overload",
+        Reason::Backlog(_) => "backlog",
+        Reason::Rate(_) => "rate",
+        Reason::Hallmark => "hallmark",
+        Reason::Broken => "broken",
+    }
+}
+
+/// Why a step did not hold.
+pub fn outcome(outcome: &Outcome, letters: Letters) -> String {
+    let reasons: Vec<String> =
+        outcome.reasons.iter().map(|one| reason(one, outcome, letters)).collect();
+    reasons.join("; ")
+}
+
+fn reason(reason: &Reason, outcome: &Outcome, letters: Letters) -> String {
+    let of = |place: usize| outcome.terms.get(place);
+    match reason {
+        Reason::Objective(place) => match of(*place) {
+            Some(found) => broken_term(found, letters),
+            None => "the objective is broken".to_owned(),
+        },
+        Reason::Undecided(place) => match of(*place) {
+            Some(found) => undecided_term(found),
+            None => "the objective cannot be told".to_owned(),
+        },
+        Reason::Overload => {
+            "stopped early: more waited than could still be answered in time".to_owned()
+        }
+        Reason::Backlog(growth) => format!("what waits grows by {}", rate(*growth)),
+        Reason::Rate(share) => format!("only {} of the rate was asked", percent(*share)),
+        Reason::Hallmark => "the run has no hallmark".to_owned(),
+        Reason::Broken => "the run broke off".to_owned(),
+    }
+}
+
+fn broken_term(found: &TermFinding, letters: Letters) -> String {
+    let limit = term(&found.term, letters);
+    let over = format!("{} of {}", count(found.over), count(found.count));
+    match found.term.measure {
+        Measure::Latency { .. } => {
+            let found_value = value(found, letters);
+            format!("{limit} is broken: {found_value}, {over} over it")
+        }
+        Measure::Errors { .. } => format!("{limit} is broken: {over} failed"),
+        Measure::Misses { .. } => format!("{limit} is broken: {over} missed"),
+    }
+}
+
+fn undecided_term(found: &TermFinding) -> String {
+    let name = name(&found.term);
+    if found.count == 0 {
+        return format!("{name}: there were none");
+    }
+    let dependence = match found.dependence {
+        tau if tau >= 1.5 => format!(", of which {tau:.0} tell as much as one"),
+        _ => String::new(),
+    };
+    format!(
+        "{name} cannot be told from {} operations with {} over{dependence}; it takes about {}",
+        count(found.count),
+        count(found.over),
+        count(found.needed)
+    )
+}
+
+/// Everything to know before the steps: what came of it first, then what must be known besides.
+pub fn findings(tuning: &Tuning, letters: Letters) -> Vec<Finding> {
+    let mut findings = vec![headline(tuning, letters)];
+    findings.extend(remarks(tuning, letters));
+    findings
+}
+
+fn finding(level: Level, name: &'static str, text: String) -> Finding {
+    Finding { level, name, text }
+}
+
+/// What came of it.
+fn headline(tuning: &Tuning, letters: Letters) -> Finding {
+    match &tuning.course {
+        Course::Search { plan, ending, best } => ended(tuning, plan, *ending, *best, letters),
+        Course::Sweep { sweep, held } => swept(tuning, sweep, *held, letters),
+    }
+}
+
+fn ended(
+    tuning: &Tuning,
+    plan: &Plan,
+    ending: Option<Ending>,
+    best: Option<f64>,
+    letters: Letters,
+) -> Finding {
+    let promise = promise(tuning, letters);
+    match ending {
+        Some(Ending::Found { rate: found, exceeded, is_ceiling }) => {
+            let more = beyond(tuning, exceeded, is_ceiling);
+            let text = format!("{} with {promise}; {}{more}", rate(found), confirmed(plan));
+            finding(Level::Fine, "sustained", text)
+        }
+        Some(Ending::BelowFloor) => {
+            let text = format!("not even {} with {promise}", rate(plan.min));
+            finding(Level::Alarm, "not sustained", text)
+        }
+        Some(Ending::Unsettled { best, why }) => {
+            let why = match why {
+                Unsettled::Steps => "the search took too many steps",
+                Unsettled::NonMonotone => "rates held again and again above some that failed",
+            };
+            finding(Level::Caution, "unsettled", format!("{why}; {}", so_far(best, &promise)))
+        }
+        None => finding(Level::Caution, "interrupted", so_far(best, &promise)),
+    }
+}
+
+fn swept(tuning: &Tuning, sweep: &Sweep, held: Option<f64>, letters: Letters) -> Finding {
+    let promise = promise(tuning, letters);
+    let (from, to) = (rate(sweep.from), rate(sweep.to));
+    let steps = count(tuning.steps.len() as u64);
+    let held = match (held, tuning.objective.is_some()) {
+        (_, false) => String::new(),
+        (Some(held), true) => format!("; {promise} holds up to {}", rate(held)),
+        (None, true) => format!("; {promise} does not hold at the lowest"),
+    };
+    let text = format!("{steps} of {} rates from {from} to {to}{held}", sweep.points);
+    match tuning.is_interrupted {
+        true => finding(Level::Caution, "interrupted", text),
+        false => finding(Level::Fine, "swept", text),
+    }
+}
+
+fn promise(tuning: &Tuning, letters: Letters) -> String {
+    let terms = tuning.objective.iter().flat_map(|objective| &objective.terms);
+    terms.map(|one| term(one, letters)).collect::<Vec<_>>().join(", ")
+}
+
+fn confirmed(plan: &Plan) -> String {
+    match plan.confirmations {
+        0 => "not confirmed".to_owned(),
+        1 => "confirmed by a fresh run".to_owned(),
+        more => format!("confirmed by {more} fresh runs"),
+    }
+}
+
+fn beyond(tuning: &Tuning, exceeded: Option<usize>, is_ceiling: bool) -> String {
+    let step = exceeded.and_then(|number| tuning.steps.get(number));
+    match (step, is_ceiling) {
+        (Some(Step { request, .. }), _) => format!(", {} fails", rate(request.rate)),
+        (None, true) => ", the most that was to be asked: there may be more".to_owned(),
+        (None, false) => ", nothing above it was shown to fail".to_owned(),
+    }
+}
+
+fn so_far(best: Option<f64>, promise: &str) -> String {
+    match best {
+        Some(best) => format!("{} held last with {promise}, unconfirmed", rate(best)),
+        None => format!("no rate held yet with {promise}"),
+    }
+}
+
+/// What must be known besides.
+fn remarks(tuning: &Tuning, letters: Letters) -> Vec<Finding> {
+    let mut remarks = Vec::new();
+    if tuning.is_no_op {
+        let text = "this store keeps nothing: what it sustains is what the instrument can ask";
+        remarks.push(finding(Level::Caution, "no store", text.to_owned()));
+    }
+    let at = |number: usize| tuning.steps.get(number).map_or(0.0, |step| step.request.rate);
+    for inversion in &tuning.inversions {
+        let text = format!(
+            "{} failed (step {}) although {} held (step {})",
+            rate(at(inversion.failed)),
+            inversion.failed + 1,
+            rate(at(inversion.held)),
+            inversion.held + 1,
+        );
+        remarks.push(finding(Level::Caution, "not monotone", text));
+    }
+    if let Some(knee) = tuning.knee {
+        let latency = duration(Nanos(knee.latency_ns as u64), letters);
+        let text = format!("the curve bends upwards at {}, {latency}", rate(knee.rate));
+        remarks.push(finding(Level::Fine, "knee", text));
+    }
+    let notice = |text: &String| finding(Level::Caution, "notice", text.clone());
+    remarks.extend(tuning.notices.iter().map(notice));
+    remarks
+}
