@@ -4,7 +4,6 @@
 
 #[cfg(any(feature = "fjall", feature = "redb"))]
 mod embedded;
-mod near;
 pub mod sick;
 
 pub mod registry;

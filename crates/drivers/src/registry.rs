@@ -8,7 +8,7 @@ use assay_store::memory::Memory;
 use assay_store::null::{Clock, Null};
 use assay_store::{OpenError, Store};
 
-use crate::near::nearest;
+use assay_store::near::nearest;
 
 /// What a URL cannot say.
 #[derive(Clone, Copy, Debug)]

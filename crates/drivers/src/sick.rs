@@ -2,36 +2,107 @@
 
 use assay_model::Seed;
 use assay_store::OpenError;
+use assay_store::near::nearest;
 use assay_store::sick::{Config, Sick, presets};
 
 /// The store that `url` describes; it draws from `seed` unless the URL names another.
 ///
 /// # Errors
-/// If there is no such preset, or an option makes no sense.
+/// If there is no such preset or file, or an option makes no sense.
 pub fn open(url: &str, seed: Seed) -> Result<Sick, OpenError> {
     let wrong = |reason: String| OpenError::Url { url: url.into(), reason };
     let config = config(url.strip_prefix("sick:").unwrap_or("")).map_err(wrong)?;
     Sick::new(config, seed).map_err(wrong)
 }
 
-/// What `PRESET?KEY=VALUE&…` describes.
+/// What `PRESET?KEY=VALUE&…` or `FILE?KEY=VALUE&…` describes; nothing at all is `healthy`.
+///
+/// A file is one of SickStore's if its name ends in `.yml` or `.yaml`, one of ours if it ends in
+/// `.toml`.
 ///
 /// # Errors
-/// If there is no such preset, or an option makes no sense, with a sentence.
+/// If there is no such preset or file, or an option makes no sense, with a sentence.
 pub fn config(text: &str) -> Result<Config, String> {
     let (name, query) = text.split_once('?').unwrap_or((text, ""));
-    let name = if name.is_empty() { "healthy" } else { name };
-    let mut config = presets::find(name)
-        .ok_or_else(|| format!("there is no preset {name:?}; `assay sick presets` lists them"))?;
-    for option in query.split('&').filter(|option| !option.is_empty()) {
-        let (key, value) = option.split_once('=').unwrap_or((option, ""));
-        match key {
-            "seed" => {
-                let seed = value.parse().map_err(|_| format!("seed={value} is no whole number"))?;
-                config.seed = Some(Seed(seed));
-            }
-            _ => return Err(format!("there is no option {key:?}")),
+    let mut config = match name.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("toml") => from_file(name, Config::from_toml)?,
+        Some("yml" | "yaml") => from_file(name, Config::from_sickstore)?,
+        _ if name.is_empty() => Config::default(),
+        _ => presets::find(name).ok_or_else(|| unknown(name))?,
+    };
+    config.set_all(query)?;
+    Ok(config)
+}
+
+type Read = fn(&str, &str) -> Result<Config, assay_store::sick::tree::Wrong>;
+
+fn from_file(path: &str, read: Read) -> Result<Config, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("{path} cannot be read: {error}; name another file"))?;
+    read(&text, path).map_err(|wrong| format!("{path}:{}: {}", wrong.line, wrong.reason))
+}
+
+fn unknown(name: &str) -> String {
+    let list = presets::list();
+    let hint = match nearest(name, list.iter().map(|(name, _)| name.as_str())) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "`assay sick presets` lists them; files end in .toml or .yml".into(),
+    };
+    format!("there is no preset {name:?}; {hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_store::{Store, StoreTime};
+
+    use super::*;
+
+    fn complaint(url: &str) -> String {
+        open(url, Seed(1)).err().expect("the store must not open").to_string()
+    }
+
+    #[test]
+    fn presets_open_with_their_changes() {
+        let sick = open("sick:hickup1000_max1250?seed=7&max=800", Seed(1)).unwrap();
+        assert_eq!(sick.capabilities().time, StoreTime::Told);
+        let settings = sick.settings().unwrap();
+        let told = |name: &str| {
+            settings.iter().find(|setting| setting.name == name).map(|one| one.value.clone())
+        };
+        assert_eq!(told("seed").as_deref(), Some("7"));
+        assert!(told("node primary").unwrap().contains("800 requests/s, hiccup 30s for 1s"));
+        assert_eq!(open("sick:", Seed(1)).unwrap().settings().unwrap()[0].value, "healthy");
+    }
+
+    #[test]
+    fn files_open_by_their_ending() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let toml = write("ill.toml", "lost = 0.5\n");
+        assert_eq!(config(&toml).unwrap().ills.lost.rate, 0.5);
+        let yaml = write("a.yml", "queryHandler:\n  nodes:\n  - {name: n, primary: true}\n");
+        assert_eq!(config(&format!("{yaml}?max=9")).unwrap().nodes[0].max, 9.0);
+        let wrong = write("wrong.toml", "\nlots = 0.5\n");
+        let told = complaint(&format!("sick:{wrong}"));
+        assert!(
+            told.contains("wrong.toml:2: there is no `lots` here; did you mean `lost`?"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (url, told) in [
+            ("sick:helthy", "there is no preset \"helthy\"; did you mean healthy?"),
+            ("sick:measles", "`assay sick presets` lists them"),
+            ("sick:?losst=1%", "did you mean `lost`?"),
+            ("sick:no-such-file.toml", "no-such-file.toml cannot be read"),
+        ] {
+            assert!(complaint(url).contains(told), "{url}: {}", complaint(url));
         }
     }
-    Ok(config)
 }

@@ -12,6 +12,7 @@
 pub mod config;
 pub mod delay;
 pub mod ills;
+pub mod options;
 pub mod presets;
 pub mod quantity;
 pub mod queue;
@@ -20,13 +21,15 @@ mod chain;
 mod client;
 mod log;
 mod rows;
+mod sickstore;
 mod spread;
+pub mod tree;
 
 pub mod world;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use assay_model::{Kind, Layout, Nanos, Seed, Setting};
+use assay_model::{Kind, Layout, Seed, Setting};
 
 use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
 use crate::seam::{Client, OpenError, Store};
@@ -124,11 +127,8 @@ fn settings(world: &World) -> Vec<Setting> {
             0.0 => "no limit".into(),
             max => format!("{max} requests/s"),
         });
-        told.extend(node.hiccup.map(|hiccup| {
-            let when = if hiccup.is_periodic { "every" } else { "after" };
-            let Nanos(length) = hiccup.length;
-            format!("{when} {} a hiccup of {}", hiccup.after, Nanos(length))
-        }));
+        told.extend(node.hiccup.map(|hiccup| format!("hiccup {hiccup}")));
+        told.extend(node.down.iter().map(|window| format!("down {window}")));
         let role = if node.is_primary { "takes the writes" } else { "a replica" };
         settings.push(setting(&format!("node {}", node.name), told.join(", "), role));
     }

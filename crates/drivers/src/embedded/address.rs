@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_store::OpenError;
 
-use crate::near::nearest;
+use assay_store::near::nearest;
 
 /// A URL in its parts. The path is taken as it is written, up to the first `?`.
 pub(crate) struct Address<'a> {

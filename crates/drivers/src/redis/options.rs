@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_store::OpenError;
 
-use crate::near::nearest;
+use assay_store::near::nearest;
 
 /// An example of a right URL, for errors.
 const EXAMPLE: &str = "redis://user:password@127.0.0.1:6379/0?connections=1&depth=1024";

@@ -30,12 +30,19 @@ pub struct Config {
     pub read_from: ReadFrom,
     /// How many replicas a write waits for.
     pub write_concern: WriteConcern,
-    /// How often the journal is committed, if writes wait for it.
-    pub journal: Option<Nanos>,
+    /// Whether a write waits for its journal to be committed.
+    pub journaled: bool,
+    /// MongoDB's `journalCommitInterval`: writes that wait for it make it three times as short.
+    pub journal_interval: Nanos,
     /// The nodes; exactly one of them is the primary, which takes all writes.
     pub nodes: Vec<Node>,
-    /// When a write can be read at which node.
-    pub spread: Spread,
+    /// The delay between two nodes of which nothing else is said.
+    pub replication: Delay,
+    /// Ways between nodes with a delay of their own.
+    pub edges: Vec<Edge>,
+    /// SickStore's `ConstantStaleness`, which then decides when a write can be read; what its
+    /// writer waits for still follows from the ways between the nodes.
+    pub staleness: Option<Staleness>,
     /// Tag sets: how many acknowledgements from nodes of each tag a write waits for.
     pub tag_sets: BTreeMap<String, BTreeMap<String, u16>>,
     /// In which ways it is ill, how often.
@@ -88,24 +95,13 @@ pub enum WriteConcern {
     TagSet(String),
 }
 
-/// When a write can be read at which node.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Spread {
-    /// At the primary at once, at another node after the delay of the way there.
-    Replicated {
-        /// The delay between two nodes of which nothing else is said.
-        delay: Delay,
-        /// Ways with a delay of their own.
-        edges: Vec<Edge>,
-    },
-    /// SickStore's `ConstantStaleness`: after `own` at the node that took the write, after
-    /// `foreign` at all others. Nobody waits for replicas.
-    Constant {
-        /// At the node that took the write.
-        own: Nanos,
-        /// At all others.
-        foreign: Nanos,
-    },
+/// When a write can be read, whatever the ways between the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Staleness {
+    /// After this time at the node that took the write.
+    pub own: Nanos,
+    /// After this time at all others.
+    pub foreign: Nanos,
 }
 
 /// The way from one node to another.
@@ -184,13 +180,16 @@ impl Default for Config {
             strict: false,
             read_from: ReadFrom::Primary,
             write_concern: WriteConcern::Count(1),
-            journal: None,
+            journaled: false,
+            journal_interval: Nanos::from_millis(100),
             nodes: vec![
                 Node::new("primary", true),
                 Node::new("secondary1", false),
                 Node::new("secondary2", false),
             ],
-            spread: Spread::Replicated { delay: Delay::NONE, edges: Vec::new() },
+            replication: Delay::NONE,
+            edges: Vec::new(),
+            staleness: None,
             tag_sets: BTreeMap::new(),
             ills: Ills::default(),
             limits: Limits::default(),
@@ -210,11 +209,9 @@ impl Config {
             let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
             Err(format!("{whose} names node {name:?}; there are {}", names.join(", ")))
         };
-        if let Spread::Replicated { edges, .. } = &self.spread {
-            for name in edges.iter().flat_map(|edge| [&edge.from, &edge.to]) {
-                if !known(name) {
-                    return missing(name, "a replication delay");
-                }
+        for name in self.edges.iter().flat_map(|edge| [&edge.from, &edge.to]) {
+            if !known(name) {
+                return missing(name, "a way between nodes");
             }
         }
         match &self.read_from {
@@ -229,9 +226,6 @@ impl Config {
                 "write_concern names tag set {name:?}, which there is not; write a number, \
                  majority or the name of a tag set"
             )),
-            _ if self.journal == Some(Nanos::ZERO) => {
-                Err("a journal that is committed every 0 ns is never due".into())
-            }
             _ => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use assay_model::{Draws, Nanos};
 
 use super::chain::Seen;
-use super::config::{Config, Spread, Ties, WriteConcern};
+use super::config::{Config, Staleness, Ties, WriteConcern};
 use super::delay::Delay;
 use super::quantity::Window;
 
@@ -11,21 +11,15 @@ use super::quantity::Window;
 #[derive(Clone, Debug)]
 pub struct Ways {
     primary: usize,
-    kind: Kind,
+    /// To each node and back.
+    ways: Vec<(Delay, Delay)>,
+    staleness: Option<Staleness>,
+    /// Whether every write is everywhere at once.
+    is_instant: bool,
     concern: Concern,
     ties: Ties,
     /// When each node is down.
     down: Vec<Vec<Window>>,
-}
-
-#[derive(Clone, Debug)]
-enum Kind {
-    /// Everywhere at once.
-    Instant,
-    /// After a delay, and back: by node.
-    Replicated(Vec<(Delay, Delay)>),
-    /// SickStore's constant staleness.
-    Constant { own: Nanos, foreign: Nanos },
 }
 
 /// Whose acknowledgements are waited for.
@@ -52,27 +46,22 @@ impl Ways {
         let primary = config.nodes.iter().position(|node| node.is_primary);
         let primary = primary.expect("a checked configuration has a primary");
         let down: Vec<Vec<Window>> = config.nodes.iter().map(|node| node.down.clone()).collect();
-        let kind = match &config.spread {
-            Spread::Constant { own, foreign } => Kind::Constant { own: *own, foreign: *foreign },
-            Spread::Replicated { delay, edges } => {
-                let way = |from: &str, to: &str| {
-                    let edge = edges.iter().find(|edge| edge.from == from && edge.to == to);
-                    edge.map_or(delay, |edge| &edge.delay).clone()
-                };
-                let home = &config.nodes[primary].name;
-                let ways = config.nodes.iter().enumerate().map(|(place, node)| match place {
-                    _ if place == primary => (Delay::NONE, Delay::NONE),
-                    _ => (way(home, &node.name), way(&node.name, home)),
-                });
-                let ways: Vec<(Delay, Delay)> = ways.collect();
-                let is_instant = ways.iter().all(|(to, from)| to.is_none() && from.is_none());
-                match is_instant && down.iter().all(Vec::is_empty) {
-                    true => Kind::Instant,
-                    false => Kind::Replicated(ways),
-                }
-            }
+        let way = |from: &str, to: &str| {
+            let edge = config.edges.iter().find(|edge| edge.from == from && edge.to == to);
+            edge.map_or(&config.replication, |edge| &edge.delay).clone()
         };
-        Ways { primary, kind, concern: Concern::new(config, primary), ties: config.ties, down }
+        let home = &config.nodes[primary].name;
+        let ways = config.nodes.iter().enumerate().map(|(place, node)| match place {
+            _ if place == primary => (Delay::NONE, Delay::NONE),
+            _ => (way(home, &node.name), way(&node.name, home)),
+        });
+        let ways: Vec<(Delay, Delay)> = ways.collect();
+        let is_instant = config.staleness.is_none()
+            && ways.iter().all(|(to, from)| to.is_none() && from.is_none())
+            && down.iter().all(Vec::is_empty);
+        let concern = Concern::new(config, primary);
+        let Config { staleness, ties, .. } = *config;
+        Ways { primary, ways, staleness, is_instant, concern, ties, down }
     }
 
     /// The node that takes writes.
@@ -87,26 +76,24 @@ impl Ways {
 
     /// What becomes of a write `now`, which is `since` the first request.
     pub fn spread(&self, now: Nanos, since: Nanos, draws: &mut Draws) -> Spreading {
-        match &self.kind {
-            Kind::Instant => Spreading { seen: Seen::From(now), acknowledged_after: Nanos::ZERO },
-            Kind::Constant { own, foreign } => {
-                let after = |node| if node == self.primary { *own } else { *foreign };
-                let each = (0..self.down.len()).map(|node| now.saturating_add(after(node)));
-                Spreading { seen: Seen::Each(each.collect()), acknowledged_after: Nanos::ZERO }
-            }
-            Kind::Replicated(ways) => {
-                let mut seen = Vec::with_capacity(ways.len());
-                let mut back = Vec::with_capacity(ways.len());
-                for (node, (to, from)) in ways.iter().enumerate() {
-                    let arrived = self.first_up(node, since.saturating_add(to.draw(draws).length));
-                    let way = if arrived == Nanos::NEVER { arrived } else { arrived.since(since) };
-                    seen.push(now.saturating_add(way));
-                    back.push(way.saturating_add(from.draw(draws).length));
-                }
-                let acknowledged_after = self.concern.wait(&back, self.primary, self.ties);
-                Spreading { seen: Seen::Each(seen.into()), acknowledged_after }
-            }
+        if self.is_instant {
+            return Spreading { seen: Seen::From(now), acknowledged_after: Nanos::ZERO };
         }
+        let mut seen = Vec::with_capacity(self.ways.len());
+        let mut back = Vec::with_capacity(self.ways.len());
+        for (node, (to, from)) in self.ways.iter().enumerate() {
+            let arrived = self.first_up(node, since.saturating_add(to.draw(draws).length));
+            let way = if arrived == Nanos::NEVER { arrived } else { arrived.since(since) };
+            let after = match self.staleness {
+                Some(Staleness { own, .. }) if node == self.primary => own,
+                Some(Staleness { foreign, .. }) => foreign,
+                None => way,
+            };
+            seen.push(now.saturating_add(after));
+            back.push(way.saturating_add(from.draw(draws).length));
+        }
+        let acknowledged_after = self.concern.wait(&back, self.primary, self.ties);
+        Spreading { seen: Seen::Each(seen.into()), acknowledged_after }
     }
 
     /// The first moment from `since` on at which `node` is up. The primary takes what it takes.

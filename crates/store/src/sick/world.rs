@@ -482,3 +482,6 @@ fn readers(config: &Config) -> Vec<usize> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests;

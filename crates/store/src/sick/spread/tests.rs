@@ -10,14 +10,15 @@ fn nodes(count: usize) -> Vec<Node> {
     (1..=count).map(|number| Node::new(number.to_string(), number == 1)).collect()
 }
 
-fn replicated(default_ms: u64, edges: &[(&str, &str, u64)]) -> Spread {
+fn replicated(default_ms: u64, edges: &[(&str, &str, u64)]) -> Config {
     let constant = |ms| Delay::Constant(Nanos::from_millis(ms));
     let edges = edges.iter().map(|(from, to, ms)| Edge {
         from: (*from).into(),
         to: (*to).into(),
         delay: constant(*ms),
     });
-    Spread::Replicated { delay: constant(default_ms), edges: edges.collect() }
+    let replication = constant(default_ms);
+    Config { replication, edges: edges.collect(), ..Config::default() }
 }
 
 fn spreading(config: &Config) -> Spreading {
@@ -25,9 +26,8 @@ fn spreading(config: &Config) -> Spreading {
     Ways::new(config).spread(Nanos::ZERO, Nanos::ZERO, &mut Seed(1).draws(1, 1))
 }
 
-fn waits_ms(spread: Spread, count: usize, concern: WriteConcern) -> u64 {
-    let config =
-        Config { nodes: nodes(count), spread, write_concern: concern, ..Config::default() };
+fn waits_ms(config: Config, count: usize, concern: WriteConcern) -> u64 {
+    let config = Config { nodes: nodes(count), write_concern: concern, ..config };
     spreading(&config).acknowledged_after.0 / 1_000_000
 }
 
@@ -62,12 +62,8 @@ fn the_quickest_replicas_are_enough() {
 #[test]
 fn replicas_that_take_equally_long_count_one_by_one() {
     let delays = [("1", "2", 10), ("1", "3", 10), ("1", "4", 50)];
-    let mut config = Config {
-        nodes: nodes(4),
-        spread: replicated(0, &delays),
-        write_concern: WriteConcern::Count(3),
-        ..Config::default()
-    };
+    let mut config =
+        Config { nodes: nodes(4), write_concern: WriteConcern::Count(3), ..replicated(0, &delays) };
     assert_eq!(spreading(&config).acknowledged_after, Nanos::from_millis(10));
     config.ties = Ties::Collapsed;
     assert_eq!(spreading(&config).acknowledged_after, Nanos::from_millis(50), "as SickStore");
@@ -82,10 +78,9 @@ fn tagged(b: u16, edges: &[(&str, &str, u64)]) -> Nanos {
     let tag_set = [("A".to_owned(), 1), ("B".to_owned(), b)].into();
     let config = Config {
         nodes,
-        spread: replicated(42, edges),
         write_concern: WriteConcern::TagSet("concern".into()),
         tag_sets: [("concern".to_owned(), tag_set)].into(),
-        ..Config::default()
+        ..replicated(42, edges)
     };
     spreading(&config).acknowledged_after
 }
@@ -101,7 +96,7 @@ fn tag_sets_wait_for_the_slowest_tag() {
 #[test]
 fn a_write_is_seen_after_the_way_there() {
     let edges = [("1", "2", 10), ("1", "3", 20), ("1", "4", 5), ("4", "1", 5)];
-    let config = Config { nodes: nodes(5), spread: replicated(42, &edges), ..Config::default() };
+    let config = Config { nodes: nodes(5), ..replicated(42, &edges) };
     let seen = spreading(&config).seen;
     let ms: Vec<u64> = (0..5).map(|node| seen.by(node).0 / 1_000_000).collect();
     assert_eq!(ms, [0, 10, 20, 5, 42]);
@@ -110,8 +105,8 @@ fn a_write_is_seen_after_the_way_there() {
 #[test]
 fn constant_staleness_tells_own_from_foreign() {
     let (own, foreign) = (Nanos::from_millis(3), Nanos::from_millis(500));
-    let spread = Spread::Constant { own, foreign };
-    let config = Config { nodes: nodes(3), spread, ..Config::default() };
+    let staleness = Some(Staleness { own, foreign });
+    let config = Config { nodes: nodes(3), staleness, ..Config::default() };
     let Spreading { seen, acknowledged_after } = spreading(&config);
     assert_eq!([0, 1, 2].map(|node| seen.by(node)), [own, foreign, foreign]);
     assert_eq!(acknowledged_after, Nanos::ZERO);
@@ -119,12 +114,8 @@ fn constant_staleness_tells_own_from_foreign() {
 
 #[test]
 fn a_node_that_is_down_gets_its_writes_when_it_is_up_again() {
-    let mut config = Config {
-        nodes: nodes(3),
-        spread: replicated(10, &[]),
-        write_concern: WriteConcern::Count(3),
-        ..Config::default()
-    };
+    let mut config =
+        Config { nodes: nodes(3), write_concern: WriteConcern::Count(3), ..replicated(10, &[]) };
     config.nodes[2].down = vec!["1s..2s".parse().unwrap(), "..1s".parse().unwrap()];
     let Spreading { seen, acknowledged_after } = spreading(&config);
     assert_eq!(seen.by(2), Nanos::from_secs(2));

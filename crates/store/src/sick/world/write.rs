@@ -77,18 +77,21 @@ impl World {
         }
         let mut draws = self.draws(stream::SPREAD, turn.count, 0);
         let spreading = self.ways.spread(turn.now, turn.since, &mut draws);
-        let journal = self.config.journal.map(|interval| until_commit(interval, turn.since));
-        let wait = spreading.acknowledged_after.max(journal.unwrap_or(Nanos::ZERO));
-        for (place, part) in parts.iter().enumerate() {
-            let is_late = parts.len() > 1 && place >= parts.len() / 2;
-            self.write_part(&turn, part, fate, &spreading, is_late);
-        }
+        let journal = match self.config.journaled {
+            true => until_commit(self.config.journal_interval, turn.since),
+            false => Nanos::ZERO,
+        };
+        let wait = spreading.acknowledged_after.max(journal);
         let is_refused = fate == Fate::Dirty;
         if !is_refused {
             turn.due = turn.due.saturating_add(wait);
         }
-        let version = self.newest;
-        self.note(&turn, first, Seen { version, ..Seen::default() });
+        for (place, part) in parts.iter().enumerate() {
+            let is_late = parts.len() > 1 && place >= parts.len() / 2;
+            self.write_part(&turn, part, fate, &spreading, is_late);
+            let version = self.newest;
+            self.note(&turn, part, Seen { version, ..Seen::default() });
+        }
         let result = if is_refused { Err(Reason::Conflict) } else { Ok(Shown::Written) };
         Given { due: turn.due, result }
     }

@@ -3,7 +3,7 @@
 /// The word of `known` that differs least from `word`, if it is near enough to be meant.
 ///
 /// Near enough are up to two edits, but fewer than half of the letters.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let measured = known.into_iter().map(|other| (edits(word, other), other));
     let (distance, other) = measured.min_by_key(|(distance, _)| *distance)?;
     (distance <= 2 && distance * 2 < other.chars().count().max(2)).then_some(other)
