@@ -3,4 +3,7 @@
 mod closed;
 mod lanes;
 mod open;
+mod seeds;
+mod partly_open;
+mod rates;
 mod stand_ins;
