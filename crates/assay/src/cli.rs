@@ -13,7 +13,8 @@ pub fn command() -> Command {
             "Start here:  assay bench ycsb-a\n\
              Then:        assay run ycsb-b -t redis://127.0.0.1:6379 --rate 20k/s --duration 30s\n\
              \n\
-             Exit codes: 0 ok, 1 internal error, 2 usage, 4 store unreachable, 130 interrupted.",
+             Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 store unreachable,\n\
+             5 no hallmark although one was required, 130 interrupted.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -22,7 +23,9 @@ pub fn command() -> Command {
         .subcommand(asking("run", Verb::Run, "Ask a store, keep every operation, report"))
         .subcommand(showing("analyze", "Judge a bundle's history again"))
         .subcommand(showing("report", "Show a bundle's result in another form"))
+        .subcommand(compare())
         .subcommand(history())
+        .subcommand(study())
         .subcommand(trace())
         .subcommand(workloads())
         .subcommand(Command::new("stores").about("The stores that can be asked, by URL"))
@@ -112,6 +115,34 @@ fn showing(name: &'static str, about: &'static str) -> Command {
         .arg(config_file())
 }
 
+fn compare() -> Command {
+    let side = |name: &'static str, value: &'static str, usual: &'static str| {
+        Arg::new(name)
+            .value_name(value)
+            .default_value(usual)
+            .value_hint(ValueHint::DirPath)
+            .help("A bundle or a group of repeated runs: a directory, a name, `last`, `last-1`")
+    };
+    let share = |name: &'static str, about: &'static str| {
+        Arg::new(name).long(name).value_name("PERCENT").help(about)
+    };
+    Command::new("compare")
+        .about("Put two set-ups side by side: what differs by more than chance")
+        .arg(side("base", "BASE", "last-1"))
+        .arg(side("new", "NEW", "last"))
+        .arg(many("fail-on", "CONDITION", "End with code 3 if surely so, such as 'p99>+10%'"))
+        .arg(share("minimum", "The smallest effect that counts [default: 3%]"))
+        .arg(share("confidence", "Confidence in the verdict as a whole [default: 99%]"))
+        .arg(
+            Arg::new("force")
+                .long("force")
+                .action(ArgAction::SetTrue)
+                .help("Judge conditions although the two did not ask the same"),
+        )
+        .args(keys(Verb::Report))
+        .arg(config_file())
+}
+
 fn history() -> Command {
     Command::new("history")
         .about("The record of what happened")
@@ -128,6 +159,27 @@ fn history() -> Command {
 
 fn file(name: &'static str, about: &'static str) -> Arg {
     Arg::new(name).value_name("FILE").required(true).value_hint(ValueHint::FilePath).help(about)
+}
+
+fn study() -> Command {
+    let text = |name: &'static str, value: &'static str, about: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(about)
+    };
+    let output = text("output", "FILE", "Where to; its ending may name the format")
+        .short('o')
+        .value_hint(ValueHint::FilePath);
+    let co = Command::new("co")
+        .about("Coordinated omission: figures 1, 3, 4, 5 of the paper, in told time")
+        .arg(output)
+        .arg(text("format", "FORMAT", "text, json, csv, md or html [default: text]"))
+        .arg(text("figures", "LIST", "Only some of 1,3,4,5"))
+        .arg(text("seed", "N", "The seed; no latency depends on it [default: 1]"))
+        .arg(text("keep", "DIR", "Keep a bundle of every run there").value_hint(ValueHint::DirPath));
+    Command::new("study")
+        .about("Many runs that answer one question")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(co)
 }
 
 fn trace() -> Command {
@@ -147,6 +199,8 @@ fn trace() -> Command {
         .args(spec_changes())
         .arg(output().required(true).help("The trace"))
         .arg(text("operations", "N", "Processes to write; default: what the spec says"))
+        .arg(text("rate", "RATE", "Write a schedule too: arrivals as for `assay run --rate`"))
+        .arg(text("arrivals", "PROCESS", "Gaps between them; default: poisson"))
         .arg(text("seed", "N", "The seed; default: drawn, shown and kept in the trace"))
         .arg(text("records", "N", "Records in the data set, instead of the spec's"))
         .arg(Arg::new("load").long("load").action(ArgAction::SetTrue).help("The load phase"));

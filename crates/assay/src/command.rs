@@ -1,8 +1,10 @@
 //! One module per group of verbs.
 
 pub mod ask;
+pub mod compare;
 pub mod doctor;
 pub mod list;
 pub mod look;
+pub mod study;
 pub mod trace;
 pub mod ycsb;

@@ -1,0 +1,437 @@
+//! The study of coordinated omission: figures 1, 3, 4, 5 of the paper, in told time.
+//!
+//! Friedrich, Wingerath, Ritter: "Coordinated Omission in NoSQL Database Benchmarking", BTW 2017.
+
+mod bundle;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::{Context, Result, bail};
+use assay_analysis::sawtooth::{Course, Figures, Sawtooth, Seen};
+use assay_analysis::{Judge, LoadModel, Phases, Question, Summary, Window};
+use assay_model::{Nanos, Record, Seed};
+use assay_report::Letters;
+use assay_report::study::{
+    Measure, STUDY_QUANTILES, Sight, SlowClient, Study, StudyClock, StudyRun, study_csv,
+    study_html, study_json, study_markdown, study_text,
+};
+use assay_run::{
+    ArrivalProcess, Arrivals, Closed, Control, Extent, Gauge, Lanes, Latency, Load, Open, Overflow,
+    Spin, Think, execute_in_told_time,
+};
+use assay_store::Store;
+use assay_store::sick::config::Config;
+use assay_store::sick::delay::Delay;
+use assay_store::sick::queue::{Grain, Hiccup};
+use assay_store::sick::{Sick, presets};
+use assay_workload::{Plan, PlanPhase};
+use clap::ArgMatches;
+
+use crate::exit::{Exit, as_usage, from_open, usage};
+use crate::show::put;
+use crate::units;
+use crate::workload::{Changes, Workload};
+use crate::{machine, setup};
+
+/// Client threads of figure 4.
+const THREADS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// Capacities of figure 5, per second.
+const CAPACITIES: [u32; 8] = [1053, 1111, 1250, 1333, 1430, 1666, 2000, 10_000];
+
+/// The capacity of figures 1, 3 and 4.
+const CAPACITY: u32 = 1250;
+
+/// The threads of figure 5.
+const MANY: u32 = 128;
+
+/// Operations a second of figures 3 to 5, and how many there are.
+const RATE: (f64, u64) = (1000.0, 90_000);
+
+/// The same of figure 1, for twenty seconds.
+const SLOW_RATE: (f64, u64) = (10.0, 200);
+
+/// When the hiccups of figure 1 and of the others begin.
+const HICCUPS_AT: (Nanos, Nanos) = (Nanos::from_secs(10), Nanos::from_secs(30));
+
+/// How long each hiccup lasts.
+const HICCUP: Nanos = Nanos::from_secs(1);
+
+/// What a request takes that meets nobody: in the paper, less than 50 µs.
+const HEALTHY: Nanos = Nanos::from_micros(50);
+
+/// Threads with what they lose between an answer and their next request.
+const SLOW_CLIENTS: [(u32, StudyClock, Nanos); 9] = [
+    (1, StudyClock::Exact, Nanos::ZERO),
+    (1, StudyClock::Exact, Nanos::from_micros(850)),
+    (1, StudyClock::Exact, Nanos::from_micros(1_000)),
+    (4, StudyClock::Exact, Nanos::from_micros(3_000)),
+    (4, StudyClock::Exact, Nanos::from_micros(3_500)),
+    (4, StudyClock::Exact, Nanos::from_micros(3_800)),
+    (4, StudyClock::Exact, Nanos::from_micros(4_000)),
+    (16, StudyClock::Exact, Nanos::from_micros(4_000)),
+    (16, StudyClock::Exact, Nanos::from_micros(14_000)),
+];
+
+/// Records of the data set; no latency depends on it.
+const RECORDS: u64 = 1_000;
+
+/// One run that is wanted.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    sessions: Option<u32>,
+    clock: StudyClock,
+    capacity: u32,
+    pause: Nanos,
+    is_slow: bool,
+}
+
+/// What a study does.
+struct Options {
+    figures: Vec<u32>,
+    seed: Seed,
+    keep: Option<PathBuf>,
+    plans: [Plan; 2],
+}
+
+/// `assay study co`.
+pub fn co(matches: &ArgMatches) -> Result<Exit> {
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let output = text("output").map(Path::new);
+    let print = form(text("format"), output)?;
+    let seed = match text("seed") {
+        Some(text) => Seed(units::count(text).map_err(as_usage)?),
+        None => Seed(1),
+    };
+    let keep = text("keep").map(PathBuf::from);
+    let options = Options { figures: figures(text("figures"))?, seed, keep, plans: plans(seed)? };
+    let study = perform(&options)?;
+    put(&print(&study), output)?;
+    if !study.holds() {
+        eprintln!("error: a result misses its closed form by more than 1 %; see the column off");
+        return Ok(Exit::Internal);
+    }
+    Ok(Exit::Fine)
+}
+
+type Print = fn(&Study) -> String;
+
+/// The form that was asked for, by name or by the output's ending.
+fn form(name: Option<&str>, output: Option<&Path>) -> Result<Print> {
+    let forms: [(&str, Print); 5] = [
+        ("text", |study| study_text(study, Letters::Unicode)),
+        ("json", study_json),
+        ("csv", study_csv),
+        ("md", study_markdown),
+        ("html", study_html),
+    ];
+    let ending = output.and_then(|path| path.extension()?.to_str());
+    let named = |wanted: &str| forms.iter().find(|(name, _)| *name == wanted);
+    let found = match (name, ending.and_then(named)) {
+        (Some(name), _) => named(name).ok_or_else(|| {
+            usage(format!("--format: {name:?} is none of text, json, csv, md, html"))
+        })?,
+        (None, Some(found)) => found,
+        (None, None) => &forms[0],
+    };
+    Ok(found.1)
+}
+
+fn figures(text: Option<&str>) -> Result<Vec<u32>> {
+    let Some(text) = text else { return Ok(vec![1, 3, 4, 5]) };
+    let wrong = || usage(format!("--figures: {text:?}; give some of 1,3,4,5"));
+    let figures = text.split(',').map(|word| word.trim().parse::<u32>().ok());
+    let figures: Option<Vec<u32>> = figures.collect();
+    figures.filter(|all| all.iter().all(|one| [1, 3, 4, 5].contains(one))).ok_or_else(wrong)
+}
+
+/// What is asked, to load and to run: reads of single records.
+fn plans(seed: Seed) -> Result<[Plan; 2]> {
+    let changes = Changes { records: Some(RECORDS), ..Changes::default() };
+    let mut workload = Workload::read("ycsb-c", &changes)?;
+    workload.spec.operations.count = None;
+    Ok([workload.plan(seed, PlanPhase::Load)?, workload.plan(seed, PlanPhase::Run)?])
+}
+
+/// The runs that the wanted figures need, each once.
+fn wanted(figures: &[u32]) -> Vec<Wanted> {
+    let has = |figure: u32| figures.contains(&figure);
+    let threads: &[u32] = match (has(4), has(3)) {
+        (true, _) => &THREADS,
+        (false, true) => &[4, 16],
+        (false, false) => &[],
+    };
+    let mut all = Vec::new();
+    let (exact, pause) = (StudyClock::Exact, Nanos::ZERO);
+    if has(1) {
+        let run =
+            |sessions| Wanted { sessions, clock: exact, capacity: CAPACITY, pause, is_slow: true };
+        all.extend([run(None), run(Some(1))]);
+    }
+    for clock in [exact, StudyClock::Milliseconds] {
+        let mut add = |sessions, capacity| {
+            let run = Wanted { sessions, clock, capacity, pause, is_slow: false };
+            let is_there = |other: &Wanted| {
+                !other.is_slow
+                    && (other.sessions, other.clock, other.capacity) == (sessions, clock, capacity)
+            };
+            if !all.iter().any(is_there) {
+                all.push(run);
+            }
+        };
+        if !threads.is_empty() {
+            add(None, CAPACITY);
+        }
+        threads.iter().for_each(|&threads| add(Some(threads), CAPACITY));
+        for capacity in CAPACITIES.into_iter().filter(|_| has(5)) {
+            add(None, capacity);
+            add(Some(MANY), capacity);
+        }
+    }
+    all
+}
+
+fn perform(options: &Options) -> Result<Study> {
+    let runs = wanted(&options.figures);
+    let is_late_shown = options.figures.iter().any(|figure| [3, 4].contains(figure));
+    let slow: Vec<Wanted> = SLOW_CLIENTS
+        .iter()
+        .filter(|_| is_late_shown)
+        .map(|&(threads, clock, pause)| Wanted {
+            sessions: Some(threads),
+            clock,
+            capacity: CAPACITY,
+            pause,
+            is_slow: false,
+        })
+        .collect();
+    Ok(Study {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: setup::typed().join(" "),
+        seed: options.seed.0,
+        runs: each(&runs, |run| measure(options, run))?,
+        slow: each(&slow, |run| catch_up(options, run))?,
+    })
+}
+
+/// Does `work` for every one of `all`, as many at once as there are processors; results in order.
+fn each<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            match all.get(place) {
+                Some(one) => done.push((place, work(one))),
+                None => return done,
+            }
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        let threads: Vec<_> = (0..machine::cores()).map(|_| scope.spawn(work)).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().flat_map(join).collect::<Vec<(usize, Result<R>)>>()
+    });
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+impl Wanted {
+    fn sawtooth(&self) -> Sawtooth {
+        let (rate, operations) = if self.is_slow { SLOW_RATE } else { RATE };
+        Sawtooth {
+            rate,
+            capacity: f64::from(self.capacity),
+            at: if self.is_slow { HICCUPS_AT.0 } else { HICCUPS_AT.1 },
+            hiccup: HICCUP,
+            healthy: HEALTHY,
+            operations,
+        }
+    }
+
+    /// The paper's store: its equations, one node, no service of a request's own.
+    fn store(&self) -> Config {
+        let mut config = presets::find(&format!("hickup1000_max{}", self.capacity))
+            .expect("the capacities are those of presets");
+        config.own_service = false;
+        config.limits.truth = 0;
+        config.clock = match self.clock {
+            StudyClock::Exact => Grain::Exact,
+            StudyClock::Milliseconds => Grain::Milliseconds,
+        };
+        for node in &mut config.nodes {
+            node.latency = Delay::Constant(HEALTHY);
+            let after = self.sawtooth().at;
+            node.hiccup = Some(Hiccup { after, length: HICCUP, is_periodic: false });
+        }
+        config
+    }
+
+    fn load(&self) -> Load {
+        let rate = self.sawtooth().rate;
+        let think = if self.pause == Nanos::ZERO { Think::No } else { Think::Constant(self.pause) };
+        match self.sessions {
+            None => Load::Open(Open {
+                arrivals: Arrivals::constant_rate(rate, ArrivalProcess::Constant),
+                // Nothing may be held back: the whole backlog of the worst case has room.
+                in_flight: 1 << 20,
+                overflow: Overflow::Abort,
+            }),
+            Some(sessions) => Load::Closed(Closed { sessions, think, pace: Some(rate) }),
+        }
+    }
+
+    /// A name for its bundle.
+    fn name(&self) -> String {
+        let clients = match self.sessions {
+            None => "open".to_owned(),
+            Some(sessions) => format!("threads{sessions}"),
+        };
+        let (rate, capacity, clock) = (self.sawtooth().rate, self.capacity, self.clock.name());
+        let pause = match self.pause {
+            Nanos::ZERO => String::new(),
+            Nanos(ns) => format!("-pause{}us", ns / 1_000),
+        };
+        format!("rate{rate}-{clients}-max{capacity}-{clock}{pause}")
+    }
+}
+
+/// Loads a fresh store, asks it, and gives what happened.
+fn ask(options: &Options, wanted: &Wanted) -> Result<Vec<Record>> {
+    let [load, run] = &options.plans;
+    let store = Sick::new(wanted.store(), options.seed).map_err(as_usage)?;
+    store.prepare(&load.layout()).map_err(from_open)?;
+    let closed = Closed { sessions: 1, think: Think::No, pace: None };
+    let extent = Extent { processes: load.len(), ..Extent::default() };
+    told(options.seed, load, Load::Closed(closed), extent, &store)?;
+    store.settle().map_err(from_open)?;
+    let processes = Some(wanted.sawtooth().operations);
+    let extent = Extent { processes, ..Extent::default() };
+    let records = told(options.seed, run, wanted.load(), extent, &store)?;
+    if let Some(keep) = &options.keep {
+        bundle::keep(&keep.join(wanted.name()), wanted, run, &store, &records)?;
+    }
+    Ok(records)
+}
+
+fn told(seed: Seed, plan: &Plan, load: Load, extent: Extent, store: &Sick) -> Result<Vec<Record>> {
+    let source = || plan.source();
+    let run = Lanes {
+        lanes: 1,
+        source: &source,
+        render: plan.render(),
+        fields: plan.layout().tables[0].fields.clone().into(),
+        load,
+        extent,
+        // Nobody gives up: the longest wait is part of what is measured.
+        patience: Nanos::from_secs(3600),
+        seed,
+        is_load: plan.phase() == PlanPhase::Load,
+        stop_at_failure: true,
+        spin: Spin::Never,
+    };
+    let gauge = Gauge::new(Latency::Service);
+    let control = Control::new();
+    let (outcome, records) = execute_in_told_time(&run, store, Vec::new(), &gauge, &control)?;
+    match (outcome.trouble(), outcome.first_failure()) {
+        (None, None) => Ok(records),
+        (trouble, failure) => bail!("a run of the study failed: {trouble:?}, {failure:?}"),
+    }
+}
+
+/// One run with everything that is shown of it.
+fn measure(options: &Options, wanted: &Wanted) -> Result<StudyRun> {
+    let records = ask(options, wanted)?;
+    let sawtooth = wanted.sawtooth();
+    let summary = judge(wanted, &records).with_context(|| wanted.name())?;
+    let sight = |measure: Measure| {
+        let (latency, moment): (fn(&Record) -> Nanos, fn(&Record) -> Nanos) = match measure {
+            Measure::Service => (Record::service, |record| record.started),
+            _ => (Record::response, |record| record.intended),
+        };
+        let hits = &summary.overall.hits;
+        let distribution = if measure == Measure::Service { &hits.service } else { &hits.response };
+        Sight {
+            measure,
+            found: sawtooth.look(&records, latency, &STUDY_QUANTILES),
+            expected: expected(wanted, measure),
+            distribution: distribution.clone(),
+            course: Course::of(&records, stretches(wanted), moment, latency),
+        }
+    };
+    let measures: &[Measure] = match wanted.sessions {
+        None => &[Measure::Open],
+        Some(_) => &[Measure::Intended, Measure::Service],
+    };
+    Ok(StudyRun {
+        sessions: wanted.sessions,
+        clock: wanted.clock,
+        sawtooth,
+        sights: measures.iter().map(|&measure| sight(measure)).collect(),
+    })
+}
+
+/// What the closed form says; there is none for a clock of whole milliseconds.
+fn expected(wanted: &Wanted, measure: Measure) -> Option<Figures> {
+    let seen = match (measure, wanted.sessions) {
+        (Measure::Service, Some(sessions)) => Seen::Service { sessions },
+        _ => Seen::Response,
+    };
+    let is_exact = wanted.clock == StudyClock::Exact;
+    is_exact.then(|| wanted.sawtooth().figures(seen, &STUDY_QUANTILES))
+}
+
+/// Where the chart of the course begins, its stretches and their number.
+fn stretches(wanted: &Wanted) -> (Nanos, Nanos, usize) {
+    match wanted.is_slow {
+        true => (Nanos::from_millis(8_950), Nanos::from_millis(100), 40),
+        false => (Nanos::from_millis(29_500), Nanos::from_millis(20), 375),
+    }
+}
+
+/// Judges a run, in which every operation must have been done.
+fn judge(wanted: &Wanted, records: &[Record]) -> Result<Summary> {
+    let Sawtooth { rate, operations, .. } = wanted.sawtooth();
+    let length = Nanos((operations as f64 * 1e9 / rate) as u64);
+    let load = match wanted.sessions {
+        None => LoadModel::Open { rate: Some(rate), limit: None },
+        Some(sessions) => LoadModel::Closed { sessions: u64::from(sessions), target: Some(rate) },
+    };
+    let mut judge = Judge::new(Question {
+        phases: Phases::Measure,
+        window: Some(Window { from: Nanos::ZERO, until: length }),
+        load,
+        expected: Some(operations),
+        ..Question::default()
+    });
+    judge.push(records);
+    let summary = judge.finish();
+    let is_whole = summary.overall.counts.hits == operations;
+    if !is_whole || !summary.is_balanced || summary.backward_times > 0 {
+        bail!("not every operation was done: {:?}", summary.overall.counts);
+    }
+    Ok(summary)
+}
+
+/// When the intended latency of a client that loses time is back to normal.
+fn catch_up(options: &Options, wanted: &Wanted) -> Result<SlowClient> {
+    let records = ask(options, wanted)?;
+    let sawtooth = wanted.sawtooth();
+    let sessions = wanted.sessions.unwrap_or(1);
+    let cycle = wanted.pause + HEALTHY;
+    let found = sawtooth.look(&records, Record::response, &[]);
+    let last = Nanos((sawtooth.operations as f64 * 1e9 / sawtooth.rate) as u64);
+    let is_back = sawtooth.at + found.back_after < last;
+    Ok(SlowClient {
+        sessions,
+        clock: wanted.clock,
+        pause: wanted.pause,
+        catching_up_at: sawtooth.catching_up_at(sessions, cycle),
+        expected_back: sawtooth.back_after_with(sessions, cycle),
+        found_back: is_back.then_some(found.back_after),
+    })
+}
