@@ -1,0 +1,161 @@
+//! Compare: the verb that puts two set-ups side by side.
+
+mod circumstances;
+mod condition;
+
+use std::path::Path;
+
+use anyhow::Result;
+use assay_analysis::compare::{Demands, Judgement, RunFigures, compare as compare_figures};
+use assay_report::compare::{Contrast, Run, Side, Trial, Weight};
+use clap::ArgMatches;
+
+use crate::bundles;
+use crate::exit::{Exit, usage};
+use crate::options::Options;
+use crate::show::{Display, Format, put};
+use crate::side::{self, Measured};
+
+use condition::Stated;
+
+/// `assay compare`: two set-ups, figure by figure.
+pub fn compare(matches: &ArgMatches) -> Result<Exit> {
+    let options = Options::gather(matches)?;
+    let display = Display::from(&options)?;
+    require_format(&display)?;
+    let stated = stated(matches)?;
+    let demands = demands(matches, &stated)?;
+    let runs_dir = Path::new(options.text("runs-dir").unwrap_or("runs"));
+    let named = |argument: &str, usual: &str| -> Result<(String, Vec<Measured>)> {
+        let name = matches.get_one::<String>(argument).map_or(usual, String::as_str);
+        let dir = bundles::find_any(runs_dir, name)?;
+        let first = if argument == "new" { NEW_RUNS } else { 0 };
+        Ok((name.to_owned(), side::measure_all(&dir, first)?))
+    };
+    let (old, new) = (named("base", "last-1")?, named("new", "last")?);
+    let contrast = contrast(old, new, demands, &stated)?;
+    refuse_other_questions(&contrast, matches)?;
+    let text = match display.format {
+        Format::Json => assay_report::compare::json(&contrast),
+        Format::Csv => assay_report::compare::csv(&contrast),
+        Format::Markdown => assay_report::compare::markdown(&contrast),
+        _ => assay_report::compare::terminal(&contrast, display.style),
+    };
+    put(&text, display.output.as_deref())?;
+    Ok(exit(&contrast.trials))
+}
+
+/// Runs of NEW draw from other numbers than those of BASE.
+const NEW_RUNS: u64 = 1 << 20;
+
+fn require_format(display: &Display) -> Result<()> {
+    match display.format {
+        Format::Ndjson | Format::Ycsb | Format::Hdr => Err(usage(
+            "--format: a comparison is text, json, csv, md, html or junit; the other forms are \
+             for a single run (`assay report RUN --format …`)",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn stated(matches: &ArgMatches) -> Result<Vec<Stated>> {
+    let texts = matches.get_many::<String>("fail-on").into_iter().flatten();
+    let mut stated = Vec::new();
+    for text in texts {
+        stated.extend(condition::parse(text).map_err(|problem| usage(problem.to_string()))?);
+    }
+    Ok(stated)
+}
+
+fn demands(matches: &ArgMatches, stated: &[Stated]) -> Result<Demands> {
+    let usual = Demands::default();
+    let share = |name: &str, usual: f64, most: f64| -> Result<f64> {
+        let Some(text) = matches.get_one::<String>(name) else { return Ok(usual) };
+        let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        number.map(|number| number / 100.0).filter(|share| (0.0..most).contains(share)).ok_or_else(
+            || {
+                usage(format!(
+                    "--{name}: {text:?} is no percentage that fits; write 3%, for example"
+                ))
+            },
+        )
+    };
+    let confidence = share("confidence", usual.confidence, 1.0)?;
+    if confidence < 0.5 {
+        return Err(usage("--confidence: below 50% nothing is said; write 99%, for example"));
+    }
+    let mut asked = Vec::new();
+    for condition in stated {
+        if !asked.contains(&condition.condition.figure) {
+            asked.push(condition.condition.figure);
+        }
+    }
+    let asked = if asked.is_empty() { usual.asked } else { asked };
+    Ok(Demands { confidence, minimum: share("minimum", usual.minimum, 10.0)?, asked, ..usual })
+}
+
+fn contrast(
+    (old_name, old): (String, Vec<Measured>),
+    (new_name, new): (String, Vec<Measured>),
+    demands: Demands,
+    stated: &[Stated],
+) -> Result<Contrast> {
+    circumstances::require_comparable(&old, &new)?;
+    let differences = circumstances::differences(&old, &new);
+    let figures = |side: &[Measured]| -> Vec<RunFigures> {
+        side.iter().map(|run| run.figures.clone()).collect()
+    };
+    let comparison = compare_figures(&figures(&old), &figures(&new), demands);
+    if comparison.asked().next().is_none() {
+        return Err(usage(
+            "the two have none of the figures in question in common: was anything done in both?",
+        ));
+    }
+    let trials = stated
+        .iter()
+        .map(|stated| Trial {
+            text: stated.text.clone(),
+            judgement: comparison.judge(&stated.condition),
+            row: comparison.row(stated.condition.figure).cloned(),
+        })
+        .collect();
+    let side = |name: String, runs: Vec<Measured>| {
+        let run = |run: Measured| Run { facts: run.judged.facts, summary: run.judged.summary };
+        Side { name, runs: runs.into_iter().map(run).collect() }
+    };
+    Ok(Contrast {
+        old: side(old_name, old),
+        new: side(new_name, new),
+        differences,
+        comparison,
+        trials,
+    })
+}
+
+/// A gate that compares other questions would open or close for the wrong reason.
+fn refuse_other_questions(contrast: &Contrast, matches: &ArgMatches) -> Result<()> {
+    let is_question = |weight: Weight| weight == Weight::Question;
+    let wrong: Vec<String> = contrast
+        .differences
+        .iter()
+        .filter(|found| is_question(found.weight))
+        .map(|found| format!("\n  {}: {} / {}", found.what, found.old, found.new))
+        .collect();
+    if wrong.is_empty() || contrast.trials.is_empty() || matches.get_flag("force") {
+        return Ok(());
+    }
+    Err(usage(format!(
+        "--fail-on: the two did not ask the same, or not in the same way:{}\n\
+         compare without --fail-on to see them, or insist with --force",
+        wrong.concat()
+    )))
+}
+
+fn exit(trials: &[Trial]) -> Exit {
+    let is_any = |judgement: Judgement| trials.iter().any(|trial| trial.judgement == judgement);
+    if is_any(Judgement::Met) {
+        return Exit::Regression;
+    }
+    // A gate that cannot be judged must not look open.
+    if is_any(Judgement::Unknown) { Exit::Usage } else { Exit::Fine }
+}

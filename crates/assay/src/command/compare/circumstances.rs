@@ -1,0 +1,174 @@
+//! In what two set-ups are not alike beside their figures.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use assay_history::Manifest;
+use assay_report::compare::{Difference, Weight};
+
+use crate::exit::usage;
+use crate::side::Measured;
+
+/// Times that differ by less than this share are equal.
+const CLOSE: f64 = 0.01;
+
+/// A load beside a run has nothing to compare.
+///
+/// # Errors
+/// If the two are of different phases.
+pub fn require_comparable(old: &[Measured], new: &[Measured]) -> Result<()> {
+    let phase = |side: &[Measured]| {
+        let phase = side.first().and_then(|run| run.manifest.load.settings.get("phase").cloned());
+        phase.unwrap_or_else(|| "run".to_owned())
+    };
+    let (old, new) = (phase(old), phase(new));
+    if old == new {
+        return Ok(());
+    }
+    Err(usage(format!("BASE is a {old} and NEW is a {new}: they ask for different things")))
+}
+
+/// Every difference, the heaviest first. The first run of a group stands for all of it.
+pub fn differences(old: &[Measured], new: &[Measured]) -> Vec<Difference> {
+    let (Some(first), Some(second)) = (old.first(), new.first()) else { return Vec::new() };
+    let mut found = Found::default();
+    question(&mut found, first, second);
+    place(&mut found, &first.manifest, &second.manifest);
+    chance(&mut found, old, new);
+    found.list.sort_by_key(|difference| difference.weight);
+    found.list
+}
+
+#[derive(Default)]
+struct Found {
+    list: Vec<Difference>,
+}
+
+impl Found {
+    fn note(&mut self, weight: Weight, what: &str, old: impl ToString, new: impl ToString) {
+        let (old, new) = (old.to_string(), new.to_string());
+        if old != new {
+            self.list.push(Difference { what: what.to_owned(), old, new, weight });
+        }
+    }
+}
+
+/// What was asked, in which way.
+fn question(found: &mut Found, old: &Measured, new: &Measured) {
+    let (first, second) = (&old.manifest, &new.manifest);
+    let mut note = |what: &str, old: &str, new: &str| found.note(Weight::Question, what, old, new);
+    note("workload", &first.spec.name, &second.spec.name);
+    let (mine, theirs) = only_there(&first.spec.text, &second.spec.text);
+    note("spec", &mine, &theirs);
+    note("trace", &first.spec.trace_hash, &second.spec.trace_hash);
+    note("load model", &first.load.model, &second.load.model);
+    note("load", &first.load.text, &second.load.text);
+    let is_same_plan = first.spec.text == second.spec.text
+        && first.spec.seed == second.spec.seed
+        && first.counters.offered == second.counters.offered;
+    if is_same_plan {
+        let hash = |manifest: &Manifest| {
+            manifest.load.settings.get("executed_hash").cloned().unwrap_or_default()
+        };
+        note("operations", &hash(first), &hash(second));
+    }
+    let warm_up = |manifest: &Manifest| {
+        let phase = manifest.phases.iter().find(|phase| phase.name == "warm-up");
+        phase.map_or(0.0, |phase| (phase.to_ns - phase.from_ns) as f64 / 1e9)
+    };
+    lengths(found, Weight::Question, "warm-up", warm_up(first), warm_up(second));
+    let measured = |run: &Measured| run.judged.summary.duration.as_secs_f64();
+    lengths(found, Weight::Slight, "measured", measured(old), measured(new));
+}
+
+fn lengths(found: &mut Found, weight: Weight, what: &str, old: f64, new: f64) {
+    if (old - new).abs() > CLOSE * old.max(new) {
+        found.note(weight, what, format!("{old:.3} s"), format!("{new:.3} s"));
+    }
+}
+
+/// Lines that only one of two texts has, joined.
+fn only_there(old: &str, new: &str) -> (String, String) {
+    let lines = |text: &str| -> Vec<String> {
+        text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    let (old, new) = (lines(old), lines(new));
+    let without = |these: &[String], those: &[String]| {
+        let only = these.iter().filter(|line| !those.contains(line));
+        only.cloned().collect::<Vec<_>>().join("; ")
+    };
+    (without(&old, &new), without(&new, &old))
+}
+
+/// The store, the machine, the instrument.
+fn place(found: &mut Found, old: &Manifest, new: &Manifest) {
+    let mut note = |what: &str, old: String, new: String| found.note(Weight::Place, what, old, new);
+    note("store", old.store.name.clone(), new.store.name.clone());
+    note("store url", url(old), url(new));
+    note("store version", old.store.version.clone(), new.store.version.clone());
+    let setting = |manifest: &Manifest, name: &str| {
+        let found = manifest.store.settings.iter().find(|setting| setting.name == name);
+        found.map(|setting| setting.value.clone()).unwrap_or_default()
+    };
+    let settings = old.store.settings.iter().chain(&new.store.settings);
+    let names: BTreeSet<&String> = settings.map(|setting| &setting.name).collect();
+    for name in names {
+        note(&format!("setting {name}"), setting(old, name), setting(new, name));
+    }
+    let capability = |manifest: &Manifest, name: &str| {
+        manifest.store.capabilities.get(name).cloned().unwrap_or_default()
+    };
+    let names: BTreeSet<&String> =
+        old.store.capabilities.keys().chain(new.store.capabilities.keys()).collect();
+    for name in names {
+        note(&format!("store {name}"), capability(old, name), capability(new, name));
+    }
+    note("system", old.machine.system.clone(), new.machine.system.clone());
+    note("processor", old.machine.processor.clone(), new.machine.processor.clone());
+    note("cores", old.machine.cores.to_string(), new.machine.cores.to_string());
+    let gib =
+        |manifest: &Manifest| format!("{} GiB", (manifest.machine.memory_bytes + (1 << 29)) >> 30);
+    note("memory", gib(old), gib(new));
+    for name in ["clocksource", "governor"] {
+        let fact =
+            |manifest: &Manifest| manifest.machine.facts.get(name).cloned().unwrap_or_default();
+        note(name, fact(old), fact(new));
+    }
+    note("lanes", old.load.lanes.to_string(), new.load.lanes.to_string());
+    note("assay", old.run.assay.clone(), new.run.assay.clone());
+}
+
+/// A store in the bundle's own directory has an address of its own in each run.
+fn url(manifest: &Manifest) -> String {
+    let url = &manifest.store.url;
+    let own = format!("{}/store", manifest.run.id);
+    match (url.split_once(':'), url.strip_suffix(&own)) {
+        (Some((scheme, _)), Some(before)) if before.ends_with([':', '/']) => {
+            format!("{scheme}:(its own)")
+        }
+        _ => url.clone(),
+    }
+}
+
+/// What differs by chance, or by the order of the runs.
+fn chance(found: &mut Found, old: &[Measured], new: &[Measured]) {
+    let seeds = |side: &[Measured]| {
+        let seed = |run: &Measured| match run.manifest.load.settings.get("arrival-seed") {
+            Some(arrivals) => format!("{} (arrivals {arrivals})", run.manifest.spec.seed),
+            None => run.manifest.spec.seed.to_string(),
+        };
+        side.first().map(seed).unwrap_or_default()
+    };
+    found.note(Weight::Slight, "seed", seeds(old), seeds(new));
+    found.note(Weight::Slight, "runs", old.len(), new.len());
+    let starts = |side: &[Measured]| -> Vec<String> {
+        side.iter().map(|run| run.manifest.run.started.clone()).collect()
+    };
+    let (old, new) = (starts(old), starts(new));
+    let is_apart = old.iter().max() < new.iter().min() || new.iter().max() < old.iter().min();
+    if old.len() > 1 && new.len() > 1 && is_apart {
+        let first = |starts: &[String]| starts.iter().min().cloned().unwrap_or_default();
+        // A drift of the machine between the two looks like a difference of the set-ups.
+        found.note(Weight::Slight, "order (not interleaved)", first(&old), first(&new));
+    }
+}
