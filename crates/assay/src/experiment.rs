@@ -11,10 +11,11 @@ use anyhow::{Context, Result};
 use assay_history::manifest::{FloorSection, PhaseSection, SettingSection};
 use assay_history::{Bundle, LaneSink, Manifest, Memory, Observation, State, WriteError, Writer};
 use assay_model::{Event, EventKind, Nanos, Phase, Reason, Record, Render, Seed, Source};
+use assay_report::Style;
 use assay_run::executor::{Failure as FirstFailure, Trouble};
 use assay_run::{
-    Control, ExecuteError, Gauge, Lanes, Latency, Load, Outcome, Sink, execute,
-    execute_in_told_time,
+    ArrivalProcess, Arrivals, Control, ExecuteError, Gauge, Lanes, Latency, Load, Outcome,
+    RateChange, Sink, Spin, execute, execute_in_told_time,
 };
 use assay_store::workers::Workers;
 use assay_store::{Calls, Store, StoreTime};
@@ -22,8 +23,11 @@ use assay_trace::{Header, TraceHash};
 
 use crate::asking::Asking;
 use crate::exit::{Exit, as_usage, from_open};
-use crate::progress::{self, Goal, Show};
+use crate::live::{Caption, Dashboard};
+use crate::port::{Port, Subject};
+use crate::progress::{self, Goal, Lines, Show, Viewer};
 use crate::signals::Listening;
+use crate::steering::Steering;
 use crate::{floor, observe, truth};
 
 /// Everything that a load or run needs.
@@ -58,16 +62,17 @@ pub struct Experiment {
     pub latency: Latency,
     /// Hears the keyboard.
     pub listening: Arc<Listening>,
-    /// Sees the gauges while the run goes on, instead of our own progress line.
-    pub watcher: Option<Watcher>,
+    /// Sees the run while it goes on, instead of our own progress line.
+    pub viewer: Option<Box<dyn Viewer>>,
+    /// Characters and colours of a dashboard.
+    pub style: Style,
+    /// What the run shows and hears over HTTP.
+    pub port: Option<Arc<Port>>,
     /// How long to measure what the instrument itself needs before the run; zero for not at all.
     pub floor: Nanos,
     /// What was seen of the machine during the run.
     pub observations: Vec<Observation>,
 }
-
-/// Looks at the gauges until the flag is up.
-pub type Watcher = Box<dyn FnOnce(&[Gauge], &Arc<AtomicBool>) + Send>;
 
 /// What came of an experiment.
 pub struct Finished {
@@ -125,7 +130,9 @@ impl Experiment {
         let broken = written.err();
         self.describe_end(&outcome, broken.as_ref());
         bundle.write_events(&self.events(&outcome))?;
-        if let Err(error) = bundle.write_observations(&self.observations) {
+        if !self.observations.is_empty()
+            && let Err(error) = bundle.write_observations(&self.observations)
+        {
             // The history is worth more; without observations the hallmark says what is missing.
             self.manifest.notes.push(error.to_string());
         }
@@ -147,27 +154,21 @@ impl Experiment {
     }
 
     fn ask(&mut self, sinks: Vec<LaneSink>, control: &Control) -> Result<Outcome> {
-        let gauges: Vec<Gauge> = sinks.iter().map(|_| Gauge::new(self.latency)).collect();
-        let goal = Goal {
-            processes: self.asking.extent.processes.or(self.planned),
-            duration: self.asking.extent.duration.map(|d| d + self.asking.extent.warm_up),
-            is_load: self.is_load,
-        };
+        let latency = self.gauged();
+        let gauges: Vec<Gauge> = sinks.iter().map(|_| Gauge::new(latency)).collect();
         let store = with_workers(Arc::clone(&self.store), self.asking.workers);
         let sinks = sinks.into_iter().map(HistorySink).collect();
         let is_over = Arc::new(AtomicBool::new(false));
         let raised_at_end = RaisedAtEnd(&is_over);
-        let show = self.show;
-        let watcher = self.watcher.take();
+        let steering = Steering::new(Arc::clone(self.listening.control()), &self.asking.load);
+        let steering = Arc::new(steering);
+        let viewers = self.viewers(&steering);
         control.set_clock(None);
         let is_told = self.is_told();
         let (outcome, observations) = thread::scope(|scope| {
             let run = self.run();
             let (gauges, over) = (&gauges, &is_over);
-            scope.spawn(move || match watcher {
-                Some(watcher) => watcher(gauges, over),
-                None => progress::watch(gauges, goal, show, over),
-            });
+            scope.spawn(move || progress::watch(gauges, &steering, viewers, over));
             let observer = thread::Builder::new().name("observer".to_owned());
             let observer = (!is_told)
                 .then(|| observer.spawn_scoped(scope, || observe::watch(control, over)))
@@ -189,6 +190,73 @@ impl Experiment {
         })?;
         self.observations = observations;
         Ok(outcome)
+    }
+
+    /// Those who watch the run; nobody where it is over in a blink.
+    fn viewers(&mut self, steering: &Arc<Steering>) -> Vec<Box<dyn Viewer>> {
+        let viewer = self.viewer.take();
+        if self.is_told() {
+            return Vec::new();
+        }
+        let goal = self.goal();
+        let mut viewers: Vec<Box<dyn Viewer>> = viewer.into_iter().collect();
+        if let Some(port) = &self.port {
+            viewers.push(port.watch(self.subject(), Arc::clone(steering)));
+        }
+        match self.show {
+            Show::Nothing => {}
+            Show::Lines => viewers.push(Box::new(Lines::new(goal))),
+            Show::Dashboard => {
+                let title = format!(
+                    "assay {} {} on {}",
+                    self.verb(),
+                    self.manifest.spec.name,
+                    self.manifest.store.url
+                );
+                let caption =
+                    Caption { title, model: self.asking.describe(), goal, style: self.style };
+                let stage = Arc::clone(self.listening.stage());
+                viewers.push(Box::new(Dashboard::new(stage, caption)));
+            }
+        }
+        viewers
+    }
+
+    fn goal(&self) -> Goal {
+        let extent = &self.asking.extent;
+        Goal {
+            processes: extent.processes.or(self.planned),
+            duration: extent.duration.map(|duration| duration + extent.warm_up),
+            warm_up: extent.warm_up,
+            is_load: self.is_load,
+        }
+    }
+
+    fn subject(&self) -> Subject {
+        let goal = self.goal();
+        Subject {
+            verb: self.verb(),
+            workload: self.manifest.spec.name.clone(),
+            store: self.manifest.store.url.clone(),
+            model: match self.asking.load {
+                Load::Open(_) => "open",
+                Load::Closed(_) => "closed",
+            },
+            text: self.asking.describe(),
+            duration: goal.duration,
+            warm_up: goal.warm_up,
+            processes: goal.processes,
+        }
+    }
+
+    fn verb(&self) -> &'static str {
+        if self.is_load { "load" } else { "run" }
+    }
+
+    /// The latencies that somebody wants to see while the run goes on.
+    fn gauged(&self) -> Latency {
+        let shows_both = self.show == Show::Dashboard || self.port.is_some();
+        if shows_both { Latency::Both } else { self.latency }
     }
 
     /// Whether the store computes its answers' times, so that nobody has to wait for them.
@@ -263,6 +331,10 @@ impl Experiment {
     fn describe_end(&mut self, outcome: &Outcome, broken: Option<&WriteError>) {
         let (state, reason) = self.state(outcome, broken);
         let phases = self.phases(outcome);
+        let planned_rate = self.planned_rate(&phases);
+        let planned = self.planned.unwrap_or(u64::MAX);
+        let asked_all = outcome.ran_out()
+            && self.asking.extent.processes.is_none_or(|processes| processes >= planned);
         let manifest = &mut self.manifest;
         manifest.state = state;
         manifest.reason = reason;
@@ -281,6 +353,15 @@ impl Experiment {
         let mut note = |name: &str, value: String| {
             manifest.load.settings.insert(name.to_owned(), value);
         };
+        if let Some(rate) = planned_rate {
+            note("planned_rate", rate.to_string());
+        }
+        let changes = self.listening.control().rate_changes();
+        if !changes.is_empty() {
+            let texts = changes.iter().map(|change| format!("{}@{}", change.at.0, change.rate));
+            note("rate_changes", texts.collect::<Vec<_>>().join(","));
+        }
+        note("asked_all", asked_all.to_string());
         note("executed_hash", executed);
         note("queued", outcome.sum(|lane| lane.queued).to_string());
         note("late_answers", outcome.sum(|lane| lane.late_answers).to_string());
@@ -289,9 +370,32 @@ impl Experiment {
         self.remark(outcome);
     }
 
+    /// Arrivals per second over the measured window, as the shape and its changes plan them.
+    fn planned_rate(&self, phases: &[PhaseSection]) -> Option<f64> {
+        let Load::Open(open) = &self.asking.load else { return None };
+        if matches!(open.arrivals.process, ArrivalProcess::Baked(_)) {
+            return None;
+        }
+        let window = phases.last().filter(|window| window.from_ns < window.to_ns)?;
+        let shape = self.listening.control().shape()?;
+        Some(shape.mean_rate(Nanos(window.from_ns), Nanos(window.to_ns)))
+    }
+
     /// Remarks that a reader must see.
     fn remark(&mut self, outcome: &Outcome) {
         let notes = &mut self.manifest.notes;
+        let changes = self.listening.control().rate_changes();
+        if let [first, rest @ ..] = &changes[..] {
+            let last = match rest.len() {
+                0 => String::new(),
+                more => format!(", then {more} times more until {}", changes[more].at),
+            };
+            notes.push(format!(
+                "the rate was changed while the run went on: at {} {}{last}",
+                first.at,
+                rate_change(first)
+            ));
+        }
         let stalls = outcome.sum(|lane| lane.stalls);
         if stalls > 0 {
             notes.push(format!(
@@ -388,6 +492,11 @@ impl Experiment {
                 text: phase.name.clone(),
             })
             .collect();
+        events.extend(self.listening.control().rate_changes().iter().map(|change| Event {
+            at: change.at,
+            kind: EventKind::Change,
+            text: format!("rate {}", rate_change(change)),
+        }));
         if let Some(failure) = outcome.first_failure() {
             let text = format!("first failure: {}", failure.reason.name());
             events.push(Event { at: failure.at, kind: EventKind::Notice, text });
@@ -437,6 +546,11 @@ fn execute_told(
     Ok((outcome, vec![sink]))
 }
 
+/// A change of the rate in words.
+fn rate_change(change: &RateChange) -> String {
+    format!("from {}/s to {}/s", change.before, change.rate)
+}
+
 /// A blocking store behind `workers` threads per lane; any other as it is.
 fn with_workers(store: Arc<dyn Store>, workers: usize) -> Arc<dyn Store> {
     if workers == 0 || store.capabilities().calls != Calls::Blocking {
@@ -453,19 +567,23 @@ fn from_execute(error: assay_run::ExecuteError) -> anyhow::Error {
 }
 
 /// The settings of the load model that the judge needs to know.
-pub fn load_settings(
-    asking: &Asking,
-    time: StoreTime,
-    is_load: bool,
-) -> BTreeMap<String, String> {
+pub fn load_settings(asking: &Asking, time: StoreTime, is_load: bool) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let mut note = |name: &str, value: String| settings.insert(name.to_owned(), value);
     note("phase", if is_load { "load" } else { "run" }.to_owned());
     match &asking.load {
         Load::Open(open) => {
-            let shape = &open.arrivals.shape;
-            note("rate", shape.constant_rate().map_or(shape.to_string(), |rate| rate.to_string()));
-            note("arrivals", open.arrivals.process.to_string());
+            let Arrivals { shape, process } = &open.arrivals;
+            let (name, text) = match (process, shape.constant_rate()) {
+                // No one number tells how fast a written schedule is at any moment.
+                (ArrivalProcess::Baked(written), Some(rate)) => {
+                    ("speed", (rate / written.rate()).to_string())
+                }
+                (_, Some(rate)) => ("rate", rate.to_string()),
+                (_, None) => ("rate", shape.to_string()),
+            };
+            note(name, text);
+            note("arrivals", process.to_string());
             note("in-flight", open.in_flight.to_string());
             note("overflow", crate::asking::overflow_name(open.overflow).to_owned());
         }
@@ -478,6 +596,12 @@ pub fn load_settings(
     }
     note("timeout", humantime::format_duration(Duration::from(asking.patience)).to_string());
     note("workers", asking.workers.to_string());
+    let spin = match asking.spin {
+        Spin::Never => "never",
+        Spin::LastStretch => "last-stretch",
+        Spin::Always => "always",
+    };
+    note("spin", spin.to_owned());
     if time == StoreTime::Told {
         note("time", "told".to_owned());
     }

@@ -15,17 +15,22 @@ mod broken;
 mod bundles;
 mod cli;
 mod command;
+mod evidence;
 mod exit;
 mod experiment;
 mod floor;
+mod live;
 mod machine;
 mod note;
 mod observe;
 mod options;
+mod port;
 mod progress;
 mod setup;
 mod show;
+mod side;
 mod signals;
+mod steering;
 mod thresholds;
 mod truth;
 mod units;
@@ -57,7 +62,9 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "run" => command::ask::run(matches),
         "analyze" => command::look::analyze(matches),
         "report" => command::look::report(matches),
+        "compare" => command::compare::compare(matches),
         "history" => command::look::repair(matches),
+        "study" => command::study::dispatch(matches),
         "trace" => command::trace::dispatch(matches),
         "workloads" => command::list::workloads(matches),
         "stores" => command::list::stores(),

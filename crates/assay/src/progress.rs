@@ -1,4 +1,4 @@
-//! What is seen of a run while it goes on.
+//! Looks at a run while it goes on, for everybody who wants to see it.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -6,15 +6,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_model::{Nanos, Outcome};
-use assay_run::{Gauge, Latencies, Snapshot};
+use assay_model::Nanos;
+use assay_run::arrival::Shape;
+use assay_run::{Gauge, Snapshot, Tally};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::live::interval::{Gathering, Interval, Totals};
+use crate::steering::Steering;
+
+/// How often the gauges are looked at: as often as a moving picture needs.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The longest that a viewer's own affairs, such as the keyboard, wait.
+const STEP: Duration = Duration::from_millis(20);
+
 /// How often a live line is renewed.
-const LIVE: Duration = Duration::from_millis(1000);
+const LIVE: Nanos = Nanos::from_millis(1000);
 
 /// How often a line is written where lines stay, in a log for example.
-const LOGGED: Duration = Duration::from_secs(10);
+const LOGGED: Nanos = Nanos::from_secs(10);
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,67 +33,132 @@ pub enum Show {
     Nothing,
     /// As a line that renews itself, or as lines now and then where there is no terminal.
     Lines,
+    /// As a dashboard that fills the terminal.
+    Dashboard,
 }
 
 /// What progress is measured against.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Goal {
     /// Processes to ask, if there is a number.
     pub processes: Option<u64>,
-    /// How long the run takes, if that is known.
+    /// How long the run takes, warm-up included, if that is known.
     pub duration: Option<Nanos>,
+    /// How much of that is warm-up.
+    pub warm_up: Nanos,
     /// Whether this fills the store.
     pub is_load: bool,
 }
 
-/// Shows `gauges` until `is_over`; returns when it is.
-pub fn watch(gauges: &[Gauge], goal: Goal, show: Show, is_over: &Arc<AtomicBool>) {
-    if show == Show::Nothing {
+/// What one look at the gauges shows.
+pub struct Glance<'a> {
+    /// When, on the run's time axis; zero before its beginning.
+    pub at: Nanos,
+    /// Time since the watching began.
+    pub elapsed: Nanos,
+    /// Processes in flight.
+    pub in_flight: u64,
+    /// What happened since the look before.
+    pub tally: &'a Tally,
+    /// The intended rate over time; open load only.
+    pub shape: Option<&'a Shape>,
+    /// Whether the run has been told to end.
+    pub is_ending: bool,
+}
+
+/// Somebody who watches a run.
+pub trait Viewer: Send {
+    /// Sees what happened since the last look.
+    fn see(&mut self, glance: &Glance<'_>);
+
+    /// Does what cannot wait until the next look, such as hearing the keyboard.
+    fn step(&mut self, _steering: &Steering) {}
+
+    /// Leaves: the run is over, everything has been seen.
+    fn leave(&mut self) {}
+}
+
+/// Lets all `viewers` see what `gauges` show until `is_over`; returns when it is.
+pub fn watch(
+    gauges: &[Gauge],
+    steering: &Steering,
+    mut viewers: Vec<Box<dyn Viewer>>,
+    is_over: &Arc<AtomicBool>,
+) {
+    if viewers.is_empty() {
         return;
     }
-    let is_live = std::io::stderr().is_terminal()
-        && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
-    let every = if is_live { LIVE } else { LOGGED };
-    let bar = is_live.then(|| bar(goal));
     let begun = Instant::now();
-    let mut before = (0, Duration::ZERO);
-    let mut ended = 0;
+    let mut snapshot = Snapshot::default();
     loop {
-        let next = before.1 + every;
-        while begun.elapsed() < next {
-            if is_over.load(Ordering::Relaxed) {
-                if let Some(bar) = bar {
-                    bar.finish_and_clear();
-                }
-                return;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        let now = begun.elapsed();
-        let mut snapshot = Snapshot::default();
+        // Before the look, so that the last look sees all there was.
+        let is_last = is_over.load(Ordering::Relaxed);
+        snapshot.in_flight = 0;
+        snapshot.tally.clear();
         gauges.iter().for_each(|gauge| gauge.take(&mut snapshot));
-        let tally = &snapshot.tally;
-        ended += tally.outcomes.as_flattened().iter().sum::<u64>();
-        let rate = tally.offered as f64 / (now - before.1).as_secs_f64();
-        let line = line(&snapshot, rate);
-        match &bar {
+        let shape = steering.shape();
+        let glance = Glance {
+            at: steering.now().unwrap_or(Nanos::ZERO),
+            elapsed: begun.elapsed().into(),
+            in_flight: snapshot.in_flight,
+            tally: &snapshot.tally,
+            shape: shape.as_ref(),
+            is_ending: steering.is_ending(),
+        };
+        viewers.iter_mut().for_each(|viewer| viewer.see(&glance));
+        if is_last {
+            viewers.iter_mut().for_each(|viewer| viewer.leave());
+            return;
+        }
+        let next = Instant::now() + LOOK;
+        while Instant::now() < next && !is_over.load(Ordering::Relaxed) {
+            viewers.iter_mut().for_each(|viewer| viewer.step(steering));
+            thread::sleep(STEP);
+        }
+    }
+}
+
+/// Progress as a line that renews itself, or as lines that stay.
+pub struct Lines {
+    goal: Goal,
+    bar: Option<ProgressBar>,
+    gathering: Gathering,
+}
+
+impl Lines {
+    /// Lines on standard error; one that renews itself if that is a terminal.
+    pub fn new(goal: Goal) -> Lines {
+        let is_live = std::io::stderr().is_terminal()
+            && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        let every = if is_live { LIVE } else { LOGGED };
+        Lines { goal, bar: is_live.then(|| bar(goal)), gathering: Gathering::new(every) }
+    }
+}
+
+impl Viewer for Lines {
+    fn see(&mut self, glance: &Glance<'_>) {
+        let Some(interval) = self.gathering.add(glance) else { return };
+        let line = line(&interval, self.gathering.totals());
+        match &self.bar {
             Some(bar) => {
-                bar.set_position(position(goal, ended, now));
+                bar.set_position(match self.goal.processes {
+                    Some(_) => self.gathering.totals().processes,
+                    None => glance.at.0 / 1_000_000,
+                });
                 bar.set_message(line);
             }
             None => {
                 // Nobody reads a progress line that cannot be written.
-                let _ = writeln!(std::io::stderr(), "{:>5} s  {line}", now.as_secs());
+                let seconds = glance.at.0 / 1_000_000_000;
+                let _ = writeln!(std::io::stderr(), "{seconds:>5} s  {line}");
             }
         }
-        before = (tally.offered, now);
     }
-}
 
-fn position(goal: Goal, ended: u64, now: Duration) -> u64 {
-    match goal.processes {
-        Some(_) => ended,
-        None => now.as_millis() as u64,
+    fn leave(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
     }
 }
 
@@ -103,21 +178,21 @@ fn bar(goal: Goal) -> ProgressBar {
     }
 }
 
-fn line(snapshot: &Snapshot, rate: f64) -> String {
-    let tally = &snapshot.tally;
-    let latencies = Latencies::merged(&tally.response);
-    let mut line = format!("{}/s asked", short(rate));
-    if latencies.count > 0 {
-        let quantile = |q| latencies.quantile(q);
-        line +=
-            &format!("  p50 {}  p99 {}  p99.9 {}", quantile(0.5), quantile(0.99), quantile(0.999));
+fn line(interval: &Interval, totals: &Totals) -> String {
+    let mut line = String::new();
+    if interval.intended_per_s.is_some() {
+        line += &format!("{}/s offered  ", short(interval.offered_per_s));
     }
-    line += &format!("  in flight {}  lag {}", snapshot.in_flight, tally.lag_max);
-    for (word, count) in [
-        ("missed", tally.missed()),
-        ("failed", tally.failed()),
-        ("dropped", tally.with(Outcome::Dropped)),
-    ] {
+    line += &format!("{}/s achieved", short(interval.achieved_per_s));
+    if let Some(of) = interval.response.or(interval.service) {
+        line += &format!("  p50 {}  p99 {}  p99.9 {}", of.p50, of.p99, of.p999);
+    }
+    line += &format!("  in flight {}  lag {}", interval.in_flight, interval.lag_max);
+    let [_, refused, unknown, dropped] =
+        assay_model::Outcome::ALL.map(|outcome| totals.with(outcome));
+    for (word, count) in
+        [("missed", totals.missed()), ("errors", refused + unknown), ("dropped", dropped)]
+    {
         if count > 0 {
             line += &format!("  {word} {}", short(count as f64));
         }
@@ -131,5 +206,64 @@ fn short(number: f64) -> String {
         n if n >= 1e6 => format!("{:.2} M", n / 1e6),
         n if n >= 1e4 => format!("{:.1} k", n / 1e3),
         n => format!("{n:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Kind, Outcome};
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::live::interval::Quantiles;
+
+    fn interval() -> Interval {
+        let us = Nanos::from_micros;
+        Interval {
+            until: Nanos::from_secs(2),
+            length: Nanos::from_secs(1),
+            in_flight: 7,
+            intended_per_s: Some(20_000.0),
+            offered_per_s: 20_000.0,
+            achieved_per_s: 19_980.0,
+            failed: 3,
+            dropped: 0,
+            missed: 0,
+            lag_max: us(12),
+            lag_mean: None,
+            response: Some(Quantiles { p50: us(80), p99: us(950), p999: us(2100), max: us(3000) }),
+            service: None,
+            kinds: Default::default(),
+        }
+    }
+
+    fn check(interval: &Interval, totals: &Totals, expected: &Expect) {
+        expected.assert_eq(&line(interval, totals));
+    }
+
+    #[test]
+    fn a_line_tells_offered_beside_achieved() {
+        let mut totals = Totals::default();
+        totals.outcomes[Kind::Read as usize][Outcome::Unknown as usize] = 3;
+        totals.missed[Kind::Read as usize] = 20_500;
+        check(
+            &interval(),
+            &totals,
+            &expect![
+                "20.0 k/s offered  20.0 k/s achieved  p50 80.00 µs  p99 950.00 µs  p99.9 2.10 ms  in flight 7  lag 12.00 µs  missed 20.5 k  errors 3"
+            ],
+        );
+    }
+
+    #[test]
+    fn a_closed_load_has_nothing_offered() {
+        let interval = Interval {
+            intended_per_s: None,
+            response: None,
+            lag_max: Nanos::ZERO,
+            achieved_per_s: 0.0,
+            ..interval()
+        };
+        check(&interval, &Totals::default(), &expect!["0/s achieved  in flight 7  lag 0 ns"]);
     }
 }

@@ -12,8 +12,9 @@ use assay_history::manifest::{
     StoreSection,
 };
 use assay_model::{Nanos, Phase, Seed, Setting, Source};
+use assay_report::Style;
 use assay_run::{Latency, Load, Spin};
-use assay_store::{Store, StoreTime};
+use assay_store::{Calls, Store, StoreTime};
 use assay_trace::{Header, Trace};
 use assay_workload::{Dataset, Plan, PlanPhase};
 use clap::ArgMatches;
@@ -23,11 +24,12 @@ use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
 use crate::note::Note;
 use crate::options::Options;
+use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::show::{Display, judge, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
-use crate::{bundles, floor, machine, thresholds};
+use crate::{bundles, floor, live, machine, thresholds};
 
 /// Everything that is decided before the first phase.
 pub struct Setup {
@@ -47,6 +49,10 @@ pub struct Setup {
     pub listening: Arc<Listening>,
     /// How progress is shown.
     pub show: Show,
+    /// Characters and colours of a dashboard.
+    pub style: Style,
+    /// What the run shows and hears over HTTP.
+    pub port: Option<Arc<Port>>,
     /// Which latency live figures show.
     pub latency: Latency,
     /// The command line without secrets.
@@ -83,7 +89,6 @@ impl Setup {
         let target = target(&options, purpose, &dir)?;
         let clock = registry::Options { clock: monotonic_ns, seed };
         let store = registry::open(&target, &clock).map_err(from_open)?;
-        let quiet = options.switch("quiet")?;
         Ok(Setup {
             workload,
             seed,
@@ -91,7 +96,9 @@ impl Setup {
             url: registry::without_secrets(&target),
             dir,
             listening: Arc::new(Listening::begin()?),
-            show: if quiet { Show::Nothing } else { Show::Lines },
+            show: live::show(&options)?,
+            style: live::style(&options)?,
+            port: open_port(&options)?,
             latency: Latency::Response,
             command: command_line(seed, &options),
             options,
@@ -213,7 +220,7 @@ impl Setup {
 
     /// A store that ends with this process is empty: there is nothing to ask before a load.
     fn load_first(&mut self) -> Result<()> {
-        if self.show == Show::Lines {
+        if self.show != Show::Nothing {
             eprintln!("{} is empty when it starts: loading first", self.url);
         }
         let dir = self.dir.join("load");
@@ -305,7 +312,9 @@ impl Setup {
             listening: Arc::clone(&self.listening),
             show: self.show,
             latency: self.latency,
-            watcher: None,
+            viewer: None,
+            style: self.style,
+            port: self.port.clone(),
             floor: Nanos::ZERO,
             observations: Vec::new(),
             stops_at_failure: is_load,
@@ -325,6 +334,7 @@ impl Setup {
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let flags = [
             ("no_op", capabilities.is_no_op.to_string()),
+            ("calls", calls_name(capabilities.calls).to_owned()),
             ("persistent", capabilities.is_persistent.to_string()),
             ("keeps_other_fields", capabilities.keeps_other_fields.to_string()),
             ("hidden_retries", capabilities.hidden_retries.unwrap_or("none").to_owned()),
@@ -390,10 +400,24 @@ impl Setup {
     pub fn show_result(&self, finished: &Finished) -> Result<()> {
         let judged = judge(&finished.dir, None)?;
         show(&judged, &Display::from(&self.options)?)?;
-        if self.show == Show::Lines || finished.exit != Exit::Fine {
+        if self.show != Show::Nothing || finished.exit != Exit::Fine {
             eprintln!("kept in {}", finished.dir.display());
         }
         Ok(())
+    }
+}
+
+/// The control port, if one is wanted.
+fn open_port(options: &Options) -> Result<Option<Arc<Port>>> {
+    Ok(port::place(options)?.map(Port::open).transpose()?.map(Arc::new))
+}
+
+/// How a client works, in one word.
+fn calls_name(calls: Calls) -> &'static str {
+    match calls {
+        Calls::Inline => "inline",
+        Calls::Blocking => "blocking",
+        Calls::Pipelined => "pipelined",
     }
 }
 

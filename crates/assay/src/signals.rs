@@ -11,6 +11,7 @@ use signal_hook::flag::register_conditional_shutdown;
 use signal_hook::iterator::{Handle, Signals};
 
 use crate::exit::Exit;
+use crate::live::Stage;
 
 /// Listens for interrupts from the beginning of a command to its end.
 ///
@@ -20,6 +21,7 @@ pub struct Listening {
     handle: Handle,
     is_idle: Arc<AtomicBool>,
     control: Arc<Control>,
+    stage: Arc<Stage>,
 }
 
 /// An experiment goes on as long as this lives.
@@ -42,17 +44,25 @@ impl Listening {
                 .context("cannot listen for interrupts")?;
         }
         let control = Arc::new(Control::new());
-        let inner = Arc::clone(&control);
+        let stage = Stage::new();
+        let inner = (Arc::clone(&control), Arc::clone(&stage));
         thread::Builder::new()
             .name("signals".to_owned())
-            .spawn(move || signals.forever().enumerate().for_each(|(n, _)| end(n, &inner)))
+            .spawn(move || {
+                signals.forever().enumerate().for_each(|(n, _)| end(n, &inner.0, &inner.1))
+            })
             .context("cannot start a thread that listens for interrupts")?;
-        Ok(Listening { handle, is_idle, control })
+        Ok(Listening { handle, is_idle, control, stage })
     }
 
     /// What the interrupts act on.
-    pub fn control(&self) -> &Control {
+    pub fn control(&self) -> &Arc<Control> {
         &self.control
+    }
+
+    /// Where things are said while an experiment goes on.
+    pub fn stage(&self) -> &Arc<Stage> {
+        &self.stage
     }
 
     /// From now on interrupts end the experiment and not the program.
@@ -62,14 +72,20 @@ impl Listening {
     }
 }
 
-fn end(interrupts_before: usize, control: &Control) {
+fn end(interrupts_before: usize, control: &Control, stage: &Stage) {
     match interrupts_before {
         0 => {
-            eprintln!("\ninterrupted: waiting for what is in flight; once more ends it at once");
+            let text = "interrupted: waiting for what is in flight; once more ends it at once";
+            // Below the ^C that a terminal shows.
+            let gap = if stage.is_up() { "" } else { "\n" };
+            stage.say(&format!("{gap}{text}"));
             control.drain();
         }
         1 => control.abort(),
-        _ => std::process::exit(Exit::Interrupted as i32),
+        _ => {
+            stage.leave();
+            std::process::exit(Exit::Interrupted as i32)
+        }
     }
 }
 

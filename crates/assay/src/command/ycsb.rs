@@ -12,6 +12,7 @@ use assay_drivers::registry;
 use assay_history::Manifest;
 use assay_model::{Nanos, Seed};
 use assay_report::ycsb::{self as block, Exporter};
+use assay_report::{Letters, Style};
 use assay_run::{Closed, Extent, Latency, Load, Spin, Think};
 use assay_store::Calls;
 use assay_workload::PlanPhase;
@@ -23,6 +24,7 @@ use crate::bundles;
 use crate::exit::{Exit, as_usage, from_open, usage};
 use crate::note::Note;
 use crate::options::Options;
+use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::setup::Setup;
 use crate::show::{Judged, judge, put};
@@ -117,6 +119,8 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
         dir: bundles::fresh(Path::new(&runs_dir), &name, seed.0),
         listening: Arc::new(Listening::begin()?),
         show: Show::Nothing,
+        style: Style { colour: false, width: 0, letters: Letters::Ascii },
+        port: port(&reading.binding)?,
         latency: match reading.options.interval {
             Interval::Intended => Latency::Response,
             Interval::Op | Interval::Both => Latency::Service,
@@ -124,6 +128,15 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
         command: command_line(seed, &reading.binding),
         thresholds: std::collections::BTreeMap::new(),
     })
+}
+
+/// The control port that `assay.port` asks for; `assay.port_any=true` is its `--port-any`.
+fn port(properties: &BTreeMap<String, String>) -> Result<Option<Arc<Port>>> {
+    let Some(text) = properties.get("assay.port") else { return Ok(None) };
+    let is_any = properties.get("assay.port_any").is_some_and(|text| text == "true");
+    let address = port::parse(text, is_any)
+        .map_err(|error| usage(format!("assay.port: {error} (here: assay.port_any=true)")))?;
+    Ok(Some(Arc::new(Port::open(address)?)))
 }
 
 /// The command line, with the seed that was drawn as a property.
@@ -203,7 +216,7 @@ fn perform(
     experiment.stops_at_failure = arguments.is_load && !options.insertion_keeps_going;
     if options.status {
         let goal = experiment.asking.extent.processes.or(plan.len());
-        experiment.watcher = Some(status::watcher(options, goal));
+        experiment.viewer = Some(status::viewer(options, goal, experiment.latency));
     }
     let finished = experiment.perform()?;
     if arguments.is_load && finished.exit == Exit::Fine {
@@ -293,6 +306,3 @@ fn write_hdr(judged: &Judged, prefix: &str) -> Result<()> {
     let log = assay_report::hdr_log(&judged.facts, &judged.summary)?;
     put(&log, Some(Path::new(&format!("{prefix}all.hdr"))))
 }
-
-/// Keeps the watcher's type in one place.
-pub(crate) type Flag = Arc<std::sync::atomic::AtomicBool>;

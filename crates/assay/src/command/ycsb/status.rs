@@ -1,63 +1,67 @@
 //! YCSB's status lines while a run goes on.
 
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime};
-use std::{iter, thread};
+use std::iter;
+use std::time::SystemTime;
 
 use assay_model::{Kind, Nanos, Outcome};
 use assay_report::ycsb::{StatusLine, StatusMetric};
-use assay_run::{Gauge, Latencies, Latency, Snapshot};
+use assay_run::{Latencies, Latency, Tally};
 use assay_workload::ycsb::ClientOptions;
 
-use super::Flag;
-use crate::experiment::Watcher;
+use crate::live::interval::Totals;
+use crate::progress::{Glance, Viewer};
 
-/// How often it is looked whether the run is over.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// Prints a line at once, every `status.interval`, and at the end.
-pub fn watcher(options: &ClientOptions, goal: Option<u64>) -> Watcher {
-    let interval = Duration::from_secs(options.status_interval);
-    let label = options.label.clone();
-    Box::new(move |gauges, is_over| {
-        let begun = Instant::now();
-        let mut printer = Printer { label, goal, begun, before: (0, Duration::ZERO) };
-        printer.print(gauges);
-        while wait(is_over, &begun, printer.before.1 + interval) {
-            printer.print(gauges);
-        }
-        printer.print(gauges);
+/// Prints a line at once, every `status.interval`, and at the end; about service or response.
+pub fn viewer(options: &ClientOptions, goal: Option<u64>, latency: Latency) -> Box<dyn Viewer> {
+    Box::new(Printer {
+        label: options.label.clone(),
+        goal,
+        latency,
+        every: Nanos::from_secs(options.status_interval),
+        fresh: Tally::default(),
+        totals: Totals::default(),
+        elapsed: Nanos::ZERO,
+        next: Nanos::ZERO,
+        before: (0, Nanos::ZERO),
     })
-}
-
-/// Waits until `moment`; false if the run is over before.
-fn wait(is_over: &Flag, begun: &Instant, moment: Duration) -> bool {
-    while begun.elapsed() < moment {
-        if is_over.load(Ordering::Relaxed) {
-            return false;
-        }
-        thread::sleep(LOOK);
-    }
-    true
 }
 
 struct Printer {
     label: String,
     goal: Option<u64>,
-    begun: Instant,
-    before: (u64, Duration),
+    latency: Latency,
+    every: Nanos,
+    fresh: Tally,
+    totals: Totals,
+    elapsed: Nanos,
+    next: Nanos,
+    before: (u64, Nanos),
+}
+
+impl Viewer for Printer {
+    fn see(&mut self, glance: &Glance<'_>) {
+        self.fresh.add(glance.tally);
+        self.totals.add(glance.tally);
+        self.elapsed = glance.elapsed;
+        if glance.elapsed >= self.next {
+            self.print();
+            self.next = glance.elapsed + self.every;
+        }
+    }
+
+    fn leave(&mut self) {
+        self.print();
+    }
 }
 
 impl Printer {
-    fn print(&mut self, gauges: &[Gauge]) {
-        let now = self.begun.elapsed();
-        let mut snapshot = Snapshot::default();
-        gauges.iter().for_each(|gauge| gauge.take(&mut snapshot));
-        let tally = &snapshot.tally;
-        let operations = self.before.0 + tally.with(Outcome::Done) + tally.failed();
-        let latencies = match gauges[0].latency() {
-            Latency::Response => &tally.response,
-            Latency::Service | Latency::Both => &tally.service,
+    fn print(&mut self) {
+        let operations = self.totals.with(Outcome::Done)
+            + self.totals.with(Outcome::Refused)
+            + self.totals.with(Outcome::Unknown);
+        let latencies = match self.latency {
+            Latency::Response => &self.fresh.response,
+            Latency::Service | Latency::Both => &self.fresh.service,
         };
         let metrics: Vec<StatusMetric> = iter::zip(Kind::ALL, latencies)
             .filter(|(_, latencies)| latencies.count > 0)
@@ -67,15 +71,16 @@ impl Printer {
         let line = StatusLine {
             label: &self.label,
             wall_clock: &wall_clock,
-            elapsed: Nanos::from(now),
+            elapsed: self.elapsed,
             operations,
             remaining: self.goal.map_or(0, |goal| goal.saturating_sub(operations)),
-            interval: Nanos::from(now - self.before.1),
+            interval: self.elapsed.since(self.before.1),
             interval_operations: operations - self.before.0,
             metrics: &metrics,
         };
         eprintln!("{}", line.text());
-        self.before = (operations, now);
+        self.before = (operations, self.elapsed);
+        self.fresh.clear();
     }
 }
 

@@ -1,0 +1,207 @@
+//! The dashboard: a run as it goes on, in a terminal.
+
+pub mod interval;
+
+mod board;
+mod keys;
+mod notices;
+mod screen;
+mod story;
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use anyhow::Result;
+use assay_model::Nanos;
+use assay_report::{Letters, Style};
+use rustix::process::getpgrp;
+use rustix::termios::tcgetpgrp;
+
+use crate::exit::usage;
+use crate::live::board::View;
+use crate::live::interval::{Gathering, Interval};
+use crate::live::keys::Act;
+use crate::live::story::Story;
+use crate::options::Options;
+use crate::progress::{Glance, Goal, Show, Viewer};
+use crate::steering::{Change, SteerError, Steering};
+
+pub use screen::Stage;
+
+/// How long the stretches are that the figures are about.
+const EVERY: Nanos = Nanos::from_secs(1);
+
+/// What the dashboard says about the run as a whole.
+#[derive(Clone, Debug)]
+pub struct Caption {
+    /// Workload and store, in a few words.
+    pub title: String,
+    /// The load model in words.
+    pub model: String,
+    /// What progress is measured against.
+    pub goal: Goal,
+    /// Characters and colours that may be used.
+    pub style: Style,
+}
+
+/// A viewer that fills the terminal.
+pub struct Dashboard {
+    stage: Arc<Stage>,
+    caption: Caption,
+    gathering: Gathering,
+    latest: Option<Interval>,
+    story: Story,
+    shows_help: bool,
+    at: Nanos,
+    in_flight: u64,
+    rate: Option<f64>,
+    is_ending: bool,
+}
+
+impl Dashboard {
+    /// A dashboard that comes up with its first glance.
+    pub fn new(stage: Arc<Stage>, caption: Caption) -> Dashboard {
+        Dashboard {
+            stage,
+            caption,
+            gathering: Gathering::new(EVERY),
+            latest: None,
+            story: Story::default(),
+            shows_help: false,
+            at: Nanos::ZERO,
+            in_flight: 0,
+            rate: None,
+            is_ending: false,
+        }
+    }
+
+    fn draw(&self) {
+        let stage = &self.stage;
+        let notices = stage.notices();
+        let view = View {
+            caption: &self.caption,
+            at: self.at,
+            in_flight: self.in_flight,
+            rate: self.rate,
+            latest: self.latest.as_ref(),
+            totals: self.gathering.totals(),
+            story: &self.story,
+            notices: &notices,
+            is_ending: self.is_ending,
+            shows_help: self.shows_help,
+        };
+        stage.draw(|frame| board::draw(frame, &view));
+    }
+
+    fn act(&mut self, act: Act, steering: &Steering) {
+        match act {
+            Act::Multiply(factor) => self.stage.say(&told(steering.multiply(factor))),
+            Act::Drain if !steering.is_ending() => {
+                steering.drain();
+                self.stage.say("asking no more: waiting for what is in flight");
+            }
+            Act::Drain => {}
+            Act::Help => self.shows_help = !self.shows_help,
+        }
+    }
+}
+
+/// What a change of rate, or its refusal, is told as.
+fn told(result: Result<Change, SteerError>) -> String {
+    match result {
+        Ok(Change { from, before, rate }) => {
+            let [before, rate] = [before, rate].map(assay_report::units::rate);
+            format!("rate {before} -> {rate} from {} on", assay_report::units::moment(from))
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+impl Viewer for Dashboard {
+    fn see(&mut self, glance: &Glance<'_>) {
+        if let Some(interval) = self.gathering.add(glance) {
+            self.story.add(&interval);
+            self.latest = Some(interval);
+        }
+        (self.at, self.in_flight) = (glance.at, glance.in_flight);
+        self.rate = glance.shape.map(|shape| shape.rate(glance.at));
+        self.is_ending = glance.is_ending;
+        if !self.stage.is_up() && is_in_front() {
+            self.stage.enter();
+        }
+        self.draw();
+    }
+
+    fn step(&mut self, steering: &Steering) {
+        self.stage.obey_signals();
+        for key in self.stage.keys() {
+            if let Some(act) = keys::act(key) {
+                self.act(act, steering);
+                self.draw();
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        self.stage.leave();
+    }
+}
+
+impl Drop for Dashboard {
+    fn drop(&mut self) {
+        self.stage.leave();
+    }
+}
+
+/// Whether the terminal is ours to write to and read from now: not so in the background.
+fn is_in_front() -> bool {
+    tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == getpgrp())
+}
+
+/// How progress is to be shown.
+///
+/// # Errors
+/// If a dashboard was asked for where there can be none.
+pub fn show(options: &Options) -> Result<Show> {
+    #[derive(Clone, Copy)]
+    enum When {
+        Auto,
+        Always,
+        Never,
+    }
+    let choices = [("auto", When::Auto), ("always", When::Always), ("never", When::Never)];
+    let when = options.choice("live", &choices)?;
+    let is_quiet = options.switch("quiet")?;
+    let is_terminal = std::io::stderr().is_terminal() && std::io::stdin().is_terminal();
+    let is_able = std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+    Ok(match when {
+        When::Always if !is_terminal => {
+            return Err(options.wrong(
+                "live",
+                "a dashboard needs a terminal as standard error and standard input",
+            ));
+        }
+        When::Always if is_quiet => {
+            return Err(usage("--live always and --quiet contradict each other: give one of them"));
+        }
+        When::Always => Show::Dashboard,
+        _ if is_quiet => Show::Nothing,
+        When::Auto if is_terminal && is_able && is_in_front() => Show::Dashboard,
+        When::Auto | When::Never => Show::Lines,
+    })
+}
+
+/// The characters and colours for standard error.
+///
+/// # Errors
+/// If the setting about colours is none.
+pub fn style(options: &Options) -> Result<Style> {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let auto = variable("NO_COLOR").is_empty();
+    let colour = options.choice("color", &[("auto", auto), ("always", true), ("never", false)])?;
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(variable);
+    let locale = locale.iter().find(|text| !text.is_empty());
+    let is_utf8 = locale.is_some_and(|text| text.to_lowercase().contains("utf"));
+    let letters = if is_utf8 { Letters::Unicode } else { Letters::Ascii };
+    Ok(Style { colour, width: 0, letters })
+}

@@ -1,0 +1,167 @@
+//! The figures in Prometheus's text format.
+
+use std::fmt::Write;
+
+use assay_model::{Kind, Nanos, Outcome};
+
+use crate::live::interval::{KindQuantiles, Quantiles};
+use crate::port::buckets::Buckets;
+use crate::port::seen::{Seen, Stand};
+
+/// All metrics of `seen`. Durations are in seconds, as the format's users expect.
+pub fn metrics(seen: &Seen) -> String {
+    let mut page = Page { text: String::new() };
+    about(&mut page, seen);
+    flow(&mut page, seen);
+    counts(&mut page, seen);
+    let what = "Ended minus intended of operations done";
+    let recent = |of: &KindQuantiles| of.response;
+    latency(&mut page, seen, "assay_response", what, (&seen.response, &recent));
+    let what = "Ended minus started of operations done";
+    let recent = |of: &KindQuantiles| of.service;
+    latency(&mut page, seen, "assay_service", what, (&seen.service, &recent));
+    page.text
+}
+
+fn about(page: &mut Page, seen: &Seen) {
+    let subject = &seen.subject;
+    page.family("assay_run_info", "gauge", "What is asked, of which store, how; always 1");
+    let labels = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("workload", &subject.workload),
+        ("store", &subject.store),
+        ("model", subject.model),
+        ("phase", seen.phase()),
+        ("state", seen.stand.name()),
+    ];
+    page.sample("assay_run_info", &labels, 1.0);
+    page.family("assay_asking", "gauge", "1 while operations are asked, else 0");
+    let is_asking = seen.stand == Stand::Asking;
+    page.sample("assay_asking", &[], f64::from(u8::from(is_asking)));
+    page.family("assay_elapsed_seconds", "gauge", "Time on the run's own axis");
+    page.sample("assay_elapsed_seconds", &[], seconds(seen.at));
+}
+
+fn flow(page: &mut Page, seen: &Seen) {
+    page.family("assay_in_flight", "gauge", "Processes begun and not ended");
+    page.sample("assay_in_flight", &[], seen.in_flight as f64);
+    if let Some(rate) = seen.rate {
+        let help = "Arrivals per second that the open load model intends now";
+        page.family("assay_intended_rate", "gauge", help);
+        page.sample("assay_intended_rate", &[], rate);
+    }
+    let Some(latest) = &seen.latest else { return };
+    let help = "Operations per second offered in the last interval";
+    page.family("assay_offered_rate", "gauge", help);
+    page.sample("assay_offered_rate", &[], latest.offered_per_s);
+    let help = "Operations per second done in the last interval";
+    page.family("assay_achieved_rate", "gauge", help);
+    page.sample("assay_achieved_rate", &[], latest.achieved_per_s);
+    let help = "The worst started minus intended in the last interval";
+    page.family("assay_lag_max_seconds", "gauge", help);
+    page.sample("assay_lag_max_seconds", &[], seconds(latest.lag_max));
+}
+
+fn counts(page: &mut Page, seen: &Seen) {
+    let totals = seen.totals();
+    let asked = |kind: &Kind| totals.outcomes[*kind as usize].iter().any(|count| *count > 0);
+    let help = "Operations that ended, by kind and outcome; dropped ones were never asked";
+    page.family("assay_operations_total", "counter", help);
+    for kind in Kind::ALL.into_iter().filter(asked) {
+        for outcome in Outcome::ALL {
+            let labels = [("kind", kind.name()), ("outcome", outcome.name())];
+            let count = totals.outcomes[kind as usize][outcome as usize];
+            page.sample("assay_operations_total", &labels, count as f64);
+        }
+    }
+    page.family("assay_missed_total", "counter", "Operations done that found nothing, by kind");
+    for kind in Kind::ALL.into_iter().filter(asked) {
+        let count = totals.missed[kind as usize];
+        page.sample("assay_missed_total", &[("kind", kind.name())], count as f64);
+    }
+    page.family("assay_processes_total", "counter", "Processes that ended, however they did");
+    page.sample("assay_processes_total", &[], totals.processes as f64);
+}
+
+/// Latencies since the beginning as a histogram, those of the last interval as a summary.
+fn latency(
+    page: &mut Page,
+    seen: &Seen,
+    name: &str,
+    what: &str,
+    (buckets, recent): (&[Buckets], &dyn Fn(&KindQuantiles) -> Option<Quantiles>),
+) {
+    let kinds = || Kind::ALL.into_iter().zip(buckets).filter(|(_, of)| of.count > 0);
+    if kinds().next().is_none() {
+        return;
+    }
+    let histogram = format!("{name}_seconds");
+    page.family(&histogram, "histogram", &format!("{what}, since the beginning"));
+    for (kind, buckets) in kinds() {
+        let bucket = format!("{histogram}_bucket");
+        for (bound, below) in buckets.cumulative() {
+            let bound = seconds(Nanos(bound)).to_string();
+            page.sample(&bucket, &[("kind", kind.name()), ("le", &bound)], below as f64);
+        }
+        let last = [("kind", kind.name()), ("le", "+Inf")];
+        page.sample(&bucket, &last, buckets.count as f64);
+        page.sum_and_count(&histogram, kind, buckets);
+    }
+    let summary = format!("{name}_recent_seconds");
+    let help = format!("{what}: quantiles of the last interval, sum and count since the beginning");
+    page.family(&summary, "summary", &help);
+    for (kind, buckets) in kinds() {
+        let of = seen.latest.as_ref().and_then(|latest| recent(&latest.kinds[kind as usize]));
+        for (quantile, time) in of.map(named).into_iter().flatten() {
+            let labels = [("kind", kind.name()), ("quantile", quantile)];
+            page.sample(&summary, &labels, seconds(time));
+        }
+        page.sum_and_count(&summary, kind, buckets);
+    }
+}
+
+fn named(of: Quantiles) -> [(&'static str, Nanos); 4] {
+    [("0.5", of.p50), ("0.99", of.p99), ("0.999", of.p999), ("1", of.max)]
+}
+
+fn seconds(time: Nanos) -> f64 {
+    time.as_secs_f64()
+}
+
+/// A page of metrics.
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        self.line(format_args!("# HELP {name} {help}.\n# TYPE {name} {kind}"));
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        let labels: Vec<String> =
+            labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text))).collect();
+        match labels.is_empty() {
+            true => self.line(format_args!("{name} {value}")),
+            false => self.line(format_args!("{name}{{{}}} {value}", labels.join(","))),
+        }
+    }
+
+    fn sum_and_count(&mut self, name: &str, kind: Kind, buckets: &Buckets) {
+        let labels = [("kind", kind.name())];
+        self.sample(&format!("{name}_sum"), &labels, buckets.sum_ns as f64 / 1e9);
+        self.sample(&format!("{name}_count"), &labels, buckets.count as f64);
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        writeln!(self.text, "{line}").expect("text takes any text");
+    }
+}
+
+/// A label's value as the format wants it.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests;

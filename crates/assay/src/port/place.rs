@@ -1,0 +1,73 @@
+//! Where the control port may be.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use anyhow::{Context, Result};
+
+use crate::options::Options;
+
+/// The address that `--port` names, if it does; one of this machine alone without `--port-any`.
+///
+/// # Errors
+/// If it is no address, or one that others reach and that was not asked for.
+pub fn place(options: &Options) -> Result<Option<SocketAddr>> {
+    let is_any = options.switch("port-any")?;
+    let parsed = options.text("port").map(|text| parse(text, is_any)).transpose();
+    parsed.map_err(|error| options.wrong("port", &error.to_string()))
+}
+
+/// `PORT`, `localhost:PORT` or `ADDRESS:PORT`.
+pub fn parse(text: &str, is_any: bool) -> Result<SocketAddr> {
+    let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
+    let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let host = match host.trim_start_matches('[').trim_end_matches(']') {
+        "" | "localhost" => local,
+        host => host
+            .parse()
+            .ok()
+            .with_context(|| format!("{text:?} is no address; write 9464 or 127.0.0.1:9464"))?,
+    };
+    let port = port.parse().ok().with_context(|| {
+        format!("{text:?} names no port from 0 to 65535; write 9464 or 127.0.0.1:9464")
+    })?;
+    anyhow::ensure!(
+        host.is_loopback() || is_any,
+        "{host} can be reached from other machines, and whoever reaches the port steers the run; \
+         if that is wanted, say --port-any"
+    );
+    Ok(SocketAddr::new(host, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_port_is_on_this_machine_alone() {
+        for (text, address) in [
+            ("9464", "127.0.0.1:9464"),
+            ("0", "127.0.0.1:0"),
+            (":9464", "127.0.0.1:9464"),
+            ("localhost:1", "127.0.0.1:1"),
+            ("127.0.0.2:7", "127.0.0.2:7"),
+            ("[::1]:7", "[::1]:7"),
+        ] {
+            assert_eq!(parse(text, false).unwrap().to_string(), address, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_machines_reach_it_only_if_that_is_said() {
+        for text in ["0.0.0.0:9464", "[::]:9464", "192.168.1.5:1"] {
+            assert!(parse(text, false).unwrap_err().to_string().contains("--port-any"), "{text}");
+            assert_eq!(parse(text, true).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for text in ["", "x", "70000", "-1", "example.com:80", "127.0.0.1:", "1:2:3"] {
+            assert!(parse(text, true).is_err(), "{text}");
+        }
+    }
+}

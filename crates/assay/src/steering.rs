@@ -1,0 +1,145 @@
+//! The wheel of a run that goes on: its intended rate, and the wish that it ends.
+
+use std::sync::{Arc, Mutex};
+
+use assay_model::Nanos;
+use assay_run::arrival::Shape;
+use assay_run::control::Urgency;
+use assay_run::{Clock, Control, Load, RATE_LEAD, SetRateError};
+
+/// The rates that can be asked for: from one an hour to one per nanosecond.
+const RATES: std::ops::RangeInclusive<f64> = 1.0 / 3600.0..=1e9;
+
+/// What can be done to a run from outside, by whichever way.
+pub struct Steering {
+    control: Arc<Control>,
+    is_open: bool,
+    changed: Mutex<Nanos>,
+}
+
+/// A change of rate that was accepted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// When it takes effect, on the run's time axis.
+    pub from: Nanos,
+    /// Arrivals per second until then.
+    pub before: f64,
+    /// Arrivals per second from then on.
+    pub rate: f64,
+}
+
+/// Why a change of rate was not accepted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SteerError {
+    /// The load is closed.
+    #[error("the load is closed: sessions ask again when their answer has come, not at a rate")]
+    Closed,
+    /// The lanes have not begun, or end.
+    #[error("nothing is asked at this moment: the run has not begun, or it is ending")]
+    NotAsking,
+    /// The rate is none that can be asked at.
+    #[error("a rate of {0}/s cannot be asked at; give one above 0, at most 1000M/s")]
+    Rate(f64),
+    /// The executor does not take it.
+    #[error(transparent)]
+    Set(#[from] SetRateError),
+}
+
+impl Steering {
+    /// Steers the run of `load` by `control`.
+    pub fn new(control: Arc<Control>, load: &Load) -> Steering {
+        let is_open = matches!(load, Load::Open(_));
+        Steering { control, is_open, changed: Mutex::default() }
+    }
+
+    /// The moment on the run's time axis; none before the lanes have begun.
+    pub fn now(&self) -> Option<Nanos> {
+        self.control.clock().map(|clock| clock.now())
+    }
+
+    /// The intended rate over time, as it is known now; open load only.
+    pub fn shape(&self) -> Option<Shape> {
+        if self.is_open { self.control.shape() } else { None }
+    }
+
+    /// Lets arrivals come at `rate` per second from a moment on that is just ahead.
+    ///
+    /// # Errors
+    /// If there is no such rate, or nothing that could follow it.
+    pub fn set(&self, rate: f64) -> Result<Change, SteerError> {
+        self.steer(|_| rate)
+    }
+
+    /// Multiplies what the rate will be at that moment.
+    ///
+    /// # Errors
+    /// As [`Steering::set`].
+    pub fn multiply(&self, factor: f64) -> Result<Change, SteerError> {
+        self.steer(|before| before * factor)
+    }
+
+    fn steer(&self, rate: impl FnOnce(f64) -> f64) -> Result<Change, SteerError> {
+        if !self.is_open {
+            return Err(SteerError::Closed);
+        }
+        // Held to the end: of two who multiply at once, one multiplies what the other set.
+        let mut changed = self.changed.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let now = self.now().filter(|_| !self.is_ending()).ok_or(SteerError::NotAsking)?;
+        let from = (now + RATE_LEAD).max(*changed);
+        let before = self.shape().ok_or(SteerError::NotAsking)?.rate(from);
+        let rate = rate(before);
+        if !RATES.contains(&rate) {
+            return Err(SteerError::Rate(rate));
+        }
+        let from = self.control.set_rate(from, rate)?;
+        *changed = from;
+        Ok(Change { from, before, rate })
+    }
+
+    /// Ends the run gently, as a first interrupt does.
+    pub fn drain(&self) {
+        self.control.drain();
+    }
+
+    /// Whether the run has been told to end.
+    pub fn is_ending(&self) -> bool {
+        self.control.urgency() > Urgency::None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use assay_run::{ArrivalProcess, Arrivals, Closed, Open, Overflow, Spin, Think, Wall};
+
+    use super::*;
+
+    fn open() -> Steering {
+        let control = Arc::new(Control::new());
+        let arrivals = Arrivals::constant_rate(1e3, ArrivalProcess::Constant);
+        let load = Load::Open(Open { arrivals, in_flight: 1, overflow: Overflow::Queue });
+        Steering::new(control, &load)
+    }
+
+    #[test]
+    fn a_run_without_lanes_is_not_steered() {
+        assert_eq!(open().set(1.0), Err(SteerError::NotAsking));
+    }
+
+    #[test]
+    fn an_ending_run_is_not_steered() {
+        let steering = open();
+        let clock = Wall::starting_in(Duration::from_secs(3600), Spin::Never);
+        steering.control.set_clock(Some(clock));
+        steering.drain();
+        assert_eq!(steering.multiply(2.0), Err(SteerError::NotAsking));
+    }
+
+    #[test]
+    fn a_closed_load_has_no_rate() {
+        let closed = Closed { sessions: 1, think: Think::No, pace: None };
+        let steering = Steering::new(Arc::new(Control::new()), &Load::Closed(closed));
+        assert_eq!((steering.shape(), steering.set(5.0)), (None, Err(SteerError::Closed)));
+    }
+}
