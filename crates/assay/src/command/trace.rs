@@ -6,8 +6,12 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use assay_model::{Filled, Nanos, Seed, Source};
+use assay_run::{Arrivals, Schedule};
 use assay_trace::stat::{Mix, Sizes, compare_mix};
-use assay_trace::{StatOptions, Trace, TraceWriter, describe, export_csv, import_csv, split};
+use assay_trace::{
+    Schedules, StatOptions, Trace, TraceWriter, describe, export_csv, import_csv, split,
+};
 use assay_workload::spec::no_files;
 use assay_workload::{PlanPhase, Spec};
 use clap::ArgMatches;
@@ -16,9 +20,8 @@ use crate::exit::{Exit, as_usage, usage};
 use crate::options::Options;
 use crate::setup::{changes, draw_seed, header};
 use crate::show::put;
-use crate::units;
 use crate::workload::Workload;
-use assay_model::Seed;
+use crate::{arrivals, units};
 
 /// `assay trace …`.
 pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
@@ -64,9 +67,20 @@ fn generate(matches: &ArgMatches) -> Result<Exit> {
     let Some(processes) = wanted.or(plan.len()) else {
         return Err(usage("the spec does not say how many operations: give --operations"));
     };
-    let mut writer = TraceWriter::create(&output, header(&plan, seed)).map_err(as_usage)?;
+    let header = header(&plan, seed);
     let mut source = plan.source();
-    writer.write(source.as_mut(), 0..processes)?;
+    let writer = match wanted_arrivals(matches)? {
+        None => {
+            let mut writer = TraceWriter::create(&output, header).map_err(as_usage)?;
+            writer.write(source.as_mut(), 0..processes)?;
+            writer
+        }
+        Some(arrivals) => {
+            let mut writer = TraceWriter::create_scheduled(&output, header).map_err(as_usage)?;
+            bake(&mut writer, source.as_mut(), processes, &arrivals, seed)?;
+            writer
+        }
+    };
     let written = writer.finish()?;
     put(
         &format!(
@@ -80,6 +94,48 @@ fn generate(matches: &ArgMatches) -> Result<Exit> {
         None,
     )?;
     Ok(Exit::Fine)
+}
+
+/// The schedule that is to be written into a trace, if one is.
+fn wanted_arrivals(matches: &ArgMatches) -> Result<Option<Arrivals>> {
+    let text = |name: &str| matches.get_one::<String>(name);
+    let wrong = |name: &str, error: anyhow::Error| usage(format!("--{name}: {error}"));
+    let Some(rate) = text("rate") else {
+        return match text("arrivals") {
+            Some(_) => Err(usage("--arrivals needs a rate: give --rate, such as --rate 20k/s")),
+            None => Ok(None),
+        };
+    };
+    let process = text("arrivals").map_or("poisson", String::as_str);
+    Ok(Some(Arrivals {
+        shape: arrivals::shape(rate).map_err(|error| wrong("rate", error))?,
+        process: arrivals::process(process, None).map_err(|error| wrong("arrivals", error))?,
+    }))
+}
+
+/// Writes processes with the times at which a run with the same seed would ask for them.
+fn bake(
+    writer: &mut TraceWriter,
+    source: &mut dyn Source,
+    processes: u64,
+    arrivals: &Arrivals,
+    seed: Seed,
+) -> Result<()> {
+    let mut schedule = Schedule::new(arrivals, seed, 0, 1);
+    let mut operations = Vec::new();
+    for process in 0..processes {
+        if source.fill(process, &mut operations)? == Filled::End {
+            break;
+        }
+        if schedule.time() == Nanos::NEVER {
+            return Err(usage(format!(
+                "--rate: only {process} of {processes} processes come before it is 0 for ever"
+            )));
+        }
+        writer.push(process, &operations, Some(schedule.time()))?;
+        schedule.advance();
+    }
+    Ok(())
 }
 
 fn describe_trace(matches: &ArgMatches) -> Result<Exit> {
@@ -96,6 +152,11 @@ fn describe_trace(matches: &ArgMatches) -> Result<Exit> {
     line("operations", found.operations.to_string());
     line("processes", found.processes.to_string());
     line("bytes", format!("{} ({:.2} per operation)", found.bytes, found.bytes_per_operation()));
+    let schedule = match found.schedules {
+        Schedules::Baked => "its own; `assay run --arrivals trace` replays it",
+        Schedules::Absent => "none; the load model decides when a run begins",
+    };
+    line("schedule", schedule.to_owned());
     line("row groups", found.row_groups.to_string());
     line("format", found.format.to_string());
     line("generator", header.generator.clone());

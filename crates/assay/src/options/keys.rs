@@ -9,6 +9,8 @@ pub enum Verb {
     Load,
     /// Ask a store.
     Run,
+    /// Seek the highest rate that holds an objective.
+    Tune,
     /// Judge and show what is in a bundle.
     Report,
 }
@@ -41,11 +43,12 @@ pub struct Key {
     pub verbs: &'static [Verb],
 }
 
-use Verb::{Bench, Load, Report, Run};
+use Verb::{Bench, Load, Report, Run, Tune};
 
-const ASKING: &[Verb] = &[Bench, Load, Run];
-const MEASURING: &[Verb] = &[Bench, Run];
-const ALL: &[Verb] = &[Bench, Load, Run, Report];
+const ASKING: &[Verb] = &[Bench, Load, Run, Tune];
+const MEASURING: &[Verb] = &[Bench, Run, Tune];
+const TUNING: &[Verb] = &[Tune];
+const ALL: &[Verb] = &[Bench, Load, Run, Tune, Report];
 
 const fn text(
     name: &'static str,
@@ -113,7 +116,13 @@ pub const KEYS: &[Key] = &[
         "Closed loop: pause after an answer: 10ms, or exp:10ms for exponential pauses",
     ),
     text("pace", "RATE", None, MEASURING, "Closed loop: target rate, paced as YCSB does it"),
-    text("operations", "N", None, MEASURING, "Processes to ask, such as 20M"),
+    text(
+        "operations",
+        "N",
+        None,
+        MEASURING,
+        "Transactions to ask, such as 20M; processes, if SPEC is a trace",
+    ),
     text("duration", "TIME", None, MEASURING, "How long to measure, such as 30s"),
     text("warm-up", "TIME", Some("0s"), MEASURING, "Asked and recorded before measuring"),
     text(
@@ -126,9 +135,23 @@ pub const KEYS: &[Key] = &[
     ),
     switch(
         "require-hallmark",
-        &[Bench, Run, Report],
+        &[Bench, Run, Tune, Report],
         "End with code 5 if the hallmark is not VALID, with or without remarks",
     ),
+    text("slo", "OBJECTIVE", None, TUNING, "What must hold: read.p99<5ms,errors<0.1%"),
+    text(
+        "min",
+        "RATE",
+        None,
+        TUNING,
+        "The lowest rate of interest, where to begin; default: 100/s",
+    ),
+    text("max", "RATE", None, TUNING, "The highest rate of interest; default: none"),
+    text("within", "PERCENT", None, TUNING, "How near to a rate that fails; default: 2%"),
+    text("step", "TIME", None, TUNING, "How long to measure at each rate; default: 10s"),
+    text("confirm", "N", None, TUNING, "Fresh runs that must hold at the rate found; default: 3"),
+    text("sweep", "RATES", None, TUNING, "No search but a curve: rate=1k..100k:log:8, or lin"),
+    switch("resume", TUNING, "Go on with the steps that are in --bundle DIR"),
     text("timeout", "TIME", Some("10s"), ASKING, "Patience with an answer; then it is unknown"),
     text("lanes", "N", None, ASKING, "Threads that ask; default: half of the cores"),
     text(
@@ -146,6 +169,21 @@ pub const KEYS: &[Key] = &[
         "Open loop on a blocking store: threads per lane, 8 if not given; 0 calls it on the lane",
     ),
     text("seed", "N", None, ASKING, "The number from which everything random follows"),
+    text(
+        "arrival-seed",
+        "N",
+        None,
+        MEASURING,
+        "The number from which arrivals and pauses follow, instead of the seed",
+    ),
+    text("repeat", "N", None, MEASURING, "Run so many times afresh, for intervals between runs"),
+    text(
+        "repeat-seeds",
+        "WHICH",
+        Some("arrivals"),
+        MEASURING,
+        "What each repetition draws anew: arrivals, or same for nothing",
+    ),
     text("records", "N", None, ASKING, "Records in the data set, instead of the spec's"),
     text("runs-dir", "DIR", Some("runs"), ALL, "Where bundles are kept"),
     text("bundle", "DIR", None, ASKING, "The bundle's directory, instead of a new one in runs-dir"),

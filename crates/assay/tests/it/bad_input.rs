@@ -129,7 +129,9 @@ fn a_word_that_is_no_choice_is_answered_with_the_choices() {
     );
     check_flags(
         "-t null: --rate 5 --arrivals regular",
-        &expect![[r#"--arrivals: "regular" is none of poisson, constant"#]],
+        &expect![[r#"
+        --arrivals: "regular" is none of poisson, constant, jitter:0.5,
+        mmpp2:10,1s,9s, gamma:2, lognormal:2, trace"#]],
     );
     check_flags(
         "-t null: --rate 5 --overflow forget",

@@ -23,6 +23,7 @@ fn settings_name_where_they_are_from() {
         target       = redis://…@127.0.0.1      # environment ASSAY_TARGET
         rate         = 5k/s                     # assay.toml
         arrivals     = poisson                  # default
+        speed        =                          # not set
         in-flight    = 4096                     # default
         overflow     = queue                    # default
         closed       =                          # not set

@@ -8,6 +8,7 @@ mod bad_input;
 mod full_disk;
 mod golden;
 mod lists;
+mod load;
 mod overload;
 mod redis;
 mod repeat;

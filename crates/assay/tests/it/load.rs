@@ -1,0 +1,245 @@
+//! When operations are asked: arrival processes, rates that run over time, clients that think.
+
+use assay_model::Nanos;
+
+use crate::bundle::{asked, assert_balanced, figure, intended, manifest, number, records, text};
+use crate::place::Place;
+
+const MS: u64 = 1_000_000;
+
+const PROCESSES: [&str; 6] =
+    ["poisson", "constant", "jitter:0.5", "mmpp2:10,5ms,20ms", "gamma:2", "lognormal:1.5"];
+
+const SHAPES: [&str; 4] = [
+    "20k/s",
+    "10ms@5k,20ms@5k..40k,10ms@0,1s@10k",
+    "spike:10k..40k,at=5ms,for=10ms",
+    "sine:15k,amplitude=15k,period=20ms",
+];
+
+/// A spec whose clients ask three transactions each.
+const CLIENTS: &str = "[dataset]\nrecords = 100\n[operations]\nread = 1\nread_modify_write = 1\n\
+    [process]\ntransactions = 3\nthink = \"2ms\"\n";
+
+#[test]
+fn every_process_with_every_shape_is_one_schedule_on_any_number_of_lanes() {
+    let place = Place::new();
+    for (number, process) in PROCESSES.iter().enumerate() {
+        // Each process with two of the shapes: all pairs are tested below the command line.
+        for shape in [SHAPES[number % 4], SHAPES[(number + 1) % 4]] {
+            let words = format!("run ycsb-c -t null: --seed 3 --operations 600 --rate {shape}");
+            let [alone, two, seven] = [1, 2, 7].map(|lanes| {
+                let bundle = format!("{process}-{shape}-{lanes}").replace([':', ',', '@'], "_");
+                place.fine(&format!(
+                    "{words} --arrivals {process} --lanes {lanes} --bundle {bundle} -q"
+                ));
+                intended(&place.path(&bundle))
+            });
+            assert_eq!(alone.len(), 600);
+            assert!(alone.windows(2).all(|pair| pair[0] <= pair[1]), "{process} at {shape}");
+            assert!(alone == two, "{process} at {shape}: two lanes ask at other times");
+            assert!(alone == seven, "{process} at {shape}: seven lanes ask at other times");
+        }
+    }
+}
+
+#[test]
+fn stages_end_the_run_with_what_they_planned() {
+    let place = Place::new();
+    let words = "run ycsb-c -t null: --arrivals constant --bundle b --format json -q";
+    let result = place.fine(&format!("{words} --rate 200ms@1k,200ms@1k..3k,100ms@0")).json();
+    assert_balanced(&result);
+    assert_eq!(number(&result, "/overall/counts/offered"), 600);
+    assert_eq!(figure(&result, "/load/rate_per_s"), 1200.0);
+    let manifest = manifest(&place, "b");
+    let window = manifest.phases.last().expect("it was measured");
+    assert_eq!((window.from_ns, window.to_ns), (0, 500 * MS));
+    assert_eq!(manifest.load.settings["rate"], "200ms@1000,200ms@1000..3000,100ms@0");
+    assert_eq!(manifest.load.settings["planned_rate"], "1200");
+    let times = intended(&place.path("b"));
+    let before = |ms: u64| times.iter().filter(|time| time.0 < ms * MS).count();
+    // In the ramp the integral after x seconds is 1000x + 5000x².
+    assert_eq!([100, 200, 300, 400, 500].map(before), [100, 200, 350, 600, 600]);
+}
+
+#[test]
+fn a_length_that_is_given_beats_that_of_the_stages() {
+    let place = Place::new();
+    let words = "run ycsb-c -t null: --arrivals constant --rate 100ms@1k --format json -q";
+    let offered = |more: &str| {
+        number(&place.fine(&format!("{words} {more}")).json(), "/overall/counts/offered")
+    };
+    assert_eq!(offered("--bundle a --duration 250ms"), 250);
+    assert_eq!(offered("--bundle b --operations 130"), 130);
+    assert_eq!(offered("--bundle c --warm-up 40ms"), 60);
+}
+
+#[test]
+fn a_rate_that_runs_over_time_is_reached_if_its_arrivals_are() {
+    let place = Place::new();
+    for rate in ["300ms@100..4k", "spike:500..5k,at=50ms,for=100ms"] {
+        let words = format!("run ycsb-c -t null: --rate {rate} --seed 5 --format json -q");
+        let bundle = if rate.contains('@') { "stages" } else { "spike --duration 300ms" };
+        let result = place.fine(&format!("{words} --bundle {bundle}")).json();
+        assert_ne!(text(&result, "/verdict/name"), "overloaded", "{rate}");
+        let (planned, offered) = ("/load/rate_per_s", "/overall/rates/offered_per_s");
+        let (planned, offered) = (figure(&result, planned), figure(&result, offered));
+        // 600 Poisson arrivals vary by 4 %.
+        assert!((offered / planned - 1.0).abs() < 0.2, "{rate}: {offered} of {planned}");
+    }
+}
+
+#[test]
+fn the_load_is_told_with_mean_and_variation_of_its_gaps() {
+    let place = Place::new();
+    let told = |arrivals: &str, rate: &str, bundle: &str| {
+        let words = format!("run ycsb-c -t null: --operations 20 --rate {rate}");
+        place.fine(&format!("{words} --arrivals {arrivals} --bundle {bundle} -q"));
+        manifest(&place, bundle).load.text
+    };
+    let found = told("gamma:2", "10k", "a");
+    let wanted = "gamma:2 arrivals at 10000/s (gaps: mean 100.00 µs, cv 2), at most 4096 in";
+    assert!(found.starts_with(wanted), "{found}");
+    let found = told("jitter:0.5", "10k", "b");
+    assert!(found.contains("(gaps: mean 100.00 µs, cv 0.204)"), "{found}");
+    let found = told("mmpp2:10,1s,9s", "1k", "c");
+    assert!(found.contains("mmpp2:10,1s,9s arrivals at 1000/s (gaps: mean 1.00 ms, cv 1.568)"));
+    let found = told("poisson", "10ms@0..4k,1s@4k", "d");
+    // Twenty arrivals need ten milliseconds on the ramp.
+    assert!(found.contains("at 10ms@0..4000,1s@4000 (gaps: mean 500.00 µs over the run, cv 1)"));
+}
+
+#[test]
+fn a_trace_with_a_schedule_is_replayed_as_it_is_written() {
+    let place = Place::new();
+    let shape = "--rate sine:20k,amplitude=10k,period=20ms --arrivals gamma:3";
+    let same = "ycsb-a --records 50 --operations 400 --seed 9";
+    place.fine(&format!("trace gen {same} {shape} -o t.parquet"));
+    place.fine("trace info t.parquet").shows("schedule its own");
+    place.fine(&format!("run {same} {shape} -t null: --bundle direct -q"));
+    let direct = intended(&place.path("direct"));
+    for lanes in [1, 3] {
+        let words = format!("run t.parquet -t null: --arrivals trace --lanes {lanes}");
+        place.fine(&format!("{words} --bundle replay-{lanes} -q"));
+        assert!(intended(&place.path(&format!("replay-{lanes}"))) == direct);
+        place.fine(&format!("{words} --speed 2 --bundle fast-{lanes} -q"));
+        let fast = intended(&place.path(&format!("fast-{lanes}")));
+        let off = |(fast, slow): (&Nanos, &Nanos)| (2 * fast.0).abs_diff(slow.0);
+        assert!(fast.iter().zip(&direct).map(off).max() <= Some(1));
+    }
+    assert!(asked(&place.path("replay-3")) == asked(&place.path("direct")));
+    let settings = manifest(&place, "fast-1").load.settings;
+    assert_eq!((settings["arrivals"].as_str(), settings["speed"].as_str()), ("trace", "2"));
+}
+
+#[test]
+fn a_trace_keeps_its_pattern_at_another_rate() {
+    let place = Place::new();
+    place.fine(
+        "trace gen ycsb-c --seed 1 --operations 101 --rate 1k --arrivals gamma:2 -o t.parquet",
+    );
+    place.fine("run t.parquet -t null: --arrivals trace --bundle a -q");
+    place.fine("run t.parquet -t null: --arrivals trace --rate 2k --bundle b -q");
+    let (written, found) = (intended(&place.path("a")), intended(&place.path("b")));
+    // A hundred gaps at 2000/s.
+    let (first, last) = (written[100].0 as f64, found[100].0 as f64);
+    assert!((last - 50.0 * MS as f64).abs() <= 1.0, "{last}");
+    for (slow, fast) in written.iter().zip(&found) {
+        assert!((fast.0 as f64 - slow.0 as f64 * last / first).abs() <= 1.0);
+    }
+}
+
+#[test]
+fn clients_come_by_the_clock_but_think_between_their_transactions() {
+    let place = Place::new();
+    place.write("clients.toml", CLIENTS);
+    let words = "run clients.toml -t null: --seed 2 --rate 2k --arrivals constant --operations 300";
+    place.fine(&format!("{words} --bundle b --lanes 2 -q"));
+    let records = records(&place.path("b"));
+    let of = |process| records.iter().filter(move |record| record.process == process);
+    for process in 0..100 {
+        let mine: Vec<_> = of(process).collect();
+        assert_eq!(mine[0].intended, Nanos(process * MS / 2));
+        assert_eq!(mine.iter().map(|record| record.transaction).max(), Some(2));
+        for pair in mine.windows(2) {
+            let thinks = pair[0].transaction != pair[1].transaction;
+            let think = Nanos(if thinks { 2 * MS } else { 0 });
+            assert_eq!(pair[1].intended, pair[0].ended + think, "process {process}");
+        }
+    }
+    assert_eq!(of(100).count(), 0);
+}
+
+#[test]
+fn clients_ask_what_lone_transactions_would() {
+    let place = Place::new();
+    place.write("clients.toml", CLIENTS);
+    let hash = |more: &str, bundle: &str| {
+        let words = format!("run clients.toml -t null: --seed 2 --operations 300 {more} -q");
+        let result = place.fine(&format!("{words} --bundle {bundle} --format json")).json();
+        text(&result, "/run/trace_hash_executed").to_owned()
+    };
+    let open = hash("--rate 5k", "open");
+    assert_eq!(open, hash("--closed 3 --lanes 3", "closed"));
+    let keys = |bundle: &str| -> Vec<u64> {
+        asked(&place.path(bundle)).iter().map(|asked| asked.key).collect()
+    };
+    hash("--set process.transactions=1 --set process.think=0s", "lone");
+    assert_eq!(keys("open"), keys("lone"));
+    place.fine("trace gen clients.toml --seed 2 --operations 300 -o t.parquet").shows(&open);
+}
+
+#[track_caller]
+fn refused(place: &Place, words: &str, said: &str) {
+    place.assay(&format!("run ycsb-c -t null: --bundle x {words}")).code(2).says(said);
+    assert!(!place.path("x").exists(), "nothing was begun");
+}
+
+#[test]
+fn texts_that_make_no_sense_say_what_would() {
+    let place = Place::new();
+    for (words, said) in [
+        ("--rate 30s@1k,2m", "--rate: \"2m\" is no stage; write 30s@1k for a level"),
+        ("--rate 1k..20k", "--rate: a ramp needs its time: 2m@1k..20k"),
+        ("--rate 10s@0", "--rate: stages at 0 ask nothing"),
+        ("--rate spike:1k..9k,at=3s", "--rate: for= is missing; write spike:1k..10k,at=30s,for=5s"),
+        ("--rate sine:1k,amplitude=2k,period=1m", "--rate: an amplitude of 2000 takes a mean of"),
+        ("--rate 1k --arrivals gamma", "--arrivals: gamma needs numbers; write gamma:2"),
+        ("--rate 1k --arrivals jitter:7", "--arrivals: \"7\" is no share of a gap from 0 to 1"),
+        ("--rate 1k --arrivals trace", "--arrivals: SPEC is no trace"),
+        ("--rate 1k --speed 2", "--speed: --rate says already how fast"),
+        ("--closed 2 --speed 2", "--speed: only --arrivals trace can be replayed faster"),
+    ] {
+        refused(&place, words, said);
+    }
+}
+
+#[test]
+fn lengths_that_contradict_the_rate_are_refused() {
+    let place = Place::new();
+    refused(
+        &place,
+        "--rate 1s@1k --warm-up 1s",
+        "--warm-up: the stages of the rate end after 1.00 s, so nothing would be measured",
+    );
+    refused(
+        &place,
+        "--rate 1s@1k,1s@0 --operations 2000",
+        "--rate: nothing arrives after its end, so the run may never end; give --duration",
+    );
+    refused(&place, "--rate 1s@1k --closed 2", "--rate asks in open loop and --closed in closed");
+}
+
+#[test]
+fn a_trace_without_a_schedule_has_none_to_replay() {
+    let place = Place::new();
+    place.fine("trace gen ycsb-c --operations 20 -o t.parquet");
+    place.fine("trace info t.parquet").shows("schedule none");
+    place
+        .assay("run t.parquet -t null: --arrivals trace")
+        .code(2)
+        .says("--arrivals: the trace has no schedule; `assay trace gen --rate` writes one");
+    place.assay("trace gen ycsb-c --arrivals gamma:2 -o u.parquet").code(2).says("give --rate");
+    let silent = "trace gen ycsb-c --operations 20 --rate 10ms@1k,1s@0 -o u.parquet";
+    place.assay(silent).code(2).says("only 10 of 20 processes come before it is 0 for ever");
+}
