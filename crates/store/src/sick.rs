@@ -16,6 +16,7 @@ pub mod options;
 pub mod presets;
 pub mod quantity;
 pub mod queue;
+pub mod redis;
 
 mod chain;
 mod client;

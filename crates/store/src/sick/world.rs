@@ -211,6 +211,11 @@ impl World {
         self.tables.iter().map(|table| table.records.values().filter(is_there).count()).sum()
     }
 
+    /// The record as it is, whichever node may show it already.
+    pub fn current(&self, table: usize, key: &[u8]) -> Option<Arc<[u8]>> {
+        self.tables[table].records.get(key)?.current().cloned()
+    }
+
     /// The number of the table called `name`, which is made if there is none.
     pub fn table(&mut self, name: &str) -> usize {
         let known = self.tables.iter().position(|table| table.name == name);

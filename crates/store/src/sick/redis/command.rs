@@ -1,0 +1,591 @@
+//! What each command does.
+
+use std::sync::Arc;
+
+use assay_model::{Kind, Nanos, Reason};
+
+use super::sorted::{End, Sorted};
+use super::{Conversation, Keyspace};
+use crate::answer::{Rows, encode_field, encode_row};
+use crate::resp::{Protocol, write};
+use crate::sick::rows;
+use crate::sick::world::{Asked, Given, Shown};
+
+/// The name of the only field of a string.
+const STRING: &[u8] = b"";
+
+const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
+const NO_INTEGER: &str = "ERR value is not an integer or out of range";
+const NO_FLOAT: &str = "ERR min or max is not a float";
+const SYNTAX: &str = "ERR syntax error";
+
+/// One command on its way.
+struct Turn<'a> {
+    now: Nanos,
+    session: u32,
+    protocol: Protocol,
+    words: &'a [&'a [u8]],
+    out: &'a mut Vec<u8>,
+}
+
+/// When the reply is due, or the line that says what is wrong.
+type Done = Result<Nanos, String>;
+
+impl Conversation {
+    /// Does what `words` say and appends the reply; tells when it is due.
+    pub(super) fn obey(
+        &mut self,
+        now: Nanos,
+        words: &[&[u8]],
+        keyspace: &mut Keyspace,
+        out: &mut Vec<u8>,
+    ) -> Nanos {
+        let begin = out.len();
+        let name = words[0].to_ascii_uppercase();
+        let done = match self.manage(&name, words, keyspace, out) {
+            Some(done) => done.map(|()| now),
+            None => {
+                let (session, protocol) = (self.session, self.protocol);
+                keyspace.request(&name, Turn { now, session, protocol, words, out })
+            }
+        };
+        done.unwrap_or_else(|error| {
+            out.truncate(begin);
+            // A line of the client's words must not become two.
+            write::error(&error.replace(['\r', '\n'], " "), out);
+            now
+        })
+    }
+
+    /// Commands that are about the connection or the server: answered at once. `None` if it is
+    /// none of them.
+    fn manage(
+        &mut self,
+        name: &[u8],
+        words: &[&[u8]],
+        keyspace: &mut Keyspace,
+        out: &mut Vec<u8>,
+    ) -> Option<Result<(), String>> {
+        let second = words.get(1).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
+        match name {
+            b"PING" if words.len() == 1 => write::simple("PONG", out),
+            b"PING" | b"ECHO" if words.len() == 2 => write::bulk(words[1], out),
+            b"PING" | b"ECHO" => return Some(Err(wrong_number(name))),
+            b"QUIT" => {
+                self.is_over = true;
+                write::simple("OK", out);
+            }
+            b"HELLO" => return Some(self.hello(words, out)),
+            // Nobody is asked who they are, so whatever they say is right.
+            b"AUTH" => write::simple("OK", out),
+            b"SELECT" if second == b"0" => write::simple("OK", out),
+            b"SELECT" => return Some(Err("ERR DB index is out of range".into())),
+            b"CLIENT" => match &second[..] {
+                b"SETNAME" if words.len() == 3 => {
+                    self.name = words[2].to_vec();
+                    write::simple("OK", out);
+                }
+                b"GETNAME" => write::bulk(&self.name, out),
+                b"ID" => write::integer(i64::from(self.session), out),
+                b"SETINFO" | b"NO-EVICT" | b"NO-TOUCH" => write::simple("OK", out),
+                _ => return Some(Err(unknown_subcommand(name, words))),
+            },
+            b"COMMAND" if second == b"COUNT" => write::integer(0, out),
+            b"COMMAND" if second == b"DOCS" => write::map(self.protocol, 0, out),
+            b"COMMAND" => write::array(0, out),
+            b"CONFIG" if second == b"GET" => config(&words[2..], self.protocol, out),
+            b"CONFIG" => return Some(Err(unknown_subcommand(name, words))),
+            b"INFO" => write::verbatim(self.protocol, &keyspace.info(), out),
+            b"DBSIZE" => {
+                write::integer((keyspace.world.records() + keyspace.sets.len()) as i64, out);
+            }
+            b"FLUSHDB" | b"FLUSHALL" => {
+                keyspace.world.clear();
+                keyspace.sets.clear();
+                write::simple("OK", out);
+            }
+            b"SICK" if second == b"SETTLE" => {
+                keyspace.world.settle();
+                write::simple("OK", out);
+            }
+            b"SICK" => return Some(Err(unknown_subcommand(name, words))),
+            _ => return None,
+        }
+        Some(Ok(()))
+    }
+
+    fn hello(&mut self, words: &[&[u8]], out: &mut Vec<u8>) -> Result<(), String> {
+        match words.get(1) {
+            None => {}
+            Some(&b"2") => self.protocol = Protocol::Resp2,
+            Some(&b"3") => self.protocol = Protocol::Resp3,
+            Some(_) => return Err("NOPROTO unsupported protocol version".into()),
+        }
+        let version = if self.protocol == Protocol::Resp3 { 3 } else { 2 };
+        write::map(self.protocol, 7, out);
+        for (name, value) in
+            [("server", "sick"), ("version", VERSION), ("mode", "standalone"), ("role", "master")]
+        {
+            write::bulk(name.as_bytes(), out);
+            write::bulk(value.as_bytes(), out);
+        }
+        write::bulk(b"proto", out);
+        write::integer(version, out);
+        write::bulk(b"id", out);
+        write::integer(i64::from(self.session), out);
+        write::bulk(b"modules", out);
+        write::array(0, out);
+        Ok(())
+    }
+}
+
+/// The version of Redis whose commands these are; clients decide by it what they may send.
+const VERSION: &str = "7.0.0";
+
+impl Keyspace {
+    fn info(&self) -> String {
+        let config = self.world.config();
+        format!(
+            "# Server\r\nredis_version:{VERSION}\r\nredis_mode:standalone\r\nsick_store:{}\r\n\
+             # Replication\r\nrole:master\r\nconnected_slaves:{}\r\n\
+             # Cluster\r\ncluster_enabled:0\r\n",
+            config.name,
+            config.nodes.len() - 1,
+        )
+    }
+
+    fn request(&mut self, name: &[u8], turn: Turn<'_>) -> Done {
+        match name {
+            b"GET" => self.get(turn),
+            b"SET" => self.set(turn),
+            b"MSET" => self.set_many(turn),
+            b"MGET" => self.get_many(turn),
+            b"DEL" | b"UNLINK" => self.delete(turn),
+            b"EXISTS" => self.exists(turn),
+            b"TYPE" => self.kind_of(turn),
+            b"HSET" | b"HMSET" => self.set_fields(name == b"HMSET", turn),
+            b"HGET" => self.get_field(turn),
+            b"HMGET" => self.get_fields(turn),
+            b"HGETALL" => self.get_all(turn),
+            b"ZADD" => self.add_members(turn),
+            b"ZREM" => self.remove_members(turn),
+            b"ZCARD" => self.count_members(turn),
+            b"ZSCORE" => self.get_score(turn),
+            b"ZRANGE" => self.range(turn),
+            b"ZRANGEBYSCORE" => self.range_by_score(turn),
+            b"ZREMRANGEBYRANK" => self.remove_range(turn),
+            _ => Err(unknown(turn.words)),
+        }
+    }
+
+    /// Asks the heart about one record.
+    fn ask(&mut self, turn: &Turn<'_>, kind: Kind, key: &[u8], patch: &[u8]) -> Given {
+        let (session, table) = (turn.session, self.tables[0]);
+        let asked = Asked { session, kind, table, key, patch, limit: 1 };
+        self.world.ask(turn.now, &asked)
+    }
+
+    /// A read of a record: the row, if there is one, and when the answer is due.
+    fn read(&mut self, turn: &Turn<'_>, key: &[u8]) -> Result<(Option<Arc<[u8]>>, Nanos), String> {
+        if self.sets.contains_key(key) {
+            return Err(WRONG_TYPE.into());
+        }
+        let Given { due, result } = self.ask(turn, Kind::Read, key, &[]);
+        match result {
+            Ok(Shown::Row(row)) => Ok((Some(row), due)),
+            Ok(_) => Ok((None, due)),
+            Err(reason) => Err(refusal(reason)),
+        }
+    }
+
+    /// What is there of a record, whoever may see it.
+    fn current(&self, key: &[u8]) -> Option<Arc<[u8]>> {
+        self.world.current(self.tables[0], key)
+    }
+
+    /// Waits like a request about a sorted set.
+    fn pass(&mut self, turn: &Turn<'_>, key: &[u8]) -> Result<Nanos, String> {
+        if self.current(key).is_some() {
+            return Err(WRONG_TYPE.into());
+        }
+        let (session, table) = (turn.session, self.tables[1]);
+        let asked = Asked { session, kind: Kind::Read, table, key, patch: &[], limit: 1 };
+        let Given { due, result } = self.world.ask(turn.now, &asked);
+        result.map(|_| due).map_err(refusal)
+    }
+
+    fn get(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key] = turn.words else { return Err(wrong_number(b"GET")) };
+        let (row, due) = self.read(&turn, key)?;
+        write_string(row.as_deref(), turn.protocol, turn.out)?;
+        Ok(due)
+    }
+
+    fn get_many(&mut self, turn: Turn<'_>) -> Done {
+        let [_, keys @ ..] = turn.words else { return Err(wrong_number(b"MGET")) };
+        let mut due = turn.now;
+        write::array(keys.len(), turn.out);
+        for key in keys {
+            let (row, ready) = self.read(&turn, key)?;
+            due = due.max(ready);
+            let text = row.as_deref().and_then(|row| rows::get(row, STRING));
+            write_text(text, turn.protocol, turn.out);
+        }
+        Ok(due)
+    }
+
+    fn set(&mut self, turn: Turn<'_>) -> Done {
+        // Options such as EX would be promises that nothing here keeps.
+        let [_, key, value] = turn.words else {
+            let is_longer = turn.words.len() > 3;
+            return Err(if is_longer { SYNTAX.into() } else { wrong_number(b"SET") });
+        };
+        self.sets.remove(*key);
+        let patch = row(&[(STRING, value)]);
+        let Given { due, result } = self.ask(&turn, Kind::Insert, key, &patch);
+        result.map_err(refusal)?;
+        write::simple("OK", turn.out);
+        Ok(due)
+    }
+
+    fn set_many(&mut self, turn: Turn<'_>) -> Done {
+        let [_, pairs @ ..] = turn.words else { return Err(wrong_number(b"MSET")) };
+        if pairs.is_empty() || pairs.len() % 2 != 0 {
+            return Err(wrong_number(b"MSET"));
+        }
+        let patches: Vec<Vec<u8>> =
+            pairs.chunks_exact(2).map(|pair| row(&[(STRING, pair[1])])).collect();
+        let (session, table) = (turn.session, self.tables[0]);
+        let parts: Vec<Asked<'_>> = pairs
+            .chunks_exact(2)
+            .zip(&patches)
+            .map(|(pair, patch)| Asked {
+                session,
+                kind: Kind::Insert,
+                table,
+                key: pair[0],
+                patch,
+                limit: 1,
+            })
+            .collect();
+        for part in &parts {
+            self.sets.remove(part.key);
+        }
+        let Given { due, result } = self.world.ask_together(turn.now, &parts);
+        result.map_err(refusal)?;
+        write::simple("OK", turn.out);
+        Ok(due)
+    }
+
+    fn delete(&mut self, turn: Turn<'_>) -> Done {
+        let [_, keys @ ..] = turn.words else { return Err(wrong_number(b"DEL")) };
+        let (mut due, mut count) = (turn.now, 0);
+        for key in keys {
+            if self.sets.remove(*key).is_some() {
+                count += 1;
+                continue;
+            }
+            let given = self.ask(&turn, Kind::Delete, key, &[]);
+            due = due.max(given.due);
+            count += i64::from(given.result.map_err(refusal)? == Shown::Written);
+        }
+        write::integer(count, turn.out);
+        Ok(due)
+    }
+
+    fn exists(&mut self, turn: Turn<'_>) -> Done {
+        let [_, keys @ ..] = turn.words else { return Err(wrong_number(b"EXISTS")) };
+        let (mut due, mut count) = (turn.now, 0);
+        for key in keys {
+            if self.sets.contains_key(*key) {
+                count += 1;
+                continue;
+            }
+            let (row, ready) = self.read(&turn, key)?;
+            due = due.max(ready);
+            count += i64::from(row.is_some());
+        }
+        write::integer(count, turn.out);
+        Ok(due)
+    }
+
+    fn kind_of(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key] = turn.words else { return Err(wrong_number(b"TYPE")) };
+        let kind = match self.current(key) {
+            _ if self.sets.contains_key(*key) => "zset",
+            None => "none",
+            Some(row) if rows::get(&row, STRING).is_some() => "string",
+            Some(_) => "hash",
+        };
+        write::simple(kind, turn.out);
+        Ok(turn.now)
+    }
+
+    fn set_fields(&mut self, is_many: bool, turn: Turn<'_>) -> Done {
+        let name: &[u8] = if is_many { b"HMSET" } else { b"HSET" };
+        let [_, key, pairs @ ..] = turn.words else { return Err(wrong_number(name)) };
+        if pairs.is_empty() || pairs.len() % 2 != 0 {
+            return Err(wrong_number(name));
+        }
+        let pairs: Vec<(&[u8], &[u8])> =
+            pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        if pairs.iter().any(|(name, _)| *name == STRING || name.len() > usize::from(u16::MAX)) {
+            return Err("ERR a field here has a name, of up to 65535 bytes".into());
+        }
+        let current = self.current(key);
+        let is_string = |row: &Arc<[u8]>| rows::get(row, STRING).is_some();
+        if self.sets.contains_key(*key) || current.as_ref().is_some_and(is_string) {
+            return Err(WRONG_TYPE.into());
+        }
+        let has =
+            |field: &[u8]| current.as_ref().is_some_and(|row| rows::get(row, field).is_some());
+        let new = pairs.iter().filter(|(field, _)| !has(field)).count();
+        let fields = current.as_ref().map_or(0, |row| usize::from(rows::fields(row)));
+        if fields + new > usize::from(u16::MAX) {
+            return Err("ERR a hash here has at most 65535 fields".into());
+        }
+        // A field that is named twice has its last value.
+        let last =
+            |place: usize| pairs[place + 1..].iter().all(|(name, _)| *name != pairs[place].0);
+        let kept: Vec<(&[u8], &[u8])> =
+            (0..pairs.len()).filter(|place| last(*place)).map(|place| pairs[place]).collect();
+        let kind = if current.is_some() { Kind::Update } else { Kind::Insert };
+        let Given { due, result } = self.ask(&turn, kind, key, &row(&kept));
+        result.map_err(refusal)?;
+        match is_many {
+            true => write::simple("OK", turn.out),
+            false => write::integer(new as i64, turn.out),
+        }
+        Ok(due)
+    }
+
+    /// The row of a hash, or none.
+    fn hash(&mut self, turn: &Turn<'_>, key: &[u8]) -> Result<(Option<Arc<[u8]>>, Nanos), String> {
+        let (row, due) = self.read(turn, key)?;
+        match &row {
+            Some(row) if rows::get(row, STRING).is_some() => Err(WRONG_TYPE.into()),
+            _ => Ok((row, due)),
+        }
+    }
+
+    fn get_field(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key, field] = turn.words else { return Err(wrong_number(b"HGET")) };
+        let (row, due) = self.hash(&turn, key)?;
+        write_text(row.as_deref().and_then(|row| rows::get(row, field)), turn.protocol, turn.out);
+        Ok(due)
+    }
+
+    fn get_fields(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key, fields @ ..] = turn.words else { return Err(wrong_number(b"HMGET")) };
+        if fields.is_empty() {
+            return Err(wrong_number(b"HMGET"));
+        }
+        let (row, due) = self.hash(&turn, key)?;
+        write::array(fields.len(), turn.out);
+        for field in fields {
+            let value = row.as_deref().and_then(|row| rows::get(row, field));
+            write_text(value, turn.protocol, turn.out);
+        }
+        Ok(due)
+    }
+
+    fn get_all(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key] = turn.words else { return Err(wrong_number(b"HGETALL")) };
+        let (row, due) = self.hash(&turn, key)?;
+        let row = row.as_deref().unwrap_or_default();
+        write::map(turn.protocol, usize::from(rows::fields(row)), turn.out);
+        Rows::Encoded(row).each(|field| {
+            write::bulk(field.name, turn.out);
+            write::bulk(field.value, turn.out);
+        });
+        Ok(due)
+    }
+
+    fn add_members(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key, pairs @ ..] = turn.words else { return Err(wrong_number(b"ZADD")) };
+        if pairs.is_empty() {
+            return Err(wrong_number(b"ZADD"));
+        }
+        if pairs.len() % 2 != 0 {
+            return Err(SYNTAX.into());
+        }
+        let mut members = Vec::new();
+        for pair in pairs.chunks_exact(2) {
+            let End { score, is_open: false } = End::parse(pair[0]).ok_or(NO_FLOAT)? else {
+                return Err("ERR value is not a valid float".into());
+            };
+            members.push((score, pair[1]));
+        }
+        let due = self.pass(&turn, key)?;
+        let set = self.sets.entry(key.to_vec()).or_default();
+        let new = members.into_iter().filter(|(score, member)| set.put(*score, member)).count();
+        write::integer(new as i64, turn.out);
+        Ok(due)
+    }
+
+    fn remove_members(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key, members @ ..] = turn.words else { return Err(wrong_number(b"ZREM")) };
+        if members.is_empty() {
+            return Err(wrong_number(b"ZREM"));
+        }
+        let due = self.pass(&turn, key)?;
+        let mut count = 0;
+        if let Some(set) = self.sets.get_mut(*key) {
+            count = members.iter().filter(|member| set.remove(member)).count();
+        }
+        self.drop_if_empty(key);
+        write::integer(count as i64, turn.out);
+        Ok(due)
+    }
+
+    fn drop_if_empty(&mut self, key: &[u8]) {
+        if self.sets.get(key).is_some_and(|set| set.len() == 0) {
+            self.sets.remove(key);
+        }
+    }
+
+    fn count_members(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key] = turn.words else { return Err(wrong_number(b"ZCARD")) };
+        let due = self.pass(&turn, key)?;
+        write::integer(self.sets.get(*key).map_or(0, Sorted::len) as i64, turn.out);
+        Ok(due)
+    }
+
+    fn get_score(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key, member] = turn.words else { return Err(wrong_number(b"ZSCORE")) };
+        let due = self.pass(&turn, key)?;
+        match self.sets.get(*key).and_then(|set| set.score(member)) {
+            Some(score) => write::double(turn.protocol, score, turn.out),
+            None => write::null(turn.protocol, turn.out),
+        }
+        Ok(due)
+    }
+
+    fn range(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key, start, stop] = turn.words else {
+            let is_longer = turn.words.len() > 4;
+            return Err(if is_longer { SYNTAX.into() } else { wrong_number(b"ZRANGE") });
+        };
+        let (start, stop) = (integer(start)?, integer(stop)?);
+        let due = self.pass(&turn, key)?;
+        let places = self.sets.get(*key).map(|set| set.by_rank(start, stop)).unwrap_or_default();
+        write::array(places.len(), turn.out);
+        places.iter().for_each(|place| write::bulk(&place.member, turn.out));
+        Ok(due)
+    }
+
+    fn range_by_score(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key, min, max, rest @ ..] = turn.words else {
+            return Err(wrong_number(b"ZRANGEBYSCORE"));
+        };
+        let (min, max) = (End::parse(min).ok_or(NO_FLOAT)?, End::parse(max).ok_or(NO_FLOAT)?);
+        let (skip, count) = match rest {
+            [] => (0, usize::MAX),
+            [limit, skip, count] if limit.eq_ignore_ascii_case(b"LIMIT") => {
+                let count = integer(count)?;
+                let count = if count < 0 { usize::MAX } else { count as usize };
+                (integer(skip)?.max(0) as usize, count)
+            }
+            _ => return Err(SYNTAX.into()),
+        };
+        let due = self.pass(&turn, key)?;
+        let set = self.sets.get(*key);
+        let places = set.map(|set| set.by_score(min, max, skip, count)).unwrap_or_default();
+        write::array(places.len(), turn.out);
+        places.iter().for_each(|place| write::bulk(&place.member, turn.out));
+        Ok(due)
+    }
+
+    fn remove_range(&mut self, turn: Turn<'_>) -> Done {
+        let [_, key, start, stop] = turn.words else {
+            return Err(wrong_number(b"ZREMRANGEBYRANK"));
+        };
+        let (start, stop) = (integer(start)?, integer(stop)?);
+        let due = self.pass(&turn, key)?;
+        let mut count = 0;
+        if let Some(set) = self.sets.get_mut(*key) {
+            let places = set.by_rank(start, stop);
+            count = places.iter().filter(|place| set.remove(&place.member)).count();
+        }
+        self.drop_if_empty(key);
+        write::integer(count as i64, turn.out);
+        Ok(due)
+    }
+}
+
+/// A row of these fields, of which there are fewer than 65,536.
+fn row(fields: &[(&[u8], &[u8])]) -> Vec<u8> {
+    let mut row = Vec::new();
+    encode_row(fields.len() as u16, &mut row);
+    for (name, value) in fields {
+        encode_field(name, value, &mut row);
+    }
+    row
+}
+
+fn write_text(text: Option<&[u8]>, protocol: Protocol, out: &mut Vec<u8>) {
+    match text {
+        Some(text) => write::bulk(text, out),
+        None => write::null(protocol, out),
+    }
+}
+
+fn write_string(row: Option<&[u8]>, protocol: Protocol, out: &mut Vec<u8>) -> Result<(), String> {
+    let text = row.map(|row| rows::get(row, STRING).ok_or(WRONG_TYPE)).transpose()?;
+    write_text(text, protocol, out);
+    Ok(())
+}
+
+/// What CONFIG GET tells of the settings that clients ask for: nothing is ever on a disk.
+fn config(patterns: &[&[u8]], protocol: Protocol, out: &mut Vec<u8>) {
+    let known = [("save", ""), ("appendonly", "no")];
+    let is_asked =
+        |name: &str| patterns.iter().any(|pattern| pattern.eq_ignore_ascii_case(name.as_bytes()));
+    let told: Vec<(&str, &str)> = known.into_iter().filter(|(name, _)| is_asked(name)).collect();
+    write::map(protocol, told.len(), out);
+    for (name, value) in told {
+        write::bulk(name.as_bytes(), out);
+        write::bulk(value.as_bytes(), out);
+    }
+}
+
+fn integer(text: &[u8]) -> Result<i64, String> {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| NO_INTEGER.into())
+}
+
+/// The error that stands for a refusal, in words that clients of Redis know.
+fn refusal(reason: Reason) -> String {
+    match reason {
+        Reason::Unreachable => "MASTERDOWN the node that should answer is down",
+        Reason::Conflict => "TRYAGAIN the write was refused",
+        Reason::Full => "OOM command not allowed: the sick store may hold no more",
+        Reason::Exists => "BUSYKEY Target key name already exists.",
+        Reason::StoreError => "ERR no such key",
+        _ => "BUSY the sick store refuses this request",
+    }
+    .into()
+}
+
+fn lossy(word: &[u8]) -> String {
+    String::from_utf8_lossy(&word[..word.len().min(128)]).into_owned()
+}
+
+fn wrong_number(name: &[u8]) -> String {
+    format!("ERR wrong number of arguments for '{}' command", lossy(name).to_lowercase())
+}
+
+fn unknown_subcommand(name: &[u8], words: &[&[u8]]) -> String {
+    let given = words.get(1).map_or(String::new(), |word| lossy(word));
+    format!("ERR unknown subcommand '{given}' of {}", lossy(name))
+}
+
+fn unknown(words: &[&[u8]]) -> String {
+    let first: Vec<String> =
+        words[1..].iter().take(3).map(|word| format!("'{}'", lossy(word))).collect();
+    format!(
+        "ERR unknown command '{}', with args beginning with: {}",
+        lossy(words[0]),
+        first.join(" ")
+    )
+}

@@ -1,0 +1,210 @@
+//! Conversations, as a client would have them.
+
+use super::*;
+use crate::resp::Value;
+use crate::sick::presets;
+
+struct Talk {
+    keyspace: Keyspace,
+    conversation: Conversation,
+    now: Nanos,
+}
+
+impl Talk {
+    fn with(query: &str) -> Talk {
+        let mut config = Config::default();
+        config.set_all(query).unwrap();
+        let keyspace = Keyspace::new(config, Seed(1)).unwrap();
+        Talk { keyspace, conversation: Conversation::new(7), now: Nanos::ZERO }
+    }
+
+    fn say(&mut self, text: &str) -> Heard {
+        let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
+        let mut bytes = Vec::new();
+        crate::resp::write::command(&words, &mut bytes);
+        let heard = self.conversation.hear(self.now, &bytes, &mut self.keyspace).unwrap().unwrap();
+        assert_eq!(heard.length, bytes.len());
+        heard
+    }
+
+    /// The reply to `text`, on one line.
+    fn hear(&mut self, text: &str) -> String {
+        let heard = self.say(text);
+        let mut parser = Parser::new(Limits::REPLY);
+        assert_eq!(parser.parse(&heard.reply), Ok(Some(heard.reply.len())), "one whole reply");
+        shown(&Value::new(&heard.reply, parser.tokens()))
+    }
+}
+
+fn shown(value: &Value) -> String {
+    let all = |values: &[Value]| values.iter().map(shown).collect::<Vec<String>>().join(" ");
+    match value {
+        Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        Value::Error(error) => format!("error {error}"),
+        Value::Integer(number) => number.to_string(),
+        Value::Null => "null".into(),
+        Value::Array(values) => format!("[{}]", all(values)),
+        Value::Map(pairs) => {
+            let pair = |(name, value): &(Value, Value)| format!("{}={}", shown(name), shown(value));
+            format!("{{{}}}", pairs.iter().map(pair).collect::<Vec<String>>().join(" "))
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+fn check(conversation: &[(&str, &str)]) {
+    let mut talk = Talk::with("");
+    for (said, heard) in conversation {
+        assert_eq!(talk.hear(said), *heard, "{said}");
+    }
+}
+
+#[test]
+fn strings_are_kept() {
+    check(&[
+        ("GET k", "null"),
+        ("SET k v", "OK"),
+        ("get k", "v"),
+        ("MSET a 1 b 2", "OK"),
+        ("MGET a b c", "[1 2 null]"),
+        ("EXISTS a c k", "2"),
+        ("DEL a c", "1"),
+        ("DBSIZE", "2"),
+        ("TYPE k", "string"),
+        ("FLUSHDB", "OK"),
+        ("DBSIZE", "0"),
+        ("SET k v EX 5", "error ERR syntax error"),
+    ]);
+}
+
+#[test]
+fn hashes_are_kept() {
+    check(&[
+        ("HSET h f 1 g 2", "2"),
+        ("HSET h g 3 i 4", "1"),
+        ("HGETALL h", "[f 1 g 3 i 4]"),
+        ("HMSET h f 9", "OK"),
+        ("HGET h f", "9"),
+        ("HGET h nothing", "null"),
+        ("HMGET h i nothing f", "[4 null 9]"),
+        ("HGETALL missing", "[]"),
+        ("HMGET missing f", "[null]"),
+        ("HSET twice f 1 f 2", "2"),
+        ("HGETALL twice", "[f 2]"),
+        (
+            "HELLO 3",
+            "{server=sick version=7.0.0 mode=standalone role=master proto=3 id=7 modules=[]}",
+        ),
+        ("HGETALL h", "{f=9 g=3 i=4}"),
+        ("TYPE h", "hash"),
+    ]);
+}
+
+#[test]
+fn sorted_sets_are_kept() {
+    check(&[
+        ("ZADD z 3 c 1 a 2 b", "3"),
+        ("ZADD z 5 a", "0"),
+        ("ZRANGE z 0 -1", "[b c a]"),
+        ("ZRANGEBYSCORE z (2 +inf LIMIT 0 1", "[c]"),
+        ("ZCARD z", "3"),
+        ("ZSCORE z a", "5"),
+        ("ZREM z a nothing", "1"),
+        ("ZREMRANGEBYRANK z 0 0", "1"),
+        ("ZRANGE z 0 -1", "[c]"),
+        ("TYPE z", "zset"),
+        ("ZREM z c", "1"),
+        ("EXISTS z", "0"),
+    ]);
+}
+
+#[test]
+fn what_is_not_understood_is_said_as_redis_says_it() {
+    let wrong_type = "error WRONGTYPE Operation against a key holding the wrong kind of value";
+    check(&[
+        (
+            "LPUSH l 1 2 3 4",
+            "error ERR unknown command 'LPUSH', with args beginning with: 'l' '1' '2'",
+        ),
+        ("GET", "error ERR wrong number of arguments for 'get' command"),
+        ("HSET h f", "error ERR wrong number of arguments for 'hset' command"),
+        ("SET k v", "OK"),
+        ("HGETALL k", wrong_type),
+        ("HSET k f v", wrong_type),
+        ("ZADD k 1 m", wrong_type),
+        ("HSET h f v", "1"),
+        ("GET h", wrong_type),
+        ("ZADD z 1 m", "1"),
+        ("GET z", wrong_type),
+        ("ZRANGE z 0 x", "error ERR value is not an integer or out of range"),
+        ("ZRANGEBYSCORE z 0 x", "error ERR min or max is not a float"),
+        ("SELECT 1", "error ERR DB index is out of range"),
+        ("CLIENT KILL", "error ERR unknown subcommand 'KILL' of CLIENT"),
+        ("HELLO 4", "error NOPROTO unsupported protocol version"),
+    ]);
+}
+
+#[test]
+fn clients_are_greeted() {
+    check(&[
+        ("PING", "PONG"),
+        ("PING hello", "hello"),
+        ("ECHO hello", "hello"),
+        ("AUTH secret", "OK"),
+        ("SELECT 0", "OK"),
+        ("CLIENT SETNAME me", "OK"),
+        ("CLIENT GETNAME", "me"),
+        ("CONFIG GET save", "[save ]"),
+        ("CONFIG GET maxmemory", "[]"),
+        ("COMMAND DOCS", "[]"),
+        ("COMMAND", "[]"),
+    ]);
+    let mut talk = Talk::with("");
+    assert!(talk.hear("INFO").contains("cluster_enabled:0"));
+    talk.hear("QUIT");
+    assert!(talk.conversation.is_over());
+}
+
+#[test]
+fn plain_words_and_cut_commands_are_heard() {
+    let mut talk = Talk::with("");
+    let mut hear = |bytes: &[u8]| talk.conversation.hear(Nanos::ZERO, bytes, &mut talk.keyspace);
+    assert_eq!(hear(b"PI"), Ok(None));
+    let heard = hear(b"PING\r\nPING\r\n").unwrap().unwrap();
+    assert_eq!((heard.length, &heard.reply[..]), (6, &b"+PONG\r\n"[..]));
+    assert_eq!(hear(b"*1\r\n$4\r\nPI"), Ok(None));
+    assert_eq!(hear(b"*1\r\n$4\r\nPING\r\n").unwrap().unwrap().reply, b"+PONG\r\n");
+    assert_eq!(
+        hear(b"\r\n").unwrap().unwrap(),
+        Heard { length: 2, reply: vec![], due: Nanos::ZERO }
+    );
+    assert!(hear(b"*x\r\n").is_err());
+}
+
+#[test]
+fn replies_are_due_when_the_model_says_in_the_order_of_the_commands() {
+    let mut talk = Talk::with("nodes=1&latency=5ms&max=1000");
+    let due = [1, 2, 3].map(|_| talk.say("GET k").due);
+    assert_eq!(due, [6, 7, 8].map(Nanos::from_millis), "latency, then 1/1000 s for each");
+    assert_eq!(talk.say("PING").due, Nanos::from_millis(8), "no reply overtakes another");
+    talk.now = Nanos::from_millis(20);
+    assert_eq!(talk.say("PING").due, Nanos::from_millis(20));
+}
+
+#[test]
+fn refusals_are_errors_that_clients_know() {
+    assert!(Talk::with("refused=1").hear("GET k").starts_with("error BUSY"));
+    assert!(Talk::with("dirty=1").hear("SET k v").starts_with("error TRYAGAIN"));
+    assert!(Talk::with("down=primary:0..1s").hear("SET k v").starts_with("error MASTERDOWN"));
+    assert_eq!(Talk::with("silent=1").say("GET k").due, Nanos::NEVER);
+}
+
+#[test]
+fn a_store_to_be_loaded_is_healthy_until_it_is_settled() {
+    let config = presets::find("hickup1000_max110").unwrap();
+    let keyspace = Keyspace::to_be_loaded(config, Seed(1)).unwrap();
+    let mut talk = Talk { keyspace, conversation: Conversation::new(0), now: Nanos::ZERO };
+    assert_eq!(talk.say("HSET h f 1").due, Nanos::ZERO);
+    assert_eq!(talk.hear("SICK SETTLE"), "OK");
+    assert!(talk.say("HGETALL h").due > Nanos::from_millis(9));
+}
