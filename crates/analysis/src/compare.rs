@@ -17,14 +17,14 @@ mod curve;
 mod figure;
 mod runs;
 mod sampler;
-mod student;
+pub(crate) mod student;
 
 #[cfg(test)]
 mod tests;
 
 pub use condition::{Condition, Judgement, Limit};
 pub use figure::{Figure, Measure, PLACES};
-pub use runs::{Spread, spread};
+pub use runs::{Spread, spread, spreads};
 pub use sampler::{Resampling, RunFigure, RunFigures, Sampler};
 
 use assay_model::Seed;

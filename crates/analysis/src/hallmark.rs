@@ -11,6 +11,21 @@ mod thresholds;
 
 mod examiner;
 
+mod outliers;
+mod sample;
+mod ticks;
+
+mod case;
+mod causes;
+mod client;
+mod generation;
+mod steadiness;
+
+mod statistic;
+
+#[cfg(test)]
+mod tests;
+
 pub use check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
 pub use check::{Statistic, Time, Unit, Why};
 pub use evidence::{Evidence, Floor, Gaps, Hiccups, LaneTime, Network, Promise, Trace};

@@ -131,8 +131,46 @@ pub struct Check {
     pub measures: Vec<Measure>,
     /// Figures that must not be shown as results any more.
     pub withdraws: Vec<Figure>,
-    /// The failed check of which this failure, or this remark, is but a consequence.
+    /// The check of whose failure, or remark, this one is but a consequence.
     pub because_of: Option<CheckId>,
+}
+
+impl Check {
+    /// A check that measured nothing.
+    pub(super) fn without_measures(id: CheckId, verdict: CheckVerdict) -> Check {
+        Check { id, verdict, measures: Vec::new(), withdraws: Vec::new(), because_of: None }
+    }
+
+    /// A check that does not apply.
+    pub(super) fn not_applicable(id: CheckId, why: Why) -> Check {
+        Check::without_measures(id, CheckVerdict::NotApplicable(why))
+    }
+
+    /// A check that cannot be told.
+    pub(super) fn not_assessable(id: CheckId, why: Why) -> Check {
+        Check::without_measures(id, CheckVerdict::NotAssessable(why))
+    }
+
+    /// A check that is as bad as its worst measure, and withdraws `figures` if it fails.
+    pub(super) fn judged(id: CheckId, measures: Vec<Measure>, figures: &[Figure]) -> Check {
+        let verdict = worst(measures.iter().map(Measure::verdict));
+        let withdraws = if verdict == CheckVerdict::Fail { figures.to_vec() } else { Vec::new() };
+        Check { id, verdict, measures, withdraws, because_of: None }
+    }
+
+    /// Whether figures are withdrawn without which the run has no result.
+    pub fn fails_a_headline(&self) -> bool {
+        self.verdict == CheckVerdict::Fail && self.withdraws.iter().any(|one| one.is_headline())
+    }
+}
+
+/// The worst of the verdicts of measures.
+fn worst(verdicts: impl Iterator<Item = CheckVerdict>) -> CheckVerdict {
+    verdicts.fold(CheckVerdict::Pass, |worst, next| match (worst, next) {
+        (CheckVerdict::Fail, _) | (_, CheckVerdict::Fail) => CheckVerdict::Fail,
+        (CheckVerdict::Remark, _) | (_, CheckVerdict::Remark) => CheckVerdict::Remark,
+        _ => CheckVerdict::Pass,
+    })
 }
 
 /// What came of a check.
@@ -179,6 +217,8 @@ pub enum Why {
     NoNetwork,
     /// What was expected is not known.
     NoExpectation,
+    /// The rate changes by plan, so that nothing is promised to be steady.
+    VaryingLoad,
 }
 
 impl Why {
@@ -198,6 +238,7 @@ impl Why {
             Why::OneAgent => "one-agent",
             Why::NoNetwork => "no-network",
             Why::NoExpectation => "no-expectation",
+            Why::VaryingLoad => "varying-load",
         }
     }
 }
@@ -213,6 +254,33 @@ pub struct Measure {
     pub value: f64,
     /// What it is held against; `None` where it is only shown.
     pub limits: Option<Limits>,
+}
+
+impl Measure {
+    /// A number that is only shown.
+    pub(super) fn shown(statistic: Statistic, value: f64) -> Measure {
+        Measure { statistic, figure: None, value: finite(value), limits: None }
+    }
+
+    /// A number that is held against `limits`.
+    pub(super) fn held(statistic: Statistic, value: f64, limits: Limits) -> Measure {
+        Measure { limits: Some(limits), ..Measure::shown(statistic, value) }
+    }
+
+    /// The same, about one figure.
+    pub(super) fn of(self, figure: Figure) -> Measure {
+        Measure { figure: Some(figure), ..self }
+    }
+
+    /// What it comes to by itself.
+    pub fn verdict(&self) -> CheckVerdict {
+        self.limits.map_or(CheckVerdict::Pass, |limits| limits.judge(self.value))
+    }
+}
+
+/// Numbers that are none, or that have no end, cannot be written everywhere.
+fn finite(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value.clamp(f64::MIN, f64::MAX) }
 }
 
 /// The thresholds of one measure, allowance for chance included.

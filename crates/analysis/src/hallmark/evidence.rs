@@ -133,12 +133,13 @@ impl Hiccups {
         self.counts.iter().find(reached).map(|(length, _)| *length)
     }
 
-    /// Whether one of the longest lies, in part, between the two moments.
-    pub fn overlap(&self, from: Nanos, until: Nanos) -> bool {
+    /// Whether one of at least `length` lies, in part, between the two moments.
+    pub fn overlap(&self, from: Nanos, until: Nanos, length: Nanos) -> bool {
         let end = self.longest.partition_point(|(at, _)| *at < until);
-        // Hiccups of one thread follow each other, so the last one that began in time ends last.
-        let last = end.checked_sub(1).map(|place| self.longest[place]);
-        last.is_some_and(|(at, length)| at + length > from)
+        // Hiccups of one thread follow each other, so their ends rise as well.
+        let before = self.longest[..end].iter().rev();
+        let mut reaching = before.take_while(|(at, own)| *at + *own > from);
+        reaching.any(|(_, own)| *own >= length)
     }
 }
 
@@ -160,12 +161,14 @@ mod tests {
     fn an_operation_overlaps_a_hiccup_that_it_was_under_way_in() {
         let longest = vec![(Nanos(100), Nanos(50)), (Nanos(400), Nanos(10))];
         let hiccups = Hiccups { counts: Vec::new(), longest };
-        let overlaps = |from, until| hiccups.overlap(Nanos(from), Nanos(until));
+        let overlaps = |from, until| hiccups.overlap(Nanos(from), Nanos(until), Nanos(10));
         assert!(overlaps(149, 300));
         assert!(!overlaps(150, 400));
         assert!(overlaps(0, 101));
         assert!(!overlaps(0, 100));
         assert!(overlaps(405, 406));
         assert!(!overlaps(410, 500));
+        assert!(!hiccups.overlap(Nanos(405), Nanos(406), Nanos(11)));
+        assert!(hiccups.overlap(Nanos(0), Nanos(500), Nanos(50)));
     }
 }

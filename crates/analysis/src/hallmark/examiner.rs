@@ -1,41 +1,224 @@
 //! The examiner: takes the records that the judge takes, finishes with the hallmark.
 
-use assay_model::Record;
+use assay_model::{Nanos, Outcome, Phase, Reason, Record};
 
-use super::{Evidence, Hallmark, Thresholds, Verdict};
-use crate::question::Question;
+use super::case::{Case, Seen};
+use super::check::{Check, CheckId, CheckVerdict, Figure, Time};
+use super::evidence::Evidence;
+use super::outliers::{Outliers, without};
+use super::sample::{Moment, Sample};
+use super::steadiness::{Course, beyond};
+use super::thresholds::Thresholds;
+use super::ticks::Ticks;
+use super::{Certified, Hallmark, Verdict, causes, client, generation, steadiness};
+use crate::question::{Phases, Question, Window};
 use crate::summary::Summary;
 
 /// Examines a run in one pass over its records.
 ///
-/// Records may come lane by lane, each lane in order of completion. Memory is bounded.
+/// Records may come lane by lane, each lane in order of completion. Memory is bounded: 8 MB of
+/// counts for every three hours (then stretches double), 6 MB of moments, half a megabyte of
+/// outliers.
 #[derive(Clone, Debug)]
 pub struct Examiner {
     question: Question,
     thresholds: Thresholds,
+    window: Window,
+    sent: Ticks,
+    intended: Ticks,
+    sample: Sample,
+    outliers: Outliers,
+    arrivals: u64,
+    dropped_at_limit: u64,
+    dropped_at_end: u64,
 }
 
 impl Examiner {
     /// An examiner that has seen nothing yet. The question must be the judge's.
     pub fn new(question: Question, thresholds: Thresholds) -> Examiner {
-        Examiner { question, thresholds }
+        let always = Window { from: Nanos::ZERO, until: Nanos::NEVER };
+        let window = question.window.unwrap_or(always);
+        Examiner {
+            window,
+            sent: Ticks::new(window.from),
+            intended: Ticks::new(window.from),
+            sample: Sample::default(),
+            outliers: Outliers::default(),
+            arrivals: 0,
+            dropped_at_limit: 0,
+            dropped_at_end: 0,
+            question,
+            thresholds,
+        }
     }
 
     /// Takes the next records of a lane.
     pub fn push(&mut self, records: &[Record]) {
-        let _ = (records, &self.question);
+        let is_load = self.question.phases == Phases::Load;
+        let takes_all = self.question.phases == Phases::All;
+        for record in records {
+            if takes_all || (record.phase == Phase::Load) == is_load {
+                self.add(record);
+            }
+        }
+    }
+
+    /// Takes a record of the same plan, warm-up included: what lies in the window counts.
+    #[inline]
+    fn add(&mut self, record: &Record) {
+        let is_judged = self.question.phases.include(record.phase);
+        let is_arrival = begins_process(record);
+        if is_arrival && self.window.contains(record.intended) {
+            self.intended.add(record.intended);
+            self.sample.add(record.intended, Moment::Intended);
+        }
+        if is_judged && is_arrival {
+            self.arrivals += 1;
+        }
+        if record.outcome == Outcome::Dropped {
+            return self.drop(record, is_judged && is_arrival);
+        }
+        if self.window.contains(record.started) {
+            if is_arrival {
+                self.sent.add(record.started);
+            }
+            let moment = if is_arrival { Moment::Sent } else { Moment::Continued };
+            self.sample.add(record.started, moment);
+        }
+        if self.window.contains(record.ended) {
+            self.sample.add(record.ended, Moment::Ended);
+        }
+        if is_judged && record.outcome == Outcome::Done && record.found {
+            self.outliers.add(record.response(), record.intended);
+        }
+    }
+
+    #[cold]
+    fn drop(&mut self, record: &Record, counts: bool) {
+        match record.reason {
+            // Its transaction was asked, and failed; that is counted there.
+            Reason::TransactionFailed => {}
+            Reason::InFlightLimit => self.dropped_at_limit += u64::from(counts),
+            _ => self.dropped_at_end += u64::from(counts),
+        }
     }
 
     /// The hallmark of the run that `summary` is about.
-    pub fn finish(self, _summary: &Summary, _evidence: &Evidence) -> Hallmark {
-        Hallmark {
-            verdict: Verdict::NotAssessable,
-            reasons: Vec::new(),
-            checks: Vec::new(),
-            percentiles: Vec::new(),
-            changes: Vec::new(),
-            period: None,
-            changed: self.thresholds.changed(),
+    pub fn finish(self, summary: &Summary, evidence: &Evidence) -> Hallmark {
+        let (hits, slowest) = self.outliers.slowest();
+        let seen = Seen {
+            sent: self.sent,
+            intended: self.intended,
+            arrivals: self.arrivals,
+            dropped_at_limit: self.dropped_at_limit,
+            dropped_at_end: self.dropped_at_end,
+            stretches: self.sample.stretches(),
+            hits,
+            slowest,
+        };
+        let case = Case {
+            question: &self.question,
+            thresholds: &self.thresholds,
+            summary,
+            evidence,
+            seen: &seen,
+        };
+        hallmark(&case)
+    }
+}
+
+/// Whether a record is of the first operation of its process: the one that arrives.
+///
+/// Later transactions have a higher place; of a transaction of two operations the second ends it.
+#[inline]
+fn begins_process(record: &Record) -> bool {
+    record.transaction == 0 && (record.transaction_type == 0 || !record.ends_transaction)
+}
+
+fn hallmark(case: &Case) -> Hallmark {
+    let course = Course::of(case);
+    let steady = course.steady(case);
+    let (periodicity, period) = steadiness::periodicity(case, &course, &steady);
+    let mut checks = vec![
+        generation::rate(case),
+        generation::lag(case),
+        generation::omission(case),
+        generation::arrival_process(case),
+        generation::trace_identity(case),
+        generation::open_loop(case),
+        client::lane_cpu(case),
+        client::hiccups(case),
+        client::lost_records(case),
+        client::network(case),
+        client::noise_floor(case),
+        client::saturation(case),
+        client::misses(case),
+        steadiness::warm_up(case, &course),
+        steadiness::change_points(case, &course, &steady),
+        steadiness::trend(case, &course, &steady),
+        periodicity,
+        steadiness::backlog(case, &course),
+        steadiness::sample_size(case),
+    ];
+    causes::explain(case, &mut checks);
+    let (verdict, reasons) = sum_up(&checks);
+    Hallmark {
+        verdict,
+        reasons,
+        percentiles: certified(case, &checks),
+        checks,
+        changes: steady.changes,
+        period,
+        changed: case.thresholds.changed(),
+    }
+}
+
+/// The whole in one word, with the checks that made it so.
+fn sum_up(checks: &[Check]) -> (Verdict, Vec<CheckId>) {
+    let ids = |wanted: &dyn Fn(&Check) -> bool| -> Vec<CheckId> {
+        checks.iter().filter(|check| wanted(check)).map(|check| check.id).collect()
+    };
+    let failed = ids(&|check| check.fails_a_headline() && check.because_of.is_none());
+    if !failed.is_empty() {
+        return (Verdict::Invalid, failed);
+    }
+    let is_open = |check: &Check| matches!(check.verdict, CheckVerdict::NotAssessable(_));
+    let open = ids(&|check| check.id.is_essential() && is_open(check));
+    if !open.is_empty() {
+        return (Verdict::NotAssessable, open);
+    }
+    let is_remark = |check: &Check| {
+        matches!(check.verdict, CheckVerdict::Remark | CheckVerdict::Fail)
+            && check.because_of.is_none()
+    };
+    let remarks = ids(&is_remark);
+    let is_clean = remarks.is_empty();
+    (if is_clean { Verdict::Valid } else { Verdict::ValidWithRemarks }, remarks)
+}
+
+fn certified(case: &Case, checks: &[Check]) -> Vec<Certified> {
+    let hits = &case.summary.overall.hits;
+    let sets = [(Time::Response, &hits.response), (Time::Service, &hits.service)];
+    let mut all = Vec::new();
+    for (time, distribution) in sets {
+        for percentile in distribution.percentiles.iter().filter(|one| one.quantile < 1.0) {
+            let figure = Figure::Percentile(time, percentile.quantile);
+            let withdraws = |check: &&Check| check.withdraws.iter().any(|one| one.covers(figure));
+            let is_told = time == Time::Response && case.evidence.hiccups.is_some();
+            let without_hiccups = is_told.then(|| {
+                let overlaps = |slow: &super::outliers::Slow| client::overlaps_hiccup(case, slow);
+                without(case.seen.hits, &case.seen.slowest, percentile.quantile, overlaps)
+            });
+            all.push(Certified {
+                time,
+                quantile: percentile.quantile,
+                value: percentile.value,
+                interval: percentile.interval,
+                beyond: beyond(percentile, distribution.count),
+                without_hiccups: without_hiccups.flatten(),
+                withdrawn_by: checks.iter().filter(withdraws).map(|check| check.id).collect(),
+            });
         }
     }
+    all
 }

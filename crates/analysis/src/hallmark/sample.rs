@@ -1,0 +1,172 @@
+//! The moments of arrivals, requests and answers, all of them or those in evenly spread stretches.
+//!
+//! Lanes come one after another, so what happened next over all lanes is known only in the end.
+//! All moments are kept until there are too many; then time is cut into pages of some hundred
+//! requests, and every second page is dropped, again and again. Which pages stay depends on
+//! their number alone, so that they are complete whatever the order of the lanes.
+
+use assay_model::Nanos;
+
+/// The most moments that are kept.
+const MOST: usize = 3 << 17;
+
+/// Moments in a page when it is first cut.
+const PAGE: u64 = 1024;
+
+/// The bits that page numbers must end with, so that kept pages are spread over the run.
+const ENDING: u64 = 0x5555_5555_5555_5555;
+
+/// How often pages are halved at most: one of a billion is the last that could be dropped.
+const LEVELS: u32 = 30;
+
+/// What happened at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Moment {
+    /// An operation ended.
+    Ended,
+    /// An arrival was intended.
+    Intended,
+    /// The request of an arrival left.
+    Sent,
+    /// A later request of a process left.
+    Continued,
+}
+
+/// Moments as they come.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    moments: Vec<(u64, Moment)>,
+    pages: Option<Pages>,
+}
+
+/// Which pages are kept.
+#[derive(Clone, Copy, Debug)]
+struct Pages {
+    /// A page is 2^shift ns long.
+    shift: u32,
+    /// One of 2^level pages is kept.
+    level: u32,
+}
+
+impl Pages {
+    #[inline]
+    fn keep(self, at: u64) -> bool {
+        let mask = (1 << self.level) - 1;
+        (at >> self.shift) & mask == ENDING & mask
+    }
+}
+
+impl Sample {
+    /// Takes a moment into account.
+    #[inline]
+    pub fn add(&mut self, at: Nanos, moment: Moment) {
+        if self.pages.is_none_or(|pages| pages.keep(at.0)) {
+            self.keep(at, moment);
+        }
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, at: Nanos, moment: Moment) {
+        self.moments.push((at.0, moment));
+        let can_thin = self.pages.is_none_or(|pages| pages.level < LEVELS);
+        if self.moments.len() >= MOST && can_thin {
+            self.thin();
+        }
+    }
+
+    fn thin(&mut self) {
+        let mut pages = self.pages.unwrap_or_else(|| {
+            let times = || self.moments.iter().map(|(at, _)| *at);
+            let span = times().max().unwrap_or(0) - times().min().unwrap_or(0);
+            let page = (span / (MOST as u64 / PAGE)).max(1);
+            Pages { shift: page.next_power_of_two().trailing_zeros(), level: 0 }
+        });
+        while self.moments.len() > MOST / 2 && pages.level < LEVELS {
+            pages.level += 1;
+            self.moments.retain(|(at, _)| pages.keep(*at));
+        }
+        self.pages = Some(pages);
+    }
+
+    /// The kept moments in order of time, cut where something between was dropped.
+    pub fn stretches(mut self) -> Vec<Vec<(u64, Moment)>> {
+        self.moments.sort_unstable();
+        let shift = self.pages.map_or(u32::MAX, |pages| pages.shift);
+        let page = |at: u64| at.checked_shr(shift).unwrap_or(0);
+        let stretches = self.moments.chunk_by(|a, b| page(a.0) == page(b.0));
+        stretches.map(<[_]>::to_vec).collect()
+    }
+
+    /// The gaps between moments of one kind, in nanoseconds, each with its begin.
+    ///
+    /// Where stretches were dropped, a gap counts only if it begins in the first half of its
+    /// stretch: near the end, long gaps would be missing.
+    pub fn gaps(stretches: &[Vec<(u64, Moment)>], kind: Moment) -> Vec<(u64, u64)> {
+        let mut gaps = Vec::new();
+        for stretch in stretches {
+            let of_kind = stretch.iter().filter(|(_, moment)| *moment == kind);
+            let times: Vec<u64> = of_kind.map(|(at, _)| *at).collect();
+            let half = match stretches.len() {
+                1 => u64::MAX,
+                _ => u64::midpoint(stretch[0].0, stretch[stretch.len() - 1].0),
+            };
+            let pairs = times.windows(2).take_while(|pair| pair[0] < half);
+            gaps.extend(pairs.map(|pair| (pair[0], pair[1] - pair[0])));
+        }
+        gaps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_model::Seed;
+
+    fn poisson(lane: u64, number: u64) -> Vec<u64> {
+        let mut at = 0.0;
+        let gap = |i| -(1.0 - Seed(lane).draws(1, i).unit()).ln() * 1e5;
+        (0..number)
+            .map(|i| {
+                at += gap(i);
+                at as u64
+            })
+            .collect()
+    }
+
+    fn sampled(lanes: &[Vec<u64>]) -> Sample {
+        let mut sample = Sample::default();
+        for at in lanes.iter().flatten() {
+            sample.add(Nanos(*at), Moment::Sent);
+        }
+        sample
+    }
+
+    #[test]
+    fn few_moments_are_all_kept_in_order() {
+        let sample = sampled(&[vec![5, 90], vec![1, 40, 41]]);
+        let stretches = sample.stretches();
+        assert_eq!(stretches.len(), 1);
+        let gaps = Sample::gaps(&stretches, Moment::Sent);
+        assert_eq!(gaps, [(1, 4), (5, 35), (40, 1), (41, 49)]);
+        assert_eq!(Sample::gaps(&stretches, Moment::Intended), []);
+    }
+
+    #[test]
+    fn many_moments_are_thinned_to_whole_pages_of_all_lanes() {
+        let lanes: Vec<Vec<u64>> = (0..3).map(|lane| poisson(lane, 400_000)).collect();
+        let mut all: Vec<u64> = lanes.iter().flatten().copied().collect();
+        all.sort_unstable();
+        let sample = sampled(&lanes);
+        assert!(sample.moments.len() < MOST);
+        let stretches = sample.stretches();
+        assert!(stretches.len() > 30, "{}", stretches.len());
+        for stretch in &stretches {
+            let first = all.partition_point(|&at| at < stretch[0].0);
+            let times: Vec<u64> = stretch.iter().map(|(at, _)| *at).collect();
+            assert_eq!(times, all[first..first + times.len()]);
+        }
+        let gaps = Sample::gaps(&stretches, Moment::Sent);
+        let mean = gaps.iter().map(|(_, gap)| *gap as f64).sum::<f64>() / gaps.len() as f64;
+        assert!((mean / (1e5 / 3.0) - 1.0).abs() < 0.02, "{mean}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Tests of the whole hallmark, on simulated runs made ill in one known way each.
+//!
+//! Every test begins with the same healthy run, plants one illness, and asserts which checks
+//! notice: all others must stay silent, or say that they are but a consequence.
+
+mod client;
+mod generation;
+mod simulated;
+mod steadiness;
+mod whole;
+
+use simulated::{Run, healthy};
+
+use super::{CheckId, CheckVerdict, Figure, Hallmark, Verdict};
+
+/// The checks that say anything but "pass" or "does not apply" by themselves.
+fn noticed(hallmark: &Hallmark) -> Vec<(CheckId, CheckVerdict)> {
+    let is_quiet = |verdict| matches!(verdict, CheckVerdict::Pass | CheckVerdict::NotApplicable(_));
+    let checks = hallmark.checks.iter();
+    let noticed = checks.filter(|check| !is_quiet(check.verdict) && check.because_of.is_none());
+    // With one agent this is never told.
+    let others = noticed.filter(|check| check.id != CheckId::Saturation);
+    others.map(|check| (check.id, check.verdict)).collect()
+}
+
+/// Asserts that `run` is invalid for exactly the reason `id`.
+fn assert_invalid(run: &Run, id: CheckId) -> Hallmark {
+    let hallmark = run.examine();
+    assert_eq!(
+        (hallmark.verdict, noticed(&hallmark)),
+        (Verdict::Invalid, vec![(id, CheckVerdict::Fail)],),
+        "{:#?}",
+        hallmark.checks
+    );
+    assert_eq!(hallmark.reasons, [id]);
+    hallmark
+}
+
+/// Asserts that `run` is valid with exactly the remark `id`.
+fn assert_remark(run: &Run, id: CheckId) -> Hallmark {
+    let hallmark = run.examine();
+    assert_eq!(hallmark.verdict, Verdict::ValidWithRemarks, "{:#?}", hallmark.checks);
+    assert_eq!(hallmark.reasons, [id], "{:#?}", hallmark.checks);
+    hallmark
+}
+
+/// Asserts that nothing at all is noticed about `run`.
+fn assert_valid(run: &Run) -> Hallmark {
+    let hallmark = run.examine();
+    assert_eq!(
+        (hallmark.verdict, noticed(&hallmark)),
+        (Verdict::Valid, vec![]),
+        "{:#?}",
+        hallmark.checks
+    );
+    hallmark
+}
+
+/// The verdict of one check of `run`.
+fn verdict(run: &Run, id: CheckId) -> CheckVerdict {
+    run.examine().check(id).unwrap().verdict
+}
+
+/// Whether `hallmark` withdraws `figure`.
+fn withdraws(hallmark: &Hallmark, figure: Figure) -> bool {
+    !hallmark.withdrawn_by(figure).is_empty()
+}

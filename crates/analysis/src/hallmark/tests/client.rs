@@ -1,0 +1,153 @@
+//! Clients that could not measure what they claim.
+
+use assay_model::{Nanos, Seed};
+
+use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withdraws};
+use crate::hallmark::{CheckId, CheckVerdict, Figure, Floor, Network, Statistic, Time, Why};
+
+#[test]
+fn a_hog_beside_the_client_is_the_reason_for_all_that_is_late() {
+    // Lanes wait for a processor a fifth of the time, a time slice of 20 ms each.
+    let run = healthy().each(|record| {
+        super::simulated::held_up(record, 0.1, 0.02);
+    });
+    let run = run.observing(|evidence| {
+        evidence.lanes.iter_mut().for_each(|lane| lane.waited = Some(0.2));
+        let hiccups = evidence.hiccups.as_mut().unwrap();
+        hiccups.counts.push((Nanos::from_millis(20), 400));
+    });
+    let hallmark = assert_invalid(&run, CheckId::LaneCpu);
+    assert_eq!(hallmark.check(CheckId::Lag).unwrap().because_of, Some(CheckId::LaneCpu));
+    assert_eq!(hallmark.check(CheckId::Hiccups).unwrap().because_of, Some(CheckId::LaneCpu));
+}
+
+#[test]
+fn stolen_and_throttled_time_are_found() {
+    assert_invalid(&healthy().observing(|evidence| evidence.steal = Some(0.06)), CheckId::LaneCpu);
+    assert_remark(&healthy().observing(|evidence| evidence.steal = Some(0.02)), CheckId::LaneCpu);
+    let run = healthy().observing(|evidence| evidence.throttled = Some(0.05));
+    assert_invalid(&run, CheckId::LaneCpu);
+}
+
+#[test]
+fn a_lane_without_room_to_spare_is_found() {
+    let busy = |share: f64| healthy().observing(|evidence| evidence.lanes[1].busy = share);
+    assert_valid(&busy(0.7));
+    assert_remark(&busy(0.8), CheckId::LaneCpu);
+    assert_invalid(&busy(0.95), CheckId::LaneCpu);
+}
+
+#[test]
+fn a_spinning_lane_is_busy_only_as_far_as_requests_find_it_at_work() {
+    let spinning = |late: u64| {
+        let run = healthy().each(|record| {
+            let is_late = record.index % 10 < late;
+            record.started = record.intended + Nanos(if is_late { 3_000 } else { 300 });
+        });
+        run.observing(|evidence| {
+            evidence.spins = true;
+            evidence.lanes.iter_mut().for_each(|lane| lane.busy = 1.0);
+        })
+    };
+    let hallmark = assert_valid(&spinning(3));
+    let busy = hallmark.check(CheckId::LaneCpu).unwrap().measures[0];
+    assert_eq!(busy.statistic, Statistic::LaneBusy);
+    assert!((busy.value - 0.3).abs() < 0.01, "{busy:?}");
+    assert_remark(&spinning(8), CheckId::LaneCpu);
+    assert_invalid(&spinning(10), CheckId::LaneCpu);
+    let inside = spinning(10).observing(|evidence| evidence.store_in_lanes = true);
+    assert_valid(&inside);
+    let measured = spinning(10).observing(|evidence| {
+        evidence.lanes.iter_mut().for_each(|lane| lane.useful = Some(0.5));
+    });
+    assert_valid(&measured);
+}
+
+#[test]
+fn long_hiccups_withdraw_the_tail_and_tag_what_they_overlap() {
+    let at = Nanos::from_secs(20);
+    let run = healthy().each(|record| {
+        let is_paused = record.intended > at && record.intended < at + Nanos::from_millis(60);
+        if is_paused {
+            record.ended += Nanos::from_millis(30);
+        }
+    });
+    let run = run.observing(|evidence| {
+        let hiccups = evidence.hiccups.as_mut().unwrap();
+        hiccups.counts.push((Nanos::from_millis(60), 60));
+        hiccups.longest.push((at, Nanos::from_millis(60)));
+    });
+    let hallmark = run.examine();
+    let check = hallmark.check(CheckId::Hiccups).unwrap();
+    assert_eq!((check.verdict, check.because_of), (CheckVerdict::Fail, None));
+    assert!(hallmark.verdict.is_valid(), "{:#?}", hallmark.checks);
+    assert!(withdraws(&hallmark, Figure::Percentile(Time::Response, 0.999)));
+    assert!(!withdraws(&hallmark, Figure::Percentile(Time::Response, 0.99)));
+    let tagged = check.measures.iter().find(|one| one.statistic == Statistic::OutliersInHiccups);
+    assert!(tagged.unwrap().value > 0.9, "{tagged:?}");
+    let tail = hallmark.percentiles.iter().find(|one| one.quantile == 0.999).unwrap();
+    assert!(tail.value > Nanos::from_millis(30));
+    assert!(tail.without_hiccups.unwrap() < Nanos::from_millis(5), "{tail:?}");
+}
+
+#[test]
+fn a_record_that_was_lost_spoils_everything() {
+    let run = healthy().observing(|evidence| evidence.lost_records = Some(1));
+    assert!(withdraws(&assert_invalid(&run, CheckId::LostRecords), Figure::Throughput));
+}
+
+#[test]
+fn segments_sent_again_are_found() {
+    let sent_again = |retransmits| {
+        let network = Some(Network { segments: 10_000, retransmits });
+        healthy().observing(|evidence| evidence.network = network)
+    };
+    assert_valid(&sent_again(10));
+    assert_remark(&sent_again(11), CheckId::Network);
+    let hallmark = assert_invalid(&sent_again(200), CheckId::Network);
+    assert!(!withdraws(&hallmark, Figure::Throughput));
+}
+
+#[test]
+fn figures_near_the_noise_floor_are_remarked_on() {
+    let floor = Some(Floor { response: vec![(0.5, Nanos(500_000)), (0.99, Nanos(600_000))] });
+    let run = healthy().observing(|evidence| evidence.floor = floor);
+    let hallmark = assert_remark(&run, CheckId::NoiseFloor);
+    assert_eq!(hallmark.check(CheckId::NoiseFloor).unwrap().measures.len(), 2);
+}
+
+#[test]
+fn throughput_that_another_agent_raises_is_the_clients() {
+    let run = healthy().observing(|evidence| evidence.gain_by_agent = Some(0.2));
+    let hallmark = run.examine();
+    assert_eq!(hallmark.reasons, [CheckId::Saturation]);
+    assert!(withdraws(&hallmark, Figure::Throughput));
+    assert!(!withdraws(&hallmark, Figure::Percentile(Time::Response, 0.5)));
+    let enough = healthy().observing(|evidence| evidence.gain_by_agent = Some(0.01));
+    assert_eq!(verdict(&enough, CheckId::Saturation), CheckVerdict::Pass);
+}
+
+#[test]
+fn reads_that_find_nothing_are_found() {
+    // A response time of its own kind, so that only the share is wrong.
+    let missing = |percent: u64| {
+        healthy().each(|record| {
+            let is_missed = Seed(3).draws(1, record.index).below(100) < percent;
+            record.found = !is_missed;
+        })
+    };
+    assert_invalid(&missing(39), CheckId::Misses);
+    assert_valid(&missing(39).observing(|evidence| evidence.expected_miss_share = Some(0.39)));
+    let unknown = missing(39).observing(|evidence| evidence.expected_miss_share = None);
+    assert_remark(&unknown, CheckId::Misses);
+    let small = healthy().each(|record| record.bytes = 10);
+    let small = small.observing(|evidence| evidence.expected_bytes_per_read = Some(100.0));
+    assert_invalid(&small, CheckId::Misses);
+}
+
+#[test]
+fn a_network_that_is_not_there_is_not_checked() {
+    let run = healthy().observing(|evidence| evidence.network = Some(Network::default()));
+    let found = verdict(&run, CheckId::Network);
+    assert_eq!(found, CheckVerdict::NotApplicable(Why::NoNetwork));
+}

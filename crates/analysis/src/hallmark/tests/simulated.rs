@@ -1,0 +1,141 @@
+//! A healthy run, as plain values that a test can spoil.
+
+use assay_model::{Kind, Nanos, Record, Seed};
+
+use crate::hallmark::{
+    Evidence, Examiner, Floor, Gaps, Hallmark, Hiccups, LaneTime, Network, Promise, Thresholds,
+    Trace,
+};
+use crate::tests::done;
+use crate::{Judge, LoadModel, Question, Window};
+
+/// Arrivals per second.
+pub const RATE: f64 = 1000.0;
+/// Seconds of the window, which begins at second 1.
+pub const SECONDS: u64 = 40;
+
+/// One run with everything that the examiner is given.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub question: Question,
+    pub thresholds: Thresholds,
+    pub records: Vec<Record>,
+    pub evidence: Evidence,
+    pub seed: u64,
+}
+
+/// Forty seconds of 1000 arrivals a second, each served for a millisecond or so; two lanes that
+/// send within some microseconds.
+pub fn healthy() -> Run {
+    healthy_with(1)
+}
+
+pub fn healthy_with(seed: u64) -> Run {
+    let mut run = Run {
+        question: question(SECONDS),
+        thresholds: Thresholds::default(),
+        records: Vec::new(),
+        evidence: evidence(),
+        seed,
+    };
+    run.arrive(|draw| -(1.0 - draw).ln());
+    run
+}
+
+pub fn question(seconds: u64) -> Question {
+    Question {
+        window: Some(Window { from: Nanos::from_secs(1), until: Nanos::from_secs(1 + seconds) }),
+        load: LoadModel::Open { rate: Some(RATE), limit: Some(1000) },
+        ..Question::default()
+    }
+}
+
+pub fn evidence() -> Evidence {
+    let lane = LaneTime { busy: 0.4, waited: Some(0.001), useful: None };
+    Evidence {
+        arrivals: Some(Promise { process: Gaps::Poisson, per_second: None }),
+        trace: Some(Trace { planned: 7, executed: 7 }),
+        queued: Some(0),
+        lanes: vec![lane; 2],
+        steal: Some(0.0),
+        throttled: Some(0.0),
+        hiccups: Some(Hiccups {
+            counts: vec![(Nanos(60_000), 39_990), (Nanos(150_000), 10)],
+            longest: vec![(Nanos::from_secs(7), Nanos(150_000))],
+        }),
+        lost_records: Some(0),
+        network: Some(Network { segments: 80_000, retransmits: 1 }),
+        floor: Some(Floor { response: vec![(0.5, Nanos(20_000)), (0.99, Nanos(40_000))] }),
+        expected_miss_share: Some(0.0),
+        ..Evidence::default()
+    }
+}
+
+impl Run {
+    /// Makes the records anew, with gaps of the mean that the rate gives times what `gap` makes
+    /// of a uniform draw.
+    pub fn arrive(&mut self, gap: impl Fn(f64) -> f64) {
+        let window = self.question.window.unwrap();
+        let mut at = window.from.0 as f64;
+        self.records.clear();
+        for index in 0.. {
+            let mut draws = Seed(self.seed).draws(1, index);
+            at += gap(draws.unit()) * 1e9 / RATE;
+            if at >= window.until.0 as f64 {
+                break;
+            }
+            let intended = Nanos(at as u64);
+            let started = intended + Nanos(300 + draws.below(3_000));
+            let service = 700_000.0 - 300_000.0 * (1.0 - draws.unit()).ln();
+            let ended = started + Nanos(service as u64);
+            self.records.push(done(index, Kind::Read, intended, started, ended));
+        }
+    }
+
+    /// Changes each record, in order of intended time.
+    pub fn each(mut self, change: impl FnMut(&mut Record)) -> Run {
+        self.records.iter_mut().for_each(change);
+        self
+    }
+
+    /// Changes what was observed.
+    pub fn observing(mut self, change: impl FnOnce(&mut Evidence)) -> Run {
+        change(&mut self.evidence);
+        self
+    }
+
+    /// The same process, with service times multiplied by `factor` of the seconds since the
+    /// window began.
+    pub fn slower(self, factor: impl Fn(f64) -> f64) -> Run {
+        self.each(|record| {
+            let service = record.service().0 as f64;
+            let since = record.intended.as_secs_f64() - 1.0;
+            record.ended = record.started + Nanos((service * factor(since)) as u64);
+        })
+    }
+
+    /// The hallmark, with records lane by lane in order of completion.
+    pub fn examine(&self) -> Hallmark {
+        let mut judge = Judge::new(self.question.clone());
+        let mut examiner = Examiner::new(self.question.clone(), self.thresholds.clone());
+        for lane in 0..2 {
+            let mine = self.records.iter().filter(|record| record.process % 2 == lane);
+            let mut mine: Vec<Record> = mine.copied().collect();
+            mine.sort_by_key(|record| record.ended);
+            judge.push(&mine);
+            examiner.push(&mine);
+        }
+        examiner.finish(&judge.finish(), &self.evidence)
+    }
+}
+
+/// Moves what would begin within one of the stretches `period · k .. period · k + length` (seconds)
+/// to its end, as a lane does that was not let go on.
+pub fn held_up(record: &mut Record, period: f64, length: f64) {
+    let since = record.started.as_secs_f64() % period;
+    if since < length {
+        let late = Nanos(((length - since) * 1e9) as u64);
+        record.started += late;
+        record.ended += late;
+    }
+}

@@ -1,0 +1,101 @@
+//! Runs of other kinds than the open one of forty seconds, and the certificate as a whole.
+
+use assay_model::{Nanos, Phase};
+
+use super::{assert_remark, assert_valid, healthy, verdict};
+use crate::hallmark::{CheckId, CheckVerdict, Evidence, Verdict, Why};
+use crate::{LoadModel, Phases};
+
+#[test]
+fn a_healthy_run_is_valid_and_withdraws_nothing_but_the_far_tail() {
+    let hallmark = assert_valid(&healthy());
+    assert_eq!(hallmark.reasons, []);
+    assert_eq!(hallmark.checks.iter().map(|check| check.id).collect::<Vec<_>>(), CheckId::ALL);
+    let kept = hallmark.percentiles.iter().filter(|one| one.withdrawn_by.is_empty());
+    assert!(kept.count() >= 12);
+    assert!(
+        hallmark.checks.iter().flat_map(|check| &check.measures).all(|one| one.value.is_finite())
+    );
+}
+
+#[test]
+fn what_nobody_observed_is_not_passed_in_silence() {
+    let mut run = healthy();
+    run.evidence = Evidence { arrivals: run.evidence.arrivals.clone(), ..Evidence::default() };
+    let hallmark = run.examine();
+    assert_eq!(hallmark.verdict, Verdict::NotAssessable);
+    let missing = [CheckId::LaneCpu, CheckId::Hiccups, CheckId::LostRecords];
+    assert_eq!(hallmark.reasons, missing);
+    let unobserved = CheckVerdict::NotAssessable(Why::NotObserved);
+    for id in missing.into_iter().chain([CheckId::TraceIdentity, CheckId::NoiseFloor]) {
+        assert_eq!(hallmark.check(id).unwrap().verdict, unobserved, "{id:?}");
+    }
+}
+
+#[test]
+fn told_time_needs_no_machine() {
+    let run = healthy().observing(|evidence| {
+        *evidence = Evidence {
+            is_told_time: true,
+            arrivals: evidence.arrivals.clone(),
+            lost_records: Some(0),
+            ..Evidence::default()
+        };
+    });
+    let hallmark = run.examine();
+    assert_eq!(hallmark.verdict, Verdict::Valid, "{:#?}", hallmark.checks);
+    let found = verdict(&run, CheckId::LaneCpu);
+    assert_eq!(found, CheckVerdict::NotApplicable(Why::ToldTime));
+}
+
+#[test]
+fn a_closed_loop_is_remarked_on() {
+    let mut run = healthy();
+    run.question.load = LoadModel::Closed { sessions: 4, target: None };
+    run.evidence.arrivals = None;
+    let run = run.each(|record| record.intended = record.started);
+    assert_remark(&run, CheckId::OpenLoop);
+    assert_eq!(verdict(&run, CheckId::Rate), CheckVerdict::NotApplicable(Why::ClosedLoop));
+    assert_eq!(verdict(&run, CheckId::Omission), CheckVerdict::NotApplicable(Why::ClosedLoop));
+}
+
+#[test]
+fn a_closed_loop_that_misses_its_pace_has_no_hallmark() {
+    let mut run = healthy();
+    run.question.load = LoadModel::Closed { sessions: 4, target: Some(1500.0) };
+    run.evidence.arrivals = None;
+    let hallmark = run.examine();
+    assert_eq!(hallmark.reasons, [CheckId::Rate]);
+}
+
+#[test]
+fn a_load_is_judged_by_what_it_kept() {
+    let mut run = healthy();
+    run.question.phases = Phases::Load;
+    run.question.load = LoadModel::Closed { sessions: 4, target: None };
+    run.evidence.arrivals = None;
+    let run = run.each(|record| record.phase = Phase::Load);
+    assert_valid(&run);
+    let lost = run.observing(|evidence| evidence.lost_records = Some(2));
+    assert_eq!(lost.examine().reasons, [CheckId::LostRecords]);
+}
+
+#[test]
+fn nothing_at_all_is_no_result() {
+    let mut run = healthy();
+    run.records.clear();
+    assert!(!run.examine().verdict.is_valid());
+}
+
+#[test]
+fn warm_up_that_was_set_aside_is_not_examined() {
+    let mut run = healthy();
+    let from = Nanos::from_secs(6);
+    run.question.window.as_mut().unwrap().from = from;
+    let run = run.slower(|since| if since < 5.0 { 6.0 } else { 1.0 }).each(|record| {
+        if record.intended < from {
+            record.phase = Phase::WarmUp;
+        }
+    });
+    assert_valid(&run);
+}
