@@ -51,7 +51,7 @@ pub fn time(text: &str) -> Option<Nanos> {
 
 /// A length of time in the greatest unit that divides it, as [`time`] reads it.
 pub fn write_time(time: Nanos) -> String {
-    let fits = |(_, factor): &&(&str, u64)| time.0 > 0 && time.0 % factor == 0;
+    let fits = |(_, factor): &&(&str, u64)| time.0 > 0 && time.0.is_multiple_of(*factor);
     match TIMES.iter().rev().find(fits) {
         Some((unit, factor)) => format!("{}{unit}", time.0 / factor),
         None => "0s".to_owned(),

@@ -22,9 +22,9 @@ pub fn gap(stream: Stream, index: u64, shape: f64) -> f64 {
     greater * libm::pow(1.0 - draws.unit(), 1.0 / shape) / shape
 }
 
-/// Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), for a shape from
-/// 1. The draws belong to one arrival, so it may take as many as it needs: more than two pairs for
-/// one in five hundred arrivals.
+/// Marsaglia and Tsang, "A simple method for generating gamma variables" (2000); the shape is at
+/// least 1. The draws belong to one arrival, so it may take as many as it needs: at worst one
+/// attempt in twenty fails.
 fn draw(draws: &mut Draws, shape: f64) -> f64 {
     let d = shape - 1.0 / 3.0;
     let c = 1.0 / (9.0 * d).sqrt();

@@ -271,7 +271,7 @@ impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
         let length = self.0.0;
-        match units.iter().find(|(_, unit)| length > 0 && length % unit == 0) {
+        match units.iter().find(|(_, unit)| length > 0 && length.is_multiple_of(*unit)) {
             Some((name, unit)) => write!(f, "{}{name}", length / unit),
             None if length == 0 => f.write_str("0s"),
             None => write!(f, "{length}ns"),
