@@ -14,17 +14,20 @@ pub fn command() -> Command {
              Then:        assay run ycsb-b -t redis://127.0.0.1:6379 --rate 20k/s --duration 30s\n\
              \n\
              Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 store unreachable,\n\
-             5 no hallmark although one was required, 130 interrupted.",
+             5 no hallmark although one was required, 99 no rate holds the objective,\n\
+             130 interrupted.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(asking("bench", Verb::Bench, "Load, run, report: the 60-second path"))
         .subcommand(asking("load", Verb::Load, "Fill a store with a workload's data set"))
         .subcommand(asking("run", Verb::Run, "Ask a store, keep every operation, report"))
+        .subcommand(tune())
         .subcommand(showing("analyze", "Judge a bundle's history again"))
         .subcommand(showing("report", "Show a bundle's result in another form"))
         .subcommand(compare())
         .subcommand(history())
+        .subcommand(crate::command::sick::command())
         .subcommand(study())
         .subcommand(trace())
         .subcommand(workloads())
@@ -51,6 +54,14 @@ fn asking(name: &'static str, verb: Verb, about: &'static str) -> Command {
         .args(spec_changes())
         .args(keys(verb))
         .arg(config_file())
+}
+
+fn tune() -> Command {
+    let about = "The highest rate that holds an objective, or latency over rate";
+    // What makes no sense here is understood all the same, to be refused with a reason.
+    let others = ["rate", "closed", "think", "pace", "operations", "duration", "repeat"];
+    let hide = |command: Command, name: &'static str| command.mut_arg(name, |arg| arg.hide(true));
+    others.into_iter().fold(asking("tune", Verb::Tune, about), hide)
 }
 
 fn spec_changes() -> [Arg; 3] {

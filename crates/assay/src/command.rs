@@ -5,6 +5,8 @@ pub mod compare;
 pub mod doctor;
 pub mod list;
 pub mod look;
+pub mod sick;
 pub mod study;
 pub mod trace;
+pub mod tune;
 pub mod ycsb;

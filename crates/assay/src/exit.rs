@@ -13,10 +13,14 @@ pub enum Exit {
     Internal = 1,
     /// The command, a file or a setting makes no sense.
     Usage = 2,
+    /// A comparison met a condition that it was to fail on.
+    Regression = 3,
     /// The store cannot be reached, or does not let us.
     Unreachable = 4,
     /// The run came to its end, but a hallmark was required and there is none.
     NoHallmark = 5,
+    /// No rate was found that holds the objective.
+    Breached = 99,
     /// Somebody stopped it.
     Interrupted = 130,
 }

@@ -26,10 +26,12 @@ mod observe;
 mod options;
 mod port;
 mod progress;
+mod repeat;
 mod setup;
 mod show;
 mod side;
 mod signals;
+mod slo;
 mod steering;
 mod thresholds;
 mod truth;
@@ -60,10 +62,12 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "bench" => command::ask::bench(matches),
         "load" => command::ask::load(matches),
         "run" => command::ask::run(matches),
+        "tune" => command::tune::tune(matches),
         "analyze" => command::look::analyze(matches),
         "report" => command::look::report(matches),
         "compare" => command::compare::compare(matches),
         "history" => command::look::repair(matches),
+        "sick" => command::sick::dispatch(matches),
         "study" => command::study::dispatch(matches),
         "trace" => command::trace::dispatch(matches),
         "workloads" => command::list::workloads(matches),

@@ -26,7 +26,7 @@ use crate::note::Note;
 use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
-use crate::show::{Display, judge, show};
+use crate::show::{Display, judge, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
 use crate::{bundles, floor, live, machine, thresholds};
@@ -39,6 +39,9 @@ pub struct Setup {
     pub workload: Workload,
     /// The number from which everything random follows.
     pub seed: Seed,
+    /// The number from which arrivals, pauses and the chance within a simulated store follow: the
+    /// seed, unless one is given.
+    pub arrivals: Seed,
     /// The store.
     pub store: Arc<dyn Store>,
     /// Its URL without secrets.
@@ -59,6 +62,8 @@ pub struct Setup {
     pub command: Vec<String>,
     /// Thresholds of the hallmark that somebody changed, by name.
     pub thresholds: BTreeMap<String, f64>,
+    /// Whether this process has filled the store.
+    pub is_loaded: bool,
 }
 
 impl Setup {
@@ -67,7 +72,14 @@ impl Setup {
     /// # Errors
     /// If something makes no sense, or the store cannot be opened.
     pub fn from(matches: &ArgMatches, purpose: Purpose) -> Result<Setup> {
-        let options = Options::gather(matches)?;
+        Setup::with(matches, Options::gather(matches)?, purpose)
+    }
+
+    /// Like [`Setup::from`], with settings that have been gathered already.
+    ///
+    /// # Errors
+    /// If something makes no sense, or the store cannot be opened.
+    pub fn with(matches: &ArgMatches, options: Options, purpose: Purpose) -> Result<Setup> {
         // A wrong format must not be found out after the run.
         Display::from(&options)?;
         let mut changes = changes(matches, &options)?;
@@ -87,11 +99,13 @@ impl Setup {
         };
         bundles::require_free(&dir)?;
         let target = target(&options, purpose, &dir)?;
-        let clock = registry::Options { clock: monotonic_ns, seed };
+        let arrivals = options.count("arrival-seed")?.map_or(seed, Seed);
+        let clock = registry::Options { clock: monotonic_ns, seed: arrivals };
         let store = registry::open(&target, &clock).map_err(from_open)?;
         Ok(Setup {
             workload,
             seed,
+            arrivals,
             store,
             url: registry::without_secrets(&target),
             dir,
@@ -103,6 +117,7 @@ impl Setup {
             command: command_line(seed, &options),
             options,
             thresholds,
+            is_loaded: false,
         })
     }
 
@@ -126,6 +141,7 @@ impl Setup {
         if finished.exit == Exit::Fine {
             self.store.settle().map_err(from_open)?;
             self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
+            self.is_loaded = true;
         }
         Ok(finished)
     }
@@ -154,6 +170,14 @@ impl Setup {
     /// # Errors
     /// If the store holds other data than the workload wants, or the run could not begin.
     pub fn run(&mut self, purpose: Purpose) -> Result<Finished> {
+        self.ready(purpose)?.perform()
+    }
+
+    /// The run, ready to be performed; a store that is empty when it starts is loaded first.
+    ///
+    /// # Errors
+    /// If the store holds other data than the workload wants, or the run makes no sense.
+    pub fn ready(&mut self, purpose: Purpose) -> Result<Experiment> {
         self.require_kinds(PlanPhase::Run)?;
         self.agree_with_store()?;
         let plan = self.workload.plan(self.seed, PlanPhase::Run)?;
@@ -166,7 +190,15 @@ impl Setup {
         let dir = self.dir.clone();
         let floor = self.floor(&asking, planned)?;
         let experiment = self.experiment(&plan, asking, &dir, false)?;
-        Experiment { floor, ..experiment }.perform()
+        Ok(Experiment { floor, ..experiment })
+    }
+
+    /// Whether the store says what was loaded into it.
+    ///
+    /// # Errors
+    /// If it cannot be reached.
+    pub fn has_note(&self) -> Result<bool> {
+        Ok(self.store.note().map_err(from_open)?.is_some())
     }
 
     /// How long to measure what the instrument itself needs before a run of `planned` processes.
@@ -187,7 +219,7 @@ impl Setup {
         }
         let Some(text) = self.store.note().map_err(from_open)? else {
             if !capabilities.is_persistent {
-                return self.load_first();
+                return if self.is_loaded { Ok(()) } else { self.load_first() };
             }
             eprintln!(
                 "warning: {} does not say what was loaded into it (not by `assay load`?); \
@@ -305,7 +337,7 @@ impl Setup {
             fields: layout.tables[0].fields.clone().into(),
             asking,
             is_load,
-            seed: self.seed,
+            seed: self.arrivals,
             dir: dir.to_owned(),
             manifest,
             header,
@@ -362,7 +394,7 @@ impl Setup {
                     StoreTime::Told => format!("{}; in told time", asking.describe()),
                 },
                 lanes: asking.lanes as u16,
-                settings: load_settings(asking, capabilities.time, is_load),
+                settings: self.with_arrivals(load_settings(asking, capabilities.time, is_load)),
             },
             store: StoreSection {
                 url: self.url.clone(),
@@ -393,17 +425,30 @@ impl Setup {
         }
     }
 
-    /// Judges the finished bundle, shows the result, and says where it is kept.
+    /// Settings of the load model with the seed of the arrivals, if they have one of their own.
+    fn with_arrivals(&self, mut settings: BTreeMap<String, String>) -> BTreeMap<String, String> {
+        if self.arrivals != self.seed {
+            settings.insert("arrival-seed".to_owned(), self.arrivals.to_string());
+        }
+        settings
+    }
+
+    /// Judges the finished bundle, keeps its hallmark, shows the result, and says where it is kept;
+    /// gives the code that the program should end with.
     ///
     /// # Errors
     /// If the bundle cannot be read or the result cannot be written.
-    pub fn show_result(&self, finished: &Finished) -> Result<()> {
+    pub fn show_result(&self, finished: &Finished) -> Result<Exit> {
         let judged = judge(&finished.dir, None)?;
+        keep_hallmark(&finished.dir, &judged)?;
         show(&judged, &Display::from(&self.options)?)?;
         if self.show != Show::Nothing || finished.exit != Exit::Fine {
             eprintln!("kept in {}", finished.dir.display());
         }
-        Ok(())
+        match finished.exit {
+            Exit::Fine => require_hallmark(&self.options, &judged),
+            other => Ok(other),
+        }
     }
 }
 

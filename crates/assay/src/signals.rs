@@ -20,6 +20,7 @@ use crate::live::Stage;
 pub struct Listening {
     handle: Handle,
     is_idle: Arc<AtomicBool>,
+    is_heard: Arc<AtomicBool>,
     control: Arc<Control>,
     stage: Arc<Stage>,
 }
@@ -44,20 +45,30 @@ impl Listening {
                 .context("cannot listen for interrupts")?;
         }
         let control = Arc::new(Control::new());
+        let is_heard = Arc::new(AtomicBool::new(false));
+        let heard = Arc::clone(&is_heard);
         let stage = Stage::new();
         let inner = (Arc::clone(&control), Arc::clone(&stage));
         thread::Builder::new()
             .name("signals".to_owned())
             .spawn(move || {
-                signals.forever().enumerate().for_each(|(n, _)| end(n, &inner.0, &inner.1))
+                signals.forever().enumerate().for_each(|(n, _)| {
+                    heard.store(true, Ordering::Relaxed);
+                    end(n, &inner.0, &inner.1);
+                });
             })
             .context("cannot start a thread that listens for interrupts")?;
-        Ok(Listening { handle, is_idle, control, stage })
+        Ok(Listening { handle, is_idle, is_heard, control, stage })
     }
 
     /// What the interrupts act on.
     pub fn control(&self) -> &Arc<Control> {
         &self.control
+    }
+
+    /// Whether there was an interrupt.
+    pub fn is_interrupted(&self) -> bool {
+        self.is_heard.load(Ordering::Relaxed)
     }
 
     /// Where things are said while an experiment goes on.
@@ -97,6 +108,8 @@ impl Drop for During<'_> {
 
 impl Drop for Listening {
     fn drop(&mut self) {
+        // Its part of an interrupt ends with it: another run may be under way by then.
+        self.is_idle.store(false, Ordering::Relaxed);
         self.handle.close();
     }
 }

@@ -44,6 +44,12 @@ impl Control {
         self.level.fetch_max(2, Ordering::Relaxed);
     }
 
+    /// Takes a gentle end back, so that another run can follow; an end at once stays.
+    pub fn go_on(&self) {
+        // Whoever asked for more meanwhile gets it.
+        let _ = self.level.compare_exchange(1, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// The clock of the run that goes on, or went on last; none before its lanes have begun.
     pub fn clock(&self) -> Option<Wall> {
         self.clock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()

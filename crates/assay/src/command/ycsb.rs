@@ -27,7 +27,7 @@ use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::setup::Setup;
-use crate::show::{Judged, judge, put};
+use crate::show::{Judged, judge, keep_hallmark, put};
 use crate::signals::Listening;
 use crate::workload::{Workload, file_text};
 use arguments::Arguments;
@@ -55,6 +55,7 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
     eprintln!("Starting test.");
     let finished = perform(&mut setup, &arguments, &reading)?;
     let judged = judge(&finished.dir, None)?;
+    keep_hallmark(&finished.dir, &judged)?;
     export(&judged, &finished.dir, &reading.options)?;
     match finished.exit {
         Exit::Fine => Ok(verdict(&judged)),
@@ -104,6 +105,7 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
     let name = format!("ycsb-{}", arguments.workload_name());
     let runs_dir = std::env::var("ASSAY_RUNS_DIR").unwrap_or_else(|_| "runs".to_owned());
     Ok(Setup {
+        is_loaded: false,
         options: Options::default(),
         workload: Workload {
             name: name.clone(),
@@ -114,6 +116,7 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
             hallmark: toml::Table::new(),
         },
         seed,
+        arrivals: seed,
         store,
         url: registry::without_secrets(&url),
         dir: bundles::fresh(Path::new(&runs_dir), &name, seed.0),

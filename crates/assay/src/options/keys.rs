@@ -192,7 +192,7 @@ pub const KEYS: &[Key] = &[
         "FORMAT",
         Some("text"),
         ALL,
-        "The result as text, json, ndjson, csv, md, ycsb, hdr or html",
+        "The result as text, json, ndjson, csv, md, ycsb, hdr, html or junit",
     ),
     Key {
         letter: Some('o'),

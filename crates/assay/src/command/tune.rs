@@ -1,0 +1,281 @@
+//! The highest rate that holds an objective, or the curve of latency over rate.
+
+mod step;
+mod wanted;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use assay_analysis::slo::Scope;
+use assay_analysis::sweep::{curve, held_up_to, knee};
+use assay_analysis::tune::{Ending, Purpose, Request, Search, Step, inversions};
+use assay_history::Manifest;
+use assay_model::Seed;
+use assay_report::Letters;
+use assay_report::tune::{Course, Tuning, held, outcome, value};
+use assay_report::units::rate;
+use assay_store::Calls;
+use assay_workload::PlanPhase;
+use clap::ArgMatches;
+
+use crate::asking;
+use crate::command::tune::step::{Attempt, Steps, dir_of};
+use crate::command::tune::wanted::{Sought, Wanted};
+use crate::exit::{Exit, Failure, as_usage, usage};
+use crate::machine;
+use crate::options::Options;
+use crate::progress::Show;
+use crate::setup::Setup;
+use crate::show::{Display, Format, put};
+
+/// The result in the tune's own directory.
+const RESULT: &str = "tune.json";
+
+/// Where the data set's load is kept; `load` would look like a run's.
+const DATASET: &str = "data-set";
+
+/// `assay tune`: searches, or sweeps.
+pub fn tune(matches: &ArgMatches) -> Result<Exit> {
+    let options = Options::gather(matches)?;
+    let wanted = Wanted::from(&options)?;
+    let display = Display::from(&options)?;
+    require_format(&options, &display)?;
+    let mut setup = Setup::from(matches, asking::Purpose::Run)?;
+    require_kinds(&setup, &wanted)?;
+    // How long the spec would ask is not how long a step does.
+    setup.workload.spec.operations.count = None;
+    setup.show = match setup.show {
+        Show::Dashboard => Show::Lines,
+        other => other,
+    };
+    let base = base_seed(&setup, &wanted)?;
+    setup.seed = base;
+    fill(&mut setup)?;
+    let mut steps = Steps::new(setup, wanted, base);
+    let (course, made, is_interrupted) = match steps.wanted().sought {
+        Sought::Rate(plan) => search(&mut steps, Search::new(plan))?,
+        Sought::Curve(sweep) => {
+            let (made, is_interrupted) = each(&mut steps, &sweep.rates())?;
+            (Course::Sweep { sweep, held: held_up_to(&made) }, made, is_interrupted)
+        }
+    };
+    let tuning = tuning(&steps, course, made, is_interrupted);
+    let root = &steps.setup().dir;
+    keep(root, &tuning)?;
+    show(&tuning, &display)?;
+    if steps.setup().show != Show::Nothing {
+        eprintln!("kept in {}", root.display());
+    }
+    Ok(exit(&tuning))
+}
+
+/// Asks what the search wants until it is over or somebody stops it.
+fn search(steps: &mut Steps, mut search: Search) -> Result<(Course, Vec<Step>, bool)> {
+    let mut is_interrupted = false;
+    while let Some(request) = search.request() {
+        match steps.make(request)? {
+            Attempt::Made(found) => {
+                say(steps, request, &found);
+                search.take(found);
+            }
+            Attempt::Interrupted => {
+                is_interrupted = true;
+                break;
+            }
+        }
+    }
+    let course =
+        Course::Search { plan: *search.plan(), ending: search.ending(), best: search.best() };
+    Ok((course, search.steps().to_vec(), is_interrupted))
+}
+
+/// Asks each rate once.
+fn each(steps: &mut Steps, rates: &[f64]) -> Result<(Vec<Step>, bool)> {
+    let mut made = Vec::new();
+    for (number, &rate) in rates.iter().enumerate() {
+        let request = Request { number, rate, purpose: Purpose::Sweep, length: 1 };
+        match steps.make(request)? {
+            Attempt::Made(found) => {
+                say(steps, request, &found);
+                made.push(Step { request, outcome: found });
+            }
+            Attempt::Interrupted => return Ok((made, true)),
+        }
+    }
+    Ok((made, false))
+}
+
+/// A line on what came of a step.
+fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::Outcome) {
+    if steps.setup().show == Show::Nothing {
+        return;
+    }
+    let values: Vec<String> = found.terms.iter().map(|term| value(term, Letters::Ascii)).collect();
+    let reasons = match found.reasons.is_empty() {
+        true => String::new(),
+        false => format!("  {}", outcome(found, Letters::Ascii)),
+    };
+    eprintln!(
+        "step {:>2}  {:<7}  {:>10}  {:>4.0} s  {}  {}{reasons}",
+        request.number + 1,
+        request.purpose.name(),
+        rate(request.rate),
+        found.figures.seconds,
+        values.join("  "),
+        held(found.verdict),
+    );
+}
+
+fn tuning(steps: &Steps, course: Course, made: Vec<Step>, is_interrupted: bool) -> Tuning {
+    let setup = steps.setup();
+    let capabilities = setup.store.capabilities();
+    let curve = curve(&made);
+    Tuning {
+        title: format!("{} on {}", setup.workload.name, capabilities.name),
+        command: quoted(&setup.command),
+        dir: setup.dir.display().to_string(),
+        url: setup.url.clone(),
+        is_no_op: capabilities.is_no_op,
+        load: steps.load().to_owned(),
+        seed: steps.base().0,
+        machine: format!("{} x {}", machine::cores(), machine::processor()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        objective: steps.wanted().objective.clone(),
+        knee: knee(&curve),
+        inversions: inversions(&made),
+        curve,
+        course,
+        steps: made,
+        is_interrupted,
+        notices: steps.notices().to_vec(),
+    }
+}
+
+fn exit(tuning: &Tuning) -> Exit {
+    if tuning.is_interrupted {
+        return Exit::Interrupted;
+    }
+    match tuning.course {
+        Course::Search { ending: Some(Ending::Found { .. }), .. } => Exit::Fine,
+        Course::Search { .. } => Exit::Breached,
+        Course::Sweep { held: None, .. } if tuning.objective.is_some() => Exit::Breached,
+        Course::Sweep { .. } => Exit::Fine,
+    }
+}
+
+/// Forms that a tune can take.
+fn require_format(options: &Options, display: &Display) -> Result<()> {
+    match display.format {
+        Format::Text | Format::Json | Format::Csv | Format::Markdown | Format::Html => Ok(()),
+        _ => Err(options.wrong("format", "a tune is shown as text, json, csv, md or html")),
+    }
+}
+
+fn show(tuning: &Tuning, display: &Display) -> Result<()> {
+    use assay_report::tune::{csv, html, json, markdown, terminal};
+    let text = match display.format {
+        Format::Json => json(tuning),
+        Format::Csv => csv(tuning),
+        Format::Markdown => markdown(tuning),
+        Format::Html => html(tuning),
+        _ => terminal(tuning, display.style),
+    };
+    put(&text, display.output.as_deref())
+}
+
+/// The directory keeps what was found beside the bundles that it was found in.
+fn keep(root: &Path, tuning: &Tuning) -> Result<()> {
+    let path = root.join(RESULT);
+    std::fs::create_dir_all(root)
+        .and_then(|()| std::fs::write(&path, assay_report::tune::json(tuning)))
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// An objective about operations that nobody asks would never be told.
+fn require_kinds(setup: &Setup, wanted: &Wanted) -> Result<()> {
+    let used = setup.workload.spec.kinds_used(PlanPhase::Run);
+    for term in wanted.objective.iter().flat_map(|objective| &objective.terms) {
+        if let Scope::Kind(kind) = term.scope
+            && !used.contains(&kind)
+        {
+            let names: Vec<&str> = used.iter().map(|kind| kind.name()).collect();
+            return Err(setup.options.wrong(
+                "slo",
+                &format!(
+                    "{} asks no {}; it asks {}",
+                    setup.workload.name,
+                    kind.name(),
+                    names.join(", ")
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The seed from which those of the steps follow; that of the steps there are, if one goes on.
+fn base_seed(setup: &Setup, wanted: &Wanted) -> Result<Seed> {
+    let first = dir_of(&setup.dir, 0);
+    let is_there = first.is_dir();
+    match (is_there, wanted.resumes) {
+        (true, false) => Err(usage(format!(
+            "{} holds steps of a tune already: go on with --resume, or name another directory",
+            setup.dir.display()
+        ))),
+        (true, true) if setup.options.given("seed").is_none() => {
+            let manifest = Manifest::read(&first).map_err(as_usage)?;
+            Ok(Seed(manifest.spec.seed))
+        }
+        (false, true) => Err(usage(format!(
+            "--resume: there is no step of a tune in {}; name its directory with --bundle",
+            setup.dir.display()
+        ))),
+        _ => Ok(setup.seed),
+    }
+}
+
+/// A store in this process is loaded once, before the first step, if it does not say that it was.
+fn fill(setup: &mut Setup) -> Result<()> {
+    let capabilities = setup.store.capabilities();
+    let is_near = capabilities.calls != Calls::Pipelined || !capabilities.is_persistent;
+    if capabilities.is_no_op || !is_near || setup.has_note()? {
+        return Ok(());
+    }
+    let mut dir = setup.dir.join(DATASET);
+    for number in 2.. {
+        if !dir.exists() {
+            break;
+        }
+        dir = setup.dir.join(format!("{DATASET}-{number}"));
+    }
+    if setup.show != Show::Nothing {
+        eprintln!("{} is empty: loading first", setup.url);
+    }
+    let finished = setup.load(&dir)?;
+    if finished.exit != Exit::Fine {
+        let message = format!("the load failed; see `assay report {}`", dir.display());
+        return Err(Failure { exit: finished.exit, message }.into());
+    }
+    Ok(())
+}
+
+/// Words as a shell takes them.
+fn quoted(words: &[String]) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=,@%+…".contains(letter);
+    let quote = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_pasted_into_a_shell() {
+        let words = ["assay", "tune", "--slo", "p99<5ms", "it's", ""].map(str::to_owned);
+        assert_eq!(quoted(&words), r"assay tune --slo 'p99<5ms' 'it'\''s' ''");
+    }
+}

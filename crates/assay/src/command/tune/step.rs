@@ -1,0 +1,336 @@
+//! One step of a tune: a fresh run with a bundle of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use assay_analysis::Verdict;
+use assay_analysis::tune::{Circumstances, Outcome, Overload, Request, assess};
+use assay_history::{Manifest, State};
+use assay_model::{Nanos, Seed};
+use assay_store::StoreTime;
+
+use crate::asking::Purpose;
+use crate::command::tune::wanted::Wanted;
+use crate::exit::{Exit, Failure, as_usage, from_open, usage};
+use crate::experiment::Experiment;
+use crate::options::Origin;
+use crate::progress::{Glance, Show, Viewer};
+use crate::setup::Setup;
+use crate::show::{has_hallmark, judge, keep_hallmark};
+use crate::steering::Steering;
+
+/// Ended operations are seen this much later at most: a lane publishes, then somebody looks.
+const UNSEEN: Nanos = Nanos::from_millis(300);
+
+/// Flags that only a tune knows, each with a value.
+const OWN_FLAGS: [&str; 7] =
+    ["--slo", "--min", "--max", "--within", "--step", "--confirm", "--sweep"];
+
+/// Flags that are about the tune's result, each with a value.
+const RESULT_FLAGS: [&str; 7] =
+    ["-o", "--output", "--format", "--bundle", "--seed", "--arrival-seed", "--warm-up"];
+
+/// The directory of the step with this number.
+pub fn dir_of(root: &Path, number: usize) -> PathBuf {
+    root.join(format!("step-{:03}", number + 1))
+}
+
+/// What came of the wish to make a step.
+pub enum Attempt {
+    /// It was made.
+    Made(Outcome),
+    /// Somebody stopped it.
+    Interrupted,
+}
+
+/// Makes steps.
+pub struct Steps {
+    setup: Setup,
+    wanted: Wanted,
+    base: Seed,
+    load: String,
+    notices: Vec<String>,
+}
+
+impl Steps {
+    /// Steps with `setup`; their seeds follow from `base`.
+    pub fn new(setup: Setup, wanted: Wanted, base: Seed) -> Steps {
+        Steps { setup, wanted, base, load: String::new(), notices: Vec::new() }
+    }
+
+    /// What all steps have in common.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// What the tune is to do.
+    pub fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    /// The seed from which those of the steps follow.
+    pub fn base(&self) -> Seed {
+        self.base
+    }
+
+    /// How the steps asked, in words.
+    pub fn load(&self) -> &str {
+        &self.load
+    }
+
+    /// What a reader must know, one sentence each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// Makes the step, or judges the one that is there if the tune goes on.
+    ///
+    /// # Errors
+    /// If the run could not be made, or its bundle cannot be read.
+    pub fn make(&mut self, request: Request) -> Result<Attempt> {
+        if self.setup.listening.is_interrupted() {
+            return Ok(Attempt::Interrupted);
+        }
+        let dir = dir_of(&self.setup.dir, request.number);
+        if self.wanted.resumes && dir.exists() && self.is_whole(&dir, request)? {
+            return Ok(Attempt::Made(self.assess(&dir, request, false)?));
+        }
+        self.ask(&dir, request)
+    }
+
+    /// Whether the step in `dir` came to its end; moves it out of the way if it did not.
+    fn is_whole(&self, dir: &Path, request: Request) -> Result<bool> {
+        let manifest = Manifest::read(dir).map_err(as_usage)?;
+        if manifest.state != State::Finished {
+            let aside = (1..).map(|number| {
+                let name = format!("{}-cut-off-{number}", dir.file_name()?.to_str()?);
+                Some(dir.with_file_name(name))
+            });
+            let aside = aside.flatten().find(|aside| !aside.exists());
+            let aside = aside.context("the directory of a step has a name")?;
+            std::fs::rename(dir, &aside)
+                .with_context(|| format!("cannot move {} aside", dir.display()))?;
+            return Ok(false);
+        }
+        let asked = manifest.load.settings.get("rate").and_then(|text| text.parse::<f64>().ok());
+        if asked != Some(request.rate) {
+            return Err(usage(format!(
+                "--resume: {} is of another tune: it asked {}/s where this one asks {}/s",
+                dir.display(),
+                asked.unwrap_or(0.0),
+                request.rate
+            )));
+        }
+        Ok(true)
+    }
+
+    fn ask(&mut self, dir: &Path, request: Request) -> Result<Attempt> {
+        let experiment = self.experiment(dir, request)?;
+        let listening = Arc::clone(&self.setup.listening);
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let warden = Warden::new(self.watches(request), request.rate, Arc::clone(&is_stopped));
+        let experiment = Experiment { viewer: warden.map(|one| Box::new(one) as _), ..experiment };
+        let finished = experiment.perform()?;
+        let is_stopped = is_stopped.load(Ordering::Relaxed);
+        if listening.is_interrupted() {
+            return Ok(Attempt::Interrupted);
+        }
+        if is_stopped {
+            listening.control().go_on();
+        }
+        match finished.exit {
+            Exit::Unreachable => {
+                let message = format!(
+                    "step {} got no answer at all; see `assay report {}`",
+                    request.number + 1,
+                    dir.display()
+                );
+                Err(Failure { exit: Exit::Unreachable, message }.into())
+            }
+            Exit::Internal => Ok(Attempt::Made(Outcome::broken())),
+            _ => Ok(Attempt::Made(self.assess(dir, request, is_stopped)?)),
+        }
+    }
+
+    /// The run of a step, ready to be performed.
+    fn experiment(&mut self, dir: &Path, request: Request) -> Result<Experiment> {
+        let root = std::mem::replace(&mut self.setup.dir, dir.to_owned());
+        let ready = self.ready(request, &root);
+        self.setup.dir = root;
+        ready
+    }
+
+    fn ready(&mut self, request: Request, root: &Path) -> Result<Experiment> {
+        let setup = &mut self.setup;
+        // Every step asks the same operations at other moments.
+        let arrivals = Seed(self.base.0.wrapping_add(request.number as u64 + 1));
+        let duration = Nanos(self.wanted.step.0 * u64::from(request.length));
+        let time = |time: Nanos| humantime::format_duration(time.into()).to_string();
+        let time = |nanos: Nanos| time(nanos).replace(' ', "");
+        let changes = [
+            ("rate", request.rate.to_string()),
+            ("duration", time(duration)),
+            ("warm-up", time(self.wanted.warm_up)),
+            ("seed", self.base.to_string()),
+            ("arrival-seed", arrivals.to_string()),
+        ];
+        for (name, text) in &changes {
+            setup.options.set(name, text, Origin::Flag);
+        }
+        setup.arrivals = arrivals;
+        // What the step before left in queues, logs and caches is not this one's.
+        setup.store.settle().map_err(from_open)?;
+        let mut experiment = setup.ready(Purpose::Run)?;
+        let manifest = &mut experiment.manifest;
+        manifest.run.command = run_command(&setup.command, &changes);
+        let settings = &mut manifest.load.settings;
+        settings.insert("tune".to_owned(), root.display().to_string());
+        settings.insert("tune_step".to_owned(), (request.number + 1).to_string());
+        settings.insert("tune_purpose".to_owned(), request.purpose.name().to_owned());
+        if self.load.is_empty() {
+            // The rate is another one in each step.
+            self.load = manifest.load.text.replace(&format!(" at {}/s", request.rate), "");
+        }
+        let is_live =
+            setup.show != Show::Nothing && std::io::IsTerminal::is_terminal(&std::io::stderr());
+        experiment.show = if is_live { Show::Lines } else { Show::Nothing };
+        Ok(experiment)
+    }
+
+    /// A watch for each promised response time; none where a run is over in a blink.
+    fn watches(&self, request: Request) -> Vec<Overload> {
+        if self.setup.store.capabilities().time == StoreTime::Told {
+            return Vec::new();
+        }
+        let duration = Nanos(self.wanted.step.0 * u64::from(request.length));
+        let limits = self.wanted.objective.iter().flat_map(|one| one.response_limits());
+        limits
+            .map(|(limit, allowed)| Overload::new(request.rate, duration, limit, allowed))
+            .collect()
+    }
+
+    fn assess(&mut self, dir: &Path, request: Request, is_stopped: bool) -> Result<Outcome> {
+        let judged = judge(dir, None)?;
+        keep_hallmark(dir, &judged)?;
+        let hallmark = match (self.wanted.requires_hallmark, has_hallmark(&judged)) {
+            (false, _) => None,
+            (true, true) => Some(Verdict::Held),
+            (true, false) => Some(Verdict::Violated),
+        };
+        let circumstances = Circumstances { target: request.rate, is_stopped, hallmark };
+        Ok(assess(&judged.summary, self.wanted.objective.as_ref(), &circumstances))
+    }
+}
+
+/// The command that makes the step as a run of its own.
+fn run_command(typed: &[String], changes: &[(&'static str, String)]) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut typed = typed.iter().peekable();
+    while let Some(word) = typed.next() {
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        if OWN_FLAGS.contains(&name) || RESULT_FLAGS.contains(&name) {
+            if name == word {
+                typed.next();
+            }
+            continue;
+        }
+        match word.as_str() {
+            "--resume" => {}
+            "tune" if words.len() == 1 => words.push("run".to_owned()),
+            _ => words.push(word.clone()),
+        }
+    }
+    for (name, text) in changes {
+        words.extend([format!("--{name}"), text.clone()]);
+    }
+    words
+}
+
+/// Ends a step whose backlog has decided it.
+struct Warden {
+    watches: Vec<Overload>,
+    rate: f64,
+    ended: u64,
+    must_stop: bool,
+    is_stopped: Arc<AtomicBool>,
+}
+
+impl Warden {
+    fn new(watches: Vec<Overload>, rate: f64, is_stopped: Arc<AtomicBool>) -> Option<Warden> {
+        let warden = Warden { watches, rate, ended: 0, must_stop: false, is_stopped };
+        (!warden.watches.is_empty()).then_some(warden)
+    }
+}
+
+impl Viewer for Warden {
+    fn see(&mut self, glance: &Glance<'_>) {
+        self.ended += glance.tally.processes;
+        if glance.is_ending || glance.at == Nanos::ZERO {
+            return;
+        }
+        let waiting = self.rate * glance.at.as_secs_f64() - self.ended as f64;
+        let unseen = self.rate * UNSEEN.as_secs_f64();
+        // Poisson arrivals may be fewer than the rate says.
+        let unsure = unseen + 4.0 * (self.rate * glance.at.as_secs_f64()).sqrt();
+        for watch in &mut self.watches {
+            self.must_stop |= watch.look(glance.at, waiting, unsure);
+        }
+    }
+
+    fn step(&mut self, steering: &Steering) {
+        if self.must_stop && !self.is_stopped.swap(true, Ordering::Relaxed) {
+            steering.drain();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_run::gauge::Tally;
+
+    use super::*;
+
+    #[test]
+    fn a_step_is_repeated_as_a_run() {
+        let typed = "assay tune ycsb-c -t sick: --slo p99<5ms --min=1k --seed 7 --resume -o a.html \
+                     --arrivals constant";
+        let typed: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
+        let changes = [("rate", "1500".to_owned()), ("seed", "9".to_owned())];
+        assert_eq!(
+            run_command(&typed, &changes).join(" "),
+            "assay run ycsb-c -t sick: --arrivals constant --rate 1500 --seed 9"
+        );
+    }
+
+    /// The second after which a step of 20 s at 1000/s, of which `done` end per second, is stopped.
+    fn stopped_after(done: u64) -> Option<u64> {
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let duration = Nanos::from_secs(20);
+        let watch = Overload::new(1_000.0, duration, Nanos::from_millis(50), 0.01);
+        let mut warden = Warden::new(vec![watch], 1_000.0, is_stopped).expect("it has a watch");
+        (1..20).find(|&second| {
+            let tally = Tally { processes: done, ..Tally::default() };
+            let at = Nanos::from_secs(second);
+            let glance = Glance {
+                at,
+                elapsed: at,
+                in_flight: 0,
+                tally: &tally,
+                shape: None,
+                is_ending: false,
+            };
+            warden.see(&glance);
+            warden.must_stop
+        })
+    }
+
+    #[test]
+    fn a_step_that_falls_behind_is_stopped() {
+        assert_eq!(stopped_after(1_000), None);
+        assert_eq!(stopped_after(980), None, "chance may have made as few");
+        assert_eq!(stopped_after(0), Some(2));
+        assert!(stopped_after(700).is_some_and(|second| second < 5));
+    }
+}
