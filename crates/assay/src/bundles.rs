@@ -11,6 +11,9 @@ use crate::exit::{as_usage, usage};
 /// The file that makes a directory a bundle.
 const MANIFEST: &str = "run.toml";
 
+/// The file that makes a directory a group of repeated runs.
+const GROUP: &str = "repeat.toml";
+
 /// A directory for a new run, such as `2026-11-21T18-30-12Z-ycsb-a-on-redis-7f3c`.
 pub fn fresh(runs_dir: &Path, name: &str, seed: u64) -> PathBuf {
     let moment = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
@@ -40,16 +43,33 @@ pub fn require_free(dir: &Path) -> Result<()> {
             return Err(as_usage(CreateError::Taken { dir: taken, found: MANIFEST.to_owned() }));
         }
     }
+    if is_group(dir) {
+        let (dir, found) = (dir.to_owned(), GROUP.to_owned());
+        return Err(as_usage(CreateError::Taken { dir, found }));
+    }
     Ok(())
 }
 
 /// The bundle that `text` means: a directory, a name in `runs_dir`, `last`, or `last-1`.
 ///
 /// # Errors
-/// If there is no such bundle; says which there are.
+/// If there is no such bundle, or if it is a group of repeated runs; says which there are.
 pub fn find(runs_dir: &Path, text: &str) -> Result<PathBuf> {
+    let found = find_any(runs_dir, text)?;
+    if !is_group(&found) {
+        return Ok(found);
+    }
+    let dir = found.display();
+    Err(usage(format!("{text} is a group of repeated runs: name one of them, such as {dir}/1")))
+}
+
+/// The bundle or the group of repeated runs that `text` means.
+///
+/// # Errors
+/// If there is none; says which there are.
+pub fn find_any(runs_dir: &Path, text: &str) -> Result<PathBuf> {
     let path = Path::new(text);
-    if is_bundle(path) {
+    if is_any(path) {
         return Ok(path.to_owned());
     }
     let back = match text.strip_prefix("last") {
@@ -75,10 +95,10 @@ pub fn find(runs_dir: &Path, text: &str) -> Result<PathBuf> {
         && name.starts_with("last")
         && !path.exists()
     {
-        return find(parent, name);
+        return find_any(parent, name);
     }
     let named = runs_dir.join(text);
-    if is_bundle(&named) {
+    if is_any(&named) {
         return Ok(named);
     }
     Err(usage(format!(
@@ -91,7 +111,16 @@ fn is_bundle(path: &Path) -> bool {
     path.join(MANIFEST).is_file()
 }
 
-/// The bundles in `runs_dir`, the oldest first.
+/// Whether `path` holds repeated runs.
+pub fn is_group(path: &Path) -> bool {
+    path.join(GROUP).is_file()
+}
+
+fn is_any(path: &Path) -> bool {
+    is_bundle(path) || is_group(path)
+}
+
+/// The bundles with the groups in `runs_dir`, the oldest first.
 fn list(runs_dir: &Path) -> Result<Vec<PathBuf>> {
     if !runs_dir.is_dir() {
         return Ok(Vec::new());
@@ -106,6 +135,9 @@ fn list(runs_dir: &Path) -> Result<Vec<PathBuf>> {
             let manifest = assay_history::Manifest::read(&path);
             let started = manifest.map(|manifest| manifest.run.started).unwrap_or_default();
             bundles.push((started, path));
+        } else if is_group(&path) {
+            let repeat = assay_history::Repeat::read(&path);
+            bundles.push((repeat.map(|repeat| repeat.started).unwrap_or_default(), path));
         }
     }
     bundles.sort();

@@ -4,12 +4,17 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use assay_analysis::hallmark::Examiner;
 use assay_analysis::{Judge, LoadModel, Phases, Question, Series, Summary, Window};
-use assay_history::{Columns, Damage, History, Manifest, State as ManifestState, read_events};
+use assay_history::{
+    Columns, Damage, History, Manifest, Observation, State as ManifestState, read_events,
+    read_observations,
+};
 use assay_model::{Nanos, Phase};
 use assay_report::{Facts, Letters, PhaseSpan, State, StoreFacts, Style};
 
-use crate::exit::{as_usage, usage};
+use crate::evidence;
+use crate::exit::{Exit, as_usage, usage};
 use crate::options::Options;
 
 /// A form that a result can take.
@@ -31,9 +36,11 @@ pub enum Format {
     Hdr,
     /// One page for a browser.
     Html,
+    /// XML for build servers.
+    Junit,
 }
 
-const FORMATS: [(&str, Format); 8] = [
+const FORMATS: [(&str, Format); 9] = [
     ("text", Format::Text),
     ("json", Format::Json),
     ("ndjson", Format::Ndjson),
@@ -42,14 +49,18 @@ const FORMATS: [(&str, Format); 8] = [
     ("ycsb", Format::Ycsb),
     ("hdr", Format::Hdr),
     ("html", Format::Html),
+    ("junit", Format::Junit),
 ];
 
 /// Where a result goes, and how it looks.
 #[derive(Clone, Debug)]
 pub struct Display {
-    format: Format,
-    output: Option<PathBuf>,
-    style: Style,
+    /// The form of the result.
+    pub format: Format,
+    /// The file that takes it, instead of standard output.
+    pub output: Option<PathBuf>,
+    /// How a terminal looks.
+    pub style: Style,
 }
 
 impl Display {
@@ -65,6 +76,7 @@ impl Display {
                     "htm" => Some(Format::Html),
                     "txt" => Some(Format::Text),
                     "hlog" => Some(Format::Hdr),
+                    "xml" => Some(Format::Junit),
                     _ => {
                         FORMATS.iter().find(|(name, _)| *name == ending).map(|(_, format)| *format)
                     }
@@ -126,10 +138,12 @@ pub fn judge(dir: &Path, phases: Option<Phases>) -> Result<Judged> {
     let has_warm_up = manifest.phases.len() > 1;
     let whole = Question { phases: Phases::All, window: None, ..question.clone() };
     let mut course = has_warm_up.then(|| Judge::new(whole));
-    let mut judge = Judge::new(question);
+    let mut judge = Judge::new(question.clone());
+    let mut examiner = Examiner::new(question, evidence::thresholds(&manifest));
     let mut history = History::open(dir).map_err(as_usage)?;
     let damages = history.each_batch(Columns::ALL, |batch| {
         judge.push(batch.records);
+        examiner.push(batch.records);
         if let Some(course) = &mut course {
             course.push(batch.records);
         }
@@ -137,8 +151,12 @@ pub fn judge(dir: &Path, phases: Option<Phases>) -> Result<Judged> {
     let summary = judge.finish();
     let timeline = course.map(|course| course.finish().series);
     let mut facts = facts(dir, &manifest, &summary);
-    facts.events = events;
     facts.notices.extend(damages.iter().map(Damage::to_string));
+    let observations = observations(dir, &mut facts);
+    let seen = observations.as_deref();
+    let evidence = evidence::gather(&manifest, &summary, &events, seen, history.records());
+    facts.hallmark = Some(examiner.finish(&summary, &evidence));
+    facts.events = events;
     let (kept, counted) = (history.records(), manifest.history.records);
     if kept != counted && manifest.state != ManifestState::Running && counted > 0 {
         facts.notices.push(format!(
@@ -154,7 +172,42 @@ pub fn judge(dir: &Path, phases: Option<Phases>) -> Result<Judged> {
     Ok(Judged { timeline, facts, summary })
 }
 
-fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
+/// What was seen of the machine; a damaged file is told, and then nothing was seen.
+fn observations(dir: &Path, facts: &mut Facts) -> Option<Vec<Observation>> {
+    read_observations(dir).unwrap_or_else(|error| {
+        facts.notices.push(error.to_string());
+        None
+    })
+}
+
+/// Whether the result has a hallmark, with or without remarks.
+pub fn has_hallmark(judged: &Judged) -> bool {
+    judged.facts.hallmark.as_ref().is_some_and(|hallmark| hallmark.verdict.is_valid())
+}
+
+/// The code that a command which showed `judged` should end with.
+///
+/// # Errors
+/// If the setting is neither true nor false.
+pub fn require_hallmark(options: &Options, judged: &Judged) -> Result<Exit> {
+    match options.switch("require-hallmark")? && !has_hallmark(judged) {
+        true => Ok(Exit::NoHallmark),
+        false => Ok(Exit::Fine),
+    }
+}
+
+/// Writes `hallmark.json` into the bundle `dir`; the same bundle gives the same file.
+///
+/// # Errors
+/// If the disk does not take it.
+pub fn keep_hallmark(dir: &Path, judged: &Judged) -> Result<()> {
+    let Some(text) = assay_report::hallmark::json(&judged.facts) else { return Ok(()) };
+    let path = dir.join("hallmark.json");
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// What the judge is asked about the run of `manifest`.
+pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
     let settings = &manifest.load.settings;
     let number = |name: &str| settings.get(name).and_then(|text| text.parse::<f64>().ok());
     let load = match manifest.load.model.as_str() {
@@ -242,7 +295,16 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         started_unix_ms: unix.map_or(0, |since| since.as_millis() as u64),
         notices: notices(dir, manifest),
         events: Vec::new(),
+        hallmark: None,
+        floor: floor(manifest),
     }
+}
+
+/// What the instrument itself needs, by percentile.
+fn floor(manifest: &Manifest) -> Vec<(String, Nanos)> {
+    let section = manifest.floor.as_ref();
+    let response = section.map(|floor| &floor.response_ns).into_iter().flatten();
+    response.map(|(name, value)| (name.clone(), Nanos(*value))).collect()
 }
 
 fn machine(manifest: &Manifest) -> String {
@@ -272,11 +334,12 @@ pub fn show(judged: &Judged, display: &Display) -> Result<()> {
         Format::Text => assay_report::terminal(facts, summary, display.style),
         Format::Json => assay_report::json(facts, summary),
         Format::Ndjson => assay_report::ndjson(facts, summary),
-        Format::Csv => assay_report::csv(summary),
+        Format::Csv => assay_report::csv(facts, summary),
         Format::Markdown => assay_report::markdown(facts, summary),
         Format::Ycsb => ycsb_block(judged),
         Format::Hdr => assay_report::hdr_log(facts, summary)?,
         Format::Html => assay_report::html(facts, summary, judged.timeline.as_ref()),
+        Format::Junit => assay_report::junit::run(facts, summary),
     };
     put(&text, display.output.as_deref())
 }

@@ -156,6 +156,7 @@ impl Repeat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::tempdir;
 
     fn repeat() -> Repeat {
         let run = |number: u32| RepeatedRun {
@@ -174,8 +175,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read() {
-        let place = tempfile::tempdir().unwrap();
-        let dir = place.path().join("group");
+        let dir = tempdir("repeat-written").join("group");
         repeat().write(&dir).unwrap();
         assert_eq!(Repeat::read(&dir).unwrap(), repeat());
         assert_eq!(repeat().bundles(&dir), [dir.join("1"), dir.join("2")]);
@@ -184,9 +184,9 @@ mod tests {
 
     #[test]
     fn a_newer_format_is_refused() {
-        let place = tempfile::tempdir().unwrap();
-        std::fs::write(Repeat::path(place.path()), "format = 2\n").unwrap();
-        let error = Repeat::read(place.path()).unwrap_err().to_string();
+        let dir = tempdir("repeat-newer");
+        std::fs::write(Repeat::path(&dir), "format = 2\n").unwrap();
+        let error = Repeat::read(&dir).unwrap_err().to_string();
         assert!(error.ends_with("has format 2, newer than 1; use the release that wrote it"));
     }
 }

@@ -9,7 +9,9 @@ pub(crate) mod words;
 
 pub use csv::csv;
 pub use findings::findings;
+pub(crate) use findings::of_side;
 pub use json::{SCHEMA, json};
+pub(crate) use json::{side as side_json, spread as spread_json};
 pub use markdown::markdown;
 pub use terminal::terminal;
 pub use words::{change, figure_name};

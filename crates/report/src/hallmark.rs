@@ -1,6 +1,22 @@
 //! The hallmark in words.
 
+mod shape;
+pub(crate) mod words;
+
+use assay_analysis::hallmark::{
+    Check, CheckId, CheckVerdict, Figure, Hallmark, Time as Certified, Verdict,
+};
+
 use crate::facts::Facts;
+use crate::table::{Side, Table};
+use crate::units::{Letters, duration};
+use crate::verdict::Level;
+
+pub use shape::{HallmarkObject, SCHEMA, json};
+pub use words::{figure_name, verdict_name, what};
+
+/// Reasons that are told in the one line; of more only the names.
+const TOLD: usize = 3;
 
 /// One of the three times that latencies are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +41,147 @@ impl Time {
 }
 
 /// Whether the hallmark does not stand behind a percentile.
-pub fn withdraws(_facts: &Facts, _time: Time, _quantile: f64) -> bool {
-    false
+pub fn withdraws(facts: &Facts, time: Time, quantile: f64) -> bool {
+    let time = match time {
+        Time::Response => Certified::Response,
+        Time::Service => Certified::Service,
+        Time::Lag => return false,
+    };
+    let figure = Figure::Percentile(time, quantile);
+    let withdraws = |check: &Check| check.withdraws.iter().any(|one| one.covers(figure));
+    // Too few values withdraw nothing here: such a percentile is not shown in the first place.
+    let others = |check: &&Check| check.id != CheckId::SampleSize;
+    let checks = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
+    checks.filter(others).any(withdraws)
 }
+
+/// Whether the hallmark names the check `id` as a reason for its verdict.
+pub fn names(facts: &Facts, id: CheckId) -> bool {
+    facts.hallmark.as_ref().is_some_and(|hallmark| hallmark.reasons.contains(&id))
+}
+
+/// Whether nothing is known that speaks against the figures as a whole.
+pub fn stands(facts: &Facts) -> bool {
+    facts.hallmark.as_ref().is_none_or(|hallmark| hallmark.verdict.is_valid())
+}
+
+/// The hallmark as it is shouted: its name, then the reasons, which may be empty.
+pub struct Line {
+    /// How bad it is.
+    pub level: Level,
+    /// `HALLMARK VALID`, `HALLMARK INVALID` and so on.
+    pub name: &'static str,
+    /// Why.
+    pub reasons: String,
+}
+
+impl Line {
+    /// `HALLMARK INVALID: rate: the rate sent is 75 % off the promised one (at most 5 %)`.
+    pub fn text(&self) -> String {
+        match self.reasons.is_empty() {
+            true => self.name.to_owned(),
+            false => format!("{}: {}", self.name, self.reasons),
+        }
+    }
+}
+
+/// The one line at the top of every report; none if the run was not examined.
+pub fn line(facts: &Facts) -> Option<Line> {
+    let hallmark = facts.hallmark.as_ref()?;
+    let (level, name) = match hallmark.verdict {
+        Verdict::Valid => (Level::Fine, "HALLMARK VALID"),
+        Verdict::ValidWithRemarks => (Level::Caution, "HALLMARK VALID WITH REMARKS"),
+        Verdict::Invalid => (Level::Alarm, "HALLMARK INVALID"),
+        Verdict::NotAssessable => (Level::Caution, "HALLMARK NOT ASSESSABLE"),
+    };
+    Some(Line { level, name, reasons: reasons(hallmark) })
+}
+
+fn reasons(hallmark: &Hallmark) -> String {
+    let checks: Vec<&Check> =
+        hallmark.reasons.iter().filter_map(|id| hallmark.check(*id)).collect();
+    if hallmark.verdict == Verdict::NotAssessable {
+        return not_assessable(&checks);
+    }
+    let told = checks.iter().take(TOLD);
+    let mut texts: Vec<String> =
+        told.map(|check| format!("{}: {}", check.id.name(), words::reason(check))).collect();
+    let others: Vec<&str> = checks.iter().skip(TOLD).map(|check| check.id.name()).collect();
+    if !others.is_empty() {
+        texts.push(format!("also {}", others.join(", ")));
+    }
+    texts.join("; ")
+}
+
+/// Checks with the same obstacle share its words: `lane-cpu, hiccups: nobody observed it`.
+fn not_assessable(checks: &[&Check]) -> String {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for check in checks {
+        let why = words::obstacle(check.verdict).unwrap_or("it cannot be told");
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(check.id.name()),
+            None => groups.push((why, vec![check.id.name()])),
+        }
+    }
+    let texts: Vec<String> =
+        groups.into_iter().map(|(why, names)| format!("{}: {why}", names.join(", "))).collect();
+    texts.join("; ")
+}
+
+/// Which checks a table shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Every check.
+    All,
+    /// Those that did not pass although they apply.
+    Notable,
+}
+
+/// The checks with what decided each; empty if the run was not examined.
+pub fn checks(facts: &Facts, rows: Rows, letters: Letters) -> Table {
+    let mut table = Table::new(&[
+        ("", Side::Left),
+        ("check", Side::Left),
+        ("verdict", Side::Left),
+        ("found", Side::Left),
+        ("threshold", Side::Left),
+        ("withdraws", Side::Left),
+    ]);
+    let all = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
+    let is_notable = |check: &&Check| {
+        !matches!(check.verdict, CheckVerdict::Pass | CheckVerdict::NotApplicable(_))
+    };
+    for check in all.filter(|check| rows == Rows::All || is_notable(check)) {
+        table.row(vec![
+            check.id.code().to_owned(),
+            check.id.name().to_owned(),
+            verdict_name(check.verdict).to_owned(),
+            words::found(check),
+            words::threshold(check),
+            words::withdrawn(check, letters),
+        ]);
+    }
+    table
+}
+
+/// Thresholds that are not what they usually are, one sentence each.
+pub fn changed(facts: &Facts) -> Vec<String> {
+    let changed = facts.hallmark.iter().flat_map(|hallmark| &hallmark.changed);
+    changed.map(|one| format!("{} = {}, usually {}", one.name, one.value, one.usual)).collect()
+}
+
+/// What the instrument itself needs, in one line; none if that was not measured.
+pub fn floor(facts: &Facts, letters: Letters) -> Option<String> {
+    if facts.floor.is_empty() {
+        return None;
+    }
+    let values: Vec<String> = facts
+        .floor
+        .iter()
+        .map(|(name, value)| format!("{name} {}", duration(*value, letters)))
+        .collect();
+    Some(format!("response {} against a store that does nothing", values.join(", ")))
+}
+
+#[cfg(test)]
+mod tests;

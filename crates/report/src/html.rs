@@ -6,6 +6,7 @@
 
 mod axis;
 mod charts;
+pub mod compare;
 mod escape;
 mod heat_chart;
 mod line_chart;
@@ -32,13 +33,14 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// The sections that the page's beginning points to.
-const CONTENTS: [(&str, &str); 7] = [
+const CONTENTS: [(&str, &str); 8] = [
     ("circumstances", "Circumstances"),
     ("percentiles", "Percentiles"),
     ("course", "Over time"),
     ("heat", "Heat map"),
     ("lag", "Lag"),
     ("outcomes", "Outcomes"),
+    ("hallmark", "Hallmark"),
     ("repeat", "Repeat"),
 ];
 
@@ -59,6 +61,7 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     body += &sections::heat(series);
     body += &sections::lag(series, &lag, lag_spectrum.as_ref());
     body += &sections::outcomes(summary);
+    body += &sections::certificate(facts);
     body += &sections::checks(summary);
     body += &sections::repetition(facts);
 

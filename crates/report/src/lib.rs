@@ -21,6 +21,8 @@ mod markdown;
 mod terminal;
 
 pub mod compare;
+pub mod junit;
+pub mod repeated;
 
 mod java;
 pub mod study;
@@ -33,6 +35,7 @@ mod sample;
 pub use csv::csv;
 pub use facts::{Facts, PhaseSpan, State, StoreFacts};
 pub use hdr_log::{WriteLogError, hdr_log};
+pub use html::compare::{compare_html, group_html};
 pub use html::html;
 pub use json::{INTERVAL_SCHEMA, SCHEMA, json, json_schema, ndjson};
 pub use markdown::markdown;

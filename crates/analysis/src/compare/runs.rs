@@ -1,5 +1,7 @@
 //! What several runs of one set-up say about one figure.
 
+use crate::compare::figure::Figure;
+use crate::compare::sampler::RunFigures;
 use crate::compare::student::student;
 
 /// The confidence of a run-level interval.
@@ -58,6 +60,17 @@ pub fn spread(values: &[f64]) -> Spread {
         interval,
         variation: deviation.filter(|_| mean > 0.0).map(|deviation| deviation / mean),
     }
+}
+
+/// The figures that all runs of one set-up have, with their spread.
+pub fn spreads(runs: &[RunFigures]) -> Vec<(Figure, Spread)> {
+    let of = |figure: Figure| -> Option<(Figure, Spread)> {
+        let values: Option<Vec<f64>> =
+            runs.iter().map(|run| run.get(figure).map(|found| found.value)).collect();
+        let values = values.filter(|values| !values.is_empty())?;
+        Some((figure, spread(&values)))
+    };
+    Figure::all().filter_map(of).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use clap::ArgMatches;
 
 use crate::asking::Purpose;
 use crate::exit::Exit;
+use crate::options::Options;
+use crate::repeat;
 use crate::setup::Setup;
 
 /// `assay load`: fills a store.
@@ -12,21 +14,27 @@ pub fn load(matches: &ArgMatches) -> Result<Exit> {
     let mut setup = Setup::from(matches, Purpose::Load)?;
     let dir = setup.dir.clone();
     let finished = setup.load(&dir)?;
-    setup.show_result(&finished)?;
-    Ok(finished.exit)
+    setup.show_result(&finished)
 }
 
 /// `assay run`: asks a store.
 pub fn run(matches: &ArgMatches) -> Result<Exit> {
-    let mut setup = Setup::from(matches, Purpose::Run)?;
+    let options = Options::gather(matches)?;
+    if let Some(times) = repeat::times(&options)? {
+        return repeat::perform(matches, options, Purpose::Run, times);
+    }
+    let mut setup = Setup::with(matches, options, Purpose::Run)?;
     let finished = setup.run(Purpose::Run)?;
-    setup.show_result(&finished)?;
-    Ok(finished.exit)
+    setup.show_result(&finished)
 }
 
 /// `assay bench`: load, run, report.
 pub fn bench(matches: &ArgMatches) -> Result<Exit> {
-    let mut setup = Setup::from(matches, Purpose::Bench)?;
+    let options = Options::gather(matches)?;
+    if let Some(times) = repeat::times(&options)? {
+        return repeat::perform(matches, options, Purpose::Bench, times);
+    }
+    let mut setup = Setup::with(matches, options, Purpose::Bench)?;
     let keeps_store = setup.options.text("target").is_some() || setup.options.switch("keep")?;
     let exit = load_and_run(&mut setup);
     if exit.is_ok() && !keeps_store {
@@ -38,16 +46,14 @@ pub fn bench(matches: &ArgMatches) -> Result<Exit> {
 fn load_and_run(setup: &mut Setup) -> Result<Exit> {
     let loaded = setup.load(&setup.dir.join("load"))?;
     if loaded.exit != Exit::Fine {
-        setup.show_result(&loaded)?;
-        return Ok(loaded.exit);
+        return setup.show_result(&loaded);
     }
     let finished = setup.run(Purpose::Bench)?;
-    setup.show_result(&finished)?;
-    Ok(finished.exit)
+    setup.show_result(&finished)
 }
 
 /// Removes the store that was made for this bench alone.
-fn remove_store(setup: Setup) {
+pub fn remove_store(setup: Setup) {
     let path = setup.dir.join("store");
     drop(setup);
     match std::fs::remove_dir_all(&path) {

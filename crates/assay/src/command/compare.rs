@@ -39,6 +39,8 @@ pub fn compare(matches: &ArgMatches) -> Result<Exit> {
         Format::Json => assay_report::compare::json(&contrast),
         Format::Csv => assay_report::compare::csv(&contrast),
         Format::Markdown => assay_report::compare::markdown(&contrast),
+        Format::Html => assay_report::compare_html(&contrast),
+        Format::Junit => assay_report::junit::compare(&contrast),
         _ => assay_report::compare::terminal(&contrast, display.style),
     };
     put(&text, display.output.as_deref())?;

@@ -10,35 +10,61 @@ use clap::ArgMatches;
 use crate::bundles;
 use crate::exit::{Exit, as_usage};
 use crate::options::Options;
-use crate::show::{Display, judge, put, show};
+use crate::repeat;
+use crate::show::{Display, judge, keep_hallmark, put, require_hallmark, show};
 
 /// `assay analyze`: judges a bundle again.
 pub fn analyze(matches: &ArgMatches) -> Result<Exit> {
-    show_bundle(matches)
+    show_bundle(matches, Purpose::Judge)
 }
 
 /// `assay report`: shows a bundle in another form.
 pub fn report(matches: &ArgMatches) -> Result<Exit> {
-    show_bundle(matches)
+    show_bundle(matches, Purpose::Show)
 }
 
-fn show_bundle(matches: &ArgMatches) -> Result<Exit> {
+/// Why a bundle is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// To judge it again: its hallmark is written anew.
+    Judge,
+    /// To show it; nothing in it changes.
+    Show,
+}
+
+fn show_bundle(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     let options = Options::gather(matches)?;
-    let dir = bundle(matches, &options)?;
+    let dir = bundles::find_any(runs_dir(&options), run_name(matches))?;
+    let display = Display::from(&options)?;
+    if bundles::is_group(&dir) {
+        repeat::show(&dir, &display)?;
+        return Ok(Exit::Fine);
+    }
     let phases = match matches.get_one::<String>("phases").map(String::as_str) {
         Some("measure") => Some(Phases::Measure),
         Some("load") => Some(Phases::Load),
         Some("all") => Some(Phases::All),
         _ => None,
     };
-    show(&judge(&dir, phases)?, &Display::from(&options)?)?;
-    Ok(Exit::Fine)
+    let judged = judge(&dir, phases)?;
+    // A hallmark of other phases than the bundle was made for is none of the bundle.
+    if purpose == Purpose::Judge && phases.is_none() {
+        keep_hallmark(&dir, &judged)?;
+    }
+    show(&judged, &display)?;
+    require_hallmark(&options, &judged)
 }
 
 fn bundle(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
-    let runs_dir = Path::new(options.text("runs-dir").unwrap_or("runs"));
-    let name = matches.get_one::<String>("run").map_or("last", String::as_str);
-    bundles::find(runs_dir, name)
+    bundles::find(runs_dir(options), run_name(matches))
+}
+
+fn runs_dir(options: &Options) -> &Path {
+    Path::new(options.text("runs-dir").unwrap_or("runs"))
+}
+
+fn run_name(matches: &ArgMatches) -> &str {
+    matches.get_one::<String>("run").map_or("last", String::as_str)
 }
 
 /// `assay history repair`: seals what a killed run left behind.

@@ -4,6 +4,8 @@ use assay_analysis::compare::{Finding as RowFinding, Footing, Judgement, Row};
 
 use super::words::{change, change_between, figure_name, is_worse};
 use super::{Contrast, Difference, Side, Trial, Weight};
+use crate::facts::Facts;
+use crate::hallmark;
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level};
 
@@ -131,28 +133,47 @@ fn short(text: &str) -> String {
 }
 
 /// What stands against a side's own figures, one finding for each kind of it.
-fn of_side(title: &str, side: &Side, letters: Letters) -> Vec<Finding> {
+pub fn of_side(title: &str, side: &Side, letters: Letters) -> Vec<Finding> {
     let mut found: Vec<(Finding, usize)> = Vec::new();
     for run in &side.runs {
+        if let Some(finding) = without_hallmark(&run.facts) {
+            note(&mut found, finding);
+        }
         for finding in verdict::findings(&run.facts, &run.summary, letters) {
             if finding.level != Level::Alarm {
                 continue;
             }
-            match found.iter_mut().find(|(known, _)| known.name == finding.name) {
-                Some((_, times)) => *times += 1,
-                None => found.push((finding, 1)),
-            }
+            note(&mut found, finding);
         }
     }
-    let of = |times: usize| match side.runs.len() {
-        1 => String::new(),
-        runs => format!(" in {times} of {runs} runs"),
+    let of = |times: usize| {
+        let where_found = match side.runs.len() {
+            1 => title.to_owned(),
+            runs => format!("{title} in {times} of {runs} runs").trim_start().to_owned(),
+        };
+        if where_found.is_empty() { where_found } else { where_found + ": " }
     };
     found
         .into_iter()
         .map(|(finding, times)| Finding {
-            text: format!("{title}{}: {}", of(times), finding.text),
+            text: format!("{}{}", of(times), finding.text),
             ..finding
         })
         .collect()
+}
+
+fn note(found: &mut Vec<(Finding, usize)>, finding: Finding) {
+    match found.iter_mut().find(|(known, _)| known.name == finding.name) {
+        Some((_, times)) => *times += 1,
+        None => found.push((finding, 1)),
+    }
+}
+
+/// That a run's own figures may not be believed, if so.
+fn without_hallmark(facts: &Facts) -> Option<Finding> {
+    if hallmark::stands(facts) {
+        return None;
+    }
+    let line = hallmark::line(facts)?;
+    Some(Finding { level: line.level, name: "no hallmark", text: line.text() })
 }

@@ -75,7 +75,8 @@ pub fn json(contrast: &Contrast) -> String {
     text + "\n"
 }
 
-fn side(side: &Side) -> Value {
+/// One side as it is printed.
+pub fn side(side: &Side) -> Value {
     let runs: Vec<Value> = side
         .runs
         .iter()

@@ -11,15 +11,15 @@ use crate::facts::Facts;
 const POINTS_PER_DECADE: u32 = 20;
 
 /// Short dashes.
-const DASHED: &[u8] = &[6, 4];
+pub const DASHED: &[u8] = &[6, 4];
 /// Dots.
-const DOTTED: &[u8] = &[2, 4];
+pub const DOTTED: &[u8] = &[2, 4];
 /// Long dashes.
-const LONG: &[u8] = &[12, 4];
+pub const LONG: &[u8] = &[12, 4];
 /// Dashes with dots between them.
-const MIXED: &[u8] = &[8, 3, 2, 3];
+pub const MIXED: &[u8] = &[8, 3, 2, 3];
 /// No dashes.
-const SOLID: &[u8] = &[];
+pub const SOLID: &[u8] = &[];
 
 /// Response over service time of one group's hits at every percentile.
 pub fn spectrum(id: &str, name: &str, group: &Group, height: Height) -> Option<LineChart> {
@@ -59,7 +59,8 @@ pub fn lag_spectrum(summary: &Summary) -> Option<LineChart> {
     ))
 }
 
-fn spectrum_chart(
+/// Lines over an axis of percentiles.
+pub fn spectrum_chart(
     id: String,
     description: String,
     count: u64,
@@ -242,7 +243,7 @@ impl<'a> Timeline<'a> {
 }
 
 /// All values of all lines.
-fn known(lines: &[Line]) -> impl Iterator<Item = f64> {
+pub fn known(lines: &[Line]) -> impl Iterator<Item = f64> {
     lines.iter().flat_map(|line| line.values.iter().flatten().copied())
 }
 
@@ -257,6 +258,6 @@ fn without_rest(values: &[Option<f64>]) -> Vec<Option<f64>> {
 }
 
 /// A latency for an axis that has no zero.
-fn positive(time: Nanos) -> Option<f64> {
+pub fn positive(time: Nanos) -> Option<f64> {
     (time.0 > 0).then_some(time.0 as f64)
 }

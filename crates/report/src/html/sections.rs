@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use assay_analysis::hallmark::{Check, CheckVerdict};
 use assay_analysis::{
     Counts, Distribution, Group, HeatMap, Interval, IntervalSummary, Series, Summary,
 };
@@ -11,11 +12,11 @@ use super::escape::escape;
 use super::heat_chart::heat_chart;
 use super::line_chart::LineChart;
 use crate::facts::Facts;
-use crate::hallmark::{self, Time};
+use crate::hallmark::{self, Rows, Time};
 use crate::percentile::{Shown, TOO_FEW, TOO_FEW_MEANING, WITHDRAWN};
 use crate::table::{Side, Table};
 use crate::units::{Letters, count, duration, moment, percent, percentile_name, rate};
-use crate::verdict::{self, Finding, Level};
+use crate::verdict::{self, Finding, Level, Opening};
 use crate::{prose, tables};
 
 /// The page is always in full Unicode.
@@ -26,7 +27,6 @@ const PERCENTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
 
 /// Title, verdict and the figures that everybody asks for first.
 pub fn opening(facts: &Facts, summary: &Summary) -> String {
-    let findings = verdict::findings(facts, summary, LETTERS);
     let mut out = format!(
         "<header><p class=\"brand\">Assay <span>{version}</span></p>\n<h1>{title}</h1>\n\
          <p class=\"sub\">{started} · {model} loop · {load}</p></header>\n",
@@ -37,14 +37,30 @@ pub fn opening(facts: &Facts, summary: &Summary) -> String {
         load = escape(&facts.load),
     );
     out += "<section class=\"verdict\" aria-label=\"Verdict\">\n";
-    for (place, finding) in findings.iter().enumerate() {
-        out += &verdict_line(finding, place == 0);
+    if let Some(line) = hallmark::line(facts) {
+        out += &shouted(line.level, line.name, &line.reasons, true);
+    }
+    for text in hallmark::changed(facts) {
+        out += &shouted(Level::Caution, "threshold changed", &text, false);
+    }
+    let is_examined = facts.hallmark.is_some();
+    for (place, line) in verdict::opening(facts, summary, LETTERS).iter().enumerate() {
+        out += &match line {
+            Opening::Finding(finding) => verdict_line(finding, place == 0 && !is_examined),
+            // The cards below show it.
+            Opening::Headline(_) => String::new(),
+        };
     }
     out + "</section>\n" + &cards(facts, summary)
 }
 
+/// One line of a verdict, with a sign; the first one is larger.
 pub fn verdict_line(finding: &Finding, is_first: bool) -> String {
-    let (element, sign) = match finding.level {
+    shouted(finding.level, finding.name, &finding.text, is_first)
+}
+
+fn shouted(level: Level, name: &str, text: &str, is_first: bool) -> String {
+    let (element, sign) = match level {
         Level::Alarm => ("alarm", "!"),
         Level::Caution => ("caution", "!"),
         Level::Fine => ("fine", "✓"),
@@ -53,8 +69,8 @@ pub fn verdict_line(finding: &Finding, is_first: bool) -> String {
     format!(
         "<p class=\"{element}{first}\"><span class=\"sign\" aria-hidden=\"true\">{sign}</span>\
          <span><strong>{}</strong> {}</span></p>\n",
-        escape(finding.name),
-        grouped(&escape(&finding.text))
+        escape(name),
+        grouped(&escape(text))
     )
 }
 
@@ -93,7 +109,8 @@ fn struck_card(title: &str, figure: &str, note: &str) -> String {
     card.replacen("<p class=\"figure\">", "<p class=\"figure struck\">", 1)
 }
 
-fn card(title: &str, figure: &str, note: &str) -> String {
+/// A figure with its title above, a note below.
+pub fn card(title: &str, figure: &str, note: &str) -> String {
     format!(
         "<div class=\"card\"><h3>{title}</h3><p class=\"figure\">{}</p><p>{}</p></div>\n",
         with_small_unit(figure),
@@ -554,6 +571,51 @@ fn bar(name: &str, group: &Group) -> String {
     out
 }
 
+/// Every check of the hallmark, with what it withdraws.
+pub fn certificate(facts: &Facts) -> String {
+    let rows = hallmark::checks(facts, Rows::All, LETTERS);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut out = section(
+        "hallmark",
+        "Hallmark",
+        "Whether the measurement itself may be believed: each check with what decided it. A figure \
+         that a failed check withdraws is struck out on this page.",
+    );
+    out += "<div class=\"scroll\" tabindex=\"0\"><table class=\"checks\"><thead><tr><th></th>\
+            <th>check</th><th>verdict</th><th>found</th><th>threshold</th><th>withdraws</th>\
+            </tr></thead><tbody>\n";
+    let all = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
+    for (row, check) in rows.rows().iter().zip(all) {
+        out += &certificate_row(row, check);
+    }
+    out += "</tbody></table></div>\n";
+    if let Some(text) = hallmark::floor(facts, LETTERS) {
+        let _ = writeln!(out, "<p class=\"note\">Noise floor: {}.</p>", grouped(&escape(&text)));
+    }
+    out + "</section>\n"
+}
+
+fn certificate_row(row: &[String], check: &Check) -> String {
+    let tone = match check.verdict {
+        CheckVerdict::Pass => "fine",
+        CheckVerdict::Remark | CheckVerdict::NotAssessable(_) => "caution",
+        CheckVerdict::Fail => "alarm",
+        CheckVerdict::NotApplicable(_) => "quiet",
+    };
+    let cells: Vec<String> = row.iter().map(|cell| grouped(&escape(cell))).collect();
+    let [code, name, verdict, found, threshold, withdraws] = &cells[..] else {
+        return String::new();
+    };
+    format!(
+        "<tr class=\"{tone}\"><td>{code}</td><th scope=\"row\">{name}<small>{}</small></th>\
+         <td class=\"mark\">{verdict}</td><td>{found}</td><td>{threshold}</td>\
+         <td>{withdraws}</td></tr>\n",
+        hallmark::what(check.id),
+    )
+}
+
 /// Plausibility, availability, and what checking values found.
 pub fn checks(summary: &Summary) -> String {
     let mut out = section("checks", "Checks", "");
@@ -620,7 +682,8 @@ pub fn section(id: &str, title: &str, lead: &str) -> String {
     format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{lead}")
 }
 
-fn details(title: &str, inner: &str) -> String {
+/// What is folded away.
+pub fn details(title: &str, inner: &str) -> String {
     format!("<details><summary>{title}</summary>\n{inner}</details>\n")
 }
 

@@ -1,0 +1,254 @@
+//! A run several times over: fresh runs whose spread shows what a single one hides.
+//!
+//! All runs of a group ask the same operations of the same data set. Arrivals, pauses and the
+//! chance within a simulated store are drawn anew for each (`--repeat-seeds same` keeps them), so
+//! that the spread between runs holds the chance of arriving as well.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use assay_analysis::compare::spreads;
+use assay_history::{Meeting, Repeat, RepeatedRun};
+use assay_model::Seed;
+use assay_report::compare::{Run, Side};
+use assay_report::repeated::{self, Group};
+use assay_store::Capabilities;
+use clap::ArgMatches;
+
+use crate::asking::Purpose;
+use crate::bundles;
+use crate::command::ask::remove_store;
+use crate::exit::{Exit, as_usage, usage};
+use crate::experiment::{Finished, rfc3339};
+use crate::options::{Options, Origin};
+use crate::progress::Show;
+use crate::setup::{Setup, command_line, typed};
+use crate::show::{Display, Format, put};
+use crate::side;
+
+/// More runs than this are a slip of the finger.
+const MOST: u64 = 1_000;
+
+/// The stream of the seeds of repeated arrivals.
+const STREAM: u64 = 0x4E_70;
+
+/// How many runs are wanted, if more than one.
+///
+/// # Errors
+/// If the number makes no sense.
+pub fn times(options: &Options) -> Result<Option<u64>> {
+    match options.count("repeat")? {
+        None | Some(1) => Ok(None),
+        Some(0) => Err(options.wrong("repeat", "nothing would be asked; give at least 1")),
+        Some(many) if many > MOST => {
+            Err(options.wrong("repeat", &format!("{many} is more than {MOST} runs")))
+        }
+        Some(times) => Ok(Some(times)),
+    }
+}
+
+/// Runs `times` times, then shows the runs as one result.
+///
+/// # Errors
+/// If the first run cannot begin, or the group cannot be written.
+pub fn perform(
+    matches: &ArgMatches,
+    options: Options,
+    purpose: Purpose,
+    times: u64,
+) -> Result<Exit> {
+    let display = Display::from(&options)?;
+    require_format(&display)?;
+    let draws_arrivals = options.choice("repeat-seeds", &[("arrivals", true), ("same", false)])?;
+    let mut group: Option<Under> = None;
+    let mut is_quiet = true;
+    for number in 1..=times {
+        let wanted = &options;
+        let mut options = options.clone();
+        let seeds = group.as_ref().map(|group| (group.seed, group.arrivals));
+        if let Some((seed, first)) = seeds {
+            let arrivals = if draws_arrivals { arrival_seed(first, number) } else { first };
+            options.set("seed", &seed.to_string(), Origin::Flag);
+            options.set("arrival-seed", &arrivals.to_string(), Origin::Flag);
+        }
+        let dir = group.as_ref().map(|group| group.dir.clone());
+        let dir = dir.map_or_else(|| group_dir(matches, &options), Ok)?;
+        let bundle = dir.join(number.to_string());
+        options.set("bundle", &bundle.display().to_string(), Origin::Flag);
+        let mut setup = Setup::with(matches, options.clone(), purpose)?;
+        let group = group.get_or_insert_with(|| Under::new(&setup, wanted, dir, purpose, times));
+        setup.command = own_command(&setup);
+        say(&setup, &format!("run {number} of {times}"));
+        is_quiet = setup.show == Show::Nothing;
+        let finished = group.run(setup, purpose, number)?;
+        if finished.exit != Exit::Fine {
+            eprintln!("run {number} of {times} did not come to its end; the group ends here");
+            if group.repeat.runs.is_empty() {
+                return Ok(finished.exit);
+            }
+            show(&group.dir, &display)?;
+            return Ok(finished.exit);
+        }
+    }
+    let Some(group) = group else { return Ok(Exit::Fine) };
+    show(&group.dir, &display)?;
+    if !is_quiet {
+        eprintln!("kept in {}", group.dir.display());
+    }
+    Ok(Exit::Fine)
+}
+
+fn say(setup: &Setup, text: &str) {
+    if setup.show != Show::Nothing {
+        eprintln!("{text}");
+    }
+}
+
+fn require_format(display: &Display) -> Result<()> {
+    match display.format {
+        Format::Ndjson | Format::Ycsb | Format::Hdr => Err(usage(
+            "--format: repeated runs are text, json, csv, md, html or junit together; the other \
+             forms are for one of them (`assay report GROUP/1 --format …`)",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The seed of the arrivals of run `number` of a group whose first run has `first`.
+fn arrival_seed(first: Seed, number: u64) -> Seed {
+    // Short enough to be read aloud, as every seed that is drawn.
+    Seed(first.draws(STREAM, number).bits() & 0xFFFF_FFFF)
+}
+
+fn group_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
+    let dir = match options.text("bundle") {
+        Some(dir) => PathBuf::from(dir),
+        None => {
+            let runs_dir = Path::new(options.text("runs-dir").unwrap_or("runs"));
+            let spec = matches.get_one::<String>("spec").map_or("runs", String::as_str);
+            let stem = Path::new(spec).file_stem().and_then(|stem| stem.to_str()).unwrap_or("runs");
+            let name = format!("{stem}-x{}", options.text("repeat").unwrap_or_default());
+            bundles::fresh(runs_dir, &name, options.count("seed")?.unwrap_or(0))
+        }
+    };
+    bundles::require_free(&dir)?;
+    Ok(dir)
+}
+
+/// The command that repeats this run alone.
+fn own_command(setup: &Setup) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut typed = typed().into_iter();
+    while let Some(word) = typed.next() {
+        let of_group = ["--repeat", "--repeat-seeds", "--bundle", "--seed", "--arrival-seed"];
+        if of_group.contains(&word.as_str()) {
+            typed.next();
+        } else if !of_group.iter().any(|flag| word.starts_with(&format!("{flag}="))) {
+            words.push(word);
+        }
+    }
+    words.extend(["--seed".to_owned(), setup.seed.to_string()]);
+    if setup.arrivals != setup.seed {
+        words.extend(["--arrival-seed".to_owned(), setup.arrivals.to_string()]);
+    }
+    words
+}
+
+/// A group under way.
+struct Under {
+    dir: PathBuf,
+    seed: Seed,
+    arrivals: Seed,
+    repeat: Repeat,
+}
+
+impl Under {
+    fn new(setup: &Setup, typed: &Options, dir: PathBuf, purpose: Purpose, times: u64) -> Under {
+        let has_own_store = setup.options.text("target").is_none();
+        let state = meeting(&setup.store.capabilities(), purpose, has_own_store);
+        if state == Meeting::Kept {
+            say(setup, "all runs meet the same store: each what the one before left");
+        }
+        let repeat = Repeat {
+            started: rfc3339(std::time::SystemTime::now()),
+            command: command_line(setup.seed, typed),
+            wanted: times as u32,
+            state,
+            ..Repeat::default()
+        };
+        Under { dir, seed: setup.seed, arrivals: setup.arrivals, repeat }
+    }
+
+    /// Performs one run; a store that was made for it goes with it.
+    fn run(&mut self, mut setup: Setup, purpose: Purpose, number: u64) -> Result<Finished> {
+        let finished = match purpose {
+            Purpose::Bench => {
+                let loaded = setup.load(&setup.dir.join("load"))?;
+                if loaded.exit == Exit::Fine { setup.run(purpose)? } else { loaded }
+            }
+            _ => setup.run(purpose)?,
+        };
+        if finished.exit == Exit::Fine {
+            self.repeat.runs.push(RepeatedRun {
+                bundle: number.to_string(),
+                arrival_seed: setup.arrivals.to_string(),
+            });
+            self.repeat.write(&self.dir)?;
+        }
+        let keeps_store = setup.options.text("target").is_some() || setup.options.switch("keep")?;
+        if purpose == Purpose::Bench && !keeps_store {
+            remove_store(setup);
+        }
+        Ok(finished)
+    }
+}
+
+/// In which state each run meets the store.
+fn meeting(capabilities: &Capabilities, purpose: Purpose, has_own_store: bool) -> Meeting {
+    match (purpose, capabilities.is_persistent) {
+        (_, false) => Meeting::Fresh,
+        (Purpose::Bench, true) if has_own_store => Meeting::Fresh,
+        (Purpose::Bench, true) => Meeting::Reloaded,
+        (_, true) => Meeting::Kept,
+    }
+}
+
+const fn meaning(state: Meeting) -> &'static str {
+    match state {
+        Meeting::Fresh => "each run had a store of its own, loaded for it",
+        Meeting::Reloaded => {
+            "all runs used the same store, loaded again before each over what was left"
+        }
+        Meeting::Kept => "all runs met the same store: each what the one before left",
+    }
+}
+
+/// Shows the runs of the group `dir` as one result.
+///
+/// # Errors
+/// If they cannot be read, or the result cannot be written.
+pub fn show(dir: &Path, display: &Display) -> Result<()> {
+    require_format(display)?;
+    let repeat = Repeat::read(dir).map_err(as_usage)?;
+    let measured = side::measure_all(dir, 0)?;
+    let figures: Vec<_> = measured.iter().map(|run| run.figures.clone()).collect();
+    let runs = measured
+        .into_iter()
+        .map(|run| Run { facts: run.judged.facts, summary: run.judged.summary });
+    let group = Group {
+        side: Side { name: dir.display().to_string(), runs: runs.collect() },
+        wanted: repeat.wanted as usize,
+        meeting: meaning(repeat.state).to_owned(),
+        command: repeat.command.join(" "),
+        figures: spreads(&figures),
+    };
+    let text = match display.format {
+        Format::Json => repeated::json(&group),
+        Format::Csv => repeated::csv(&group),
+        Format::Markdown => repeated::markdown(&group),
+        Format::Html => assay_report::group_html(&group),
+        Format::Junit => assay_report::junit::group(&group),
+        _ => repeated::terminal(&group, display.style),
+    };
+    put(&text, display.output.as_deref())
+}
