@@ -2,6 +2,7 @@
 
 mod bundle;
 mod place;
+mod queue;
 mod redis_server;
 
 mod bad_input;
@@ -12,5 +13,7 @@ mod load;
 mod overload;
 mod redis;
 mod repeat;
+mod sick;
 mod signals;
+mod tune;
 mod ycsb;
