@@ -6,6 +6,7 @@
 
 mod hiccups;
 mod system;
+pub mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use assay_analysis::hallmark::Thresholds;
+use assay_workload::closest;
 
 use crate::exit::usage;
 use crate::options::{HALLMARK, Options};
@@ -57,7 +59,7 @@ pub fn changed(
             let number = number.ok_or_else(|| {
                 usage(format!("{place}: {name} = {value} is no number, such as 0.25"))
             })?;
-            changes.insert(name.clone(), number);
+            changes.insert(known(name, number, place)?, number);
         }
     }
     for set in sets {
@@ -66,7 +68,69 @@ pub fn changed(
         let number = text
             .parse::<f64>()
             .map_err(|_| usage(format!("--set {set}: {text:?} is no number, such as 0.25")))?;
-        changes.insert(name.to_owned(), number);
+        changes.insert(known(name, number, "--set")?, number);
     }
     Ok(changes)
+}
+
+/// The name, if there is such a threshold and the value makes sense.
+fn known(name: &str, value: f64, place: &str) -> Result<String> {
+    if Thresholds::default().set(name, value) {
+        return Ok(name.to_owned());
+    }
+    if Thresholds::NAMES.contains(&name) {
+        return Err(usage(format!("{place}: {name} = {value} is no number from 0 on")));
+    }
+    let hint = match closest(name, Thresholds::NAMES.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("there are {}", Thresholds::NAMES.join(", ")),
+    };
+    Err(usage(format!("{place}: the hallmark has no threshold {name}; {hint}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(sets: &[&str]) -> Result<BTreeMap<String, f64>> {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        changed(&Options::default(), &toml::Table::new(), &sets)
+    }
+
+    #[test]
+    fn thresholds_are_taken_out_of_the_changes_of_the_spec() {
+        let mut sets = vec!["hallmark.lag_share_fail=0.3".to_owned(), "keys.x=1".to_owned()];
+        assert_eq!(take(&mut sets), ["hallmark.lag_share_fail=0.3"]);
+        assert_eq!(sets, ["keys.x=1"]);
+    }
+
+    #[test]
+    fn a_slip_is_an_error_that_helps() {
+        let error = |text: &str| set(&[text]).unwrap_err().to_string();
+        assert_eq!(
+            error("hallmark.lag_share_fial=0.3"),
+            "--set: the hallmark has no threshold lag_share_fial; did you mean lag_share_fail?"
+        );
+        assert!(error("hallmark.lag_share_fail=much").contains("is no number, such as 0.25"));
+        assert!(error("hallmark.lag_share_fail=-1").contains("is no number from 0 on"));
+    }
+
+    #[test]
+    fn flags_beat_the_spec() {
+        let spec = "lag_share_fail = 0.4\nlength_fail = 1".parse().unwrap();
+        let sets = ["hallmark.lag_share_fail=0.5".to_owned()];
+        let found = changed(&Options::default(), &spec, &sets).unwrap();
+        let wanted = [("lag_share_fail", 0.5), ("length_fail", 1.0)];
+        assert_eq!(found, wanted.map(|(name, value)| (name.to_owned(), value)).into());
+    }
+
+    #[test]
+    fn the_section_is_cut_out_and_lines_keep_their_numbers() {
+        let text = "[dataset]\nrecords = 1\n[hallmark]\nlength_fail = 1\n[keys]\nx = 2";
+        let (rest, section) = cut(text);
+        assert_eq!(rest, "[dataset]\nrecords = 1\n\n\n[keys]\nx = 2");
+        assert_eq!(section["length_fail"].as_integer(), Some(1));
+        assert_eq!(cut("[dataset]\nrecords = 1").0, "[dataset]\nrecords = 1");
+        assert_eq!(cut("no TOML [").0, "no TOML [");
+    }
 }

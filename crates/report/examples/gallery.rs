@@ -39,7 +39,7 @@ fn main() -> std::io::Result<()> {
         ("report.txt", assay_report::terminal(&facts, &summary, style)),
         ("report.json", assay_report::json(&facts, &summary)),
         ("report.ndjson", assay_report::ndjson(&facts, &summary)),
-        ("report.csv", assay_report::csv(&summary)),
+        ("report.csv", assay_report::csv(&facts, &summary)),
         ("report.md", assay_report::markdown(&facts, &summary)),
         ("report.ycsb", ycsb::print(&lines, ycsb::Exporter::Text)),
         ("report.hlog", log),
@@ -214,6 +214,8 @@ fn facts() -> Facts {
         started: "2026-11-21 18:30:12 UTC".to_owned(),
         started_unix_ms: 1_795_285_812_000,
         notices: Vec::new(),
+        hallmark: None,
+        floor: Vec::new(),
         events: vec![
             event(WARM_UP, EventKind::Phase, "measure"),
             event(STALL.from, EventKind::Fault, "redis paused for 650 ms"),

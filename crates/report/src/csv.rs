@@ -4,14 +4,19 @@ use std::fmt::Write as _;
 
 use assay_analysis::{Distribution, Group, Latency, Summary};
 
+use crate::facts::Facts;
 use crate::units::percentile_name;
 
 /// The result with the columns `kind,metric,unit,value`, RFC 4180 quoting, `\n` line ends.
 ///
 /// `kind` is a kind's name, a transaction type's name, or `all`. Counts are in `operations`,
-/// `bytes` or `rows`, rates in `1/s`, latencies in `ns`. A metric of no values is left out.
-pub fn csv(summary: &Summary) -> String {
+/// `bytes` or `rows`, rates in `1/s`, latencies in `ns`. A metric of no values is left out. The
+/// first row has the hallmark's verdict, if the run was examined.
+pub fn csv(facts: &Facts, summary: &Summary) -> String {
     let mut sheet = Sheet { text: "kind,metric,unit,value\n".to_owned() };
+    if let Some(hallmark) = &facts.hallmark {
+        sheet.row("all", "hallmark", "verdict", hallmark.verdict.name());
+    }
     for (kind, group) in &summary.kinds {
         sheet.group(kind.name(), group);
     }
@@ -108,12 +113,13 @@ mod tests {
 
     #[test]
     fn each_kind_has_a_row_for_each_metric() {
-        expect_file!["../snapshots/report.csv"].assert_eq(&csv(&sample::summary()));
+        expect_file!["../snapshots/report.csv"]
+            .assert_eq(&csv(&sample::facts(), &sample::summary()));
     }
 
     #[test]
     fn every_row_has_four_cells_and_a_finite_number() {
-        for line in csv(&sample::summary()).lines().skip(1) {
+        for line in csv(&sample::facts(), &sample::summary()).lines().skip(1) {
             let cells: Vec<&str> = line.split(',').collect();
             assert_eq!(cells.len(), 4, "{line}");
             assert!(cells[3].parse::<f64>().is_ok_and(f64::is_finite), "{line}");

@@ -1,5 +1,6 @@
 //! What a report says about a run beside its figures.
 
+use assay_analysis::hallmark::Hallmark;
 use assay_model::{Event, Nanos, Phase, Setting};
 
 /// Everything about a run that no record tells: what was asked, of what, by whom and when.
@@ -45,6 +46,10 @@ pub struct Facts {
     pub notices: Vec<String>,
     /// What happened to the run as a whole, in order of time.
     pub events: Vec<Event>,
+    /// Whether the figures may be believed, if the run was examined.
+    pub hallmark: Option<Hallmark>,
+    /// What the instrument itself needs, by percentile, if that was measured.
+    pub floor: Vec<(String, Nanos)>,
 }
 
 /// The store that was asked.

@@ -43,6 +43,9 @@ pub fn hdr_log(facts: &Facts, summary: &Summary) -> Result<String, WriteLogError
         .with_start_time(epoch)
         .with_base_time(epoch)
         .with_max_value_divisor(NANOS_PER_MILLI);
+    if let Some(line) = crate::hallmark::line(facts) {
+        builder.add_comment(&format!("[{}]", one_line(&line.text())));
+    }
     let writer = builder.begin_log_with(&mut bytes, &mut serializer);
     let mut writer =
         writer.map_err(|error| WriteLogError { tag: String::new(), reason: error.to_string() })?;

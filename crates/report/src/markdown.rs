@@ -3,21 +3,33 @@
 use assay_analysis::Summary;
 
 use crate::facts::Facts;
+use crate::hallmark::{self, Rows};
 use crate::units::Letters;
-use crate::verdict::{Level, findings, headline};
+use crate::verdict::{self, Finding, Opening};
 use crate::{prose, tables};
 
 /// The result as Markdown: verdict, circumstances, tables. Texts cannot become markup.
 pub fn markdown(facts: &Facts, summary: &Summary) -> String {
     let letters = Letters::Unicode;
     let mut out = format!("### {}\n\n", escape(&facts.title));
-    let findings = findings(facts, summary, letters);
-    for finding in &findings {
-        out +=
-            &format!("**{}**: {}\n\n", escape(&finding.name.to_uppercase()), escape(&finding.text));
+    if let Some(line) = hallmark::line(facts) {
+        let reasons = match line.reasons.as_str() {
+            "" => String::new(),
+            reasons => format!(": {}", escape(reasons)),
+        };
+        out += &format!("**{}**{reasons}\n\n", line.name);
     }
-    if findings[0].level != Level::Fine {
-        out += &format!("{}\n\n", headline(facts, summary, letters));
+    for text in hallmark::changed(facts) {
+        out += &format!("**THRESHOLD CHANGED**: {}\n\n", escape(&text));
+    }
+    for line in verdict::opening(facts, summary, letters) {
+        match line {
+            Opening::Finding(Finding { name, text, .. }) => {
+                let name = escape(&name.to_uppercase());
+                out += &format!("**{name}**: {}\n\n", escape(&text));
+            }
+            Opening::Headline(text) => out += &format!("{text}\n\n"),
+        }
     }
     out += &tables::throughput(summary).markdown();
     out.push('\n');
@@ -33,6 +45,11 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
         out += &tables::reasons(summary).markdown();
         out.push('\n');
     }
+    let checks = hallmark::checks(facts, Rows::Notable, letters);
+    if !checks.is_empty() {
+        out += &checks.markdown();
+        out.push('\n');
+    }
     out += &details(facts, summary, letters);
     out
 }
@@ -42,6 +59,9 @@ fn details(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     let mut out = "<details><summary>Circumstances</summary>\n\n".to_owned();
     for (title, text) in prose::circumstances(facts, summary, letters) {
         out += &format!("- {title}: {}\n", escape(&text));
+    }
+    if let Some(text) = hallmark::floor(facts, letters) {
+        out += &format!("- floor: {text}\n");
     }
     out += &format!("- in flight: {}\n", prose::concurrency(summary));
     out += &format!("- available: {}\n", prose::availability(summary, letters));

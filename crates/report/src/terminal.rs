@@ -3,9 +3,10 @@
 use assay_analysis::Summary;
 
 use crate::facts::Facts;
+use crate::hallmark::{self, Rows};
 use crate::table::Table;
 use crate::units::Letters;
-use crate::verdict::{Finding, Level, findings, headline};
+use crate::verdict::{self, Finding, Level, Opening};
 use crate::{prose, tables};
 
 /// How the terminal looks.
@@ -30,6 +31,8 @@ const WIDEST: usize = 100;
 const NARROWEST: usize = 40;
 /// Where the texts of titled lines begin.
 const HANG: usize = 12;
+/// Where the texts of checks begin.
+const CHECKS_HANG: usize = 37;
 
 const BOLD: &str = "\x1b[1m";
 const RED: &str = "\x1b[1;31m";
@@ -55,10 +58,18 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
         page.table(&tables::reasons(summary));
     }
     page.heading("Checks");
+    if let Some(text) = hallmark::floor(facts, style.letters) {
+        page.titled("floor", &text);
+    }
     page.titled("in flight", &prose::concurrency(summary));
     page.titled("available", &prose::availability(summary, style.letters));
     if let Some(text) = prose::value_checks(summary) {
         page.titled("values", &text);
+    }
+    let checks = hallmark::checks(facts, Rows::Notable, style.letters);
+    if !checks.is_empty() {
+        page.heading("Hallmark: what did not pass");
+        page.checks(&checks);
     }
     if !facts.store.settings.is_empty() {
         page.heading("Store settings");
@@ -72,13 +83,18 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     page.text
 }
 
-/// Verdict, headline, everything else that must be known, and what was run against what.
+/// Hallmark, findings, headline, and what was run against what.
 fn opening(page: &mut Page, facts: &Facts, summary: &Summary) {
-    let findings = findings(facts, summary, page.style.letters);
-    for (place, finding) in findings.iter().enumerate() {
-        page.finding(finding);
-        if place == 0 && finding.level != Level::Fine {
-            page.wrapped(&headline(facts, summary, page.style.letters), 0, "");
+    if let Some(line) = hallmark::line(facts) {
+        page.shout(line.level, &line.text());
+    }
+    for text in hallmark::changed(facts) {
+        page.shout(Level::Caution, &format!("THRESHOLD CHANGED: {text}"));
+    }
+    for line in verdict::opening(facts, summary, page.style.letters) {
+        match line {
+            Opening::Finding(finding) => page.finding(&finding),
+            Opening::Headline(text) => page.wrapped(&text, 0, ""),
         }
     }
     page.heading(&facts.title);
@@ -121,12 +137,16 @@ impl Page {
     }
 
     pub fn finding(&mut self, finding: &Finding) {
-        let colour = match finding.level {
+        self.shout(finding.level, &finding.shout());
+    }
+
+    fn shout(&mut self, level: Level, text: &str) {
+        let colour = match level {
             Level::Alarm => RED,
             Level::Caution => YELLOW,
             Level::Fine => GREEN,
         };
-        self.wrapped(&finding.shout(), 0, colour);
+        self.wrapped(text, 0, colour);
     }
 
     /// A line that begins with a title; what does not fit hangs below the text.
@@ -140,6 +160,21 @@ impl Page {
 
     pub fn note(&mut self, text: &str) {
         self.wrapped(&format!("  {text}"), 4, DIM);
+    }
+
+    /// The hallmark's checks: a line for each, what follows hangs below its texts.
+    fn checks(&mut self, table: &Table) {
+        for row in table.rows() {
+            let [code, name, verdict, found, threshold, withdraws] = &row[..] else { continue };
+            let mut text = format!("{code} {name:<15} {verdict:<14}  {found}");
+            if threshold != "-" {
+                text += &format!(" ({threshold})");
+            }
+            if withdraws != "-" {
+                text += &format!("; withdraws {withdraws}");
+            }
+            self.wrapped(&format!("  {text}"), CHECKS_HANG, "");
+        }
     }
 
     pub fn table(&mut self, table: &Table) {

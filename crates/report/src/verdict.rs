@@ -1,5 +1,6 @@
 //! What a reader must know before any figure, worst first.
 
+use assay_analysis::hallmark::CheckId;
 use assay_analysis::{LoadModel, Summary, Verdict};
 use assay_model::Nanos;
 
@@ -73,7 +74,7 @@ pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Findi
         implausible(summary),
         unbalanced(summary),
         lateness(facts, summary, letters),
-        misses(summary),
+        misses(facts, summary),
         backward_times(summary),
         no_op(facts),
     ]
@@ -91,14 +92,50 @@ pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Findi
         findings.push(Finding {
             level: Level::Fine,
             name: "ok",
-            text: headline(facts, summary, letters),
+            text: marked_headline(facts, summary, letters),
         });
     }
     findings
 }
 
+/// What stands at the top of a report below the hallmark, in order: findings, and the headline
+/// where it is not part of a finding.
+///
+/// That all is fine is not said of a run that has no hallmark.
+pub fn opening(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Opening> {
+    let findings = findings(facts, summary, letters);
+    let is_fine = findings[0].level == Level::Fine;
+    if is_fine && hallmark::stands(facts) {
+        return findings.into_iter().map(Opening::Finding).collect();
+    }
+    let headline = Opening::Headline(marked_headline(facts, summary, letters));
+    let mut lines: Vec<Opening> =
+        findings.into_iter().filter(|_| !is_fine).map(Opening::Finding).collect();
+    lines.insert(lines.len().min(1), headline);
+    lines
+}
+
+/// One line at the top of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// Something to know before any figure.
+    Finding(Finding),
+    /// The figures that everybody asks for first.
+    Headline(String),
+}
+
 /// The figures that everybody asks for first, in one line.
-pub fn headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
+pub fn headline(summary: &Summary, letters: Letters) -> String {
+    line(summary, Shown::of(&summary.overall.hits.response, 0.99, false), letters)
+}
+
+/// The same with the mark of a percentile that the hallmark does not stand behind.
+pub fn marked_headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
+    let is_withdrawn = hallmark::withdraws(facts, Time::Response, 0.99);
+    line(summary, Shown::of(&summary.overall.hits.response, 0.99, is_withdrawn), letters)
+}
+
+fn line(summary: &Summary, p99: Shown, letters: Letters) -> String {
     let rates = &summary.overall.rates;
     let done = match (summary.load, promised(summary)) {
         (LoadModel::Open { .. }, _) => {
@@ -117,12 +154,7 @@ pub fn headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
         0 => "no failures".to_owned(),
         failed => format!("{} of {} failed", count(failed), count(counts.offered)),
     };
-    format!("{done}, response p99 {}, {failures}", response_p99(facts, summary, letters))
-}
-
-fn response_p99(facts: &Facts, summary: &Summary, letters: Letters) -> String {
-    let is_withdrawn = hallmark::withdraws(facts, Time::Response, 0.99);
-    Shown::of(&summary.overall.hits.response, 0.99, is_withdrawn).phrase(letters)
+    format!("{done}, response p99 {}, {failures}", p99.phrase(letters))
 }
 
 /// The value of a percentile that the judge has found, if there are values.
@@ -267,10 +299,10 @@ fn unbalanced(summary: &Summary) -> Option<Finding> {
     alarm("unbalanced", "not every arrival is accounted for in the history".to_owned())
 }
 
-fn misses(summary: &Summary) -> Option<Finding> {
+fn misses(facts: &Facts, summary: &Summary) -> Option<Finding> {
     let counts = &summary.overall.counts;
     let share = counts.misses as f64 / counts.done.max(1) as f64;
-    if share < NOTEWORTHY {
+    if share < NOTEWORTHY || hallmark::names(facts, CheckId::Misses) {
         return None;
     }
     caution(
@@ -287,7 +319,8 @@ fn lateness(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Findin
     let lag = quantile(&summary.lag, 0.99)?;
     let response = quantile(&summary.overall.hits.response, 0.99)?;
     let share = lag.0 as f64 / response.0.max(1) as f64;
-    if facts.store.is_no_op || share < LATE {
+    // The hallmark's check of lag says it percentile by percentile.
+    if facts.store.is_no_op || share < LATE || hallmark::names(facts, CheckId::Lag) {
         return None;
     }
     caution(

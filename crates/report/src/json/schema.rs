@@ -13,12 +13,13 @@ pub fn json_schema() -> Value {
         "title": "The result of one run",
         "type": "object",
         "required": [
-            "schema", "verdict", "run", "store", "load", "window", "overall", "kinds",
+            "schema", "verdict", "hallmark", "run", "store", "load", "window", "overall", "kinds",
             "transactions", "lag", "value_checks", "in_flight", "availability", "events"
         ],
         "properties": {
             "schema": { "const": super::SCHEMA },
             "verdict": verdict(),
+            "hallmark": or_null(hallmark()),
             "run": run(),
             "store": store(),
             "load": load(),
@@ -114,6 +115,66 @@ fn verdict() -> Value {
     let mut worst = finding.to_vec();
     worst.push(("findings", list_of(object(&finding))));
     object(&worst)
+}
+
+/// What `hallmark.json` holds.
+fn hallmark() -> Value {
+    let verdicts = ["pass", "remark", "fail", "not-applicable", "not-assessable"];
+    let whole = ["valid", "valid-with-remarks", "invalid", "not-assessable"];
+    let measure = object(&[
+        ("statistic", text()),
+        ("figure", or_null(text())),
+        ("unit", one_of(&["share", "ratio", "count", "seconds"])),
+        ("value", number()),
+        ("verdict", one_of(&verdicts)),
+        ("bound", or_null(one_of(&["at-most", "at-least"]))),
+        ("pass", or_null(number())),
+        ("fail", or_null(number())),
+    ]);
+    let check = object(&[
+        ("id", text()),
+        ("name", text()),
+        ("verdict", one_of(&verdicts)),
+        ("why", or_null(text())),
+        ("because_of", or_null(text())),
+        ("measures", list_of(measure)),
+        ("withdraws", list_of(text())),
+    ]);
+    let change = object(&[
+        ("at_ns", count()),
+        ("figure", text()),
+        ("before", number()),
+        ("after", number()),
+        ("is_explained", boolean()),
+    ]);
+    let changed = object(&[("name", text()), ("value", number()), ("usual", number())]);
+    object(&[
+        ("schema", json!({ "const": crate::hallmark::SCHEMA })),
+        ("verdict", one_of(&whole)),
+        ("line", described(text(), "the first line of every report")),
+        ("reasons", list_of(text())),
+        ("checks", list_of(check)),
+        ("percentiles", list_of(certified())),
+        ("changes", list_of(change)),
+        ("period_ns", or_null(count())),
+        ("thresholds_changed", list_of(changed)),
+        ("noise_floor_ns", map_of(count())),
+    ])
+}
+
+fn certified() -> Value {
+    object(&[
+        ("figure", text()),
+        ("quantile", number()),
+        ("value_ns", count()),
+        ("low_ns", or_null(count())),
+        ("high_ns", or_null(count())),
+        ("dependence", or_null(number())),
+        ("further_seconds", or_null(number())),
+        ("beyond", or_null(number())),
+        ("without_hiccups_ns", or_null(count())),
+        ("withdrawn_by", list_of(text())),
+    ])
 }
 
 fn run() -> Value {

@@ -8,6 +8,7 @@ use assay_model::{Kind, Nanos};
 use serde::Serialize;
 
 use crate::facts::{Facts, State};
+use crate::hallmark::HallmarkObject;
 use crate::units::{Letters, percentile_name};
 use crate::verdict;
 
@@ -15,6 +16,7 @@ use crate::verdict;
 pub struct ResultObject {
     schema: &'static str,
     verdict: VerdictObject,
+    hallmark: Option<HallmarkObject>,
     run: RunObject,
     store: StoreObject,
     load: LoadObject,
@@ -40,6 +42,7 @@ impl ResultObject {
         ResultObject {
             schema: super::SCHEMA,
             verdict: VerdictObject::new(facts, summary),
+            hallmark: HallmarkObject::new(facts),
             run: RunObject::new(facts),
             store: StoreObject::new(facts),
             load: LoadObject::new(facts, summary),

@@ -1,0 +1,193 @@
+//! What observations say about one stretch of a run.
+
+use std::collections::BTreeMap;
+
+use assay_analysis::Window;
+use assay_analysis::hallmark::{Hiccups, LaneTime, Network};
+use assay_history::Observation;
+use assay_model::Nanos;
+
+use super::{CLIENT, metric, part};
+
+/// The observations of the machine that asks, by part and metric.
+pub struct Seen<'a> {
+    window: Window,
+    series: BTreeMap<(&'a str, &'a str), Vec<(Nanos, f64)>>,
+}
+
+impl<'a> Seen<'a> {
+    /// What `observations` say about `window`. Counters are taken between the readings around it,
+    /// so up to a quarter of a second at each of its ends enters as well.
+    pub fn new(observations: &'a [Observation], window: Window) -> Seen<'a> {
+        let mut series: BTreeMap<_, Vec<(Nanos, f64)>> = BTreeMap::new();
+        for seen in observations.iter().filter(|seen| seen.source == CLIENT) {
+            let key = (seen.part.as_str(), seen.metric.as_str());
+            series.entry(key).or_default().push((seen.at, seen.value));
+        }
+        Seen { window, series }
+    }
+
+    /// How much a counter grew, with the time between the two readings.
+    fn growth(&self, part: &str, metric: &str) -> Option<(f64, Nanos)> {
+        let series = self.series.get(&(part, metric))?;
+        let from = series.iter().rev().find(|(at, _)| *at <= self.window.from);
+        let (began, before) = from.or(series.first())?;
+        let until = series.iter().find(|(at, _)| *at >= self.window.until);
+        let (ended, after) = until.or(series.last())?;
+        (ended > began).then(|| (after - before, ended.since(*began)))
+    }
+
+    /// A counter's growth as a share of another's.
+    fn share(&self, part: &str, metric: &str, of: (&str, &str)) -> Option<f64> {
+        let (grown, _) = self.growth(part, metric)?;
+        let (whole, _) = self.growth(of.0, of.1)?;
+        (whole > 0.0).then(|| grown / whole)
+    }
+
+    /// A time counter's growth as a share of the time that passed.
+    fn of_time(&self, part: &str, metric: &str) -> Option<f64> {
+        let (grown, passed) = self.growth(part, metric)?;
+        Some(grown / passed.0 as f64)
+    }
+
+    /// Processor time that the hypervisor gave to others, as a share of all that there was.
+    pub fn steal(&self) -> Option<f64> {
+        self.share(part::MACHINE, metric::STEAL, (part::MACHINE, metric::CAPACITY))
+    }
+
+    /// Share of the time for which the control group's quota held the process back.
+    pub fn throttled(&self) -> Option<f64> {
+        self.of_time(part::PROCESS, metric::THROTTLED)
+    }
+
+    /// TCP segments that the machine sent, and those of them that it sent again.
+    pub fn network(&self) -> Option<Network> {
+        let (sent, _) = self.growth(part::MACHINE, metric::SEGMENTS)?;
+        let (again, _) = self.growth(part::MACHINE, metric::RETRANSMITS)?;
+        Some(Network { segments: sent.max(0.0) as u64, retransmits: again.max(0.0) as u64 })
+    }
+
+    /// How each lane spent its time, by number.
+    pub fn lanes(&self) -> Vec<LaneTime> {
+        let mut names: Vec<&str> = self
+            .series
+            .keys()
+            .map(|(part, _)| *part)
+            .filter(|part| number(part).is_some())
+            .collect();
+        names.sort_by_key(|name| number(name));
+        names.dedup();
+        let time = |name: &str| {
+            let busy = self.of_time(name, metric::CPU)?;
+            Some(LaneTime { busy, waited: self.of_time(name, metric::WAITED), useful: None })
+        };
+        names.into_iter().filter_map(time).collect()
+    }
+
+    /// The hiccups; none where nobody looked for them.
+    pub fn hiccups(&self) -> Option<Hiccups> {
+        let mut counts = BTreeMap::new();
+        let mut was_watched = false;
+        for ((part, name), series) in &self.series {
+            let Some(length) = (*name == metric::HICCUPS).then(|| part.parse().ok()).flatten()
+            else {
+                continue;
+            };
+            was_watched = true;
+            // Each row tells of the time before it, so the first after the window counts too.
+            let after = self.window.until.saturating_add(super::READ_EVERY);
+            let inside = series.iter().filter(|(at, _)| *at > self.window.from && *at <= after);
+            let count = inside.map(|(_, count)| *count as u64).sum();
+            if count > 0 {
+                counts.insert(Nanos(length), count);
+            }
+        }
+        let longest = self.series.get(&(part::MACHINE, metric::HICCUP));
+        let inside = longest.into_iter().flatten().filter(|(at, _)| self.window.contains(*at));
+        let longest = inside.map(|(at, length)| (*at, Nanos(*length as u64))).collect();
+        was_watched.then(|| Hiccups { counts: counts.into_iter().collect(), longest })
+    }
+}
+
+/// The number of a lane by its name.
+fn number(part: &str) -> Option<usize> {
+    part.strip_prefix("lane-")?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[(u64, &str, &str, f64)]) -> Vec<Observation> {
+        let row = |(at, part, metric, value): &(u64, &str, &str, f64)| Observation {
+            at: Nanos(*at),
+            source: CLIENT.to_owned(),
+            part: (*part).to_owned(),
+            metric: (*metric).to_owned(),
+            value: *value,
+        };
+        rows.iter().map(row).collect()
+    }
+
+    fn window(from: u64, until: u64) -> Window {
+        Window { from: Nanos(from), until: Nanos(until) }
+    }
+
+    #[test]
+    fn a_lane_is_busy_between_the_readings_around_the_window() {
+        let seen = rows(&[
+            (0, "lane-10", "cpu_ns", 0.0),
+            (100, "lane-10", "cpu_ns", 90.0),
+            (200, "lane-10", "cpu_ns", 120.0),
+            (300, "lane-10", "cpu_ns", 150.0),
+            (900, "lane-10", "cpu_ns", 750.0),
+            (0, "lane-9", "cpu_ns", 0.0),
+            (400, "lane-9", "cpu_ns", 40.0),
+            (0, "lane-9", "waited_ns", 0.0),
+            (400, "lane-9", "waited_ns", 4.0),
+            (0, "process", "cpu_ns", 0.0),
+            (400, "process", "cpu_ns", 4.0),
+        ]);
+        let lanes = Seen::new(&seen, window(120, 300)).lanes();
+        let nine = LaneTime { busy: 0.1, waited: Some(0.01), useful: None };
+        assert_eq!(lanes, [nine, LaneTime { busy: 0.3, waited: None, useful: None }]);
+    }
+
+    #[test]
+    fn steal_is_a_share_of_what_there_was() {
+        let seen = rows(&[
+            (0, "", "steal_ns", 0.0),
+            (100, "", "steal_ns", 10.0),
+            (0, "", "capacity_ns", 0.0),
+            (100, "", "capacity_ns", 200.0),
+        ]);
+        let found = Seen::new(&seen, window(0, 100));
+        assert_eq!(found.steal(), Some(0.05));
+        assert_eq!(found.throttled(), None);
+        assert_eq!(found.network(), None);
+        assert_eq!(found.hiccups(), None);
+    }
+
+    #[test]
+    fn hiccups_of_the_warm_up_are_left_out() {
+        let seen = rows(&[
+            (50, "1000", "hiccups", 40.0),
+            (150, "1000", "hiccups", 998.0),
+            (150, "9000", "hiccups", 1.0),
+            (200, "5000", "hiccups", 1.0),
+            (20, "", "hiccup_ns", 8_000.0),
+            (120, "", "hiccup_ns", 8_900.0),
+        ]);
+        let found = Seen::new(&seen, window(100, 200)).hiccups().unwrap();
+        assert_eq!(found.counts.iter().map(|(_, count)| count).sum::<u64>(), 1000);
+        assert_eq!(found.quantile(0.5), Some(Nanos(1000)));
+        assert_eq!(found.quantile(0.999), Some(Nanos(5000)));
+        assert_eq!(found.quantile(1.0), Some(Nanos(9000)));
+        assert_eq!(found.longest, [(Nanos(120), Nanos(8_900))]);
+    }
+
+    #[test]
+    fn a_run_without_lanes_that_were_seen_has_none() {
+        assert_eq!(Seen::new(&[], window(0, 1)).lanes(), []);
+    }
+}

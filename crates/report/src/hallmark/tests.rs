@@ -1,0 +1,113 @@
+//! The one line in all its forms, and which numbers it takes away.
+
+use assay_analysis::hallmark::{Limits, Measure, Statistic, Why};
+
+use super::*;
+use crate::sample;
+
+fn check(id: CheckId, verdict: CheckVerdict, measure: Option<(Statistic, f64, Limits)>) -> Check {
+    let measure = measure.map(|(statistic, value, limits)| Measure {
+        statistic,
+        figure: None,
+        value,
+        limits: Some(limits),
+    });
+    let measures = measure.into_iter().collect();
+    Check { id, verdict, measures, withdraws: Vec::new(), because_of: None }
+}
+
+fn facts(verdict: Verdict, checks: Vec<Check>) -> Facts {
+    let hallmark = Hallmark {
+        verdict,
+        reasons: checks.iter().map(|check| check.id).collect(),
+        checks,
+        percentiles: Vec::new(),
+        changes: Vec::new(),
+        period: None,
+        changed: Vec::new(),
+    };
+    Facts { hallmark: Some(hallmark), ..sample::facts() }
+}
+
+fn text(verdict: Verdict, checks: Vec<Check>) -> String {
+    line(&facts(verdict, checks)).expect("it was examined").text()
+}
+
+fn rate() -> Check {
+    let measure = (Statistic::RateError, 0.754, Limits::at_most(0.01, 0.05));
+    check(CheckId::Rate, CheckVerdict::Fail, Some(measure))
+}
+
+#[test]
+fn the_line_names_the_verdict_with_its_reasons() {
+    assert_eq!(text(Verdict::Valid, Vec::new()), "HALLMARK VALID");
+    assert_eq!(
+        text(Verdict::Invalid, vec![rate()]),
+        "HALLMARK INVALID: rate: the rate sent is 75.4 % off the promised one (at most 5 %)"
+    );
+    let measure = (Statistic::Drift, 0.07, Limits::remark_above(0.05));
+    let drift = check(CheckId::Trend, CheckVerdict::Remark, Some(measure));
+    assert_eq!(
+        text(Verdict::ValidWithRemarks, vec![drift]),
+        "HALLMARK VALID WITH REMARKS: trend: a figure drifts by 7 % (at most 5 %)"
+    );
+}
+
+#[test]
+fn checks_with_the_same_obstacle_share_its_words() {
+    let unseen = |id| check(id, CheckVerdict::NotAssessable(Why::NotObserved), None);
+    assert_eq!(
+        text(Verdict::NotAssessable, vec![unseen(CheckId::LaneCpu), unseen(CheckId::Hiccups)]),
+        "HALLMARK NOT ASSESSABLE: lane-cpu, hiccups: nobody observed it"
+    );
+}
+
+#[test]
+fn of_many_reasons_the_last_are_only_named() {
+    let steal = || {
+        let measure = (Statistic::Steal, 0.2, Limits::at_most(0.01, 0.05));
+        check(CheckId::LaneCpu, CheckVerdict::Fail, Some(measure))
+    };
+    let text = text(Verdict::Invalid, vec![rate(), rate(), rate(), steal()]);
+    assert!(text.ends_with("; also lane-cpu"), "{text}");
+}
+
+#[test]
+fn a_withdrawn_percentile_is_marked_and_others_are_not() {
+    let mut lag = check(CheckId::Lag, CheckVerdict::Fail, None);
+    lag.withdraws = vec![Figure::Percentile(Certified::Response, 0.99)];
+    let facts = facts(Verdict::Invalid, vec![lag]);
+    assert!(withdraws(&facts, Time::Response, 0.99));
+    assert!(!withdraws(&facts, Time::Response, 0.9));
+    assert!(!withdraws(&facts, Time::Service, 0.99));
+    assert!(!withdraws(&sample::facts(), Time::Response, 0.99));
+}
+
+#[test]
+fn what_did_not_pass_is_a_row_with_its_threshold() {
+    let facts = facts(
+        Verdict::Invalid,
+        vec![
+            rate(),
+            check(CheckId::Saturation, CheckVerdict::NotApplicable(Why::OneAgent), None),
+            check(CheckId::LostRecords, CheckVerdict::Pass, None),
+        ],
+    );
+    let notable = checks(&facts, Rows::Notable, Letters::Ascii);
+    let row = ["A1", "rate", "fail", "the rate sent is 75.4 % off the promised one", "at most 1 %"];
+    assert_eq!(notable.rows().len(), 1);
+    assert_eq!(notable.rows()[0][..5], row);
+    assert_eq!(checks(&facts, Rows::All, Letters::Ascii).rows().len(), 3);
+}
+
+#[test]
+fn every_word_that_can_be_needed_is_there() {
+    for id in CheckId::ALL {
+        assert!(!what(id).is_empty());
+        for statistic in Statistic::ALL {
+            let measure = (*statistic, 0.5, Limits::at_most(0.1, 0.2));
+            let found = words::reason(&check(id, CheckVerdict::Fail, Some(measure)));
+            assert!(found.ends_with(')'), "{found}");
+        }
+    }
+}

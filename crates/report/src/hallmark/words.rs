@@ -1,0 +1,219 @@
+//! What each check, measure, obstacle of the hallmark is called.
+
+use assay_analysis::hallmark::{
+    Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure, Statistic, Unit, Why,
+};
+
+use crate::units::{Letters, count, percent, percentile_name};
+
+/// What a check asks, in a few words.
+pub const fn what(id: CheckId) -> &'static str {
+    match id {
+        CheckId::Rate => "as much was sent as was promised, second by second",
+        CheckId::Lag => "requests left when they were meant to",
+        CheckId::Omission => "no arrival was left out",
+        CheckId::ArrivalProcess => "requests are spread in time as was promised",
+        CheckId::TraceIdentity => "what was asked is what was planned",
+        CheckId::OpenLoop => "the next request did not wait for earlier answers",
+        CheckId::LaneCpu => "lanes had processors with room to spare",
+        CheckId::Hiccups => "the machine that asks did not pause",
+        CheckId::LostRecords => "every record was kept",
+        CheckId::Network => "the network lost nothing",
+        CheckId::NoiseFloor => "figures are well above what the instrument itself needs",
+        CheckId::Saturation => "another agent would not have reached more",
+        CheckId::Misses => "reads found what they asked for, in the expected size",
+        CheckId::WarmUp => "the run had warmed up before the figures began",
+        CheckId::ChangePoints => "nothing changed for good, other than on purpose",
+        CheckId::Trend => "figures do not drift",
+        CheckId::Periodicity => "what is periodic happened often enough",
+        CheckId::Backlog => "operations in flight do not pile up",
+        CheckId::SampleSize => "enough independent operations tell the percentiles",
+    }
+}
+
+/// The name of what came of a check.
+pub const fn verdict_name(verdict: CheckVerdict) -> &'static str {
+    match verdict {
+        CheckVerdict::Pass => "pass",
+        CheckVerdict::Remark => "remark",
+        CheckVerdict::Fail => "fail",
+        CheckVerdict::NotApplicable(_) => "not applicable",
+        CheckVerdict::NotAssessable(_) => "not assessable",
+    }
+}
+
+/// Why a check has no answer, if it has none.
+pub const fn obstacle(verdict: CheckVerdict) -> Option<&'static str> {
+    match verdict {
+        CheckVerdict::NotApplicable(why) | CheckVerdict::NotAssessable(why) => Some(because(why)),
+        CheckVerdict::Pass | CheckVerdict::Remark | CheckVerdict::Fail => None,
+    }
+}
+
+const fn because(why: Why) -> &'static str {
+    match why {
+        Why::ClosedLoop => "sessions wait for answers, there are no arrivals",
+        Why::IsLoad => "it was a load",
+        Why::ToldTime => "time was told, no machine could be late",
+        Why::NoRate => "no rate was promised",
+        Why::NotObserved => "nobody observed it",
+        Why::NoRecords => "there are no records of it",
+        Why::TooShort => "the run was too short",
+        Why::NeverSettled => "the run never settled",
+        Why::UnknownProcess => "the arrival process is not known",
+        Why::DependentArrivals => "arrivals depend on each other by plan",
+        Why::OneAgent => "there was one agent",
+        Why::NoNetwork => "nothing left this process",
+        Why::VaryingLoad => "the rate changes by plan",
+        Why::NoExpectation => "what to expect is not known",
+    }
+}
+
+/// Why a check did not pass, in a few words with the threshold.
+pub fn reason(check: &Check) -> String {
+    if let Some(why) = obstacle(check.verdict) {
+        return why.to_owned();
+    }
+    let Some(measure) = deciding(check) else { return what(check.id).to_owned() };
+    let text = phrase(measure);
+    match measure.limits {
+        Some(limits) => format!("{text} ({})", bound(measure, limits, check.verdict)),
+        None => text,
+    }
+}
+
+/// What decided a check, as the cell of a table.
+pub fn found(check: &Check) -> String {
+    match (obstacle(check.verdict), deciding(check)) {
+        (Some(why), _) => why.to_owned(),
+        (None, Some(measure)) => phrase(measure),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// What the deciding measure was held against.
+pub fn threshold(check: &Check) -> String {
+    let is_answered = obstacle(check.verdict).is_none();
+    match deciding(check).filter(|_| is_answered).and_then(|m| Some((m, m.limits?))) {
+        Some((measure, limits)) => bound(measure, limits, CheckVerdict::Pass),
+        None => "-".to_owned(),
+    }
+}
+
+/// The figures that a check withdraws, with the failure that it follows from.
+pub fn withdrawn(check: &Check, letters: Letters) -> String {
+    let names: Vec<String> = check.withdraws.iter().map(|figure| figure_name(*figure)).collect();
+    let mut text = if names.is_empty() { "-".to_owned() } else { names.join(", ") };
+    if let Some(cause) = check.because_of {
+        text += letters.pick(" ← ", " <- ");
+        text += cause.name();
+    }
+    text
+}
+
+/// A figure's name: `response p99`, `throughput`.
+pub fn figure_name(figure: Figure) -> String {
+    match figure {
+        Figure::All => "all figures".to_owned(),
+        Figure::Throughput => "throughput".to_owned(),
+        Figure::Latency(time) => time.name().to_owned(),
+        Figure::Percentile(time, quantile) => {
+            format!("{} {}", time.name(), percentile_name(quantile))
+        }
+    }
+}
+
+/// The measure that made a check come out as it did: the worst one.
+pub fn deciding(check: &Check) -> Option<&Measure> {
+    let badness = |measure: &Measure| {
+        let Some(limits) = measure.limits else { return (0, 0.0) };
+        let severity = match limits.judge(measure.value) {
+            CheckVerdict::Fail => 3,
+            CheckVerdict::Remark => 2,
+            _ => 1,
+        };
+        let (value, pass) = (measure.value.max(1e-12), limits.pass.max(1e-12));
+        let excess = match limits.bound {
+            Bound::AtMost => value / pass,
+            Bound::AtLeast => pass / value,
+        };
+        (severity, excess)
+    };
+    check.measures.iter().max_by(|one, other| {
+        let (one, other) = (badness(one), badness(other));
+        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+    })
+}
+
+fn bound(measure: &Measure, limits: Limits, verdict: CheckVerdict) -> String {
+    // A failure is held against the threshold that it broke.
+    let limit = match (verdict, limits.fail) {
+        (CheckVerdict::Fail, Some(fail)) => fail,
+        _ => limits.pass,
+    };
+    let limit = number(limit, measure.statistic.unit());
+    match limits.bound {
+        Bound::AtMost => format!("at most {limit}"),
+        Bound::AtLeast => format!("at least {limit}"),
+    }
+}
+
+fn number(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Share => percent(value),
+        Unit::Ratio => trimmed(format!("{value:.2}")),
+        Unit::Count if value.fract() == 0.0 => count(value as u64),
+        Unit::Count => trimmed(format!("{value:.1}")),
+        Unit::Seconds => format!("{} s", trimmed(format!("{value:.2}"))),
+    }
+}
+
+fn trimmed(text: String) -> String {
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A measure as part of a sentence.
+fn phrase(measure: &Measure) -> String {
+    let v = number(measure.value, measure.statistic.unit());
+    let figure = measure.figure.map_or_else(|| "a figure".to_owned(), figure_name);
+    match measure.statistic {
+        Statistic::RateError => format!("the rate sent is {v} off the promised one"),
+        Statistic::SecondsOff => format!("{v} seconds are off by more than chance"),
+        Statistic::LagByResponse => format!("lag is {v} of {figure}"),
+        Statistic::LagTailByService => format!("lag p99.9 is {v} of the median service time"),
+        Statistic::Dropped => format!("{v} of the arrivals were dropped"),
+        Statistic::Queued => format!("{v} of the arrivals waited for a place in flight"),
+        Statistic::GapDistance => format!("gaps are {v} away from the promised distribution"),
+        Statistic::Dispersion10Ms => format!("counts in 10 ms scatter {v} off the promise"),
+        Statistic::Dispersion100Ms => format!("counts in 100 ms scatter {v} off the promise"),
+        Statistic::Dispersion1S => format!("counts in 1 s scatter {v} off the promise"),
+        Statistic::TraceDiffers => match measure.value > 0.0 {
+            true => "what was asked is not what was planned".to_owned(),
+            false => "what was asked is what was planned".to_owned(),
+        },
+        Statistic::FlightGapCorrelation => {
+            format!("gaps and operations in flight correlate by {v}")
+        }
+        Statistic::InFlightPeak => format!("{v} in flight at the fullest"),
+        Statistic::LaneBusy => format!("the busiest lane was busy for {v} of the time"),
+        Statistic::LaneWaited => format!("a lane waited {v} of its time for a processor"),
+        Statistic::Steal => format!("the hypervisor took {v} of the processors' time"),
+        Statistic::Throttled => format!("a quota held us back for {v} of the time"),
+        Statistic::HiccupByResponse => format!("hiccups p99.9 are {v} of response p99.9"),
+        Statistic::OutliersInHiccups => format!("{v} of the slowest operations met a hiccup"),
+        Statistic::LostRecords => format!("{v} records were lost"),
+        Statistic::Retransmits => format!("{v} of the segments were sent again"),
+        Statistic::ResponseByFloor => format!("{figure} is {v} times the noise floor"),
+        Statistic::GainByAgent => format!("another agent reached {v} more"),
+        Statistic::MissShareOff => format!("the share of misses is {v} off what is expected"),
+        Statistic::BytesOff => format!("bytes per read are {v} off what is expected"),
+        Statistic::WarmUpShare => format!("{v} of the window is warm-up"),
+        Statistic::WarmUpEffect => format!("{figure} moves by {v} without the warm-up in it"),
+        Statistic::UnexplainedChanges => format!("{v} changes that no event explains"),
+        Statistic::Drift => format!("{figure} drifts by {v}"),
+        Statistic::Periods => format!("{v} periods of the oscillation were seen"),
+        Statistic::BacklogGrowth => format!("operations in flight grow by {v} times their mean"),
+        Statistic::Length => format!("the window lasts {v}"),
+        Statistic::EffectiveBeyond => format!("{v} independent values beyond {figure}"),
+    }
+}
