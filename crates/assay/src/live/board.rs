@@ -71,7 +71,9 @@ pub fn draw(frame: &mut Frame<'_>, view: &View<'_>) {
     frame.render_widget(Paragraph::new(text::keys(view)), below);
     let mut rest = Rest(Rect { height: above, ..area });
     let sections = text::sections(view, area.width);
-    let (sections, has_gaps) = fitting(sections, above);
+    // However small the screen: what was said last is seen.
+    let said = u16::from(!view.notices.last(1).is_empty());
+    let (sections, has_gaps) = fitting(sections, above.saturating_sub(said));
     for section in sections {
         let rows = section.lines.len() as u16;
         frame.render_widget(Paragraph::new(section.lines), rest.take(rows));
@@ -126,9 +128,10 @@ fn draw_throughput(frame: &mut Frame<'_>, view: &View<'_>, rest: &mut Rest, rows
 
 fn draw_p99(frame: &mut Frame<'_>, view: &View<'_>, rest: &mut Rest, rows: u16) {
     let p99 = view.story.p99(usize::from(rest.0.width));
-    let worst = p99.iter().flatten().max().copied().unwrap_or(Nanos::ZERO);
-    let worst = duration(worst, view.caption.style.letters);
-    let title = format!("p99 of response over the run, up to {worst}");
+    let worst = p99.iter().flatten().max();
+    let worst = worst.map(|worst| duration(*worst, view.caption.style.letters));
+    let worst = worst.map_or_else(String::new, |worst| format!(", up to {worst}"));
+    let title = format!("p99 of response over the run{worst}");
     let bars = p99.iter().map(|p99| p99.unwrap_or(Nanos::ZERO).0).collect();
     draw_chart(frame, view, (title, Tone::Latency), bars, [rest.take(1), rest.take(rows)]);
 }

@@ -15,9 +15,10 @@ use ratatui::{Frame, Terminal};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
+use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTSTP};
 use signal_hook::flag::{register, register_conditional_default};
-use signal_hook::low_level::emulate_default_handler;
+use signal_hook::low_level::{emulate_default_handler, unregister};
 
 use crate::live::notices::Notices;
 
@@ -45,6 +46,7 @@ pub struct Stage {
     is_down: Arc<AtomicBool>,
     arrived: [Arc<AtomicBool>; LEAVING.len()],
     listens: Once,
+    heard: Mutex<Vec<SigId>>,
     before: Mutex<Option<Termios>>,
     terminal: Mutex<Option<Crossterm>>,
     notices: Mutex<Notices>,
@@ -57,6 +59,7 @@ impl Stage {
             is_down: Arc::new(AtomicBool::new(true)),
             arrived: Default::default(),
             listens: Once::new(),
+            heard: Mutex::default(),
             before: Mutex::default(),
             terminal: Mutex::default(),
             notices: Mutex::default(),
@@ -116,10 +119,12 @@ impl Stage {
         let mut result = Ok(());
         self.listens.call_once(|| {
             result = self.hear_signals();
-            let stage = Arc::clone(self);
+            let stage = Arc::downgrade(self);
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
-                stage.leave();
+                if let Some(stage) = stage.upgrade() {
+                    stage.leave();
+                }
                 before(panic);
             }));
         });
@@ -128,8 +133,10 @@ impl Stage {
 
     fn hear_signals(&self) -> std::io::Result<()> {
         for (signal, arrived) in LEAVING.iter().zip(&self.arrived) {
-            register_conditional_default(*signal, Arc::clone(&self.is_down))?;
-            register(*signal, Arc::clone(arrived))?;
+            let default = register_conditional_default(*signal, Arc::clone(&self.is_down))?;
+            lock(&self.heard).push(default);
+            let flag = register(*signal, Arc::clone(arrived))?;
+            lock(&self.heard).push(flag);
         }
         Ok(())
     }
@@ -199,6 +206,16 @@ impl Stage {
         }
         for line in lock(&self.notices).take() {
             eprintln!("{line}");
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.leave();
+        // Of several stages in one program only the one that is left has a say.
+        for heard in lock(&self.heard).drain(..) {
+            unregister(heard);
         }
     }
 }

@@ -106,7 +106,9 @@ fn left(view: &View<'_>) -> Option<Nanos> {
 /// Figures of the last interval with their names above, in as many rows as they need.
 fn cells(view: &View<'_>, columns: u16) -> Vec<Line<'static>> {
     let figures = figures(view);
-    let per_row = usize::from((columns / CELL_COLUMNS).max(1)).min(figures.len());
+    let most = usize::from((columns / CELL_COLUMNS).max(1));
+    let rows = figures.len().div_ceil(most);
+    let per_row = figures.len().div_ceil(rows);
     let width = (usize::from(columns) / per_row).min(18);
     let mut lines = Vec::new();
     for row in figures.chunks(per_row) {
