@@ -84,8 +84,6 @@ pub struct Sight {
 pub struct SlowClient {
     /// Its sessions.
     pub sessions: u32,
-    /// How exactly the store's clock goes.
-    pub clock: StudyClock,
     /// What a session loses between an answer and its next request.
     pub pause: Nanos,
     /// The most requests per second that the store gets of it, by the closed form.
@@ -94,6 +92,8 @@ pub struct SlowClient {
     pub expected_back: Option<Nanos>,
     /// When it was; `None` if not before the run's end.
     pub found_back: Option<Nanos>,
+    /// The longest intended latency over time.
+    pub course: Course,
 }
 
 impl Measure {
@@ -159,12 +159,6 @@ impl StudyRun {
             Some(1) => "1 thread".to_owned(),
             Some(sessions) => format!("{sessions} threads"),
         }
-    }
-
-    /// Whether the same store, asked at the same rate, is in `other`.
-    pub fn has_store_of(&self, other: &StudyRun) -> bool {
-        let (mine, its) = (&self.sawtooth, &other.sawtooth);
-        self.clock == other.clock && mine.rate == its.rate && mine.capacity == its.capacity
     }
 }
 

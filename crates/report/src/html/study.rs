@@ -7,13 +7,17 @@ use super::charts::{percentile_line, spectrum_points};
 use super::escape::escape;
 use super::line_chart::{Height, Line, LineChart};
 use super::{page, sections};
-use crate::study::{Measure, Sight, Study, StudyClock, StudyRun, rows};
-use crate::units::{Letters, count, percentile_name, rate};
+use crate::study::{Measure, Sight, SlowClient, Study, StudyClock, StudyRun, rows};
+use crate::units::{Letters, count, duration, percentile_name, rate};
 
 const LETTERS: Letters = Letters::Unicode;
 
-/// What figures 4 and 5 show of each run.
-const STATISTICS: [Option<f64>; 4] = [None, Some(0.95), Some(0.99), Some(0.999)];
+/// What figures 4 and 5 show of each run; `None` is the mean.
+const STATISTICS: [[Option<f64>; 4]; 2] =
+    [[None, Some(0.95), Some(0.99), Some(0.999)], [None, Some(0.9), Some(0.95), Some(0.99)]];
+
+/// The threads whose lateness has a chart, with the colours of those that lose more and more.
+const LATE: (u32, [&str; 4]) = (4, ["service", "response", "lag", "misses"]);
 
 /// The thread numbers of figure 3, which are those of the paper.
 const THREADS: [u32; 2] = [4, 16];
@@ -29,7 +33,7 @@ pub fn study_html(study: &Study) -> String {
     body += &figure_3(study, &mut charts);
     body += &figure_4(study, &mut charts);
     body += &figure_5(study, &mut charts);
-    body += &late(study);
+    body += &late(study, &mut charts);
     body += &differences();
     body += &numbers(study);
     body += &sections::section("repeat", "To repeat it", "");
@@ -83,7 +87,8 @@ fn find(
 fn colour(measure: Measure) -> (&'static str, &'static [u8]) {
     match measure {
         Measure::Open => ("done", &[]),
-        Measure::Intended => ("response", &[7, 4]),
+        // Both are seen where they coincide.
+        Measure::Intended => ("response", &[10, 10]),
         Measure::Service => ("service", &[]),
     }
 }
@@ -185,7 +190,7 @@ fn figure_4(study: &Study, charts: &mut Vec<LineChart>) -> String {
     let xs: Vec<f64> = runs.iter().map(|run| f64::from(run.sessions.unwrap_or(1))).collect();
     let opens = vec![open; runs.len()];
     let axis = Axis::numbers(xs[0], xs[xs.len() - 1]);
-    out += &statistics("figure-4", "threads", (axis, xs), &opens, &runs, charts);
+    out += &statistics("figure-4", STATISTICS[0], (axis, xs), &opens, &runs, charts);
     out += &spectra(study, "figure-4", |(_, capacity)| capacity == 1250.0, charts);
     out + "</section>\n"
 }
@@ -208,7 +213,7 @@ fn figure_5(study: &Study, charts: &mut Vec<LineChart>) -> String {
     let xs: Vec<f64> = pairs.iter().map(|(_, run)| run.sawtooth.capacity).collect();
     let (opens, runs): (Vec<&StudyRun>, Vec<&StudyRun>) = pairs.into_iter().unzip();
     let axis = Axis::numbers(1_000.0, xs[xs.len() - 1]);
-    out += &statistics("figure-5", "capacity per second", (axis, xs), &opens, &runs, charts);
+    out += &statistics("figure-5", STATISTICS[1], (axis, xs), &opens, &runs, charts);
     out += &spectra(study, "figure-5", |(_, capacity)| capacity != 1250.0, charts);
     out + "</section>\n"
 }
@@ -216,14 +221,14 @@ fn figure_5(study: &Study, charts: &mut Vec<LineChart>) -> String {
 /// Small charts of the mean and some percentiles over a parameter of the runs.
 fn statistics(
     id: &str,
-    parameter: &str,
+    statistics: [Option<f64>; 4],
     (x, xs): (Axis, Vec<f64>),
     opens: &[&StudyRun],
     runs: &[&StudyRun],
     charts: &mut Vec<LineChart>,
 ) -> String {
     let mut out = "<div class=\"multiples\">\n".to_owned();
-    for (place, statistic) in STATISTICS.into_iter().enumerate() {
+    for (place, statistic) in statistics.into_iter().enumerate() {
         let line = |measure: Measure| {
             let of = if measure == Measure::Open { opens } else { runs };
             let value = |run: &&StudyRun| {
@@ -244,7 +249,7 @@ fn statistics(
         let values = lines.iter().flat_map(|line| line.values.iter().flatten().copied());
         let chart = LineChart {
             id: format!("{id}-statistic-{place}"),
-            description: format!("{name} of the latency over {parameter}"),
+            description: format!("{name} of the latency over threads or capacity"),
             x,
             y: Axis::latency(values),
             xs: xs.clone(),
@@ -254,7 +259,7 @@ fn statistics(
             marks: Vec::new(),
             height: Height::Low,
         };
-        out += &figure(&format!("{name}, over {parameter}"), chart, charts);
+        out += &figure(&format!("latency: {name}"), chart, charts);
     }
     out + "</div>\n"
 }
@@ -314,7 +319,7 @@ fn spectrum(id: &str, open: &StudyRun, closed: &StudyRun) -> LineChart {
     }
 }
 
-fn late(study: &Study) -> String {
+fn late(study: &Study, charts: &mut Vec<LineChart>) -> String {
     if study.slow.is_empty() {
         return String::new();
     }
@@ -323,10 +328,49 @@ fn late(study: &Study) -> String {
                 request explains it: N threads that need c each give the store at most N/c \
                 requests a second, and only what that is above the rate works the backlog off.";
     let mut out = sections::section("late", "Why few threads stabilise late", lead);
+    out += &late_course(study, charts);
     out += &sections::table(&rows::slow_clients(&study.slow, LETTERS), "dense");
     out += "<p class=\"note\">1000 operations a second, capacity 1250 a second, a hiccup of \
             1 s. Without loss every number of threads is back after 5 s.</p>\n";
     out + "</section>\n"
+}
+
+/// How the intended latency of few threads comes back, by what they lose.
+fn late_course(study: &Study, charts: &mut Vec<LineChart>) -> String {
+    let (threads, colours) = LATE;
+    let clients: Vec<&SlowClient> =
+        study.slow.iter().filter(|client| client.sessions == threads).collect();
+    let Some(Course { from, width, longest }) = clients.first().map(|client| &client.course) else {
+        return String::new();
+    };
+    let step = width.as_secs_f64();
+    let begin = from.as_secs_f64();
+    let xs: Vec<f64> = (0..longest.len()).map(|at| begin + step * (at as f64 + 0.5)).collect();
+    let lines: Vec<Line> = clients
+        .iter()
+        .zip(colours)
+        .map(|(client, colour)| Line {
+            label: format!("{} lost", duration(client.pause, LETTERS)),
+            colour,
+            dash: &[],
+            is_filled: false,
+            values: client.course.longest.iter().map(|t| t.map(|t| t.0 as f64)).collect(),
+        })
+        .collect();
+    let values = lines.iter().flat_map(|line| line.values.iter().flatten().copied());
+    let chart = LineChart {
+        id: "late-course".to_owned(),
+        description: format!("Intended latency over time of {threads} threads that lose time"),
+        x: Axis::time(begin, begin + step * longest.len() as f64),
+        y: Axis::linear_latency(values),
+        xs,
+        lines,
+        bands: Vec::new(),
+        shades: Vec::new(),
+        marks: Vec::new(),
+        height: Height::Tall,
+    };
+    figure(&format!("Intended latency of {threads} threads, by what each loses"), chart, charts)
 }
 
 fn differences() -> String {
@@ -343,7 +387,8 @@ fn numbers(study: &Study) -> String {
     let mut out = sections::section("numbers", "Every number", rows::MEANING);
     for group in rows::groups(study) {
         let table = sections::table(&rows::numbers(&group.runs, LETTERS), "dense");
-        out += &format!("<h3 id=\"numbers-{}\">{}</h3>\n{table}", group.id, escape(group.title));
+        out +=
+            &format!("<h3 id=\"numbers-{}\">{}</h3>\n{table}<br>\n", group.id, escape(group.title));
     }
     out + "</section>\n"
 }

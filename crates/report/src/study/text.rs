@@ -64,8 +64,7 @@ pub fn study_csv(study: &Study) -> String {
         let time = |time: Option<Nanos>| time.map_or(String::new(), |time| time.0.to_string());
         let _ = writeln!(
             out,
-            "1000,1250,{},{},{},back_with_pause_of_{}ns,ns,{},{}",
-            client.clock.name(),
+            "1000,1250,ns,{},{},back_with_pause_of_{}ns,ns,{},{}",
             client.sessions,
             Measure::Intended.name(),
             client.pause.0,
@@ -158,7 +157,6 @@ fn figures_object(figures: &Figures) -> Value {
 fn slow_object(client: &SlowClient) -> Value {
     json!({
         "sessions": client.sessions,
-        "clock": client.clock.name(),
         "pause_ns": client.pause.0,
         "catching_up_per_s": client.catching_up_at,
         "expected_back_ns": client.expected_back.map(|time| time.0),

@@ -63,17 +63,20 @@ const HICCUP: Nanos = Nanos::from_secs(1);
 const HEALTHY: Nanos = Nanos::from_micros(50);
 
 /// Threads with what they lose between an answer and their next request.
-const SLOW_CLIENTS: [(u32, StudyClock, Nanos); 9] = [
-    (1, StudyClock::Exact, Nanos::ZERO),
-    (1, StudyClock::Exact, Nanos::from_micros(850)),
-    (1, StudyClock::Exact, Nanos::from_micros(1_000)),
-    (4, StudyClock::Exact, Nanos::from_micros(3_000)),
-    (4, StudyClock::Exact, Nanos::from_micros(3_500)),
-    (4, StudyClock::Exact, Nanos::from_micros(3_800)),
-    (4, StudyClock::Exact, Nanos::from_micros(4_000)),
-    (16, StudyClock::Exact, Nanos::from_micros(4_000)),
-    (16, StudyClock::Exact, Nanos::from_micros(14_000)),
+const SLOW_CLIENTS: [(u32, Nanos); 9] = [
+    (1, Nanos::ZERO),
+    (1, Nanos::from_micros(850)),
+    (1, Nanos::from_micros(1_000)),
+    (4, Nanos::from_micros(3_000)),
+    (4, Nanos::from_micros(3_500)),
+    (4, Nanos::from_micros(3_800)),
+    (4, Nanos::from_micros(4_000)),
+    (16, Nanos::from_micros(4_000)),
+    (16, Nanos::from_micros(14_000)),
 ];
+
+/// The course that is shown of those.
+const LATE_STRETCHES: (Nanos, Nanos, usize) = (Nanos::from_secs(28), Nanos::from_millis(100), 340);
 
 /// Records of the data set; no latency depends on it.
 const RECORDS: u64 = 1_000;
@@ -199,9 +202,9 @@ fn perform(options: &Options) -> Result<Study> {
     let slow: Vec<Wanted> = SLOW_CLIENTS
         .iter()
         .filter(|_| is_late_shown)
-        .map(|&(threads, clock, pause)| Wanted {
+        .map(|&(threads, pause)| Wanted {
             sessions: Some(threads),
-            clock,
+            clock: StudyClock::Exact,
             capacity: CAPACITY,
             pause,
             is_slow: false,
@@ -428,10 +431,10 @@ fn catch_up(options: &Options, wanted: &Wanted) -> Result<SlowClient> {
     let is_back = sawtooth.at + found.back_after < last;
     Ok(SlowClient {
         sessions,
-        clock: wanted.clock,
         pause: wanted.pause,
         catching_up_at: sawtooth.catching_up_at(sessions, cycle),
         expected_back: sawtooth.back_after_with(sessions, cycle),
         found_back: is_back.then_some(found.back_after),
+        course: Course::of(&records, LATE_STRETCHES, |record| record.intended, Record::response),
     })
 }
