@@ -133,12 +133,12 @@ fn not_assessable(checks: &[&Check]) -> String {
 pub enum Rows {
     /// Every check.
     All,
-    /// Those that did not pass although they apply.
+    /// Those that failed, or are remarkable.
     Notable,
 }
 
 /// The checks with what decided each; empty if the run was not examined.
-pub fn checks(facts: &Facts, rows: Rows, letters: Letters) -> Table {
+pub fn checks(facts: &Facts, rows: Rows) -> Table {
     let mut table = Table::new(&[
         ("", Side::Left),
         ("check", Side::Left),
@@ -148,9 +148,8 @@ pub fn checks(facts: &Facts, rows: Rows, letters: Letters) -> Table {
         ("withdraws", Side::Left),
     ]);
     let all = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
-    let is_notable = |check: &&Check| {
-        !matches!(check.verdict, CheckVerdict::Pass | CheckVerdict::NotApplicable(_))
-    };
+    let is_notable =
+        |check: &&Check| matches!(check.verdict, CheckVerdict::Remark | CheckVerdict::Fail);
     for check in all.filter(|check| rows == Rows::All || is_notable(check)) {
         table.row(vec![
             check.id.code().to_owned(),
@@ -158,10 +157,17 @@ pub fn checks(facts: &Facts, rows: Rows, letters: Letters) -> Table {
             verdict_name(check.verdict).to_owned(),
             words::found(check),
             words::threshold(check),
-            words::withdrawn(check, letters),
+            words::withdrawn(check),
         ]);
     }
     table
+}
+
+/// The checks that cannot be told, with the reasons; empty if there are none.
+pub fn untold(facts: &Facts) -> String {
+    let all = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
+    let untold = all.filter(|check| matches!(check.verdict, CheckVerdict::NotAssessable(_)));
+    not_assessable(&untold.collect::<Vec<_>>())
 }
 
 /// Thresholds that are not what they usually are, one sentence each.

@@ -45,7 +45,7 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
         out += &tables::reasons(summary).markdown();
         out.push('\n');
     }
-    let checks = hallmark::checks(facts, Rows::Notable, letters);
+    let checks = hallmark::checks(facts, Rows::Notable);
     if !checks.is_empty() {
         out += &checks.markdown();
         out.push('\n');
@@ -59,6 +59,10 @@ fn details(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     let mut out = "<details><summary>Circumstances</summary>\n\n".to_owned();
     for (title, text) in prose::circumstances(facts, summary, letters) {
         out += &format!("- {title}: {}\n", escape(&text));
+    }
+    let untold = hallmark::untold(facts);
+    if !untold.is_empty() {
+        out += &format!("- not told: {untold}\n");
     }
     if let Some(text) = hallmark::floor(facts, letters) {
         out += &format!("- floor: {text}\n");

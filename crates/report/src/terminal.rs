@@ -32,7 +32,7 @@ const NARROWEST: usize = 40;
 /// Where the texts of titled lines begin.
 const HANG: usize = 12;
 /// Where the texts of checks begin.
-const CHECKS_HANG: usize = 37;
+const CHECKS_HANG: usize = 29;
 
 const BOLD: &str = "\x1b[1m";
 const RED: &str = "\x1b[1;31m";
@@ -66,11 +66,7 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     if let Some(text) = prose::value_checks(summary) {
         page.titled("values", &text);
     }
-    let checks = hallmark::checks(facts, Rows::Notable, style.letters);
-    if !checks.is_empty() {
-        page.heading("Hallmark: what did not pass");
-        page.checks(&checks);
-    }
+    certificate(&mut page, facts);
     if !facts.store.settings.is_empty() {
         page.heading("Store settings");
         for setting in &facts.store.settings {
@@ -81,6 +77,20 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     page.heading("To repeat it");
     page.indented(&facts.command);
     page.text
+}
+
+/// The checks of the hallmark that did not pass, and those that cannot be told.
+fn certificate(page: &mut Page, facts: &Facts) {
+    let checks = hallmark::checks(facts, Rows::Notable);
+    let untold = hallmark::untold(facts);
+    if checks.is_empty() && untold.is_empty() {
+        return;
+    }
+    page.heading("Hallmark: what did not pass");
+    page.checks(&checks);
+    if !untold.is_empty() {
+        page.wrapped(&format!("  not told  {untold}"), HANG, "");
+    }
 }
 
 /// Hallmark, findings, headline, and what was run against what.
@@ -166,7 +176,7 @@ impl Page {
     fn checks(&mut self, table: &Table) {
         for row in table.rows() {
             let [code, name, verdict, found, threshold, withdraws] = &row[..] else { continue };
-            let mut text = format!("{code} {name:<15} {verdict:<14}  {found}");
+            let mut text = format!("{code} {name:<15} {verdict:<6}  {found}");
             if threshold != "-" {
                 text += &format!(" ({threshold})");
             }

@@ -93,11 +93,31 @@ fn what_did_not_pass_is_a_row_with_its_threshold() {
             check(CheckId::LostRecords, CheckVerdict::Pass, None),
         ],
     );
-    let notable = checks(&facts, Rows::Notable, Letters::Ascii);
-    let row = ["A1", "rate", "fail", "the rate sent is 75.4 % off the promised one", "at most 1 %"];
-    assert_eq!(notable.rows().len(), 1);
-    assert_eq!(notable.rows()[0][..5], row);
-    assert_eq!(checks(&facts, Rows::All, Letters::Ascii).rows().len(), 3);
+    let notable = checks(&facts, Rows::Notable);
+    let found = "the rate sent is 75.4 % off the promised one";
+    let row = ["A1", "rate", "fail", found, "passes up to 1 %, fails above 5 %", "-"];
+    assert_eq!(notable.rows(), [row]);
+    assert_eq!(checks(&facts, Rows::All).rows().len(), 3);
+}
+
+#[test]
+fn withdrawn_percentiles_are_named_together() {
+    let mut hiccups = check(CheckId::Hiccups, CheckVerdict::Fail, None);
+    let (response, service) = (Certified::Response, Certified::Service);
+    hiccups.withdraws = [0.999, 1.0]
+        .into_iter()
+        .flat_map(|q| [Figure::Percentile(response, q), Figure::Percentile(service, q)])
+        .collect();
+    assert_eq!(words::withdrawn(&hiccups), "response p99.9, max; service p99.9, max");
+    hiccups.withdraws = vec![Figure::All];
+    assert_eq!(words::withdrawn(&hiccups), "all figures");
+}
+
+#[test]
+fn what_cannot_be_told_is_said_in_one_line() {
+    let alone = check(CheckId::Saturation, CheckVerdict::NotAssessable(Why::OneAgent), None);
+    let facts = facts(Verdict::Valid, vec![alone]);
+    assert_eq!(untold(&facts), "saturation: there was one agent");
 }
 
 #[test]

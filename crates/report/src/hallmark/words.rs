@@ -4,7 +4,7 @@ use assay_analysis::hallmark::{
     Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure, Statistic, Unit, Why,
 };
 
-use crate::units::{Letters, count, percent, percentile_name};
+use crate::units::{count, percent, percentile_name};
 
 /// What a check asks, in a few words.
 pub const fn what(id: CheckId) -> &'static str {
@@ -77,7 +77,7 @@ pub fn reason(check: &Check) -> String {
     let Some(measure) = deciding(check) else { return what(check.id).to_owned() };
     let text = phrase(measure);
     match measure.limits {
-        Some(limits) => format!("{text} ({})", bound(measure, limits, check.verdict)),
+        Some(limits) => format!("{text} ({})", broken(measure, limits, check.verdict)),
         None => text,
     }
 }
@@ -86,7 +86,10 @@ pub fn reason(check: &Check) -> String {
 pub fn found(check: &Check) -> String {
     match (obstacle(check.verdict), deciding(check)) {
         (Some(why), _) => why.to_owned(),
-        (None, Some(measure)) => phrase(measure),
+        (None, Some(measure)) => match check.because_of {
+            Some(cause) => format!("{}, which follows from {}", phrase(measure), cause.name()),
+            None => phrase(measure),
+        },
         (None, None) => "-".to_owned(),
     }
 }
@@ -94,21 +97,40 @@ pub fn found(check: &Check) -> String {
 /// What the deciding measure was held against.
 pub fn threshold(check: &Check) -> String {
     let is_answered = obstacle(check.verdict).is_none();
-    match deciding(check).filter(|_| is_answered).and_then(|m| Some((m, m.limits?))) {
-        Some((measure, limits)) => bound(measure, limits, CheckVerdict::Pass),
-        None => "-".to_owned(),
+    let Some(measure) = deciding(check).filter(|_| is_answered) else { return "-".to_owned() };
+    let Some(Limits { bound, pass, fail }) = measure.limits else { return "-".to_owned() };
+    let number = |limit: f64| number(limit, measure.statistic.unit());
+    let passes = match bound {
+        Bound::AtMost => format!("passes up to {}", number(pass)),
+        Bound::AtLeast => format!("passes from {}", number(pass)),
+    };
+    match (fail, bound) {
+        (None, _) => format!("{passes}, never fails"),
+        (Some(fail), Bound::AtMost) => format!("{passes}, fails above {}", number(fail)),
+        (Some(fail), Bound::AtLeast) => format!("{passes}, fails below {}", number(fail)),
     }
 }
 
-/// The figures that a check withdraws, with the failure that it follows from.
-pub fn withdrawn(check: &Check, letters: Letters) -> String {
-    let names: Vec<String> = check.withdraws.iter().map(|figure| figure_name(*figure)).collect();
-    let mut text = if names.is_empty() { "-".to_owned() } else { names.join(", ") };
-    if let Some(cause) = check.because_of {
-        text += letters.pick(" ← ", " <- ");
-        text += cause.name();
+/// The figures that a check withdraws: `response p99.9, max; service p99.9, max`.
+pub fn withdrawn(check: &Check) -> String {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for figure in &check.withdraws {
+        let (of, quantile) = match figure {
+            Figure::Percentile(time, quantile) => {
+                (time.name().to_owned(), Some(percentile_name(*quantile)))
+            }
+            other => (figure_name(*other), None),
+        };
+        match groups.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, quantiles)) => quantiles.extend(quantile),
+            None => groups.push((of, quantile.into_iter().collect())),
+        }
     }
-    text
+    let texts: Vec<String> = groups
+        .into_iter()
+        .map(|(of, quantiles)| format!("{of} {}", quantiles.join(", ")).trim_end().to_owned())
+        .collect();
+    if texts.is_empty() { "-".to_owned() } else { texts.join("; ") }
 }
 
 /// A figure's name: `response p99`, `throughput`.
@@ -145,8 +167,8 @@ pub fn deciding(check: &Check) -> Option<&Measure> {
     })
 }
 
-fn bound(measure: &Measure, limits: Limits, verdict: CheckVerdict) -> String {
-    // A failure is held against the threshold that it broke.
+/// The threshold that a check broke.
+fn broken(measure: &Measure, limits: Limits, verdict: CheckVerdict) -> String {
     let limit = match (verdict, limits.fail) {
         (CheckVerdict::Fail, Some(fail)) => fail,
         _ => limits.pass,

@@ -573,7 +573,7 @@ fn bar(name: &str, group: &Group) -> String {
 
 /// Every check of the hallmark, with what it withdraws.
 pub fn certificate(facts: &Facts) -> String {
-    let rows = hallmark::checks(facts, Rows::All, LETTERS);
+    let rows = hallmark::checks(facts, Rows::All);
     if rows.is_empty() {
         return String::new();
     }
