@@ -89,14 +89,14 @@ fn stage(text: &str) -> Result<Stage> {
 
 fn spike(text: &str) -> Result<Spike> {
     let (rates, [at, length]) = named(text, "spike", ["at", "for"], SPIKE)?;
-    let Some((base, peak)) = rates.split_once("..") else {
+    let Some((usual, peak)) = rates.split_once("..") else {
         bail!("{rates:?} does not say from which rate to which; write {SPIKE}");
     };
-    let (base, peak) = (level(base)?, level(peak)?);
-    if base == 0.0 && peak == 0.0 {
+    let (usual, peak) = (level(usual)?, level(peak)?);
+    if usual == 0.0 && peak == 0.0 {
         bail!("a spike from 0 to 0 asks nothing; write {SPIKE}");
     }
-    Ok(Spike { base, peak, at: units::duration(at)?, length: lasting(length, "a spike")? })
+    Ok(Spike { usual, peak, at: units::duration(at)?, length: lasting(length, "a spike")? })
 }
 
 fn sine(text: &str) -> Result<Sine> {

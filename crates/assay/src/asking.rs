@@ -131,7 +131,10 @@ pub const fn overflow_name(overflow: Overflow) -> &'static str {
 fn describe_arrivals(arrivals: &Arrivals, extent: &Extent) -> String {
     let Arrivals { shape, process } = arrivals;
     let planned = planned_rate(shape, extent);
-    let mut text = format!("{process} arrivals at {shape}");
+    let mut text = match shape.constant_rate() {
+        Some(rate) => format!("{process} arrivals at {}/s", rounded(rate)),
+        None => format!("{process} arrivals at {shape}"),
+    };
     let cv = process.cv(planned).map(|cv| format!(", cv {}", rounded(cv))).unwrap_or_default();
     if planned > 0.0 {
         // Where the rate runs over time, its mean over the run stands for it.

@@ -8,8 +8,22 @@ use super::*;
 fn check(found: Result<impl std::fmt::Display>, shown: &Expect) {
     shown.assert_eq(&match found {
         Ok(value) => value.to_string(),
-        Err(error) => format!("error: {error}"),
+        Err(error) => wrapped(&format!("error: {error}")),
     });
+}
+
+/// Long lines as several, so that they can be read here.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is always a line");
+        match last.len() {
+            0 => last.push_str(word),
+            length if length + word.len() < 70 => *last += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 #[test]
@@ -41,9 +55,9 @@ fn wrong_shapes_say_what_a_right_one_looks_like() {
     check(shape("1k..20k"), &expect!["error: a ramp needs its time: 2m@1k..20k"]);
     check(
         shape("30s@1k,2m"),
-        &expect![[
-            r#"error: "2m" is no stage; write 30s@1k for a level or 2m@1k..20k for a ramp, with commas between"#
-        ]],
+        &expect![[r#"
+            error: "2m" is no stage; write 30s@1k for a level or 2m@1k..20k for a
+            ramp, with commas between"#]],
     );
     check(
         shape("30@1k"),
@@ -55,7 +69,9 @@ fn wrong_shapes_say_what_a_right_one_looks_like() {
     );
     check(
         shape("30s@1k..-5"),
-        &expect!["error: a rate of -5 asks nothing; give a rate above 0, for example 20k/s"],
+        &expect![[r#"
+            error: a rate of -5 asks nothing; give a rate above 0, for example
+            20k/s"#]],
     );
     check(shape("0s@1k"), &expect!["error: a stage lasts longer than 0s"]);
     check(
@@ -88,9 +104,9 @@ fn wrong_numbers_of_spikes_and_sines_are_named() {
     );
     check(
         shape("spike:1k,at=30s,for=5s"),
-        &expect![[
-            r#"error: "1k" does not say from which rate to which; write spike:1k..10k,at=30s,for=5s"#
-        ]],
+        &expect![[r#"
+            error: "1k" does not say from which rate to which; write
+            spike:1k..10k,at=30s,for=5s"#]],
     );
     check(
         shape("spike:1k..10k,at=30s,for=5s,for=6s"),
@@ -102,7 +118,9 @@ fn wrong_numbers_of_spikes_and_sines_are_named() {
     );
     check(
         shape("sine:5k,amplitude=6k,period=60s"),
-        &expect!["error: an amplitude of 6000 takes a mean of 5000 below 0; give at most 5000"],
+        &expect![[r#"
+            error: an amplitude of 6000 takes a mean of 5000 below 0; give at most
+            5000"#]],
     );
 }
 
@@ -119,17 +137,17 @@ fn processes_are_read_and_written_alike() {
 fn wrong_processes_say_what_a_right_one_looks_like() {
     check(
         process("regular", None),
-        &expect![[
-            r#"error: "regular" is none of poisson, constant, jitter:0.5, mmpp2:10,1s,9s, gamma:2, lognormal:2, trace"#
-        ]],
+        &expect![[r#"
+            error: "regular" is none of poisson, constant, jitter:0.5,
+            mmpp2:10,1s,9s, gamma:2, lognormal:2, trace"#]],
     );
     check(process("gamma", None), &expect!["error: gamma needs numbers; write gamma:2"]);
     check(process("poisson:2", None), &expect!["error: poisson takes no number; write poisson"]);
     check(
         process("gamma:0", None),
-        &expect![[
-            r#"error: "0" is no coefficient of variation above 0, at most 100; write gamma:2"#
-        ]],
+        &expect![[r#"
+            error: "0" is no coefficient of variation above 0, at most 100; write
+            gamma:2"#]],
     );
     check(
         process("jitter:2", None),
@@ -137,19 +155,21 @@ fn wrong_processes_say_what_a_right_one_looks_like() {
     );
     check(
         process("mmpp2:10,1s", None),
-        &expect![[
-            r#"error: "10,1s" is not ratio of rates, length of bursts, length of calms; write mmpp2:10,1s,9s"#
-        ]],
+        &expect![[r#"
+            error: "10,1s" is not ratio of rates, length of bursts, length of
+            calms; write mmpp2:10,1s,9s"#]],
     );
     check(
         process("mmpp2:0.5,1s,9s", None),
-        &expect![[
-            r#"error: "0.5" is no ratio of the rate in a burst to that in a calm, from 1 to 1000000; write mmpp2:10,1s,9s"#
-        ]],
+        &expect![[r#"
+            error: "0.5" is no ratio of the rate in a burst to that in a calm,
+            from 1 to 1000000; write mmpp2:10,1s,9s"#]],
     );
     check(
         process("mmpp2:10,1us,9s", None),
-        &expect!["error: bursts or calms of 1.00 µs are too short; give at least 100.00 µs"],
+        &expect![[r#"
+            error: bursts or calms of 1.00 µs are too short; give at least 100.00
+            µs"#]],
     );
     check(
         process("trace", None),

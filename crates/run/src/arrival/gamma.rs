@@ -30,11 +30,11 @@ fn draw(draws: &mut Draws, shape: f64) -> f64 {
     let c = 1.0 / (9.0 * d).sqrt();
     loop {
         let x = normal(draws);
-        let base = 1.0 + c * x;
-        if base <= 0.0 {
+        let root = 1.0 + c * x;
+        if root <= 0.0 {
             continue;
         }
-        let v = base * base * base;
+        let v = root * root * root;
         let u = 1.0 - draws.unit();
         if libm::log(u) < 0.5 * x * x + d - d * v + d * libm::log(v) {
             return d * v;

@@ -45,7 +45,7 @@ pub struct Stage {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spike {
     /// The usual rate, in arrivals per second from 0.
-    pub base: f64,
+    pub usual: f64,
     /// The rate during the spike.
     pub peak: f64,
     /// When it begins.
@@ -85,11 +85,11 @@ impl Shape {
         match form {
             Form::Constant(rate) => shape.push(Nanos::ZERO, flat(rate)),
             Form::Stages(stages) => shape.push_stages(&stages),
-            Form::Spike(Spike { base, peak, at, length }) => {
+            Form::Spike(Spike { usual, peak, at, length }) => {
                 assert!(length > Nanos::ZERO, "a spike lasts");
-                shape.push(Nanos::ZERO, flat(base));
+                shape.push(Nanos::ZERO, flat(usual));
                 shape.push(at, flat(peak));
-                shape.push(at.saturating_add(length), flat(base));
+                shape.push(at.saturating_add(length), flat(usual));
             }
             Form::Sine(Sine { mean, amplitude, period }) => {
                 assert!(period > Nanos::ZERO, "a period lasts");
@@ -254,8 +254,8 @@ impl fmt::Display for Shape {
                 }
                 Ok(())
             }
-            Form::Spike(Spike { base, peak, at, length }) => {
-                write!(f, "spike:{base}..{peak},at={},for={}", Length(*at), Length(*length))
+            Form::Spike(Spike { usual, peak, at, length }) => {
+                write!(f, "spike:{usual}..{peak},at={},for={}", Length(*at), Length(*length))
             }
             Form::Sine(Sine { mean, amplitude, period }) => {
                 write!(f, "sine:{mean},amplitude={amplitude},period={}", Length(*period))

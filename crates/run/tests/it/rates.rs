@@ -90,7 +90,7 @@ fn stages_are_asked_as_they_are_planned() {
 #[test]
 fn a_spike_comes_and_goes() {
     let at = Nanos::from_secs(1);
-    let load = shaped(Form::Spike(Spike { base: 50.0, peak: 500.0, at, length: at }));
+    let load = shaped(Form::Spike(Spike { usual: 50.0, peak: 500.0, at, length: at }));
     let (records, _) = run(load, extent(None, Some(4)), Vec::new());
     assert_eq!(by_second(&records), [50, 500, 50, 50]);
 }

@@ -11,8 +11,8 @@ fn stages(stages: &[(u64, f64, f64)]) -> Shape {
     Shape::new(Form::Stages(stages.iter().map(stage).collect()))
 }
 
-fn spike(base: f64, peak: f64, at: u64, seconds: u64) -> Shape {
-    Shape::new(Form::Spike(Spike { base, peak, at: secs(at), length: secs(seconds) }))
+fn spike(usual: f64, peak: f64, at: u64, seconds: u64) -> Shape {
+    Shape::new(Form::Spike(Spike { usual, peak, at: secs(at), length: secs(seconds) }))
 }
 
 fn sine(mean: f64, amplitude: f64, seconds: u64) -> Shape {

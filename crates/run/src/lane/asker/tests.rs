@@ -29,40 +29,48 @@ fn ask_all(asker: &mut OpenAsker, now: Nanos, into: &mut Vec<(u64, Nanos)>) {
     }
 }
 
+/// What `lanes` lanes ask until the end, while the rate changes three times.
+fn asked_at_own_pace(rates: &Arc<Rates>, arrivals: &Arrivals, lanes: usize) -> Vec<(u64, Nanos)> {
+    let mut askers: Vec<OpenAsker> =
+        (0..lanes).map(|lane| asker(rates, arrivals, (lane, lanes))).collect();
+    let mut asked = Vec::new();
+    for tick in 0..=END.0 / 7_000_000 {
+        let now = Nanos::from_millis(7 * tick);
+        // Lane n looks around every 7 · (n + 1) ms, one of them only every 350 ms.
+        let pace = |lane: usize| if lane == 1 { 50 } else { lane as u64 + 1 };
+        for lane in (0..lanes).filter(|lane| tick % pace(*lane) == 0) {
+            ask_all(&mut askers[lane], now, &mut asked);
+        }
+        let changed = [(100, 5000.0), (101, 0.0), (170, 900.0)].into_iter();
+        for (_, rate) in changed.filter(|(at, _)| *at == tick) {
+            rates.set(now, rate).unwrap();
+        }
+    }
+    askers.iter_mut().for_each(|asker| ask_all(asker, END, &mut asked));
+    asked.sort_unstable();
+    asked
+}
+
+/// What a lane asks that is alone and has always known the shape.
+fn asked_alone(arrivals: &Arrivals) -> Vec<(u64, Nanos)> {
+    let mut alone = Schedule::new(arrivals, Seed(9), 0, 1);
+    let mut asked = Vec::new();
+    while alone.time() < END {
+        asked.push((alone.index(), alone.time()));
+        alone.advance();
+    }
+    asked
+}
+
 #[test]
 fn lanes_of_any_pace_change_at_one_place_of_the_schedule() {
     for process in processes() {
         for lanes in [1, 2, 7] {
             let rates = begun(700.0);
             let arrivals = Arrivals::constant_rate(700.0, process.clone());
-            let mut askers: Vec<OpenAsker> =
-                (0..lanes).map(|lane| asker(&rates, &arrivals, (lane, lanes))).collect();
-            let mut asked = Vec::new();
-            // Lane n looks around every 7 · (n + 1) ms, one of them only every 350 ms.
-            for tick in 0..=END.0 / 7_000_000 {
-                let now = Nanos::from_millis(7 * tick);
-                for (lane, asker) in askers.iter_mut().enumerate() {
-                    let pace = if lane == 1 { 50 } else { lane as u64 + 1 };
-                    if tick % pace == 0 {
-                        ask_all(asker, now, &mut asked);
-                    }
-                }
-                match tick {
-                    100 => drop(rates.set(now, 5000.0).unwrap()),
-                    101 => drop(rates.set(now, 0.0).unwrap()),
-                    170 => drop(rates.set(now, 900.0).unwrap()),
-                    _ => {}
-                }
-            }
-            askers.iter_mut().for_each(|asker| ask_all(asker, END, &mut asked));
-            asked.sort_unstable();
+            let asked = asked_at_own_pace(&rates, &arrivals, lanes);
             let shape = rates.shape().unwrap();
-            let mut alone = Schedule::new(&Arrivals { shape, ..arrivals }, Seed(9), 0, 1);
-            let mut wanted = Vec::new();
-            while alone.time() < END {
-                wanted.push((alone.index(), alone.time()));
-                alone.advance();
-            }
+            let wanted = asked_alone(&Arrivals { shape, ..arrivals });
             assert!(wanted.len() > 1000, "{} arrivals", wanted.len());
             assert_eq!(asked, wanted, "{} on {lanes} lanes", process.name());
         }
