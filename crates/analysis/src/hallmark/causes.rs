@@ -7,7 +7,7 @@
 //! to the load, from the load to the store, and from there to the figures.
 
 use super::case::Case;
-use super::check::{Check, CheckId, CheckVerdict, Statistic};
+use super::check::{Check, CheckId, CheckVerdict, Statistic, Why};
 use super::steadiness::is_too_short;
 
 /// Each check with those that explain it, the strongest first.
@@ -20,10 +20,10 @@ const CAUSES: [(CheckId, &[CheckId]); 13] = [
     (CheckId::Hiccups, &[CheckId::LaneCpu]),
     (CheckId::LaneCpu, &[CheckId::Rate]),
     (CheckId::WarmUp, COURSE),
-    (CheckId::ChangePoints, COURSE),
-    (CheckId::Trend, COURSE),
-    (CheckId::Periodicity, COURSE),
-    (CheckId::Backlog, LOAD),
+    (CheckId::ChangePoints, STEADY),
+    (CheckId::Trend, STEADY),
+    (CheckId::Periodicity, STEADY),
+    (CheckId::Backlog, STEADY),
     (CheckId::SampleSize, SAMPLE),
 ];
 
@@ -32,7 +32,7 @@ const LOAD: &[CheckId] = &[CheckId::LaneCpu, CheckId::Rate, CheckId::Omission, C
 const COURSE: &[CheckId] =
     &[CheckId::LaneCpu, CheckId::Rate, CheckId::Omission, CheckId::Lag, CheckId::Backlog];
 
-const SAMPLE: &[CheckId] = &[
+const STEADY: &[CheckId] = &[
     CheckId::LaneCpu,
     CheckId::Rate,
     CheckId::Omission,
@@ -41,29 +41,59 @@ const SAMPLE: &[CheckId] = &[
     CheckId::WarmUp,
 ];
 
+const SAMPLE: &[CheckId] = &[
+    CheckId::LaneCpu,
+    CheckId::Rate,
+    CheckId::Omission,
+    CheckId::Lag,
+    CheckId::Backlog,
+    CheckId::WarmUp,
+    CheckId::ChangePoints,
+];
+
 /// Fills in what each check is a consequence of.
 pub fn explain(case: &Case, checks: &mut [Check]) {
-    let failed: Vec<CheckId> =
-        checks.iter().filter(|check| check.fails_a_headline()).map(|check| check.id).collect();
     let is_kept_off = checks.iter().any(is_kept_off);
     let is_short = checks.iter().any(is_too_short);
-    let explains = |cause: CheckId, effect: CheckId| match (cause, effect) {
+    let explains = |cause: &Check, effect: &Check| match (cause.id, effect.id) {
+        (one, other) if one == other => false,
         // Lanes that never rest are how a rate beyond them looks; lanes that are not let go on are
         // the reason for whatever else is late.
         (CheckId::LaneCpu, CheckId::Rate | CheckId::Omission) => is_kept_off,
         (CheckId::Rate, CheckId::LaneCpu) => !is_kept_off,
         (CheckId::Omission, CheckId::Rate) => is_limit_first(case),
         (CheckId::Rate, CheckId::Omission) => !is_limit_first(case),
+        // What gets slower has more in flight; only what piles up without end is a backlog.
+        (CheckId::WarmUp, CheckId::Backlog) => effect.verdict == CheckVerdict::Remark,
+        (CheckId::Backlog, CheckId::WarmUp) => cause.verdict == CheckVerdict::Fail,
+        // Operations of the same level depend on each other.
+        (CheckId::ChangePoints, CheckId::SampleSize) => effect.verdict == CheckVerdict::Remark,
         (_, CheckId::SampleSize) => !is_short,
         _ => true,
     };
-    for check in checks.iter_mut() {
-        let is_symptom = matches!(check.verdict, CheckVerdict::Fail | CheckVerdict::Remark);
-        let causes = CAUSES.iter().find(|(effect, _)| *effect == check.id);
-        let mut causes = causes.map_or(&[][..], |(_, causes)| causes).iter();
-        let is_cause = |cause: &&CheckId| failed.contains(cause) && explains(**cause, check.id);
-        check.because_of = if is_symptom { causes.find(is_cause).copied() } else { None };
+    let is_cause = |cause: &Check| {
+        cause.fails_a_headline()
+            || cause.id == CheckId::ChangePoints && cause.verdict == CheckVerdict::Remark
+    };
+    let first = |effect: &Check| {
+        let (_, causes) = CAUSES.iter().find(|(id, _)| *id == effect.id)?;
+        let mut failed = causes.iter().filter_map(|id| checks.iter().find(|one| one.id == *id));
+        failed.find(|cause| is_cause(cause) && explains(cause, effect)).map(|cause| cause.id)
+    };
+    let nearest: Vec<(CheckId, Option<CheckId>)> =
+        checks.iter().map(|check| (check.id, first(check).filter(|_| is_symptom(check)))).collect();
+    let up = |id: CheckId| nearest.iter().find(|(of, _)| *of == id).and_then(|(_, to)| *to);
+    for check in checks {
+        // The list has no circles for any one run; its length bounds the way to the root anyway.
+        let ways = std::iter::successors(up(check.id), |id| up(*id)).take(CAUSES.len());
+        check.because_of = ways.last();
     }
+}
+
+/// Whether a check found something that another may explain.
+fn is_symptom(check: &Check) -> bool {
+    use CheckVerdict::{Fail, NotAssessable, Remark};
+    matches!(check.verdict, Fail | Remark | NotAssessable(Why::NeverSettled))
 }
 
 /// Whether most of what was dropped was dropped because too much was in flight.

@@ -15,6 +15,9 @@ const FEWEST_GAPS: usize = 100;
 /// Below so many stretches counts have no dispersion.
 const FEWEST_COUNTS: usize = 10;
 
+/// Stretches in which counts mean something are this many times what goes unnoticed.
+const UNNOTICED_PER_STRETCH: f64 = 4.0;
+
 /// Relative deviation of a constant gap that is still called constant.
 const CONSTANT: f64 = 0.1;
 
@@ -179,8 +182,7 @@ fn unit_gaps(case: &Case, kind: Moment) -> Option<(f64, Vec<f64>)> {
 fn gap_distance(case: &Case, process: Gaps) -> Option<Measure> {
     let thresholds = case.thresholds;
     let (mean_ns, sent) = unit_gaps(case, Moment::Sent)?;
-    let unnoticed = case.response(0.5).map_or(0, |median| median.0) as f64;
-    let tolerance = thresholds.gap_tolerance * unnoticed / mean_ns.max(1.0);
+    let tolerance = unnoticed_ns(case) / mean_ns.max(1.0);
     let found = match process {
         Gaps::Poisson => {
             let exponential = |x: f64| if x <= 0.0 { 0.0 } else { 1.0 - (-x).exp() };
@@ -204,6 +206,11 @@ fn gap_distance(case: &Case, process: Gaps) -> Option<Measure> {
     Some(Measure::held(Statistic::GapDistance, found, limits))
 }
 
+/// How early or late a request may be without making a difference, in nanoseconds.
+fn unnoticed_ns(case: &Case) -> f64 {
+    case.thresholds.gap_tolerance * case.response(0.5).map_or(0, |median| median.0) as f64
+}
+
 /// How far the dispersion of counts in stretches of `width` is from the promised one.
 fn spread(case: &Case, process: Gaps, statistic: Statistic, width: Nanos) -> Option<Measure> {
     let thresholds = case.thresholds;
@@ -224,7 +231,14 @@ fn spread(case: &Case, process: Gaps, statistic: Statistic, width: Nanos) -> Opt
     let chance = dispersion::chance(sent.len()) * promised;
     let limits =
         Limits::at_most(thresholds.dispersion_pass + chance, thresholds.dispersion_fail + chance);
-    Some(Measure::held(statistic, (found - promised).abs(), limits))
+    let distance = (found - promised).abs();
+    // Requests that are unnoticeably early or late fall into the stretch beside theirs.
+    let is_coarse = width.0 as f64 >= UNNOTICED_PER_STRETCH * unnoticed_ns(case);
+    Some(if is_coarse {
+        Measure::held(statistic, distance, limits)
+    } else {
+        Measure::shown(statistic, distance)
+    })
 }
 
 /// A5: what was asked is what was planned.

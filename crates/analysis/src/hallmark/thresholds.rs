@@ -123,7 +123,7 @@ thresholds! {
     /// C5: growth of operations in flight over the window, by their mean, that passes.
     backlog_pass = 0.25,
     /// C5: beyond this it fails.
-    backlog_fail = 1.0,
+    backlog_fail = 0.8,
     /// C6: seconds that a window must last.
     length_fail = 10.0,
     /// C6: independent values beyond a percentile from which it passes.

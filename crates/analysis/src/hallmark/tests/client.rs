@@ -80,14 +80,14 @@ fn long_hiccups_withdraw_the_tail_and_tag_what_they_overlap() {
     let hallmark = run.examine();
     let check = hallmark.check(CheckId::Hiccups).unwrap();
     assert_eq!((check.verdict, check.because_of), (CheckVerdict::Fail, None));
-    assert!(hallmark.verdict.is_valid(), "{:#?}", hallmark.checks);
+    assert!(hallmark.verdict.is_valid(), "{:?}", super::brief(&hallmark));
     assert!(withdraws(&hallmark, Figure::Percentile(Time::Response, 0.999)));
     assert!(!withdraws(&hallmark, Figure::Percentile(Time::Response, 0.99)));
     let tagged = check.measures.iter().find(|one| one.statistic == Statistic::OutliersInHiccups);
     assert!(tagged.unwrap().value > 0.9, "{tagged:?}");
     let tail = hallmark.percentiles.iter().find(|one| one.quantile == 0.999).unwrap();
     assert!(tail.value > Nanos::from_millis(30));
-    assert!(tail.without_hiccups.unwrap() < Nanos::from_millis(5), "{tail:?}");
+    assert!(tail.without_hiccups.unwrap() < Nanos::from_millis(8), "{tail:?}");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn segments_sent_again_are_found() {
 
 #[test]
 fn figures_near_the_noise_floor_are_remarked_on() {
-    let floor = Some(Floor { response: vec![(0.5, Nanos(500_000)), (0.99, Nanos(600_000))] });
+    let floor = Some(Floor { response: vec![(0.5, Nanos(1_000_000)), (0.99, Nanos(1_200_000))] });
     let run = healthy().observing(|evidence| evidence.floor = floor);
     let hallmark = assert_remark(&run, CheckId::NoiseFloor);
     assert_eq!(hallmark.check(CheckId::NoiseFloor).unwrap().measures.len(), 2);

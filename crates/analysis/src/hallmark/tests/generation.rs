@@ -13,7 +13,7 @@ fn drop(record: &mut Record, reason: Reason, at: Nanos) {
 
 #[test]
 fn a_rate_that_cannot_be_reached_is_the_reason() {
-    // One request leaves per 1.25 ms at most, where one per 1 ms was promised; what still waits
+    // One request leaves per 2.5 ms at most, where one per 2 ms was promised; what still waits
     // when the run ends is dropped.
     let end = Nanos::from_secs(1 + SECONDS);
     let mut free = Nanos::ZERO;
@@ -21,7 +21,7 @@ fn a_rate_that_cannot_be_reached_is_the_reason() {
         let service = record.service();
         record.started = record.started.max(free);
         record.ended = record.started + service;
-        free = record.started + Nanos(1_250_000);
+        free = record.started + Nanos(2_500_000);
         if record.started >= end {
             drop(record, Reason::RunEnded, end);
         }
@@ -46,7 +46,8 @@ fn a_lane_that_is_slept_is_late() {
     });
     let hallmark = assert_invalid(&run, CheckId::Lag);
     assert!(withdraws(&hallmark, Figure::Percentile(Time::Response, 0.99)));
-    assert!(!withdraws(&hallmark, Figure::Percentile(Time::Response, 0.5)));
+    let median = hallmark.withdrawn_by(Figure::Percentile(Time::Response, 0.5));
+    assert_eq!(median, [CheckId::ArrivalProcess]);
     let arrivals = hallmark.check(CheckId::ArrivalProcess).unwrap();
     assert_eq!(arrivals.because_of, Some(CheckId::Lag));
 }
@@ -54,7 +55,7 @@ fn a_lane_that_is_slept_is_late() {
 #[test]
 fn lag_in_the_far_tail_withdraws_that_alone() {
     let run = healthy().each(|record| {
-        if record.index % 600 == 0 {
+        if record.index % 500 == 0 {
             record.started += Nanos::from_millis(4);
             record.ended += Nanos::from_millis(4);
         }
@@ -92,9 +93,9 @@ fn arrivals_of_another_process_than_promised_are_found() {
 
 #[test]
 fn requests_in_batches_are_not_the_promised_arrivals() {
-    // Each leaves at the next whole 2 ms, which its response time does not notice.
+    // Each leaves at the next whole 4 ms, which its response time does not notice.
     let run = healthy().slower(|_| 40.0).each(|record| {
-        let late = Nanos(2_000_000 - record.started.0 % 2_000_000);
+        let late = Nanos(4_000_000 - record.started.0 % 4_000_000);
         record.started += late;
         record.ended += late;
     });
@@ -114,7 +115,7 @@ fn gamma_and_jittered_gaps_are_compared_with_what_was_intended() {
         run.arrive(|draw| 0.5 + draw);
         run.evidence.arrivals = Some(Promise { process, per_second: None });
         assert_valid(&run);
-        let late = run.each(|record| held_up(record, 0.02, 0.01));
+        let late = run.each(|record| held_up(record, 0.04, 0.02));
         let found = verdict(&late, CheckId::ArrivalProcess);
         assert_eq!(found, CheckVerdict::Fail, "{process:?}");
     }
@@ -158,11 +159,11 @@ fn a_sender_that_waits_for_answers_is_not_open() {
 
 #[test]
 fn a_planned_ramp_is_no_illness() {
-    // From 500/s to 1500/s, by the change of time that gives a Poisson process any rate.
+    // From 250/s to 750/s, by the change of time that gives a Poisson process any rate.
     let places: Vec<f64> = {
         let mut at = 0.0;
         let gap = |index| -(1.0 - Seed(5).draws(1, index).unit()).ln();
-        (0..60_000)
+        (0..30_000)
             .map(|index| {
                 at += gap(index);
                 at
@@ -171,18 +172,19 @@ fn a_planned_ramp_is_no_illness() {
     };
     let mut run = healthy();
     let last = SECONDS as f64;
-    let slope = 1000.0 / last;
+    let slope = 500.0 / last;
+    run.arrive(|draw| 0.5 + draw / 2.0);
     run.records.retain_mut(|record| {
         let place = places[record.index as usize];
-        // The integral 500 t + slope t² / 2 reaches the place.
-        let t = (-500.0 + (250_000.0 + 2.0 * slope * place).sqrt()) / slope;
+        // The integral 250 t + slope t² / 2 reaches the place.
+        let t = (-250.0 + (62_500.0 + 2.0 * slope * place).sqrt()) / slope;
         let (lag, service) = (record.lag(), record.service());
         record.intended = Nanos(1_000_000_000 + (t * 1e9) as u64);
         record.started = record.intended + lag;
         record.ended = record.started + service;
         t < last
     });
-    let per_second = (0..SECONDS).map(|s| 500.0 + slope * (s as f64 + 0.5)).collect();
+    let per_second = (0..SECONDS).map(|s| 250.0 + slope * (s as f64 + 0.5)).collect();
     run.evidence.arrivals = Some(Promise { process: Gaps::Poisson, per_second: Some(per_second) });
     assert_valid(&run);
     let steady = Some(Promise { process: Gaps::Poisson, per_second: None });

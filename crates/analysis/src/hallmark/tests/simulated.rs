@@ -10,7 +10,7 @@ use crate::tests::done;
 use crate::{Judge, LoadModel, Question, Window};
 
 /// Arrivals per second.
-pub const RATE: f64 = 1000.0;
+pub const RATE: f64 = 500.0;
 /// Seconds of the window, which begins at second 1.
 pub const SECONDS: u64 = 40;
 
@@ -24,7 +24,7 @@ pub struct Run {
     pub seed: u64,
 }
 
-/// Forty seconds of 1000 arrivals a second, each served for a millisecond or so; two lanes that
+/// Forty seconds of 500 arrivals a second, each served for a millisecond or so; two lanes that
 /// send within some microseconds.
 pub fn healthy() -> Run {
     healthy_with(1)
@@ -64,7 +64,7 @@ pub fn evidence() -> Evidence {
             longest: vec![(Nanos::from_secs(7), Nanos(150_000))],
         }),
         lost_records: Some(0),
-        network: Some(Network { segments: 80_000, retransmits: 1 }),
+        network: Some(Network { segments: 40_000, retransmits: 1 }),
         floor: Some(Floor { response: vec![(0.5, Nanos(20_000)), (0.99, Nanos(40_000))] }),
         expected_miss_share: Some(0.0),
         ..Evidence::default()
@@ -86,7 +86,7 @@ impl Run {
             }
             let intended = Nanos(at as u64);
             let started = intended + Nanos(300 + draws.below(3_000));
-            let service = 700_000.0 - 300_000.0 * (1.0 - draws.unit()).ln();
+            let service = 1_400_000.0 - 600_000.0 * (1.0 - draws.unit()).ln();
             let ended = started + Nanos(service as u64);
             self.records.push(done(index, Kind::Read, intended, started, ended));
         }

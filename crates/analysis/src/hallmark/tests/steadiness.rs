@@ -15,10 +15,10 @@ fn too_short_a_run_is_too_short_and_nothing_else() {
         run.arrive(|draw| -(1.0 - draw).ln());
         let hallmark = run.examine();
         assert_eq!(hallmark.verdict, Verdict::Invalid);
-        assert_eq!(hallmark.reasons, [CheckId::SampleSize], "{:#?}", hallmark.checks);
+        assert_eq!(hallmark.reasons, [CheckId::SampleSize], "{:?}", super::brief(&hallmark));
         assert!(withdraws(&hallmark, Figure::Throughput));
         let failed = hallmark.checks.iter().filter(|check| check.verdict == CheckVerdict::Fail);
-        assert_eq!(failed.count(), 1, "{:#?}", hallmark.checks);
+        assert_eq!(failed.count(), 1, "{:?}", super::brief(&hallmark));
     }
 }
 
@@ -72,21 +72,21 @@ fn a_fault_late_in_the_run_is_no_warm_up() {
     assert_eq!(run.examine().reasons, [CheckId::WarmUp]);
     let events = vec![Nanos::from_secs(26)];
     let hallmark = run.observing(|evidence| evidence.events = events).examine();
-    assert!(hallmark.verdict.is_valid(), "{:#?}", hallmark.checks);
+    assert!(hallmark.verdict.is_valid(), "{:?}", super::brief(&hallmark));
 }
 
 #[test]
 fn a_slow_drift_is_a_remark() {
-    let run = healthy().slower(|since| 1.0 + 0.08 * since / 40.0);
+    let run = healthy().slower(|since| 1.0 + 0.1 * since / 40.0);
     let hallmark = run.examine();
-    assert_eq!(hallmark.verdict, Verdict::ValidWithRemarks, "{:#?}", hallmark.checks);
+    assert_eq!(hallmark.verdict, Verdict::ValidWithRemarks, "{:?}", hallmark.check(CheckId::Trend));
     assert!(hallmark.reasons.contains(&CheckId::Trend), "{:?}", hallmark.reasons);
 }
 
 #[test]
 fn what_is_periodic_must_happen_five_times() {
     let spikes = |period: f64| {
-        healthy().slower(move |since| if since % period >= period - 1.0 { 2.0 } else { 1.0 })
+        healthy().slower(move |since| if since % period >= period - 1.0 { 1.25 } else { 1.0 })
     };
     let hallmark = assert_remark(&spikes(10.0), CheckId::Periodicity);
     assert_eq!(hallmark.period, Some(Nanos::from_secs(10)));
@@ -96,10 +96,10 @@ fn what_is_periodic_must_happen_five_times() {
 
 #[test]
 fn an_overloaded_store_piles_up_a_backlog() {
-    // One server that needs 1.02 ms for each of 1000 a second.
+    // One server that needs 2.04 ms for each of 500 a second.
     let mut free = Nanos::ZERO;
     let run = healthy().each(|record| {
-        free = free.max(record.started) + Nanos(1_020_000);
+        free = free.max(record.started) + Nanos(2_040_000);
         record.ended = free;
     });
     let hallmark = assert_invalid(&run, CheckId::Backlog);
@@ -111,11 +111,11 @@ fn an_overloaded_store_piles_up_a_backlog() {
 fn a_percentile_that_too_few_values_tell_says_how_many_seconds_are_missing() {
     // Ten a second: 400 values, of which four lie beyond p99.
     let mut run = healthy();
-    run.records.retain(|record| record.index % 100 == 0);
+    run.records.retain(|record| record.index % 50 == 0);
     run.question.load = crate::LoadModel::Open { rate: Some(10.0), limit: None };
     run.evidence.arrivals = None;
     let hallmark = run.examine();
-    assert_eq!(hallmark.reasons, [CheckId::SampleSize], "{:#?}", hallmark.checks);
+    assert_eq!(hallmark.reasons, [CheckId::SampleSize], "{:?}", super::brief(&hallmark));
     let p99 = hallmark.percentiles.iter().find(|one| one.quantile == 0.99).unwrap();
     assert_eq!(p99.withdrawn_by, [CheckId::SampleSize]);
     let Interval::TooFew { further_seconds } = p99.interval else { panic!("{p99:?}") };
@@ -124,18 +124,19 @@ fn a_percentile_that_too_few_values_tell_says_how_many_seconds_are_missing() {
 }
 
 #[test]
-fn healthy_runs_are_seldom_called_anything_else() {
-    // A queue with one server, half busy, so that seconds depend on each other.
-    let verdicts = (0..12).map(|seed| {
+fn a_healthy_queue_is_never_called_ill() {
+    // A queue with one server, half busy, so that operations depend on each other.
+    for seed in 0..8 {
         let mut free = Nanos::ZERO;
         let run = healthy_with(100 + seed).each(|record| {
-            let service = -500_000.0 * (1.0 - Seed(seed).draws(2, record.index).unit()).ln();
+            let service = -1_000_000.0 * (1.0 - Seed(seed).draws(2, record.index).unit()).ln();
             free = free.max(record.started) + Nanos(service as u64);
             record.ended = free;
         });
         let hallmark = run.examine();
-        assert!(hallmark.verdict.is_valid(), "{seed}: {:#?}", hallmark.checks);
-        noticed(&hallmark).is_empty()
-    });
-    assert!(verdicts.filter(|is_valid| *is_valid).count() >= 10);
+        assert!(hallmark.verdict.is_valid(), "{seed}: {:?}", super::brief(&hallmark));
+        // 200 values beyond p99 tell as much as twenty independent ones.
+        let others = noticed(&hallmark).into_iter().filter(|(id, _)| *id != CheckId::SampleSize);
+        assert_eq!(others.count(), 0, "{seed}: {:?}", super::brief(&hallmark));
+    }
 }

@@ -43,7 +43,7 @@ fn told_time_needs_no_machine() {
         };
     });
     let hallmark = run.examine();
-    assert_eq!(hallmark.verdict, Verdict::Valid, "{:#?}", hallmark.checks);
+    assert_eq!(hallmark.verdict, Verdict::Valid, "{:?}", super::brief(&hallmark));
     let found = verdict(&run, CheckId::LaneCpu);
     assert_eq!(found, CheckVerdict::NotApplicable(Why::ToldTime));
 }
