@@ -239,7 +239,8 @@ pub fn execute_in_told_time<S: Sink>(
     run.begin(control);
     let task = run.task(0, Arc::new(AtomicU64::new(0)), control);
     let ends_by_number = run.extent.processes.is_some() || task.source.len().is_some();
-    let sink = TimeWatch::new(sink, control, ends_by_number);
+    let most = if ends_by_number { u64::MAX } else { AT_ONE_MOMENT + 2 * task.in_flight as u64 };
+    let sink = TimeWatch { sink, control, most, moment: Nanos::ZERO, count: 0, stood_still: false };
     let (mut lane, sink) = Lane::new(task, client, Told::new(), control, gauge, sink).work();
     if sink.stood_still {
         lane.trouble.get_or_insert_with(|| Trouble::Plan(STOOD_STILL.to_owned()));
@@ -248,8 +249,9 @@ pub fn execute_in_told_time<S: Sink>(
     Ok((Outcome { lanes: vec![lane], is_interrupted }, sink.sink))
 }
 
-/// Operations that may end at one moment of told time before we say that it stands still.
-const AT_ONE_MOMENT: u64 = 1 << 22;
+/// Operations that may end at one moment of told time, beside two for each that can be in flight,
+/// before we say that it stands still.
+const AT_ONE_MOMENT: u64 = 1 << 18;
 
 const STOOD_STILL: &str = "told time stands still: every session is answered in no time, so a \
                            length of time is never reached; give --operations, --think, or a \
@@ -259,27 +261,21 @@ const STOOD_STILL: &str = "told time stands still: every session is answered in 
 struct TimeWatch<'a, S> {
     sink: S,
     control: &'a Control,
-    ends_by_number: bool,
+    /// Operations that may end at one moment.
+    most: u64,
     moment: Nanos,
-    at_moment: u64,
+    count: u64,
     stood_still: bool,
-}
-
-impl<'a, S> TimeWatch<'a, S> {
-    fn new(sink: S, control: &'a Control, ends_by_number: bool) -> TimeWatch<'a, S> {
-        let (moment, at_moment) = (Nanos::ZERO, 0);
-        TimeWatch { sink, control, ends_by_number, moment, at_moment, stood_still: false }
-    }
 }
 
 impl<S: Sink> Sink for TimeWatch<'_, S> {
     #[inline]
     fn push(&mut self, record: Record) {
         if record.ended != self.moment {
-            (self.moment, self.at_moment) = (record.ended, 0);
+            (self.moment, self.count) = (record.ended, 0);
         }
-        self.at_moment += 1;
-        if self.at_moment == AT_ONE_MOMENT && !self.ends_by_number {
+        self.count += 1;
+        if self.count >= self.most {
             self.stood_still = true;
             self.control.drain();
         }
