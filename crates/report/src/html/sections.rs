@@ -120,7 +120,8 @@ pub fn card(title: &str, figure: &str, note: &str) -> String {
 
 /// A figure whose unit is set smaller than its number.
 fn with_small_unit(figure: &str) -> String {
-    let end = figure.rfind(|c: char| c.is_ascii_digit()).map_or(0, |place| place + 1);
+    let last_digit = figure.rfind(|c: char| c.is_ascii_digit());
+    let end = last_digit.map_or(figure.len(), |place| place + 1);
     let (number, unit) = figure.split_at(end);
     format!("{}<small>{}</small>", grouped(&escape(number)), escape(unit).replace(' ', "\u{202f}"))
 }
@@ -604,7 +605,8 @@ fn certificate_row(row: &[String], check: &Check) -> String {
         CheckVerdict::Fail => "alarm",
         CheckVerdict::NotApplicable(_) => "quiet",
     };
-    let cells: Vec<String> = row.iter().map(|cell| grouped(&escape(cell))).collect();
+    let cell = |text: &String| if text == "-" { String::new() } else { grouped(&escape(text)) };
+    let cells: Vec<String> = row.iter().map(cell).collect();
     let [code, name, verdict, found, threshold, withdraws] = &cells[..] else {
         return String::new();
     };
