@@ -70,7 +70,7 @@ pub trait Store: Send + Sync {
     /// Shows what really happened, in order of the requests, if this store knows.
     ///
     /// Stores that compute their answers know; what they could not keep they count, and
-    /// [`Store::settings`] says how much that was.
+    /// [`Store::settings`] says afterwards how much that was.
     fn truth(&self, _visit: &mut dyn FnMut(&Truth)) {}
 }
 

@@ -139,10 +139,12 @@ fn settings(world: &World) -> Vec<Setting> {
             settings.push(setting(name, ill.to_string(), "an illness, with its rate"));
         }
     }
-    let lost = world.log().lost();
-    if lost > 0 {
-        let meaning = "requests that the truth log had no room for";
-        settings.push(setting("truth lost", lost.to_string(), meaning));
+    let counted = [
+        ("truth lost", world.log().lost(), "requests that the truth log had no room for"),
+        ("versions forgotten", world.forgotten(), "some node had still to show them"),
+    ];
+    for (name, count, meaning) in counted.into_iter().filter(|(_, count, _)| *count > 0) {
+        settings.push(setting(name, count.to_string(), meaning));
     }
     settings
 }

@@ -1,4 +1,4 @@
-//! The options of a sick store: the same names in a URL's query and in our TOML.
+//! The options of a sick store, whose names are the same in a URL's query as in our TOML.
 
 use assay_model::{Nanos, Seed};
 

@@ -7,21 +7,21 @@ pub fn fields(row: &[u8]) -> u16 {
     row.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes))
 }
 
-/// `base` with the fields of `patch` put in place of its own, or behind them if they are new.
+/// `old` with the fields of `patch` put in place of its own, or behind them if they are new.
 ///
 /// # Panics
 /// If there would be more than 65,535 fields.
-pub fn merge(base: &[u8], patch: &[u8]) -> Vec<u8> {
-    let mut into = Vec::with_capacity(base.len() + patch.len());
+pub fn merge(old: &[u8], patch: &[u8]) -> Vec<u8> {
+    let mut into = Vec::with_capacity(old.len() + patch.len());
     encode_row(0, &mut into);
     let mut count: u16 = 0;
     let more = |count: u16| count.checked_add(1).expect("a record has fewer fields");
-    Rows::Encoded(base).each(|field| {
+    Rows::Encoded(old).each(|field| {
         encode_field(field.name, get(patch, field.name).unwrap_or(field.value), &mut into);
         count = more(count);
     });
     Rows::Encoded(patch).each(|field| {
-        if get(base, field.name).is_none() {
+        if get(old, field.name).is_none() {
             encode_field(field.name, field.value, &mut into);
             count = more(count);
         }

@@ -1,4 +1,4 @@
-//! The pure heart: told time and a request in, an answer and when it is due out.
+//! The pure heart: told time with a request in, an answer with the time when it is due out.
 //!
 //! A request takes effect when it comes, at the node that takes it; what follows is only when
 //! others see it and when its answer is due. So a healthy store is linearizable whatever its

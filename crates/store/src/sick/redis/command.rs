@@ -31,6 +31,9 @@ struct Turn<'a> {
 /// When the reply is due, or the line that says what is wrong.
 type Done = Result<Nanos, String>;
 
+/// A row, if there is one, with when the answer is due, or the line that says what is wrong.
+type Found = Result<(Option<Arc<[u8]>>, Nanos), String>;
+
 impl Conversation {
     /// Does what `words` say and appends the reply; tells when it is due.
     pub(super) fn obey(
@@ -95,7 +98,7 @@ impl Conversation {
             b"COMMAND" => write::array(0, out),
             b"CONFIG" if second == b"GET" => config(&words[2..], self.protocol, out),
             b"CONFIG" => return Some(Err(unknown_subcommand(name, words))),
-            b"INFO" => write::verbatim(self.protocol, &keyspace.info(), out),
+            b"INFO" => write::verbatim(self.protocol, &keyspace.about(), out),
             b"DBSIZE" => {
                 write::integer((keyspace.world.records() + keyspace.sets.len()) as i64, out);
             }
@@ -143,7 +146,7 @@ impl Conversation {
 const VERSION: &str = "7.0.0";
 
 impl Keyspace {
-    fn info(&self) -> String {
+    fn about(&self) -> String {
         let config = self.world.config();
         format!(
             "# Server\r\nredis_version:{VERSION}\r\nredis_mode:standalone\r\nsick_store:{}\r\n\
@@ -185,8 +188,8 @@ impl Keyspace {
         self.world.ask(turn.now, &asked)
     }
 
-    /// A read of a record: the row, if there is one, and when the answer is due.
-    fn read(&mut self, turn: &Turn<'_>, key: &[u8]) -> Result<(Option<Arc<[u8]>>, Nanos), String> {
+    /// A read of a record.
+    fn read(&mut self, turn: &Turn<'_>, key: &[u8]) -> Found {
         if self.sets.contains_key(key) {
             return Err(WRONG_TYPE.into());
         }
@@ -360,7 +363,7 @@ impl Keyspace {
     }
 
     /// The row of a hash, or none.
-    fn hash(&mut self, turn: &Turn<'_>, key: &[u8]) -> Result<(Option<Arc<[u8]>>, Nanos), String> {
+    fn hash(&mut self, turn: &Turn<'_>, key: &[u8]) -> Found {
         let (row, due) = self.read(turn, key)?;
         match &row {
             Some(row) if rows::get(row, STRING).is_some() => Err(WRONG_TYPE.into()),

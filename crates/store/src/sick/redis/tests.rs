@@ -208,3 +208,62 @@ fn a_store_to_be_loaded_is_healthy_until_it_is_settled() {
     assert_eq!(talk.hear("SICK SETTLE"), "OK");
     assert!(talk.say("HGETALL h").due > Nanos::from_millis(9));
 }
+
+/// Whatever comes, the answer is a reply or a refusal to go on, never a panic.
+#[test]
+fn nothing_that_a_client_says_breaks_the_server() {
+    let words = [
+        "GET",
+        "SET",
+        "HSET",
+        "HMSET",
+        "HGETALL",
+        "HMGET",
+        "MSET",
+        "MGET",
+        "DEL",
+        "ZADD",
+        "ZRANGE",
+        "ZRANGEBYSCORE",
+        "ZREMRANGEBYRANK",
+        "ZREM",
+        "TYPE",
+        "EXISTS",
+        "CLIENT",
+        "CONFIG",
+        "HELLO",
+        "COMMAND",
+        "SICK",
+        "k",
+        "h",
+        "z",
+        "f",
+        "1",
+        "-1",
+        "(5",
+        "LIMIT",
+        "GET\r\nX",
+        "3",
+        "nan",
+        "-9223372036854775808",
+        "9223372036854775807",
+        "",
+    ];
+    for seed in 0..2_000 {
+        let mut draws = Seed(seed).draws(96, 0);
+        let mut talk = Talk::with("torn=20%&duplicate=20%:for:1ms&silent=5%");
+        for number in 0..12 {
+            talk.now = Nanos::from_millis(number);
+            let count = 1 + draws.below(7);
+            let mut said = Vec::new();
+            for _ in 0..count {
+                said.push(words[draws.below(words.len() as u64) as usize]);
+            }
+            talk.hear(&said.join(" "));
+            let mut noise: Vec<u8> = (0..draws.below(20)).map(|_| draws.below(256) as u8).collect();
+            noise.insert(0, b'*');
+            let mut other = Conversation::new(1);
+            let _ = other.hear(talk.now, &noise, &mut talk.keyspace);
+        }
+    }
+}

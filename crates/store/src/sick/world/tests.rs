@@ -396,3 +396,45 @@ fn visibility_never_goes_backward_at_any_node() {
         }
     }
 }
+
+/// Everything at once, thousands of times: nothing breaks, and every byte is given back.
+#[test]
+fn whatever_is_asked_the_books_balance() {
+    let queries = [
+        "lost=10%&torn=10%&duplicate=10%&dirty=10%&undone=10%&stale_cache=10%&read_from=any",
+        "replication=exponential:20ms&read_from=secondary&write_concern=majority&silent=10%",
+        "own=3ms&foreign=9ms&read_from=nearest&journaled=true&versions=3&refused=10%",
+        "compat=sickstore&max=500&hiccup=every:20ms:for:5ms&duplicate=30%:for:5ms&torn=30%",
+        "down=secondary1:10ms..30ms&down=primary:20ms..25ms&write_concern=3&read_from=any",
+    ];
+    for seed in 0..1_000 {
+        let mut world = world(queries[seed as usize % queries.len()], seed);
+        let mut draws = Seed(seed).draws(97, 0);
+        let mut now = 0;
+        for number in 0..50 {
+            now += draws.below(3_000);
+            let kind = Kind::ALL[draws.below(5) as usize];
+            let key = draws.below(13);
+            let given = ask(&mut world, now, kind, key, number);
+            assert!(given.due >= Nanos::from_micros(now), "seed {seed}, request {number}");
+            if draws.below(10) == 0 {
+                let patch = row(number);
+                let names = ["k1", "k2", "k77"];
+                let part = |name: &&'static str| {
+                    let key = name.as_bytes();
+                    let kind = Kind::Insert;
+                    Asked { session: 0, kind, table: 0, key, patch: &patch, limit: 1 }
+                };
+                let parts: Vec<Asked<'_>> = names.iter().map(part).collect();
+                world.ask_together(Nanos::from_micros(now), &parts);
+            }
+        }
+        world.settle();
+        let records = &world.tables[0].records;
+        let kept = |(key, chain): (&Arc<[u8]>, &Chain)| {
+            assert_eq!(chain.versions().len(), 1, "seed {seed}");
+            key.len() + chain.current().map_or(0, |row| row.len())
+        };
+        assert_eq!(world.bytes, records.iter().map(kept).sum::<usize>(), "seed {seed}");
+    }
+}
