@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{self, Event, KeyEvent};
 use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
+use ratatui::crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use ratatui::prelude::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 use rustix::termios::{
@@ -44,6 +44,8 @@ type Crossterm = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
 pub struct Stage {
     /// Whether the terminal is as the shell left it. Signals ask this.
     is_down: Arc<AtomicBool>,
+    /// Whether taking the terminal failed; it is not tried again.
+    is_unfit: AtomicBool,
     arrived: [Arc<AtomicBool>; LEAVING.len()],
     listens: Once,
     heard: Mutex<Vec<SigId>>,
@@ -57,6 +59,7 @@ impl Stage {
     pub fn new() -> Arc<Stage> {
         Arc::new(Stage {
             is_down: Arc::new(AtomicBool::new(true)),
+            is_unfit: AtomicBool::new(false),
             arrived: Default::default(),
             listens: Once::new(),
             heard: Mutex::default(),
@@ -86,7 +89,8 @@ impl Stage {
 
     /// Takes the terminal; where that fails there is no dashboard, but the run goes on.
     pub fn enter(self: &Arc<Stage>) {
-        if self.is_up() || self.listen().is_err() {
+        let is_unfit = self.is_unfit.load(Ordering::SeqCst);
+        if is_unfit || self.is_up() || self.listen().is_err() {
             return;
         }
         let Ok(before) = tcgetattr(std::io::stdin()) else { return };
@@ -95,6 +99,7 @@ impl Stage {
         self.arrived.iter().for_each(|arrived| arrived.store(false, Ordering::SeqCst));
         self.is_down.store(false, Ordering::SeqCst);
         if self.take_over(before).is_err() {
+            self.is_unfit.store(true, Ordering::SeqCst);
             self.leave();
         }
     }
@@ -107,9 +112,9 @@ impl Stage {
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(std::io::stdin(), OptionalActions::Now, &modes)?;
         let mut out = BufWriter::with_capacity(FRAME_BYTES, std::io::stderr());
-        execute!(out, EnterAlternateScreen, Hide)?;
-        let mut terminal = Terminal::new(CrosstermBackend::new(out))?;
-        terminal.clear()?;
+        execute!(out, EnterAlternateScreen, Hide, Clear(ClearType::All))?;
+        // Not `Terminal::clear`: it asks the terminal where the cursor is, on standard output.
+        let terminal = Terminal::new(CrosstermBackend::new(out))?;
         *lock(&self.terminal) = Some(terminal);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -77,6 +77,13 @@ impl Place {
         self.spawn(self.command(words))
     }
 
+    /// Starts a command whose output is kept, and gives its piped input.
+    pub fn spawn_with_input(&self, command: Command) -> (Running, ChildStdin) {
+        let mut running = self.spawn(command);
+        let input = running.child.stdin.take().expect("the input is piped");
+        (running, input)
+    }
+
     /// Starts a command whose output is kept.
     pub fn spawn(&self, mut command: Command) -> Running {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -108,6 +115,11 @@ pub struct Running {
 impl Running {
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("the process is ours");
+    }
+
+    /// What it has said on standard error so far.
+    pub fn said(&self) -> String {
+        text(&self.err)
     }
 
     /// `kill -9`, waited for.

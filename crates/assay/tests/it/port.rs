@@ -1,0 +1,164 @@
+//! The control port of runs that go on.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
+
+use assay_history::read_events;
+use assay_model::{EventKind, Nanos};
+
+use crate::bundle::records;
+use crate::http::{ask, read, send};
+use crate::place::{Place, Running, wait_until};
+
+/// Starts a command with a port that the system chooses, and returns when it is open.
+fn start(place: &Place, words: &str) -> (Running, SocketAddr) {
+    let running = place.start(words);
+    let address = || {
+        let said = running.said();
+        let from = said.split_once("control port: http://")?.1;
+        from.split_once('/')?.0.parse().ok()
+    };
+    wait_until("the port is open", || address().is_some());
+    let address = address().expect("it was there");
+    (running, address)
+}
+
+/// Waits until the lanes ask and figures of a first interval are there.
+fn wait_for_figures(address: SocketAddr) {
+    wait_until("there are figures", || {
+        !ask(address, "GET", "/", "").json()["last_interval"].is_null()
+    });
+}
+
+#[test]
+fn a_rate_is_changed_while_the_run_goes_on() {
+    let place = Place::new();
+    let words = "run ycsb-c -t null: --rate 2k/s --arrivals constant --duration 40s --floor 0s \
+                 --bundle b -q --port 0 --lanes 2";
+    let (running, address) = start(&place, words);
+    wait_for_figures(address);
+    let status = ask(address, "GET", "/", "").json();
+    assert_eq!((&status["state"], &status["model"]), (&"asking".into(), &"open".into()));
+    assert_eq!(status["rate_per_s"], 2000.0);
+
+    let answer = ask(address, "POST", "/rate", "8k/s");
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let change = answer.json();
+    assert_eq!((&change["before_per_s"], &change["rate_per_s"]), (&2e3.into(), &8e3.into()));
+    let from = Nanos(change["from_ns"].as_u64().unwrap());
+    let achieved =
+        || ask(address, "GET", "/", "").json()["last_interval"]["achieved_per_s"].clone();
+    wait_until("the rate is reached", || achieved().as_f64() > Some(7500.0));
+    let metrics = ask(address, "GET", "/metrics", "").body;
+    assert!(metrics.contains("\nassay_intended_rate 8000\n"), "{metrics}");
+
+    assert_eq!(ask(address, "POST", "/rate", "fast").status, 400);
+    assert_eq!(ask(address, "POST", "/stop", "").status, 200);
+    running.wait().code(130);
+
+    let events = read_events(&place.path("b")).unwrap();
+    let changes: Vec<_> = events.iter().filter(|event| event.kind == EventKind::Change).collect();
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!(changes[0].at, from);
+    assert!(changes[0].text.contains("8000"), "{changes:?}");
+    let records = records(&place.path("b"));
+    let intended = |from: Nanos, until: Nanos| {
+        let within = records.iter().filter(|of| (from..until).contains(&of.intended));
+        within.count() as f64 / until.since(from).as_secs_f64()
+    };
+    let half = Nanos::from_millis(500);
+    assert_eq!(intended(from.since(half), from).round(), 2000.0);
+    assert_eq!(intended(from, from + half).round(), 8000.0);
+}
+
+#[test]
+fn a_closed_load_is_watched_but_has_no_rate() {
+    let place = Place::new();
+    let words = "run ycsb-a -t null:?spin=100us --closed 2 --duration 30s --bundle b -q --port 0 \
+                 --floor 0s";
+    let (running, address) = start(&place, words);
+    wait_for_figures(address);
+    let answer = ask(address, "POST", "/rate", "5k/s");
+    assert_eq!(answer.status, 409);
+    assert!(answer.body.contains("the load is closed"), "{}", answer.body);
+    let metrics = ask(address, "GET", "/metrics", "");
+    assert!(metrics.head.contains("text/plain; version=0.0.4"), "{}", metrics.head);
+    for series in [
+        "assay_operations_total{kind=\"read\",outcome=\"done\"} ",
+        "assay_operations_total{kind=\"update\",outcome=\"done\"} ",
+        "assay_response_recent_seconds{kind=\"read\",quantile=\"0.99\"} ",
+        "assay_service_seconds_bucket{kind=\"update\",le=\"+Inf\"} ",
+        "model=\"closed\"",
+    ] {
+        assert!(metrics.body.contains(series), "{series} is not in\n{}", metrics.body);
+    }
+    assert!(!metrics.body.contains("assay_intended_rate"), "{}", metrics.body);
+    ask(address, "POST", "/stop", "");
+    running.wait().code(130);
+}
+
+#[test]
+fn callers_who_mean_ill_disturb_nobody_else() {
+    let place = Place::new();
+    let words = "run ycsb-c -t null: --rate 1k/s --duration 40s --bundle b -q --port 0 --floor 0s";
+    let (running, address) = start(&place, words);
+    wait_for_figures(address);
+
+    let head = "POST /rate HTTP/1.1\r\nHost: it\r\nContent-Length: 1000000000\r\n\r\n";
+    let long = send(address, &format!("{head}{}", "9".repeat(4096)));
+    assert_eq!(read(long).status, 413);
+    let many = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(1000));
+    assert_eq!(read(send(address, &many)).status, 431);
+    let page = "POST /stop HTTP/1.1\r\nOrigin: http://example.com\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(read(send(address, page)).status, 403);
+
+    // More callers than there are places, none of whom says what they want.
+    let silent: Vec<_> = (0..40).map(|_| send(address, "GET / HT")).collect();
+    let begun = Instant::now();
+    assert_eq!(ask(address, "GET", "/", "").json()["state"], "asking");
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    drop(silent);
+    assert_eq!(ask(address, "POST", "/stop", "").status, 200);
+    running.wait().code(130);
+}
+
+#[test]
+fn a_load_is_watched() {
+    let place = Place::new();
+    let words = "load ycsb-a -t null:?spin=100us --records 1M --closed 1 --bundle b -q --port 0";
+    let (running, address) = start(&place, words);
+    wait_for_figures(address);
+    let status = ask(address, "GET", "/", "").json();
+    assert_eq!(
+        (&status["phase"], &status["processes"]["planned"]),
+        (&"load".into(), &1_000_000.into())
+    );
+    ask(address, "POST", "/stop", "");
+    running.wait().code(130);
+}
+
+#[test]
+fn ycsb_has_a_port_by_property() {
+    let place = Place::new();
+    place.write("w", "workload=site.ycsb.workloads.CoreWorkload\nrecordcount=10\n");
+    let words = "ycsb run basic -P w -p operationcount=0 -p maxexecutiontime=30 -s \
+                 -p status.interval=1 -p assay.port=0 -target 500";
+    let (running, address) = start(&place, words);
+    wait_for_figures(address);
+    wait_until("a status line has a count", || running.said().contains("[READ: Count="));
+    ask(address, "POST", "/stop", "");
+    running.wait().code(130);
+}
+
+#[test]
+fn a_port_that_cannot_be_is_found_before_anything_is_asked() {
+    let place = Place::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap();
+    let run =
+        |port: &str| place.assay(&format!("run ycsb-c -t null: --operations 5 --port {port}"));
+    run(&taken.to_string()).code(2).says("cannot listen on 127.0.0.1");
+    run("0.0.0.0:0").code(2).says("say --port-any");
+    run("http").code(2).says("names no port");
+    assert!(place.list("runs").is_empty());
+}
