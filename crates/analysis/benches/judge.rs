@@ -1,9 +1,10 @@
-//! How fast records are judged, at three sizes.
+//! How fast records are judged, then examined for the hallmark, at three sizes.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use assay_analysis::{Judge, Question};
+use assay_analysis::hallmark::{Evidence, Examiner, Gaps, Promise, Thresholds};
+use assay_analysis::{Judge, LoadModel, Question, Window};
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
 
 /// Records are made in batches of this many beforehand, as a history's reader would give them.
@@ -70,10 +71,9 @@ struct Tape {
 }
 
 impl Tape {
-    /// Judges `size` records in batches that are in the cache, as a decoder leaves them.
-    fn judge(&self, size: u64) -> (f64, u64) {
-        let types = vec!["operation".into(), "read-modify-write".into()];
-        let mut judge = Judge::new(Question { transaction_types: types, ..Question::default() });
+    /// Gives `size` records to `push`, in batches that are in the cache, as a decoder leaves them;
+    /// returns the seconds that it took.
+    fn each_batch(&self, size: u64, mut push: impl FnMut(&[Record])) -> f64 {
         let mut batch: Vec<Record> = Vec::with_capacity(BATCH);
         let mut spent = 0.0;
         for begin in (0..size).step_by(BATCH) {
@@ -82,13 +82,41 @@ impl Tape {
                 batch.push(self.at(place));
             }
             let clock = Instant::now();
-            judge.push(black_box(&batch));
+            push(black_box(&batch));
             spent += clock.elapsed().as_secs_f64();
         }
+        spent
+    }
+
+    fn question(&self, size: u64) -> Question {
+        let rounds = size.div_ceil(self.records.len() as u64);
+        let window = Window { from: Nanos::ZERO, until: Nanos(rounds * self.length) };
+        let types = vec!["operation".into(), "read-modify-write".into()];
+        let load = LoadModel::Open { rate: Some(100_000.0), limit: None };
+        Question { transaction_types: types, window: Some(window), load, ..Question::default() }
+    }
+
+    /// Seconds to judge `size` records.
+    fn judge(&self, size: u64) -> f64 {
+        let mut judge = Judge::new(Question { window: None, ..self.question(size) });
+        let spent = self.each_batch(size, |batch| judge.push(batch));
         let clock = Instant::now();
+        assert_eq!(black_box(judge.finish()).overall.counts.offered, size);
+        spent + clock.elapsed().as_secs_f64()
+    }
+
+    /// Seconds to examine them for the hallmark, beside judging them.
+    fn examine(&self, size: u64) -> f64 {
+        let mut judge = Judge::new(self.question(size));
+        self.each_batch(size, |batch| judge.push(batch));
         let summary = judge.finish();
-        spent += clock.elapsed().as_secs_f64();
-        (spent, black_box(summary).overall.counts.offered)
+        let mut examiner = Examiner::new(self.question(size), Thresholds::default());
+        let spent = self.each_batch(size, |batch| examiner.push(batch));
+        let arrivals = Some(Promise { process: Gaps::Poisson, per_second: None });
+        let clock = Instant::now();
+        let evidence = Evidence { arrivals, ..Evidence::default() };
+        assert_eq!(black_box(examiner.finish(&summary, &evidence)).checks.len(), 19);
+        spent + clock.elapsed().as_secs_f64()
     }
 
     fn at(&self, place: u64) -> Record {
@@ -116,20 +144,20 @@ fn main() {
     let made = 1 << 18;
     let width = made;
     let length = made * 10_000;
-    for (name, records) in
-        [("judge/ycsb-a", workload_a(made)), ("judge/rmw", read_modify_writes(made))]
-    {
+    for (name, records) in [("ycsb-a", workload_a(made)), ("rmw", read_modify_writes(made))] {
         let tape = Tape { records, length, width };
         for size in [1_000_000, 5_000_000, 20_000_000] {
-            let mut rates: Vec<f64> = (0..REPETITIONS)
-                .map(|_| {
-                    let (spent, judged) = tape.judge(size);
-                    judged as f64 / spent / 1e6
-                })
-                .collect();
-            rates.sort_by(f64::total_cmp);
-            println!("bench {name} {size} {:.1} M-records/s", rates[REPETITIONS / 2]);
-            println!("bench {name}-memory {size} {:.1} MiB", resident_mib());
+            let rate = |work: &dyn Fn(u64) -> f64| {
+                let mut rates: Vec<f64> =
+                    (0..REPETITIONS).map(|_| size as f64 / work(size) / 1e6).collect();
+                rates.sort_by(f64::total_cmp);
+                rates[REPETITIONS / 2]
+            };
+            let judged = rate(&|size| tape.judge(size));
+            println!("bench judge/{name} {size} {judged:.1} M-records/s");
+            println!("bench judge/{name}-memory {size} {:.1} MiB", resident_mib());
+            let examined = rate(&|size| tape.examine(size));
+            println!("bench examiner/{name} {size} {examined:.1} M-records/s");
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::summary::Summary;
 /// Examines a run in one pass over its records.
 ///
 /// Records may come lane by lane, each lane in order of completion. Memory is bounded: 8 MB of
-/// counts for every three hours (then stretches double), 6 MB of moments, half a megabyte of
+/// counts for every three hours (then stretches double), 2 MB of moments, half a megabyte of
 /// outliers.
 #[derive(Clone, Debug)]
 pub struct Examiner {

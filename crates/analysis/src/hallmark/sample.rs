@@ -8,10 +8,10 @@
 use assay_model::Nanos;
 
 /// The most moments that are kept.
-const MOST: usize = 3 << 17;
+const MOST: usize = 1 << 17;
 
 /// Moments in a page when it is first cut.
-const PAGE: u64 = 1024;
+const PAGE: u64 = 512;
 
 /// The bits that page numbers must end with, so that kept pages are spread over the run.
 const ENDING: u64 = 0x5555_5555_5555_5555;
