@@ -76,19 +76,21 @@ fn wrong_shapes_say_what_a_right_one_looks_like() {
     check(shape("0s@1k"), &expect!["error: a stage lasts longer than 0s"]);
     check(
         shape("30s@0,1m@0"),
-        &expect![
-            "error: stages at 0 ask nothing; give one of them a rate, as in 30s@1k,2m@1k..20k,5m@20k"
-        ],
+        &expect![[r#"
+            error: stages at 0 ask nothing; give one of them a rate, as in
+            30s@1k,2m@1k..20k,5m@20k"#]],
     );
     check(
         shape("spik:1k..2k,at=1s,for=1s"),
-        &expect![[r#"error: there is no shape "spik"; did you mean spike:1k..10k,at=30s,for=5s?"#]],
+        &expect![[r#"
+            error: there is no shape "spik"; did you mean
+            spike:1k..10k,at=30s,for=5s?"#]],
     );
     check(
         shape("saw:1k"),
-        &expect![[
-            r#"error: there is no shape "saw"; write spike:1k..10k,at=30s,for=5s or sine:5k,amplitude=4k,period=60s"#
-        ]],
+        &expect![[r#"
+            error: there is no shape "saw"; write spike:1k..10k,at=30s,for=5s or
+            sine:5k,amplitude=4k,period=60s"#]],
     );
     check(
         shape("sine"),
