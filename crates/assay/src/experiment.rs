@@ -168,7 +168,11 @@ impl Experiment {
         let (outcome, observations) = thread::scope(|scope| {
             let run = self.run();
             let (gauges, over) = (&gauges, &is_over);
-            scope.spawn(move || progress::watch(gauges, &steering, viewers, over));
+            let watch = move || progress::watch(gauges, &steering, viewers, over);
+            let watcher = thread::Builder::new()
+                .name("watcher".to_owned())
+                .spawn_scoped(scope, watch)
+                .context("cannot start the thread that watches the run")?;
             let observer = thread::Builder::new().name("observer".to_owned());
             let observer = (!is_told)
                 .then(|| observer.spawn_scoped(scope, || observe::watch(control, over)))
@@ -182,6 +186,10 @@ impl Experiment {
                     false => execute(&run, store.as_ref(), sinks, gauges, control),
                 }
             };
+            if watcher.join().is_err() {
+                // Its panic has been told; what was measured is worth more than what was seen.
+                eprintln!("warning: the view of the run broke; the run itself went on");
+            }
             let (outcome, sinks) = result.map_err(from_execute)?;
             drop(sinks);
             let seen = observer.map_or(Ok(Vec::new()), ScopedJoinHandle::join);

@@ -278,7 +278,7 @@ fn a_run_that_ends_says_so() {
     scene.is_ending = true;
     scene.check(60, 16, &expect![[r#"
         run ycsb-c on redis://127.0.0.1:6379
-        poisson arrivals at 20000/s, at most 4096 in flight, then qu
+        poisson arrivals at 20000/s, at most 4096 in flight, then q…
         █████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  23 %  ending 00:07
         offered           achieved          in flight
         20 000/s          19 998/s          12

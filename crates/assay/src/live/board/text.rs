@@ -25,8 +25,8 @@ pub struct Section {
 /// All sections from top to bottom, for a screen of so many columns.
 pub fn sections(view: &View<'_>, columns: u16) -> Vec<Section> {
     let section = |rank, lines| Section { rank, lines };
-    let title = Line::styled(view.caption.title.clone(), paint(view, Tone::Strong));
-    let model = Line::styled(view.caption.model.clone(), paint(view, Tone::Label));
+    let title = Line::styled(fitted(view, &view.caption.title, columns), paint(view, Tone::Strong));
+    let model = Line::styled(fitted(view, &view.caption.model, columns), paint(view, Tone::Label));
     vec![
         section(1, vec![title]),
         section(4, vec![model]),
@@ -35,6 +35,17 @@ pub fn sections(view: &View<'_>, columns: u16) -> Vec<Section> {
         section(2, latencies(view, columns)),
         section(3, vec![counts(view)]),
     ]
+}
+
+/// As much of `text` as fits into a line, with a sign where some is missing.
+fn fitted(view: &View<'_>, text: &str, columns: u16) -> String {
+    let columns = usize::from(columns);
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let sign = view.caption.style.letters.pick("…", "...");
+    let room = columns.saturating_sub(sign.chars().count());
+    text.chars().take(room).collect::<String>() + sign
 }
 
 /// The bottom line: what can be done.
