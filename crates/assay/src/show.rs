@@ -92,7 +92,10 @@ impl Display {
 }
 
 /// A result that cannot be written where it should go must not be found out after the run.
-fn require_place(output: &Path) -> Result<()> {
+///
+/// # Errors
+/// If there is no such place.
+pub fn require_place(output: &Path) -> Result<()> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let reason = match parent {
         Some(parent) if !parent.is_dir() => format!("there is no directory {}", parent.display()),

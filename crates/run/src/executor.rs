@@ -251,7 +251,7 @@ pub fn execute_in_told_time<S: Sink>(
 
 /// Operations that may end at one moment of told time, beside two for each that can be in flight,
 /// before we say that it stands still.
-const AT_ONE_MOMENT: u64 = 1 << 18;
+const AT_ONE_MOMENT: u64 = 1 << 16;
 
 const STOOD_STILL: &str = "told time stands still: every session is answered in no time, so a \
                            length of time is never reached; give --operations, --think, or a \

@@ -39,9 +39,8 @@ fn the_same_seed_gives_the_same_bytes() {
     let words = "run ycsb-a -t sick:hickup200_max400?silent=0.01&refused=0.02 --rate 300/s \
                  --operations 12000 --records 100 --timeout 2s --seed 7 -q";
     for bundle in ["first", "second"] {
+        // The second is made at another moment, which must leave no trace in the history.
         place.fine(&format!("{words} --bundle {bundle}"));
-        // The second runs at another moment, which must leave no trace in the history.
-        wait_until("a millisecond has passed", || true);
     }
     let bytes = |bundle: &str, file: &str| {
         let path = place.path(&format!("{bundle}/{file}"));
@@ -95,15 +94,15 @@ fn a_closed_loop_that_is_paced_shows_the_omission_in_one_report() {
 }
 
 #[test]
-fn a_told_hour_has_a_warm_up_that_is_left_out() {
+fn ten_told_minutes_have_a_warm_up_that_is_left_out() {
     let place = Place::new();
-    let words = "run ycsb-b -t sick:goodbadugly --rate 5/s --warm-up 10m --duration 50m";
+    let words = "run ycsb-b -t sick:goodbadugly --rate 5/s --warm-up 1m --duration 9m";
     let ran = place.fine(&format!("{words} --records 50 --seed 1 -q --format json --bundle b"));
     let records = records(&place.path("b"));
     let warm = records.iter().filter(|record| record.phase == Phase::WarmUp);
-    assert!(warm.clone().all(|record| record.intended < Nanos::from_secs(600)));
-    assert!(warm.count() > 2_500);
-    assert!(records.iter().all(|record| record.intended < Nanos::from_secs(3_600)));
+    assert!(warm.clone().all(|record| record.intended < Nanos::from_secs(60)));
+    assert!(warm.count() > 200);
+    assert!(records.iter().all(|record| record.intended < Nanos::from_secs(600)));
     let done = figure(&ran.json(), "/overall/rates/done_per_s");
     assert!((done / 5.0 - 1.0).abs() < 0.1, "{done}/s");
 }
