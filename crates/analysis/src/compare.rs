@@ -187,8 +187,9 @@ fn row(
     };
     let [old, new] = sides.map(of_side);
     let values = |runs: &[RunFigure]| spread(&runs.iter().map(|run| run.value).collect::<Vec<_>>());
-    let scale = figure.measure.scale();
-    let pair = (Side::new(scale, &old), Side::new(scale, &new));
+    let measure = figure.measure;
+    let scale = measure.scale();
+    let pair = (Side::new(measure, &old), Side::new(measure, &new));
     let (effect, interval) = match pair {
         (Some(first), Some(second)) => {
             let shift = second.centre() - first.centre();
@@ -198,8 +199,9 @@ fn row(
             let around = |(low, high)| (scale.back(shift + low), scale.back(shift + high));
             (scale.back(shift), reach.flatten().map(around))
         }
-        // A ratio of or to nothing.
-        _ => (scale.back(0.0), None),
+        // Nothing was done in the second, or in both: that is no ratio with an interval.
+        (Some(_), None) => (0.0, None),
+        _ => (1.0, None),
     };
     let minimum = match scale {
         figure::Scale::Ratio => demands.minimum,

@@ -89,6 +89,13 @@ pub fn find_any(runs_dir: &Path, text: &str) -> Result<PathBuf> {
             ))
         });
     }
+    // One run of a group: `last/3`.
+    if let Some((group, run)) = text.split_once('/')
+        && group.starts_with("last")
+        && !Path::new(group).exists()
+    {
+        return find_any(&find_any(runs_dir, group)?, run);
+    }
     // `runs/last` is what `last` means in that directory.
     if let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
         && parent.is_dir()

@@ -67,6 +67,8 @@ pub fn findings(group: &Group, letters: Letters) -> Vec<Finding> {
     }
     let first = Finding { level: Level::Fine, name: "repeated", text: headline(group, letters) };
     findings.insert(0, first);
+    // The sort is stable: among equals the order above stays.
+    findings.sort_by_key(|finding| finding.level);
     findings
 }
 

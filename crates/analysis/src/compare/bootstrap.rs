@@ -2,7 +2,7 @@
 
 use assay_model::{Draws, Seed};
 
-use crate::compare::figure::Scale;
+use crate::compare::figure::Measure;
 use crate::compare::sampler::RunFigure;
 use crate::compare::student::{normal, student};
 
@@ -24,9 +24,9 @@ pub struct Side<'a> {
 impl<'a> Side<'a> {
     /// Of the figure's values in the runs; nothing if one of them has no logarithm where it needs
     /// one, or there are no runs.
-    pub fn new(scale: Scale, runs: &'a [RunFigure]) -> Option<Side<'a>> {
+    pub fn new(measure: Measure, runs: &'a [RunFigure]) -> Option<Side<'a>> {
         let values: Vec<f64> =
-            runs.iter().map(|run| scale.forth(run.value)).collect::<Option<_>>()?;
+            runs.iter().map(|run| measure.forth(run.value)).collect::<Option<_>>()?;
         let count = values.len() as f64;
         let within = runs.iter().map(|run| variance_around(&run.replicates, 0.0)).sum::<f64>()
             / count.max(1.0);

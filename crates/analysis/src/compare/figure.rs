@@ -50,6 +50,15 @@ impl Measure {
         }
     }
 
+    /// A value as it is averaged, if it can be: times below the clock's resolution count as that.
+    pub fn forth(self, value: f64) -> Option<f64> {
+        let value = if self.is_time() { value.max(1.0) } else { value };
+        match self.scale() {
+            Scale::Ratio => (value > 0.0).then(|| value.ln()),
+            Scale::Difference => Some(value),
+        }
+    }
+
     /// Whether it is a share of operations.
     pub const fn is_share(self) -> bool {
         matches!(self.scale(), Scale::Difference)
@@ -70,14 +79,6 @@ impl Measure {
 }
 
 impl Scale {
-    /// A value as it is averaged, if it can be.
-    pub fn forth(self, value: f64) -> Option<f64> {
-        match self {
-            Scale::Ratio => (value > 0.0).then(|| value.ln()),
-            Scale::Difference => Some(value),
-        }
-    }
-
     /// An average, or a shift, as it is shown.
     pub fn back(self, value: f64) -> f64 {
         match self {

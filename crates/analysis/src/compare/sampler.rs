@@ -300,7 +300,7 @@ impl Draw<'_> {
             (0..blocks).for_each(|_| weights[draws.below(blocks as u64) as usize] += 1);
             for (figure, found) in figures.iter().zip(&mut found) {
                 let measure = figure.figure.measure;
-                found.extend(measure.scale().forth(drawn.value(measure, &weights)));
+                found.extend(measure.forth(drawn.value(measure, &weights)));
             }
         }
         for (figure, mut found) in figures.iter_mut().zip(found) {

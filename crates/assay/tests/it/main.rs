@@ -8,6 +8,7 @@ mod redis_server;
 mod terminal;
 
 mod bad_input;
+mod compare;
 mod full_disk;
 mod golden;
 mod lists;

@@ -9,12 +9,14 @@ use crate::hallmark;
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level};
 
-/// All findings: first the conditions that are met, then the verdict, then what limits it.
+/// All findings: first what became of the conditions, then whether the same was asked, then the
+/// verdict, then what limits it.
 pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
     let mut findings: Vec<Finding> = contrast.trials.iter().filter_map(trial).collect();
     findings.sort_by_key(|finding| finding.level);
+    findings.extend(another_question(&contrast.differences));
     findings.push(verdict(contrast));
-    findings.extend(not_alike(&contrast.differences));
+    findings.extend(another_place(&contrast.differences));
     if contrast.comparison.footing == Footing::WithinRun {
         findings.push(Finding {
             level: Level::Caution,
@@ -35,7 +37,7 @@ fn trial(trial: &Trial) -> Option<Finding> {
         Some(Finding { level, name, text: format!("{} {why}: {told}", trial.text) })
     };
     match trial.judgement {
-        Judgement::NotMet => None,
+        Judgement::NotMet => finding(Level::Fine, "passed", "is not so"),
         Judgement::Met => finding(Level::Alarm, "failed", "is so"),
         Judgement::Unsure => finding(Level::Caution, "unsure", "may be so, but is not certain"),
         Judgement::Unknown => {
@@ -92,34 +94,28 @@ fn undecided(asked: &[&Row]) -> Finding {
     }
 }
 
-fn not_alike(differences: &[Difference]) -> Vec<Finding> {
-    let text = |weight: Weight| {
-        let of = differences.iter().filter(|difference| difference.weight == weight);
-        let list: Vec<String> = of
-            .map(|found| format!("{} ({} / {})", found.what, short(&found.old), short(&found.new)))
-            .collect();
-        list.join(", ")
+fn another_question(differences: &[Difference]) -> Option<Finding> {
+    let list = list(differences, Weight::Question)?;
+    Some(Finding {
+        level: Level::Alarm,
+        name: "not the same question",
+        text: format!("figures may differ because of what was asked, or how: {list}"),
+    })
+}
+
+fn another_place(differences: &[Difference]) -> Option<Finding> {
+    let text = list(differences, Weight::Place)?;
+    Some(Finding { level: Level::Caution, name: "not the same set-up", text })
+}
+
+/// The differences of a weight in one line, if there are any.
+fn list(differences: &[Difference], weight: Weight) -> Option<String> {
+    let of = differences.iter().filter(|difference| difference.weight == weight);
+    let text = |found: &Difference| {
+        format!("{} ({} / {})", found.what, short(&found.old), short(&found.new))
     };
-    let is_there = |weight: Weight| differences.iter().any(|found| found.weight == weight);
-    let mut findings = Vec::new();
-    if is_there(Weight::Question) {
-        findings.push(Finding {
-            level: Level::Alarm,
-            name: "not the same question",
-            text: format!(
-                "figures may differ because of what was asked, or how: {}",
-                text(Weight::Question)
-            ),
-        });
-    }
-    if is_there(Weight::Place) {
-        findings.push(Finding {
-            level: Level::Caution,
-            name: "not the same set-up",
-            text: text(Weight::Place),
-        });
-    }
-    findings
+    let texts: Vec<String> = of.map(text).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
 }
 
 /// A text as it fits into a sentence.
@@ -175,5 +171,5 @@ fn without_hallmark(facts: &Facts) -> Option<Finding> {
         return None;
     }
     let line = hallmark::line(facts)?;
-    Some(Finding { level: line.level, name: "no hallmark", text: line.text() })
+    Some(Finding { level: line.level, name: line.name, text: line.reasons })
 }

@@ -4,7 +4,7 @@ use assay_analysis::compare::{Comparison, Figure, Finding, Measure, Row, Spread}
 use assay_model::{Kind, Nanos};
 
 use crate::table::{Side, Table};
-use crate::units::{Letters, duration, percent, percentile_name, rate};
+use crate::units::{Letters, count, duration, percent, percentile_name, rate};
 
 /// The name of a figure: `response p99`, `read service p50`, `throughput`.
 pub fn figure_name(figure: Figure) -> String {
@@ -28,15 +28,18 @@ pub fn value(measure: Measure, value: f64, letters: Letters) -> String {
     }
 }
 
-/// An effect as a change: `+12.1 %`, for shares `+0.30 pp` (percentage points).
+/// An effect as a change: `+12.1 %`, from tenfold on `×23.4`, for shares `+0.30 pp` (percentage
+/// points).
 pub fn change(measure: Measure, effect: f64) -> String {
+    if !measure.is_share() && effect >= 10.0 {
+        return format!("×{}", ratio(effect));
+    }
     let (number, unit) = match measure.is_share() {
         true => (effect * 100.0, "pp"),
         false => ((effect - 1.0) * 100.0, "%"),
     };
     let digits = match number.abs() {
-        large if large >= 1_000.0 => 0,
-        middle if middle >= 1.0 => 1,
+        large if large >= 1.0 => 1,
         _ => 2,
     };
     let text = format!("{number:+.digits$}");
@@ -52,9 +55,14 @@ pub fn change(measure: Measure, effect: f64) -> String {
 /// The interval of a row as a change: `+8.0 to +16.2 %`.
 pub fn change_between(row: &Row) -> Option<String> {
     let (low, high) = row.interval?;
-    let low = change(row.figure.measure, low);
-    let low = low.split(' ').next().unwrap_or_default();
-    Some(format!("{low} to {}", change(row.figure.measure, high)))
+    let (low, high) = (change(row.figure.measure, low), change(row.figure.measure, high));
+    // The unit once, if it is the same.
+    let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
+    let low = match unit(&low) == unit(&high) {
+        true => low.split(' ').next().unwrap_or_default(),
+        false => low.as_str(),
+    };
+    Some(format!("{low} to {high}"))
 }
 
 /// An effect as the table has it: a ratio `1.121`, for shares a difference.
@@ -67,7 +75,7 @@ pub fn effect(measure: Measure, effect: f64) -> String {
 
 fn ratio(ratio: f64) -> String {
     match ratio {
-        large if large >= 100.0 => format!("{large:.0}"),
+        large if large >= 100.0 => count(large.round() as u64),
         middle if middle >= 10.0 => format!("{middle:.1}"),
         small => format!("{small:.3}"),
     }
@@ -192,4 +200,26 @@ pub fn meaning(comparison: &Comparison) -> String {
         percent(demands.minimum),
         change(Measure::Errors, demands.minimum_share).trim_start_matches('+'),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_percentages_points_or_factors() {
+        let p99 = Measure::Response(0.99);
+        for (measure, effect, text) in [
+            (p99, 1.1214, "+12.1 %"),
+            (p99, 0.417, "-58.3 %"),
+            (p99, 1.0031, "+0.31 %"),
+            (p99, 0.999_999_9, "+0.00 %"),
+            (p99, 23.44, "×23.4"),
+            (p99, 501_040.2, "×501 040"),
+            (Measure::Errors, 0.003, "+0.30 pp"),
+            (Measure::Errors, 0.25, "+25.0 pp"),
+        ] {
+            assert_eq!(change(measure, effect), text);
+        }
+    }
 }

@@ -91,7 +91,7 @@ pub fn grouped(text: &str) -> String {
 
 /// Whether `word` goes on with the number `last`: as its next three digits or as its unit.
 fn belongs_together(last: &str, word: &str) -> bool {
-    let number = last.trim_start_matches([WITHDRAWN, '+', '~', '(', '≥', '–']);
+    let number = last.trim_start_matches([WITHDRAWN, '+', '~', '(', '≥', '–', '-', '×']);
     let digits = number.rsplit('–').next().unwrap_or(number);
     if digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit() || c == '.') {
         return false;

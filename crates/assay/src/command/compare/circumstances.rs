@@ -79,6 +79,8 @@ fn question(found: &mut Found, old: &Measured, new: &Measured) {
     lengths(found, Weight::Question, "warm-up", warm_up(first), warm_up(second));
     let measured = |run: &Measured| run.judged.summary.duration.as_secs_f64();
     lengths(found, Weight::Slight, "measured", measured(old), measured(new));
+    let offered = |manifest: &Manifest| manifest.counters.offered;
+    found.note(Weight::Slight, "operations asked", offered(first), offered(second));
 }
 
 fn lengths(found: &mut Found, weight: Weight, what: &str, old: f64, new: f64) {
@@ -90,7 +92,12 @@ fn lengths(found: &mut Found, weight: Weight, what: &str, old: f64, new: f64) {
 /// Lines that only one of two texts has, joined.
 fn only_there(old: &str, new: &str) -> (String, String) {
     let lines = |text: &str| -> Vec<String> {
-        text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+        let lines = text.lines().map(str::trim);
+        // How many operations there were is told by the length that was measured.
+        lines
+            .filter(|line| !(line.is_empty() || line.starts_with("count =")))
+            .map(str::to_owned)
+            .collect()
     };
     let (old, new) = (lines(old), lines(new));
     let without = |these: &[String], those: &[String]| {
@@ -112,7 +119,8 @@ fn place(found: &mut Found, old: &Manifest, new: &Manifest) {
     };
     let settings = old.store.settings.iter().chain(&new.store.settings);
     let names: BTreeSet<&String> = settings.map(|setting| &setting.name).collect();
-    for name in names {
+    // The seed of a simulated store is chance.
+    for name in names.into_iter().filter(|name| *name != "seed") {
         note(&format!("setting {name}"), setting(old, name), setting(new, name));
     }
     let capability = |manifest: &Manifest, name: &str| {

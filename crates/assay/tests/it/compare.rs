@@ -1,0 +1,243 @@
+//! Repeated runs, two set-ups side by side, conditions that end with code 3.
+
+use serde_json::Value;
+
+use crate::bundle::{asked, intended, manifest, text};
+use crate::place::Place;
+
+/// A run of a simulated store, fast because its time is told.
+fn run(place: &Place, store: &str, seed: u64, bundle: &str) {
+    let words = format!("run ycsb-c -t sick:{store} --rate 1k/s --operations 12000 --records 500");
+    place.fine(&format!("{words} --seed {seed} --bundle {bundle} -q"));
+}
+
+/// A store of 2000/s in `a` with another seed in `b`; one of 1250/s, which queues, in `slow`.
+fn three() -> Place {
+    let place = Place::new();
+    run(&place, "hickup1000_max2000", 1, "a");
+    run(&place, "hickup1000_max2000", 2, "b");
+    run(&place, "hickup1000_max1250", 3, "slow");
+    place
+}
+
+/// What a comparison says of one figure.
+fn finding<'a>(result: &'a Value, figure: &str) -> &'a str {
+    let figures = result["figures"].as_array().expect("there are figures");
+    let found = figures.iter().find(|row| row["figure"] == figure);
+    found.unwrap_or_else(|| panic!("no {figure}"))["finding"].as_str().expect("a word")
+}
+
+#[test]
+fn equal_set_ups_do_not_differ_and_a_slower_one_does() {
+    let place = three();
+    let equal = place.fine("compare a b --format json").json();
+    for row in equal["figures"].as_array().unwrap().iter().filter(|row| row["asked"] == true) {
+        assert!(!["higher", "lower"].contains(&row["finding"].as_str().unwrap()), "{row}");
+    }
+    assert_eq!(text(&equal, "/schema"), "assay/compare/v1");
+    assert_eq!(text(&equal, "/footing"), "within-run");
+    let slower = place.fine("compare a slow --format json").json();
+    assert_eq!(finding(&slower, "response p50"), "higher");
+    assert_eq!(finding(&slower, "service p50"), "higher");
+    assert_eq!(finding(&slower, "errors"), "same");
+    assert_eq!(text(&slower, "/findings/0/name"), "worse");
+    let back = place.fine("compare slow a --format json").json();
+    assert_eq!(finding(&back, "response p50"), "lower");
+    assert_eq!(text(&back, "/findings/0/name"), "better");
+}
+
+#[test]
+fn a_single_run_on_a_side_is_told() {
+    let place = three();
+    place.fine("compare a slow").shows("WITHIN-RUN ONLY: one side has a single run").shows(
+        "NOT THE SAME SET-UP: store url (sick:hickup1000_max2000 / sick:hickup1000_max1250)",
+    );
+}
+
+#[test]
+fn a_condition_that_is_surely_met_ends_with_code_3() {
+    let place = three();
+    let ran = place.assay("compare a slow --fail-on p50>+10%").code(3);
+    ran.shows("FAILED: p50>+10% is so: response p50 ");
+    place.fine("compare slow a --fail-on p50>+10%").shows("PASSED: p50>+10% is not so");
+    // Wide intervals reach back across a limit near to the effect.
+    let result = place.fine("compare a slow --format json").json();
+    let row = &result["figures"].as_array().unwrap()[1];
+    let effect = (row["effect"].as_f64().unwrap() - 1.0) * 100.0;
+    let near = format!("compare a slow --fail-on p50>+{:.3}%", effect * 0.999);
+    place.fine(&near).shows("UNSURE: p50>");
+    place.assay("compare a slow --fail-on p50>+1000%,p50>+10%").code(3);
+}
+
+#[test]
+fn a_condition_that_cannot_be_judged_does_not_look_passed() {
+    let place = Place::new();
+    for (seed, bundle) in [(1, "a"), (2, "b")] {
+        let words = "run ycsb-c -t sick:hickup1000_max2000 --rate 1k/s --operations 400";
+        place.fine(&format!("{words} --records 50 --seed {seed} --bundle {bundle} -q"));
+    }
+    place
+        .assay("compare a b --fail-on p99.9>+10%")
+        .code(2)
+        .shows("CANNOT TELL: p99.9>+10% cannot be judged");
+}
+
+#[test]
+fn a_slip_in_a_condition_is_marked() {
+    let place = Place::new();
+    let ran = place.assay("compare a b --fail-on p50>+5%,p89>+10%").code(2);
+    assert!(
+        ran.err.ends_with(
+            "--fail-on: there is no figure \"p89\"; did you mean p99?\n  \
+             p50>+5%,p89>+10%\n          ^^^\n"
+        ) || ran.err.contains("did you mean p90?\n  p50>+5%,p89>+10%\n          ^^^"),
+        "{}",
+        ran.err
+    );
+    place.assay("compare a b --fail-on p99>5ms").code(2).says("has a sign: +10%");
+    place.assay("compare a b --minimum lots").code(2).says("--minimum: \"lots\" is no percentage");
+    place.assay("compare a b --format ycsb").code(2).says("a comparison is text, json, csv");
+}
+
+#[test]
+fn other_questions_are_shown_loudly_but_open_no_gate() {
+    let place = Place::new();
+    let words = "run ycsb-c -t sick:hickup1000_max1250 --operations 6000 --records 500 -q";
+    place.fine(&format!("{words} --seed 4 --rate 1k/s --bundle open"));
+    place.fine(&format!("{words} --seed 4 --closed 4 --pace 1k/s --bundle closed"));
+    place
+        .fine("compare open closed")
+        .shows("NOT THE SAME QUESTION: figures may differ because of what was asked, or how: load")
+        .shows("load model (open / closed)");
+    let gate = "compare open closed --fail-on p50>+1%";
+    place.assay(gate).code(2).says("the two did not ask the same, or not in the same way");
+    place.fine(&format!("{gate} --force"));
+    let page = place.fine("compare open closed --format html").out;
+    for line in
+        ["BASE open response", "BASE open service", "NEW closed response", "NEW closed service"]
+    {
+        assert!(page.contains(line), "{line}");
+    }
+    assert!(page.contains("BASE: open loop") && page.contains("NEW: closed loop"));
+}
+
+#[test]
+fn a_load_beside_a_run_is_refused() {
+    let place = Place::new();
+    place.fine("bench ycsb-c --records 50 --operations 100 -t memory: --bundle b -q");
+    place.assay("compare b/load b").code(2).says("BASE is a load and NEW is a run");
+}
+
+#[test]
+fn a_comparison_takes_every_form() {
+    let place = three();
+    for (format, sign) in [
+        ("text", "NEW/BASE"),
+        ("json", "\"schema\": \"assay/compare/v1\""),
+        ("csv", "figure,unit,base,new,base_runs,new_runs,effect,low,high,finding,asked"),
+        ("md", "| NEW/BASE |"),
+        ("html", "<!doctype html>"),
+        ("junit", "<testcase classname="),
+    ] {
+        let ran = place.fine(&format!("compare a slow --format {format}"));
+        assert!(ran.out.contains(sign), "{format} without {sign}:\n{:.300}", ran.out);
+    }
+    let gate = place.assay("compare a slow --fail-on p50>+10%,errors>+1pp --format junit").code(3);
+    gate.shows("tests=\"2\" failures=\"1\" skipped=\"0\"")
+        .shows("name=\"not p50&gt;+10%\"><failure message=\"response p50 ");
+}
+
+#[test]
+fn a_run_is_a_list_of_tests_for_a_build_server() {
+    let place = three();
+    let ran = place.fine("report a --format junit");
+    assert!(ran.out.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests="));
+    ran.shows("name=\"not overloaded\"></testcase>");
+}
+
+const REPEATED: &str =
+    "run ycsb-b -t sick:hickup1000_max2000 --rate 1k/s --operations 2000 --records 100 --repeat 3";
+
+#[test]
+fn repetitions_ask_the_same_at_other_times() {
+    let place = Place::new();
+    place.fine(&format!("{REPEATED} --seed 7 --bundle g -q"));
+    let dirs = ["g/1", "g/2", "g/3"].map(|run| place.path(run));
+    assert!(asked(&dirs[0]) == asked(&dirs[1]) && asked(&dirs[1]) == asked(&dirs[2]));
+    let times = dirs.each_ref().map(|dir| intended(dir));
+    assert!(times[0] != times[1] && times[1] != times[2] && times[0] != times[2]);
+    assert!(place.read("g/repeat.toml").contains("state = \"fresh\""));
+    // Each run's own command repeats it alone.
+    let command = manifest(&place, "g/2").run.command[1..].join(" ");
+    assert!(!command.contains("--repeat"), "{command}");
+    place.fine(&format!("{command} --bundle again"));
+    assert!(intended(&place.path("again")) == times[1], "{command}");
+}
+
+#[test]
+fn repetitions_can_keep_everything() {
+    let place = Place::new();
+    place.fine(&format!("{REPEATED} --seed 7 --repeat-seeds same --bundle g -q"));
+    let [first, third] = ["g/1", "g/3"].map(|run| intended(&place.path(run)));
+    assert!(first == third);
+}
+
+#[test]
+fn a_group_is_found_by_the_names_of_runs() {
+    let place = Place::new();
+    place.fine(&format!("{REPEATED} --seed 1 -q"));
+    place.fine(&format!("{REPEATED} --seed 2 -q"));
+    place.fine("report").shows("Between runs").shows("median of 3 runs' p99");
+    place.fine("report last/2").shows("Throughput");
+    place.fine("report last-1 --format json").shows("\"schema\": \"assay/repeat/v1\"");
+    for (format, sign) in [("csv", "figure,run,value"), ("md", "| spread |"), ("html", "run 3")] {
+        let ran = place.fine(&format!("report --format {format}"));
+        assert!(ran.out.contains(sign), "{format} without {sign}:\n{:.300}", ran.out);
+    }
+    place.assay("report --format hdr").code(2).says("repeated runs are text, json");
+    place.assay("history repair last").code(2).says("is a group of repeated runs: name one");
+    let compared = place.fine("compare --format json").json();
+    assert_eq!(text(&compared, "/footing"), "runs");
+    assert_eq!(compared["base"]["runs"].as_array().unwrap().len(), 3);
+    place.fine("compare").shows("Between runs (standard deviation of the runs' own figures)");
+    let seeds = place.list("runs");
+    assert_eq!(seeds.len(), 2, "{seeds:?}");
+    let taken = format!("{REPEATED} --bundle runs/{}", seeds[0]);
+    place.assay(&taken).code(2).says("repeat.toml");
+}
+
+#[test]
+fn every_run_of_a_bench_has_a_store_of_its_own() {
+    let place = Place::new();
+    place.fine("bench ycsb-d --records 100 --operations 200 --repeat 2 --seed 5 --bundle g -q");
+    for run in ["1", "2"] {
+        assert!(place.path(&format!("g/{run}/load/run.toml")).is_file());
+        assert!(!place.path(&format!("g/{run}/store")).exists());
+    }
+    assert!(place.read("g/repeat.toml").contains("state = \"fresh\""));
+    assert_eq!(place.list("g"), ["1", "2", "repeat.toml"]);
+    let compared = place.fine("compare g/1 g/2 --format json").json();
+    let differences = compared["differences"].as_array().unwrap();
+    assert!(differences.iter().all(|found| found["weight"] == "slight"), "{differences:?}");
+}
+
+#[test]
+fn runs_against_the_same_store_say_so() {
+    let place = Place::new();
+    place.fine("load ycsb-a --records 100 -t fjall:store --seed 5 -q");
+    let words = "run ycsb-a --records 100 --operations 200 -t fjall:store --repeat 2 --bundle g";
+    place.fine(words).says("all runs meet the same store: each what the one before left");
+    place.fine("report g").shows("all runs met the same store: each what the one before left");
+    assert!(place.read("g/repeat.toml").contains("state = \"kept\""));
+}
+
+#[test]
+fn no_repetition_makes_no_group() {
+    let place = Place::new();
+    place.fine("run ycsb-c -t null: --operations 10 --records 10 --repeat 1 --bundle b -q");
+    assert!(place.path("b/run.toml").is_file());
+    place
+        .assay("run ycsb-c -t null: --operations 10 --repeat 0")
+        .code(2)
+        .says("--repeat: nothing would be asked; give at least 1");
+}
