@@ -88,7 +88,7 @@ fn serve(matches: &ArgMatches) -> Result<Exit> {
         }
         None => draw_seed()?,
     };
-    let length = text("for").map(|length| units::duration(length)).transpose();
+    let length = text("for").map(units::duration).transpose();
     let length = length.map_err(|error| usage(format!("--for: {error:#}")))?;
     let truth = text("truth").map(PathBuf::from);
     if let Some(path) = &truth {

@@ -385,11 +385,12 @@ impl World {
         let cache = &self.config.ills.stale_cache;
         let is_cached = self.strikes(cache, stream::STALE_CACHE, &turn);
         let age = cache.span.unwrap_or(CACHE_AGE);
-        let chain = self.tables[asked.table].records.get(asked.key);
-        let Some(chain) = chain else {
+        let record = self.tables[asked.table].records.get_key_value(asked.key);
+        let Some((key, chain)) = record else {
             self.note(&turn, asked, Seen::default());
             return Given { due: turn.due, result: Ok(Shown::Missing) };
         };
+        let key = Arc::clone(key);
         let mut view = chain.view(turn.node, turn.now);
         let mut is_stale_cache = false;
         if is_cached {
@@ -404,7 +405,7 @@ impl World {
             seen.illnesses = Illnesses::from(Illness::StaleCache);
         }
         let row = view.shown.and_then(|version| version.row.clone());
-        self.note(&turn, asked, seen);
+        self.note_about(&turn, asked, seen, |_| key);
         Given { due: turn.due, result: Ok(row.map_or(Shown::Missing, Shown::Row)) }
     }
 
@@ -451,16 +452,27 @@ impl World {
 
     /// Puts what happened into the truth log.
     fn note(&mut self, turn: &Turn, asked: &Asked<'_>, seen: Seen) {
+        self.note_about(turn, asked, seen, |records| match records.get_key_value(asked.key) {
+            Some((key, _)) => Arc::clone(key),
+            None => asked.key.into(),
+        });
+    }
+
+    /// The same, where the key may be known already: finding it is half of the cost.
+    fn note_about(
+        &mut self,
+        turn: &Turn,
+        asked: &Asked<'_>,
+        seen: Seen,
+        key: impl FnOnce(&BTreeMap<Arc<[u8]>, Chain>) -> Arc<[u8]>,
+    ) {
         let records = &self.tables[asked.table].records;
         self.log.push(|| Truth {
             at: turn.now,
             answered_at: turn.due,
             session: asked.session,
             kind: asked.kind,
-            key: match records.get_key_value(asked.key) {
-                Some((key, _)) => Arc::clone(key),
-                None => asked.key.into(),
-            },
+            key: key(records),
             node: turn.node as u16,
             illnesses: seen.illnesses.iter().fold(turn.illnesses, Illnesses::with),
             version: seen.version,
