@@ -109,3 +109,6 @@ impl Side {
         order[(order.len() - 1) / 2]
     }
 }
+
+#[cfg(test)]
+mod tests;

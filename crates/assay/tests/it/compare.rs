@@ -7,7 +7,7 @@ use crate::place::Place;
 
 /// A run of a simulated store, fast because its time is told.
 fn run(place: &Place, store: &str, seed: u64, bundle: &str) {
-    let words = format!("run ycsb-c -t sick:{store} --rate 1k/s --operations 12000 --records 500");
+    let words = format!("run ycsb-c -t sick:{store} --rate 1k/s --operations 4000 --records 100");
     place.fine(&format!("{words} --seed {seed} --bundle {bundle} -q"));
 }
 
@@ -102,7 +102,7 @@ fn a_slip_in_a_condition_is_marked() {
 #[test]
 fn other_questions_are_shown_loudly_but_open_no_gate() {
     let place = Place::new();
-    let words = "run ycsb-c -t sick:hickup1000_max1250 --operations 6000 --records 500 -q";
+    let words = "run ycsb-c -t sick:hickup1000_max1250 --operations 3000 --records 100 -q";
     place.fine(&format!("{words} --seed 4 --rate 1k/s --bundle open"));
     place.fine(&format!("{words} --seed 4 --closed 4 --pace 1k/s --bundle closed"));
     place
