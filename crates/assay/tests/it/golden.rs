@@ -19,8 +19,11 @@ fn a_bench_leaves_two_whole_bundles_but_no_store() {
     let place = bench();
     assert_sealed(&place, "b", State::Finished);
     assert_sealed(&place, "b/load", State::Finished);
-    assert_eq!(place.list("b"), ["events.parquet", "history", "load", "run.toml"]);
-    assert_eq!(place.list("b/load"), ["events.parquet", "history", "run.toml"]);
+    let beside = ["events.parquet", "hallmark.json", "history", "load"];
+    assert_eq!(place.list("b")[..4], beside);
+    assert_eq!(place.list("b")[4..], ["observations.parquet", "run.toml"]);
+    let load = ["events.parquet", "history", "observations.parquet", "run.toml"];
+    assert_eq!(place.list("b/load"), load);
     assert_eq!(place.list("b/load/history"), ["agent=0"]);
 }
 

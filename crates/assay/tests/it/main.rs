@@ -11,6 +11,7 @@ mod bad_input;
 mod compare;
 mod full_disk;
 mod golden;
+mod hallmark;
 mod lists;
 mod live;
 mod load;

@@ -19,7 +19,9 @@ fn a_rate_beyond_the_store_is_the_first_thing_that_is_said() {
     let words = "run ycsb-c -t null:?spin=1ms --rate 4k/s --duration 500ms --bundle b";
     let ran = place.fine(words);
     let first = ran.out.lines().next().expect("there is a result").to_owned();
-    assert!(first.starts_with("OVERLOADED: offered "), "{first}");
+    assert!(first.starts_with("HALLMARK INVALID: "), "{first}");
+    let shouted = ran.out.lines().find(|line| !line.starts_with(' ') && line.contains("OVERLOADED"));
+    assert!(shouted.is_some_and(|line| line.starts_with("OVERLOADED: offered ")), "{}", ran.out);
     let result = place.fine("report b --format json").json();
     assert_eq!(text(&result, "/verdict/name"), "overloaded");
     let (offered, done) = ("/overall/rates/offered_per_s", "/overall/rates/done_per_s");

@@ -1,0 +1,191 @@
+//! The instrument is made ill in one known way; the hallmark must say exactly that.
+//!
+//! The runs are in told time wherever that is possible, so a busy machine changes nothing.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::bundle::text;
+use crate::place::{Place, Ran};
+
+/// A run against a sick store: no machine, no clock, the same for ever.
+fn told(place: &Place, words: &str) -> Ran {
+    place.fine(&format!("run ycsb-c --records 100 --seed 3 -q --bundle b -t {words}"))
+}
+
+fn first_line(ran: &Ran) -> &str {
+    ran.out.lines().next().expect("there is a result")
+}
+
+/// What came of the check `name`.
+fn check<'a>(hallmark: &'a Value, name: &str) -> &'a Value {
+    let checks = hallmark["checks"].as_array().expect("there are checks");
+    checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("no check {name}"))
+}
+
+fn hallmark(place: &Place, bundle: &str) -> Value {
+    let text = fs::read_to_string(place.path(&format!("{bundle}/hallmark.json")));
+    serde_json::from_str(&text.expect("the bundle has a hallmark")).expect("it is JSON")
+}
+
+#[test]
+fn a_healthy_run_has_a_hallmark() {
+    let place = Place::new();
+    let ran = told(&place, "sick:healthy --rate 200/s --duration 60s --require-hallmark");
+    assert_eq!(first_line(&ran), "HALLMARK VALID");
+    assert_eq!(text(&hallmark(&place, "b"), "/verdict"), "valid");
+}
+
+#[test]
+fn a_rate_that_cannot_be_reached_takes_the_hallmark_away() {
+    let place = Place::new();
+    let words = "sick:healthy?max=100 --rate 200/s --duration 30s --in-flight 4";
+    let ran = told(&place, words);
+    assert!(first_line(&ran).starts_with("HALLMARK INVALID: rate: "), "{}", ran.out);
+    assert_eq!(check(&hallmark(&place, "b"), "rate")["verdict"], "fail");
+}
+
+#[test]
+fn a_run_that_is_too_short_takes_the_hallmark_away() {
+    let place = Place::new();
+    let ran = told(&place, "sick:healthy --rate 200/s --duration 3s");
+    assert_eq!(
+        first_line(&ran),
+        "HALLMARK INVALID: sample-size: the window lasts 3 s (at least 10 s)"
+    );
+}
+
+/// A stall at the beginning takes 20 s to drain: 1 s · 210 / (210 − 200).
+const STALLED: &str = "sick:healthy?max=210&hiccup=1ms+for+1s --rate 200/s --arrivals constant \
+                       --duration 60s";
+
+#[test]
+fn a_run_without_warm_up_takes_the_hallmark_away_and_one_with_it_does_not() {
+    let place = Place::new();
+    let cold = told(&place, STALLED);
+    assert!(first_line(&cold).starts_with("HALLMARK INVALID: warm-up: "), "{}", cold.out);
+    let place = Place::new();
+    let warm = told(&place, &format!("{STALLED} --warm-up 25s"));
+    assert_eq!(first_line(&warm), "HALLMARK VALID");
+}
+
+#[test]
+fn a_required_hallmark_that_is_missing_ends_with_5() {
+    let place = Place::new();
+    let words = "run ycsb-c --records 100 --seed 3 -q --bundle b -t sick:healthy --rate 200/s";
+    place.assay(&format!("{words} --duration 3s --require-hallmark")).code(5);
+    for verb in ["report", "analyze"] {
+        place.fine(&format!("{verb} b"));
+        place.assay(&format!("{verb} b --require-hallmark")).code(5);
+    }
+}
+
+#[test]
+fn a_changed_threshold_is_shown_wherever_it_was_changed() {
+    let place = Place::new();
+    let run = "sick:healthy --rate 200/s --duration 8s";
+    let by_flag = told(&place, &format!("{run} --set hallmark.length_fail=1"));
+    let shown = "THRESHOLD CHANGED: length_fail = 1, usually 10";
+    let by_flag = by_flag.shows(shown);
+    assert!(!first_line(&by_flag).contains("INVALID"), "{}", by_flag.out);
+    let changed = &hallmark(&place, "b")["thresholds_changed"][0];
+    assert_eq!(changed["name"], "length_fail");
+    // The run keeps its own thresholds, whatever holds where it is looked at.
+    place.write("assay.toml", "[hallmark]\nlength_fail = 2\n");
+    place.fine("report b").shows(shown);
+
+    let place = Place::new();
+    place.write("assay.toml", "[hallmark]\nlength_fail = 2\n");
+    told(&place, run).shows("THRESHOLD CHANGED: length_fail = 2, usually 10");
+    let spec = place.fine("workloads show ycsb-c").out;
+    assert!(!spec.contains("[hallmark]"));
+}
+
+#[test]
+fn a_threshold_that_is_none_is_answered_with_the_one_that_was_meant() {
+    let place = Place::new();
+    let run = "run ycsb-c -t sick:healthy --rate 200/s --duration 3s";
+    place
+        .assay(&format!("{run} --set hallmark.lag_share_fial=0.3"))
+        .code(2)
+        .says("the hallmark has no threshold lag_share_fial; did you mean lag_share_fail?");
+    place.write("assay.toml", "[hallmark]\nlag = 0.3\n");
+    place.assay(run).code(2).says("[hallmark]: the hallmark has no threshold lag;");
+}
+
+#[test]
+fn every_form_of_a_result_says_it() {
+    let place = Place::new();
+    told(&place, "sick:healthy --rate 200/s --duration 3s");
+    let line = "HALLMARK INVALID: sample-size: the window lasts 3 s (at least 10 s)";
+    for (format, wanted) in [
+        ("text", line),
+        ("md", "**HALLMARK INVALID**: sample-size: the window lasts 3 s"),
+        ("html", "<strong>HALLMARK INVALID</strong> sample-size: the window lasts"),
+        ("hdr", "#[HALLMARK INVALID: sample-size: the window lasts 3 s (at least 10 s)]"),
+        ("csv", "all,hallmark,verdict,invalid"),
+    ] {
+        let shown = place.fine(&format!("report b --format {format}")).out;
+        assert!(shown.contains(wanted), "{format}: {shown:.300}");
+    }
+    for format in ["json", "ndjson"] {
+        let shown = place.fine(&format!("report b --format {format}")).out;
+        let last = if format == "json" { &shown } else { shown.lines().last().expect("a line") };
+        let result: Value = serde_json::from_str(last).expect("it is JSON");
+        assert_eq!(text(&result, "/hallmark/verdict"), "invalid");
+        assert_eq!(text(&result, "/hallmark/line"), line);
+        assert_eq!(result["hallmark"], hallmark(&place, "b"));
+    }
+}
+
+#[test]
+fn a_run_by_the_wall_clock_is_watched_and_judged_again_to_the_same_hallmark() {
+    let place = Place::new();
+    place.fine(
+        "run ycsb-c --records 100 -t memory: --rate 1k/s --duration 400ms --floor 50ms --bundle b -q",
+    );
+    let first = hallmark(&place, "b");
+    for name in ["lane-cpu", "hiccups"] {
+        let verdict = check(&first, name)["verdict"].as_str().expect("a verdict");
+        assert!(["pass", "remark", "fail"].contains(&verdict), "{name} is {verdict}");
+    }
+    assert!(first["noise_floor_ns"]["p50"].as_u64().is_some(), "{}", first["noise_floor_ns"]);
+    let path = place.path("b/hallmark.json");
+    let bytes = fs::read(&path).expect("it is there");
+    fs::remove_file(&path).expect("the directory is ours");
+    place.fine("report b");
+    assert!(!path.exists(), "a report changes nothing in the bundle");
+    place.fine("analyze b");
+    assert_eq!(fs::read(&path).expect("it is there again"), bytes);
+}
+
+#[test]
+fn what_nobody_observed_is_never_passed_in_silence() {
+    let place = Place::new();
+    place.fine(
+        "run ycsb-c --records 100 -t memory: --rate 1k/s --duration 200ms --floor 0s --bundle b -q",
+    );
+    assert!(
+        !fs::read_to_string(place.path("b/run.toml")).expect("it is there").contains("[floor]")
+    );
+    // As in a bundle of an older release.
+    fs::remove_file(place.path("b/observations.parquet")).expect("it is there");
+    place.fine("analyze b");
+    let judged = hallmark(&place, "b");
+    for name in ["lane-cpu", "hiccups", "noise-floor"] {
+        assert_eq!(check(&judged, name)["verdict"], "not-assessable", "{name}");
+        assert_eq!(check(&judged, name)["why"], "not-observed", "{name}");
+    }
+    fs::write(place.path("b/observations.parquet"), "no Parquet").expect("the directory is ours");
+    place.fine("report b").shows("observations.parquet");
+}
+
+#[test]
+fn a_bundle_of_the_first_format_can_still_be_shown() {
+    let place = Place::new();
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../history/tests/golden/v1");
+    let ran = place.fine(&format!("report {golden}"));
+    let line = first_line(&ran);
+    assert!(line.starts_with("HALLMARK INVALID: ") || line.starts_with("HALLMARK NOT"), "{line}");
+}
