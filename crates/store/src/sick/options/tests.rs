@@ -124,3 +124,24 @@ fn what_is_wrong_in_a_file_is_said_with_its_line() {
         assert!(wrong.reason.contains(told), "{to}: {}", wrong.reason);
     }
 }
+
+const PAGE: &str = include_str!("../../../../../docs/sick.md");
+
+#[test]
+fn the_file_in_the_documentation_is_understood() {
+    let file = PAGE.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let config = Config::from_toml(file, "docs/sick.md").unwrap();
+    assert_eq!((config.nodes.len(), config.edges.len(), config.tag_sets.len()), (2, 2, 1));
+    assert_eq!(config.nodes[1].down[0].to_string(), "20s..25s");
+    assert_eq!((config.nodes[0].max, config.nodes[1].max), (1250.0, 1250.0), "of the preset");
+}
+
+#[test]
+fn the_documentation_has_every_option() {
+    for name in NAMES.iter().chain(Ills::NAMES) {
+        assert!(PAGE.contains(&format!("`{name}`")), "{name}");
+    }
+    for illness in crate::truth::Illness::ALL {
+        assert!(PAGE.contains(&format!("`{}`", illness.name())), "{}", illness.name());
+    }
+}
