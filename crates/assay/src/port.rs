@@ -1,4 +1,4 @@
-//! The control port: what a run shows and hears over HTTP while it goes on.
+//! The control port: a run speaks HTTP while it goes on.
 
 mod answer;
 mod buckets;

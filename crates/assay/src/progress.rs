@@ -238,7 +238,7 @@ mod tests {
     }
 
     fn check(interval: &Interval, totals: &Totals, expected: &Expect) {
-        expected.assert_eq(&line(interval, totals));
+        expected.assert_eq(&line(interval, totals).replace("  ", "\n"));
     }
 
     #[test]
@@ -249,9 +249,16 @@ mod tests {
         check(
             &interval(),
             &totals,
-            &expect![
-                "20.0 k/s offered  20.0 k/s achieved  p50 80.00 µs  p99 950.00 µs  p99.9 2.10 ms  in flight 7  lag 12.00 µs  missed 20.5 k  errors 3"
-            ],
+            &expect![[r#"
+                20.0 k/s offered
+                20.0 k/s achieved
+                p50 80.00 µs
+                p99 950.00 µs
+                p99.9 2.10 ms
+                in flight 7
+                lag 12.00 µs
+                missed 20.5 k
+                errors 3"#]],
         );
     }
 
@@ -264,6 +271,13 @@ mod tests {
             achieved_per_s: 0.0,
             ..interval()
         };
-        check(&interval, &Totals::default(), &expect!["0/s achieved  in flight 7  lag 0 ns"]);
+        check(
+            &interval,
+            &Totals::default(),
+            &expect![[r#"
+                0/s achieved
+                in flight 7
+                lag 0 ns"#]],
+        );
     }
 }

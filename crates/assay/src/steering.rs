@@ -1,4 +1,4 @@
-//! The wheel of a run that goes on: its intended rate, and the wish that it ends.
+//! The wheel of a run that goes on.
 
 use std::sync::{Arc, Mutex};
 

@@ -131,9 +131,26 @@ fn draw_p99(frame: &mut Frame<'_>, view: &View<'_>, rest: &mut Rest, rows: u16) 
     let worst = p99.iter().flatten().max();
     let worst = worst.map(|worst| duration(*worst, view.caption.style.letters));
     let worst = worst.map_or_else(String::new, |worst| format!(", up to {worst}"));
-    let title = format!("p99 of response over the run{worst}");
-    let bars = p99.iter().map(|p99| p99.unwrap_or(Nanos::ZERO).0).collect();
+    let (bars, scale) = heights(&p99);
+    let title = format!("p99 of response over the run{worst}{scale}");
     draw_chart(frame, view, (title, Tone::Latency), bars, [rest.take(1), rest.take(rows)]);
+}
+
+/// The heights of latencies, and what to say about their scale.
+///
+/// One stall would press everything else to the ground, so beyond a factor of ten the logarithm
+/// is shown, from half of the least.
+fn heights(latencies: &[Option<Nanos>]) -> (Vec<u64>, &'static str) {
+    let known = || latencies.iter().flatten().map(|latency| latency.0.max(1) as f64);
+    let least = known().fold(f64::INFINITY, f64::min);
+    let is_wide = known().fold(0.0, f64::max) > 10.0 * least;
+    let height = |latency: &Option<Nanos>| match latency {
+        None => 0,
+        Some(latency) if is_wide => (1e3 * (2.0 * latency.0.max(1) as f64 / least).log2()) as u64,
+        Some(latency) => latency.0,
+    };
+    let scale = if is_wide { ", log scale" } else { "" };
+    (latencies.iter().map(height).collect(), scale)
 }
 
 fn draw_chart(

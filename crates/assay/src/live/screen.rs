@@ -1,4 +1,4 @@
-//! The terminal while a dashboard is up, and its way back to what it was.
+//! A terminal that a dashboard fills for a while, then gives back as it was.
 
 use std::io::{BufWriter, Stderr};
 use std::sync::atomic::{AtomicBool, Ordering};

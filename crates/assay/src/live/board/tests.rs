@@ -101,7 +101,10 @@ impl Scene {
 
 #[test]
 fn nothing_is_known_before_the_first_second() {
-    Scene::after(0).check(80, 24, &expect![[r#"
+    Scene::after(0).check(
+        80,
+        24,
+        &expect![[r#"
         run ycsb-c on redis://127.0.0.1:6379
 
         poisson arrivals at 20000/s, at most 4096 in flight, then queue
@@ -126,46 +129,54 @@ fn nothing_is_known_before_the_first_second() {
 
 
         rate 20 000/s  +/- 10 %  [/] half/twice  q end  ? help
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_ordinary_terminal_shows_everything() {
     let mut scene = Scene::after(12);
     scene.notices.add("rate 20 000/s -> 22 000/s from 12.4 s on");
-    scene.check(80, 24, &expect![[r#"
-        run ycsb-c on redis://127.0.0.1:6379
+    scene.check(
+        80,
+        24,
+        &expect![[r#"
+            run ycsb-c on redis://127.0.0.1:6379
 
-        poisson arrivals at 20000/s, at most 4096 in flight, then queue
+            poisson arrivals at 20000/s, at most 4096 in flight, then queue
 
-        ██████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  40 %  measure 00:12, 00:18 left
+            ██████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  40 %  measure 00:12, 00:18 left
 
-        offered      achieved     in flight    lag max      errors       misses
-        20 000/s     19 998/s     12           15.0 µs      24           1 200
+            offered      achieved     in flight    lag max      errors       misses
+            20 000/s     19 998/s     12           15.0 µs      24           1 200
 
-                          p50          p99        p99.9          max
-        response       113 µs       113 µs       113 µs       113 µs
-        service        112 µs       112 µs       112 µs       112 µs
+                              p50          p99        p99.9          max
+            response       113 µs       113 µs       113 µs       113 µs
+            service        112 µs       112 µs       112 µs       112 µs
 
-        228 976 done, 24 refused; mean lag 1.00 µs
+            228 976 done, 24 refused; mean lag 1.00 µs
 
-        achieved over the run, up to 19 998/s
-        █████ ██████
-        █████▇██████
-        p99 of response over the run, up to 40.0 ms
-             █
-             █
+            achieved over the run, up to 19 998/s
+            █████ ██████
+            █████▇██████
+            p99 of response over the run, up to 40.0 ms, log scale
+                 █
+            ▁▁▁▁▁█▁▁▁▁▁▁
 
-        rate 20 000/s -> 22 000/s from 12.4 s on
-        rate 20 000/s  +/- 10 %  [/] half/twice  q end  ? help
-    "#]]);
+            rate 20 000/s -> 22 000/s from 12.4 s on
+            rate 20 000/s  +/- 10 %  [/] half/twice  q end  ? help
+        "#]],
+    );
 }
 
 #[test]
 fn a_small_terminal_shows_what_matters_most() {
     let mut scene = Scene::after(12);
     scene.notices.add("rate 20 000/s -> 22 000/s from 12.4 s on");
-    scene.check(40, 12, &expect![[r#"
+    scene.check(
+        40,
+        12,
+        &expect![[r#"
         run ycsb-c on redis://127.0.0.1:6379
         ██░░░░░  40 %  measure 00:12, 00:18 left
         offered      achieved     in flight
@@ -178,20 +189,24 @@ fn a_small_terminal_shows_what_matters_most() {
         228 976 done, 24 refused; mean lag 1.00
         rate 20 000/s -> 22 000/s from 12.4 s on
         rate 20 000/s  +/- 10 %  [/] half/twice
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_large_terminal_gives_the_charts_more_room() {
-    Scene::after(29).check(200, 50, &expect![[r#"
+    Scene::after(29).check(
+        200,
+        50,
+        &expect![[r#"
         run ycsb-c on redis://127.0.0.1:6379
 
         poisson arrivals at 20000/s, at most 4096 in flight, then queue
 
-        ██████████████████████████████████████████████████████████░░  97 %  measure 00:29, 00:01 left
+        ████████████████████████████████████████████████░░  97 %  measure 00:29, 00:01 left
 
-        offered           achieved          in flight         lag max           errors            misses
-        20 000/s          19 998/s          12                15.0 µs           58                2 900
+        offered        achieved       in flight      lag max        errors         misses
+        20 000/s       19 998/s       12             15.0 µs        58             2 900
 
                           p50          p99        p99.9          max
         response       130 µs       130 µs       130 µs       130 µs
@@ -208,7 +223,7 @@ fn a_large_terminal_gives_the_charts_more_room() {
         █████████████████████████████
         █████████████████████████████
         █████████████████████████████
-        p99 of response over the run, up to 40.0 ms
+        p99 of response over the run, up to 40.0 ms, log scale
              █
              █
              █
@@ -216,7 +231,7 @@ fn a_large_terminal_gives_the_charts_more_room() {
              █
              █
              █
-             █
+        ▆▆▆▆▇█▇▇▇▇▇▇▇▇▇▇█████████████
 
 
 
@@ -234,7 +249,8 @@ fn a_large_terminal_gives_the_charts_more_room() {
 
 
         rate 20 000/s  +/- 10 %  [/] half/twice  q end  ? help
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -244,56 +260,64 @@ fn a_terminal_without_unicode_gets_ascii() {
     scene.shows_help = true;
     let buffer = scene.terminal(80, 24).backend().buffer().clone();
     assert!(buffer.content.iter().all(|cell| cell.symbol().is_ascii()));
-    scene.check(80, 24, &expect![[r#"
-        run ycsb-c on redis://127.0.0.1:6379
+    scene.check(
+        80,
+        24,
+        &expect![[r#"
+            run ycsb-c on redis://127.0.0.1:6379
 
-        poisson arrivals at 20000/s, at most 4096 in flight, then queue
+            poisson arrivals at 20000/s, at most 4096 in flight, then queue
 
-        ##########.....................................  23 %  measure 00:07, 00:23 left
+            ##########.....................................  23 %  measure 00:07, 00:23 left
 
-        offered      achieved     in flight    lag max      errors       misses
-        20 000/s  + keys ----------------------------------------------------+
-                  | +      rate x 1.1, open load only                        |
-                  | -      rate / 1.1                                        |
-        response  | ]      rate x 2                                          |
-        service   | [      rate / 2                                          |
-                  | q      ask no more, wait for what is in flight, report   |
-        128 986 do| Ctrl-C the same; a second one waits for nothing          |
-                  | ?      close this                                        |
-        achieved o+----------------------------------------------------------+
-        ##### #
-        #######
-        p99 of response over the run, up to 40.0 ms
-             #
-             #
+            offered      achieved     in flight    lag max      errors       misses
+            20 000/s  + keys ----------------------------------------------------+
+                      | +      rate x 1.1, open load only                        |
+                      | -      rate / 1.1                                        |
+            response  | ]      rate x 2                                          |
+            service   | [      rate / 2                                          |
+                      | q      ask no more, wait for what is in flight, report   |
+            128 986 do| Ctrl-C the same; a second one waits for nothing          |
+                      | ?      close this                                        |
+            achieved o+----------------------------------------------------------+
+            ##### #
+            #######
+            p99 of response over the run, up to 40.0 ms, log scale
+                 #
+            .....#.
 
 
-        rate 20 000/s  +/- 10 %  [/] half/twice  q end  ? help
-    "#]]);
+            rate 20 000/s  +/- 10 %  [/] half/twice  q end  ? help
+        "#]],
+    );
 }
 
 #[test]
 fn a_run_that_ends_says_so() {
     let mut scene = Scene::after(7);
     scene.is_ending = true;
-    scene.check(60, 16, &expect![[r#"
-        run ycsb-c on redis://127.0.0.1:6379
-        poisson arrivals at 20000/s, at most 4096 in flight, then q…
-        █████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  23 %  ending 00:07
-        offered           achieved          in flight
-        20 000/s          19 998/s          12
-        lag max           errors            misses
-        15.0 µs           14                700
-                          p50          p99        p99.9          max
-        response       108 µs       108 µs       108 µs       108 µs
-        service        107 µs       107 µs       107 µs       107 µs
-        128 986 done, 14 refused; mean lag 1.00 µs
+    scene.check(
+        60,
+        16,
+        &expect![[r#"
+            run ycsb-c on redis://127.0.0.1:6379
+            poisson arrivals at 20000/s, at most 4096 in flight, then q…
+            █████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  23 %  ending 00:07
+            offered        achieved       in flight
+            20 000/s       19 998/s       12
+            lag max        errors         misses
+            15.0 µs        14             700
+                              p50          p99        p99.9          max
+            response       108 µs       108 µs       108 µs       108 µs
+            service        107 µs       107 µs       107 µs       107 µs
+            128 986 done, 14 refused; mean lag 1.00 µs
 
 
 
 
-        Ctrl-C gives up what is in flight
-    "#]]);
+            Ctrl-C gives up what is in flight
+        "#]],
+    );
 }
 
 #[test]
@@ -306,6 +330,15 @@ fn without_colours_nothing_is_coloured() {
     assert!(colours(&scene) > 0);
     scene.caption.style.colour = false;
     assert_eq!(colours(&scene), 0);
+}
+
+#[test]
+fn latencies_far_apart_are_shown_on_a_log_scale() {
+    let us = |us| Some(Nanos::from_micros(us));
+    assert_eq!(heights(&[us(10), None, us(90)]), (vec![10_000, 0, 90_000], ""));
+    assert_eq!(heights(&[us(10), None, us(80_000)]).0, [1000, 0, 13_965]);
+    assert_eq!(heights(&[None, us(0), us(4)]), (vec![0, 1000, 12_965], ", log scale"));
+    assert_eq!(heights(&[None]), (vec![0], ""));
 }
 
 #[test]

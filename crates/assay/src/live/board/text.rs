@@ -73,7 +73,7 @@ fn progress(view: &View<'_>, columns: u16) -> Line<'static> {
     }
     let Some(share) = share(view) else { return Line::from(text) };
     let text = format!(" {:>3.0} %  {text}", share * 100.0);
-    let room = usize::from(columns).saturating_sub(text.chars().count()).min(60);
+    let room = usize::from(columns).saturating_sub(text.chars().count()).min(50);
     let full = (share * room as f64) as usize;
     let letters = view.caption.style.letters;
     Line::from(vec![
@@ -120,7 +120,7 @@ fn cells(view: &View<'_>, columns: u16) -> Vec<Line<'static>> {
     let most = usize::from((columns / CELL_COLUMNS).max(1));
     let rows = figures.len().div_ceil(most);
     let per_row = figures.len().div_ceil(rows);
-    let width = (usize::from(columns) / per_row).min(18);
+    let width = (usize::from(columns) / per_row).min(15);
     let mut lines = Vec::new();
     for row in figures.chunks(per_row) {
         let line = |cell: &dyn Fn(&Figure) -> Span<'static>| {
