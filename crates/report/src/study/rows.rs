@@ -12,7 +12,7 @@ use crate::units::{Letters, count, duration, percent, percentile_name, rate};
 pub const COLUMNS: [f64; 6] = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999];
 
 /// What the columns of times mean.
-pub const MEANING: &str = "affected: operations that took longer than with nobody before them; \
+pub const MEANING: &str = "Affected: operations that took longer than with nobody before them; \
                            back: when, after the hiccup began, the last of them had been meant \
                            to be asked, and the next one was not; off: the largest deviation of \
                            any of these figures from its closed form.";

@@ -66,12 +66,12 @@ const HEALTHY: Nanos = Nanos::from_micros(50);
 const SLOW_CLIENTS: [(u32, Nanos); 9] = [
     (1, Nanos::ZERO),
     (1, Nanos::from_micros(850)),
-    (1, Nanos::from_micros(1_000)),
+    (1, Nanos::from_micros(950)),
     (4, Nanos::from_micros(3_000)),
     (4, Nanos::from_micros(3_500)),
     (4, Nanos::from_micros(3_800)),
-    (4, Nanos::from_micros(4_000)),
-    (16, Nanos::from_micros(4_000)),
+    (4, Nanos::from_micros(3_950)),
+    (16, Nanos::from_micros(3_950)),
     (16, Nanos::from_micros(14_000)),
 ];
 
