@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -278,11 +278,25 @@ fn import(matches: &ArgMatches) -> Result<Exit> {
     // Operations alone say nothing of fields and values: YCSB's table stands in for them.
     let plan = Workload::read("ycsb-c", &Default::default())?.plan(Seed(0), PlanPhase::Run)?;
     let mut header = header(&plan, Seed(0));
-    header.width = 2;
+    header.width = width(&csv)?;
     let written = import_csv(BufReader::new(file), &output, header).map_err(as_usage)?;
     let (operations, hash) = (written.operations, written.hash);
     put(&format!("{}: {operations} operations\nhash {hash}\n", output.display()), None)?;
     Ok(Exit::Fine)
+}
+
+/// Operations that a process has room for, from the numbers of the first that can tell: the first
+/// operation of process p has number p · width. Two, as YCSB's read-modify-writes, if none can.
+fn width(csv: &Path) -> Result<u64> {
+    let file = File::open(csv)
+        .map_err(|error| usage(format!("cannot read {}: {error}", csv.display())))?;
+    let telling = BufReader::new(file).lines().skip(1).map_while(Result::ok).find_map(|line| {
+        // What is wrong with a line is told when it is read again.
+        let mut numbers = line.split(',').map(|text| text.parse::<u64>().ok());
+        let (index, process) = (numbers.next()??, numbers.next()??);
+        (process > 0 && index >= process).then(|| index / process)
+    });
+    Ok(telling.unwrap_or(2))
 }
 
 fn split_up(matches: &ArgMatches) -> Result<Exit> {

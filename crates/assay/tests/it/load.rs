@@ -184,6 +184,8 @@ fn clients_ask_what_lone_transactions_would() {
     hash("--set process.transactions=1 --set process.think=0s", "lone");
     assert_eq!(keys("open"), keys("lone"));
     place.fine("trace gen clients.toml --seed 2 --operations 300 -o t.parquet").shows(&open);
+    place.fine("trace export t.parquet -o t.csv");
+    place.fine("trace import t.csv -o back.parquet").shows(&open);
 }
 
 #[track_caller]
