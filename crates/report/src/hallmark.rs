@@ -60,6 +60,13 @@ pub fn names(facts: &Facts, id: CheckId) -> bool {
     facts.hallmark.as_ref().is_some_and(|hallmark| hallmark.reasons.contains(&id))
 }
 
+/// Whether the check `id` failed or is remarkable, as a reason or as a consequence of one.
+pub fn tells(facts: &Facts, id: CheckId) -> bool {
+    let check = facts.hallmark.as_ref().and_then(|hallmark| hallmark.check(id));
+    let verdict = check.map(|check| check.verdict);
+    matches!(verdict, Some(CheckVerdict::Remark | CheckVerdict::Fail))
+}
+
 /// Whether nothing is known that speaks against the figures as a whole.
 pub fn stands(facts: &Facts) -> bool {
     facts.hallmark.as_ref().is_none_or(|hallmark| hallmark.verdict.is_valid())

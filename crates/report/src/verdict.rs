@@ -320,7 +320,7 @@ fn lateness(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Findin
     let response = quantile(&summary.overall.hits.response, 0.99)?;
     let share = lag.0 as f64 / response.0.max(1) as f64;
     // The hallmark's check of lag says it percentile by percentile.
-    if facts.store.is_no_op || share < LATE || hallmark::names(facts, CheckId::Lag) {
+    if facts.store.is_no_op || share < LATE || hallmark::tells(facts, CheckId::Lag) {
         return None;
     }
     caution(
