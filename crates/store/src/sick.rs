@@ -22,6 +22,7 @@ mod chain;
 mod client;
 mod log;
 mod rows;
+mod settings;
 mod sickstore;
 mod spread;
 pub mod tree;
@@ -92,7 +93,7 @@ impl Store for Sick {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        Ok(settings(&lock(&self.world)))
+        Ok(settings::tell(&lock(&self.world)))
     }
 
     fn clear(&self) -> Result<(), OpenError> {
@@ -108,45 +109,6 @@ impl Store for Sick {
     fn truth(&self, visit: &mut dyn FnMut(&Truth)) {
         lock(&self.world).log().entries().iter().for_each(visit);
     }
-}
-
-/// What a reader of the figures must know.
-fn settings(world: &World) -> Vec<Setting> {
-    let config = world.config();
-    let setting = |name: &str, value: String, meaning: &str| Setting {
-        name: name.into(),
-        value,
-        meaning: meaning.into(),
-    };
-    let mut settings = vec![
-        setting("sick", config.name.clone(), "a simulated store, ill as its description says"),
-        setting("seed", world.seed().to_string(), "decides everything random in the store"),
-    ];
-    for node in &config.nodes {
-        let mut told = vec![format!("latency {}", node.latency)];
-        told.push(match node.max {
-            0.0 => "no limit".into(),
-            max => format!("{max} requests/s"),
-        });
-        told.extend(node.hiccup.map(|hiccup| format!("hiccup {hiccup}")));
-        told.extend(node.down.iter().map(|window| format!("down {window}")));
-        let role = if node.is_primary { "takes the writes" } else { "a replica" };
-        settings.push(setting(&format!("node {}", node.name), told.join(", "), role));
-    }
-    for name in ills::Ills::NAMES {
-        let ill = config.ills.get(name).expect("every name is that of an illness");
-        if ill.is_on() {
-            settings.push(setting(name, ill.to_string(), "an illness, with its rate"));
-        }
-    }
-    let counted = [
-        ("truth lost", world.log().lost(), "requests that the truth log had no room for"),
-        ("versions forgotten", world.forgotten(), "some node had still to show them"),
-    ];
-    for (name, count, meaning) in counted.into_iter().filter(|(_, count, _)| *count > 0) {
-        settings.push(setting(name, count.to_string(), meaning));
-    }
-    settings
 }
 
 #[cfg(test)]

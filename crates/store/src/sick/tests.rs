@@ -132,7 +132,10 @@ fn lanes_share_one_store_and_their_answers_stay_apart() {
 
 #[test]
 fn settings_tell_what_is_ill_and_what_could_not_be_kept() {
-    let sick = sick("lost=1%&max=500&hiccup=every:5s:for:1s&truth=1");
+    let sick = sick(
+        "lost=1%&max=500&hiccup=every:5s:for:1s&truth=1&replication=2ms&read_from=any\
+         &write_concern=majority&journaled=true&own=1ms&compat=sickstore",
+    );
     sick.settle().unwrap();
     let mut client = sick.open(0).unwrap();
     start(client.as_mut(), 0, 1, &READ);
@@ -143,6 +146,14 @@ fn settings_tell_what_is_ill_and_what_could_not_be_kept() {
         "node primary=latency 0, 500 requests/s, hiccup every 5s for 1s",
         "lost=0.01",
         "truth lost=1",
+        "replication=2ms",
+        "read_from=any",
+        "write_concern=majority",
+        "journal_interval=100ms",
+        "own=1ms",
+        "clock=ms",
+        "updates=replace",
+        "strict=true",
     ] {
         assert!(told.iter().any(|one| one == wanted), "{wanted}: {told:?}");
     }
