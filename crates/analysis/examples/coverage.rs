@@ -1,14 +1,14 @@
 //! How often the interval of a percentile contains the truth, over simulated queues.
 //!
-//! Sojourn times of M/M/1 come from Lindley's recursion (W' = max(0, W + S − A)) and go through
-//! the judge as records of a run. The truth is known: they are exponential with mean service /
-//! (1 − load). Beside our interval stands the textbook's, whose ranks n p ± 1.96 √(n p (1 − p)) hold
-//! for independent values only.
+//! Sojourn times of M/M/1 come from Lindley's recursion (W' = max(0, W + S − A)) as records of a
+//! run that go through the judge. The truth is known: they are exponential with mean service /
+//! (1 − load). Beside our interval stands the textbook's, whose ranks n p ± 1.96 √(n p (1 − p))
+//! hold for independent values only.
 //!
-//! An interval is told only where ten independent values lie beyond the percentile, as far as the run
-//! itself shows. A run that is too short is sometimes told an interval because its tail happened to
-//! be calm; such intervals cover less, so the last column counts what matters to a reader: in how
-//! many of all runs an interval was told that misses the truth.
+//! An interval is told only where ten independent values lie beyond the percentile, as far as the
+//! run itself shows. A run that is too short is sometimes told an interval because its tail
+//! happened to be calm; such intervals cover less, so the last column counts what matters to a
+//! reader: in how many of all runs an interval was told that misses the truth.
 
 use assay_analysis::{Interval, Judge, Percentile, Question, Window};
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
@@ -115,10 +115,11 @@ fn main() {
             let quantiles = [0.99, 0.999];
             for (quantile, row) in quantiles.into_iter().zip(rows(count, load, quantiles)) {
                 let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+                let dependence = row.dependence / row.told.max(1) as f64;
+                print!("{load:<4}  {count:<6}  {quantile:<5}  ");
                 println!(
-                    "{load:<4}  {count:<6}  {quantile:<5}  {:>5.1} %  {:>4.1}  {:>5.1} %  {:>5.1} %   {:>4.1} %",
+                    "{:>5.1} %  {dependence:>4.1}  {:>5.1} %  {:>5.1} %   {:>4.1} %",
                     percent(row.told, RUNS),
-                    row.dependence / row.told.max(1) as f64,
                     percent(row.ours, row.told),
                     percent(row.textbook, RUNS),
                     percent(row.told - row.ours, RUNS),

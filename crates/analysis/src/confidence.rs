@@ -23,7 +23,7 @@ const BATCHES: usize = 30;
 /// With fewer batches than this that hold anything, nothing is said.
 const FEWEST_BATCHES: usize = 10;
 /// Effective exceedances below which intervals were found to cover too little.
-const FEWEST_BEYOND: f64 = 10.0;
+pub const FEWEST_BEYOND: f64 = 10.0;
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 

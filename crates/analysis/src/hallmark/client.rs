@@ -1,4 +1,4 @@
-//! B1–B7: whether the client could ask, measure and keep what it promised.
+//! B1–B7: whether the client was fit to measure.
 
 use assay_model::{Kind, Nanos};
 

@@ -214,7 +214,7 @@ fn certified(case: &Case, checks: &[Check]) -> Vec<Certified> {
                 quantile: percentile.quantile,
                 value: percentile.value,
                 interval: percentile.interval,
-                beyond: beyond(percentile, distribution.count),
+                beyond: beyond(percentile, distribution.count, case.summary.duration),
                 without_hiccups: without_hiccups.flatten(),
                 withdrawn_by: checks.iter().filter(withdraws).map(|check| check.id).collect(),
             });

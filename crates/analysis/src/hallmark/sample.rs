@@ -1,4 +1,4 @@
-//! The moments of arrivals, requests and answers, all of them or those in evenly spread stretches.
+//! The moments of a run at which something came or went: all, or those of evenly spread stretches.
 //!
 //! Lanes come one after another, so what happened next over all lanes is known only in the end.
 //! All moments are kept until there are too many; then time is cut into pages of some hundred
@@ -11,7 +11,7 @@ use assay_model::Nanos;
 const MOST: usize = 1 << 17;
 
 /// Moments in a page when it is first cut.
-const PAGE: u64 = 512;
+const PAGE: u64 = 256;
 
 /// The bits that page numbers must end with, so that kept pages are spread over the run.
 const ENDING: u64 = 0x5555_5555_5555_5555;
@@ -153,13 +153,13 @@ mod tests {
 
     #[test]
     fn many_moments_are_thinned_to_whole_pages_of_all_lanes() {
-        let lanes: Vec<Vec<u64>> = (0..3).map(|lane| poisson(lane, 400_000)).collect();
+        let lanes: Vec<Vec<u64>> = (0..3).map(|lane| poisson(lane, 150_000)).collect();
         let mut all: Vec<u64> = lanes.iter().flatten().copied().collect();
         all.sort_unstable();
         let sample = sampled(&lanes);
         assert!(sample.moments.len() < MOST);
         let stretches = sample.stretches();
-        assert!(stretches.len() > 30, "{}", stretches.len());
+        assert!(stretches.len() >= 20, "{}", stretches.len());
         for stretch in &stretches {
             let first = all.partition_point(|&at| at < stretch[0].0);
             let times: Vec<u64> = stretch.iter().map(|(at, _)| *at).collect();

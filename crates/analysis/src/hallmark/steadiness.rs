@@ -1,4 +1,4 @@
-//! C1–C6: whether the run was steady and long enough for its figures to mean something.
+//! C1–C6: whether the run held still for long enough.
 
 use assay_model::Nanos;
 
@@ -8,6 +8,8 @@ use super::check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure}
 use super::check::{Statistic, Time, Why};
 use super::statistic::changes::{Wanted, changes, critical, separation};
 use super::statistic::{autocorrelation, mean, mixture, mser, theil_sen};
+use crate::account::ratio;
+use crate::confidence::FEWEST_BEYOND;
 use crate::summary::{Interval, IntervalSummary, Percentile};
 
 /// Fewer intervals than this are no course.
@@ -308,9 +310,8 @@ pub fn sample_size(case: &Case) -> Check {
         let told = distribution.percentiles.iter().filter(|one| one.quantile < 1.0);
         for percentile in told {
             let figure = Figure::Percentile(time, percentile.quantile);
-            let values = beyond(percentile, distribution.count);
-            let is_told = values.is_some_and(|values| values >= thresholds.beyond_fail);
-            if !is_told {
+            let values = beyond(percentile, distribution.count, case.summary.duration);
+            if values.is_none_or(|values| values < thresholds.beyond_fail) {
                 withdrawn.push(figure);
             }
             // The far tail of a short run is left out rather than remarked on; so is whatever
@@ -330,13 +331,18 @@ pub fn sample_size(case: &Case) -> Check {
     Check { withdraws: withdrawn, ..check }
 }
 
-/// Independent values beyond a percentile of `count` values, if they are known.
-pub fn beyond(percentile: &Percentile, count: u64) -> Option<f64> {
+/// Independent values beyond a percentile of `count` values that came within `duration`; where they
+/// are too few for an interval, as many as the advice on a longer run takes for granted.
+pub fn beyond(percentile: &Percentile, count: u64, duration: Nanos) -> Option<f64> {
     match percentile.interval {
         Interval::Known { dependence, .. } => {
             Some(count as f64 * (1.0 - percentile.quantile) / dependence)
         }
-        Interval::TooFew { .. } | Interval::Undefined => None,
+        Interval::TooFew { further_seconds } => {
+            let seconds = duration.as_secs_f64();
+            Some(FEWEST_BEYOND * ratio(seconds, seconds + further_seconds))
+        }
+        Interval::Undefined => None,
     }
 }
 

@@ -73,7 +73,7 @@ thresholds! {
     /// B1: share of a lane's time spent waiting for a processor that passes.
     lane_waited_pass = 0.02,
     /// B1: beyond this it fails.
-    lane_waited_fail = 0.1,
+    lane_waited_fail = 0.05,
     /// B1: stolen share of the processors' time that passes.
     steal_pass = 0.01,
     /// B1: beyond this it fails.

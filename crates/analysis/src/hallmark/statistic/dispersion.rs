@@ -1,6 +1,6 @@
-//! The index of dispersion of counts: how much burstier arrivals are than those of a Poisson process.
+//! The index of dispersion of counts: how bursty arrivals are beside a Poisson process.
 
-/// Σ (c − e)² / Σ e, times m / (m − 1): about 1 for a Poisson process, 0 for evenly spaced arrivals.
+/// Σ (c − e)² / Σ e, times m / (m − 1): about 1 for a Poisson process, 0 for even arrivals.
 ///
 /// `expected` is scaled to the sum of the counts, since whether there were enough is another
 /// question; with equal expectations this is variance by mean (Cox, Lewis, "The Statistical

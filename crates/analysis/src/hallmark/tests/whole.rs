@@ -1,4 +1,4 @@
-//! Runs of other kinds than the open one of forty seconds, and the certificate as a whole.
+//! Runs of other kinds than the open one of forty seconds.
 
 use assay_model::{Nanos, Phase};
 
