@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_model::{Kind, Nanos};
-use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -91,8 +91,7 @@ impl TruthWriter {
         let path = place::truth(dir);
         let begin = || {
             let out = File::create(temporary(&path))?;
-            let properties = Arc::new(WriterProperties::builder().build());
-            let mut file = SerializedFileWriter::new(out, schema()?, properties)?;
+            let mut file = SerializedFileWriter::new(out, schema()?, properties())?;
             let version = KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string());
             file.append_key_value_metadata(version);
             Ok(file)
@@ -152,6 +151,17 @@ pub fn read_truth(dir: &Path) -> Result<Option<Vec<TruthRow>>, TruthError> {
         return Ok(None);
     }
     read(&path).map(Some).map_err(|source| TruthError::Read { path, source })
+}
+
+/// Differences for numbers that hardly repeat, the crate's dictionaries for everything else.
+fn properties() -> Arc<WriterProperties> {
+    let rising = ["at", "answered_at", "session", "version", "read_after_write"];
+    let properties = rising.into_iter().fold(WriterProperties::builder(), |properties, name| {
+        properties
+            .set_column_dictionary_enabled(name.into(), false)
+            .set_column_encoding(name.into(), Encoding::DELTA_BINARY_PACKED)
+    });
+    Arc::new(properties.build())
 }
 
 fn schema() -> Result<TypePtr, ParquetError> {
