@@ -14,12 +14,19 @@ pub fn metrics(seen: &Seen) -> String {
     about(&mut page, seen);
     flow(&mut page, seen);
     counts(&mut page, seen);
-    let what = "Ended minus intended of operations done";
-    let recent = |of: &KindQuantiles| of.response;
-    latency(&mut page, seen, "assay_response", what, (&seen.response, &recent));
-    let what = "Ended minus started of operations done";
-    let recent = |of: &KindQuantiles| of.service;
-    latency(&mut page, seen, "assay_service", what, (&seen.service, &recent));
+    let response = Latency {
+        name: "assay_response",
+        what: "Ended minus intended of operations done",
+        buckets: &seen.response,
+        recent: |of| of.response,
+    };
+    let service = Latency {
+        name: "assay_service",
+        what: "Ended minus started of operations done",
+        buckets: &seen.service,
+        recent: |of| of.service,
+    };
+    [response, service].iter().for_each(|latency| latency.put(&mut page, seen));
     page.text
 }
 
@@ -83,41 +90,54 @@ fn counts(page: &mut Page, seen: &Seen) {
     page.sample("assay_processes_total", &[], totals.processes as f64);
 }
 
-/// Latencies since the beginning as a histogram, those of the last interval as a summary.
-fn latency(
-    page: &mut Page,
-    seen: &Seen,
-    name: &str,
-    what: &str,
-    (buckets, recent): (&[Buckets], &dyn Fn(&KindQuantiles) -> Option<Quantiles>),
-) {
-    let kinds = || Kind::ALL.into_iter().zip(buckets).filter(|(_, of)| of.count > 0);
-    if kinds().next().is_none() {
-        return;
-    }
-    let histogram = format!("{name}_seconds");
-    page.family(&histogram, "histogram", &format!("{what}, since the beginning"));
-    for (kind, buckets) in kinds() {
-        let bucket = format!("{histogram}_bucket");
-        for (bound, below) in buckets.cumulative() {
-            let bound = seconds(Nanos(bound)).to_string();
-            page.sample(&bucket, &[("kind", kind.name()), ("le", &bound)], below as f64);
+/// One of the two latencies.
+struct Latency<'a> {
+    name: &'static str,
+    what: &'static str,
+    buckets: &'a [Buckets],
+    recent: fn(&KindQuantiles) -> Option<Quantiles>,
+}
+
+impl Latency<'_> {
+    /// Those since the beginning as a histogram, those of the last interval as a summary.
+    fn put(&self, page: &mut Page, seen: &Seen) {
+        if self.kinds().next().is_none() {
+            return;
         }
-        let last = [("kind", kind.name()), ("le", "+Inf")];
-        page.sample(&bucket, &last, buckets.count as f64);
-        page.sum_and_count(&histogram, kind, buckets);
-    }
-    let summary = format!("{name}_recent_seconds");
-    let help = format!("{what}: quantiles of the last interval, sum and count since the beginning");
-    page.family(&summary, "summary", &help);
-    for (kind, buckets) in kinds() {
-        let of = seen.latest.as_ref().and_then(|latest| recent(&latest.kinds[kind as usize]));
-        for (quantile, time) in of.map(named).into_iter().flatten() {
-            let labels = [("kind", kind.name()), ("quantile", quantile)];
-            page.sample(&summary, &labels, seconds(time));
+        let Latency { name, what, .. } = self;
+        let histogram = format!("{name}_seconds");
+        page.family(&histogram, "histogram", &format!("{what}, since the beginning"));
+        self.kinds().for_each(|(kind, buckets)| put_buckets(page, &histogram, kind, buckets));
+        let summary = format!("{name}_recent_seconds");
+        let help =
+            format!("{what}: quantiles of the last interval, sum and count since the beginning");
+        page.family(&summary, "summary", &help);
+        for (kind, buckets) in self.kinds() {
+            let latest = seen.latest.as_ref();
+            let of = latest.and_then(|latest| (self.recent)(&latest.kinds[kind as usize]));
+            for (quantile, time) in of.map(named).into_iter().flatten() {
+                let labels = [("kind", kind.name()), ("quantile", quantile)];
+                page.sample(&summary, &labels, seconds(time));
+            }
+            page.sum_and_count(&summary, kind, buckets);
         }
-        page.sum_and_count(&summary, kind, buckets);
     }
+
+    /// The kinds of which something was done.
+    fn kinds(&self) -> impl Iterator<Item = (Kind, &Buckets)> {
+        Kind::ALL.into_iter().zip(self.buckets).filter(|(_, of)| of.count > 0)
+    }
+}
+
+fn put_buckets(page: &mut Page, histogram: &str, kind: Kind, buckets: &Buckets) {
+    let bucket = format!("{histogram}_bucket");
+    for (bound, below) in buckets.cumulative() {
+        let bound = seconds(Nanos(bound)).to_string();
+        page.sample(&bucket, &[("kind", kind.name()), ("le", &bound)], below as f64);
+    }
+    let last = [("kind", kind.name()), ("le", "+Inf")];
+    page.sample(&bucket, &last, buckets.count as f64);
+    page.sum_and_count(histogram, kind, buckets);
 }
 
 fn named(of: Quantiles) -> [(&'static str, Nanos); 4] {

@@ -14,7 +14,7 @@ const RUN: &str = "run ycsb-c -t null: --rate 1k/s --duration 40s --floor 0s --b
 fn keys_change_the_rate_and_end_the_run() {
     let place = Place::new();
     let mut terminal = Terminal::start(&place, RUN);
-    terminal.wait_for("1 000/s");
+    terminal.wait_for("measure 00:0");
     terminal.press("]");
     terminal.wait_for("rate 1 000/s -> 2 000/s from ");
     terminal.press("?");
