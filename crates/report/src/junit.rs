@@ -1,4 +1,4 @@
-//! A result as JUnit's XML, in which a build server shows what holds and what does not.
+//! A result as JUnit's XML, in which a build server shows what does not hold.
 
 use std::fmt::Write as _;
 

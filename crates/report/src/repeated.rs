@@ -95,7 +95,8 @@ fn headline(group: &Group, letters: Letters) -> String {
         .map(|found| format!(", {} done", value(Measure::Throughput, found.median, letters)))
         .unwrap_or_default();
     format!(
-        "between runs response p99 varies by {}; median of {runs} runs' p99 {}{interval}{throughput}",
+        "between runs response p99 varies by {}; median of {runs} runs' p99 \
+         {}{interval}{throughput}",
         variation(p99),
         latency(p99.median),
     )

@@ -148,7 +148,8 @@ fn ten_percent_more_at_p90_are_found_by_groups() {
 #[test]
 fn a_run_beside_itself_is_the_same() {
     let run = figures(Queue { count: 40_000, ..QUIET });
-    let found = compare(std::slice::from_ref(&run), &[run.clone()], Demands::default());
+    let run = std::slice::from_ref(&run);
+    let found = compare(run, run, Demands::default());
     let row = found.row(Figure::overall(Measure::Response(0.5))).unwrap();
     assert_eq!(row.effect, 1.0);
     let errors = found.row(Figure::overall(Measure::Errors)).unwrap();
@@ -202,9 +203,9 @@ fn processor_time_needs_runs() {
 
 #[test]
 fn the_same_comparison_gives_the_same_numbers() {
-    let [old, new] = [1, 2].map(|seed| figures(Queue { seed, ..QUIET }));
-    let once = compare(&[old.clone()], &[new.clone()], Demands::default());
-    assert_eq!(once, compare(&[old], &[new], Demands::default()));
+    let [old, new] = [1, 2].map(|seed| [figures(Queue { seed, ..QUIET })]);
+    let once = compare(&old, &new, Demands::default());
+    assert_eq!(once, compare(&old, &new, Demands::default()));
 }
 
 #[test]

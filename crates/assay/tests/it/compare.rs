@@ -47,6 +47,22 @@ fn equal_set_ups_do_not_differ_and_a_slower_one_does() {
 }
 
 #[test]
+fn ten_percent_more_at_p99_are_found_in_told_time() {
+    let place = Place::new();
+    for (median, seed, bundle) in [("2ms", 1, "a"), ("2ms", 2, "b"), ("2200us", 3, "slow")] {
+        let store = format!("sick:healthy?latency=lognormal+{median}+0.5");
+        let words = "--rate 1k/s --operations 20000 --records 50 -q";
+        place.fine(&format!("run ycsb-c -t {store} {words} --seed {seed} --bundle {bundle}"));
+    }
+    let slower = place.fine("compare a slow --format json").json();
+    assert_eq!(finding(&slower, "response p99"), "higher");
+    place.assay("compare a slow --fail-on p99>+2%").code(3);
+    let equal = place.fine("compare a b --format json").json();
+    assert_ne!(finding(&equal, "response p99"), "higher");
+    assert_eq!(finding(&equal, "response p50"), "same");
+}
+
+#[test]
 fn a_single_run_on_a_side_is_told() {
     let place = three();
     place.fine("compare a slow").shows("WITHIN-RUN ONLY: one side has a single run").shows(

@@ -185,7 +185,7 @@ fn percentiles(shown: &[Shown], chart: &LineChart) -> String {
          needed. In a closed loop a session waits with the store: look at the space between its \
          two lines. Hits only; of several runs, the one with the median p99.",
     );
-    let _ = write!(out, "<figure>{}</figure>\n", chart.html());
+    let _ = writeln!(out, "<figure>{}</figure>", chart.html());
     let mut titles = vec![("".to_owned(), Flush::Left), ("".to_owned(), Flush::Left)];
     titles.extend(PERCENTILES.map(|quantile| (percentile_name(quantile), Flush::Right)));
     let titles: Vec<(&str, Flush)> =

@@ -223,9 +223,9 @@ mod tests {
     #[test]
     fn a_slip_is_marked_with_what_was_meant() {
         assert_eq!(
-            wrong("throughput<-5%, thruput<-5%"),
-            "--fail-on: there is no figure \"thruput\"; did you mean throughput?\n  \
-             throughput<-5%, thruput<-5%\n                  ^^^^^^^"
+            wrong("throughput<-5%, troughput<-5%"),
+            "--fail-on: there is no figure \"troughput\"; did you mean throughput?\n  \
+             throughput<-5%, troughput<-5%\n                  ^^^^^^^^^"
         );
         assert!(
             wrong("reed.p99>+10%").contains("there is no kind or latency reed; did you mean read?")
