@@ -187,3 +187,6 @@ impl Study {
         usual.clone().sum::<u64>() + slow * usual.max().unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests;

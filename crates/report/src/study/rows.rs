@@ -175,7 +175,7 @@ pub const DIFFERENCES: [(&str, &str); 7] = [
          costs nothing, they are equal: the work that waits at the client is the work that would \
          wait in the store, and as long as the sessions keep the store busy it is done at the \
          same speed. The difference needs either a client that loses time between an answer and \
-         its next request, as the paper's did (threads that sleep and wake, one laptop for all), \
+         its next request, as the paper's may have (threads that sleep, one machine for all), \
          or a store that serves more at once the more it is asked.",
     ),
     (
@@ -192,8 +192,8 @@ pub const DIFFERENCES: [(&str, &str); 7] = [
     (
         "High thread counts",
         "The paper's intended latencies rise again at 256 threads, and its lower percentiles are \
-         ten times those of the open model at any number: threads that compete for four cores. \
-         In told time threads cost nothing, so neither is seen here; both are faults of the \
-         client, not of the store.",
+         ten times those of the open model at any number: presumably threads that compete for \
+         four cores. In told time threads cost nothing, so neither is seen here; both are faults \
+         of the client, not of the store.",
     ),
 ];

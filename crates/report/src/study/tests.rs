@@ -1,0 +1,144 @@
+//! A study of two runs with known figures, in every form.
+
+use assay_analysis::sawtooth::Seen;
+use assay_analysis::{Judge, Question};
+use assay_model::{Kind, Outcome, Phase, Reason, Record, Verified, version};
+use expect_test::expect;
+
+use super::*;
+use crate::Letters;
+
+fn sawtooth() -> Sawtooth {
+    Sawtooth {
+        rate: 1000.0,
+        capacity: 1250.0,
+        at: Nanos::from_secs(30),
+        hiccup: Nanos::from_secs(1),
+        healthy: Nanos::from_micros(50),
+        operations: 90_000,
+    }
+}
+
+/// A distribution of two operations; what is in it is not what these tests are about.
+fn distribution() -> Distribution {
+    let record = |index: u64| Record {
+        index,
+        process: index,
+        key: 0,
+        intended: Nanos(index),
+        started: Nanos(index),
+        ended: Nanos(index + 50_000),
+        version_written: version::NONE,
+        version_read: version::NONE,
+        session: 0,
+        bytes: 0,
+        rows: 1,
+        verify_ns: 0,
+        transaction: 0,
+        transaction_type: 0,
+        ends_transaction: true,
+        kind: Kind::Read,
+        phase: Phase::Measure,
+        outcome: Outcome::Done,
+        found: true,
+        reason: Reason::None,
+        verified: Verified::No,
+    };
+    let mut judge = Judge::new(Question::default());
+    judge.push(&[record(0), record(1)]);
+    judge.finish().overall.hits.response
+}
+
+fn sight(measure: Measure, seen: Seen, factor: f64) -> Sight {
+    let expected = sawtooth().figures(seen, &STUDY_QUANTILES);
+    let found = Figures { mean_ns: expected.mean_ns * factor, ..expected.clone() };
+    let course = Course {
+        from: Nanos::from_secs(30),
+        width: Nanos::from_secs(1),
+        longest: vec![Some(expected.max), None, Some(Nanos::from_millis(600))],
+    };
+    Sight { measure, found, expected: Some(expected), distribution: distribution(), course }
+}
+
+/// The open model and four threads, whose mean is off by `factor`.
+fn study(factor: f64) -> Study {
+    let service = Seen::Service { sessions: 4 };
+    let run = |sessions, sights| StudyRun {
+        sessions,
+        clock: StudyClock::Exact,
+        sawtooth: sawtooth(),
+        sights,
+    };
+    let closed = vec![
+        sight(Measure::Intended, Seen::Response, 1.0),
+        sight(Measure::Service, service, factor),
+    ];
+    Study {
+        version: "0.0.0".to_owned(),
+        command: "assay study co <x>".to_owned(),
+        seed: 1,
+        runs: vec![
+            run(Some(4), closed),
+            run(None, vec![sight(Measure::Open, Seen::Response, 1.0)]),
+        ],
+        slow: vec![SlowClient {
+            sessions: 4,
+            pause: Nanos::from_micros(3_950),
+            catching_up_at: 1000.0,
+            expected_back: None,
+            found_back: None,
+            course: Course::default(),
+        }],
+    }
+}
+
+#[test]
+fn the_tables_begin_with_the_open_model() {
+    let text = study_text(&study(1.0), Letters::Ascii);
+    let lines: Vec<&str> = text.lines().take(7).map(|line| line.trim_end()).collect();
+    expect![[r#"
+        The study of coordinated omission
+        4 results follow their closed forms within 1 %; the largest deviation is 0 %
+
+        Figures 3 and 4: 1000/s at a capacity of 1250/s, by threads
+          measured       clients    capacity  clock     mean      p50      p80      p90      p95      p99    p99.9     max  affected    back  off
+          open           open        1 250/s  ns     27.8 ms  50.0 us  50.0 us  50.0 us   100 ms   820 ms   982 ms  1.00 s     5 000  5.00 s  0 %
+          YCSB intended  4 threads   1 250/s  ns     27.8 ms  50.0 us  50.0 us  50.0 us   100 ms   820 ms   982 ms  1.00 s     5 000  5.00 s  0 %"#]]
+    .assert_eq(&lines.join("\n"));
+    assert!(text.contains("never           never"), "{text}");
+}
+
+#[test]
+fn a_missed_closed_form_is_said_first() {
+    assert!(study(1.009).holds() && !study(1.02).holds());
+    let text = study_text(&study(1.02), Letters::Ascii);
+    let wanted =
+        "a result misses its closed form: the largest deviation of 4 is 2 %, allowed is 1 %";
+    assert_eq!(text.lines().nth(1), Some(wanted));
+    assert!(study_html(&study(1.02)).contains("<p class=\"alarm first\">"));
+    assert!(study_html(&study(1.0)).contains("<p class=\"fine first\">"));
+}
+
+#[test]
+fn a_client_that_comes_back_against_the_formula_is_a_miss() {
+    let mut study = study(1.0);
+    study.slow[0].found_back = Some(Nanos::from_secs(5));
+    assert!(!study.holds());
+    let object: serde_json::Value = serde_json::from_str(&study_json(&study)).unwrap();
+    assert_eq!(object["holds"], false);
+    assert_eq!(object["largest_deviation"], serde_json::Value::Null);
+}
+
+#[test]
+fn every_form_holds_the_same_figures() {
+    let study = study(1.0);
+    let object: serde_json::Value = serde_json::from_str(&study_json(&study)).unwrap();
+    let service = &object["runs"][0]["measured"][1];
+    assert_eq!(service["found"]["percentiles_ns"]["p99.9"], 3_200_000);
+    let row = "1000,1250,ns,4,YCSB service,p99.9,ns,3200000,3200000";
+    assert!(study_csv(&study).lines().any(|line| line == row));
+    assert!(study_markdown(&study).contains("| YCSB service  | 4 threads |  1 250/s | ns    |"));
+    let page = study_html(&study);
+    assert!(page.contains("id=\"figure-3-4\"") && page.contains("assay study co &lt;x&gt;"));
+    assert!(!page.contains("id=\"figure-5\""), "there is nothing to show of figure 5");
+}
