@@ -1,7 +1,7 @@
 //! The throughput–latency curve with its knee.
 
 use crate::plausibility::Verdict;
-use crate::tune::Step;
+use crate::tune::{Step, rounded};
 
 /// A difference below this share of the curve's height is no knee but a slope.
 const BEND: f64 = 0.1;
@@ -40,10 +40,10 @@ impl Sweep {
             place if place == last => self.to,
             place => {
                 let share = place as f64 / last as f64;
-                match self.spread {
+                rounded(match self.spread {
                     Spread::Linear => self.from + (self.to - self.from) * share,
                     Spread::Log => self.from * (self.to / self.from).powf(share),
-                }
+                })
             }
         };
         (0..self.points).map(rate).collect()
@@ -127,8 +127,7 @@ mod tests {
     fn rates_are_spread_from_end_to_end() {
         let sweep = |spread| Sweep { from: 1_000.0, to: 64_000.0, points: 4, spread }.rates();
         assert_eq!(sweep(Spread::Linear), [1_000.0, 22_000.0, 43_000.0, 64_000.0]);
-        let log: Vec<f64> = sweep(Spread::Log).iter().map(|rate| rate.round()).collect();
-        assert_eq!(log, [1_000.0, 4_000.0, 16_000.0, 64_000.0]);
+        assert_eq!(sweep(Spread::Log), [1_000.0, 4_000.0, 16_000.0, 64_000.0]);
         let two = Sweep { from: 1.0, to: 2.0, points: 2, spread: Spread::Log };
         assert_eq!(two.rates(), [1.0, 2.0]);
     }

@@ -13,6 +13,7 @@ mod search;
 
 pub use assess::{Backlog, Circumstances, Figures, Outcome, Reason, assess};
 pub use overload::Overload;
+pub(crate) use search::rounded;
 pub use search::{Ending, Plan, ReplayError, Search, Unsettled};
 
 use crate::plausibility::Verdict;

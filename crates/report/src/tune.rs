@@ -102,7 +102,7 @@ pub(crate) fn steps(tuning: &Tuning, letters: Letters) -> Table {
             (step.request.number + 1).to_string(),
             step.request.purpose.name().to_owned(),
             rate(step.request.rate),
-            format!("{} s", count(figures.seconds.round() as u64)),
+            seconds(figures.seconds),
             rate(figures.done_per_s),
             duration(figures.p50, letters),
         ];
@@ -117,6 +117,14 @@ pub(crate) fn steps(tuning: &Tuning, letters: Letters) -> Table {
         table.row(cells);
     }
     table
+}
+
+/// How long a step was: `60 s`, `2.5 s`.
+pub fn seconds(seconds: f64) -> String {
+    match seconds {
+        short if short < 9.95 => format!("{} s", (short * 10.0).round() / 10.0),
+        long => format!("{} s", count(long.round() as u64)),
+    }
 }
 
 /// Whether a rate is sustained, in one word.

@@ -9,6 +9,10 @@ const EXCEED: [f64; 2] = [1.05, 1.10];
 /// How often the lowest rate may fail before no rate is believed to hold.
 const FLOOR_FAILURES: u32 = 2;
 
+/// How far below a rate that was not confirmed the next one lies, as a share of the width asked
+/// for; twice as far each time. A little less than all of it, so that rounding leaves no gap.
+const RETREAT: f64 = 0.9;
+
 /// How often a search climbs again because a rate held that should have failed.
 const RETURNS_MAX: u32 = 2;
 
@@ -112,6 +116,8 @@ pub struct Search {
     /// The lowest rate above them that failed.
     failed: Option<f64>,
     length: u32,
+    /// How often in a row a rate failed since one that had held was not confirmed.
+    retreats: Option<u32>,
     floor_failures: u32,
     returns: u32,
 }
@@ -133,6 +139,7 @@ impl Search {
             held: Vec::new(),
             failed: None,
             length: 1,
+            retreats: None,
             floor_failures: 0,
             returns: 0,
         }
@@ -162,10 +169,7 @@ impl Search {
     pub fn request(&self) -> Option<Request> {
         let (rate, purpose) = match self.state {
             State::Climb => (self.climb_rate(), Purpose::Climb),
-            State::Bisect => {
-                let (low, high) = (self.best()?, self.failed?);
-                (rounded((low * high).sqrt()), Purpose::Bisect)
-            }
+            State::Bisect => (self.between(self.best()?, self.failed?), Purpose::Bisect),
             State::Confirm(_) => (self.best()?, Purpose::Confirm),
             State::Exceed(place) => {
                 (self.capped(rounded(self.best()? * EXCEED[place])), Purpose::Exceed)
@@ -219,6 +223,15 @@ impl Search {
         self.held.last().copied()
     }
 
+    /// The middle, or just below a rate that was not confirmed: what is sought is near.
+    fn between(&self, low: f64, high: f64) -> f64 {
+        let middle = (low * high).sqrt();
+        let near = self.retreats.map_or(0.0, |times| {
+            high / (1.0 + RETREAT * self.plan.within * 2.0_f64.powi(times as i32))
+        });
+        rounded(middle.max(near))
+    }
+
     fn climb_rate(&self) -> f64 {
         self.capped(self.best().map_or(self.plan.min, |best| best * 2.0))
     }
@@ -234,6 +247,7 @@ impl Search {
     fn hold(&mut self, rate: f64) {
         match self.state {
             State::Climb | State::Bisect => {
+                self.retreats = None;
                 self.held.push(rate);
                 self.settle();
             }
@@ -275,6 +289,10 @@ impl Search {
         if request.rate <= self.plan.min {
             self.floor_failures += 1;
         }
+        self.retreats = match self.state {
+            State::Confirm(_) => Some(0),
+            _ => self.retreats.map(|times| (times + 1).min(30)),
+        };
         self.failed = Some(request.rate);
         self.held.retain(|&rate| rate < request.rate);
         self.settle();
@@ -318,7 +336,7 @@ impl Search {
 }
 
 /// A rate in five significant digits, which people can read.
-fn rounded(rate: f64) -> f64 {
+pub fn rounded(rate: f64) -> f64 {
     let unit = 10_f64.powi(rate.log10().floor() as i32 - 4);
     // Dividing by a power of ten is exact where multiplying by its inverse is not.
     if unit < 1.0 {

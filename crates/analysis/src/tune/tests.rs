@@ -204,6 +204,9 @@ fn a_rate_that_held_by_chance_is_not_confirmed() {
     // Step 5 bisects 800 with 1600 at 1131, which is too much.
     let search = search(Plan::default(), lucky);
     assert!(purposes(&search).contains("cBbbbbbv"), "{}", purposes(&search));
+    // Below it lies nothing that held but 800, yet the search looks near it first.
+    let after = search.steps().iter().find(|step| step.request.number == 12).unwrap();
+    assert_eq!((after.request.purpose, after.request.rate), (Purpose::Bisect, 1_111.4));
     assert!((980.0..=1_000.0).contains(&found(&search)), "{}", found(&search));
 }
 

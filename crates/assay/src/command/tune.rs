@@ -12,7 +12,7 @@ use assay_analysis::tune::{Ending, Purpose, Request, Search, Step, inversions};
 use assay_history::Manifest;
 use assay_model::Seed;
 use assay_report::Letters;
-use assay_report::tune::{Course, Tuning, held, outcome, value};
+use assay_report::tune::{Course, Tuning, held, outcome, seconds, value};
 use assay_report::units::rate;
 use assay_store::Calls;
 use assay_workload::PlanPhase;
@@ -116,11 +116,11 @@ fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::Outcome) {
         false => format!("  {}", outcome(found, Letters::Ascii)),
     };
     eprintln!(
-        "step {:>2}  {:<7}  {:>10}  {:>4.0} s  {}  {}{reasons}",
+        "step {:>2}  {:<7}  {:>10}  {:>5}  {}  {}{reasons}",
         request.number + 1,
         request.purpose.name(),
         rate(request.rate),
-        found.figures.seconds,
+        seconds(found.figures.seconds),
         values.join("  "),
         held(found.verdict),
     );
@@ -147,7 +147,7 @@ fn tuning(steps: &Steps, course: Course, made: Vec<Step>, is_interrupted: bool) 
         course,
         steps: made,
         is_interrupted,
-        notices: steps.notices().to_vec(),
+        notices: steps.notices(),
     }
 }
 

@@ -157,7 +157,9 @@ fn the_first_line_says_how_it_ended() {
     let at_most = |max| Plan { max: Some(max), confirmations: 1, ..plan };
     check(
         &searched(at_most(400.0), |request| answer(request, 1e6)),
-        &expect!["SUSTAINED: 400/s with read.p99 < 5 ms, errors < 1 %; confirmed by a fresh run, the most that was to be asked: there may be more"],
+        &expect![
+            "SUSTAINED: 400/s with read.p99 < 5 ms, errors < 1 %; confirmed by a fresh run, the most that was to be asked: there may be more"
+        ],
     );
     check(
         &searched(plan, |request| answer(request, 1.0)),
@@ -166,13 +168,17 @@ fn the_first_line_says_how_it_ended() {
     let endless = Plan { steps_max: 3, ..plan };
     check(
         &searched(endless, |request| answer(request, 1e9)),
-        &expect!["UNSETTLED: the search took too many steps; 400/s held last with read.p99 < 5 ms, errors < 1 %, unconfirmed"],
+        &expect![
+            "UNSETTLED: the search took too many steps; 400/s held last with read.p99 < 5 ms, errors < 1 %, unconfirmed"
+        ],
     );
     let mut stopped = found();
     stopped.course = Course::Search { plan, ending: None, best: None };
     check(
         &stopped,
-        &expect!["INTERRUPTED: no rate held yet with read.p99 < 5 ms, errors < 1 % KNEE: the curve bends upwards at 800/s, 1.80 ms"],
+        &expect![
+            "INTERRUPTED: no rate held yet with read.p99 < 5 ms, errors < 1 % KNEE: the curve bends upwards at 800/s, 1.80 ms"
+        ],
     );
     let ending = Ending::Unsettled { best: None, why: Unsettled::NonMonotone };
     stopped.course = Course::Search { plan, ending: Some(ending), best: None };

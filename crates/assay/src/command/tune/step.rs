@@ -51,13 +51,14 @@ pub struct Steps {
     wanted: Wanted,
     base: Seed,
     load: String,
-    notices: Vec<String>,
+    /// Numbers of steps that held although their run has no hallmark.
+    unmarked: Vec<usize>,
 }
 
 impl Steps {
     /// Steps with `setup`; their seeds follow from `base`.
     pub fn new(setup: Setup, wanted: Wanted, base: Seed) -> Steps {
-        Steps { setup, wanted, base, load: String::new(), notices: Vec::new() }
+        Steps { setup, wanted, base, load: String::new(), unmarked: Vec::new() }
     }
 
     /// What all steps have in common.
@@ -81,8 +82,21 @@ impl Steps {
     }
 
     /// What a reader must know, one sentence each.
-    pub fn notices(&self) -> &[String] {
-        &self.notices
+    pub fn notices(&self) -> Vec<String> {
+        let (noun, verb) = match self.unmarked.len() {
+            0 => return Vec::new(),
+            1 => ("step", "has"),
+            _ => ("steps", "have"),
+        };
+        let numbers: Vec<String> =
+            self.unmarked.iter().map(|number| (number + 1).to_string()).collect();
+        let first = dir_of(&self.setup.dir, self.unmarked[0]);
+        vec![format!(
+            "{noun} {} held, but {verb} no hallmark: see `assay report {}`; with \
+             --require-hallmark such a step does not hold",
+            numbers.join(", "),
+            first.display()
+        )]
     }
 
     /// Makes the step, or judges the one that is there if the tune goes on.
@@ -214,13 +228,18 @@ impl Steps {
     fn assess(&mut self, dir: &Path, request: Request, is_stopped: bool) -> Result<Outcome> {
         let judged = judge(dir, None)?;
         keep_hallmark(dir, &judged)?;
-        let hallmark = match (self.wanted.requires_hallmark, has_hallmark(&judged)) {
+        let has_hallmark = has_hallmark(&judged);
+        let hallmark = match (self.wanted.requires_hallmark, has_hallmark) {
             (false, _) => None,
             (true, true) => Some(Verdict::Held),
             (true, false) => Some(Verdict::Violated),
         };
         let circumstances = Circumstances { target: request.rate, is_stopped, hallmark };
-        Ok(assess(&judged.summary, self.wanted.objective.as_ref(), &circumstances))
+        let found = assess(&judged.summary, self.wanted.objective.as_ref(), &circumstances);
+        if found.verdict == Verdict::Held && !has_hallmark {
+            self.unmarked.push(request.number);
+        }
+        Ok(found)
     }
 }
 

@@ -64,6 +64,11 @@ impl Wanted {
         if step == Nanos::ZERO {
             return Err(options.wrong("step", "nothing would be asked; give more than 0s"));
         }
+        let resumes = options.switch("resume")?;
+        if resumes && options.text("bundle").is_none() {
+            let reason = "which tune goes on? name its directory with --bundle";
+            return Err(options.wrong("resume", reason));
+        }
         let warm_up = match options.given("warm-up") {
             Some(_) => options.duration("warm-up")?.unwrap_or(Nanos::ZERO),
             None => Nanos(step.0 / WARM_UP),
@@ -73,7 +78,7 @@ impl Wanted {
             sought,
             step,
             warm_up,
-            resumes: options.switch("resume")?,
+            resumes,
             requires_hallmark: options.switch("require-hallmark")?,
         })
     }

@@ -1,0 +1,227 @@
+//! Tunes in told time, whose true result is known.
+
+use expect_test::{Expect, expect};
+use serde_json::Value;
+
+use crate::place::{Place, Ran};
+use crate::queue::highest_rate;
+
+/// A store that serves 1250 requests per second, one after the other.
+const STORE: &str = "sick:healthy?max=1250";
+
+/// A tune of a few records.
+fn tune(place: &Place, words: &str) -> Ran {
+    place.assay(&format!("tune ycsb-c -t {STORE} --records 50 --seed 7 {words}"))
+}
+
+fn steps(result: &Value) -> &[Value] {
+    result["steps"].as_array().expect("there are steps")
+}
+
+#[test]
+fn the_rate_found_is_the_one_that_theory_gives() {
+    let place = Place::new();
+    let words = "--slo read.p90<4ms --min 700 --max 1250 --step 10s --within 4% --confirm 1 -q";
+    let result = tune(&place, &format!("{words} --format json")).code(0).json();
+    let found = result["rate_per_s"].as_f64().expect("it was found");
+    // The response time is the wait with the own service of 0.8 ms.
+    let wanted = highest_rate(0.9, 0.004 - 0.000_8, 0.000_8);
+    assert!((wanted - 947.1).abs() < 0.1, "M/D/1 sustains {wanted}/s");
+    assert!((found / wanted - 1.0).abs() < 0.05, "found {found}/s, theory says {wanted}/s");
+    assert!(found < wanted, "what is sustained is proven, so it lies below: {found}/s");
+    assert_eq!(result["state"], "found");
+    let exceeded = result["search"]["exceeded_by_step"].as_u64().expect("more must fail") as usize;
+    let step = &steps(&result)[exceeded];
+    assert_eq!((&step["purpose"], &step["verdict"]), (&"exceed".into(), &"violated".into()));
+    let ratio = step["rate_per_s"].as_f64().unwrap() / found;
+    assert!((1.049..=1.101).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn every_step_has_a_bundle_that_says_how_to_repeat_it() {
+    let place = Place::new();
+    let words = "--slo p90<50ms --max 400 --step 4s --confirm 1 --bundle t -q";
+    let ran = tune(&place, words).code(0);
+    assert!(
+        ran.out.starts_with("SUSTAINED: 400/s with p90 < 50 ms, errors < 1 %; "),
+        "{}",
+        ran.out
+    );
+    let names = place.list("t");
+    assert_eq!(names, ["data-set", "step-001", "step-002", "step-003", "step-004", "tune.json"]);
+    let manifest: toml::Table = place.read("t/step-003/run.toml").parse().unwrap();
+    let command = manifest["run"]["command"].as_array().unwrap();
+    let words: Vec<&str> = command.iter().map(|word| word.as_str().unwrap()).collect();
+    assert_eq!(
+        words.join(" "),
+        "assay run ycsb-c -t sick:healthy?max=1250 --records 50 -q --rate 400 --duration 4s \
+         --warm-up 400ms --seed 7 --arrival-seed 10"
+    );
+    let settings = &manifest["load"]["settings"];
+    assert_eq!(settings["tune"].as_str(), Some("t"));
+    assert_eq!(settings["tune_purpose"].as_str(), Some("climb"));
+    // The step as a run of its own gives the same figures.
+    let again = place.fine(&format!("{} --format json", words[1..].join(" "))).json();
+    let kept: Value = serde_json::from_str(&place.read("t/tune.json")).unwrap();
+    let p99 = &steps(&kept)[2]["p99_ns"];
+    let told = place.fine("report t/step-003 --format json").json();
+    assert_eq!(again["overall"]["counts"], told["overall"]["counts"]);
+    assert!(p99.as_u64().is_some_and(|ns| ns > 0));
+}
+
+#[test]
+fn a_store_that_cannot_even_do_the_least_is_said_to() {
+    let place = Place::new();
+    let ran = tune(&place, "--slo p99<20ms --min 2k/s --step 3s -q").code(99);
+    assert!(ran.out.starts_with("NOT SUSTAINED: not even 2 000/s with p99 < 20 ms"), "{}", ran.out);
+}
+
+#[test]
+fn the_same_seed_finds_the_same() {
+    let result = || {
+        let place = Place::new();
+        let words = "--slo p50<20ms --max 400 --step 4s --bundle t --format csv -q";
+        tune(&place, words).code(0).out
+    };
+    assert_eq!(result(), result());
+}
+
+#[test]
+fn a_sweep_draws_the_curve_with_its_limit() {
+    let place = Place::new();
+    let words = "--slo p90<20ms --sweep rate=200..1400:lin:7 --step 4s -o curve.html -q";
+    tune(&place, words).code(0);
+    let page = place.read("curve.html");
+    for part in ["<strong>swept</strong>", "<strong>knee</strong>", "promised", "tune-latency"] {
+        assert!(page.contains(part), "{part} is missing");
+    }
+    let without = tune(&place, "--sweep rate=100..800:log:4 --step 2s --format json -q");
+    let result = without.code(0).json();
+    let rates: Vec<u64> =
+        steps(&result).iter().map(|step| step["rate_per_s"].as_f64().unwrap() as u64).collect();
+    assert_eq!(rates, [100, 200, 400, 800]);
+    assert_eq!((&result["rate_per_s"], &result["state"]), (&Value::Null, &"swept".into()));
+}
+
+#[test]
+fn a_tune_that_was_cut_off_goes_on() {
+    let place = Place::new();
+    let words = "--slo p50<20ms --max 400 --step 4s --bundle t --format csv -q";
+    let whole = tune(&place, words).code(0).out;
+    std::fs::remove_dir_all(place.path("t/step-004")).unwrap();
+    let manifest = place.read("t/step-003/run.toml");
+    place.write("t/step-003/run.toml", manifest.replace("\"finished\"", "\"running\""));
+    tune(&place, words).code(2).says("go on with --resume");
+    let again = tune(&place, &format!("{words} --resume")).code(0).out;
+    assert_eq!(again, whole);
+    assert!(place.list("t").contains(&"step-003-cut-off-1".to_owned()));
+    let other = words.replace("--step", "--min 150 --step");
+    tune(&place, &format!("{other} --resume")).code(2).says("is of another tune");
+}
+
+#[test]
+fn a_store_in_wall_time_is_tuned_too() {
+    let place = Place::new();
+    let words = "tune ycsb-a -t memory: --records 100 --slo p50<10s --min 1k/s --max 1k/s \
+                 --step 500ms --confirm 0 --floor 0s --format json";
+    let ran = place.assay(words).says("loading first").says("step 1 climb 1 000/s");
+    let result = ran.json();
+    // How much of the rate a busy machine asks is up to it; all else is not.
+    match result["state"].as_str() {
+        Some("found") => assert_eq!((ran.code, &result["rate_per_s"]), (Some(0), &1_000.0.into())),
+        Some("below-floor") => assert_eq!(ran.code, Some(99)),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A tune that must be refused as a mistake, leaving nothing behind; what it says.
+#[track_caller]
+fn check(words: &str, said: &Expect) {
+    let place = Place::new();
+    let ran = place.assay(&format!("tune ycsb-c -t {STORE} {words}")).code(2);
+    assert_eq!(ran.out, "", "a mistake has no result");
+    let text = ran.err.trim_end();
+    said.assert_eq(text.strip_prefix("error: ").unwrap_or(text));
+    assert_eq!(place.list("runs"), Vec::<String>::new(), "a mistake leaves nothing");
+}
+
+#[test]
+fn a_tune_needs_an_objective_that_says_something() {
+    check("", &expect!["what must hold? give --slo, for example --slo 'p99<5ms'"]);
+    check(
+        "--slo read.p99",
+        &expect![[
+            r#"--slo: at column 1: "read.p99" has no limit; write read.p99<5ms or errors<0.1%"#
+        ]],
+    );
+    check(
+        "--slo read.p99<fast",
+        &expect![[
+            r#"--slo: at column 10: "fast" is no limit: a latency needs a time with its unit, such as 5ms or 250us"#
+        ]],
+    );
+    check(
+        "--slo read.p99<5ms,erors<1%",
+        &expect![[r#"--slo: at column 14: there is no "erors"; did you mean errors?"#]],
+    );
+    check(
+        "--slo mean<5ms",
+        &expect![
+            "--slo: at column 1: a mean tells nothing about those who wait longest; bound a percentile: p99"
+        ],
+    );
+    check("--slo update.p99<5ms", &expect!["--slo: ycsb-c asks no update; it asks read"]);
+}
+
+#[test]
+fn bounds_of_a_search_make_sense() {
+    check(
+        "--slo p99<5ms --min 2k --max 1k",
+        &expect!["--max: 1000/s is below --min, which is 2000/s: rates rise"],
+    );
+    check(
+        "--slo p99<5ms --within 0%",
+        &expect!["--within: give a percentage from 0.1% to 50%, such as 2%"],
+    );
+    check("--slo p99<5ms --step 0s", &expect!["--step: nothing would be asked; give more than 0s"]);
+    check("--slo p99<5ms --confirm 1k", &expect!["--confirm: give at most 100"]);
+    check(
+        "--slo p99<5ms --sweep rate=1k..2k:log:4 --max 3k",
+        &expect!["--max: --sweep asks its own rates and searches nothing"],
+    );
+    check(
+        "--slo p99<5ms --sweep rate=2k..1k:log:4",
+        &expect!["--sweep: 2k..1k does not rise; rates are approached from below"],
+    );
+    check(
+        "--slo p99<5ms --resume",
+        &expect!["--resume: which tune goes on? name its directory with --bundle"],
+    );
+}
+
+#[test]
+fn a_tune_chooses_rate_with_duration_itself() {
+    for word in ["--closed 4", "--think 1ms", "--pace 1k", "--rate 1k", "--duration 5s"] {
+        let place = Place::new();
+        let words = format!("tune ycsb-c -t {STORE} --slo p99<5ms {word}");
+        place.assay(&words).code(2).says(word.split(' ').next().unwrap());
+    }
+    check(
+        "--slo p99<5ms --closed 4",
+        &expect![
+            "--closed: a tune asks in open loop: sessions that wait for the store have no rate that could be sought"
+        ],
+    );
+    check(
+        "--slo p99<5ms --rate 1k",
+        &expect!["--rate: the rate is what a tune seeks; bound it with --min or --max"],
+    );
+    check(
+        "--slo p99<5ms --duration 10s",
+        &expect!["--duration: --step says how long a step of a tune is"],
+    );
+    check(
+        "--slo p99<5ms --format ycsb",
+        &expect!["--format: a tune is shown as text, json, csv, md or html"],
+    );
+}
