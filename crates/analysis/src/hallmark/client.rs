@@ -7,8 +7,12 @@ use super::check::{Bound, Check, CheckId, Figure, Limits, Measure};
 use super::check::{Statistic, Time, Why};
 use super::outliers::Slow;
 
-/// A request that leaves later than this found its lane at work.
+/// A request that leaves so much later than the promptest ones found its lane at work, in ns.
 const AT_WORK: u64 = 1_000;
+
+/// The share of requests that are called the promptest: no lane is fit that is at work for all but
+/// these, and what they take is what a look at the clock costs on this machine.
+const PROMPTEST: f64 = 0.05;
 
 /// The percentile that hiccups are compared at.
 const TAIL: f64 = 0.999;
@@ -63,7 +67,8 @@ fn lane_busy(case: &Case) -> Measure {
     let is_useful_known = case.evidence.lanes.iter().all(|lane| lane.useful.is_some());
     let late = || {
         let lag = &case.summary.lag;
-        let above = lag.histogram.len() - lag.histogram.count_between(0, AT_WORK);
+        let prompt = lag.histogram.value_at_quantile(PROMPTEST);
+        let above = lag.histogram.len() - lag.histogram.count_between(0, prompt + AT_WORK);
         above as f64 / lag.count.max(1) as f64
     };
     let needs_guess = case.evidence.spins && !is_useful_known;

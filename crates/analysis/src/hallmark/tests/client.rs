@@ -42,7 +42,8 @@ fn a_spinning_lane_is_busy_only_as_far_as_requests_find_it_at_work() {
     let spinning = |late: u64| {
         let run = healthy().each(|record| {
             let is_late = record.index % 10 < late;
-            record.started = record.intended + Nanos(if is_late { 3_000 } else { 300 });
+            let late = 2_000 + Seed(4).draws(1, record.index).below(200_000);
+            record.started = record.intended + Nanos(if is_late { late } else { 300 });
         });
         run.observing(|evidence| {
             evidence.spins = true;
