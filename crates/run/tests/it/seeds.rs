@@ -260,7 +260,8 @@ fn check_sawtooth(seed: u64) {
     let last = found.records.iter().filter(is_slow).map(|record| record.intended).max();
     let last = last.expect("the hiccup is felt") - after;
     let told = format!("seed {seed}: {rate}/s at {capacity}/s, {length}, healthy {healthy}");
-    // The first arrival comes up to a gap after the hiccup began, the last up to one before its end.
+    // The first arrival comes up to a gap after the hiccup began, the last up to one before it is
+    // over.
     let gap = 1.0 / rate;
     let wanted = (length + healthy).as_secs_f64();
     let off = wanted - peak.as_secs_f64();
