@@ -11,7 +11,7 @@ const KINDS: usize = Kind::ALL.len();
 const SUB_BITS: u32 = 5;
 const BUCKETS: usize = ((64 - SUB_BITS) << SUB_BITS) as usize + (1 << SUB_BITS);
 
-/// Which latencies a lane keeps for those who look in; each costs it about two nanoseconds.
+/// Which latencies a lane keeps for those who look in; each costs it about ten nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
     /// Ended − intended.
