@@ -23,7 +23,7 @@ use crate::experiment::{Finished, rfc3339};
 use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::setup::{Setup, command_line, typed};
-use crate::show::{Display, Format, put};
+use crate::show::{Display, Format, HALLMARK_FILE, keep_hallmark, put, require_hallmark};
 use crate::side;
 
 /// More runs than this are a slip of the finger.
@@ -86,16 +86,16 @@ pub fn perform(
             if group.repeat.runs.is_empty() {
                 return Ok(finished.exit);
             }
-            show(&group.dir, &display)?;
+            show(&group.dir, &options, &display)?;
             return Ok(finished.exit);
         }
     }
     let Some(group) = group else { return Ok(Exit::Fine) };
-    show(&group.dir, &display)?;
+    let exit = show(&group.dir, &options, &display)?;
     if !is_quiet {
         eprintln!("kept in {}", group.dir.display());
     }
-    Ok(Exit::Fine)
+    Ok(exit)
 }
 
 fn say(setup: &Setup, text: &str) {
@@ -223,15 +223,25 @@ const fn meaning(state: Meeting) -> &'static str {
     }
 }
 
-/// Shows the runs of the group `dir` as one result.
+/// Shows the runs of the group `dir` as one result; gives the code to end with.
 ///
 /// # Errors
 /// If they cannot be read, or the result cannot be written.
-pub fn show(dir: &Path, display: &Display) -> Result<()> {
+pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
     require_format(display)?;
     let repeat = Repeat::read(dir).map_err(as_usage)?;
     let measured = side::measure_all(dir, 0)?;
     let figures: Vec<_> = measured.iter().map(|run| run.figures.clone()).collect();
+    let mut exit = Exit::Fine;
+    for run in &measured {
+        // The first to judge a run keeps its hallmark.
+        if !run.dir.join(HALLMARK_FILE).exists() {
+            keep_hallmark(&run.dir, &run.judged)?;
+        }
+        if exit == Exit::Fine {
+            exit = require_hallmark(options, &run.judged)?;
+        }
+    }
     let runs = measured
         .into_iter()
         .map(|run| Run { facts: run.judged.facts, summary: run.judged.summary });
@@ -250,5 +260,6 @@ pub fn show(dir: &Path, display: &Display) -> Result<()> {
         Format::Junit => assay_report::junit::group(&group),
         _ => repeated::terminal(&group, display.style),
     };
-    put(&text, display.output.as_deref())
+    put(&text, display.output.as_deref())?;
+    Ok(exit)
 }

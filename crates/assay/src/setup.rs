@@ -14,7 +14,7 @@ use assay_history::manifest::{
 use assay_model::{Nanos, Phase, Seed, Setting, Source};
 use assay_report::Style;
 use assay_run::{Latency, Load, Spin};
-use assay_store::{Calls, Store, StoreTime};
+use assay_store::{Calls, Capabilities, Store, StoreTime};
 use assay_trace::{Header, Trace};
 use assay_workload::{Dataset, Plan, PlanPhase};
 use clap::ArgMatches;
@@ -364,13 +364,6 @@ impl Setup {
         let trace_hash = self.workload.trace.as_ref().filter(|_| !is_load);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let flags = [
-            ("no_op", capabilities.is_no_op.to_string()),
-            ("calls", calls_name(capabilities.calls).to_owned()),
-            ("persistent", capabilities.is_persistent.to_string()),
-            ("keeps_other_fields", capabilities.keeps_other_fields.to_string()),
-            ("hidden_retries", capabilities.hidden_retries.unwrap_or("none").to_owned()),
-        ];
         Manifest {
             run: RunSection {
                 id: if is_load { format!("{name}-load") } else { name },
@@ -400,10 +393,7 @@ impl Setup {
                 url: self.url.clone(),
                 name: capabilities.name.to_owned(),
                 version: String::new(),
-                capabilities: flags
-                    .into_iter()
-                    .map(|(name, value)| (name.to_owned(), value))
-                    .collect(),
+                capabilities: flags(&capabilities),
                 settings: settings.into_iter().map(SettingSection::from).collect(),
             },
             machine: MachineSection {
@@ -455,6 +445,19 @@ impl Setup {
 /// The control port, if one is wanted.
 fn open_port(options: &Options) -> Result<Option<Arc<Port>>> {
     Ok(port::place(options)?.map(Port::open).transpose()?.map(Arc::new))
+}
+
+/// What the judge needs to know of the store, by name.
+fn flags(capabilities: &Capabilities) -> BTreeMap<String, String> {
+    [
+        ("no_op", capabilities.is_no_op.to_string()),
+        ("calls", calls_name(capabilities.calls).to_owned()),
+        ("persistent", capabilities.is_persistent.to_string()),
+        ("keeps_other_fields", capabilities.keeps_other_fields.to_string()),
+        ("hidden_retries", capabilities.hidden_retries.unwrap_or("none").to_owned()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
 }
 
 /// How a client works, in one word.

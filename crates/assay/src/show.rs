@@ -199,13 +199,16 @@ pub fn require_hallmark(options: &Options, judged: &Judged) -> Result<Exit> {
     }
 }
 
+/// The file in a bundle that holds its hallmark.
+pub const HALLMARK_FILE: &str = "hallmark.json";
+
 /// Writes `hallmark.json` into the bundle `dir`; the same bundle gives the same file.
 ///
 /// # Errors
 /// If the disk does not take it.
 pub fn keep_hallmark(dir: &Path, judged: &Judged) -> Result<()> {
     let Some(text) = assay_report::hallmark::json(&judged.facts) else { return Ok(()) };
-    let path = dir.join("hallmark.json");
+    let path = dir.join(HALLMARK_FILE);
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 

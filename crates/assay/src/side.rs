@@ -1,6 +1,6 @@
 //! The runs of one set-up with their figures: a bundle, or a group of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use assay_analysis::compare::{Resampling, RunFigures, Sampler};
@@ -12,6 +12,8 @@ use crate::show::{Judged, judge, question};
 
 /// One run, judged, with what its blocks say about chance.
 pub struct Measured {
+    /// The bundle.
+    pub dir: PathBuf,
     /// The bundle's manifest.
     pub manifest: Manifest,
     /// Facts with figures.
@@ -48,7 +50,7 @@ pub fn measure(dir: &Path, number: u64) -> Result<Measured> {
     history.each_batch(Columns::ALL, |batch| sampler.push(batch.records))?;
     let cpu_ns = cpu_ns(&manifest);
     let figures = sampler.finish(&judged.summary, cpu_ns, Resampling::of_run(number));
-    Ok(Measured { manifest, judged, figures })
+    Ok(Measured { dir: dir.to_owned(), manifest, judged, figures })
 }
 
 /// Processor time of the lanes per operation, over the whole run.

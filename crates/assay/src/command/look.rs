@@ -37,8 +37,7 @@ fn show_bundle(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     let dir = bundles::find_any(runs_dir(&options), run_name(matches))?;
     let display = Display::from(&options)?;
     if bundles::is_group(&dir) {
-        repeat::show(&dir, &display)?;
-        return Ok(Exit::Fine);
+        return repeat::show(&dir, &options, &display);
     }
     let phases = match matches.get_one::<String>("phases").map(String::as_str) {
         Some("measure") => Some(Phases::Measure),

@@ -1,4 +1,4 @@
-//! How late a thread that sleeps a millisecond is let go on, over and over.
+//! How late a thread that sleeps a millisecond again after again is let go on.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

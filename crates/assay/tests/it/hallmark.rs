@@ -142,9 +142,8 @@ fn every_form_of_a_result_says_it() {
 #[test]
 fn a_run_by_the_wall_clock_is_watched_and_judged_again_to_the_same_hallmark() {
     let place = Place::new();
-    place.fine(
-        "run ycsb-c --records 100 -t memory: --rate 1k/s --duration 400ms --floor 50ms --bundle b -q",
-    );
+    let run = "run ycsb-c --records 100 -t memory: --rate 1k/s --bundle b -q";
+    place.fine(&format!("{run} --duration 400ms --floor 50ms"));
     let first = hallmark(&place, "b");
     for name in ["lane-cpu", "hiccups"] {
         let verdict = check(&first, name)["verdict"].as_str().expect("a verdict");
@@ -163,9 +162,8 @@ fn a_run_by_the_wall_clock_is_watched_and_judged_again_to_the_same_hallmark() {
 #[test]
 fn what_nobody_observed_is_never_passed_in_silence() {
     let place = Place::new();
-    place.fine(
-        "run ycsb-c --records 100 -t memory: --rate 1k/s --duration 200ms --floor 0s --bundle b -q",
-    );
+    let run = "run ycsb-c --records 100 -t memory: --rate 1k/s --bundle b -q";
+    place.fine(&format!("{run} --duration 200ms --floor 0s"));
     assert!(
         !fs::read_to_string(place.path("b/run.toml")).expect("it is there").contains("[floor]")
     );
@@ -188,4 +186,16 @@ fn a_bundle_of_the_first_format_can_still_be_shown() {
     let ran = place.fine(&format!("report {golden}"));
     let line = first_line(&ran);
     assert!(line.starts_with("HALLMARK INVALID: ") || line.starts_with("HALLMARK NOT"), "{line}");
+}
+
+#[test]
+fn every_run_of_a_group_keeps_its_hallmark_and_must_have_it_if_required() {
+    let place = Place::new();
+    let words = "run ycsb-c --records 100 -t sick:healthy --rate 500/s -q --repeat 2 --seed 3";
+    place.fine(&format!("{words} --duration 12s --bundle g --require-hallmark"));
+    for run in ["g/1", "g/2"] {
+        assert_eq!(text(&hallmark(&place, run), "/verdict"), "valid");
+    }
+    place.assay(&format!("{words} --duration 3s --bundle short --require-hallmark")).code(5);
+    place.assay("report short --require-hallmark").code(5);
 }

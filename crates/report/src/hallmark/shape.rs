@@ -1,4 +1,4 @@
-//! The hallmark for programs: `hallmark.json`, and a field of the JSON result.
+//! The hallmark for programs, as it stands in `hallmark.json`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The one line in all its forms, and which numbers it takes away.
+//! The one line in all its forms, with the numbers that it takes away.
 
 use assay_analysis::hallmark::{Limits, Measure, Statistic, Why};
 
