@@ -100,7 +100,8 @@ pub fn hiccups(case: &Case) -> Check {
     let share = hiccup.0 as f64 / response.0.max(1) as f64;
     let limits = Limits::at_most(case.thresholds.hiccup_pass, case.thresholds.hiccup_fail);
     let mut measures = vec![Measure::held(Statistic::HiccupByResponse, share, limits)];
-    let beyond = (case.seen.hits - crate::distribution::rank(case.seen.hits, TAIL)) as usize;
+    let beyond =
+        case.seen.hits.saturating_sub(crate::distribution::rank(case.seen.hits, TAIL)) as usize;
     let outliers = &case.seen.slowest[..beyond.min(case.seen.slowest.len())];
     if !outliers.is_empty() {
         let tagged = outliers.iter().filter(|slow| overlaps_hiccup(case, slow)).count();

@@ -47,8 +47,9 @@ fn stretch(values: &[f64], wanted: Wanted) -> Option<(usize, usize)> {
         *sum += value - centre;
         Some(*sum)
     }));
-    let is_edge =
-        |place: usize| place == 0 || place == n || (SHORTEST..=n - SHORTEST).contains(&place);
+    let is_edge = |place: usize| {
+        place == 0 || place == n || (SHORTEST..=n.saturating_sub(SHORTEST)).contains(&place)
+    };
     let mut best = (0.0, (0, n));
     let mut tried = 0;
     for begin in (0..n).filter(|&begin| is_edge(begin)) {
@@ -144,6 +145,8 @@ mod tests {
     #[test]
     fn small_steps_and_single_outliers_are_no_changes() {
         assert_eq!(changes(&steps(&[(30, 100.0), (30, 103.0)], 2), WANTED), []);
+        assert_eq!(changes(&[], WANTED), []);
+        assert_eq!(changes(&[1.0, 9.0, 1.0, 9.0], WANTED), []);
         let mut values = steps(&[(60, 100.0)], 3);
         values[30] = 500.0;
         assert_eq!(changes(&values, WANTED), []);

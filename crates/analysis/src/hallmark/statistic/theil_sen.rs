@@ -35,13 +35,18 @@ pub fn slope(values: &[f64], probability: f64) -> Option<Slope> {
         let later = values[place + 1..].iter().zip(1..);
         slopes.extend(later.map(|(value, steps)| (value - first) / f64::from(steps)));
     }
-    slopes.sort_unstable_by(f64::total_cmp);
     let n = values.len() as f64;
     let number = slopes.len() as f64;
     let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
     let reach = normal(1.0 - probability) * deviation;
-    let at = |rank: f64| slopes[(rank.max(0.0) as usize).min(slopes.len() - 1)];
-    let median = f64::midpoint(slopes[(slopes.len() - 1) / 2], slopes[slopes.len() / 2]);
+    let last = slopes.len() - 1;
+    // Of a hundred thousand slopes four are wanted: no need to sort them all.
+    let mut at = |rank: f64| {
+        let place = (rank.max(0.0) as usize).min(last);
+        *slopes.select_nth_unstable_by(place, f64::total_cmp).1
+    };
+    let middle = last as f64 / 2.0;
+    let median = f64::midpoint(at(middle.floor()), at(middle.ceil()));
     // Too few values for the wanted certainty: the interval has no ends among the slopes.
     if reach >= number {
         return Some(Slope { median, low: f64::NEG_INFINITY, high: f64::INFINITY });
