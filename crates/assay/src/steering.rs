@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use assay_model::Nanos;
 use assay_run::arrival::Shape;
 use assay_run::control::Urgency;
-use assay_run::{Clock, Control, Load, RATE_LEAD, SetRateError};
+use assay_run::{Control, Load, RATE_LEAD, SetRateError};
 
 /// The rates that can be asked for: from one an hour to one per nanosecond.
 const RATES: std::ops::RangeInclusive<f64> = 1.0 / 3600.0..=1e9;
@@ -54,7 +54,7 @@ impl Steering {
 
     /// The moment on the run's time axis; none before the lanes have begun.
     pub fn now(&self) -> Option<Nanos> {
-        self.control.clock().map(|clock| clock.now())
+        self.control.now()
     }
 
     /// The intended rate over time, as it is known now; open load only.

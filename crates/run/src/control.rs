@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use assay_model::Nanos;
 
 use crate::arrival::Shape;
-use crate::clock::Wall;
+use crate::clock::{Clock, Told, Wall};
 use crate::rates::{RateChange, Rates, SetRateError};
 
 /// Shared by everybody who may end a run: the keyboard, a broken history, a lane in trouble.
@@ -14,6 +14,7 @@ use crate::rates::{RateChange, Rates, SetRateError};
 pub struct Control {
     level: AtomicU8,
     clock: Mutex<Option<Wall>>,
+    told: Mutex<Option<Told>>,
     rates: Arc<Rates>,
 }
 
@@ -57,7 +58,21 @@ impl Control {
 
     /// Sets the clock that those beside the lanes go by; none before another run.
     pub fn set_clock(&self, clock: Option<Wall>) {
+        self.set_told(None);
         *self.clock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = clock;
+    }
+
+    /// Sets the clock of a run in told time.
+    pub(crate) fn set_told(&self, clock: Option<Told>) {
+        *self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = clock;
+    }
+
+    /// What time it is on the axis of the run that goes on, or went on last, told or not; none
+    /// before its lanes have begun.
+    pub fn now(&self) -> Option<Nanos> {
+        let told = self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let wall = || self.clock().map(|clock| clock.now());
+        told.map(|clock| clock.now()).or_else(wall)
     }
 
     /// Open arrivals come with `rate` per second from `from` on, whatever the shape says; 0 is a

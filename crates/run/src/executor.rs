@@ -240,8 +240,10 @@ pub fn execute_in_told_time<S: Sink>(
     let task = run.task(0, Arc::new(AtomicU64::new(0)), control);
     let ends_by_number = run.extent.processes.is_some() || task.source.len().is_some();
     let most = if ends_by_number { u64::MAX } else { AT_ONE_MOMENT + 2 * task.in_flight as u64 };
+    let clock = Told::new();
+    control.set_told(Some(clock.clone()));
     let sink = TimeWatch { sink, control, most, moment: Nanos::ZERO, count: 0, stood_still: false };
-    let (mut lane, sink) = Lane::new(task, client, Told::new(), control, gauge, sink).work();
+    let (mut lane, sink) = Lane::new(task, client, clock, control, gauge, sink).work();
     if sink.stood_still {
         lane.trouble.get_or_insert_with(|| Trouble::Plan(STOOD_STILL.to_owned()));
     }

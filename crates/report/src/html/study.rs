@@ -325,7 +325,7 @@ fn late(study: &Study, charts: &mut Vec<LineChart>) -> String {
     }
     let lead = "The paper finds it surprising that the intended latency of 4 threads comes back \
                 to normal very late. A client that loses time between an answer and its next \
-                request explains it: N threads that need c each give the store at most N/c \
+                request would do that: N threads that need c each give the store at most N/c \
                 requests a second, and only what that is above the rate works the backlog off.";
     let mut out = sections::section("late", "Why few threads stabilise late", lead);
     out += &late_course(study, charts);

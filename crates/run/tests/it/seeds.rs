@@ -128,8 +128,10 @@ fn perform(drawn: &Drawn) -> Found {
         ..lanes(1, &source, drawn.load.clone(), drawn.extent)
     };
     let gauge = Gauge::new(Latency::Response);
-    let done = execute_in_told_time(&run, &store, Vec::new(), &gauge, &Control::new());
+    let control = Control::new();
+    let done = execute_in_told_time(&run, &store, Vec::new(), &gauge, &control);
     let (outcome, records) = done.expect("it opens");
+    assert_eq!(control.now(), Some(outcome.ended()), "who watches sees the told time");
     let mut truths = Vec::new();
     store.truth(&mut |truth| truths.push(truth.clone()));
     let lane = &outcome.lanes[0];
