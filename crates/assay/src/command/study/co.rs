@@ -349,13 +349,16 @@ fn told(seed: Seed, plan: &Plan, load: Load, extent: Extent, store: &Sick) -> Re
     }
 }
 
+/// A latency of a record, or one of its moments.
+type Time = fn(&Record) -> Nanos;
+
 /// One run with everything that is shown of it.
 fn measure(options: &Options, wanted: &Wanted) -> Result<StudyRun> {
     let records = ask(options, wanted)?;
     let sawtooth = wanted.sawtooth();
     let summary = judge(wanted, &records).with_context(|| wanted.name())?;
     let sight = |measure: Measure| {
-        let (latency, moment): (fn(&Record) -> Nanos, fn(&Record) -> Nanos) = match measure {
+        let (latency, moment): (Time, Time) = match measure {
             Measure::Service => (Record::service, |record| record.started),
             _ => (Record::response, |record| record.intended),
         };
