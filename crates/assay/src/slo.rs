@@ -114,7 +114,8 @@ impl Words<'_> {
     fn quantile(self, ahead: usize, number: &str) -> Result<f64, ParseError> {
         let percent = number.parse::<f64>().ok().filter(|percent| (0.0..100.0).contains(percent));
         match percent {
-            Some(percent) if percent > 0.0 => Ok(percent / 100.0),
+            // 99.9 / 100 is not quite 0.999; quantiles are compared with each other.
+            Some(percent) if percent > 0.0 => Ok((percent * 1e6).round() / 1e8),
             _ => {
                 let reason = format!("p{number} is no percentile; write p50, p99 or p99.9");
                 Err(self.wrong(ahead, reason))
