@@ -124,7 +124,7 @@ fn reasons(hallmark: &Hallmark) -> String {
 fn not_assessable(checks: &[&Check]) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for check in checks {
-        let why = words::obstacle(check.verdict).unwrap_or("it cannot be told");
+        let why = words::obstacle(check).unwrap_or("it cannot be told");
         match groups.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(check.id.name()),
             None => groups.push((why, vec![check.id.name()])),

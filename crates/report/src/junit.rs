@@ -96,7 +96,7 @@ fn of_findings(findings: &[Finding]) -> Vec<Case> {
 /// A remark passes; what cannot be told, or is not there, is skipped.
 fn of_check(check: &Check) -> Case {
     let name = format!("{} {}: {}", check.id.code(), check.id.name(), words::what(check.id));
-    let obstacle = || words::obstacle(check.verdict).unwrap_or_default().to_owned();
+    let obstacle = || words::obstacle(check).unwrap_or_default().to_owned();
     let (outcome, text) = match check.verdict {
         CheckVerdict::Pass => (Outcome::Passed, String::new()),
         CheckVerdict::Remark => (Outcome::Passed, words::reason(check)),

@@ -86,7 +86,7 @@ fn certificate(page: &mut Page, facts: &Facts) {
     if checks.is_empty() && untold.is_empty() {
         return;
     }
-    page.heading("Hallmark: what did not pass");
+    page.heading("Hallmark");
     page.checks(&checks);
     if !untold.is_empty() {
         page.wrapped(&format!("  not told  {untold}"), HANG, "");

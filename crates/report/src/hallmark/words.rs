@@ -43,10 +43,20 @@ pub const fn verdict_name(verdict: CheckVerdict) -> &'static str {
 }
 
 /// Why a check has no answer, if it has none.
-pub const fn obstacle(verdict: CheckVerdict) -> Option<&'static str> {
-    match verdict {
+pub const fn obstacle(check: &Check) -> Option<&'static str> {
+    match check.verdict {
+        CheckVerdict::NotAssessable(Why::NotObserved) => Some(unobserved(check.id)),
         CheckVerdict::NotApplicable(why) | CheckVerdict::NotAssessable(why) => Some(because(why)),
         CheckVerdict::Pass | CheckVerdict::Remark | CheckVerdict::Fail => None,
+    }
+}
+
+/// What a check would have needed.
+const fn unobserved(id: CheckId) -> &'static str {
+    match id {
+        CheckId::TraceIdentity => "there is no planned trace to compare with",
+        CheckId::NoiseFloor => "no floor was measured",
+        _ => because(Why::NotObserved),
     }
 }
 
@@ -71,7 +81,7 @@ const fn because(why: Why) -> &'static str {
 
 /// Why a check did not pass, in a few words with the threshold.
 pub fn reason(check: &Check) -> String {
-    if let Some(why) = obstacle(check.verdict) {
+    if let Some(why) = obstacle(check) {
         return why.to_owned();
     }
     let Some(measure) = deciding(check) else { return what(check.id).to_owned() };
@@ -84,7 +94,7 @@ pub fn reason(check: &Check) -> String {
 
 /// What decided a check, as the cell of a table.
 pub fn found(check: &Check) -> String {
-    match (obstacle(check.verdict), deciding(check)) {
+    match (obstacle(check), deciding(check)) {
         (Some(why), _) => why.to_owned(),
         (None, Some(measure)) => match check.because_of {
             Some(cause) => format!("{}, which follows from {}", phrase(measure), cause.name()),
@@ -96,7 +106,7 @@ pub fn found(check: &Check) -> String {
 
 /// What the deciding measure was held against.
 pub fn threshold(check: &Check) -> String {
-    let is_answered = obstacle(check.verdict).is_none();
+    let is_answered = obstacle(check).is_none();
     let Some(measure) = deciding(check).filter(|_| is_answered) else { return "-".to_owned() };
     let Some(Limits { bound, pass, fail }) = measure.limits else { return "-".to_owned() };
     let number = |limit: f64| number(limit, measure.statistic.unit());
