@@ -48,10 +48,10 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
         Show::Dashboard => Show::Lines,
         other => other,
     };
-    let base = base_seed(&setup, &wanted)?;
-    setup.seed = base;
+    let seed = first_seed(&setup, &wanted)?;
+    setup.seed = seed;
     fill(&mut setup)?;
-    let mut steps = Steps::new(setup, wanted, base);
+    let mut steps = Steps::new(setup, wanted, seed);
     let (course, made, is_interrupted) = match steps.wanted().sought {
         Sought::Rate(plan) => search(&mut steps, Search::new(plan))?,
         Sought::Curve(sweep) => {
@@ -137,7 +137,7 @@ fn tuning(steps: &Steps, course: Course, made: Vec<Step>, is_interrupted: bool) 
         url: setup.url.clone(),
         is_no_op: capabilities.is_no_op,
         load: steps.load().to_owned(),
-        seed: steps.base().0,
+        seed: steps.seed().0,
         machine: format!("{} x {}", machine::cores(), machine::processor()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         objective: steps.wanted().objective.clone(),
@@ -214,7 +214,7 @@ fn require_kinds(setup: &Setup, wanted: &Wanted) -> Result<()> {
 }
 
 /// The seed from which those of the steps follow; that of the steps there are, if one goes on.
-fn base_seed(setup: &Setup, wanted: &Wanted) -> Result<Seed> {
+fn first_seed(setup: &Setup, wanted: &Wanted) -> Result<Seed> {
     let first = dir_of(&setup.dir, 0);
     let is_there = first.is_dir();
     match (is_there, wanted.resumes) {

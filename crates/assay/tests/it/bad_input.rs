@@ -22,7 +22,7 @@ fn check(place: &Place, words: &str, said: &Expect) {
 }
 
 /// Long lines as several, so that they can be read here.
-fn wrapped(text: &str) -> String {
+pub fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let last = lines.last_mut().expect("there is always a line");

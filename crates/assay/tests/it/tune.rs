@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 use serde_json::Value;
 
+use crate::bad_input::wrapped;
 use crate::place::{Place, Ran};
 use crate::queue::highest_rate;
 
@@ -142,7 +143,7 @@ fn check(words: &str, said: &Expect) {
     let ran = place.assay(&format!("tune ycsb-c -t {STORE} {words}")).code(2);
     assert_eq!(ran.out, "", "a mistake has no result");
     let text = ran.err.trim_end();
-    said.assert_eq(text.strip_prefix("error: ").unwrap_or(text));
+    said.assert_eq(&wrapped(text.strip_prefix("error: ").unwrap_or(text)));
     assert_eq!(place.list("runs"), Vec::<String>::new(), "a mistake leaves nothing");
 }
 
@@ -151,15 +152,15 @@ fn a_tune_needs_an_objective_that_says_something() {
     check("", &expect!["what must hold? give --slo, for example --slo 'p99<5ms'"]);
     check(
         "--slo read.p99",
-        &expect![[
-            r#"--slo: at column 1: "read.p99" has no limit; write read.p99<5ms or errors<0.1%"#
-        ]],
+        &expect![[r#"
+        --slo: at column 1: "read.p99" has no limit; write read.p99<5ms or
+        errors<0.1%"#]],
     );
     check(
         "--slo read.p99<fast",
-        &expect![[
-            r#"--slo: at column 10: "fast" is no limit: a latency needs a time with its unit, such as 5ms or 250us"#
-        ]],
+        &expect![[r#"
+        --slo: at column 10: "fast" is no limit: a latency needs a time with
+        its unit, such as 5ms or 250us"#]],
     );
     check(
         "--slo read.p99<5ms,erors<1%",
@@ -167,9 +168,9 @@ fn a_tune_needs_an_objective_that_says_something() {
     );
     check(
         "--slo mean<5ms",
-        &expect![
-            "--slo: at column 1: a mean tells nothing about those who wait longest; bound a percentile: p99"
-        ],
+        &expect![[r#"
+        --slo: at column 1: a mean tells nothing about those who wait longest;
+        bound a percentile: p99"#]],
     );
     check("--slo update.p99<5ms", &expect!["--slo: ycsb-c asks no update; it asks read"]);
 }
@@ -209,9 +210,9 @@ fn a_tune_chooses_rate_with_duration_itself() {
     }
     check(
         "--slo p99<5ms --closed 4",
-        &expect![
-            "--closed: a tune asks in open loop: sessions that wait for the store have no rate that could be sought"
-        ],
+        &expect![[r#"
+        --closed: a tune asks in open loop: sessions that wait for the store
+        have no rate that could be sought"#]],
     );
     check(
         "--slo p99<5ms --rate 1k",

@@ -86,7 +86,7 @@ fn first_latency(objective: Option<&Objective>) -> Option<&Term> {
 fn curve_title(tuning: &Tuning) -> String {
     let promised = first_latency(tuning.objective.as_ref());
     let what = promised.map_or("p99 of the response time".to_owned(), name);
-    format!("{what} over arrivals per second")
+    format!("The {what} over arrivals per second")
 }
 
 fn rate_axis(tuning: &Tuning, rates: &[f64]) -> Axis {
@@ -112,7 +112,7 @@ fn latency(tuning: &Tuning) -> Option<LineChart> {
     let mut lines = vec![
         line("latency", "response", &[], tuning.curve.iter().map(|p| Some(p.latency_ns)).collect()),
         line("median", "service", &[6, 4], xs.iter().map(|x| median(&tuning.steps, *x)).collect()),
-        line("did not hold", "refused", &[2, 4], failed(tuning)),
+        line("did not hold", "lag", &[2, 4], failed(tuning)),
     ];
     lines.retain(|line| line.values.iter().any(Option::is_some));
     if let Some(Term { measure: Measure::Latency { limit, .. }, .. }) =

@@ -49,16 +49,16 @@ pub enum Attempt {
 pub struct Steps {
     setup: Setup,
     wanted: Wanted,
-    base: Seed,
+    seed: Seed,
     load: String,
     /// Numbers of steps that held although their run has no hallmark.
     unmarked: Vec<usize>,
 }
 
 impl Steps {
-    /// Steps with `setup`; their seeds follow from `base`.
-    pub fn new(setup: Setup, wanted: Wanted, base: Seed) -> Steps {
-        Steps { setup, wanted, base, load: String::new(), unmarked: Vec::new() }
+    /// Steps with `setup`; their seeds follow from `seed`.
+    pub fn new(setup: Setup, wanted: Wanted, seed: Seed) -> Steps {
+        Steps { setup, wanted, seed, load: String::new(), unmarked: Vec::new() }
     }
 
     /// What all steps have in common.
@@ -72,8 +72,8 @@ impl Steps {
     }
 
     /// The seed from which those of the steps follow.
-    pub fn base(&self) -> Seed {
-        self.base
+    pub fn seed(&self) -> Seed {
+        self.seed
     }
 
     /// How the steps asked, in words.
@@ -179,7 +179,7 @@ impl Steps {
     fn ready(&mut self, request: Request, root: &Path) -> Result<Experiment> {
         let setup = &mut self.setup;
         // Every step asks the same operations at other moments.
-        let arrivals = Seed(self.base.0.wrapping_add(request.number as u64 + 1));
+        let arrivals = Seed(self.seed.0.wrapping_add(request.number as u64 + 1));
         let duration = Nanos(self.wanted.step.0 * u64::from(request.length));
         let time = |time: Nanos| humantime::format_duration(time.into()).to_string();
         let time = |nanos: Nanos| time(nanos).replace(' ', "");
@@ -187,7 +187,7 @@ impl Steps {
             ("rate", request.rate.to_string()),
             ("duration", time(duration)),
             ("warm-up", time(self.wanted.warm_up)),
-            ("seed", self.base.to_string()),
+            ("seed", self.seed.to_string()),
             ("arrival-seed", arrivals.to_string()),
         ];
         for (name, text) in &changes {
@@ -204,8 +204,7 @@ impl Steps {
         settings.insert("tune_step".to_owned(), (request.number + 1).to_string());
         settings.insert("tune_purpose".to_owned(), request.purpose.name().to_owned());
         if self.load.is_empty() {
-            // The rate is another one in each step.
-            self.load = manifest.load.text.replace(&format!(" at {}/s", request.rate), "");
+            self.load = without_rate(&manifest.load.text, request.rate);
         }
         let is_live =
             setup.show != Show::Nothing && std::io::IsTerminal::is_terminal(&std::io::stderr());
@@ -240,6 +239,15 @@ impl Steps {
             self.unmarked.push(request.number);
         }
         Ok(found)
+    }
+}
+
+/// How a step asked, without what is another in each.
+fn without_rate(text: &str, rate: f64) -> String {
+    let text = text.replace(&format!(" at {rate}/s"), "");
+    match (text.split_once("mean "), text.split_once(", cv ")) {
+        (Some((before, _)), Some((_, after))) => format!("{before}cv {after}"),
+        _ => text,
     }
 }
 
@@ -310,6 +318,19 @@ mod tests {
     use assay_run::gauge::Tally;
 
     use super::*;
+
+    #[test]
+    fn how_steps_ask_is_told_without_their_rates() {
+        for (text, wanted) in [
+            (
+                "poisson arrivals (gaps: mean 2.00 ms, cv 1) at 500/s, x",
+                "poisson arrivals (gaps: cv 1), x",
+            ),
+            ("constant arrivals at 500/s, x", "constant arrivals, x"),
+        ] {
+            assert_eq!(without_rate(text, 500.0), wanted);
+        }
+    }
 
     #[test]
     fn a_step_is_repeated_as_a_run() {
