@@ -50,6 +50,8 @@ pub struct Judge {
     excluded: [u64; Phase::ALL.len()],
     backward_times: u64,
     offered: u64,
+    /// Processes that were asked, of which `offered` are the operations.
+    processes: u64,
     first_intended: Nanos,
     last_ended: Nanos,
 }
@@ -85,6 +87,7 @@ impl Judge {
             excluded: [0; Phase::ALL.len()],
             backward_times: 0,
             offered: 0,
+            processes: 0,
             first_intended: Nanos::NEVER,
             last_ended: Nanos::ZERO,
             question,
@@ -121,6 +124,8 @@ impl Judge {
         let span = Span::of(record);
         let times = span.times();
         self.offered += 1;
+        // The last operation of its first transaction stands for the process.
+        self.processes += u64::from(record.transaction == 0 && record.ends_transaction);
         self.backward_times += u64::from(!span.is_forward());
         self.first_intended = self.first_intended.min(record.intended);
         self.last_ended = self.last_ended.max(record.ended);
@@ -195,6 +200,7 @@ impl Judge {
         self.verify_time.merge(&other.verify_time);
         self.backward_times += other.backward_times;
         self.offered += other.offered;
+        self.processes += other.processes;
         self.first_intended = self.first_intended.min(other.first_intended);
         self.last_ended = self.last_ended.max(other.last_ended);
     }
@@ -205,7 +211,12 @@ impl Judge {
         let seen = Window { from: first, until: self.last_ended };
         let window = self.question.window.unwrap_or(seen);
         let duration = window.duration();
-        let target = self.question.load.target();
+        // Load models speak of processes, rates of operations.
+        let operations = match self.processes {
+            0 => 1.0,
+            processes => self.offered as f64 / processes as f64,
+        };
+        let target = self.question.load.target().map(|rate| rate * operations);
         let mut all = Account::default();
         self.kinds.iter().for_each(|account| all.merge(account));
         if let Some(window) = self.question.window {

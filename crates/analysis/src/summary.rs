@@ -111,7 +111,8 @@ pub struct Counts {
 /// it do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
-    /// What the load model asked for, if it has a constant rate. Only overall.
+    /// What the load model asked for, if one rate tells it, with as many operations per process
+    /// as were found. Only overall.
     pub target_per_s: Option<f64>,
     /// Arrivals.
     pub offered_per_s: f64,

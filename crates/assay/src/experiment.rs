@@ -411,7 +411,7 @@ impl Experiment {
             ));
         }
         let queued = outcome.sum(|lane| lane.queued);
-        if queued > 0 {
+        if queued > 0 && matches!(self.asking.load, Load::Open(_)) {
             notes.push(format!(
                 "{queued} arrivals waited because the bound on processes in flight was reached \
                  (--in-flight, or what the store's connections take); their wait is in the \

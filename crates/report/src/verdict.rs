@@ -170,7 +170,7 @@ pub fn quantile(distribution: &assay_analysis::Distribution, quantile: f64) -> O
 fn promised(summary: &Summary) -> Option<f64> {
     match summary.load {
         LoadModel::Open { .. } => Some(summary.overall.rates.offered_per_s),
-        LoadModel::Closed { target, .. } => target,
+        LoadModel::Closed { target, .. } => summary.overall.rates.target_per_s.or(target),
     }
 }
 
@@ -415,6 +415,7 @@ mod tests {
         assert_eq!(
             shouts(|_, summary| {
                 summary.load = LoadModel::Closed { sessions: 16, target: Some(400.0) };
+                summary.overall.rates.target_per_s = Some(400.0);
             }),
             ["RATE NOT REACHED: wanted 400/s, achieved 200/s (50 %): 16 sessions that wait for \
               answers get no more"]
