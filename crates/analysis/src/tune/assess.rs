@@ -127,8 +127,14 @@ pub fn assess(
     if circumstances.hallmark == Some(Verdict::Violated) {
         reasons.push(Reason::Hallmark);
     }
+    if circumstances.is_stopped {
+        // All else follows from the stop: what waited was dropped.
+        reasons.truncate(1);
+    }
     let is_violated = !reasons.is_empty();
-    reasons.extend(with(Verdict::Unknown).map(Reason::Undecided));
+    if !circumstances.is_stopped {
+        reasons.extend(with(Verdict::Unknown).map(Reason::Undecided));
+    }
     let verdict = match (is_violated, reasons.is_empty()) {
         (true, _) => Verdict::Violated,
         (false, true) => Verdict::Held,

@@ -113,6 +113,8 @@ fn who_was_stopped_or_has_no_hallmark_is_not_sustained() {
     let summary = step(12, |_| (0, 900));
     let stopped = Circumstances { is_stopped: true, target: 2_000.0, ..AS_ASKED };
     assert_eq!(assessed(&summary, stopped).reasons, [Reason::Overload]);
+    let slow = step(12, |_| (0, 900_000));
+    assert_eq!(assessed(&slow, stopped).reasons, [Reason::Overload], "all else follows from it");
     let without = Circumstances { hallmark: Some(Verdict::Violated), ..AS_ASKED };
     assert_eq!(assessed(&summary, without).reasons, [Reason::Hallmark]);
     let unknown = Circumstances { hallmark: Some(Verdict::Unknown), ..AS_ASKED };
