@@ -3,7 +3,7 @@
 mod closed;
 mod lanes;
 mod open;
-mod seeds;
 mod partly_open;
 mod rates;
+mod seeds;
 mod stand_ins;

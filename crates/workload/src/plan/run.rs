@@ -201,16 +201,11 @@ impl Run {
         }
     }
 
-    /// Appends the transactions of a process after its first.
-    fn push_rest(&mut self, first: u64, into: &mut Vec<Operation>) {
-        let end = first + self.transactions;
-        for number in first + 1..self.count.map_or(end, |count| count.min(end)) {
-            let begin = into.len();
-            self.push(number, into);
-            let transaction = (number - first) as u16;
-            into[begin..].iter_mut().for_each(|operation| operation.transaction = transaction);
-            into[begin].think = self.think.draw(&mut self.thoughts.draws(number));
-        }
+    /// What makes the transaction appended from `begin` on the `place`-th of its process.
+    fn follow(&self, number: u64, place: u64, begin: usize, into: &mut [Operation]) {
+        let appended = &mut into[begin..];
+        appended.iter_mut().for_each(|operation| operation.transaction = place as u16);
+        appended[0].think = self.think.draw(&mut self.thoughts.draws(number));
     }
 }
 
@@ -232,9 +227,13 @@ impl Source for Run {
         if self.count.is_some_and(|count| first >= count) {
             return Ok(Filled::End);
         }
-        self.push(first, into);
-        if self.transactions > 1 {
-            self.push_rest(first, into);
+        let end = first + self.transactions;
+        for number in first..self.count.map_or(end, |count| count.min(end)) {
+            let begin = into.len();
+            self.push(number, into);
+            if number > first {
+                self.follow(number, number - first, begin, into);
+            }
         }
         Ok(Filled::Process)
     }
