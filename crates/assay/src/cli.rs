@@ -185,7 +185,9 @@ fn study() -> Command {
         .arg(text("format", "FORMAT", "text, json, csv, md or html [default: text]"))
         .arg(text("figures", "LIST", "Only some of 1,3,4,5"))
         .arg(text("seed", "N", "The seed; no latency depends on it [default: 1]"))
-        .arg(text("keep", "DIR", "Keep a bundle of every run there").value_hint(ValueHint::DirPath));
+        .arg(
+            text("keep", "DIR", "Keep a bundle of every run there").value_hint(ValueHint::DirPath),
+        );
     Command::new("study")
         .about("Many runs that answer one question")
         .subcommand_required(true)

@@ -215,7 +215,8 @@ fn workers(size: u64) {
 }
 
 fn open(url: &str) -> std::sync::Arc<dyn Store> {
-    registry::open(url, &registry::Options { clock: || 0, seed: assay_model::Seed(1) }).expect("the store opens")
+    registry::open(url, &registry::Options { clock: || 0, seed: assay_model::Seed(1) })
+        .expect("the store opens")
 }
 
 /// Reads, then overwrites of whole records: first bare, then through a client, in turns.

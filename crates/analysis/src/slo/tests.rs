@@ -123,10 +123,8 @@ fn no_failure_at_all_is_broken_by_the_first() {
 #[test]
 fn other_stretches_are_other_latencies() {
     let records = reads(1_000, |_| 4);
-    let late = |record: &Record| Record {
-        started: record.intended + Nanos::from_millis(3),
-        ..*record
-    };
+    let late =
+        |record: &Record| Record { started: record.intended + Nanos::from_millis(3), ..*record };
     let records: Vec<Record> = records.iter().map(late).collect();
     let value = |stretch| {
         let measure = Measure::Latency { stretch, quantile: 0.5, limit: Nanos::from_millis(10) };
