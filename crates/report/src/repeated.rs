@@ -14,7 +14,7 @@ use crate::terminal::{Page, Style};
 use crate::units::Letters;
 use crate::verdict::{Finding, Level};
 
-/// The version of the object that [`json`] prints.
+/// The version of the object that [`json()`] prints.
 pub const SCHEMA: &str = "assay/repeat/v1";
 
 /// Repeated runs of one set-up.

@@ -7,7 +7,7 @@ use super::{Contrast, Side, figure_name};
 use crate::units::Letters;
 use crate::verdict::model_name;
 
-/// The version of the object that [`json`] prints.
+/// The version of the object that [`json()`] prints.
 pub const SCHEMA: &str = "assay/compare/v1";
 
 /// The comparison as one indented JSON object with a line end.
