@@ -163,7 +163,7 @@ pub enum Value {
 impl Objective {
     /// What `summary` says about every term.
     ///
-    /// Each term is decided by the early-stopping test of [`early_stop`] at [`CONFIDENCE`], with
+    /// Each term is decided by the early-stopping test of `binomial` at [`CONFIDENCE`], with
     /// counts divided by the dependence of the operations. A share bounded by zero needs no test:
     /// one operation breaks it.
     pub fn judge(&self, summary: &Summary) -> ObjectiveFinding {

@@ -124,8 +124,8 @@ fn a_word_that_is_no_choice_is_answered_with_the_choices() {
     check_flags(
         "-t null: --format xml",
         &expect![[r#"
-        --format: "xml" is none of text, json, ndjson, csv, md, ycsb, hdr,
-        html"#]],
+            --format: "xml" is none of text, json, ndjson, csv, md, ycsb, hdr,
+            html, junit"#]],
     );
     check_flags(
         "-t null: --rate 5 --arrivals regular",
@@ -292,9 +292,9 @@ fn a_store_must_exist() {
     check_flags(
         "-t mysql://127.0.0.1",
         &expect![[r#"
-        store URL "mysql://127.0.0.1" makes no sense: there is no store
-        "mysql"; there are fjall, redb, redis, rediss, valkey, valkeys,
-        memory, null"#]],
+            store URL "mysql://127.0.0.1" makes no sense: there is no store
+            "mysql"; there are fjall, redb, redis, rediss, valkey, valkeys,
+            memory, sick, null"#]],
     );
     check_flags(
         "-t redsi://127.0.0.1",
