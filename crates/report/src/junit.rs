@@ -14,8 +14,8 @@ use crate::repeated::{self, Group};
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level};
 
-/// Alarms that a run is always examined for, so that the list of tests is the same when all is
-/// well.
+/// What a run is always examined for, so that the list of tests is the same when all is well. It
+/// fails a test even where a report only cautions.
 const EXAMINED: [&str; 11] = [
     "failed",
     "unfinished",
@@ -44,8 +44,8 @@ enum Outcome {
     Skipped,
 }
 
-/// A run: a case for each thing it was examined for, failed where the report raises an alarm,
-/// then one for each check of the hallmark.
+/// A run: a case for each thing it was examined for, failed where the report names it, then one
+/// for each check of the hallmark.
 pub fn run(facts: &Facts, summary: &Summary) -> String {
     let findings = verdict::findings(facts, summary, Letters::Unicode);
     let mut cases = of_findings(&findings);
@@ -56,7 +56,16 @@ pub fn run(facts: &Facts, summary: &Summary) -> String {
 
 /// Repeated runs: a case for each thing that any of them was examined for.
 pub fn group(group: &Group) -> String {
-    let findings = repeated::findings(group, Letters::Unicode);
+    let mut findings = repeated::findings(group, Letters::Unicode);
+    // A group's own findings leave out what its runs are only cautioned for.
+    for (place, run) in group.side.runs.iter().enumerate() {
+        for found in verdict::findings(&run.facts, &run.summary, Letters::Unicode) {
+            if is_failure(&found) && findings.iter().all(|known| known.name != found.name) {
+                let text = format!("run {}: {}", place + 1, found.text);
+                findings.push(Finding { text, ..found });
+            }
+        }
+    }
     let run = group.side.typical();
     suite(&run.facts.title, run.summary.duration.as_secs_f64(), &of_findings(&findings))
 }
@@ -74,15 +83,24 @@ pub fn compare(contrast: &Contrast) -> String {
     suite(&format!("{} / {}", titles[0], titles[1]), seconds, &cases)
 }
 
+/// Whether it fails a test: every alarm does, a caution if it is one of [`EXAMINED`].
+fn is_failure(finding: &Finding) -> bool {
+    match finding.level {
+        Level::Alarm => true,
+        Level::Caution => EXAMINED.contains(&finding.name),
+        Level::Fine => false,
+    }
+}
+
 fn of_findings(findings: &[Finding]) -> Vec<Case> {
-    let alarms = || findings.iter().filter(|finding| finding.level == Level::Alarm);
-    let passed = EXAMINED.iter().filter(|name| alarms().all(|found| found.name != **name));
+    let failures = || findings.iter().filter(|finding| is_failure(finding));
+    let passed = EXAMINED.iter().filter(|name| failures().all(|found| found.name != **name));
     let passed = passed.map(|name| Case {
         name: format!("not {name}"),
         outcome: Outcome::Passed,
         text: String::new(),
     });
-    let failed = alarms().map(|finding| Case {
+    let failed = failures().map(|finding| Case {
         name: format!("not {}", finding.name),
         outcome: Outcome::Failed,
         text: finding.text.clone(),
@@ -181,7 +199,60 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{Run, Side};
+    use crate::facts::State;
     use crate::sample;
+    use assay_analysis::{LoadModel, Verdict};
+
+    /// A run of which nothing but `name` is wrong, or with it what follows from it.
+    fn ill(name: &str) -> (Facts, Summary) {
+        let (mut facts, mut summary) = (sample::facts(), sample::summary());
+        (facts.hallmark, facts.store.is_no_op) = (None, false);
+        let counts = &mut summary.overall.counts;
+        (counts.refused, counts.unknown, counts.dropped) = (0, 0, 0);
+        summary.overall.rates.done_per_s = summary.overall.rates.offered_per_s;
+        match name {
+            "failed" => facts.state = State::Failed("no store".to_owned()),
+            "unfinished" => facts.state = State::Unfinished,
+            "nothing measured" => summary.overall.counts.offered = 0,
+            "overloaded" => summary.overall.rates.done_per_s = 1.0,
+            "rate not reached" => {
+                summary.load = LoadModel::Closed { sessions: 1, target: Some(1e6) };
+                summary.overall.rates.target_per_s = Some(1e6);
+            }
+            "failing" => summary.overall.counts.refused = summary.overall.counts.offered,
+            "wrong values" => summary.values.wrong = 1,
+            "implausible" => summary.in_flight.by_service.verdict = Verdict::Violated,
+            "unbalanced" => summary.is_balanced = false,
+            "late" => summary.lag = summary.overall.hits.response.clone(),
+            "clock" => summary.backward_times = 1,
+            other => assert_eq!(other, "nothing"),
+        }
+        (facts, summary)
+    }
+
+    #[test]
+    fn whatever_a_run_is_examined_for_can_fail() {
+        let (facts, summary) = ill("nothing");
+        assert!(run(&facts, &summary).contains(" failures=\"0\""));
+        for name in EXAMINED {
+            let (facts, summary) = ill(name);
+            let failed = format!("name=\"not {name}\"><failure message=\"");
+            let text = run(&facts, &summary);
+            assert!(text.contains(&failed), "{name}: {text}");
+            let well = ill("nothing");
+            let runs = [well, (facts, summary)].map(|(facts, summary)| Run { facts, summary });
+            let group = Group {
+                side: Side { name: "last".to_owned(), runs: runs.into() },
+                wanted: 2,
+                meeting: String::new(),
+                command: String::new(),
+                figures: Vec::new(),
+            };
+            let text = self::group(&group);
+            assert!(text.contains(&failed), "{name} in a group: {text}");
+        }
+    }
 
     #[test]
     fn an_alarm_is_a_failed_test_beside_those_that_passed() {
