@@ -114,13 +114,14 @@ impl Sawtooth {
         let others = self.operations - affected;
         let at = |quantile: f64| {
             let rank = crate::distribution::rank(self.operations, quantile);
-            Nanos(latency(self.operations - rank).round() as u64)
+            let place = self.operations.checked_sub(rank);
+            place.map_or(Nanos::ZERO, |place| Nanos(latency(place).round() as u64))
         };
         let slower = |number: &u64| latency(*number) > healthy + TOLERANCE_NS;
         let is_felt = (0..affected).take_while(slower).count() as u64;
         Figures {
-            mean_ns: (sum + others as f64 * healthy) / self.operations as f64,
-            max: Nanos(latency(0).round() as u64),
+            mean_ns: (sum + others as f64 * healthy) / self.operations.max(1) as f64,
+            max: at(1.0),
             quantiles: quantiles.iter().map(|&quantile| (quantile, at(quantile))).collect(),
             affected: is_felt,
             back_after: match seen {
@@ -233,8 +234,15 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// The largest relative deviation of any of these figures from those of `wanted`.
+    /// The largest relative deviation of any of these figures from those of `wanted`; infinite if
+    /// the two have not the same quantiles.
     pub fn deviation(&self, wanted: &Figures) -> f64 {
+        let places = |figures: &Figures| -> Vec<f64> {
+            figures.quantiles.iter().map(|(quantile, _)| *quantile).collect()
+        };
+        if places(self) != places(wanted) {
+            return f64::INFINITY;
+        }
         let quantiles = self.quantiles.iter().zip(&wanted.quantiles);
         let times =
             quantiles.map(|((_, found), (_, wanted))| (found.0 as f64, wanted.0 as f64)).chain([
@@ -243,7 +251,46 @@ impl Figures {
                 (self.affected as f64, wanted.affected as f64),
                 (self.back_after.0 as f64, wanted.back_after.0 as f64),
             ]);
-        times.map(|(found, wanted)| relative(found, wanted)).fold(0.0, f64::max)
+        Agreement::of(times.map(|(found, wanted)| relative(found, wanted))).worst
+    }
+}
+
+/// A result that misses its closed form by more than this share of it is wrong.
+pub const TOLERANCE: f64 = 0.01;
+
+/// How far results are from their closed forms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Agreement {
+    /// How many were compared.
+    pub compared: usize,
+    /// The largest relative deviation; infinite if one of them is no number.
+    pub worst: f64,
+}
+
+impl Agreement {
+    /// Of the relative deviations.
+    pub fn of(deviations: impl IntoIterator<Item = f64>) -> Agreement {
+        let none = Agreement { compared: 0, worst: 0.0 };
+        deviations.into_iter().fold(none, |so_far, deviation| Agreement {
+            compared: so_far.compared + 1,
+            // The larger of two numbers would leave out what is none.
+            worst: so_far.worst.max(if deviation.is_nan() { f64::INFINITY } else { deviation }),
+        })
+    }
+
+    /// Whether something was compared, all of it within [`TOLERANCE`].
+    pub fn holds(&self) -> bool {
+        self.compared > 0 && self.worst <= TOLERANCE
+    }
+}
+
+/// The relative deviation of a moment that may never come: 0 if it never came as it should not,
+/// infinite if only one of the two is never.
+pub fn relative_moment(found: Option<Nanos>, wanted: Option<Nanos>) -> f64 {
+    match (found, wanted) {
+        (None, None) => 0.0,
+        (Some(found), Some(wanted)) => relative(found.0 as f64, wanted.0 as f64),
+        _ => f64::INFINITY,
     }
 }
 
@@ -343,5 +390,39 @@ mod tests {
         assert!(relative(found.deviation(&wanted), 0.02) < 1e-9);
         assert_eq!(wanted.deviation(&wanted), 0.0);
         assert_eq!(relative(1.0, 0.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn nothing_compared_is_no_agreement() {
+        assert!(!Agreement::of([]).holds());
+        assert!(Agreement::of([0.0, 0.009]).holds());
+        assert!(!Agreement::of([0.0, 0.011]).holds());
+        for place in 0..3 {
+            let mut deviations = [0.0; 3];
+            deviations[place] = f64::NAN;
+            assert!(!Agreement::of(deviations).holds(), "{place}");
+        }
+        let never = relative_moment(None, Some(Nanos(5)));
+        assert_eq!((never, relative_moment(None, None)), (f64::INFINITY, 0.0));
+    }
+
+    #[test]
+    fn a_quantile_that_was_not_measured_is_a_deviation() {
+        let wanted = paper(1250.0).figures(Seen::Response, &[0.9, 0.99]);
+        for fewer in [&[0.9][..], &[], &[0.9, 0.999], &[0.9, 0.99, 0.999]] {
+            let found = paper(1250.0).figures(Seen::Response, fewer);
+            assert_eq!(found.deviation(&wanted), f64::INFINITY, "{fewer:?}");
+        }
+        let found = Figures { mean_ns: f64::NAN, ..wanted.clone() };
+        assert_eq!(found.deviation(&wanted), f64::INFINITY);
+    }
+
+    #[test]
+    fn no_operations_have_figures_of_nothing() {
+        let empty = Sawtooth { operations: 0, ..paper(1250.0) };
+        let figures = empty.figures(Seen::Response, &[0.5, 1.0]);
+        assert_eq!(figures.quantiles, [(0.5, Nanos::ZERO), (1.0, Nanos::ZERO)]);
+        let found = empty.look(&[], Record::response, &[0.5, 1.0]);
+        assert_eq!((figures.mean_ns, figures.max), (found.mean_ns, found.max));
     }
 }

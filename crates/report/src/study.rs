@@ -4,14 +4,11 @@ pub(crate) mod rows;
 mod text;
 
 use assay_analysis::Distribution;
-use assay_analysis::sawtooth::{Course, Figures, Sawtooth};
+use assay_analysis::sawtooth::{Agreement, Course, Figures, Sawtooth, relative_moment};
 use assay_model::Nanos;
 
 pub use crate::html::study::study_html;
 pub use text::{study_csv, study_json, study_markdown, study_text};
-
-/// A figure that misses its closed form by more than this is wrong.
-pub const TOLERANCE: f64 = 0.01;
 
 /// The quantiles that are shown of every run.
 pub const STUDY_QUANTILES: [f64; 7] = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -136,13 +133,7 @@ impl Sight {
 impl SlowClient {
     /// The relative deviation from the closed form: none if both say never, infinite if one does.
     pub fn deviation(&self) -> f64 {
-        match (self.found_back, self.expected_back) {
-            (None, None) => 0.0,
-            (Some(found), Some(expected)) => {
-                assay_analysis::sawtooth::relative(found.0 as f64, expected.0 as f64)
-            }
-            _ => f64::INFINITY,
-        }
+        relative_moment(self.found_back, self.expected_back)
     }
 }
 
@@ -163,21 +154,10 @@ impl StudyRun {
 }
 
 impl Study {
-    /// The largest relative deviation from a closed form.
-    pub fn worst(&self) -> f64 {
+    /// How far all that has a closed form is from it.
+    pub fn agreement(&self) -> Agreement {
         let sights = self.runs.iter().flat_map(|run| &run.sights).filter_map(Sight::deviation);
-        sights.chain(self.slow.iter().map(SlowClient::deviation)).fold(0.0, f64::max)
-    }
-
-    /// How many closed forms were compared.
-    pub fn compared(&self) -> usize {
-        let sights = self.runs.iter().flat_map(|run| &run.sights);
-        sights.filter(|sight| sight.expected.is_some()).count() + self.slow.len()
-    }
-
-    /// Whether every closed form is met within [`TOLERANCE`].
-    pub fn holds(&self) -> bool {
-        self.worst() <= TOLERANCE
+        Agreement::of(sights.chain(self.slow.iter().map(SlowClient::deviation)))
     }
 
     /// How many operations were asked.

@@ -43,7 +43,7 @@ pub fn study_html(study: &Study) -> String {
 }
 
 fn opening(study: &Study) -> String {
-    let (tone, sign) = if study.holds() { ("fine", "✓") } else { ("alarm", "!") };
+    let (tone, sign) = if study.agreement().holds() { ("fine", "✓") } else { ("alarm", "!") };
     let mut out = format!(
         "<header><p class=\"brand\">Assay <span>{}</span></p>\n\
          <h1>The study of coordinated omission</h1>\n\

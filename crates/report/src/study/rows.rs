@@ -123,8 +123,12 @@ pub fn slow_clients(slow: &[SlowClient], letters: Letters) -> Table {
 
 /// The whole study in one sentence.
 pub fn headline(study: &Study) -> String {
-    let (compared, worst) = (count(study.compared() as u64), percent(study.worst()));
-    match study.holds() {
+    let agreement = study.agreement();
+    if agreement.compared == 0 {
+        return "no result was compared with a closed form".to_owned();
+    }
+    let (compared, worst) = (count(agreement.compared as u64), percent(agreement.worst));
+    match agreement.holds() {
         true => format!(
             "{compared} results follow their closed forms within 1 %; the largest deviation is \
              {worst}"

@@ -117,7 +117,7 @@ fn the_tables_begin_with_the_open_model() {
 
 #[test]
 fn a_missed_closed_form_is_said_first() {
-    assert!(study(1.009).holds() && !study(1.02).holds());
+    assert!(study(1.009).agreement().holds() && !study(1.02).agreement().holds());
     let text = study_text(&study(1.02), Letters::Ascii);
     let wanted =
         "a result misses its closed form: the largest deviation of 4 is 2 %, allowed is 1 %";
@@ -130,7 +130,7 @@ fn a_missed_closed_form_is_said_first() {
 fn a_client_that_comes_back_against_the_formula_is_a_miss() {
     let mut study = study(1.0);
     study.slow[0].found_back = Some(Nanos::from_secs(5));
-    assert!(!study.holds());
+    assert!(!study.agreement().holds());
     let object: serde_json::Value = serde_json::from_str(&study_json(&study)).unwrap();
     assert_eq!(object["holds"], false);
     assert_eq!(object["largest_deviation"], serde_json::Value::Null);
@@ -148,4 +148,12 @@ fn every_form_holds_the_same_figures() {
     let page = study_html(&study);
     assert!(page.contains("id=\"figure-3-4\"") && page.contains("assay study co &lt;x&gt;"));
     assert!(!page.contains("id=\"figure-5\""), "there is nothing to show of figure 5");
+}
+
+#[test]
+fn a_study_that_compared_nothing_does_not_hold() {
+    let nothing = Study { runs: Vec::new(), slow: Vec::new(), ..study(1.0) };
+    assert!(!nothing.agreement().holds() && !study(f64::NAN).agreement().holds());
+    let text = study_text(&nothing, Letters::Ascii);
+    assert_eq!(text.lines().nth(1), Some("no result was compared with a closed form"));
 }

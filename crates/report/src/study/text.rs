@@ -105,14 +105,15 @@ fn metrics(figures: &Figures) -> Vec<(String, &'static str, u64)> {
 
 /// The study as one JSON object.
 pub fn study_json(study: &Study) -> String {
+    let agreement = study.agreement();
     let value = json!({
         "schema": "assay.study-co.1",
         "assay": study.version,
         "command": study.command,
         "seed": study.seed,
-        "holds": study.holds(),
-        "compared": study.compared(),
-        "largest_deviation": finite(study.worst()),
+        "holds": agreement.holds(),
+        "compared": agreement.compared,
+        "largest_deviation": finite(agreement.worst),
         "operations": study.operations(),
         "runs": study.runs.iter().map(run_object).collect::<Vec<_>>(),
         "slow_clients": study.slow.iter().map(slow_object).collect::<Vec<_>>(),
