@@ -153,6 +153,8 @@ pub fn execute<S: Sink + Send>(
                 };
                 // Whoever no longer listens has given up the run; so does this lane, below.
                 drop(ready_sender.send(report));
+                // Only lanes that have yet to report hold senders: one that dies ends the wait.
+                drop(ready_sender);
                 let task = run.task(lane, counter, control);
                 let (client, clock) = (client?, start.recv().ok()?);
                 Some(Lane::new(task, client, clock, control, gauge, sink).work())
@@ -165,10 +167,10 @@ pub fn execute<S: Sink + Send>(
                     .map_err(|reason| ExecuteError::Thread { lane, reason })?,
             );
         }
-        // With only the lanes holding senders, a lane that dies unheard ends the wait below.
         drop(ready_sender);
-        for _ in 0..run.lanes {
-            ready.recv().expect("every lane reports once")?;
+        // A lane that died unheard has told the others to end; joining it says why.
+        for report in ready {
+            report?;
         }
         let clock = Wall::starting_in(AHEAD, run.spin);
         control.set_clock(Some(clock.clone()));
@@ -239,7 +241,10 @@ pub fn execute_in_told_time<S: Sink>(
     run.begin(control);
     let task = run.task(0, Arc::new(AtomicU64::new(0)), control);
     let ends_by_number = run.extent.processes.is_some() || task.source.len().is_some();
-    let most = if ends_by_number { u64::MAX } else { AT_ONE_MOMENT + 2 * task.in_flight as u64 };
+    // Arrivals of the open model come at moments of their own, so with them time goes on.
+    let is_open = matches!(run.load, Load::Open(_));
+    let may_stand_still = !ends_by_number && !is_open;
+    let most = if may_stand_still { AT_ONE_MOMENT + 2 * task.in_flight as u64 } else { u64::MAX };
     let clock = Told::new();
     control.set_told(Some(clock.clone()));
     let sink = TimeWatch { sink, control, most, moment: Nanos::ZERO, count: 0, stood_still: false };
@@ -276,7 +281,8 @@ impl<S: Sink> Sink for TimeWatch<'_, S> {
         if record.ended != self.moment {
             (self.moment, self.count) = (record.ended, 0);
         }
-        self.count += 1;
+        // What is dropped when a run ends goes all at once, and was not answered in no time.
+        self.count += u64::from(record.outcome != assay_model::Outcome::Dropped);
         if self.count >= self.most {
             self.stood_still = true;
             self.control.drain();

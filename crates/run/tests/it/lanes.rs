@@ -1,7 +1,8 @@
 //! Many lanes are as one: the same operations, whatever their number.
 
-use assay_model::{Record, Source};
+use assay_model::{Layout, Record, Setting, Source};
 use assay_run::{Control, Gauge, Latency, Load, Overflow, Think, Told, execute};
+use assay_store::{Capabilities, Client, OpenError, Store};
 
 use crate::stand_ins::{Manner, Plan, Stand, closed, extent, lanes, open};
 
@@ -34,4 +35,50 @@ fn open_runs_ask_the_same_operations_on_any_number_of_lanes() {
     assert_eq!(alone.1, (0..14_000).collect::<Vec<u64>>());
     assert_eq!(run_on(2, load()), alone);
     assert_eq!(run_on(7, load()), alone);
+}
+
+/// A store with a lane that cannot be opened without a panic.
+struct Panics {
+    stand: Stand,
+    lane: usize,
+}
+
+impl Store for Panics {
+    fn capabilities(&self) -> Capabilities {
+        self.stand.capabilities()
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        self.stand.prepare(layout)
+    }
+
+    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        assert_ne!(lane, self.lane, "this lane panics");
+        self.stand.open(lane)
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        self.stand.settings()
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        self.stand.clear()
+    }
+}
+
+#[test]
+fn a_lane_that_panics_while_it_opens_ends_the_run_with_its_panic() {
+    for lane in 0..3 {
+        let source = || Box::new(Plan { width: 1 }) as Box<dyn Source>;
+        let run = lanes(3, &source, closed(3, Think::No, None), extent(None, Some(3600)));
+        let store = Panics { stand: Stand(Manner::Inline, Told::new()), lane };
+        let gauges: Vec<Gauge> = (0..3).map(|_| Gauge::new(Latency::Response)).collect();
+        let sinks = vec![Vec::<Record>::new(); 3];
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            execute(&run, &store, sinks, &gauges, &Control::new()).map(|_| ())
+        }));
+        let panic = panic.expect_err("the lane's panic goes on");
+        let text = panic.downcast_ref::<String>().expect("it has a text");
+        assert!(text.contains("this lane panics"), "{text}");
+    }
 }

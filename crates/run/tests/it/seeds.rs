@@ -6,6 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use assay_model::{Draws, Layout, Nanos, Outcome, Reason, Record, Seed, Source, Table};
+use assay_run::executor::Trouble;
 use assay_run::{
     ArrivalProcess, Arrivals, Closed, Control, Extent, Gauge, Lanes, Latency, Load, Open, Overflow,
     Think, execute_in_told_time,
@@ -17,7 +18,7 @@ use assay_store::sick::queue::{Grain, Hiccup};
 use assay_store::sick::{Sick, config::Node};
 use assay_store::{Store, Truth};
 
-use crate::stand_ins::{Plan, extent, lanes};
+use crate::stand_ins::{Plan, closed, extent, lanes, open};
 
 /// Seeds of one test.
 const SEEDS: u64 = 125;
@@ -45,8 +46,9 @@ fn drawn(seed: u64) -> Drawn {
     let load = drawn_load(&mut draws);
     let us = Nanos::from_micros;
     let warm_up = pick(&mut draws, &[Nanos::ZERO, us(7_000)]);
-    let extent = match draws.below(3) {
-        0 => Extent { duration: Some(us(40_000)), warm_up, processes: Some(200) },
+    let extent = match draws.below(4) {
+        0 => Extent { duration: Some(us(40_000)), warm_up, processes: None },
+        1 => Extent { duration: Some(us(40_000)), warm_up, processes: Some(200) },
         _ => Extent { processes: Some(20 + draws.below(100)), warm_up, duration: None },
     };
     let (width, patience) = (1 + draws.below(2), pick(&mut draws, &[us(3_000), us(2_000_000)]));
@@ -112,6 +114,7 @@ struct Found {
     offered: u64,
     outcomes: [u64; 4],
     was_cut: bool,
+    stood_still: bool,
 }
 
 fn perform(drawn: &Drawn) -> Found {
@@ -136,7 +139,9 @@ fn perform(drawn: &Drawn) -> Found {
     store.truth(&mut |truth| truths.push(truth.clone()));
     let lane = &outcome.lanes[0];
     let was_cut = lane.trouble.is_some();
-    Found { records, truths, offered: lane.offered, outcomes: lane.outcomes, was_cut }
+    let stood_still = matches!(lane.trouble, Some(Trouble::Plan(_)));
+    let (offered, outcomes) = (lane.offered, lane.outcomes);
+    Found { records, truths, offered, outcomes, was_cut, stood_still }
 }
 
 /// Everything that must hold whatever was drawn.
@@ -155,9 +160,20 @@ fn check(drawn: &Drawn) {
     }
     check_processes(drawn, &found);
     check_truth(drawn, &found);
+    assert_eq!(found.stood_still, stands_still(drawn, &found), "told time stands still");
     let again = perform(drawn);
     assert!(again.records == *records, "the same seed gives other records");
     assert!(again.truths == found.truths, "the same seed gives another truth");
+}
+
+/// Whether nothing but time could end the asking, which does not pass: a session of the closed
+/// model without pauses has tens of thousands of answers at one moment.
+fn stands_still(drawn: &Drawn, found: &Found) -> bool {
+    let is_endless = drawn.extent.processes.is_none() && matches!(drawn.load, Load::Closed(_));
+    let last = found.records.iter().map(|record| record.ended).max();
+    let at_last = found.records.iter().filter(|record| Some(record.ended) == last);
+    let answered = at_last.filter(|record| record.outcome != Outcome::Dropped).count();
+    is_endless && answered >= 1 << 16
 }
 
 /// Processes are there from the first to the last, each with all its operations.
@@ -275,4 +291,37 @@ fn check_sawtooth(seed: u64) {
 #[test]
 fn after_any_hiccup_the_response_is_the_sawtooth_of_the_closed_form() {
     (0..200).for_each(check_sawtooth);
+}
+
+/// A run that has only its duration, on a store that serves `max` a second.
+fn for_a_while(load: Load, max: f64, latency: Nanos, hiccup: Option<Hiccup>) -> Found {
+    let latency = Delay::Constant(latency);
+    let node = Node { latency, max, hiccup, ..Node::new("n", true) };
+    let store = Config { nodes: vec![node], own_service: false, ..Config::default() };
+    let duration = Some(Nanos::from_millis(100));
+    let extent = Extent { duration, warm_up: Nanos::ZERO, processes: None };
+    let patience = Nanos::from_secs(1);
+    perform(&Drawn { seed: 1, load, extent, width: 1, patience, store })
+}
+
+#[test]
+fn an_overloaded_run_that_ends_by_time_does_not_stand_still() {
+    let load = open(1e6, 64, Overflow::Queue);
+    let found = for_a_while(load, 100.0, Nanos::from_micros(500), None);
+    assert_eq!((found.offered, found.stood_still), (100_000, false));
+    assert!(found.outcomes[Outcome::Dropped as usize] > 1 << 16, "{:?}", found.outcomes);
+}
+
+#[test]
+fn arrivals_that_waited_may_all_be_answered_at_one_moment() {
+    let (after, length) = (Nanos::from_millis(1), Nanos::from_millis(90));
+    let hiccup = Some(Hiccup { after, length, is_periodic: false });
+    let found = for_a_while(open(1e6, 1 << 20, Overflow::Queue), 0.0, Nanos::ZERO, hiccup);
+    assert_eq!((found.outcomes, found.stood_still), ([100_000, 0, 0, 0], false));
+}
+
+#[test]
+fn sessions_that_are_answered_in_no_time_stand_still() {
+    let found = for_a_while(closed(1, Think::No, None), 0.0, Nanos::ZERO, None);
+    assert!(found.stood_still);
 }
