@@ -9,7 +9,7 @@ use super::curve::Curve;
 /// How the rate runs over a run: a value that can be asked for rate, integral, inverse.
 ///
 /// Made of stretches with closed forms, so that nothing drifts: at 1 M/s the place of an arrival
-/// after ten hours is known to a thousandth of a nanosecond. Beyond the last stage the last rate
+/// after ten hours is known to a hundredth of a nanosecond. Beyond the last stage the last rate
 /// holds on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
