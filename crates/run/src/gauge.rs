@@ -93,6 +93,13 @@ impl Gauge {
         }
     }
 
+    /// As [`Gauge::publish`] for the last time: there is no next one, so it waits for who looks in.
+    pub(crate) fn publish_last(&self, in_flight: usize, fresh: &mut Tally) {
+        self.in_flight.store(in_flight as u64, Ordering::Relaxed);
+        self.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).add(fresh);
+        fresh.clear();
+    }
+
     /// Moves what this window shows to `snapshot`. What was taken is not seen by the next who
     /// looks, so there is one who takes, for all who want to know.
     pub fn take(&self, snapshot: &mut Snapshot) {
@@ -314,6 +321,23 @@ mod tests {
         assert_eq!(ends(&first.tally.response[Kind::Read as usize]), [(Nanos(50), 1)]);
         assert_eq!(ends(&first.tally.service[Kind::Read as usize]), [(Nanos(10), 1)]);
         assert_eq!(ends(&second.tally.response[Kind::Read as usize]), []);
+    }
+
+    #[test]
+    fn the_last_counts_wait_for_who_looks_in() {
+        let gauge = Gauge::new(Latency::Response);
+        let mut fresh = Tally { offered: 3, ..Tally::default() };
+        let looks_in = gauge.tally.lock().unwrap();
+        gauge.publish(1, &mut fresh);
+        assert_eq!(fresh.offered, 3, "a lane at work does not wait");
+        std::thread::scope(|scope| {
+            let last = scope.spawn(|| gauge.publish_last(0, &mut fresh));
+            drop(looks_in);
+            last.join().unwrap();
+        });
+        let mut seen = Snapshot::default();
+        gauge.take(&mut seen);
+        assert_eq!((seen.tally.offered, seen.in_flight), (3, 0));
     }
 
     #[test]

@@ -478,7 +478,6 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
 
     fn finish(mut self) -> (LaneOutcome, S) {
         self.book.sink.flush();
-        self.book.publish(self.book.last, Nanos::ZERO);
         let mut outcome = self.outcome;
         outcome.stalls = self.book.sink.stalls();
         outcome.ran_out = self.task.asker.has_run_out();

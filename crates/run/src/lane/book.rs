@@ -372,7 +372,8 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     }
 
     /// The lane's outcome and its sink, at the end.
-    pub fn settle(self, outcome: LaneOutcome) -> (LaneOutcome, S) {
+    pub fn settle(mut self, outcome: LaneOutcome) -> (LaneOutcome, S) {
+        self.gauge.publish_last(self.in_flight(), &mut self.tally);
         let outcome = LaneOutcome {
             offered: self.outcomes.iter().sum(),
             outcomes: self.outcomes,
