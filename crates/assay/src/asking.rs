@@ -232,6 +232,11 @@ fn closed_model(
     sessions: Option<u64>,
 ) -> Result<Load> {
     bounded(options, "closed", IN_FLIGHT_MAX)?;
+    for name in ["arrivals", "in-flight", "overflow"] {
+        if purpose != Purpose::Load && options.is_typed(name) {
+            return Err(options.wrong(name, "only an open loop does that; give --rate as well"));
+        }
+    }
     let cores = machine::cores() as u32;
     let usual = match (purpose, calls) {
         (Purpose::Load, Calls::Pipelined) => LOAD_SESSIONS,

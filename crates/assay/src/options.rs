@@ -173,6 +173,11 @@ impl Options {
             .map(|given| given.text.as_str())
     }
 
+    /// Whether a flag of this command gave a setting.
+    pub fn is_typed(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|given| given.origin == Origin::Flag)
+    }
+
     /// Whether a switch is on.
     ///
     /// # Errors

@@ -179,18 +179,27 @@ impl Setup {
     /// If the store holds other data than the workload wants, or the run makes no sense.
     pub fn ready(&mut self, purpose: Purpose) -> Result<Experiment> {
         self.require_kinds(PlanPhase::Run)?;
+        // Whatever is wrong with the settings must not be found out after a load.
+        let (_, planned) = self.planned()?;
+        self.asking(purpose, planned)?;
         self.agree_with_store()?;
-        let plan = self.workload.plan(self.seed, PlanPhase::Run)?;
+        let (plan, planned) = self.planned()?;
         self.store.prepare(&plan.layout()).map_err(from_open)?;
-        let planned = match &self.workload.trace {
-            Some(trace) => Some(trace.end()),
-            None => plan.len(),
-        };
         let asking = self.asking(purpose, planned)?;
         let dir = self.dir.clone();
         let floor = self.floor(&asking, planned)?;
         let experiment = self.experiment(&plan, asking, &dir, false)?;
         Ok(Experiment { floor, ..experiment })
+    }
+
+    /// The plan of the run, with the number of its processes if it ends.
+    fn planned(&self) -> Result<(Plan, Option<u64>)> {
+        let plan = self.workload.plan(self.seed, PlanPhase::Run)?;
+        let planned = match &self.workload.trace {
+            Some(trace) => Some(trace.end()),
+            None => plan.len(),
+        };
+        Ok((plan, planned))
     }
 
     /// Whether the store says what was loaded into it.

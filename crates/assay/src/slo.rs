@@ -36,6 +36,9 @@ pub fn objective(text: &str) -> Result<Objective, ParseError> {
     Ok(Objective { terms })
 }
 
+/// The percentile beyond which no run of a reasonable length tells anything.
+const HIGHEST_PERCENTILE: f64 = 99.9999;
+
 /// Where in the text somebody reads.
 #[derive(Clone, Copy)]
 struct Words<'a> {
@@ -71,6 +74,13 @@ impl Words<'_> {
         let limit_at = part.len() - limit.trim_start().len();
         let limit = Limit { text: limit.trim(), words: self, ahead: limit_at };
         let (scope, measure) = self.left(left.trim_end(), &limit)?;
+        let share = match measure {
+            Measure::Errors { limit } | Measure::Misses { limit } => Some(limit),
+            Measure::Latency { .. } => None,
+        };
+        if share == Some(0.0) && comparison == Comparison::Below {
+            return Err(limit.wrong("nothing is below zero; write <=0%"));
+        }
         Ok(Term { scope, measure, comparison })
     }
 
@@ -114,6 +124,13 @@ impl Words<'_> {
     fn quantile(self, ahead: usize, number: &str) -> Result<f64, ParseError> {
         let percent = number.parse::<f64>().ok().filter(|percent| (0.0..100.0).contains(percent));
         match percent {
+            Some(percent) if percent > HIGHEST_PERCENTILE => {
+                let reason = format!(
+                    "p{number} is beyond p{HIGHEST_PERCENTILE}, which takes a run of ten million \
+                     operations already"
+                );
+                Err(self.wrong(ahead, reason))
+            }
             // 99.9 / 100 is not quite 0.999; quantiles are compared with each other.
             Some(percent) if percent > 0.0 => Ok((percent * 1e6).round() / 1e8),
             _ => {
@@ -294,6 +311,8 @@ mod tests {
             ("max<5ms", 1, "grows with the length"),
             ("p100<5ms", 1, "p100 is no percentile"),
             ("p0<5ms", 1, "p0 is no percentile"),
+            ("p99.99999999<5ms", 1, "beyond p99.9999"),
+            ("errors<0%", 8, "write <=0%"),
             ("p99>5ms", 4, "write < or <="),
             ("p99=5ms", 4, "write < or <="),
             ("misses<-1%", 8, "needs a percentage"),

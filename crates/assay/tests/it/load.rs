@@ -147,6 +147,18 @@ fn a_trace_keeps_its_pattern_at_another_rate() {
 }
 
 #[test]
+fn a_trace_of_one_process_has_no_rate_of_its_own() {
+    let place = Place::new();
+    place.fine("trace gen ycsb-c --seed 1 --operations 1 --rate 1k/s -o one.trace");
+    for store in ["sick:healthy", "null:"] {
+        place
+            .assay(&format!("run one.trace -t {store} --arrivals trace"))
+            .code(2)
+            .says("a trace of one process has no gap between arrivals");
+    }
+}
+
+#[test]
 fn clients_come_by_the_clock_but_think_between_their_transactions() {
     let place = Place::new();
     place.write("clients.toml", CLIENTS);
@@ -242,4 +254,22 @@ fn a_trace_without_a_schedule_has_none_to_replay() {
     let silent =
         "trace gen ycsb-c --operations 20 --arrivals constant --rate 10ms@1k,1s@0 -o u.parquet";
     place.assay(silent).code(2).says("only 10 of 20 processes come before it is 0 for ever");
+}
+
+#[test]
+fn settings_that_make_no_sense_are_found_before_the_data_is_loaded() {
+    let place = Place::new();
+    let wrong = place.assay("run ycsb-a -t sick: --rate 1k/s --closed 3 --bundle b").code(2);
+    wrong.says("give one of them");
+    assert!(!place.path("b").exists());
+    place.fine("run ycsb-a -t sick: --rate 1k/s --operations 100 --bundle b");
+}
+
+#[test]
+fn what_only_an_open_loop_does_needs_a_rate() {
+    let place = Place::new();
+    for flags in ["--arrivals gamma:2", "--closed 4 --in-flight 3", "--overflow drop"] {
+        let run = place.assay(&format!("run ycsb-c -t null: --operations 10 {flags}")).code(2);
+        run.says("only an open loop does that; give --rate as well");
+    }
 }
