@@ -1,10 +1,21 @@
 //! Rows in our own encoding, put together field by field.
 
+use std::collections::BTreeMap;
+
 use crate::answer::{Rows, encode_field, encode_row};
 
 /// How many fields `row` has.
 pub fn fields(row: &[u8]) -> u16 {
     row.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes))
+}
+
+/// The values of `row` by the names of their fields.
+pub fn by_name(row: &[u8]) -> BTreeMap<&[u8], &[u8]> {
+    let mut values = BTreeMap::new();
+    Rows::Encoded(row).each(|field| {
+        values.insert(field.name, field.value);
+    });
+    values
 }
 
 /// `old` with the fields of `patch` put in place of its own, or behind them if they are new.
@@ -15,15 +26,17 @@ pub fn merge(old: &[u8], patch: &[u8]) -> Vec<u8> {
     let mut into = Vec::with_capacity(old.len() + patch.len());
     encode_row(0, &mut into);
     let mut count: u16 = 0;
-    let more = |count: u16| count.checked_add(1).expect("a record has fewer fields");
+    let mut more = |name: &[u8], value: &[u8]| {
+        encode_field(name, value, &mut into);
+        count = count.checked_add(1).expect("a record has fewer fields");
+    };
+    let mut left = by_name(patch);
     Rows::Encoded(old).each(|field| {
-        encode_field(field.name, get(patch, field.name).unwrap_or(field.value), &mut into);
-        count = more(count);
+        more(field.name, left.remove(field.name).unwrap_or(field.value));
     });
     Rows::Encoded(patch).each(|field| {
-        if get(old, field.name).is_none() {
-            encode_field(field.name, field.value, &mut into);
-            count = more(count);
+        if let Some(value) = left.remove(field.name) {
+            more(field.name, value);
         }
     });
     into[..2].copy_from_slice(&count.to_le_bytes());

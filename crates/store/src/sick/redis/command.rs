@@ -1,11 +1,12 @@
 //! What each command does.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use assay_model::{Kind, Nanos, Reason};
 
-use super::sorted::{End, Sorted};
-use super::{Conversation, Keyspace};
+use super::sorted::{End, Place, Sorted};
+use super::{Conversation, Keyspace, LIMITS};
 use crate::answer::{Rows, encode_field, encode_row};
 use crate::resp::{Protocol, write};
 use crate::sick::rows;
@@ -19,20 +20,61 @@ const NO_INTEGER: &str = "ERR value is not an integer or out of range";
 const NO_FLOAT: &str = "ERR min or max is not a float";
 const SYNTAX: &str = "ERR syntax error";
 
+/// Bytes that a reply may have: those of the longest string, with some for what is around it.
+///
+/// A short command can name a long string many times over.
+const MOST_REPLY: usize = LIMITS.string + (64 << 10);
+
+const TOO_LONG: &str = "ERR the reply would be longer than the 64 MiB that one may have here";
+
+/// Fields that one command may name, so that nobody else waits long for it.
+const MOST_FIELDS: usize = 10_000;
+
+const TOO_MANY: &str = "ERR a command here names at most 10000 fields: use several commands";
+
 /// One command on its way.
 struct Turn<'a> {
     now: Nanos,
+    /// When the reply is due, whether it is an error or not: whatever was asked took its time.
+    due: Nanos,
     session: u32,
     protocol: Protocol,
     words: &'a [&'a [u8]],
     out: &'a mut Vec<u8>,
 }
 
-/// When the reply is due, or the line that says what is wrong.
-type Done = Result<Nanos, String>;
+impl Turn<'_> {
+    /// Waits for an answer; tells what it was.
+    fn wait_for(&mut self, given: Given) -> Result<Shown, String> {
+        self.due = self.due.max(given.due);
+        given.result.map_err(refusal)
+    }
 
-/// A row, if there is one, with when the answer is due, or the line that says what is wrong.
-type Found = Result<(Option<Arc<[u8]>>, Nanos), String>;
+    /// Appends a string, or that there is none.
+    fn put(&mut self, text: Option<&[u8]>) -> Done {
+        let length = text.map_or(0, <[u8]>::len);
+        if self.out.len().saturating_add(length) > MOST_REPLY {
+            return Err(TOO_LONG.into());
+        }
+        match text {
+            Some(text) => write::bulk(text, self.out),
+            None => write::null(self.protocol, self.out),
+        }
+        Ok(())
+    }
+
+    /// Appends the members at these places.
+    fn put_members(&mut self, places: &[Place]) -> Done {
+        write::array(places.len(), self.out);
+        places.iter().try_for_each(|place| self.put(Some(&place.member)))
+    }
+}
+
+/// Nothing, the reply being written, or the line that says what is wrong.
+type Done = Result<(), String>;
+
+/// A row, if there is one, or the line that says what is wrong.
+type Found = Result<Option<Arc<[u8]>>, String>;
 
 impl Conversation {
     /// Does what `words` say and appends the reply; tells when it is due.
@@ -45,19 +87,23 @@ impl Conversation {
     ) -> Nanos {
         let begin = out.len();
         let name = words[0].to_ascii_uppercase();
-        let done = match self.manage(&name, words, keyspace, out) {
-            Some(done) => done.map(|()| now),
+        let (done, due) = match self.manage(&name, words, keyspace, out) {
+            Some(done) => (done, now),
             None => {
                 let (session, protocol) = (self.session, self.protocol);
-                keyspace.request(&name, Turn { now, session, protocol, words, out })
+                let mut turn = Turn { now, due: now, session, protocol, words, out };
+                let done = keyspace.request(&name, &mut turn);
+                (done, turn.due)
             }
         };
-        done.unwrap_or_else(|error| {
+        if let Err(error) = done {
             out.truncate(begin);
+            // A long reply that came to nothing must not be held until the error is due.
+            out.shrink_to_fit();
             // A line of the client's words must not become two.
             write::error(&error.replace(['\r', '\n'], " "), out);
-            now
-        })
+        }
+        due
     }
 
     /// Commands that are about the connection or the server: answered at once. `None` if it is
@@ -157,7 +203,7 @@ impl Keyspace {
         )
     }
 
-    fn request(&mut self, name: &[u8], turn: Turn<'_>) -> Done {
+    fn request(&mut self, name: &[u8], turn: &mut Turn<'_>) -> Done {
         match name {
             b"GET" => self.get(turn),
             b"SET" => self.set(turn),
@@ -182,22 +228,26 @@ impl Keyspace {
     }
 
     /// Asks the heart about one record.
-    fn ask(&mut self, turn: &Turn<'_>, kind: Kind, key: &[u8], patch: &[u8]) -> Given {
+    fn ask(
+        &mut self,
+        turn: &mut Turn<'_>,
+        kind: Kind,
+        key: &[u8],
+        patch: &[u8],
+    ) -> Result<Shown, String> {
         let (session, table) = (turn.session, self.tables[0]);
         let asked = Asked { session, kind, table, key, patch, limit: 1 };
-        self.world.ask(turn.now, &asked)
+        turn.wait_for(self.world.ask(turn.now, &asked))
     }
 
     /// A read of a record.
-    fn read(&mut self, turn: &Turn<'_>, key: &[u8]) -> Found {
+    fn read(&mut self, turn: &mut Turn<'_>, key: &[u8]) -> Found {
         if self.sets.contains_key(key) {
             return Err(WRONG_TYPE.into());
         }
-        let Given { due, result } = self.ask(turn, Kind::Read, key, &[]);
-        match result {
-            Ok(Shown::Row(row)) => Ok((Some(row), due)),
-            Ok(_) => Ok((None, due)),
-            Err(reason) => Err(refusal(reason)),
+        match self.ask(turn, Kind::Read, key, &[])? {
+            Shown::Row(row) => Ok(Some(row)),
+            _ => Ok(None),
         }
     }
 
@@ -207,51 +257,58 @@ impl Keyspace {
     }
 
     /// Waits like a request about a sorted set.
-    fn pass(&mut self, turn: &Turn<'_>, key: &[u8]) -> Result<Nanos, String> {
+    fn pass(&mut self, turn: &mut Turn<'_>, key: &[u8]) -> Done {
         if self.current(key).is_some() {
             return Err(WRONG_TYPE.into());
         }
+        self.wait(turn, key)
+    }
+
+    /// The same, whatever there is.
+    fn wait(&mut self, turn: &mut Turn<'_>, key: &[u8]) -> Done {
         let (session, table) = (turn.session, self.tables[1]);
         let asked = Asked { session, kind: Kind::Read, table, key, patch: &[], limit: 1 };
-        let Given { due, result } = self.world.ask(turn.now, &asked);
-        result.map(|_| due).map_err(refusal)
+        turn.wait_for(self.world.ask(turn.now, &asked)).map(drop)
     }
 
-    fn get(&mut self, turn: Turn<'_>) -> Done {
+    /// A record that is there to stay takes the place of a sorted set.
+    fn replace_set(&mut self, key: &[u8]) {
+        if self.sets.contains_key(key) && self.current(key).is_some() {
+            self.sets.remove(key);
+        }
+    }
+
+    fn get(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key] = turn.words else { return Err(wrong_number(b"GET")) };
-        let (row, due) = self.read(&turn, key)?;
-        write_string(row.as_deref(), turn.protocol, turn.out)?;
-        Ok(due)
+        let row = self.read(turn, key)?;
+        let text = row.as_deref().map(|row| rows::get(row, STRING).ok_or(WRONG_TYPE));
+        turn.put(text.transpose()?)
     }
 
-    fn get_many(&mut self, turn: Turn<'_>) -> Done {
+    fn get_many(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, keys @ ..] = turn.words else { return Err(wrong_number(b"MGET")) };
-        let mut due = turn.now;
         write::array(keys.len(), turn.out);
         for key in keys {
-            let (row, ready) = self.read(&turn, key)?;
-            due = due.max(ready);
-            let text = row.as_deref().and_then(|row| rows::get(row, STRING));
-            write_text(text, turn.protocol, turn.out);
+            let row = self.read(turn, key)?;
+            turn.put(row.as_deref().and_then(|row| rows::get(row, STRING)))?;
         }
-        Ok(due)
+        Ok(())
     }
 
-    fn set(&mut self, turn: Turn<'_>) -> Done {
+    fn set(&mut self, turn: &mut Turn<'_>) -> Done {
         // Options such as EX would be promises that nothing here keeps.
         let [_, key, value] = turn.words else {
             let is_longer = turn.words.len() > 3;
             return Err(if is_longer { SYNTAX.into() } else { wrong_number(b"SET") });
         };
-        self.sets.remove(*key);
         let patch = row(&[(STRING, value)]);
-        let Given { due, result } = self.ask(&turn, Kind::Insert, key, &patch);
-        result.map_err(refusal)?;
+        self.ask(turn, Kind::Insert, key, &patch)?;
+        self.replace_set(key);
         write::simple("OK", turn.out);
-        Ok(due)
+        Ok(())
     }
 
-    fn set_many(&mut self, turn: Turn<'_>) -> Done {
+    fn set_many(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, pairs @ ..] = turn.words else { return Err(wrong_number(b"MSET")) };
         if pairs.is_empty() || pairs.len() % 2 != 0 {
             return Err(wrong_number(b"MSET"));
@@ -271,48 +328,46 @@ impl Keyspace {
                 limit: 1,
             })
             .collect();
+        turn.wait_for(self.world.ask_together(turn.now, &parts))?;
         for part in &parts {
-            self.sets.remove(part.key);
+            self.replace_set(part.key);
         }
-        let Given { due, result } = self.world.ask_together(turn.now, &parts);
-        result.map_err(refusal)?;
         write::simple("OK", turn.out);
-        Ok(due)
+        Ok(())
     }
 
-    fn delete(&mut self, turn: Turn<'_>) -> Done {
+    fn delete(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, keys @ ..] = turn.words else { return Err(wrong_number(b"DEL")) };
-        let (mut due, mut count) = (turn.now, 0);
-        for key in keys {
-            if self.sets.remove(*key).is_some() {
-                count += 1;
-                continue;
-            }
-            let given = self.ask(&turn, Kind::Delete, key, &[]);
-            due = due.max(given.due);
-            count += i64::from(given.result.map_err(refusal)? == Shown::Written);
-        }
-        write::integer(count, turn.out);
-        Ok(due)
-    }
-
-    fn exists(&mut self, turn: Turn<'_>) -> Done {
-        let [_, keys @ ..] = turn.words else { return Err(wrong_number(b"EXISTS")) };
-        let (mut due, mut count) = (turn.now, 0);
+        let mut count = 0;
         for key in keys {
             if self.sets.contains_key(*key) {
+                self.wait(turn, key)?;
+                self.sets.remove(*key);
                 count += 1;
                 continue;
             }
-            let (row, ready) = self.read(&turn, key)?;
-            due = due.max(ready);
-            count += i64::from(row.is_some());
+            count += i64::from(self.ask(turn, Kind::Delete, key, &[])? == Shown::Written);
         }
         write::integer(count, turn.out);
-        Ok(due)
+        Ok(())
     }
 
-    fn kind_of(&mut self, turn: Turn<'_>) -> Done {
+    fn exists(&mut self, turn: &mut Turn<'_>) -> Done {
+        let [_, keys @ ..] = turn.words else { return Err(wrong_number(b"EXISTS")) };
+        let mut count = 0;
+        for key in keys {
+            if self.sets.contains_key(*key) {
+                self.wait(turn, key)?;
+                count += 1;
+                continue;
+            }
+            count += i64::from(self.read(turn, key)?.is_some());
+        }
+        write::integer(count, turn.out);
+        Ok(())
+    }
+
+    fn kind_of(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key] = turn.words else { return Err(wrong_number(b"TYPE")) };
         let kind = match self.current(key) {
             _ if self.sets.contains_key(*key) => "zset",
@@ -321,90 +376,85 @@ impl Keyspace {
             Some(_) => "hash",
         };
         write::simple(kind, turn.out);
-        Ok(turn.now)
+        Ok(())
     }
 
-    fn set_fields(&mut self, is_many: bool, turn: Turn<'_>) -> Done {
+    fn set_fields(&mut self, is_many: bool, turn: &mut Turn<'_>) -> Done {
         let name: &[u8] = if is_many { b"HMSET" } else { b"HSET" };
         let [_, key, pairs @ ..] = turn.words else { return Err(wrong_number(name)) };
         if pairs.is_empty() || pairs.len() % 2 != 0 {
             return Err(wrong_number(name));
         }
-        let pairs: Vec<(&[u8], &[u8])> =
-            pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-        if pairs.iter().any(|(name, _)| *name == STRING || name.len() > usize::from(u16::MAX)) {
+        if pairs.len() / 2 > MOST_FIELDS {
+            return Err(TOO_MANY.into());
+        }
+        let named = |pair: &[&[u8]]| pair[0] != STRING && pair[0].len() <= usize::from(u16::MAX);
+        if !pairs.chunks_exact(2).all(named) {
             return Err("ERR a field here has a name, of up to 65535 bytes".into());
         }
         let current = self.current(key);
-        let is_string = |row: &Arc<[u8]>| rows::get(row, STRING).is_some();
-        if self.sets.contains_key(*key) || current.as_ref().is_some_and(is_string) {
+        let known = rows::by_name(current.as_deref().unwrap_or_default());
+        if self.sets.contains_key(*key) || known.contains_key(STRING) {
             return Err(WRONG_TYPE.into());
         }
-        let has =
-            |field: &[u8]| current.as_ref().is_some_and(|row| rows::get(row, field).is_some());
-        let new = pairs.iter().filter(|(field, _)| !has(field)).count();
-        let fields = current.as_ref().map_or(0, |row| usize::from(rows::fields(row)));
-        if fields + new > usize::from(u16::MAX) {
+        let kept = last_of_each(pairs);
+        let new = kept.iter().filter(|(field, _)| !known.contains_key(field)).count();
+        if known.len() + new > usize::from(u16::MAX) {
             return Err("ERR a hash here has at most 65535 fields".into());
         }
-        // A field that is named twice has its last value.
-        let last =
-            |place: usize| pairs[place + 1..].iter().all(|(name, _)| *name != pairs[place].0);
-        let kept: Vec<(&[u8], &[u8])> =
-            (0..pairs.len()).filter(|place| last(*place)).map(|place| pairs[place]).collect();
         let kind = if current.is_some() { Kind::Update } else { Kind::Insert };
-        let Given { due, result } = self.ask(&turn, kind, key, &row(&kept));
-        result.map_err(refusal)?;
+        self.ask(turn, kind, key, &row(&kept))?;
         match is_many {
             true => write::simple("OK", turn.out),
             false => write::integer(new as i64, turn.out),
         }
-        Ok(due)
+        Ok(())
     }
 
     /// The row of a hash, or none.
-    fn hash(&mut self, turn: &Turn<'_>, key: &[u8]) -> Found {
-        let (row, due) = self.read(turn, key)?;
+    fn hash(&mut self, turn: &mut Turn<'_>, key: &[u8]) -> Found {
+        let row = self.read(turn, key)?;
         match &row {
             Some(row) if rows::get(row, STRING).is_some() => Err(WRONG_TYPE.into()),
-            _ => Ok((row, due)),
+            _ => Ok(row),
         }
     }
 
-    fn get_field(&mut self, turn: Turn<'_>) -> Done {
+    fn get_field(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key, field] = turn.words else { return Err(wrong_number(b"HGET")) };
-        let (row, due) = self.hash(&turn, key)?;
-        write_text(row.as_deref().and_then(|row| rows::get(row, field)), turn.protocol, turn.out);
-        Ok(due)
+        let row = self.hash(turn, key)?;
+        turn.put(row.as_deref().and_then(|row| rows::get(row, field)))
     }
 
-    fn get_fields(&mut self, turn: Turn<'_>) -> Done {
+    fn get_fields(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key, fields @ ..] = turn.words else { return Err(wrong_number(b"HMGET")) };
         if fields.is_empty() {
             return Err(wrong_number(b"HMGET"));
         }
-        let (row, due) = self.hash(&turn, key)?;
-        write::array(fields.len(), turn.out);
-        for field in fields {
-            let value = row.as_deref().and_then(|row| rows::get(row, field));
-            write_text(value, turn.protocol, turn.out);
+        if fields.len() > MOST_FIELDS {
+            return Err(TOO_MANY.into());
         }
-        Ok(due)
+        let row = self.hash(turn, key)?;
+        let values = rows::by_name(row.as_deref().unwrap_or_default());
+        write::array(fields.len(), turn.out);
+        fields.iter().try_for_each(|field| turn.put(values.get(field).copied()))
     }
 
-    fn get_all(&mut self, turn: Turn<'_>) -> Done {
+    fn get_all(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key] = turn.words else { return Err(wrong_number(b"HGETALL")) };
-        let (row, due) = self.hash(&turn, key)?;
+        let row = self.hash(turn, key)?;
         let row = row.as_deref().unwrap_or_default();
         write::map(turn.protocol, usize::from(rows::fields(row)), turn.out);
+        let mut done = Ok(());
         Rows::Encoded(row).each(|field| {
-            write::bulk(field.name, turn.out);
-            write::bulk(field.value, turn.out);
+            if done.is_ok() {
+                done = turn.put(Some(field.name)).and_then(|()| turn.put(Some(field.value)));
+            }
         });
-        Ok(due)
+        done
     }
 
-    fn add_members(&mut self, turn: Turn<'_>) -> Done {
+    fn add_members(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key, pairs @ ..] = turn.words else { return Err(wrong_number(b"ZADD")) };
         if pairs.is_empty() {
             return Err(wrong_number(b"ZADD"));
@@ -419,26 +469,26 @@ impl Keyspace {
             };
             members.push((score, pair[1]));
         }
-        let due = self.pass(&turn, key)?;
+        self.pass(turn, key)?;
         let set = self.sets.entry(key.to_vec()).or_default();
         let new = members.into_iter().filter(|(score, member)| set.put(*score, member)).count();
         write::integer(new as i64, turn.out);
-        Ok(due)
+        Ok(())
     }
 
-    fn remove_members(&mut self, turn: Turn<'_>) -> Done {
+    fn remove_members(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key, members @ ..] = turn.words else { return Err(wrong_number(b"ZREM")) };
         if members.is_empty() {
             return Err(wrong_number(b"ZREM"));
         }
-        let due = self.pass(&turn, key)?;
+        self.pass(turn, key)?;
         let mut count = 0;
         if let Some(set) = self.sets.get_mut(*key) {
             count = members.iter().filter(|member| set.remove(member)).count();
         }
         self.drop_if_empty(key);
         write::integer(count as i64, turn.out);
-        Ok(due)
+        Ok(())
     }
 
     fn drop_if_empty(&mut self, key: &[u8]) {
@@ -447,37 +497,35 @@ impl Keyspace {
         }
     }
 
-    fn count_members(&mut self, turn: Turn<'_>) -> Done {
+    fn count_members(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key] = turn.words else { return Err(wrong_number(b"ZCARD")) };
-        let due = self.pass(&turn, key)?;
+        self.pass(turn, key)?;
         write::integer(self.sets.get(*key).map_or(0, Sorted::len) as i64, turn.out);
-        Ok(due)
+        Ok(())
     }
 
-    fn get_score(&mut self, turn: Turn<'_>) -> Done {
+    fn get_score(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key, member] = turn.words else { return Err(wrong_number(b"ZSCORE")) };
-        let due = self.pass(&turn, key)?;
+        self.pass(turn, key)?;
         match self.sets.get(*key).and_then(|set| set.score(member)) {
             Some(score) => write::double(turn.protocol, score, turn.out),
             None => write::null(turn.protocol, turn.out),
         }
-        Ok(due)
+        Ok(())
     }
 
-    fn range(&mut self, turn: Turn<'_>) -> Done {
+    fn range(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key, start, stop] = turn.words else {
             let is_longer = turn.words.len() > 4;
             return Err(if is_longer { SYNTAX.into() } else { wrong_number(b"ZRANGE") });
         };
         let (start, stop) = (integer(start)?, integer(stop)?);
-        let due = self.pass(&turn, key)?;
+        self.pass(turn, key)?;
         let places = self.sets.get(*key).map(|set| set.by_rank(start, stop)).unwrap_or_default();
-        write::array(places.len(), turn.out);
-        places.iter().for_each(|place| write::bulk(&place.member, turn.out));
-        Ok(due)
+        turn.put_members(&places)
     }
 
-    fn range_by_score(&mut self, turn: Turn<'_>) -> Done {
+    fn range_by_score(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key, min, max, rest @ ..] = turn.words else {
             return Err(wrong_number(b"ZRANGEBYSCORE"));
         };
@@ -491,20 +539,18 @@ impl Keyspace {
             }
             _ => return Err(SYNTAX.into()),
         };
-        let due = self.pass(&turn, key)?;
+        self.pass(turn, key)?;
         let set = self.sets.get(*key);
         let places = set.map(|set| set.by_score(min, max, skip, count)).unwrap_or_default();
-        write::array(places.len(), turn.out);
-        places.iter().for_each(|place| write::bulk(&place.member, turn.out));
-        Ok(due)
+        turn.put_members(&places)
     }
 
-    fn remove_range(&mut self, turn: Turn<'_>) -> Done {
+    fn remove_range(&mut self, turn: &mut Turn<'_>) -> Done {
         let [_, key, start, stop] = turn.words else {
             return Err(wrong_number(b"ZREMRANGEBYRANK"));
         };
         let (start, stop) = (integer(start)?, integer(stop)?);
-        let due = self.pass(&turn, key)?;
+        self.pass(turn, key)?;
         let mut count = 0;
         if let Some(set) = self.sets.get_mut(*key) {
             let places = set.by_rank(start, stop);
@@ -512,7 +558,7 @@ impl Keyspace {
         }
         self.drop_if_empty(key);
         write::integer(count as i64, turn.out);
-        Ok(due)
+        Ok(())
     }
 }
 
@@ -526,17 +572,13 @@ fn row(fields: &[(&[u8], &[u8])]) -> Vec<u8> {
     row
 }
 
-fn write_text(text: Option<&[u8]>, protocol: Protocol, out: &mut Vec<u8>) {
-    match text {
-        Some(text) => write::bulk(text, out),
-        None => write::null(protocol, out),
-    }
-}
-
-fn write_string(row: Option<&[u8]>, protocol: Protocol, out: &mut Vec<u8>) -> Result<(), String> {
-    let text = row.map(|row| rows::get(row, STRING).ok_or(WRONG_TYPE)).transpose()?;
-    write_text(text, protocol, out);
-    Ok(())
+/// Names with values, each name once with the last of its values.
+fn last_of_each<'a>(pairs: &[&'a [u8]]) -> Vec<(&'a [u8], &'a [u8])> {
+    let values: BTreeMap<&[u8], &[u8]> =
+        pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    let mut seen = BTreeSet::new();
+    let first = pairs.chunks_exact(2).filter(|pair| seen.insert(pair[0]));
+    first.map(|pair| (pair[0], values[pair[0]])).collect()
 }
 
 /// What CONFIG GET tells of the settings that clients ask for: nothing is ever on a disk.

@@ -27,7 +27,9 @@ impl PartialOrd for Place {
 
 impl Ord for Place {
     fn cmp(&self, other: &Place) -> Ordering {
-        self.score.total_cmp(&other.score).then_with(|| self.member.cmp(&other.member))
+        // There are two zeros, which are equal: adding a zero makes them one.
+        let (mine, its) = (self.score + 0.0, other.score + 0.0);
+        mine.total_cmp(&its).then_with(|| self.member.cmp(&other.member))
     }
 }
 
@@ -81,7 +83,7 @@ impl Sorted {
         let len = self.len() as i64;
         let from_end = |place: i64| if place < 0 { place + len } else { place };
         let (start, stop) = (from_end(start).max(0), from_end(stop).min(len - 1));
-        let count = (stop - start + 1).max(0) as usize;
+        let count = if start <= stop { (stop - start + 1) as usize } else { 0 };
         self.order.iter().skip(start as usize).take(count).cloned().collect()
     }
 
@@ -128,6 +130,25 @@ mod tests {
         assert_eq!(names(&set.by_rank(-1, -1)), "a");
         assert_eq!(names(&set.by_rank(3, 1)) + &names(&Sorted::default().by_rank(0, -1)), "");
         assert_eq!((set.len(), set.score(b"a")), (4, Some(9.0)));
+    }
+
+    #[test]
+    fn places_beyond_all_bounds_are_no_places() {
+        let set = sorted();
+        assert_eq!(names(&set.by_rank(i64::MIN, i64::MAX)), "b1 b2 c a");
+        assert_eq!(names(&set.by_rank(i64::MAX, i64::MIN)), "");
+        assert_eq!(names(&set.by_rank(3, i64::MIN)), "");
+    }
+
+    #[test]
+    fn both_zeros_are_one_score() {
+        let mut set = Sorted::default();
+        set.put(-0.0, b"b");
+        set.put(0.0, b"a");
+        let zero = End { score: 0.0, is_open: false };
+        assert_eq!(names(&set.by_score(zero, End { score: 1.0, is_open: false }, 0, 9)), "a b");
+        assert!(set.remove(b"b"));
+        assert_eq!(names(&set.by_rank(0, -1)), "a");
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn hashes_are_kept() {
         ("HMGET h i nothing f", "[4 null 9]"),
         ("HGETALL missing", "[]"),
         ("HMGET missing f", "[null]"),
-        ("HSET twice f 1 f 2", "2"),
+        ("HSET twice f 1 f 2", "1"),
         ("HGETALL twice", "[f 2]"),
         (
             "HELLO 3",
@@ -198,6 +198,93 @@ fn refusals_are_errors_that_clients_know() {
     assert!(Talk::with("down=primary:0..1s").hear("SET k v").starts_with("error MASTERDOWN"));
     assert_eq!(Talk::with("silent=1").say("GET k").due, Nanos::NEVER);
 }
+
+#[test]
+fn refusals_wait_like_answers() {
+    let due = |query: &str, said: &str| Talk::with(query).say(said).due;
+    let late = Nanos::from_millis(200);
+    assert_eq!(due("latency=200ms&refused=1", "GET k"), late);
+    assert_eq!(due("latency=200ms&refused=1", "MGET a b"), late);
+    assert_eq!(due("latency=200ms&dirty=1", "HSET k f v"), late);
+    assert_eq!(due("latency=200ms&refused=1", "ZADD z 1 m"), late);
+    assert_eq!(due("latency=200ms", "GET"), Nanos::ZERO, "nothing was asked");
+    assert_eq!(due("silent=1&dirty=1", "SET k v"), Nanos::NEVER);
+}
+
+#[test]
+fn a_silent_refusal_is_never_answered() {
+    let mut talk = Talk::with("silent=1&dirty=1");
+    for number in 0..40 {
+        talk.conversation = Conversation::new(number);
+        assert_eq!(talk.say("SET k v").due, Nanos::NEVER);
+    }
+}
+
+#[test]
+fn a_write_that_was_refused_leaves_the_sorted_set() {
+    for said in ["SET z v", "MSET a 1 z 2"] {
+        let mut talk = Talk::with("dirty=1");
+        talk.hear("ZADD z 1 m");
+        assert!(talk.hear(said).starts_with("error TRYAGAIN"));
+        assert_eq!(talk.hear("ZRANGE z 0 -1"), "[m]", "{said}");
+    }
+    let mut talk = Talk::with("lost=1");
+    talk.hear("ZADD z 1 m");
+    assert_eq!(talk.hear("SET z v") + &talk.hear("ZCARD z"), "OK1", "it was never done");
+    check(&[("ZADD z 1 m", "1"), ("SET z v", "OK"), ("GET z", "v"), ("TYPE z", "string")]);
+}
+
+#[test]
+fn commands_about_any_key_wait_for_sorted_sets_too() {
+    let mut talk = Talk::with("latency=5ms");
+    talk.say("ZADD z 1 m");
+    for (at, said) in [(10, "EXISTS z"), (20, "DEL z")] {
+        talk.now = Nanos::from_millis(at);
+        assert_eq!(talk.say(said).due, Nanos::from_millis(at + 5), "{said}");
+    }
+    let mut talk = Talk::with("refused=1:10s..20s");
+    talk.hear("ZADD z 1 m");
+    talk.now = Nanos::from_secs(15);
+    assert!(talk.hear("DEL z").starts_with("error BUSY"));
+    talk.now = Nanos::from_secs(25);
+    assert_eq!(talk.hear("EXISTS z"), "1");
+}
+
+#[test]
+fn a_reply_is_bounded_whatever_a_command_names() {
+    let mut talk = Talk::with("");
+    let long = "x".repeat(1 << 20);
+    talk.hear(&format!("SET k {long}"));
+    talk.hear(&format!("HSET h f {long}"));
+    talk.hear(&format!("ZADD z 1 {long}"));
+    let many = |name: &str, word: &str, count| name.to_owned() + &format!(" {word}").repeat(count);
+    for said in [many("MGET", "k", 65), many("HMGET h", "f", 65)] {
+        let heard = talk.say(&said);
+        assert!(heard.reply.starts_with(b"-ERR the reply would be longer"));
+        assert!(heard.reply.capacity() < 1 << 10, "what came to nothing is not kept");
+    }
+    assert!(talk.say(&many("MGET", "k", 63)).reply.len() > 63 << 20);
+}
+
+#[test]
+fn many_fields_take_no_longer_than_their_number() {
+    let mut talk = Talk::with("");
+    let fields = |count: usize, first: usize| {
+        (first..first + count)
+            .fold("HSET h".to_owned(), |said, field| said + &format!(" {field} v"))
+    };
+    for first in 0..3 {
+        assert_eq!(talk.hear(&fields(MOST, first * MOST)), "10000");
+    }
+    assert_eq!(talk.hear(&fields(MOST, 0)), "0");
+    let error = "error ERR a command here names at most 10000 fields: use several commands";
+    assert_eq!(talk.hear(&fields(MOST + 1, 0)), error);
+    assert_eq!(talk.hear(&("HMGET h".to_owned() + &" 1".repeat(MOST + 1))), error);
+    assert_eq!(talk.hear("HMGET h 0 29999 30000"), "[v v null]");
+}
+
+/// Fields that a command may name.
+const MOST: usize = 10_000;
 
 #[test]
 fn a_store_to_be_loaded_is_healthy_until_it_is_settled() {
