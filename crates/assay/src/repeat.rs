@@ -82,7 +82,7 @@ pub fn perform(
         is_quiet = setup.show == Show::Nothing;
         let finished = group.run(setup, purpose, number)?;
         if finished.exit != Exit::Fine {
-            eprintln!("run {number} of {times} did not come to its end; the group ends here");
+            eprintln!("{}", why_ended(&group.repeat, number));
             if group.repeat.runs.is_empty() {
                 return Ok(finished.exit);
             }
@@ -195,11 +195,24 @@ impl Under {
             });
             self.repeat.write(&self.dir)?;
         }
+        // An interrupt that came when all was asked did not end this run, but ends the group.
+        let is_interrupted = setup.listening.is_interrupted();
         let keeps_store = setup.options.text("target").is_some() || setup.options.switch("keep")?;
         if purpose == Purpose::Bench && !keeps_store {
             remove_store(setup);
         }
-        Ok(finished)
+        match finished.exit {
+            Exit::Fine if is_interrupted => Ok(Finished { exit: Exit::Interrupted, ..finished }),
+            _ => Ok(finished),
+        }
+    }
+}
+
+fn why_ended(repeat: &Repeat, number: u64) -> String {
+    let times = repeat.wanted;
+    match repeat.runs.len() as u64 == number {
+        true => format!("interrupted after run {number} of {times}; the group ends here"),
+        false => format!("run {number} of {times} did not come to its end; the group ends here"),
     }
 }
 

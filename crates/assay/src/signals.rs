@@ -1,7 +1,8 @@
 //! The keyboard's way into a run: the first interrupt ends it gently, the second at once.
 
-use std::sync::Arc;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result};
@@ -19,15 +20,17 @@ use crate::live::Stage;
 /// after experiments it ends the program, as if nobody listened.
 pub struct Listening {
     handle: Handle,
+    /// Shared by all that ever listen: an interrupt that nobody else wants ends the program.
     is_idle: Arc<AtomicBool>,
     is_heard: Arc<AtomicBool>,
     control: Arc<Control>,
     stage: Arc<Stage>,
 }
 
-/// An experiment goes on as long as this lives.
+/// An experiment goes on as long as this lives, or several one after the other.
 pub struct During<'a> {
     is_idle: &'a AtomicBool,
+    was_idle: bool,
 }
 
 impl Listening {
@@ -39,11 +42,7 @@ impl Listening {
         let mut signals =
             Signals::new([SIGINT, SIGTERM]).context("cannot listen for interrupts")?;
         let handle = signals.handle();
-        let is_idle = Arc::new(AtomicBool::new(true));
-        for signal in [SIGINT, SIGTERM] {
-            register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&is_idle))
-                .context("cannot listen for interrupts")?;
-        }
+        let is_idle = idleness().context("cannot listen for interrupts")?;
         let control = Arc::new(Control::new());
         let is_heard = Arc::new(AtomicBool::new(false));
         let heard = Arc::clone(&is_heard);
@@ -78,9 +77,26 @@ impl Listening {
 
     /// From now on interrupts end the experiment and not the program.
     pub fn during(&self) -> During<'_> {
-        self.is_idle.store(false, Ordering::Relaxed);
-        During { is_idle: &self.is_idle }
+        let was_idle = self.is_idle.swap(false, Ordering::Relaxed);
+        During { is_idle: &self.is_idle, was_idle }
     }
+}
+
+// tidy: allow globals: what a signal does belongs to the process, and once it has been listened
+// for, its default does not come back; so the way out is registered once, to the program's end.
+static IDLENESS: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
+
+/// Whether no experiment goes on, so that an interrupt ends the program.
+fn idleness() -> io::Result<Arc<AtomicBool>> {
+    let mut shared = IDLENESS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(is_idle) = shared.as_ref() {
+        return Ok(Arc::clone(is_idle));
+    }
+    let is_idle = Arc::new(AtomicBool::new(true));
+    for signal in [SIGINT, SIGTERM] {
+        register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&is_idle))?;
+    }
+    Ok(Arc::clone(shared.insert(is_idle)))
 }
 
 fn end(interrupts_before: usize, control: &Control, stage: &Stage) {
@@ -102,14 +118,12 @@ fn end(interrupts_before: usize, control: &Control, stage: &Stage) {
 
 impl Drop for During<'_> {
     fn drop(&mut self) {
-        self.is_idle.store(true, Ordering::Relaxed);
+        self.is_idle.store(self.was_idle, Ordering::Relaxed);
     }
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        // Its part of an interrupt ends with it: another run may be under way by then.
-        self.is_idle.store(false, Ordering::Relaxed);
         self.handle.close();
     }
 }

@@ -96,6 +96,25 @@ fn an_interrupt_between_load_and_result_is_heard() {
 }
 
 #[test]
+fn an_interrupt_between_the_runs_of_a_group_and_its_result_is_heard() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let place = Place::new();
+        let words = "-t null: --operations 1500k --closed 1 --repeat 2 --bundle b";
+        let running = place.start(&format!("run ycsb-c {words}"));
+        let manifest = place.path("b/2/run.toml");
+        wait_until("the last run is sealed", || {
+            fs::read_to_string(&manifest).is_ok_and(|text| text.contains("state = \"finished\""))
+        });
+        // The last thing before the judging is that the listener ends.
+        std::thread::sleep(Duration::from_millis(20));
+        running.signal(signal);
+        let ran = running.wait().code(130);
+        assert_eq!(ran.out, "");
+        assert_sealed(&place, "b/2", State::Finished);
+    }
+}
+
+#[test]
 fn a_killed_run_loses_at_most_its_last_second() {
     let place = Place::new();
     let rate = 5000.0;
