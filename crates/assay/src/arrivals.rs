@@ -225,6 +225,9 @@ fn timetable(trace: Option<&Trace>) -> Result<Timetable> {
     let absent = "the trace has no schedule; `assay trace gen --rate` writes one into a trace";
     let mut schedule = trace.schedule().map_err(as_usage)?.context(absent)?;
     let last = trace.end().saturating_sub(1);
+    if last == 0 {
+        bail!("a trace of one process has no gap between arrivals, so its schedule has no rate");
+    }
     let span = schedule.intended(last).map_err(as_usage)?.unwrap_or_default();
     if span == Nanos::ZERO {
         bail!("all arrivals of the trace come at once: its schedule has no rate");
