@@ -162,8 +162,9 @@ impl Experiment {
         let raised_at_end = RaisedAtEnd(&is_over);
         let steering = Steering::new(Arc::clone(self.listening.control()), &self.asking.load);
         let steering = Arc::new(steering);
-        let viewers = self.viewers(&steering);
+        // Whoever begins to watch must not see the clock of the run before.
         control.set_clock(None);
+        let viewers = self.viewers(&steering);
         let is_told = self.is_told();
         let (outcome, observations) = thread::scope(|scope| {
             let run = self.run();

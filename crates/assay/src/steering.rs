@@ -38,7 +38,7 @@ pub enum SteerError {
     #[error("nothing is asked at this moment: the run has not begun, or it is ending")]
     NotAsking,
     /// The rate is none that can be asked at.
-    #[error("a rate of {0}/s cannot be asked at; give one above 0, at most 1000M/s")]
+    #[error("a rate of {0}/s cannot be asked at; give one from 1 an hour (0.000278/s) to 1000M/s")]
     Rate(f64),
     /// The executor does not take it.
     #[error(transparent)]
@@ -125,6 +125,14 @@ mod tests {
     #[test]
     fn a_run_without_lanes_is_not_steered() {
         assert_eq!(open().set(1.0), Err(SteerError::NotAsking));
+    }
+
+    #[test]
+    fn a_rate_that_is_refused_hears_between_which_it_must_lie() {
+        let text = SteerError::Rate(0.0001).to_string();
+        let wanted = "a rate of 0.0001/s cannot be asked at; give one from 1 an hour \
+                      (0.000278/s) to 1000M/s";
+        assert_eq!(text, wanted);
     }
 
     #[test]

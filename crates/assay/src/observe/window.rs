@@ -84,19 +84,26 @@ impl<'a> Seen<'a> {
         names.into_iter().filter_map(time).collect()
     }
 
+    /// When the system was first read after the window; readings of long runs are far apart.
+    fn reading_after(&self) -> Option<Nanos> {
+        let of_readings = self.series.iter().filter(|((_, metric), _)| *metric != metric::HICCUP);
+        let moments = of_readings.flat_map(|(_, series)| series).map(|(at, _)| *at);
+        moments.filter(|at| *at >= self.window.until).min()
+    }
+
     /// The hiccups; none where nobody looked for them.
     pub fn hiccups(&self) -> Option<Hiccups> {
         let mut counts = BTreeMap::new();
         let mut was_watched = false;
+        // Each row tells of the time before it, so those of the first reading after count too.
+        let last = self.reading_after().unwrap_or(self.window.until);
         for ((part, name), series) in &self.series {
             let Some(length) = (*name == metric::HICCUPS).then(|| part.parse().ok()).flatten()
             else {
                 continue;
             };
             was_watched = true;
-            // Each row tells of the time before it, so the first after the window counts too.
-            let after = self.window.until.saturating_add(super::READ_EVERY);
-            let inside = series.iter().filter(|(at, _)| *at > self.window.from && *at <= after);
+            let inside = series.iter().filter(|(at, _)| *at > self.window.from && *at <= last);
             let count = inside.map(|(_, count)| *count as u64).sum();
             if count > 0 {
                 counts.insert(Nanos(length), count);
@@ -184,6 +191,21 @@ mod tests {
         assert_eq!(found.quantile(0.999), Some(Nanos(5000)));
         assert_eq!(found.quantile(1.0), Some(Nanos(9000)));
         assert_eq!(found.longest, [(Nanos(120), Nanos(8_900))]);
+    }
+
+    #[test]
+    fn the_first_reading_after_the_window_counts_however_late_it_is() {
+        let seconds = 1_000_000_000;
+        let seen = rows(&[
+            (10 * seconds, "1000", "hiccups", 1.0),
+            (14 * seconds, "", "steal_ns", 0.0),
+            (14 * seconds, "1000", "hiccups", 2.0),
+            (14 * seconds, "9000", "hiccups", 4.0),
+            (14 * seconds + 1, "1000", "hiccups", 8.0),
+            (13 * seconds, "", "hiccup_ns", 8_900.0),
+        ]);
+        let found = Seen::new(&seen, window(9 * seconds, 12 * seconds)).hiccups().unwrap();
+        assert_eq!(found.counts, [(Nanos(1000), 3), (Nanos(9000), 4)]);
     }
 
     #[test]
