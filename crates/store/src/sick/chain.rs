@@ -83,8 +83,13 @@ impl Version {
         self.seen.by(node) <= at && at < self.until
     }
 
-    fn bytes(&self) -> usize {
-        self.row.as_ref().map_or(0, |row| row.len())
+    /// What it takes to keep: itself, its row, and the moments of its nodes.
+    pub fn bytes(&self) -> usize {
+        let moments = match &self.seen {
+            Seen::From(_) => 0,
+            Seen::Each(moments) => size_of_val::<[Nanos]>(moments),
+        };
+        size_of::<Version>() + self.row.as_ref().map_or(0, |row| row.len()) + moments
     }
 }
 
@@ -153,7 +158,7 @@ impl Chain {
 
     /// Keeps only what is acknowledged, shown everywhere from the beginning; tells what is freed.
     pub fn settle(&mut self) -> usize {
-        let before: usize = self.versions.iter().map(Version::bytes).sum();
+        let before = self.bytes();
         let last = self.versions.iter().rposition(Version::is_committed);
         let kept =
             last.map(|place| self.versions.swap_remove(place)).filter(|one| one.row.is_some());
@@ -162,12 +167,17 @@ impl Chain {
             let seen = Seen::From(Nanos::ZERO);
             self.versions.push(Version { at: Nanos::ZERO, seen, mark: Mark::Plain, ..version });
         }
-        before - self.versions.iter().map(Version::bytes).sum::<usize>()
+        before - self.bytes()
     }
 
     /// Whether nothing is left to show but that the record was removed, everywhere.
     pub fn is_gone(&self, horizon: Nanos) -> bool {
         self.versions.iter().all(|one| one.row.is_none() && one.seen.by_all() <= horizon)
+    }
+
+    /// What all versions take.
+    pub fn bytes(&self) -> usize {
+        self.versions.iter().map(Version::bytes).sum()
     }
 
     /// All that there is, oldest first.

@@ -216,6 +216,16 @@ impl World {
         self.tables[table].records.get(key)?.current().cloned()
     }
 
+    /// Whether nothing more may be kept.
+    pub fn is_full(&self) -> bool {
+        self.bytes >= self.config.limits.bytes
+    }
+
+    /// Counts `bytes` that are kept beside the records, where there were `before`.
+    pub fn keep(&mut self, bytes: usize, before: usize) {
+        self.bytes = self.bytes + bytes - before;
+    }
+
     /// The number of the table called `name`, which is made if there is none.
     pub fn table(&mut self, name: &str) -> usize {
         let known = self.tables.iter().position(|table| table.name == name);
@@ -225,7 +235,7 @@ impl World {
         })
     }
 
-    /// Removes every record. Clocks, queues and the truth log go on.
+    /// Removes every record, and counts nothing as kept beside them. Clocks, queues and the truth log go on.
     pub fn clear(&mut self) {
         for table in &mut self.tables {
             table.records.clear();
@@ -392,27 +402,25 @@ impl World {
         };
         let key = Arc::clone(key);
         let mut view = chain.view(turn.node, turn.now);
-        let mut is_stale_cache = false;
+        let mut illnesses = stale(&view);
         if is_cached {
             // A cache holds what was there; of a record that was not there it knows nothing.
             let cached = chain.view(turn.node, turn.now.since(age));
             let number = |view: &View<'_>| view.shown.map(|version| version.number);
-            is_stale_cache = cached.shown.is_some() && number(&cached) != number(&view);
-            view = if is_stale_cache { cached } else { view };
+            if cached.shown.is_some() && number(&cached) != number(&view) {
+                illnesses = illnesses.with(Illness::StaleCache);
+                view = cached;
+            }
         }
-        let mut seen = self.seen(&view, turn.now);
-        if is_stale_cache {
-            seen.illnesses = Illnesses::from(Illness::StaleCache);
-        }
+        let seen = self.seen(&view, turn.now, illnesses);
         let row = view.shown.and_then(|version| version.row.clone());
         self.note_about(&turn, asked, seen, |_| key);
         Given { due: turn.due, result: Ok(row.map_or(Shown::Missing, Shown::Row)) }
     }
 
-    /// What a view means for whoever read it.
-    fn seen(&self, view: &View<'_>, now: Nanos) -> Seen {
+    /// What a view means for whoever read it, beside the `illnesses` of the node that showed it.
+    fn seen(&self, view: &View<'_>, now: Nanos, illnesses: Illnesses) -> Seen {
         let illness = match view.shown.map(|version| version.mark) {
-            _ if view.behind > 0 => Some(Illness::Stale),
             Some(Mark::Half) => Some(Illness::TornRead),
             Some(Mark::Dirty | Mark::Undone) => Some(Illness::DirtyRead),
             Some(Mark::Again) => Some(Illness::DuplicateRead),
@@ -422,7 +430,7 @@ impl World {
         let is_of_this_run = number > self.loaded && view.behind == 0;
         let written = view.shown.filter(|version| is_of_this_run && version.row.is_some());
         Seen {
-            illnesses: illness.map_or(Illnesses::NONE, Illnesses::from),
+            illnesses: illness.map_or(illnesses, |illness| illnesses.with(illness)),
             version: number,
             behind: view.behind,
             staleness: view.newest_at.map_or(Nanos::ZERO, |at| now.since(at)),
@@ -439,7 +447,7 @@ impl World {
                 break;
             }
             let view = chain.view(turn.node, turn.now);
-            let seen = self.seen(&view, turn.now);
+            let seen = self.seen(&view, turn.now, stale(&view));
             all.illnesses = seen.illnesses.iter().fold(all.illnesses, Illnesses::with);
             all.behind = all.behind.max(seen.behind);
             all.staleness = all.staleness.max(seen.staleness);
@@ -481,6 +489,11 @@ impl World {
             read_after_write: seen.read_after_write,
         });
     }
+}
+
+/// Whether the node that shows this has yet to show something newer.
+fn stale(view: &View<'_>) -> Illnesses {
+    if view.behind > 0 { Illness::Stale.into() } else { Illnesses::NONE }
 }
 
 /// The nodes that may answer reads, the best first.

@@ -274,8 +274,26 @@ impl Keyspace {
     /// A record that is there to stay takes the place of a sorted set.
     fn replace_set(&mut self, key: &[u8]) {
         if self.sets.contains_key(key) && self.current(key).is_some() {
-            self.sets.remove(key);
+            self.drop_set(key);
         }
+    }
+
+    fn drop_set(&mut self, key: &[u8]) {
+        if let Some(set) = self.sets.remove(key) {
+            self.world.keep(0, key.len() + set.bytes());
+        }
+    }
+
+    /// Changes a sorted set; one that becomes empty is none.
+    fn change_set<T>(&mut self, key: &[u8], change: impl FnOnce(&mut Sorted) -> T) -> T {
+        let before = self.sets.get(key).map_or(0, |set| key.len() + set.bytes());
+        let set = self.sets.entry(key.to_vec()).or_default();
+        let changed = change(set);
+        self.world.keep(key.len() + set.bytes(), before);
+        if set.len() == 0 {
+            self.drop_set(key);
+        }
+        changed
     }
 
     fn get(&mut self, turn: &mut Turn<'_>) -> Done {
@@ -342,7 +360,7 @@ impl Keyspace {
         for key in keys {
             if self.sets.contains_key(*key) {
                 self.wait(turn, key)?;
-                self.sets.remove(*key);
+                self.drop_set(key);
                 count += 1;
                 continue;
             }
@@ -470,8 +488,12 @@ impl Keyspace {
             members.push((score, pair[1]));
         }
         self.pass(turn, key)?;
-        let set = self.sets.entry(key.to_vec()).or_default();
-        let new = members.into_iter().filter(|(score, member)| set.put(*score, member)).count();
+        if self.world.is_full() {
+            return Err(refusal(Reason::Full));
+        }
+        let new = self.change_set(key, |set| {
+            members.into_iter().filter(|(score, member)| set.put(*score, member)).count()
+        });
         write::integer(new as i64, turn.out);
         Ok(())
     }
@@ -482,19 +504,10 @@ impl Keyspace {
             return Err(wrong_number(b"ZREM"));
         }
         self.pass(turn, key)?;
-        let mut count = 0;
-        if let Some(set) = self.sets.get_mut(*key) {
-            count = members.iter().filter(|member| set.remove(member)).count();
-        }
-        self.drop_if_empty(key);
+        let count =
+            self.change_set(key, |set| members.iter().filter(|member| set.remove(member)).count());
         write::integer(count as i64, turn.out);
         Ok(())
-    }
-
-    fn drop_if_empty(&mut self, key: &[u8]) {
-        if self.sets.get(key).is_some_and(|set| set.len() == 0) {
-            self.sets.remove(key);
-        }
     }
 
     fn count_members(&mut self, turn: &mut Turn<'_>) -> Done {
@@ -551,12 +564,10 @@ impl Keyspace {
         };
         let (start, stop) = (integer(start)?, integer(stop)?);
         self.pass(turn, key)?;
-        let mut count = 0;
-        if let Some(set) = self.sets.get_mut(*key) {
+        let count = self.change_set(key, |set| {
             let places = set.by_rank(start, stop);
-            count = places.iter().filter(|place| set.remove(&place.member)).count();
-        }
-        self.drop_if_empty(key);
+            places.iter().filter(|place| set.remove(&place.member)).count()
+        });
         write::integer(count as i64, turn.out);
         Ok(())
     }

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Sorted {
     scores: BTreeMap<Vec<u8>, f64>,
     order: BTreeSet<Place>,
+    /// What its members take, twice each.
+    bytes: usize,
 }
 
 /// Where a member stands.
@@ -58,9 +60,15 @@ impl Sorted {
         self.scores.len()
     }
 
+    /// What it takes to keep, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Adds or moves a member; tells whether it is new.
     pub fn put(&mut self, score: f64, member: &[u8]) -> bool {
         let before = self.remove(member);
+        self.bytes += bytes_of(member);
         self.scores.insert(member.to_vec(), score);
         self.order.insert(Place { score, member: member.to_vec() });
         !before
@@ -69,6 +77,7 @@ impl Sorted {
     /// Removes a member; tells whether it was there.
     pub fn remove(&mut self, member: &[u8]) -> bool {
         let Some((member, score)) = self.scores.remove_entry(member) else { return false };
+        self.bytes -= bytes_of(&member);
         self.order.remove(&Place { score, member });
         true
     }
@@ -103,6 +112,11 @@ impl Sorted {
             .cloned()
             .collect()
     }
+}
+
+/// What a member takes: it is there under its name and in its place.
+fn bytes_of(member: &[u8]) -> usize {
+    2 * (size_of::<Place>() + member.len())
 }
 
 #[cfg(test)]

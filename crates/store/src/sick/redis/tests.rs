@@ -283,6 +283,21 @@ fn many_fields_take_no_longer_than_their_number() {
     assert_eq!(talk.hear("HMGET h 0 29999 30000"), "[v v null]");
 }
 
+#[test]
+fn sorted_sets_count_among_the_bytes() {
+    let mut talk = Talk::with("bytes=5000");
+    let full = "error OOM command not allowed: the sick store may hold no more";
+    let heard: Vec<String> = (0..100).map(|n| talk.hear(&format!("ZADD z{n} {n} m"))).collect();
+    assert_eq!((&heard[0][..], &heard[99][..]), ("1", full));
+    assert_eq!(talk.hear("SET k v"), full);
+    assert_eq!(talk.hear("ZREM z0 m") + &talk.hear("DEL z1 z2 z3 z4"), "14");
+    assert_eq!(talk.hear("SET k v"), "OK");
+    talk.hear("FLUSHALL");
+    for number in 0..1_000 {
+        assert_eq!(talk.hear(&format!("ZADD z {number} m")), if number == 0 { "1" } else { "0" });
+    }
+}
+
 /// Fields that a command may name.
 const MOST: usize = 10_000;
 

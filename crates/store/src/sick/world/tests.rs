@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::answer::{encode_field, encode_row};
+use crate::sick::chain::Version;
 use crate::sick::ills::Ills;
 use crate::sick::{presets, rows};
 
@@ -307,14 +308,57 @@ fn bounds_hold_and_are_counted() {
     }
     assert_eq!((world.log().entries().len(), world.log().lost()), (100, 100));
     assert_eq!(world.forgotten(), 196, "one loaded, 200 written, 5 kept");
-    let mut full = super::tests::world("bytes=300", 1);
+    let mut full = super::tests::world("bytes=3000", 1);
     let inserted = (0..50).map(|key| ask(&mut full, key, Kind::Insert, 100 + key, 1).result);
     let results: Vec<Result<Shown, Reason>> = inserted.collect();
     assert_eq!(results.last(), Some(&Err(Reason::Full)));
+    assert!(full.bytes < 3300, "one more at most");
     for key in 0..200 {
         ask(&mut full, 1_000 + key, Kind::Delete, key, 0);
     }
     assert_eq!((full.bytes, full.records()), (0, 0), "what is removed is given back");
+}
+
+#[test]
+fn whatever_is_kept_counts() {
+    let mut world = world("replication=1h&read_from=secondary", 1);
+    let before = world.bytes;
+    for number in 0..100 {
+        ask(&mut world, number, Kind::Insert, 3, number);
+        ask(&mut world, number, Kind::Delete, 3, 0);
+    }
+    let [tombstones, moments] = [100 * size_of::<Version>(), 200 * 3 * size_of::<Nanos>()];
+    assert!(world.bytes - before >= 2 * tombstones + moments, "{}", world.bytes);
+}
+
+#[test]
+fn a_read_has_every_illness_that_it_met() {
+    let illnesses = |world: &World| world.log().entries().last().unwrap().illnesses;
+    let query = "replication=uniform:1ms..100ms&read_from=secondary&nodes=2&dirty=50%:for:1s";
+    let mut late = world(query, 1);
+    let (mut both, mut was_dirty) = (0, 0);
+    for number in 0..1_000 {
+        update(&mut late, number * 2, 3, number);
+        read(&mut late, number * 2 + 1, 3);
+        let met = illnesses(&late);
+        was_dirty += u64::from(met.has(Illness::DirtyRead));
+        both += u64::from(met.has(Illness::DirtyRead) && met.has(Illness::Stale));
+    }
+    assert!(both > 100 && was_dirty > both, "{both} of {was_dirty}");
+}
+
+#[test]
+fn a_stale_cache_hides_no_other_illness() {
+    let query = "dirty=50%:for:9s&stale_cache=100%:for:1s&replication=uniform:1ms..2s&\
+                 read_from=secondary&nodes=2";
+    let mut world = world(query, 1);
+    for number in 0..300 {
+        update(&mut world, number * 10, 3, number);
+        read(&mut world, number * 10 + 1, 3);
+    }
+    let all = [Illness::StaleCache, Illness::Stale, Illness::DirtyRead];
+    let has_all = |truth: &&Truth| all.iter().all(|illness| truth.illnesses.has(*illness));
+    assert!(world.log().entries().iter().filter(has_all).count() > 10);
 }
 
 #[test]
@@ -433,7 +477,7 @@ fn whatever_is_asked_the_books_balance() {
         let records = &world.tables[0].records;
         let kept = |(key, chain): (&Arc<[u8]>, &Chain)| {
             assert_eq!(chain.versions().len(), 1, "seed {seed}");
-            key.len() + chain.current().map_or(0, |row| row.len())
+            key.len() + chain.bytes()
         };
         assert_eq!(world.bytes, records.iter().map(kept).sum::<usize>(), "seed {seed}");
     }

@@ -56,9 +56,8 @@ impl World {
     /// Does all `parts`, which are writes, as one request.
     pub(super) fn write(&mut self, mut turn: Turn, parts: &[Asked<'_>]) -> Given {
         let first = &parts[0];
-        let room = self.config.limits.bytes;
         let grows = parts.iter().any(|part| part.kind != Kind::Delete);
-        if grows && self.bytes >= room {
+        if grows && self.is_full() {
             self.note(&turn, first, Seen::default());
             return Given { due: turn.due, result: Err(Reason::Full) };
         }
@@ -115,7 +114,7 @@ impl World {
             let rows: Vec<Arc<[u8]>> = there.take(first.limit as usize).collect();
             return Ok(if rows.is_empty() { Shown::Missing } else { Shown::Rows(rows) });
         }
-        if self.bytes >= self.config.limits.bytes && first.kind != Kind::Delete {
+        if self.is_full() && first.kind != Kind::Delete {
             return Err(Reason::Full);
         }
         let mut shown = Shown::Missing;
@@ -299,8 +298,8 @@ impl World {
         self.bytes -= freed;
         self.forgotten += early;
         if chain.is_gone(horizon) {
+            self.bytes -= asked.key.len() + chain.bytes();
             records.remove(asked.key);
-            self.bytes -= asked.key.len();
         }
     }
 }
