@@ -112,7 +112,7 @@ impl Tape {
         let summary = judge.finish();
         let mut examiner = Examiner::new(self.question(size), Thresholds::default());
         let spent = self.each_batch(size, |batch| examiner.push(batch));
-        let arrivals = Some(Promise { process: Gaps::Poisson, per_second: None });
+        let arrivals = Some(Promise::steady(Gaps::Poisson));
         let clock = Instant::now();
         let evidence = Evidence { arrivals, ..Evidence::default() };
         assert_eq!(black_box(examiner.finish(&summary, &evidence)).checks.len(), 19);

@@ -7,6 +7,7 @@
 
 mod check;
 mod evidence;
+mod plan;
 mod thresholds;
 
 mod examiner;
@@ -30,6 +31,7 @@ pub use check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
 pub use check::{Statistic, Time, Unit, Why};
 pub use evidence::{Evidence, Floor, Gaps, Hiccups, LaneTime, Network, Promise, Trace};
 pub use examiner::Examiner;
+pub use plan::Plan;
 pub use thresholds::{Changed, Thresholds};
 
 use assay_model::Nanos;

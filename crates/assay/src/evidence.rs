@@ -1,6 +1,6 @@
 //! What a bundle holds about its own run beside the records.
 
-use assay_analysis::hallmark::{Evidence, Floor, Gaps, Network, Promise, Thresholds, Trace};
+use assay_analysis::hallmark::{Evidence, Floor, Gaps, Network, Plan, Promise, Thresholds, Trace};
 use assay_analysis::{Summary, Window};
 use assay_history::{Manifest, Observation, State};
 use assay_model::{Event, EventKind, Kind, Nanos};
@@ -10,9 +10,6 @@ use assay_workload::spec::{FieldLength, ReadFields, no_files};
 
 use crate::arrivals;
 use crate::observe::window::Seen;
-
-/// More seconds than this are not held against a rate that runs over time.
-const SECONDS_MAX: u64 = 1 << 20;
 
 /// The thresholds that the run of `manifest` is held against. Names that this release does not
 /// know are those of another: they change nothing here.
@@ -74,7 +71,8 @@ fn promise(manifest: &Manifest, window: Window) -> Option<Promise> {
     }
     let settings = &manifest.load.settings;
     let text = settings.get("arrivals")?;
-    let process = match arrivals::process(text, None) {
+    let named = arrivals::process(text, None);
+    let process = match named {
         Ok(ArrivalProcess::Constant) => Gaps::Constant,
         Ok(ArrivalProcess::Poisson) => Gaps::Poisson,
         Ok(ArrivalProcess::Gamma(_) | ArrivalProcess::Lognormal(_)) => Gaps::Independent,
@@ -85,8 +83,13 @@ fn promise(manifest: &Manifest, window: Window) -> Option<Promise> {
     let shape = settings.get("rate").and_then(|text| arrivals::shape(text).ok());
     let changes = settings.get("rate_changes").map_or("", String::as_str);
     let shape = shape.and_then(|shape| changed(shape, changes));
+    let dispersion = named.ok().zip(shape.as_ref());
+    let dispersion = dispersion.and_then(|(named, shape)| dispersion_of(&named, shape, window));
     let varying = shape.filter(|shape| shape.constant_rate().is_none());
-    Some(Promise { process, per_second: varying.map(|shape| per_second(&shape, window)) })
+    let plan = varying.map(|shape| {
+        Plan::new(window.duration(), |past| shape.integral(window.from.saturating_add(past)))
+    });
+    Some(Promise { process, plan, dispersion })
 }
 
 /// The shape with the changes that were made while the run went on: `at_ns@rate,…`.
@@ -98,15 +101,16 @@ fn changed(shape: Shape, changes: &str) -> Option<Shape> {
     })
 }
 
-/// Arrivals that were planned for each second of the window; the last may be cut.
-fn per_second(shape: &Shape, window: Window) -> Vec<f64> {
-    let second = |number: u64| window.from + Nanos::from_secs(number);
-    let seconds = window.duration().0.div_ceil(Nanos::from_secs(1).0).min(SECONDS_MAX);
-    let planned = |number| {
-        let until = second(number + 1).min(window.until);
-        shape.integral(until) - shape.integral(second(number))
-    };
-    (0..seconds).map(planned).collect()
+/// Variance by mean of the number of arrivals in the window; unknown for a written schedule.
+fn dispersion_of(process: &ArrivalProcess, shape: &Shape, window: Window) -> Option<f64> {
+    let rate = shape.mean_rate(window.from, window.until);
+    match process {
+        ArrivalProcess::Mmpp2(chain) if rate > 0.0 && window.duration() > Nanos::ZERO => {
+            Some(chain.dispersion(rate, window.duration()))
+        }
+        ArrivalProcess::Gamma(cv) | ArrivalProcess::Lognormal(cv) => Some(cv * cv),
+        _ => None,
+    }
 }
 
 /// The planned trace beside the executed one, if all of it was asked.
@@ -168,18 +172,32 @@ mod tests {
     #[test]
     fn a_constant_rate_promises_the_same_all_the_time() {
         let manifest = open(&[("rate", "1000"), ("arrivals", "poisson")]);
-        let wanted = Promise { process: Gaps::Poisson, per_second: None };
+        let wanted = Promise::steady(Gaps::Poisson);
         assert_eq!(promise(&manifest, seconds(0, 3)), Some(wanted));
         assert_eq!(promise(&Manifest::default(), seconds(0, 3)), None);
     }
 
     #[test]
-    fn a_changed_rate_promises_second_by_second() {
-        let changes = ("rate_changes", "2000000000@50,3000000000@10");
+    fn a_changed_rate_promises_what_is_left_to_either() {
+        let changes = ("rate_changes", "2500000000@50,3000000000@10");
         let manifest = open(&[("rate", "100"), ("arrivals", "constant"), changes]);
-        let promised = promise(&manifest, seconds(1, 4)).expect("it is open").per_second;
-        let promised: Vec<f64> = promised.expect("it varies").iter().map(|n| n.round()).collect();
-        assert_eq!(promised, [100.0, 50.0, 10.0]);
+        let plan = promise(&manifest, seconds(1, 4)).expect("it is open").plan;
+        let plan = plan.expect("it varies");
+        let until = |ms| plan.before(Nanos::from_millis(ms)).round();
+        assert_eq!([1000, 1500, 2000, 3000].map(until), [100.0, 150.0, 175.0, 185.0]);
+    }
+
+    #[test]
+    fn a_process_tells_how_far_its_counts_scatter() {
+        let of = |arrivals| {
+            let manifest = open(&[("rate", "100"), ("arrivals", arrivals)]);
+            promise(&manifest, seconds(1, 1001)).and_then(|promise| promise.dispersion)
+        };
+        assert_eq!(of("gamma:3"), Some(9.0));
+        // 2 · σ₁σ₂(λ₁−λ₂)² / ((σ₁+σ₂)²(λ₁σ₂+λ₂σ₁)) more than 1, were the window endless.
+        let bursts = of("mmpp2:10,1s,9s").expect("it is known");
+        assert!((40.0..46.0).contains(&bursts), "{bursts}");
+        assert_eq!(of("poisson"), None);
     }
 
     #[test]

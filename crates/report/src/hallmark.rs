@@ -48,11 +48,14 @@ pub fn withdraws(facts: &Facts, time: Time, quantile: f64) -> bool {
         Time::Lag => return false,
     };
     let figure = Figure::Percentile(time, quantile);
-    let withdraws = |check: &Check| check.withdraws.iter().any(|one| one.covers(figure));
     // Too few values withdraw nothing here: such a percentile is not shown in the first place.
-    let others = |check: &&Check| check.id != CheckId::SampleSize;
-    let checks = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
-    checks.filter(others).any(withdraws)
+    let is_untold = |check: &Check, one: &Figure| {
+        check.id == CheckId::SampleSize && matches!(one, Figure::Percentile(..))
+    };
+    let withdraws = |check: &Check| {
+        check.withdraws.iter().any(|one| one.covers(figure) && !is_untold(check, one))
+    };
+    facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks).any(withdraws)
 }
 
 /// Whether the hallmark names the check `id` as a reason for its verdict.

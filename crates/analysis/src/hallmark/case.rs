@@ -2,16 +2,14 @@
 
 use assay_model::Nanos;
 
-use super::evidence::{Evidence, Gaps, Promise};
+use super::evidence::{Evidence, Gaps};
 use super::outliers::Slow;
+use super::plan::Plan;
 use super::sample::Moment;
 use super::thresholds::Thresholds;
 use super::ticks::Ticks;
 use crate::question::{LoadModel, Phases, Question, Window};
 use crate::summary::{Interval, Percentile, Summary};
-
-/// Relative difference of two seconds of a plan from which its rate counts as changing.
-const VARYING: f64 = 0.01;
 
 /// What the examiner found in the records.
 #[derive(Clone, Debug)]
@@ -75,53 +73,39 @@ impl Case<'_> {
         self.evidence.arrivals.as_ref().map(|promise| promise.process)
     }
 
-    fn per_second(&self) -> Option<&[f64]> {
-        self.evidence.arrivals.as_ref().and_then(|Promise { per_second, .. }| per_second.as_deref())
+    fn plan(&self) -> Option<&Plan> {
+        self.evidence.arrivals.as_ref().and_then(|promise| promise.plan.as_ref())
     }
 
     /// Whether the rate changes by plan.
     pub fn is_varying(&self) -> bool {
-        let whole = self.window().duration().0 / Nanos::from_secs(1).0;
-        let seconds = self.per_second().unwrap_or(&[]);
-        let seconds = &seconds[..seconds.len().min(whole as usize)];
-        let most = seconds.iter().copied().fold(0.0, f64::max);
-        let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
-        !seconds.is_empty() && most - least > VARYING * most
+        self.plan().is_some_and(Plan::is_varying)
     }
 
     /// Arrivals that were promised in each of `number` stretches of `width` from the window's
     /// beginning on; `None` if no rate is known.
     pub fn promised(&self, width: Nanos, number: usize) -> Option<Vec<f64>> {
-        let seconds = width.as_secs_f64();
-        let Some(plan) = self.per_second() else {
-            return self.question.load.target().map(|rate| vec![rate * seconds; number]);
+        let Some(plan) = self.plan() else {
+            let rate = self.question.load.target()?;
+            return Some(vec![rate * width.as_secs_f64(); number]);
         };
-        let until = |at: f64| {
-            let whole = (at as usize).min(plan.len());
-            let rest = plan.get(whole).copied().unwrap_or(0.0) * (at - whole as f64);
-            plan[..whole].iter().sum::<f64>() + rest
-        };
-        // The running sum is looked up at neighbouring places, which is cheap enough once per
-        // second and would not be for each of a million short stretches.
-        if width >= Nanos::from_secs(1) {
-            let at = |place: usize| until(place as f64 * seconds);
-            return Some((0..number).map(|place| at(place + 1) - at(place)).collect());
-        }
-        let rate = |place: usize| plan.get((place as f64 * seconds) as usize).copied();
-        Some((0..number).map(|place| rate(place).unwrap_or(0.0) * seconds).collect())
+        let until = |place: usize| plan.before(Nanos(width.0 * place as u64));
+        Some((0..number).map(|place| until(place + 1) - until(place)).collect())
     }
 
-    /// The rate that was promised at `moment`, by any constant factor.
-    pub fn weight(&self, moment: u64) -> f64 {
-        let Some(plan) = self.per_second() else { return 1.0 };
-        let second = Nanos(moment).since(self.window().from).0 / Nanos::from_secs(1).0;
-        plan.get(second as usize).or(plan.last()).copied().unwrap_or(1.0)
+    /// A gap after `moment` on the axis on which arrivals are evenly promised: by the plan's
+    /// integral if there is one (the change of time that makes any Poisson process steady),
+    /// otherwise in nanoseconds.
+    pub fn evened(&self, moment: u64, gap: u64) -> f64 {
+        let Some(plan) = self.plan() else { return gap as f64 };
+        let past = Nanos(moment).since(self.window().from);
+        plan.before(past + Nanos(gap)) - plan.before(past)
     }
 
     /// Arrivals that were promised in the whole window.
     pub fn promised_in_all(&self) -> Option<f64> {
-        match self.per_second() {
-            Some(plan) => Some(plan.iter().sum()),
+        match self.plan() {
+            Some(plan) => Some(plan.total()),
             None => {
                 let rate = self.question.load.target()?;
                 Some(rate * self.window().duration().as_secs_f64())

@@ -129,6 +129,8 @@ pub struct Check {
     pub verdict: CheckVerdict,
     /// What was measured, with the thresholds it was held against.
     pub measures: Vec<Measure>,
+    /// What belongs to it and nobody observed, so that it is judged without.
+    pub unobserved: Vec<Statistic>,
     /// Figures that must not be shown as results any more.
     pub withdraws: Vec<Figure>,
     /// The check of whose failure, or remark, this one is but a consequence.
@@ -138,7 +140,14 @@ pub struct Check {
 impl Check {
     /// A check that measured nothing.
     pub(super) fn without_measures(id: CheckId, verdict: CheckVerdict) -> Check {
-        Check { id, verdict, measures: Vec::new(), withdraws: Vec::new(), because_of: None }
+        Check {
+            id,
+            verdict,
+            measures: Vec::new(),
+            unobserved: Vec::new(),
+            withdraws: Vec::new(),
+            because_of: None,
+        }
     }
 
     /// A check that does not apply.
@@ -155,7 +164,7 @@ impl Check {
     pub(super) fn judged(id: CheckId, measures: Vec<Measure>, figures: &[Figure]) -> Check {
         let verdict = worst(measures.iter().map(Measure::verdict));
         let withdraws = if verdict == CheckVerdict::Fail { figures.to_vec() } else { Vec::new() };
-        Check { id, verdict, measures, withdraws, because_of: None }
+        Check { measures, withdraws, ..Check::without_measures(id, verdict) }
     }
 
     /// Whether figures are withdrawn without which the run has no result.
@@ -367,6 +376,8 @@ macro_rules! statistics {
 statistics! {
     /// |sent / promised − 1| over the window.
     RateError = "rate-error" Share,
+    /// |intended / promised − 1| over the window.
+    IntendedError = "intended-error" Share,
     /// Intervals of a second in which the number sent is off by more than chance allows.
     SecondsOff = "seconds-off" Count,
     /// A percentile of lag by the same percentile of response time.

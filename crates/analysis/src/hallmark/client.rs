@@ -48,11 +48,19 @@ pub fn lane_cpu(case: &Case) -> Check {
             Limits::at_most(thresholds.throttled_pass, thresholds.throttled_fail),
         ),
     ];
-    let seen = shares
-        .into_iter()
-        .filter_map(|(statistic, share, limits)| Some(Measure::held(statistic, share?, limits)));
-    measures.extend(seen);
-    Check::judged(id, measures, &[Figure::All])
+    let mut unobserved = Vec::new();
+    for (statistic, share, limits) in shares {
+        match share {
+            Some(share) => measures.push(Measure::held(statistic, share, limits)),
+            None => unobserved.push(statistic),
+        }
+    }
+    // What holds nothing cannot pass.
+    if measures.iter().all(|measure| measure.limits.is_none()) {
+        let check = Check::not_assessable(id, Why::NotObserved);
+        return Check { measures, unobserved, ..check };
+    }
+    Check { unobserved, ..Check::judged(id, measures, &[Figure::All]) }
 }
 
 /// The useful part of the busiest lane's time.

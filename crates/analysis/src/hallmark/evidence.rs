@@ -2,6 +2,8 @@
 
 use assay_model::Nanos;
 
+use super::plan::Plan;
+
 /// Facts about a run from beside its records. What nobody knows is `None`, and the checks that need
 /// it are then not assessable.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,9 +49,19 @@ pub struct Evidence {
 pub struct Promise {
     /// How the gaps are distributed.
     pub process: Gaps,
-    /// Arrivals in each second of the window from its beginning on (the last may be cut), where
-    /// the rate is not the same all the time. `None`: the rate of the question holds throughout.
-    pub per_second: Option<Vec<f64>>,
+    /// Arrivals over the window, where the rate is not the same all the time. `None`: the rate of
+    /// the question holds throughout.
+    pub plan: Option<Plan>,
+    /// The index of dispersion of the number of arrivals in the window (variance by mean, 1 for
+    /// Poisson arrivals), where the process tells it.
+    pub dispersion: Option<f64>,
+}
+
+impl Promise {
+    /// Arrivals of `process` at the rate of the question.
+    pub const fn steady(process: Gaps) -> Promise {
+        Promise { process, plan: None, dispersion: None }
+    }
 }
 
 /// How gaps between arrivals are distributed, as far as it matters here.

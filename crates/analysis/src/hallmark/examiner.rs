@@ -86,7 +86,9 @@ impl Examiner {
             self.sample.add(record.started, moment);
         }
         if self.window.contains(record.ended) {
-            self.sample.add(record.ended, Moment::Ended);
+            let took_time = record.ended > record.started;
+            let moment = if took_time { Moment::Ended } else { Moment::Answered };
+            self.sample.add(record.ended, moment);
         }
         if is_judged && record.outcome == Outcome::Done && record.found {
             self.outliers.add(record.response(), record.intended);

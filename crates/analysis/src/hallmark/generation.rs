@@ -7,7 +7,7 @@ use super::check::{Check, CheckId, CheckVerdict, Figure, Limits, Measure};
 use super::check::{Statistic, Time, Why};
 use super::evidence::Gaps;
 use super::sample::{Moment, Sample};
-use super::statistic::{dispersion, distance, mean, squares};
+use super::statistic::{beyond_sigmas, dispersion, distance, mean, squares};
 
 /// Below so many gaps their distribution cannot be told.
 const FEWEST_GAPS: usize = 100;
@@ -21,8 +21,11 @@ const UNNOTICED_PER_STRETCH: f64 = 4.0;
 /// Relative deviation of a constant gap that is still called constant.
 const CONSTANT: f64 = 0.1;
 
-/// How often a single count of a Poisson process is three standard deviations off.
-const BEYOND_THREE_SIGMAS: f64 = 0.0027;
+/// Standard deviations that chance exceeds once in a thousand times, either way.
+const ONCE_IN_A_THOUSAND: f64 = 3.3;
+
+/// A shift that goes unnoticed hides everything about gaps from this part of their mean on.
+const BLIND: f64 = 0.5;
 
 /// Requests over which the correlation with what is in flight is looked for at a time, so that
 /// slow changes of the load do not look like dependence.
@@ -43,21 +46,63 @@ pub fn rate(case: &Case) -> Check {
     let chance = match case.gaps() {
         Some(Gaps::Constant | Gaps::Jittered) => 1.0 / promised,
         Some(Gaps::Poisson) => 3.0 / promised.sqrt(),
+        Some(Gaps::Independent | Gaps::Dependent) if case.seen.intended.total() == 0 => {
+            scatter(case, promised)
+        }
         _ => 0.0,
     };
+    let intended = case.seen.intended.total() as f64;
     let reference = match case.gaps() {
-        Some(Gaps::Independent | Gaps::Dependent) => case.seen.intended.total() as f64,
+        Some(Gaps::Independent | Gaps::Dependent) if intended > 0.0 => intended,
         _ => promised,
     };
-    let sent = case.seen.sent.total() as f64;
-    let error = if reference > 0.0 { (sent / reference - 1.0).abs() } else { 0.0 };
+    let error = (case.seen.sent.total() as f64 / reference - 1.0).abs();
     let limits =
         Limits::at_most(thresholds.rate_error_pass + chance, thresholds.rate_error_fail + chance);
     let mut measures = vec![Measure::held(Statistic::RateError, error, limits)];
     if !case.is_closed() && case.question.window.is_some() {
         measures.push(seconds_off(case));
+        measures.extend(intended_error(case, promised));
     }
     Check::judged(id, measures, &[Figure::All])
+}
+
+/// How far the number of arrivals that were intended is from the promised one, for processes whose
+/// requests are held against what was intended.
+fn intended_error(case: &Case, promised: f64) -> Option<Measure> {
+    let process = case.gaps()?;
+    if !matches!(process, Gaps::Independent | Gaps::Dependent) {
+        return None;
+    }
+    let error = (case.seen.intended.total() as f64 / promised - 1.0).abs();
+    // Nobody knows by how much a schedule from a file may leave its own mean.
+    let is_known = process == Gaps::Independent || dispersion_promised(case).is_some();
+    if !is_known {
+        return Some(Measure::shown(Statistic::IntendedError, error));
+    }
+    let (thresholds, chance) = (case.thresholds, scatter(case, promised));
+    let limits = Limits::at_most(
+        thresholds.rate_error_pass + chance,
+        thresholds.rate_error_fail + 2.0 * chance,
+    );
+    Some(Measure::held(Statistic::IntendedError, error, limits))
+}
+
+/// By what part chance moves the number of arrivals that a process intends, once in a thousand
+/// times. Where the process does not tell its dispersion, that of the seconds is taken.
+fn scatter(case: &Case, promised: f64) -> f64 {
+    let counted = || {
+        let until = case.window().until;
+        let (width, counts) = case.seen.intended.per(Nanos::from_secs(1), until);
+        dispersion::index(&counts, &case.promised(width, counts.len())?)
+    };
+    let index = dispersion_promised(case).or_else(counted).unwrap_or(1.0).max(1.0);
+    // A process that begins anew with the run is ahead or behind by about an index of arrivals.
+    ONCE_IN_A_THOUSAND * (index / promised).sqrt() + index / promised
+}
+
+fn dispersion_promised(case: &Case) -> Option<f64> {
+    case.evidence.arrivals.as_ref().and_then(|promise| promise.dispersion)
 }
 
 /// How many seconds saw another number of requests than they should.
@@ -74,9 +119,9 @@ fn seconds_off(case: &Case) -> Measure {
         (*sent - *expected).abs() > sigmas * expected.sqrt() + 1.0
     };
     let off = sent.iter().zip(&expected).filter(is_off).count();
-    // Three standard deviations happen; that many of them do so once in a thousand runs.
-    let usual = BEYOND_THREE_SIGMAS * sent.len() as f64;
-    let allowed = (usual + 3.3 * usual.sqrt() + 1.0).floor();
+    // So many standard deviations happen; that often they do so once in a thousand runs.
+    let usual = beyond_sigmas(sigmas) * sent.len() as f64;
+    let allowed = (usual + ONCE_IN_A_THOUSAND * usual.sqrt() + 1.0).floor();
     Measure::held(Statistic::SecondsOff, off as f64, Limits::remark_above(allowed))
 }
 
@@ -164,13 +209,13 @@ pub fn arrival_process(case: &Case) -> Check {
     Check::judged(id, measures, &figures)
 }
 
-/// Gaps by their mean, sorted, where the rate is the same all the time; with the mean.
+/// Gaps by their mean, sorted, as if the rate were the same all the time; with the mean in ns.
 fn unit_gaps(case: &Case, kind: Moment) -> Option<(f64, Vec<f64>)> {
     let gaps = Sample::gaps(&case.seen.stretches, kind);
     if gaps.len() < FEWEST_GAPS {
         return None;
     }
-    let weigh = |&(at, gap): &(u64, u64)| gap as f64 * case.weight(at);
+    let weigh = |&(at, gap): &(u64, u64)| case.evened(at, gap);
     let mut units: Vec<f64> = gaps.iter().map(weigh).collect();
     let scale = mean(&units).max(f64::MIN_POSITIVE);
     units.iter_mut().for_each(|unit| *unit /= scale);
@@ -203,7 +248,11 @@ fn gap_distance(case: &Case, process: Gaps) -> Option<Measure> {
         thresholds.gap_distance_pass + chance,
         thresholds.gap_distance_fail + chance,
     );
-    Some(Measure::held(Statistic::GapDistance, found, limits))
+    Some(if tolerance < BLIND {
+        Measure::held(Statistic::GapDistance, found, limits)
+    } else {
+        Measure::shown(Statistic::GapDistance, found)
+    })
 }
 
 /// How early or late a request may be without making a difference, in nanoseconds.
@@ -220,6 +269,7 @@ fn spread(case: &Case, process: Gaps, statistic: Statistic, width: Nanos) -> Opt
     }
     let even = || vec![1.0; sent.len()];
     let expected = case.promised(width, sent.len()).unwrap_or_else(even);
+    let expected = scaled(expected, sent.iter().sum());
     let found = dispersion::index(&sent, &expected)?;
     let promised = match process {
         Gaps::Poisson => 1.0,
@@ -228,7 +278,7 @@ fn spread(case: &Case, process: Gaps, statistic: Statistic, width: Nanos) -> Opt
             dispersion::index(&intended, &expected)?
         }
     };
-    let chance = dispersion::chance(sent.len()) * promised;
+    let chance = dispersion::chance(&expected) * promised;
     let limits =
         Limits::at_most(thresholds.dispersion_pass + chance, thresholds.dispersion_fail + chance);
     let distance = (found - promised).abs();
@@ -239,6 +289,15 @@ fn spread(case: &Case, process: Gaps, statistic: Statistic, width: Nanos) -> Opt
     } else {
         Measure::shown(statistic, distance)
     })
+}
+
+/// Expectations of the same proportions whose sum is `sum`.
+fn scaled(mut expected: Vec<f64>, sum: f64) -> Vec<f64> {
+    let planned: f64 = expected.iter().sum();
+    if planned > 0.0 {
+        expected.iter_mut().for_each(|one| *one *= sum / planned);
+    }
+    expected
 }
 
 /// A5: what was asked is what was planned.
@@ -272,7 +331,7 @@ pub fn open_loop(case: &Case) -> Check {
         return Check::not_assessable(id, Why::TooShort);
     };
     let thresholds = case.thresholds;
-    let chance = 3.3 / (n as f64).sqrt();
+    let chance = ONCE_IN_A_THOUSAND / (n as f64).sqrt();
     let limits =
         Limits::at_most(thresholds.correlation_pass + chance, thresholds.correlation_fail + chance);
     let measures = vec![Measure::held(Statistic::FlightGapCorrelation, r.abs(), limits), peak];
@@ -306,17 +365,19 @@ fn correlation(stretches: &[Vec<(u64, Moment)>]) -> Option<(f64, usize)> {
 }
 
 /// For each request of an arrival but the last: operations in flight before it, by an unknown
-/// constant, with the gap to the next one.
+/// constant, with the gap to the next one. Of requests at one moment the first counts.
 fn pairs(stretch: &[(u64, Moment)]) -> Vec<(f64, f64)> {
     let mut flight = 0.0;
     let mut sent: Vec<(f64, u64)> = Vec::new();
     for &(at, moment) in stretch {
         match moment {
-            Moment::Ended => flight -= 1.0,
+            Moment::Ended | Moment::Answered => flight -= 1.0,
             Moment::Continued => flight += 1.0,
             Moment::Intended => {}
             Moment::Sent => {
-                sent.push((flight, at));
+                if sent.last().is_none_or(|&(_, last)| last < at) {
+                    sent.push((flight, at));
+                }
                 flight += 1.0;
             }
         }

@@ -30,6 +30,9 @@ pub enum Moment {
     Sent,
     /// A later request of a process left.
     Continued,
+    /// An operation ended at the moment at which it was sent; last, so that it counts as sent
+    /// before.
+    Answered,
 }
 
 /// Moments as they come.

@@ -3,10 +3,10 @@
 use assay_model::Nanos;
 
 /// The shortest stretch in which arrivals are looked at.
-const WIDTH: u64 = 10_000_000;
+pub(super) const WIDTH: u64 = 10_000_000;
 
 /// The most stretches: three hours of 10 ms; a longer run has stretches twice as long.
-const MOST: u64 = 1 << 20;
+pub(super) const MOST: u64 = 1 << 20;
 
 /// Counts by stretch from an origin on.
 #[derive(Clone, Debug)]

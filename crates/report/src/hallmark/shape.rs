@@ -70,6 +70,7 @@ struct CheckObject {
     why: Option<&'static str>,
     because_of: Option<&'static str>,
     measures: Vec<MeasureObject>,
+    unobserved: Vec<&'static str>,
     withdraws: Vec<String>,
 }
 
@@ -86,6 +87,7 @@ impl CheckObject {
             why,
             because_of: check.because_of.map(|cause| cause.name()),
             measures: check.measures.iter().map(MeasureObject::new).collect(),
+            unobserved: check.unobserved.iter().map(|one| one.name()).collect(),
             withdraws: check.withdraws.iter().map(|figure| figure_key(*figure)).collect(),
         }
     }

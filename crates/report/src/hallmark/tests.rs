@@ -13,7 +13,7 @@ fn check(id: CheckId, verdict: CheckVerdict, measure: Option<(Statistic, f64, Li
         limits: Some(limits),
     });
     let measures = measure.into_iter().collect();
-    Check { id, verdict, measures, withdraws: Vec::new(), because_of: None }
+    Check { id, verdict, measures, unobserved: Vec::new(), withdraws: Vec::new(), because_of: None }
 }
 
 fn facts(verdict: Verdict, checks: Vec<Check>) -> Facts {
@@ -81,6 +81,25 @@ fn a_withdrawn_percentile_is_marked_and_others_are_not() {
     assert!(!withdraws(&facts, Time::Response, 0.9));
     assert!(!withdraws(&facts, Time::Service, 0.99));
     assert!(!withdraws(&sample::facts(), Time::Response, 0.99));
+}
+
+#[test]
+fn too_short_a_run_marks_every_percentile_and_too_few_values_none() {
+    let mut size = check(CheckId::SampleSize, CheckVerdict::Fail, None);
+    size.withdraws = vec![Figure::Percentile(Certified::Response, 0.99)];
+    let few = facts(Verdict::Invalid, vec![size.clone()]);
+    assert!(!withdraws(&few, Time::Response, 0.99));
+    size.withdraws.push(Figure::All);
+    let short = facts(Verdict::Invalid, vec![size]);
+    assert!(withdraws(&short, Time::Response, 0.99));
+    assert!(withdraws(&short, Time::Service, 0.5));
+}
+
+#[test]
+fn what_nobody_observed_of_a_check_is_named_beside_what_was_found() {
+    let mut cpu = check(CheckId::LaneCpu, CheckVerdict::Pass, None);
+    cpu.unobserved = vec![Statistic::Steal, Statistic::Throttled];
+    assert_eq!(words::found(&cpu), "-; steal, throttled not observed");
 }
 
 #[test]

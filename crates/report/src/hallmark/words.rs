@@ -94,6 +94,15 @@ pub fn reason(check: &Check) -> String {
 
 /// What decided a check, as the cell of a table.
 pub fn found(check: &Check) -> String {
+    let found = decided(check);
+    if check.unobserved.is_empty() {
+        return found;
+    }
+    let names: Vec<&str> = check.unobserved.iter().map(|one| one.name()).collect();
+    format!("{found}; {} not observed", names.join(", "))
+}
+
+fn decided(check: &Check) -> String {
     match (obstacle(check), deciding(check)) {
         (Some(why), _) => why.to_owned(),
         (None, Some(measure)) => match check.because_of {
@@ -210,6 +219,7 @@ fn phrase(measure: &Measure) -> String {
     let figure = measure.figure.map_or_else(|| "a figure".to_owned(), figure_name);
     match measure.statistic {
         Statistic::RateError => format!("the rate sent is {v} off the promised one"),
+        Statistic::IntendedError => format!("{v} more or less was intended than promised"),
         Statistic::SecondsOff => format!("{v} seconds are off by more than chance"),
         Statistic::LagByResponse => format!("lag is {v} of {figure}"),
         Statistic::LagTailByService => format!("lag p99.9 is {v} of the median service time"),

@@ -138,6 +138,7 @@ fn hallmark() -> Value {
         ("why", or_null(text())),
         ("because_of", or_null(text())),
         ("measures", list_of(measure)),
+        ("unobserved", list_of(text())),
         ("withdraws", list_of(text())),
     ]);
     let change = object(&[

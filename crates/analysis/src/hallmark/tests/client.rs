@@ -3,7 +3,10 @@
 use assay_model::{Nanos, Seed};
 
 use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withdraws};
-use crate::hallmark::{CheckId, CheckVerdict, Figure, Floor, Network, Statistic, Time, Why};
+use crate::LoadModel;
+use crate::hallmark::{
+    CheckId, CheckVerdict, Figure, Floor, Network, Statistic, Time, Verdict, Why,
+};
 
 #[test]
 fn a_hog_beside_the_client_is_the_reason_for_all_that_is_late() {
@@ -62,6 +65,26 @@ fn a_spinning_lane_is_busy_only_as_far_as_requests_find_it_at_work() {
         evidence.lanes.iter_mut().for_each(|lane| lane.useful = Some(0.5));
     });
     assert_valid(&measured);
+}
+
+#[test]
+fn what_nobody_saw_of_the_lanes_is_named_and_alone_not_enough() {
+    let run = healthy().observing(|evidence| evidence.throttled = None);
+    let hallmark = assert_valid(&run);
+    let check = hallmark.check(CheckId::LaneCpu).unwrap();
+    assert_eq!(check.unobserved, [Statistic::Throttled]);
+    // A spinning closed loop says nothing by the time that its lanes use.
+    let mut blind = run.observing(|evidence| {
+        (evidence.spins, evidence.steal) = (true, None);
+        evidence.lanes.iter_mut().for_each(|lane| lane.waited = None);
+    });
+    blind.question.load = LoadModel::Closed { sessions: 4, target: None };
+    blind.evidence.arrivals = None;
+    let hallmark = blind.examine();
+    assert_eq!(hallmark.verdict, Verdict::NotAssessable);
+    let check = hallmark.check(CheckId::LaneCpu).unwrap();
+    assert_eq!(check.verdict, CheckVerdict::NotAssessable(Why::NotObserved));
+    assert_eq!(check.unobserved, [Statistic::LaneWaited, Statistic::Steal, Statistic::Throttled]);
 }
 
 #[test]

@@ -2,9 +2,12 @@
 
 use assay_model::{Nanos, Outcome, Reason, Record, Seed};
 
-use super::simulated::{RATE, SECONDS, held_up};
+use super::simulated::{RATE, Run, SECONDS, held_up};
 use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withdraws};
-use crate::hallmark::{CheckId, CheckVerdict, Figure, Gaps, Promise, Time, Trace, Why};
+use crate::LoadModel;
+use crate::hallmark::{
+    CheckId, CheckVerdict, Figure, Gaps, Plan, Promise, Statistic, Time, Trace, Why,
+};
 
 fn drop(record: &mut Record, reason: Reason, at: Nanos) {
     (record.outcome, record.found, record.reason) = (Outcome::Dropped, false, reason);
@@ -87,7 +90,7 @@ fn arrivals_of_another_process_than_promised_are_found() {
     let mut run = healthy();
     run.arrive(|_| 1.0);
     assert_invalid(&run, CheckId::ArrivalProcess);
-    run.evidence.arrivals = Some(Promise { process: Gaps::Constant, per_second: None });
+    run.evidence.arrivals = Some(Promise::steady(Gaps::Constant));
     assert_valid(&run);
 }
 
@@ -113,7 +116,7 @@ fn gamma_and_jittered_gaps_are_compared_with_what_was_intended() {
     for process in [Gaps::Independent, Gaps::Jittered, Gaps::Dependent] {
         let mut run = healthy();
         run.arrive(|draw| 0.5 + draw);
-        run.evidence.arrivals = Some(Promise { process, per_second: None });
+        run.evidence.arrivals = Some(Promise::steady(process));
         assert_valid(&run);
         let late = run.each(|record| held_up(record, 0.04, 0.02));
         let found = verdict(&late, CheckId::ArrivalProcess);
@@ -153,8 +156,115 @@ fn a_sender_that_waits_for_answers_is_not_open() {
         answers.push(record.ended);
         at < Nanos::from_secs(1 + SECONDS)
     });
-    run.evidence.arrivals = Some(Promise { process: Gaps::Independent, per_second: None });
+    run.evidence.arrivals = Some(Promise::steady(Gaps::Independent));
+    // It promises what it reaches.
+    let rate = Some(run.records.len() as f64 / SECONDS as f64);
+    run.question.load = LoadModel::Open { rate, limit: Some(1000) };
     assert_invalid(&run, CheckId::OpenLoop);
+}
+
+#[test]
+fn answers_that_take_no_time_are_no_dependence() {
+    // Bursts of three, of which two come at one nanosecond.
+    let mut run = healthy();
+    run.arrive(|draw| 0.5 + draw);
+    let mut at = Nanos::from_secs(1);
+    let run = run.each(|record| {
+        let gap = [0, 1_000_000, 5_000_000][record.index as usize % 3];
+        at += Nanos(gap);
+        (record.intended, record.started, record.ended) = (at, at, at);
+    });
+    let run = run.observing(|evidence| {
+        evidence.arrivals = Some(Promise::steady(Gaps::Independent));
+    });
+    assert_eq!(verdict(&run, CheckId::OpenLoop), CheckVerdict::Pass);
+    let check = run.examine();
+    let correlation = check.check(CheckId::OpenLoop).unwrap().measures[0];
+    assert_eq!(correlation.value, 0.0);
+}
+
+#[test]
+fn half_of_a_random_load_is_not_what_was_promised() {
+    for (process, dispersion) in [(Gaps::Independent, None), (Gaps::Dependent, Some(9.0))] {
+        let mut run = healthy();
+        run.evidence.arrivals = Some(Promise { dispersion, ..Promise::steady(process) });
+        assert_valid(&run);
+        let mut half = run.clone();
+        half.records.retain(|record| record.index % 2 == 0);
+        assert_eq!(half.examine().reasons, [CheckId::Rate], "{process:?}");
+        run.records.clear();
+        assert_eq!(verdict(&run, CheckId::Rate), CheckVerdict::Fail, "{process:?}");
+    }
+}
+
+/// A healthy Poisson run of which the rate is that of `integral`, by the change of time that makes
+/// a Poisson process of any rate.
+fn planned(integral: impl Fn(f64) -> f64) -> Run {
+    let mut run = healthy();
+    let last = SECONDS as f64;
+    let mut place = 0.0;
+    let records = std::mem::take(&mut run.records);
+    let mut from = 0.0;
+    for (index, record) in (0..).zip(records.iter().cycle()) {
+        place -= (1.0 - Seed(5).draws(1, index).unit()).ln();
+        if place >= integral(last) {
+            break;
+        }
+        let mut until = last;
+        for _ in 0..50 {
+            let middle = f64::midpoint(from, until);
+            if integral(middle) < place { from = middle } else { until = middle }
+        }
+        let intended = Nanos(1_000_000_000 + (until * 1e9) as u64);
+        let started = intended + record.lag();
+        let ended = started + record.service();
+        run.records.push(Record { index, process: index, intended, started, ended, ..*record });
+        from = until;
+    }
+    let length = Nanos::from_secs(SECONDS);
+    let plan = Some(Plan::new(length, |at| integral(at.as_secs_f64())));
+    run.evidence.arrivals = Some(Promise { plan, ..Promise::steady(Gaps::Poisson) });
+    run
+}
+
+/// From `from` on so many more a second.
+fn more(at: f64, from: f64, rate: f64) -> f64 {
+    rate * (at - from).max(0.0)
+}
+
+#[test]
+fn a_rate_that_changes_within_a_second_is_no_burst() {
+    type Integral = fn(f64) -> f64;
+    let sine: Integral = |at| 500.0 * at + 250.0 * (1.0 - (at * 1.6).cos());
+    let shapes: [(&str, Integral); 4] = [
+        ("a spike", |at| 250.0 * at + more(at, 10.505, 750.0) - more(at, 15.505, 750.0)),
+        ("a high spike", |at| 100.0 * at + more(at, 10.5, 1900.0) - more(at, 15.5, 1900.0)),
+        ("a sine", sine),
+        ("a change for good", |at| 200.0 * at + more(at, 10.5, 600.0)),
+    ];
+    for (name, integral) in shapes {
+        let run = planned(integral);
+        assert_eq!(verdict(&run, CheckId::ArrivalProcess), CheckVerdict::Pass, "{name}");
+        assert_valid(&run);
+        // The same, but that nothing comes in the first half of each 100 ms.
+        let burst = run.each(|record| {
+            let late = Nanos((100_000_000 - record.intended.0 % 100_000_000) / 2);
+            record.intended += late;
+            record.started += late;
+            record.ended += late;
+        });
+        assert_invalid(&burst, CheckId::ArrivalProcess);
+    }
+}
+
+#[test]
+fn gaps_that_nobody_would_notice_are_shown_and_not_held() {
+    // The tolerance is a tenth of 14 ms or so, where a gap has 2 ms.
+    let slow = healthy().slower(|_| 8.0).examine();
+    let gaps = slow.check(CheckId::ArrivalProcess).unwrap().measures[0];
+    assert_eq!((gaps.statistic, gaps.limits), (Statistic::GapDistance, None));
+    let fast = healthy().examine();
+    assert!(fast.check(CheckId::ArrivalProcess).unwrap().measures[0].limits.is_some());
 }
 
 #[test]
@@ -184,10 +294,11 @@ fn a_planned_ramp_is_no_illness() {
         record.ended = record.started + service;
         t < last
     });
-    let per_second = (0..SECONDS).map(|s| 250.0 + slope * (s as f64 + 0.5)).collect();
-    run.evidence.arrivals = Some(Promise { process: Gaps::Poisson, per_second: Some(per_second) });
+    let ramp = |at: Nanos| at.as_secs_f64() * (250.0 + slope * at.as_secs_f64() / 2.0);
+    let plan = Some(Plan::new(Nanos::from_secs(SECONDS), ramp));
+    run.evidence.arrivals = Some(Promise { plan, ..Promise::steady(Gaps::Poisson) });
     assert_valid(&run);
-    let steady = Some(Promise { process: Gaps::Poisson, per_second: None });
+    let steady = Some(Promise::steady(Gaps::Poisson));
     let unplanned = run.observing(|evidence| evidence.arrivals = steady);
     assert_eq!(verdict(&unplanned, CheckId::Rate), CheckVerdict::Remark);
     assert_eq!(verdict(&unplanned, CheckId::ArrivalProcess), CheckVerdict::Fail);

@@ -53,7 +53,7 @@ pub fn question(seconds: u64) -> Question {
 pub fn evidence() -> Evidence {
     let lane = LaneTime { busy: 0.4, waited: Some(0.001), useful: None };
     Evidence {
-        arrivals: Some(Promise { process: Gaps::Poisson, per_second: None }),
+        arrivals: Some(Promise::steady(Gaps::Poisson)),
         trace: Some(Trace { planned: 7, executed: 7 }),
         queued: Some(0),
         lanes: vec![lane; 2],
