@@ -78,7 +78,8 @@ impl Mmpp2 {
 pub(crate) struct Modulation {
     chain: Mmpp2,
     seed: Seed,
-    /// The sojourn of the last arrival that was let go, from which a changed shape is walked again.
+    /// The sojourn of the last arrival that was let go, or a later one that no change will touch:
+    /// a changed shape is walked again from here.
     settled: Sojourn,
     ahead: Sojourn,
 }
@@ -115,11 +116,11 @@ impl Modulation {
     }
 
     /// The arrivals that the shape expects before `place`, which must not fall from call to call;
-    /// infinite if it is never reached.
+    /// infinite if it is never reached, or not before `reach`.
     #[inline]
-    pub fn expected(&mut self, place: f64, shape: &Shape) -> f64 {
+    pub fn expected(&mut self, place: f64, shape: &Shape, reach: Nanos) -> f64 {
         while place >= self.ahead.places_until {
-            if shape.is_silent_from(self.ahead.until) {
+            if self.ahead.until >= reach || shape.is_silent_from(self.ahead.until) {
                 return f64::INFINITY;
             }
             self.ahead = self.next(&self.ahead, shape);
@@ -130,6 +131,13 @@ impl Modulation {
     /// What was asked for last will not be asked for again.
     pub fn settle(&mut self) {
         self.settled = self.ahead;
+    }
+
+    /// The shape will not change before `moment`.
+    pub fn settle_until(&mut self, moment: Nanos, shape: &Shape) {
+        while self.settled.number < self.ahead.number && self.settled.until <= moment {
+            self.settled = self.next(&self.settled, shape);
+        }
     }
 
     /// The shape has changed after what is settled.
@@ -160,5 +168,40 @@ impl Sojourn {
     fn fit(&mut self, shape: &Shape) {
         let arrivals = shape.integral(self.until) - self.expected;
         self.places_until = self.places + self.factor * arrivals;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Mmpp2 =
+        Mmpp2 { ratio: 10.0, burst: Nanos::from_micros(100), calm: Nanos::from_micros(900) };
+
+    #[test]
+    fn a_place_that_is_hours_away_is_not_walked_to_at_once() {
+        let (shape, seed) = (Shape::constant(0.0003), Seed(4));
+        let mut modulation = Modulation::new(SHORT, seed, &shape);
+        let second = Nanos::from_secs(1);
+        assert_eq!(modulation.expected(1.0, &shape, second), f64::INFINITY);
+        assert!((1_000..4_000).contains(&modulation.ahead.number), "{:?}", modulation.ahead);
+        modulation.settle_until(second, &shape);
+        assert_eq!(modulation.settled.number, modulation.ahead.number);
+    }
+
+    #[test]
+    fn a_place_is_the_same_in_many_strides_as_in_one() {
+        let (shape, seed) = (Shape::constant(0.5), Seed(4));
+        let mut at_once = Modulation::new(SHORT, seed, &shape);
+        let wanted = at_once.expected(1.0, &shape, Nanos::NEVER);
+        let mut in_strides = Modulation::new(SHORT, seed, &shape);
+        let strides = (1..100).map(|number| Nanos::from_millis(100 * number));
+        let found = strides.map(|reach| {
+            in_strides.settle_until(Nanos(reach.0 / 2), &shape);
+            in_strides.reshape(&shape);
+            in_strides.expected(1.0, &shape, reach)
+        });
+        let found: Vec<f64> = found.collect();
+        assert_eq!((found[9], found[98]), (f64::INFINITY, wanted));
     }
 }

@@ -1,7 +1,7 @@
 //! Where arrivals lie on an axis on which one arrives per unit, as one lane walks along it.
 
-use assay_model::Seed;
 use assay_model::seed::Stream;
+use assay_model::{Nanos, Seed};
 
 use super::baked::WrittenPlaces;
 use super::mmpp2::Modulation;
@@ -67,16 +67,17 @@ impl Places {
         }
     }
 
-    /// How many arrivals the shape expects before arrival `index` comes.
+    /// How many arrivals the shape expects before arrival `index` comes; may be infinite if that
+    /// is not before `reach`.
     #[inline]
-    pub fn expected(&mut self, index: u64, shape: &Shape) -> f64 {
+    pub fn expected(&mut self, index: u64, shape: &Shape, reach: Nanos) -> f64 {
         match self {
             Places::Even => index as f64,
             Places::Jittered { stream, share } => jitter::place(*stream, index, *share),
             Places::Renewal(walk) => walk.to(index),
             Places::Modulated(walk, modulation) => {
                 modulation.settle();
-                modulation.expected(walk.to(index), shape)
+                modulation.expected(walk.to(index), shape, reach)
             }
             Places::Written(written) => written.place(index),
         }
@@ -84,11 +85,29 @@ impl Places {
 
     /// As [`Places::expected`] for the arrival that was asked for last, whose place was `last`,
     /// after a change of the shape from a moment on that it has not passed.
-    pub fn expected_again(&mut self, last: f64, shape: &Shape) -> f64 {
+    pub fn expected_again(&mut self, last: f64, shape: &Shape, reach: Nanos) -> f64 {
         match self {
             Places::Modulated(walk, modulation) => {
                 modulation.reshape(shape);
-                modulation.expected(walk.sum, shape)
+                modulation.expected(walk.sum, shape, reach)
+            }
+            _ => last,
+        }
+    }
+
+    /// As [`Places::expected`] for the arrival that was asked for last, whose place was `last`,
+    /// with a later `reach`. The shape will not change before `settled`.
+    pub fn expected_further(
+        &mut self,
+        last: f64,
+        shape: &Shape,
+        settled: Nanos,
+        reach: Nanos,
+    ) -> f64 {
+        match self {
+            Places::Modulated(walk, modulation) if last == f64::INFINITY => {
+                modulation.settle_until(settled, shape);
+                modulation.expected(walk.sum, shape, reach)
             }
             _ => last,
         }

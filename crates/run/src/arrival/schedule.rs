@@ -21,11 +21,25 @@ pub struct Schedule {
     time: Nanos,
     /// The stretch of the shape in which `time` lies.
     stretch: usize,
+    /// Arrivals are looked for before this moment.
+    reach: Nanos,
 }
 
 impl Schedule {
     /// The schedule as lane `lane` of `lanes` sees it.
     pub fn new(arrivals: &Arrivals, seed: Seed, lane: usize, lanes: usize) -> Schedule {
+        Schedule::reaching(arrivals, seed, (lane, lanes), Nanos::NEVER)
+    }
+
+    /// As [`Schedule::new`], but an arrival at or after `reach` may be taken for one that never
+    /// comes until [`Schedule::look_further`]: where bursts are short and arrivals rare, there
+    /// are millions of bursts to the next one.
+    pub fn reaching(
+        arrivals: &Arrivals,
+        seed: Seed,
+        (lane, lanes): (usize, usize),
+        reach: Nanos,
+    ) -> Schedule {
         let mut schedule = Schedule {
             places: Places::new(&arrivals.process, seed, &arrivals.shape),
             shape: arrivals.shape.clone(),
@@ -34,6 +48,7 @@ impl Schedule {
             expected: 0.0,
             time: Nanos::ZERO,
             stretch: 0,
+            reach,
         };
         schedule.find();
         schedule
@@ -44,7 +59,7 @@ impl Schedule {
         self.index
     }
 
-    /// When this lane's next arrival is due; [`Nanos::NEVER`] if it never is.
+    /// When this lane's next arrival is due; [`Nanos::NEVER`] if it never is, or out of reach.
     pub fn time(&self) -> Nanos {
         self.time
     }
@@ -59,13 +74,21 @@ impl Schedule {
     /// Goes on with another shape, which may differ only after the arrival before the next one.
     pub fn reshape(&mut self, shape: &Shape) {
         self.shape = shape.clone();
-        self.expected = self.places.expected_again(self.expected, &self.shape);
+        self.expected = self.places.expected_again(self.expected, &self.shape, self.reach);
+        self.time = self.shape.moment_near(self.expected, &mut self.stretch);
+    }
+
+    /// Looks for arrivals before `reach`, which must not fall. No other shape will differ from
+    /// this one before `settled`.
+    pub fn look_further(&mut self, settled: Nanos, reach: Nanos) {
+        self.reach = reach;
+        self.expected = self.places.expected_further(self.expected, &self.shape, settled, reach);
         self.time = self.shape.moment_near(self.expected, &mut self.stretch);
     }
 
     #[inline]
     fn find(&mut self) {
-        self.expected = self.places.expected(self.index, &self.shape);
+        self.expected = self.places.expected(self.index, &self.shape, self.reach);
         self.time = self.shape.moment_near(self.expected, &mut self.stretch);
     }
 }

@@ -65,9 +65,9 @@ fn times(arrivals: &Arrivals, lane: usize, lanes: usize, count: usize) -> Vec<u6
 fn gaps(process: ArrivalProcess, rate: f64, count: u64) -> Vec<f64> {
     let shape = Shape::constant(rate);
     let mut places = Places::new(&process, Seed(5), &shape);
-    let mut last = places.expected(0, &shape);
+    let mut last = places.expected(0, &shape, Nanos::NEVER);
     let mut gap = |index| {
-        let place = places.expected(index, &shape);
+        let place = places.expected(index, &shape, Nanos::NEVER);
         place - std::mem::replace(&mut last, place)
     };
     (1..=count).map(&mut gap).collect()
@@ -245,7 +245,7 @@ fn lognormal_gaps_are_lognormal() {
 fn jitter_is_uniform_and_keeps_the_beat() {
     let mut places = Places::new(&ArrivalProcess::Jitter(0.5), Seed(5), &Shape::constant(1.0));
     let shape = Shape::constant(1.0);
-    let late = (0..50_000).map(|i| places.expected(i, &shape) - i as f64).collect();
+    let late = (0..50_000).map(|i| places.expected(i, &shape, Nanos::NEVER) - i as f64).collect();
     let far = distance(late, |late| (late * 2.0).clamp(0.0, 1.0));
     assert!(far < bound(50_000), "distance {far}");
 }

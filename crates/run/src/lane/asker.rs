@@ -20,6 +20,10 @@ const THINK_STREAM: u64 = 0x7468_696E;
 /// Without a rest, a closed loop would record millions of refusals a second while a store is away.
 const UNREACHABLE_REST: Nanos = Nanos::from_millis(10);
 
+/// How far beyond the horizon the next arrival is looked for: much longer than a lane takes from
+/// one look around to the next, with no more sojourns in it than are walked in a millisecond or two.
+const REACH: Nanos = Nanos::from_secs(1);
+
 /// A process that is to be asked now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ask {
@@ -147,7 +151,7 @@ impl OpenAsker {
         end: Nanos,
     ) -> OpenAsker {
         OpenAsker {
-            schedule: Schedule::new(arrivals, seed, lane, lanes),
+            schedule: Schedule::reaching(arrivals, seed, (lane, lanes), REACH),
             lanes: lanes as u64,
             processes,
             end,
@@ -173,16 +177,24 @@ impl OpenAsker {
     #[cold]
     fn look_ahead(&mut self, now: Nanos) {
         let ahead = self.rates.look_ahead(self.heard, now);
+        let settled = self.horizon;
         self.horizon = self.horizon.max(ahead.horizon);
         if let Some(shape) = ahead.shape {
             self.heard = ahead.version;
             self.schedule.reshape(&shape);
         }
+        self.schedule.look_further(settled, self.reach());
+    }
+
+    /// Before this the next arrival is known, if there is one.
+    fn reach(&self) -> Nanos {
+        self.horizon.saturating_add(REACH)
     }
 
     #[inline]
     fn next(&mut self, now: Nanos) -> Next {
-        if self.schedule.time() <= now && self.schedule.time() >= self.horizon {
+        let is_ahead = self.schedule.time() <= now && self.schedule.time() >= self.horizon;
+        if is_ahead || now >= self.reach() {
             self.look_ahead(now);
         }
         if self.is_over() {

@@ -29,8 +29,13 @@ fn ask_all(asker: &mut OpenAsker, now: Nanos, into: &mut Vec<(u64, Nanos)>) {
     }
 }
 
-/// What `lanes` lanes ask until the end, while the rate changes three times.
-fn asked_at_own_pace(rates: &Arc<Rates>, arrivals: &Arrivals, lanes: usize) -> Vec<(u64, Nanos)> {
+/// What `lanes` lanes ask until the end, while the rate changes at some ticks of 7 ms.
+fn asked_at_own_pace(
+    rates: &Arc<Rates>,
+    arrivals: &Arrivals,
+    lanes: usize,
+    changes: &[(u64, f64)],
+) -> Vec<(u64, Nanos)> {
     let mut askers: Vec<OpenAsker> =
         (0..lanes).map(|lane| asker(rates, arrivals, (lane, lanes))).collect();
     let mut asked = Vec::new();
@@ -41,9 +46,8 @@ fn asked_at_own_pace(rates: &Arc<Rates>, arrivals: &Arrivals, lanes: usize) -> V
         for lane in (0..lanes).filter(|lane| tick % pace(*lane) == 0) {
             ask_all(&mut askers[lane], now, &mut asked);
         }
-        let changed = [(100, 5000.0), (101, 0.0), (170, 900.0)].into_iter();
-        for (_, rate) in changed.filter(|(at, _)| *at == tick) {
-            rates.set(now, rate).unwrap();
+        for (_, rate) in changes.iter().filter(|(at, _)| *at == tick) {
+            rates.set(now, *rate).unwrap();
         }
     }
     askers.iter_mut().for_each(|asker| ask_all(asker, END, &mut asked));
@@ -62,16 +66,34 @@ fn asked_alone(arrivals: &Arrivals) -> Vec<(u64, Nanos)> {
     asked
 }
 
+const CHANGES: [(u64, f64); 3] = [(100, 5000.0), (101, 0.0), (170, 900.0)];
+
 #[test]
 fn lanes_of_any_pace_change_at_one_place_of_the_schedule() {
     for process in processes() {
         for lanes in [1, 2, 7] {
             let rates = begun(700.0);
             let arrivals = Arrivals::constant_rate(700.0, process.clone());
-            let asked = asked_at_own_pace(&rates, &arrivals, lanes);
+            let asked = asked_at_own_pace(&rates, &arrivals, lanes, &CHANGES);
             let shape = rates.shape().unwrap();
             let wanted = asked_alone(&Arrivals { shape, ..arrivals });
             assert!(wanted.len() > 1000, "{} arrivals", wanted.len());
+            assert_eq!(asked, wanted, "{} on {lanes} lanes", process.name());
+        }
+    }
+}
+
+#[test]
+fn arrivals_that_are_rarer_than_a_lane_looks_far_come_all_the_same() {
+    for process in processes() {
+        for lanes in [1, 2, 7] {
+            let rates = begun(0.9);
+            let arrivals = Arrivals::constant_rate(0.9, process.clone());
+            let changes = [(2, 0.0003), (300, 2000.0), (330, 0.4), (332, 0.8)];
+            let asked = asked_at_own_pace(&rates, &arrivals, lanes, &changes);
+            let shape = rates.shape().unwrap();
+            let wanted = asked_alone(&Arrivals { shape, ..arrivals });
+            assert!(wanted.len() > 50, "{} arrivals", wanted.len());
             assert_eq!(asked, wanted, "{} on {lanes} lanes", process.name());
         }
     }
