@@ -21,7 +21,7 @@ const THINK_STREAM: u64 = 0x7468_696E;
 const UNREACHABLE_REST: Nanos = Nanos::from_millis(10);
 
 /// How far beyond the horizon the next arrival is looked for: much longer than a lane takes from
-/// one look around to the next, with no more sojourns in it than are walked in a millisecond or two.
+/// one look around to the next, with no more sojourns than are walked in a millisecond or two.
 const REACH: Nanos = Nanos::from_secs(1);
 
 /// A process that is to be asked now.
