@@ -134,6 +134,44 @@ fn a_sick_server_can_be_loaded_in_health() {
 }
 
 #[test]
+fn a_flood_on_one_connection_leaves_the_others_served() {
+    let sick = Sick::serve("--preset healthy");
+    let mut flood = TcpStream::connect(("127.0.0.1", sick.port)).unwrap();
+    let mut ears = flood.try_clone().unwrap();
+    let listening = std::thread::spawn(move || {
+        let mut heard = 0;
+        let mut chunk = vec![0; 1 << 16];
+        while let Ok(length @ 1..) = ears.read(&mut chunk) {
+            heard += length;
+        }
+        heard
+    });
+    let shouting = std::thread::spawn(move || {
+        flood.write_all(&b"GET k\r\n".repeat(400_000)).unwrap();
+        flood.shutdown(std::net::Shutdown::Write).unwrap();
+    });
+    let mut other = TcpStream::connect(("127.0.0.1", sick.port)).unwrap();
+    let mut longest = Duration::ZERO;
+    for _ in 0..20 {
+        let begun = Instant::now();
+        other.write_all(b"PING\r\n").unwrap();
+        other.read_exact(&mut [0; 7]).unwrap();
+        longest = longest.max(begun.elapsed());
+    }
+    assert!(longest < Duration::from_millis(500), "{longest:?}");
+    shouting.join().unwrap();
+    assert_eq!(listening.join().unwrap(), 400_000 * 5, "every command has its reply");
+}
+
+#[test]
+fn a_refusal_comes_when_it_is_due() {
+    let sick = Sick::serve("--preset healthy?latency=30ms&refused=100%");
+    let begun = Instant::now();
+    assert!(sick.cli("get k").starts_with("BUSY"));
+    assert!(begun.elapsed() >= Duration::from_millis(30), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn presets_are_listed() {
     let listed = Place::new().fine("sick presets");
     for name in ["healthy", "goodbadugly", "hickup1000_max1250", "hickup200_max220"] {

@@ -1,7 +1,7 @@
 //! A lane's conversations with a sick store: asks the heart, keeps answers until they are due.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub(super) struct SickClient {
     pub world: Arc<Mutex<World>>,
     pub layout: Arc<[Columns]>,
     waiting: BinaryHeap<Reverse<Waiting>>,
+    /// Tickets that nobody waits for any more; some may be among those waiting.
+    abandoned: BTreeSet<u64>,
     started: u64,
     /// The last moment that was told.
     now: Nanos,
@@ -70,6 +72,9 @@ impl Ord for Waiting {
     }
 }
 
+/// Answers that may lie about though nobody waits for them.
+const MOST_ABANDONED: usize = 64;
+
 /// A world whose user panicked is taken as it is: it is data that no half-done change can break.
 pub(super) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
@@ -81,6 +86,7 @@ impl SickClient {
             world,
             layout,
             waiting: BinaryHeap::new(),
+            abandoned: BTreeSet::new(),
             started: 0,
             now: Nanos::ZERO,
             patch: Vec::new(),
@@ -143,6 +149,9 @@ impl Client for SickClient {
         self.now = now;
         while self.waiting.peek().is_some_and(|Reverse(first)| first.due <= now) {
             let Some(Reverse(first)) = self.waiting.pop() else { return };
+            if self.abandoned.remove(&first.ticket.0) {
+                continue;
+            }
             deliver(&first, &self.layout, &mut self.scratch, answers);
         }
     }
@@ -155,6 +164,16 @@ impl Client for SickClient {
 
     fn due(&self) -> Option<Nanos> {
         self.waiting.peek().map(|Reverse(first)| first.due)
+    }
+
+    /// Forgets the answer, at the latest when as many are abandoned as are waited for: so looking
+    /// through all of them costs each but little.
+    fn abandon(&mut self, ticket: Ticket) {
+        self.abandoned.insert(ticket.0);
+        if self.abandoned.len() > MOST_ABANDONED.max(self.waiting.len() / 2) {
+            let abandoned = std::mem::take(&mut self.abandoned);
+            self.waiting.retain(|Reverse(one)| !abandoned.contains(&one.ticket.0));
+        }
     }
 }
 
@@ -185,5 +204,53 @@ fn deliver(
             let rows = Rows::Encoded(&scratch.rows);
             answer(copied.map(|()| Reply { found: true, rows }), answers);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Seed;
+
+    use super::*;
+    use crate::request::Values;
+    use crate::sick::config::Config;
+
+    #[derive(Default)]
+    struct Heard(Vec<u64>);
+
+    impl Answers for Heard {
+        fn answer(&mut self, ticket: Ticket, _: Answer<'_>) {
+            self.0.push(ticket.0);
+        }
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_not_kept() {
+        let mut config = Config::default();
+        config.set_all("latency=1h").unwrap();
+        let mut world = World::new(config, Seed(1)).unwrap();
+        let table = world.table("t");
+        world.settle();
+        let layout = [Columns { table, fields: vec!["a".into()] }];
+        let mut client = SickClient::new(Arc::new(Mutex::new(world)), layout.into());
+        let mut heard = Heard::default();
+        let request = Request {
+            session: 0,
+            kind: Kind::Read,
+            table: 0,
+            key: b"k",
+            fields: Fields::All,
+            values: Values::NONE,
+            limit: 1,
+        };
+        for number in 0..10_000 {
+            client.start(Nanos::ZERO, Ticket(number), &request, &mut heard);
+            if number != 5_000 {
+                client.abandon(Ticket(number));
+            }
+        }
+        assert!(client.waiting.len() + client.abandoned.len() < 200);
+        client.poll(Nanos::from_secs(3_600), &mut heard);
+        assert_eq!((heard.0, client.abandoned.len()), (vec![5_000], 0));
     }
 }

@@ -23,6 +23,9 @@ use sorted::Sorted;
 const LIMITS: Limits =
     Limits { depth: 2, elements: 1 << 20, line: 64 << 10, string: 64 << 20, frame: 256 << 20 };
 
+/// Bytes that one command may have.
+pub const LONGEST_COMMAND: usize = LIMITS.frame;
+
 /// Everything that clients can ask about.
 #[derive(Debug)]
 pub struct Keyspace {

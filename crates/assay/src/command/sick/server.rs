@@ -21,12 +21,23 @@ const MOST_CONNECTIONS: usize = 900;
 /// How long the server sleeps at most, so that an interrupt between two looks is heard.
 const LONGEST_SLEEP: Nanos = Nanos::from_millis(50);
 
+/// How long nobody is let in after the system had no file left for one more.
+const REST: Nanos = Nanos::from_millis(100);
+
+/// What tells that a client has closed its side although nothing is read from it.
+#[cfg(target_os = "linux")]
+const GONE: PollFlags = PollFlags::RDHUP;
+#[cfg(not(target_os = "linux"))]
+const GONE: PollFlags = PollFlags::empty();
+
 /// The server.
 pub struct Server {
     listener: TcpListener,
     keyspace: Keyspace,
     connections: Vec<Connection>,
     epoch: Nanos,
+    /// Until then nobody is let in.
+    closed_until: Nanos,
     accepted: u64,
     commands: u64,
     scratch: Vec<u8>,
@@ -54,6 +65,7 @@ impl Server {
             keyspace,
             connections: Vec::new(),
             epoch: monotonic(),
+            closed_until: Nanos::ZERO,
             accepted: 0,
             commands: 0,
             scratch: Vec::new(),
@@ -85,13 +97,18 @@ impl Server {
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, connection.wants_input());
             flags.set(PollFlags::OUT, connection.wants_output());
+            flags.set(GONE, !connection.is_gone());
             flags
         };
-        let mut polled = vec![PollFd::new(&self.listener, PollFlags::IN)];
+        let now = self.now();
+        let is_open = now >= self.closed_until;
+        let door = if is_open { PollFlags::IN } else { PollFlags::empty() };
+        let mut polled = vec![PollFd::new(&self.listener, door)];
         polled.extend(self.connections.iter().map(|one| PollFd::new(&one.socket, interest(one))));
         let due = self.connections.iter().filter_map(Connection::due).min();
-        let now = self.now();
-        let until = due.unwrap_or(Nanos::NEVER).min(end).since(now).min(LONGEST_SLEEP).0;
+        let wants_turn = self.connections.iter().any(Connection::wants_turn);
+        let longest = if wants_turn { Nanos::ZERO } else { LONGEST_SLEEP };
+        let until = due.unwrap_or(Nanos::NEVER).min(end).since(now).min(longest).0;
         let timeout = Timespec {
             tv_sec: (until / 1_000_000_000) as i64,
             tv_nsec: (until % 1_000_000_000) as i64,
@@ -109,15 +126,18 @@ impl Server {
             |flags: PollFlags| flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR);
         let Some((listener, ready)) = ready.split_first() else { return };
         for (connection, flags) in self.connections.iter_mut().zip(ready) {
+            if flags.intersects(GONE) {
+                connection.part(now);
+            }
             if came(*flags) && connection.wants_input() {
-                connection.read(&mut self.scratch);
+                connection.read(now, &mut self.scratch);
             } else if flags.intersects(PollFlags::HUP | PollFlags::ERR) {
                 connection.hang_up();
             }
             self.commands += connection.obey(now, &mut self.keyspace);
             connection.answer(now);
         }
-        self.connections.retain(|connection| !connection.is_over());
+        self.connections.retain(|connection| !connection.is_over(now));
         if came(*listener) {
             self.accept();
         }
@@ -128,8 +148,14 @@ impl Server {
             let mut socket = match self.listener.accept() {
                 Ok((socket, _)) => socket,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // Nobody is there any more, or there are no files left: others may still leave.
-                Err(_) => return,
+                // Whoever knocked has left; somebody else may have come.
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // There are no files left: others may leave, asking at once would not help.
+                Err(_) => {
+                    self.closed_until = self.now().saturating_add(REST);
+                    return;
+                }
             };
             if self.connections.len() >= MOST_CONNECTIONS {
                 // Whoever does not hear it sees the connection closed.
