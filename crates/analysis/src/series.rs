@@ -8,7 +8,7 @@ use assay_model::{Kind, Nanos, Outcome, Record};
 use crate::buckets::{Buckets, ROUGH, highest};
 use crate::summary::{IntervalSummary, Quick, Series};
 use crate::tally::Times;
-use concurrency::Concurrency;
+pub use concurrency::Concurrency;
 
 /// The most intervals; when a run needs more, all intervals become twice as long.
 const MOST_INTERVALS: u64 = 1200;

@@ -10,11 +10,13 @@
 mod assess;
 mod overload;
 mod search;
+mod waiting;
 
-pub use assess::{Backlog, Circumstances, Figures, Outcome, Reason, assess};
+pub use assess::{Circumstances, Figures, Outcome, Reason, assess};
 pub use overload::Overload;
 pub(crate) use search::rounded;
 pub use search::{Ending, Plan, ReplayError, Search, Unsettled};
+pub use waiting::{Backlog, Waiting};
 
 use crate::plausibility::Verdict;
 

@@ -10,7 +10,7 @@ use assay_history::{
     Columns, Damage, History, Manifest, Observation, State as ManifestState, read_events,
     read_observations,
 };
-use assay_model::{Nanos, Phase};
+use assay_model::{Nanos, Phase, Record};
 use assay_report::{Facts, Letters, PhaseSpan, State, StoreFacts, Style};
 
 use crate::evidence;
@@ -134,6 +134,18 @@ pub struct Judged {
 /// # Errors
 /// If the bundle is not one, or its history cannot be read.
 pub fn judge(dir: &Path, phases: Option<Phases>) -> Result<Judged> {
+    judge_beside(dir, phases, &mut |_| {})
+}
+
+/// Judges the history of the bundle `dir`, and shows `beside` all its records on the way.
+///
+/// # Errors
+/// If the bundle is not one, or its history cannot be read.
+pub fn judge_beside(
+    dir: &Path,
+    phases: Option<Phases>,
+    beside: &mut dyn FnMut(&[Record]),
+) -> Result<Judged> {
     let manifest = Manifest::read(dir).map_err(as_usage)?;
     let events = read_events(dir)?;
     let question = question(&manifest, phases);
@@ -146,6 +158,7 @@ pub fn judge(dir: &Path, phases: Option<Phases>) -> Result<Judged> {
     let mut history = History::open(dir).map_err(as_usage)?;
     let damages = history.each_batch(Columns::ALL, |batch| {
         judge.push(batch.records);
+        beside(batch.records);
         examiner.push(batch.records);
         if let Some(course) = &mut course {
             course.push(batch.records);

@@ -4,7 +4,8 @@ use assay_model::Nanos;
 
 use crate::plausibility::Verdict;
 use crate::slo::{Measure, Objective, TermFinding, Value};
-use crate::summary::{Distribution, IntervalSummary, Summary};
+use crate::summary::{Distribution, Summary};
+use crate::tune::waiting::Backlog;
 
 /// Requests that left us, as a share of the arrivals, below which the rate was not reached.
 const REACHED: f64 = 0.99;
@@ -15,22 +16,21 @@ const OFFERED: f64 = 0.01;
 /// Standard deviations of a Poisson count that are chance.
 const CHANCE: f64 = 4.0;
 
-/// Batches over which the slope of the backlog is taken.
-const BATCHES: usize = 10;
-
-/// The 97.5 % quantile of Student's t for that many batches less two.
-const STUDENT: f64 = 2.306;
-
 /// A backlog that grows by less than this share of the arrivals is not held against a store.
 const GROWTH: f64 = 0.005;
 
 /// What a summary does not tell about a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Circumstances {
-    /// Arrivals per second that were asked for.
+    /// Arrivals per second that were asked for, each a process of one operation or several.
     pub target: f64,
+    /// Whether the number of arrivals strays no further from the rate than a Poisson count, which
+    /// that of bursts does.
+    pub is_even: bool,
     /// Whether it was stopped before its end because of its backlog.
     pub is_stopped: bool,
+    /// How what waits went; none if the step was too short to tell.
+    pub backlog: Option<Backlog>,
     /// Whether the run can be believed at all, if somebody has judged that.
     pub hallmark: Option<Verdict>,
 }
@@ -59,6 +59,8 @@ pub enum Reason {
     Overload,
     /// What waits grows by this many operations per second.
     Backlog(f64),
+    /// The step was too short to tell whether what waits grows.
+    Short,
     /// Only this share of the rate was asked.
     Rate(f64),
     /// The run has no hallmark.
@@ -88,15 +90,6 @@ pub struct Figures {
     pub latency: Option<Nanos>,
 }
 
-/// How the number of waiting operations goes over time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Backlog {
-    /// Operations per second by which it grows.
-    pub growth_per_s: f64,
-    /// Lower end of the 95 % interval of that.
-    pub low_per_s: f64,
-}
-
 /// What `summary` says about a step.
 ///
 /// A rate is sustained if the objective holds, the backlog does not grow, the rate was indeed
@@ -117,8 +110,8 @@ pub fn assess(
     };
     reasons.extend(with(Verdict::Violated).map(Reason::Objective));
     reasons.extend(shortfall(summary, circumstances));
-    let rate = circumstances.target;
-    if let Some(backlog) = backlog(&summary.series.intervals, summary.series.width)
+    let rate = circumstances.target * operations_per_arrival(summary);
+    if let Some(backlog) = circumstances.backlog
         && backlog.low_per_s > 0.0
         && backlog.growth_per_s > GROWTH * rate
     {
@@ -134,6 +127,7 @@ pub fn assess(
     let is_violated = !reasons.is_empty();
     if !circumstances.is_stopped {
         reasons.extend(with(Verdict::Unknown).map(Reason::Undecided));
+        reasons.extend(circumstances.backlog.is_none().then_some(Reason::Short));
     }
     let verdict = match (is_violated, reasons.is_empty()) {
         (true, _) => Verdict::Violated,
@@ -158,9 +152,14 @@ impl Outcome {
 /// Whether less was asked than the rate says.
 fn shortfall(summary: &Summary, circumstances: &Circumstances) -> Option<Reason> {
     let rates = &summary.overall.rates;
-    let arrivals = summary.overall.counts.offered as f64;
+    let each = operations_per_arrival(summary);
+    let arrivals = summary.overall.counts.offered as f64 / each;
     let asked = rates.attempted_per_s / rates.offered_per_s.max(f64::MIN_POSITIVE);
-    let offered = rates.offered_per_s / circumstances.target;
+    // How many come within a step is a matter of luck if they come in bursts.
+    let offered = match circumstances.is_even {
+        true => rates.offered_per_s / (circumstances.target * each),
+        false => 1.0,
+    };
     let is_short = offered < 1.0 - OFFERED - CHANCE / arrivals.max(1.0).sqrt();
     // Those who wait in a step that was stopped would have been asked.
     if circumstances.is_stopped || (asked >= REACHED && !is_short) {
@@ -169,34 +168,14 @@ fn shortfall(summary: &Summary, circumstances: &Circumstances) -> Option<Reason>
     Some(Reason::Rate((asked * offered).min(1.0)))
 }
 
-/// How what waits goes over time, by least squares over the means of ten batches of `intervals`.
-///
-/// Batches, because neighbouring intervals depend on each other; nothing is said of fewer than ten
-/// intervals. The last interval in which something was asked may not have been asked in to its end,
-/// so it is left out, with as many of the first as do not fill a batch.
-pub fn backlog(intervals: &[IntervalSummary], width: Nanos) -> Option<Backlog> {
-    let last = intervals.iter().rposition(|one| one.offered > 0)?;
-    let asked = &intervals[..last];
-    let size = asked.len() / BATCHES;
-    if size == 0 {
-        return None;
+/// How many operations a process had; one where nobody can tell.
+fn operations_per_arrival(summary: &Summary) -> f64 {
+    match (summary.overall.rates.target_per_s, summary.load.target()) {
+        (Some(operations), Some(arrivals)) if operations > 0.0 && arrivals > 0.0 => {
+            operations / arrivals
+        }
+        _ => 1.0,
     }
-    let used = &asked[asked.len() - size * BATCHES..];
-    let mean = |batch: &[IntervalSummary]| {
-        batch.iter().map(|one| one.in_system).sum::<f64>() / batch.len() as f64
-    };
-    let levels: Vec<f64> = used.chunks(size).map(mean).collect();
-    let seconds = size as f64 * width.as_secs_f64();
-    let times: Vec<f64> = (0..BATCHES).map(|place| place as f64 * seconds).collect();
-    let count = BATCHES as f64;
-    let middle = |values: &[f64]| values.iter().sum::<f64>() / count;
-    let (time, level) = (middle(&times), middle(&levels));
-    let pairs = || times.iter().zip(&levels).map(|(x, y)| (x - time, y - level));
-    let spread: f64 = pairs().map(|(x, _)| x * x).sum();
-    let growth_per_s = pairs().map(|(x, y)| x * y).sum::<f64>() / spread;
-    let rest: f64 = pairs().map(|(x, y)| (y - growth_per_s * x).powi(2)).sum();
-    let error = (rest / (count - 2.0) / spread).sqrt();
-    Some(Backlog { growth_per_s, low_per_s: growth_per_s - STUDENT * error })
 }
 
 fn figures(summary: &Summary, terms: &[TermFinding]) -> Figures {

@@ -4,6 +4,7 @@ mod step;
 mod wanted;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_analysis::slo::Scope;
@@ -51,7 +52,10 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     let seed = first_seed(&setup, &wanted)?;
     setup.seed = seed;
     fill(&mut setup)?;
+    let listening = Arc::clone(&setup.listening);
     let mut steps = Steps::new(setup, wanted, seed);
+    // An interrupt between two steps ends the search, which has a result.
+    let during = listening.during();
     let (course, made, is_interrupted) = match steps.wanted().sought {
         Sought::Rate(plan) => search(&mut steps, Search::new(plan))?,
         Sought::Curve(sweep) => {
@@ -59,6 +63,7 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
             (Course::Sweep { sweep, held: held_up_to(&made) }, made, is_interrupted)
         }
     };
+    drop(during);
     let tuning = tuning(&steps, course, made, is_interrupted);
     let root = &steps.setup().dir;
     keep(root, &tuning)?;

@@ -72,6 +72,18 @@ fn a_rate_is_changed_while_the_run_goes_on() {
 }
 
 #[test]
+fn a_tune_whose_step_is_stopped_is_over() {
+    let place = Place::new();
+    let words = "tune ycsb-c -t null: --slo p50<10s --min 1k --step 30s --floor 0s --bundle t -q \
+                 --port 0";
+    let (running, address) = start(&place, words);
+    wait_for_figures(address);
+    assert_eq!(ask(address, "POST", "/stop", "").status, 200);
+    running.wait().code(130);
+    assert_eq!(place.list("t"), ["step-001", "tune.json"]);
+}
+
+#[test]
 fn a_closed_load_is_watched_but_has_no_rate() {
     let place = Place::new();
     let words = "run ycsb-a -t null:?spin=100us --closed 2 --duration 30s --bundle b -q --port 0 \

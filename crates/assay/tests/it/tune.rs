@@ -1,10 +1,11 @@
 //! Tunes in told time, whose true result is known.
 
 use expect_test::{Expect, expect};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::bad_input::wrapped;
-use crate::place::{Place, Ran};
+use crate::place::{Place, Ran, wait_until};
 use crate::queue::highest_rate;
 
 /// A store that serves 1250 requests per second, one after the other.
@@ -119,6 +120,65 @@ fn a_tune_that_was_cut_off_goes_on() {
     assert!(place.list("t").contains(&"step-003-cut-off-1".to_owned()));
     let other = words.replace("--step", "--min 150 --step");
     tune(&place, &format!("{other} --resume")).code(2).says("is of another tune");
+}
+
+#[test]
+fn an_overloaded_store_is_found_out_before_it_breaks_its_promise() {
+    let place = Place::new();
+    let words = "tune ycsb-c -t sick:?max=1000 --records 50 --seed 7 --slo p99<500ms --min 1020 \
+                 --max 1020 --arrivals constant -q";
+    // At the usual step of 10 s and at shorter ones, which have few intervals or none.
+    for step in ["", "--step 5s", "--step 1s"] {
+        place.assay(&format!("{words} {step}")).code(99).shows("what waits grows by 20");
+    }
+}
+
+#[test]
+fn bursts_do_not_fail_a_store_that_serves_them() {
+    let place = Place::new();
+    let words = "tune ycsb-c -t sick:?latency=1ms --records 50 --slo p99<50ms --min 100 --max 400 \
+                 --arrivals mmpp2:10,1s,9s --confirm 1 --seed";
+    for seed in 1..=3 {
+        place.assay(&format!("{words} {seed} -q")).code(0).shows("SUSTAINED: 400/s");
+    }
+}
+
+#[test]
+fn processes_of_several_operations_are_asked_at_their_rate() {
+    let place = Place::new();
+    let words = "tune ycsb-f -t sick:?latency=1ms --records 50 --slo p99<50ms --min 100 --max 400 \
+                 --confirm 1 --seed 3 -q";
+    place.assay(words).code(0).shows("SUSTAINED: 400/s");
+}
+
+#[test]
+fn a_step_that_broke_off_does_not_end_those_after_it() {
+    let place = Place::new();
+    let ran = tune(
+        &place,
+        "--slo read.p90<20ms --step 4s --in-flight 50 --overflow abort --confirm 1 --min 400 \
+         --within 20% --format json -q",
+    );
+    let result = ran.code(0).json();
+    let steps = steps(&result);
+    let broken = steps.iter().position(|step| step["reasons"][0]["reason"] == "broken");
+    let broken = broken.unwrap_or_else(|| panic!("no step broke off: {steps:#?}"));
+    assert!(steps[broken..].iter().any(|step| step["verdict"] == "held"), "{steps:#?}");
+    assert_eq!(result["state"], "found");
+}
+
+#[test]
+fn an_interrupt_between_two_steps_ends_a_tune_with_its_result() {
+    let place = Place::new();
+    let words = "tune ycsb-c -t null: --slo p50<10s --min 20k --step 1s --floor 0s --bundle t -q";
+    let running = place.start(words);
+    let manifest = place.path("t/step-001/run.toml");
+    wait_until("the first step is sealed", || {
+        std::fs::read_to_string(&manifest).is_ok_and(|text| text.contains("\"finished\""))
+    });
+    running.signal(Signal::INT);
+    running.wait().code(130).shows("20 000/s");
+    assert!(place.list("t").contains(&"tune.json".to_owned()));
 }
 
 #[test]

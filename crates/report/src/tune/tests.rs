@@ -206,6 +206,7 @@ fn every_reason_has_words() {
         Reason::Undecided(0),
         Reason::Overload,
         Reason::Backlog(12.5),
+        Reason::Short,
         Reason::Rate(0.83),
         Reason::Hallmark,
         Reason::Broken,
@@ -218,6 +219,7 @@ fn every_reason_has_words() {
         it takes about 897
         stopped early: more waited than could still be answered in time
         what waits grows by 12.5/s
+        too short to tell whether what waits grows
         only 83 % of the rate was asked
         the run has no hallmark
         the run broke off"#]]

@@ -78,6 +78,7 @@ pub const fn reason_name(reason: &Reason) -> &'static str {
         Reason::Undecided(_) => "undecided",
         Reason::Overload => "overload",
         Reason::Backlog(_) => "backlog",
+        Reason::Short => "short",
         Reason::Rate(_) => "rate",
         Reason::Hallmark => "hallmark",
         Reason::Broken => "broken",
@@ -106,6 +107,7 @@ fn reason(reason: &Reason, outcome: &Outcome, letters: Letters) -> String {
             "stopped early: more waited than could still be answered in time".to_owned()
         }
         Reason::Backlog(growth) => format!("what waits grows by {}", rate(*growth)),
+        Reason::Short => "too short to tell whether what waits grows".to_owned(),
         Reason::Rate(share) => format!("only {} of the rate was asked", percent(*share)),
         Reason::Hallmark => "the run has no hallmark".to_owned(),
         Reason::Broken => "the run broke off".to_owned(),

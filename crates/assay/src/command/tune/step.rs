@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use assay_analysis::Verdict;
-use assay_analysis::tune::{Circumstances, Outcome, Overload, Request, assess};
+use assay_analysis::tune::{Circumstances, Outcome, Overload, Request, Waiting, assess};
 use assay_history::{Manifest, State};
 use assay_model::{Nanos, Seed};
 use assay_store::StoreTime;
@@ -18,7 +18,7 @@ use crate::experiment::Experiment;
 use crate::options::Origin;
 use crate::progress::{Glance, Show, Viewer};
 use crate::setup::Setup;
-use crate::show::{has_hallmark, judge, keep_hallmark};
+use crate::show::{has_hallmark, judge_beside, keep_hallmark, question};
 use crate::steering::Steering;
 
 /// Ended operations are seen this much later at most: a lane publishes, then somebody looks.
@@ -104,7 +104,10 @@ impl Steps {
     /// # Errors
     /// If the run could not be made, or its bundle cannot be read.
     pub fn make(&mut self, request: Request) -> Result<Attempt> {
-        if self.setup.listening.is_interrupted() {
+        let listening = &self.setup.listening;
+        // What ended the step before, whoever that was, does not end this one.
+        listening.control().go_on();
+        if listening.is_interrupted() {
             return Ok(Attempt::Interrupted);
         }
         let dir = dir_of(&self.setup.dir, request.number);
@@ -148,11 +151,11 @@ impl Steps {
         let experiment = Experiment { viewer: warden.map(|one| Box::new(one) as _), ..experiment };
         let finished = experiment.perform()?;
         let is_stopped = is_stopped.load(Ordering::Relaxed);
-        if listening.is_interrupted() {
+        // A step that was whole when an interrupt came counts; the next one is not made.
+        let is_cut = finished.exit != Exit::Fine && listening.is_interrupted();
+        let is_ended_by_others = finished.exit == Exit::Interrupted && !is_stopped;
+        if is_cut || is_ended_by_others {
             return Ok(Attempt::Interrupted);
-        }
-        if is_stopped {
-            listening.control().go_on();
         }
         match finished.exit {
             Exit::Unreachable => {
@@ -212,9 +215,17 @@ impl Steps {
         Ok(experiment)
     }
 
-    /// A watch for each promised response time; none where a run is over in a blink.
+    /// Whether about as many arrive in a step as its rate says.
+    fn is_even(&self) -> bool {
+        let text = self.setup.options.text("arrivals").unwrap_or_default();
+        let name = text.split_once(':').map_or(text, |(name, _)| name);
+        matches!(name.trim(), "" | "constant" | "jitter" | "poisson")
+    }
+
+    /// A watch for each promised response time; none where a run is over in a blink, or where the
+    /// rate does not say how many have arrived.
     fn watches(&self, request: Request) -> Vec<Overload> {
-        if self.setup.store.capabilities().time == StoreTime::Told {
+        if self.setup.store.capabilities().time == StoreTime::Told || !self.is_even() {
             return Vec::new();
         }
         let duration = Nanos(self.wanted.step.0 * u64::from(request.length));
@@ -225,7 +236,9 @@ impl Steps {
     }
 
     fn assess(&mut self, dir: &Path, request: Request, is_stopped: bool) -> Result<Outcome> {
-        let judged = judge(dir, None)?;
+        let manifest = Manifest::read(dir).map_err(as_usage)?;
+        let mut waiting = Waiting::new(question(&manifest, None).window);
+        let judged = judge_beside(dir, None, &mut |records| waiting.push(records))?;
         keep_hallmark(dir, &judged)?;
         let has_hallmark = has_hallmark(&judged);
         let hallmark = match (self.wanted.requires_hallmark, has_hallmark) {
@@ -233,7 +246,13 @@ impl Steps {
             (true, true) => Some(Verdict::Held),
             (true, false) => Some(Verdict::Violated),
         };
-        let circumstances = Circumstances { target: request.rate, is_stopped, hallmark };
+        let circumstances = Circumstances {
+            target: request.rate,
+            is_even: self.is_even(),
+            is_stopped,
+            backlog: waiting.backlog(),
+            hallmark,
+        };
         let found = assess(&judged.summary, self.wanted.objective.as_ref(), &circumstances);
         if found.verdict == Verdict::Held && !has_hallmark {
             self.unmarked.push(request.number);
