@@ -235,7 +235,8 @@ impl World {
         })
     }
 
-    /// Removes every record, and counts nothing as kept beside them. Clocks, queues and the truth log go on.
+    /// Removes every record, and counts nothing as kept beside them. Clocks, queues and the truth
+    /// log go on.
     pub fn clear(&mut self) {
         for table in &mut self.tables {
             table.records.clear();
