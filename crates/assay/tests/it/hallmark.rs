@@ -56,6 +56,35 @@ fn a_run_that_is_too_short_takes_the_hallmark_away() {
     );
 }
 
+#[test]
+fn what_a_run_that_is_too_short_found_is_marked_wherever_it_is_shown() {
+    let place = Place::new();
+    let ran = told(&place, "sick:?latency=1ms --rate 2k/s --duration 5s");
+    assert!(first_line(&ran).starts_with("HALLMARK INVALID: sample-size: "), "{}", ran.out);
+    ran.shows("response p99 1.00 ms (withdrawn)").shows("!1.00 ms");
+}
+
+#[test]
+fn a_rate_that_changes_within_a_second_keeps_the_hallmark() {
+    for rate in [
+        "spike:300..3k,at=10505ms,for=2s --duration 20s",
+        "sine:500,amplitude=400,period=4s --duration 20s",
+        "10500ms@300,10s@1k --warm-up 2500ms",
+        "10s@300,5s@300..2k --arrivals gamma:3",
+    ] {
+        let place = Place::new();
+        let ran = told(&place, &format!("sick:?latency=1ms --rate {rate}"));
+        assert_eq!(first_line(&ran), "HALLMARK VALID", "{rate}");
+    }
+}
+
+#[test]
+fn answers_that_take_no_time_keep_the_hallmark() {
+    let place = Place::new();
+    let ran = told(&place, "sick: --rate 1k --arrivals gamma:6 --duration 12s");
+    assert_eq!(first_line(&ran), "HALLMARK VALID");
+}
+
 /// A stall at the beginning takes 20 s to drain: 1 s · 210 / (210 − 200).
 const STALLED: &str = "sick:healthy?max=210&hiccup=1ms+for+1s --rate 200/s --arrivals constant \
                        --duration 60s";
