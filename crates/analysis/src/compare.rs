@@ -13,6 +13,7 @@
 
 mod bootstrap;
 mod condition;
+mod counted;
 mod curve;
 mod figure;
 mod runs;
@@ -23,6 +24,7 @@ pub(crate) mod student;
 mod tests;
 
 pub use condition::{Condition, Judgement, Limit};
+pub use counted::Counted;
 pub use figure::{Figure, Measure, PLACES};
 pub use runs::{Spread, spread, spreads};
 pub use sampler::{Resampling, RunFigure, RunFigures, Sampler};
@@ -30,6 +32,7 @@ pub use sampler::{Resampling, RunFigure, RunFigures, Sampler};
 use assay_model::Seed;
 
 use bootstrap::Side;
+use figure::Scale;
 
 /// What a comparison is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +92,8 @@ pub struct Comparison {
     pub demands: Demands,
     /// What the intervals rest on.
     pub footing: Footing,
-    /// The figures that both sides have, in the order of [`Figure::all`].
+    /// The figures that all runs have, in the order of [`Figure::all`]; those in question if only
+    /// one of the runs has them.
     pub rows: Vec<Row>,
 }
 
@@ -100,11 +104,12 @@ pub struct Row {
     pub figure: Figure,
     /// Whether the verdict is about it.
     pub is_asked: bool,
-    /// The runs of the first set-up.
-    pub old: Spread,
-    /// The runs of the second set-up.
-    pub new: Spread,
-    /// Ratio of the second to the first; for shares the difference between them.
+    /// The runs of the first set-up; none unless all of them have the figure.
+    pub old: Option<Spread>,
+    /// The runs of the second set-up, likewise.
+    pub new: Option<Spread>,
+    /// Ratio of the second to the first; for shares the difference between them. Infinite if only
+    /// the first is zero, NaN where a side lacks the figure.
     pub effect: f64,
     /// Where the true effect lies at [`Demands::level`], if there is enough to tell.
     pub interval: Option<(f64, f64)>,
@@ -123,8 +128,10 @@ pub enum Finding {
     Same,
     /// Neither a difference nor its absence is shown: more runs, or longer ones, may tell.
     Open,
-    /// Too few values for an interval.
+    /// Too few values for an interval, or something was done in some runs of a side alone.
     TooFew,
+    /// A run has no value of it: nothing was found whose latency it could be.
+    Absent,
 }
 
 impl Finding {
@@ -136,6 +143,7 @@ impl Finding {
             Finding::Same => "same",
             Finding::Open => "open",
             Finding::TooFew => "too-few",
+            Finding::Absent => "absent",
         }
     }
 
@@ -146,7 +154,7 @@ impl Finding {
 }
 
 impl Comparison {
-    /// The row of `figure`, if both sides have it.
+    /// The row of `figure`, if there is one.
     pub fn row(&self, figure: Figure) -> Option<&Row> {
         self.rows.iter().find(|row| row.figure == figure)
     }
@@ -166,56 +174,110 @@ impl Comparison {
 pub fn compare(old: &[RunFigures], new: &[RunFigures], demands: Demands) -> Comparison {
     let is_single = old.len() < 2 || new.len() < 2;
     let footing = if is_single { Footing::WithinRun } else { Footing::Runs };
-    let kinds = |figure: &Figure| old.iter().chain(new).all(|run| run.get(*figure).is_some());
     let rows = Figure::all()
-        .filter(kinds)
+        .filter(|figure| {
+            let mut has = old.iter().chain(new).map(|run| run.get(*figure).is_some());
+            if demands.asked.contains(figure) { has.any(|has| has) } else { has.all(|has| has) }
+        })
         .enumerate()
-        .map(|(number, figure)| row(figure, number as u64, [old, new], footing, &demands))
+        .filter_map(|(number, figure)| {
+            let sides = [old, new].map(|runs| of_side(figure, runs));
+            let is_asked = demands.asked.contains(&figure);
+            let is_shown = is_asked || sides.iter().all(|side| !side.is_empty());
+            is_shown.then(|| row(figure, number as u64, &sides, footing, &demands))
+        })
         .collect();
     Comparison { rows, footing, demands }
+}
+
+/// The figure in each run of a side; nothing if one of them lacks it.
+fn of_side(figure: Figure, runs: &[RunFigures]) -> Vec<RunFigure> {
+    let found: Option<Vec<RunFigure>> = runs.iter().map(|run| run.get(figure).cloned()).collect();
+    found.unwrap_or_default()
 }
 
 fn row(
     figure: Figure,
     number: u64,
-    sides: [&[RunFigures]; 2],
+    [old, new]: &[Vec<RunFigure>; 2],
     footing: Footing,
     demands: &Demands,
 ) -> Row {
-    let of_side = |runs: &[RunFigures]| -> Vec<RunFigure> {
-        runs.iter().filter_map(|run| run.get(figure)).cloned().collect()
+    let values = |runs: &[RunFigure]| {
+        let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+        (!values.is_empty()).then(|| spread(&values))
     };
-    let [old, new] = sides.map(of_side);
-    let values = |runs: &[RunFigure]| spread(&runs.iter().map(|run| run.value).collect::<Vec<_>>());
-    let measure = figure.measure;
-    let scale = measure.scale();
-    let pair = (Side::new(measure, &old), Side::new(measure, &new));
-    let (effect, interval) = match pair {
-        (Some(first), Some(second)) => {
-            let shift = second.centre() - first.centre();
-            let can_tell = old.iter().chain(&new).all(|run| run.is_enough(footing));
-            let draws = (demands.seed, number, demands.draws);
-            let reach = can_tell.then(|| bootstrap::reach(&first, &second, demands.level(), draws));
-            let around = |(low, high)| (scale.back(shift + low), scale.back(shift + high));
-            (scale.back(shift), reach.flatten().map(around))
-        }
-        // Nothing was done in the second, or in both: that is no ratio with an interval.
-        (Some(_), None) => (0.0, None),
-        _ => (1.0, None),
-    };
+    let scale = figure.measure.scale();
     let minimum = match scale {
-        figure::Scale::Ratio => demands.minimum,
-        figure::Scale::Difference => demands.minimum_share,
+        Scale::Ratio => demands.minimum,
+        Scale::Difference => demands.minimum_share,
     };
+    let is_absent = old.is_empty() || new.is_empty();
+    let (effect, interval) = match is_absent {
+        true => (f64::NAN, None),
+        false => effect(figure.measure, [old, new], footing, demands, number),
+    };
+    let nothing = scale.back(0.0);
     Row {
         figure,
         is_asked: demands.asked.contains(&figure),
-        old: values(&old),
-        new: values(&new),
+        old: values(old),
+        new: values(new),
         effect,
         interval,
-        finding: finding(effect - scale.back(0.0), interval, scale.back(0.0), minimum),
+        finding: match is_absent {
+            true => Finding::Absent,
+            false => finding(effect - nothing, interval, nothing, minimum),
+        },
     }
+}
+
+/// The effect, with its interval if there is one.
+fn effect(
+    measure: Measure,
+    [old, new]: [&[RunFigure]; 2],
+    footing: Footing,
+    demands: &Demands,
+    number: u64,
+) -> (f64, Option<(f64, f64)>) {
+    let (Some(first), Some(second)) = (Side::new(measure, old), Side::new(measure, new)) else {
+        return effect_of_nothing(measure, [old, new], footing, demands.level());
+    };
+    let scale = measure.scale();
+    let shift = second.centre() - first.centre();
+    let can_tell = old.iter().chain(new).all(|run| run.is_enough(footing));
+    let draws = (demands.seed, number, demands.draws);
+    let reach = can_tell.then(|| bootstrap::reach(&first, &second, demands.level(), draws));
+    let around = |(low, high): (f64, f64)| {
+        // Blocks without a failure are alike, which does not make the next one certain.
+        let counted = measure.is_share().then(|| counted::reach(old, new, demands.level()));
+        let (least, most) = counted.unwrap_or_default();
+        (scale.back(shift + low.min(least)), scale.back(shift + high.max(most)))
+    };
+    (scale.back(shift), reach.flatten().map(around))
+}
+
+/// The effect where some runs did nothing, so that they have no logarithm.
+///
+/// That one side did nothing in any run, the other something in all, is certain if it is so of the
+/// shares that were done. Nothing in some runs of a side is told without an interval.
+fn effect_of_nothing(
+    measure: Measure,
+    [old, new]: [&[RunFigure]; 2],
+    footing: Footing,
+    level: f64,
+) -> (f64, Option<(f64, f64)>) {
+    let sum = |runs: &[RunFigure]| runs.iter().map(|run| run.value).sum::<f64>();
+    let mean = |runs: &[RunFigure]| sum(runs) / runs.len() as f64;
+    let effect = if mean(old) == mean(new) { 1.0 } else { mean(new) / mean(old) };
+    let has_value = |run: &RunFigure| measure.forth(run.value).is_some();
+    let is_certain = |nothing: &[RunFigure], something: &[RunFigure]| {
+        nothing.iter().all(|run| !has_value(run) && run.is_enough_of_nothing(footing))
+            && something.iter().all(|run| has_value(run) && run.is_enough(footing))
+            && counted::is_another(nothing, something, level)
+    };
+    let is_certain = is_certain(old, new) || is_certain(new, old);
+    (effect, is_certain.then_some((effect, effect)))
 }
 
 /// `change` is the effect's distance from `nothing`, which is no effect.

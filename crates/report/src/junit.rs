@@ -6,7 +6,7 @@ use assay_analysis::Summary;
 use assay_analysis::compare::{Finding as RowFinding, Judgement, Row};
 use assay_analysis::hallmark::{Check, CheckVerdict};
 
-use crate::compare::words::{change, change_between, figure_name, is_worse};
+use crate::compare::words::{figure_name, is_worse, told};
 use crate::compare::{Contrast, Trial};
 use crate::facts::Facts;
 use crate::hallmark::words;
@@ -128,7 +128,7 @@ fn of_check(check: &Check) -> Case {
 
 fn of_row(row: &Row) -> Case {
     let outcome = match row.finding {
-        RowFinding::TooFew => Outcome::Skipped,
+        RowFinding::TooFew | RowFinding::Absent => Outcome::Skipped,
         _ if is_worse(row) => Outcome::Failed,
         _ => Outcome::Passed,
     };
@@ -143,12 +143,6 @@ fn of_trial(trial: &Trial) -> Case {
     };
     let text = trial.row.as_ref().map(told).unwrap_or_default();
     Case { name: format!("not {}", trial.text), outcome, text }
-}
-
-fn told(row: &Row) -> String {
-    let interval = change_between(row).unwrap_or_else(|| "too few values".to_owned());
-    let measure = row.figure.measure;
-    format!("{} {} ({interval})", figure_name(row.figure), change(measure, row.effect))
 }
 
 fn suite(title: &str, seconds: f64, cases: &[Case]) -> String {

@@ -76,13 +76,14 @@ fn variance_around(values: &[f64], centre: f64) -> f64 {
 }
 
 /// How far below and above the difference of the two centres the true one may be, at `level`;
-/// nothing if that is no finite number.
+/// nothing if that is no finite number, or nothing is drawn.
 pub fn reach(
     first: &Side,
     second: &Side,
     level: f64,
     (seed, row, count): (Seed, u64, u64),
 ) -> Option<(f64, f64)> {
+    let last = usize::try_from(count).ok()?.checked_sub(1)?;
     let mut moves: Vec<f64> = (0..count)
         .map(|number| {
             let mut draws = seed.draws(RUNS, (row << 32) | number);
@@ -90,7 +91,7 @@ pub fn reach(
         })
         .collect();
     moves.sort_by(f64::total_cmp);
-    let at = |share: f64| moves[((count as f64 * share) as usize).min(count as usize - 1)];
+    let at = |share: f64| moves[((count as f64 * share) as usize).min(last)];
     let tail = (1.0 - level) / 2.0;
     let stretch = student(level, degrees(first, second)) / normal(level);
     let (low, high) = (at(tail) * stretch, at(1.0 - tail) * stretch);

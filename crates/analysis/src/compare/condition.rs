@@ -26,7 +26,8 @@ pub enum Limit {
 pub enum Judgement {
     /// The whole interval is beyond the limit: it is so, at the comparison's confidence.
     Met,
-    /// The effect is beyond the limit, but its interval reaches back across it.
+    /// The effect is beyond the limit, but its interval reaches back across it; or that of a share
+    /// is not, but its interval is so wide that it reaches across.
     Unsure,
     /// The effect is not beyond the limit.
     NotMet,
@@ -39,15 +40,23 @@ impl Condition {
     ///
     /// Example: p99 went up by 12 %, surely by more than 4 %. "p99 > +10 %" is then unsure,
     /// although p99 is certainly higher: what is certain is less than what was asked.
+    ///
+    /// A percentile with too few values has no interval; a share always has one. No failure among
+    /// 240 operations is no proof of at most 0.1 %, so that is unsure as well.
     pub fn judge(&self, row: &Row) -> Judgement {
         let Some((low, high)) = row.interval else { return Judgement::Unknown };
         let (is_beyond, is_certain) = match self.limit {
             Limit::Above(limit) => (row.effect > limit, low > limit),
             Limit::Below(limit) => (row.effect < limit, high < limit),
         };
+        let is_possible = match self.limit {
+            Limit::Above(limit) => high > limit,
+            Limit::Below(limit) => low < limit,
+        };
         match (is_beyond, is_certain) {
             (_, true) => Judgement::Met,
             (true, false) => Judgement::Unsure,
+            (false, false) if row.figure.measure.is_share() && is_possible => Judgement::Unsure,
             (false, false) => Judgement::NotMet,
         }
     }

@@ -80,15 +80,7 @@ impl Curve {
 
     fn dependence_at(&self, row: usize) -> f64 {
         let (below, sizes) = (self.row(row), self.row(self.rows() - 1));
-        let pairs = || below.iter().zip(sizes).map(|(&x, &n)| (f64::from(x), f64::from(n)));
-        let (hits, n) = pairs().fold((0.0, 0.0), |(a, b), (x, size)| (a + x, b + size));
-        let blocks = self.blocks as f64;
-        if self.blocks < 2 || hits == 0.0 || hits == n {
-            return 0.0;
-        }
-        let share = hits / n;
-        let squares: f64 = pairs().map(|(x, size)| (x - size * share).powi(2)).sum();
-        squares * blocks / (blocks - 1.0) / (n * share * (1.0 - share))
+        batch_dependence(below.iter().zip(sizes).map(|(&x, &n)| (f64::from(x), f64::from(n))))
     }
 
     fn rows(&self) -> usize {
@@ -103,6 +95,19 @@ impl Curve {
         let pairs = self.row(row).iter().zip(weights);
         pairs.map(|(&count, &weight)| u64::from(count) * u64::from(weight)).sum()
     }
+}
+
+/// τ of being counted, by batch means over blocks that have so many of their operations counted; 0
+/// where all or none are.
+pub fn batch_dependence(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let sum = pairs.clone().fold((0.0, 0.0, 0.0), |(a, b, c), (x, n)| (a + x, b + n, c + 1.0));
+    let (hits, n, blocks) = sum;
+    if blocks < 2.0 || hits == 0.0 || hits == n {
+        return 0.0;
+    }
+    let share = hits / n;
+    let squares: f64 = pairs.map(|(x, size)| (x - size * share).powi(2)).sum();
+    squares * blocks / (blocks - 1.0) / (n * share * (1.0 - share))
 }
 
 #[cfg(test)]

@@ -90,11 +90,13 @@ impl Scale {
 
 impl Figure {
     /// What a verdict is about if nobody says anything else.
-    pub const USUAL: [Figure; 4] = [
+    pub const USUAL: [Figure; 5] = [
         Figure::overall(Measure::Throughput),
         Figure::overall(Measure::Response(0.5)),
         Figure::overall(Measure::Response(0.99)),
         Figure::overall(Measure::Errors),
+        // A store that finds nothing is fast, and its hits' latencies are none.
+        Figure::overall(Measure::Misses),
     ];
 
     /// `measure` of all operations.

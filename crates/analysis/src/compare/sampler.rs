@@ -5,7 +5,8 @@ use assay_model::{Kind, Nanos, Outcome, Record, Seed};
 use crate::LONGEST;
 use crate::buckets::Buckets;
 use crate::compare::Footing;
-use crate::compare::curve::{Curve, FINE};
+use crate::compare::counted::Counted;
+use crate::compare::curve::{Curve, FINE, batch_dependence};
 use crate::compare::figure::{Figure, Measure, PLACES};
 use crate::question::{Question, Window};
 use crate::summary::{Distribution, Group, Summary};
@@ -54,6 +55,8 @@ pub struct RunFigure {
     pub effective_beyond: f64,
     /// Blocks that were drawn from.
     pub blocks: usize,
+    /// What a share is the share of; for throughput what was done of what was offered.
+    pub counted: Option<Counted>,
 }
 
 impl RunFigure {
@@ -70,6 +73,11 @@ impl RunFigure {
                     && self.effective_beyond >= FEWEST_BEYOND
             }
         }
+    }
+
+    /// Whether something else may be told from the fact that its value is nothing.
+    pub(super) fn is_enough_of_nothing(&self, footing: Footing) -> bool {
+        footing == Footing::Runs || self.blocks >= FEWEST_BLOCKS
     }
 }
 
@@ -104,13 +112,13 @@ type Slot = [Option<Box<Cell>>; Kind::ALL.len()];
 /// The operations of one kind in one stretch of time.
 #[derive(Clone, Debug, Default)]
 struct Cell {
-    counts: Counted,
+    counts: Counts,
     response: Buckets<FINE>,
     service: Buckets<FINE>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Counted {
+struct Counts {
     offered: u64,
     done: u64,
     misses: u64,
@@ -248,8 +256,15 @@ struct Block {
 /// A figure that only the run as a whole tells.
 fn by_run(figure: Figure, value: f64) -> RunFigure {
     let beyond = f64::INFINITY;
-    let replicates = Vec::new();
-    RunFigure { figure, value, replicates, beyond, effective_beyond: beyond, blocks: 0 }
+    RunFigure {
+        figure,
+        value,
+        replicates: Vec::new(),
+        beyond,
+        effective_beyond: beyond,
+        blocks: 0,
+        counted: None,
+    }
 }
 
 /// Draws blocks of one run.
@@ -322,7 +337,8 @@ impl Drawn<'_> {
             _ => None,
         };
         let blocks = self.cells.len();
-        let found = RunFigure { blocks, ..by_run(figure, value) };
+        let counted = self.counted(figure.measure);
+        let found = RunFigure { blocks, counted, ..by_run(figure, value) };
         let (Some(curve), Some(quantile)) = (curve, figure.measure.quantile()) else {
             return found;
         };
@@ -332,9 +348,24 @@ impl Drawn<'_> {
         RunFigure { beyond, effective_beyond: beyond / curve.dependence(value), ..found }
     }
 
+    /// What of the operations `measure` counts, if it counts any.
+    fn counted(&self, measure: Measure) -> Option<Counted> {
+        let of: fn(&Counts) -> (u64, u64) = match measure {
+            Measure::Errors => |counts| (counts.offered - counts.done, counts.offered),
+            Measure::Misses => |counts| (counts.misses, counts.done),
+            Measure::Throughput => |counts| (counts.done, counts.offered),
+            _ => return None,
+        };
+        let pairs = self.cells.iter().map(|cell| of(&cell.counts));
+        let pairs = pairs.map(|(part, whole)| (part as f64, whole as f64));
+        let dependence = batch_dependence(pairs.clone()).max(1.0);
+        let sum = pairs.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        Some(Counted { part: sum.0 / dependence, whole: sum.1 / dependence })
+    }
+
     /// The measure of the blocks, each as often as `weights` says.
     fn value(&self, measure: Measure, weights: &[u32]) -> f64 {
-        let sum = |of: fn(&Counted) -> u64| -> f64 {
+        let sum = |of: fn(&Counts) -> u64| -> f64 {
             let pairs = self.cells.iter().zip(weights);
             pairs.map(|(cell, &weight)| of(&cell.counts) as f64 * f64::from(weight)).sum()
         };

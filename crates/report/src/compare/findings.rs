@@ -2,7 +2,7 @@
 
 use assay_analysis::compare::{Finding as RowFinding, Footing, Judgement, Row};
 
-use super::words::{change, change_between, figure_name, is_worse};
+use super::words::{is_worse, told};
 use super::{Contrast, Difference, Side, Trial, Weight};
 use crate::facts::Facts;
 use crate::hallmark;
@@ -46,16 +46,6 @@ fn trial(trial: &Trial) -> Option<Finding> {
     }
 }
 
-/// `response p99 +12.1 % (+8.0 to +16.2 %)`.
-fn told(row: &Row) -> String {
-    let interval = match change_between(row) {
-        Some(text) => format!(" ({text})"),
-        None => " (too few values for an interval)".to_owned(),
-    };
-    let measure = row.figure.measure;
-    format!("{} {}{interval}", figure_name(row.figure), change(measure, row.effect))
-}
-
 fn verdict(contrast: &Contrast) -> Finding {
     let asked: Vec<&Row> = contrast.comparison.asked().collect();
     let list = |rows: &[&Row]| rows.iter().map(|row| told(row)).collect::<Vec<_>>().join(", ");
@@ -79,7 +69,7 @@ fn undecided(asked: &[&Row]) -> Finding {
         let text = "the two have none of the figures in question in common".to_owned();
         return Finding { level: Level::Caution, name: "nothing to compare", text };
     }
-    let open = [list(RowFinding::Open), list(RowFinding::TooFew)].concat();
+    let open = [RowFinding::Open, RowFinding::TooFew, RowFinding::Absent].map(list).concat();
     match open.is_empty() {
         true => Finding {
             level: Level::Fine,
@@ -87,7 +77,11 @@ fn undecided(asked: &[&Row]) -> Finding {
             text: list(RowFinding::Same).join(", "),
         },
         false => Finding {
-            level: Level::Fine,
+            // A figure that one side has not is a difference of another sort.
+            level: match asked.iter().any(|row| row.finding == RowFinding::Absent) {
+                true => Level::Caution,
+                false => Level::Fine,
+            },
             name: "no difference shown",
             text: format!("none is excluded either for {}", open.join(", ")),
         },

@@ -13,8 +13,8 @@ fn row(measure: Measure, finding: RowFinding, effect: f64) -> Row {
     Row {
         figure: Figure::overall(measure),
         is_asked: true,
-        old: spread(&[2_000_000.0]),
-        new: spread(&[2_000_000.0 * effect]),
+        old: Some(spread(&[2_000_000.0])),
+        new: Some(spread(&[2_000_000.0 * effect])),
         effect,
         interval: is_known.then_some((effect - 0.02, effect + 0.04)),
         finding,
@@ -137,4 +137,33 @@ fn exports_are_what_programs_expect() {
     let text = csv(&shown);
     let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
     assert_eq!(cells, [11, 11, 11]);
+}
+
+#[test]
+fn a_new_side_that_answers_nothing_is_worse_in_every_form() {
+    let dead =
+        Row { interval: Some((0.0, 0.0)), ..row(Measure::Throughput, RowFinding::Lower, 0.0) };
+    let gone =
+        Row { new: None, interval: None, effect: f64::NAN, ..row(P99, RowFinding::Absent, 1.0) };
+    let alone = first(&contrast(vec![gone.clone()]));
+    assert_eq!(
+        alone,
+        "NO DIFFERENCE SHOWN: none is excluded either for response p99 (no values in NEW)"
+    );
+    let mut shown = contrast(vec![dead.clone(), gone.clone()]);
+    assert_eq!(first(&shown), "WORSE: throughput -100.0 % (in all runs)");
+    let xml = crate::junit::compare(&shown);
+    assert!(xml.contains("tests=\"2\" failures=\"1\" skipped=\"1\""), "{xml}");
+    let table = markdown(&shown);
+    assert!(table.contains("n/a") && table.contains("no values"), "{table}");
+    assert!(crate::compare_html(&shown).contains("no values in NEW"));
+    let object: serde_json::Value = serde_json::from_str(&json(&shown)).unwrap();
+    let figure = &object["figures"][1];
+    assert!(figure["new"].is_null() && figure["effect"].is_null() && figure["base"].is_object());
+    assert_eq!(figure["finding"], "absent");
+    assert!(csv(&shown).contains("response p99,ns,2000000,,1,0,NaN,,,absent,true"));
+    let from =
+        Row { effect: f64::INFINITY, interval: Some((f64::INFINITY, f64::INFINITY)), ..dead };
+    shown.comparison.rows = vec![Row { finding: RowFinding::Higher, ..from }, gone];
+    assert_eq!(first(&shown), "BETTER: throughput from 0 (in all runs)");
 }

@@ -28,9 +28,20 @@ pub fn value(measure: Measure, value: f64, letters: Letters) -> String {
     }
 }
 
+/// The median of the runs of a side; `n/a` if not all of them have the figure.
+pub fn median(measure: Measure, spread: Option<&Spread>, letters: Letters) -> String {
+    spread.map_or_else(|| "n/a".to_owned(), |spread| value(measure, spread.median, letters))
+}
+
 /// An effect as a change: `+12.1 %`, from tenfold on `×23.4`, for shares `+0.30 pp` (percentage
-/// points).
+/// points); `from 0` where the first side had nothing, `n/a` where a side lacks the figure.
 pub fn change(measure: Measure, effect: f64) -> String {
+    if effect.is_nan() {
+        return "n/a".to_owned();
+    }
+    if effect.is_infinite() {
+        return "from 0".to_owned();
+    }
     if !measure.is_share() && effect >= 10.0 {
         return format!("×{}", ratio(effect));
     }
@@ -55,6 +66,9 @@ pub fn change(measure: Measure, effect: f64) -> String {
 /// The interval of a row as a change: `+8.0 to +16.2 %`.
 pub fn change_between(row: &Row) -> Option<String> {
     let (low, high) = row.interval?;
+    if low == high && row.finding.is_different() {
+        return Some("in all runs".to_owned());
+    }
     let (low, high) = (change(row.figure.measure, low), change(row.figure.measure, high));
     // The unit once, if it is the same.
     let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
@@ -65,9 +79,31 @@ pub fn change_between(row: &Row) -> Option<String> {
     Some(format!("{low} to {high}"))
 }
 
+/// A row in a line: `response p99 +12.1 % (+8.0 to +16.2 %)`.
+pub fn told(row: &Row) -> String {
+    let name = figure_name(row.figure);
+    match row.finding {
+        Finding::Absent => format!("{name} ({})", uncertain(row)),
+        _ => {
+            let interval = change_between(row).unwrap_or_else(|| uncertain(row).to_owned());
+            format!("{name} {} ({interval})", change(row.figure.measure, row.effect))
+        }
+    }
+}
+
+/// Why a row has no interval.
+pub fn uncertain(row: &Row) -> &'static str {
+    match (row.finding, &row.old, &row.new) {
+        (Finding::Absent, None, None) => "no values on either side",
+        (Finding::Absent, None, _) => "no values in BASE",
+        (Finding::Absent, _, None) => "no values in NEW",
+        _ => "too few values for an interval",
+    }
+}
+
 /// An effect as the table has it: a ratio `1.121`, for shares a difference.
 pub fn effect(measure: Measure, effect: f64) -> String {
-    match measure.is_share() {
+    match measure.is_share() || !effect.is_finite() {
         true => change(measure, effect),
         false => ratio(effect),
     }
@@ -84,7 +120,7 @@ fn ratio(ratio: f64) -> String {
 fn interval(row: &Row, letters: Letters) -> String {
     let Some((low, high)) = row.interval else { return "-".to_owned() };
     let dash = letters.pick("–", " to ");
-    match row.figure.measure.is_share() {
+    match row.figure.measure.is_share() || low == high {
         true => change_between(row).unwrap_or_default(),
         false => format!("{}{dash}{}", ratio(low), ratio(high)),
     }
@@ -98,6 +134,7 @@ pub const fn finding_name(finding: Finding) -> &'static str {
         Finding::Same => "same",
         Finding::Open => "not shown",
         Finding::TooFew => "too few",
+        Finding::Absent => "no values",
     }
 }
 
@@ -120,8 +157,8 @@ pub fn shown(comparison: &Comparison) -> Vec<&Row> {
     let has = |kind: Kind| comparison.rows.iter().any(|row| row.figure.of == Some(kind));
     let kinds = Kind::ALL.into_iter().filter(|kind| has(*kind)).count();
     let is_shown = |row: &&Row| {
-        let is_always_nothing =
-            row.figure.measure.is_share() && row.old.max == 0.0 && row.new.max == 0.0;
+        let mut sides = [&row.old, &row.new].into_iter().flatten();
+        let is_always_nothing = row.figure.measure.is_share() && sides.all(|side| side.max == 0.0);
         let is_repeated = kinds < 2 && row.figure.of.is_some();
         row.is_asked || !(is_repeated || is_always_nothing)
     };
@@ -144,8 +181,8 @@ pub fn table(comparison: &Comparison, letters: Letters) -> Table {
         let mark = if row.is_asked { " *" } else { "" };
         table.row(vec![
             figure_name(row.figure) + mark,
-            value(measure, row.old.median, letters),
-            value(measure, row.new.median, letters),
+            median(measure, row.old.as_ref(), letters),
+            median(measure, row.new.as_ref(), letters),
             effect(measure, row.effect),
             interval(row, letters),
             finding_name(row.finding).to_owned(),
@@ -166,13 +203,18 @@ pub fn spreads(comparison: &Comparison) -> Table {
     for row in shown(comparison).into_iter().filter(|row| !row.figure.measure.is_share()) {
         table.row(vec![
             figure_name(row.figure),
-            row.old.values.len().to_string(),
-            variation(&row.old),
-            row.new.values.len().to_string(),
-            variation(&row.new),
+            runs(row.old.as_ref()).to_string(),
+            row.old.as_ref().map_or_else(|| "-".to_owned(), variation),
+            runs(row.new.as_ref()).to_string(),
+            row.new.as_ref().map_or_else(|| "-".to_owned(), variation),
         ]);
     }
     table
+}
+
+/// How many runs of a side have the figure, if all have it; 0 else.
+pub fn runs(spread: Option<&Spread>) -> usize {
+    spread.map_or(0, |spread| spread.values.len())
 }
 
 /// The standard deviation between runs as a share of their mean.
@@ -182,10 +224,9 @@ pub fn variation(spread: &Spread) -> String {
 
 /// What the columns of [`table`] are.
 pub fn meaning(comparison: &Comparison) -> String {
-    let runs = |of: fn(&Row) -> usize| comparison.rows.first().map_or(1, of);
-    let [old, new] = [runs(|row| row.old.values.len()), runs(|row| row.new.values.len())];
-    let values = match old.max(new) {
-        1 => String::new(),
+    let sides = comparison.rows.iter().flat_map(|row| [&row.old, &row.new]);
+    let values = match sides.map(|side| runs(side.as_ref())).max() {
+        None | Some(0 | 1) => String::new(),
         _ => "BASE and NEW are medians of the runs' own figures, no percentiles of all operations \
               together; NEW/BASE is the ratio of their geometric means. "
             .to_owned(),

@@ -127,8 +127,8 @@ fn cards(contrast: &Contrast) -> String {
     for row in contrast.comparison.asked() {
         let measure = row.figure.measure;
         let [old, new] =
-            [row.old.median, row.new.median].map(|number| words::value(measure, number, LETTERS));
-        let interval = change_between(row).unwrap_or_else(|| "too few values".to_owned());
+            [&row.old, &row.new].map(|side| words::median(measure, side.as_ref(), LETTERS));
+        let interval = change_between(row).unwrap_or_else(|| words::uncertain(row).to_owned());
         let note = format!("{old} → {new}; {interval}");
         let title = format!("{}: {}", figure_name(row.figure), words::finding_name(row.finding));
         out += &sections::card(&title, &change(measure, row.effect), &note);
