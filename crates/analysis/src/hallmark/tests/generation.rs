@@ -258,6 +258,16 @@ fn a_rate_that_changes_within_a_second_is_no_burst() {
 }
 
 #[test]
+fn a_stricter_look_at_seconds_expects_more_of_them_to_be_off() {
+    let mut run = healthy();
+    run.thresholds.rate_second_sigmas = 1.0;
+    let hallmark = assert_valid(&run);
+    let check = hallmark.check(CheckId::Rate).unwrap();
+    let off = check.measures.iter().find(|one| one.statistic == Statistic::SecondsOff).unwrap();
+    assert!((5.0..25.0).contains(&off.value), "{off:?}");
+}
+
+#[test]
 fn gaps_that_nobody_would_notice_are_shown_and_not_held() {
     // The tolerance is a tenth of 14 ms or so, where a gap has 2 ms.
     let slow = healthy().slower(|_| 8.0).examine();
