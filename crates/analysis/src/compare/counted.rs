@@ -38,10 +38,15 @@ impl Counted {
     fn reach(self, level: f64) -> (f64, f64) {
         let tail = (1.0 - level) / 2.0;
         let Counted { part, whole } = self;
-        let low = crossing(|share| at_least(part, whole, share) <= tail);
-        let high = crossing(|share| at_most(part, whole, share) > tail);
-        // Nothing counted has no lower limit, whatever the last bit says.
-        let low = if part <= 0.0 { 0.0 } else { low };
+        // Where nothing was counted the limit has a closed form, the rule of three.
+        let (low, high) = match part <= 0.0 {
+            true if whole > 0.0 => (0.0, 1.0 - tail.powf(1.0 / whole)),
+            true => (0.0, 1.0),
+            false => (
+                crossing(|share| at_least(part, whole, share) <= tail),
+                crossing(|share| at_most(part, whole, share) > tail),
+            ),
+        };
         (low - self.share(), high - self.share())
     }
 }
