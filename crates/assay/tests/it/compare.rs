@@ -39,7 +39,10 @@ fn equal_set_ups_do_not_differ_and_a_slower_one_does() {
     let slower = place.fine("compare a slow --format json").json();
     assert_eq!(finding(&slower, "response p50"), "higher");
     assert_eq!(finding(&slower, "service p50"), "higher");
-    assert_eq!(finding(&slower, "errors"), "same");
+    // None of 4000 failed on either side, which is no proof of less than 0.1 %.
+    assert_eq!(finding(&slower, "errors"), "open");
+    place.assay("compare a b --fail-on errors>+0.1pp").code(0).shows("UNSURE: errors");
+    place.assay("compare a b --fail-on errors>+1pp").code(0).shows("PASSED: errors");
     assert_eq!(text(&slower, "/findings/0/name"), "worse");
     let back = place.fine("compare slow a --format json").json();
     assert_eq!(finding(&back, "response p50"), "lower");
