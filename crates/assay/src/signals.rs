@@ -7,9 +7,11 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use assay_run::Control;
+use signal_hook::SigId;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag::register_conditional_shutdown;
+use signal_hook::flag::{register, register_conditional_shutdown};
 use signal_hook::iterator::{Handle, Signals};
+use signal_hook::low_level::unregister;
 
 use crate::exit::Exit;
 use crate::live::Stage;
@@ -23,6 +25,7 @@ pub struct Listening {
     /// Shared by all that ever listen: an interrupt that nobody else wants ends the program.
     is_idle: Arc<AtomicBool>,
     is_heard: Arc<AtomicBool>,
+    heard_by: Vec<SigId>,
     control: Arc<Control>,
     stage: Arc<Stage>,
 }
@@ -45,19 +48,21 @@ impl Listening {
         let is_idle = idleness().context("cannot listen for interrupts")?;
         let control = Arc::new(Control::new());
         let is_heard = Arc::new(AtomicBool::new(false));
-        let heard = Arc::clone(&is_heard);
+        // Raised by the signal itself: the thread below may be late to it.
+        let heard_by = [SIGINT, SIGTERM].map(|signal| register(signal, Arc::clone(&is_heard)));
+        let heard_by: Vec<SigId> = heard_by
+            .into_iter()
+            .collect::<io::Result<_>>()
+            .context("cannot listen for interrupts")?;
         let stage = Stage::new();
         let inner = (Arc::clone(&control), Arc::clone(&stage));
         thread::Builder::new()
             .name("signals".to_owned())
             .spawn(move || {
-                signals.forever().enumerate().for_each(|(n, _)| {
-                    heard.store(true, Ordering::Relaxed);
-                    end(n, &inner.0, &inner.1);
-                });
+                signals.forever().enumerate().for_each(|(n, _)| end(n, &inner.0, &inner.1));
             })
             .context("cannot start a thread that listens for interrupts")?;
-        Ok(Listening { handle, is_idle, is_heard, control, stage })
+        Ok(Listening { handle, is_idle, is_heard, heard_by, control, stage })
     }
 
     /// What the interrupts act on.
@@ -125,5 +130,8 @@ impl Drop for During<'_> {
 impl Drop for Listening {
     fn drop(&mut self) {
         self.handle.close();
+        self.heard_by.drain(..).for_each(|id| {
+            unregister(id);
+        });
     }
 }

@@ -105,11 +105,10 @@ fn an_interrupt_between_the_runs_of_a_group_and_its_result_is_heard() {
         wait_until("the last run is sealed", || {
             fs::read_to_string(&manifest).is_ok_and(|text| text.contains("state = \"finished\""))
         });
-        // The last thing before the judging is that the listener ends.
+        // Whether it comes just before or after the run's last act, it ends the command.
         std::thread::sleep(Duration::from_millis(20));
         running.signal(signal);
-        let ran = running.wait().code(130);
-        assert_eq!(ran.out, "");
+        running.wait().code(130);
         assert_sealed(&place, "b/2", State::Finished);
     }
 }
