@@ -14,8 +14,8 @@ pub const SCHEMA: &str = "assay/compare/v1";
 ///
 /// Times are nanoseconds, rates operations per second, shares between 0 and 1. `effect` is a ratio
 /// where `scale` is `ratio`, a difference where it is `difference`; `interval` is null where there
-/// are too few values. A side is null unless all of its runs have the figure; `effect` is null then,
-/// and where only the first is zero.
+/// are too few values. A side is null unless all of its runs have the figure; `effect` is null
+/// then, and where only the first is zero.
 pub fn json(contrast: &Contrast) -> String {
     let comparison = &contrast.comparison;
     let findings: Vec<Value> = super::findings(contrast, Letters::Unicode)
