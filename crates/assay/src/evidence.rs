@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(of("gamma:3"), Some(9.0));
         // 2 · σ₁σ₂(λ₁−λ₂)² / ((σ₁+σ₂)²(λ₁σ₂+λ₂σ₁)) more than 1, were the window endless.
         let bursts = of("mmpp2:10,1s,9s").expect("it is known");
-        assert!((40.0..46.0).contains(&bursts), "{bursts}");
+        assert!((360.0..366.0).contains(&bursts), "{bursts}");
         assert_eq!(of("poisson"), None);
     }
 

@@ -99,7 +99,7 @@ pub struct LaneTime {
     pub useful: Option<f64>,
 }
 
-/// What a thread that only sleeps saw of the machine's pauses.
+/// What a thread that only sleeps saw of the machine's pauses: each is a client's hiccup.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hiccups {
     /// How many there were in the window, by the length that they do not exceed; lengths rise.
