@@ -26,13 +26,17 @@ pub fn compare(matches: &ArgMatches) -> Result<Exit> {
     let stated = stated(matches)?;
     let demands = demands(matches, &stated)?;
     let runs_dir = Path::new(options.text("runs-dir").unwrap_or("runs"));
-    let named = |argument: &str, usual: &str| -> Result<(String, Vec<Measured>)> {
-        let name = matches.get_one::<String>(argument).map_or(usual, String::as_str);
+    let name = |argument: &str, usual: &str| {
+        matches.get_one::<String>(argument).cloned().unwrap_or_else(|| usual.to_owned())
+    };
+    let names = (name("base", "last-1"), name("new", "last"));
+    require_two(&bundles::find_any(runs_dir, &names.0)?, &bundles::find_any(runs_dir, &names.1)?)?;
+    let named = |argument: &str, name: &String| -> Result<(String, Vec<Measured>)> {
         let dir = bundles::find_any(runs_dir, name)?;
         let first = if argument == "new" { NEW_RUNS } else { 0 };
-        Ok((name.to_owned(), side::measure_all(&dir, first)?))
+        Ok((name.clone(), side::measure_all(&dir, first)?))
     };
-    let (old, new) = (named("base", "last-1")?, named("new", "last")?);
+    let (old, new) = (named("base", &names.0)?, named("new", &names.1)?);
     let contrast = contrast(old, new, demands, &stated)?;
     refuse_other_questions(&contrast, matches)?;
     let text = match display.format {
@@ -45,6 +49,19 @@ pub fn compare(matches: &ArgMatches) -> Result<Exit> {
     };
     put(&text, display.output.as_deref())?;
     Ok(exit(&contrast.trials))
+}
+
+/// What is compared with itself never differs, so a condition on it would never fail.
+fn require_two(base: &Path, new: &Path) -> Result<()> {
+    let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+    let (base, new) = (real(base), real(new));
+    match base.starts_with(&new) || new.starts_with(&base) {
+        true => Err(usage(format!(
+            "BASE and NEW share {}: what is compared with itself never differs; name two runs",
+            if base.starts_with(&new) { base.display() } else { new.display() }
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Runs of NEW draw from other numbers than those of BASE.

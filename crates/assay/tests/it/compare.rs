@@ -260,3 +260,12 @@ fn no_repetition_makes_no_group() {
         .code(2)
         .says("--repeat: nothing would be asked; give at least 1");
 }
+
+#[test]
+fn a_run_is_not_compared_with_itself() {
+    let place = Place::new();
+    run(&place, "healthy", 1, "a");
+    for words in ["compare a a", "compare a ./a --fail-on p99>+10%"] {
+        place.assay(words).code(2).says("what is compared with itself never differs");
+    }
+}
