@@ -52,16 +52,18 @@ pub fn compare(matches: &ArgMatches) -> Result<Exit> {
 }
 
 /// What is compared with itself never differs, so a condition on it would never fail.
-fn require_two(base: &Path, new: &Path) -> Result<()> {
+fn require_two(old: &Path, new: &Path) -> Result<()> {
     let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
-    let (base, new) = (real(base), real(new));
-    match base.starts_with(&new) || new.starts_with(&base) {
-        true => Err(usage(format!(
-            "BASE and NEW share {}: what is compared with itself never differs; name two runs",
-            if base.starts_with(&new) { base.display() } else { new.display() }
-        ))),
-        false => Ok(()),
+    let (old, new) = (real(old), real(new));
+    let holds = |group: &Path, run: &Path| bundles::is_group(group) && run.starts_with(group);
+    if old != new && !holds(&old, &new) && !holds(&new, &old) {
+        return Ok(());
     }
+    let shared = if holds(&old, &new) { new } else { old };
+    Err(usage(format!(
+        "BASE and NEW share {}: what is compared with itself never differs; name two runs",
+        shared.display()
+    )))
 }
 
 /// Runs of NEW draw from other numbers than those of BASE.
