@@ -34,7 +34,11 @@ const SEGMENT: usize = 512;
 /// A1: as many arrivals were sent as were promised.
 pub fn rate(case: &Case) -> Check {
     let id = CheckId::Rate;
-    let Some(promised) = case.promised_in_all().filter(|&promised| promised > 0.0) else {
+    // A schedule from a file promises its own times, and no rate beside them.
+    let is_recorded = case.gaps() == Some(Gaps::Dependent);
+    let recorded = || is_recorded.then(|| case.seen.intended.total() as f64);
+    let promised = case.promised_in_all().or_else(recorded);
+    let Some(promised) = promised.filter(|&promised| promised > 0.0) else {
         return match (case.is_load(), case.is_closed()) {
             (true, _) => Check::not_applicable(id, Why::IsLoad),
             (_, true) => Check::not_applicable(id, Why::ClosedLoop),

@@ -228,3 +228,11 @@ fn every_run_of_a_group_keeps_its_hallmark_and_must_have_it_if_required() {
     place.assay(&format!("{words} --duration 3s --bundle short --require-hallmark")).code(5);
     place.assay("report short --require-hallmark").code(5);
 }
+
+#[test]
+fn a_schedule_from_a_file_is_held_against_itself() {
+    let place = Place::new();
+    place.fine("trace gen ycsb-c --rate 1k/s --operations 20000 --records 100 --seed 5 -o t.trace");
+    let run = "run t.trace -t sick:healthy?latency=1ms --arrivals trace --require-hallmark -q";
+    assert_eq!(first_line(&place.fine(run)), "HALLMARK VALID");
+}
