@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use assay_model::{Nanos, SourceError};
+use assay_model::{closest, quantity};
 use assay_run::{ArrivalProcess, Form, Mmpp2, Shape, Sine, Spike, Stage, Times, Timetable};
 use assay_trace::Trace;
-use assay_workload::{closest, quantity};
 
 use crate::exit::as_usage;
 use crate::units;

@@ -207,7 +207,7 @@ fn open_arrivals(options: &Options, trace: Option<&Trace>) -> Result<Arrivals> {
         }
         None => None,
     };
-    let speed = match options.text("speed").map(assay_workload::quantity::share) {
+    let speed = match options.text("speed").map(assay_model::quantity::share) {
         None => None,
         Some(Some(speed)) if speed > 0.0 && speed <= SPEED_MAX => Some(speed),
         Some(_) => return Err(options.wrong("speed", "give a factor above 0, such as 2 or 0.5")),

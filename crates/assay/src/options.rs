@@ -249,7 +249,7 @@ fn find(name: &str, place: &str) -> Result<&'static Key> {
     if let Some(key) = KEYS.iter().find(|key| key.name == name) {
         return Ok(key);
     }
-    let hint = match assay_workload::closest(name, KEYS.iter().map(|key| key.name)) {
+    let hint = match assay_model::closest(name, KEYS.iter().map(|key| key.name)) {
         Some(near) => format!("did you mean {near}?"),
         None => "`assay config show` lists all settings".to_owned(),
     };

@@ -4,7 +4,7 @@ use anyhow::Result;
 use assay_analysis::slo::{Comparison, Measure, Objective, Scope, Stretch, Term};
 use assay_analysis::sweep::{Spread, Sweep};
 use assay_model::Kind;
-use assay_workload::closest;
+use assay_model::closest;
 
 use crate::units;
 

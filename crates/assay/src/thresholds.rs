@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use assay_analysis::hallmark::Thresholds;
-use assay_workload::closest;
+use assay_model::closest;
 
 use crate::exit::usage;
 use crate::options::{HALLMARK, Options};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assay_model::Nanos;
-use assay_workload::quantity;
+use assay_model::quantity;
 
 /// A length of time such as `250us`, `30s`, `2h30m`. A bare number is not one.
 pub fn duration(text: &str) -> Result<Nanos> {
@@ -21,15 +21,9 @@ pub fn count(text: &str) -> Result<u64> {
 
 /// Operations per second, above zero: `20k/s`, `1M`, `1250/s`, `0.5/s`.
 pub fn rate(text: &str) -> Result<f64> {
-    let number = text.trim().strip_suffix("/s").unwrap_or(text.trim());
-    let rate = match quantity::whole(number) {
-        Some(whole) => whole as f64,
-        None => number
-            .parse::<f64>()
-            .ok()
-            .with_context(|| format!("{text:?} is no rate; write 20k/s, 1M/s or 0.5/s"))?,
-    };
-    if !rate.is_finite() || rate <= 0.0 {
+    let rate = quantity::rate(text)
+        .with_context(|| format!("{text:?} is no rate; write 20k/s, 1M/s or 0.5/s"))?;
+    if rate <= 0.0 {
         bail!("a rate of {text} asks nothing; give a rate above 0, for example 20k/s");
     }
     // One arrival per nanosecond is the finest that the time axis can tell apart.

@@ -1,14 +1,14 @@
 //! Opens a store by its URL, out of the list of those that there are.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use assay_model::Seed;
+use assay_model::{Nanos, Seed, closest, quantity};
 use assay_store::memory::Memory;
 use assay_store::null::{Clock, Null};
 use assay_store::{OpenError, Store};
 
-use assay_store::near::nearest;
+/// The longest that the null store pretends to work on a request: nobody measures a slower one.
+const SPIN_MAX: Nanos = Nanos::from_secs(60);
 
 /// What a URL cannot say.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +148,7 @@ const KNOWN: &[Known] = &[
 
 fn unknown(url: &str, scheme: &str) -> OpenError {
     let names = || KNOWN.iter().flat_map(schemes);
-    let reason = match nearest(scheme, names()) {
+    let reason = match closest(scheme, names()) {
         Some(near) => format!("there is no store {scheme:?}; did you mean {near}:?"),
         None => {
             let names: Vec<&str> = names().collect();
@@ -197,25 +197,10 @@ fn open_null(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> 
     }
     let spin = query.strip_prefix("spin=");
     let spin = spin.ok_or_else(|| wrong("its only option is spin; write null:?spin=5us".into()))?;
-    let length = duration(spin)
+    let length = quantity::time(spin)
+        .filter(|length| *length <= SPIN_MAX)
         .ok_or_else(|| wrong(format!("spin is {spin:?}; write it as 500ns, 5us or 2ms")))?;
-    Ok(Arc::new(Null::spinning(length, options.clock)))
-}
-
-/// A length such as `500ns`, `5us`, `1.5ms` or `1s`.
-fn duration(text: &str) -> Option<Duration> {
-    let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
-    let (number, unit) = text.split_at(digits);
-    let nanos_per_unit = match unit {
-        "ns" => 1.0,
-        "us" | "µs" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => return None,
-    };
-    let nanos = number.parse::<f64>().ok()? * nanos_per_unit;
-    // Sixty seconds per request is no store that anybody measures.
-    (nanos <= 60e9).then(|| Duration::from_nanos(nanos.round() as u64))
+    Ok(Arc::new(Null::spinning(length.into(), options.clock)))
 }
 
 #[cfg(feature = "fjall")]

@@ -1,8 +1,8 @@
 //! Opens a sick store by its URL: a preset or a file, changed by what stands behind the `?`.
 
 use assay_model::Seed;
+use assay_model::closest;
 use assay_store::OpenError;
-use assay_store::near::nearest;
 use assay_store::sick::{Config, Sick, presets};
 
 /// The store that `url` describes; it draws from `seed` unless the URL names another.
@@ -44,7 +44,7 @@ fn from_file(path: &str, read: Read) -> Result<Config, String> {
 
 fn unknown(name: &str) -> String {
     let list = presets::list();
-    let hint = match nearest(name, list.iter().map(|(name, _)| name.as_str())) {
+    let hint = match closest(name, list.iter().map(|(name, _)| name.as_str())) {
         Some(near) => format!("did you mean {near}?"),
         None => "`assay sick presets` lists them; files end in .toml or .yml".into(),
     };

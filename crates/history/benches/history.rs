@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_history::block::{self, Place};
-use assay_history::{BLANK, Bundle, Columns, History, Memory};
+use assay_history::{Bundle, Columns, History, Memory};
 use assay_model::seed::mix;
 use assay_model::{Kind, Nanos, Phase, Record, Seed, version};
 use rustix::time::{ClockId, clock_gettime};
@@ -115,7 +115,7 @@ fn lane(count: u64, mut keep: impl FnMut(Record)) -> f64 {
             kind: if state & 1 == 0 { Kind::Read } else { Kind::Update },
             bytes: 1000,
             found: true,
-            ..BLANK
+            ..Record::BLANK
         });
     }
     clock(ClockId::ThreadCPUTime) - start
@@ -183,7 +183,7 @@ fn ycsb_a(count: u64, keys: u64) -> Vec<Record> {
                 kind: if writes { Kind::Update } else { Kind::Read },
                 phase: Phase::Measure,
                 found: true,
-                ..BLANK
+                ..Record::BLANK
             }
         })
         .collect();

@@ -22,14 +22,12 @@ pub mod repair;
 pub mod repeat;
 pub mod truth;
 
-mod blank;
 mod page;
 mod part;
 mod place;
 #[cfg(test)]
 mod samples;
 
-pub use blank::BLANK;
 pub use blocks::{BlocksError, Damage};
 pub use bundle::{Bundle, CreateError, LockError};
 pub use column::{Column, Columns};

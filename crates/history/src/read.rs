@@ -42,7 +42,7 @@ pub struct Batch<'a> {
     pub agent: u32,
     /// The lane that asked.
     pub lane: u16,
-    /// The records; columns that were not wanted hold what [`BLANK`](crate::BLANK) holds.
+    /// The records; columns that were not wanted hold what [`Record::BLANK`] holds.
     pub records: &'a [Record],
 }
 

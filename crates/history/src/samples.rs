@@ -2,8 +2,6 @@
 
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
 
-use crate::blank::BLANK;
-
 /// Records whose every field takes extreme and ordinary values.
 pub fn wild(seed: u64, count: u64) -> Vec<Record> {
     (0..count).map(|index| wild_record(seed, index)).collect()
@@ -70,7 +68,7 @@ pub fn ycsb_a(start: u64, count: u64, keys: u64) -> Vec<Record> {
                 kind: if writes { Kind::Update } else { Kind::Read },
                 phase: Phase::Measure,
                 found: true,
-                ..BLANK
+                ..Record::BLANK
             }
         })
         .collect()

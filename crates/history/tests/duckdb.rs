@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assay_history::{
-    BLANK, Bundle, Memory, Observation, TruthRow, TruthWriter, write_events, write_observations,
+    Bundle, Memory, Observation, TruthRow, TruthWriter, write_events, write_observations,
 };
 use assay_model::{Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, version};
 
@@ -100,7 +100,7 @@ fn duckdb_joins_the_truth_with_the_history() {
         session: index as u32,
         started: Nanos(index * 1000),
         ended: Nanos(index * 1000 + 10),
-        ..BLANK
+        ..Record::BLANK
     };
     write_agent(&dir, 0, &(0..1000).map(record).collect::<Vec<Record>>());
     let mut truth = TruthWriter::create(&dir).unwrap();
@@ -176,7 +176,7 @@ fn record(seed: u64, index: u64, count: u64) -> Record {
         outcome: if failed { Outcome::Unknown } else { Outcome::Done },
         found: draws.below(10) > 0,
         reason: if failed { Reason::ConnectionLost } else { Reason::None },
-        ..BLANK
+        ..Record::BLANK
     }
 }
 

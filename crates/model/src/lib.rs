@@ -5,7 +5,9 @@
 //! numbers into bytes, and a [`Record`] says what became of one operation.
 
 pub mod nanos;
+pub mod quantity;
 pub mod seed;
+pub mod suggest;
 
 pub mod operation;
 pub mod source;
@@ -27,3 +29,4 @@ pub use record::{Phase, Record};
 pub use seed::{Draws, Seed, Stream};
 pub use settings::Setting;
 pub use source::{Filled, Render, Source, SourceError};
+pub use suggest::closest;

@@ -87,6 +87,31 @@ pub struct Record {
 }
 
 impl Record {
+    /// A read that nothing is known of: numbers are zero, nothing was found.
+    pub const BLANK: Record = Record {
+        index: 0,
+        process: 0,
+        key: 0,
+        intended: Nanos::ZERO,
+        started: Nanos::ZERO,
+        ended: Nanos::ZERO,
+        version_written: 0,
+        version_read: 0,
+        session: 0,
+        bytes: 0,
+        rows: 0,
+        verify_ns: 0,
+        transaction: 0,
+        transaction_type: 0,
+        ends_transaction: false,
+        kind: Kind::Read,
+        phase: Phase::Load,
+        outcome: Outcome::Done,
+        found: false,
+        reason: Reason::None,
+        verified: Verified::No,
+    };
+
     /// From intention to answer: what a user waits.
     pub fn response(&self) -> Nanos {
         self.ended.since(self.intended)

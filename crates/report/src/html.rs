@@ -7,7 +7,7 @@
 mod axis;
 mod charts;
 pub mod compare;
-mod escape;
+pub(crate) mod escape;
 mod heat_chart;
 mod line_chart;
 mod sections;

@@ -10,6 +10,7 @@ use crate::compare::words::{figure_name, is_worse, told};
 use crate::compare::{Contrast, Trial};
 use crate::facts::Facts;
 use crate::hallmark::words;
+use crate::html::escape::escape;
 use crate::repeated::{self, Group};
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level};
@@ -174,22 +175,6 @@ fn suite(title: &str, seconds: f64, cases: &[Case]) -> String {
     out + "</testsuite>\n</testsuites>\n"
 }
 
-/// Text for an element or a quoted attribute of XML 1.0.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            letter if letter.is_control() => out.push(' '),
-            letter => out.push(letter),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,6 +244,9 @@ mod tests {
 
     #[test]
     fn names_cannot_become_markup() {
-        assert_eq!(escape("<p99>+10% & \"x\"\u{0}"), "&lt;p99&gt;+10% &amp; &quot;x&quot; ");
+        assert_eq!(
+            escape("<p99>+10% & \"x\"\u{0}"),
+            "&lt;p99&gt;+10% &amp; &quot;x&quot; \u{fffd}"
+        );
     }
 }

@@ -10,7 +10,6 @@ mod seam;
 pub mod answer;
 pub mod capabilities;
 pub mod key_hash;
-pub mod near;
 pub mod request;
 pub mod row;
 pub mod truth;

@@ -1,8 +1,8 @@
 //! Workloads that everybody knows, by name.
 
 use crate::spec::{Spec, SpecError, no_files};
-use crate::suggest::closest;
 use crate::ycsb::{self, Properties, Strictness};
+use assay_model::closest;
 
 /// The form that an entry is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

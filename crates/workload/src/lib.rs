@@ -9,8 +9,6 @@ pub mod distribution;
 
 mod decimal;
 mod key;
-pub mod quantity;
-mod suggest;
 mod value;
 
 pub mod spec;
@@ -21,4 +19,3 @@ pub mod plan;
 
 pub use plan::{Plan, PlanPhase};
 pub use spec::{Dataset, Spec, SpecError};
-pub use suggest::closest;

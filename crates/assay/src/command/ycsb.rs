@@ -176,7 +176,7 @@ fn url(binding: &str, properties: &BTreeMap<String, String>) -> Result<String> {
         }
         other => {
             let known = ["basic", "memory", "redis"];
-            let hint = match assay_workload::closest(other, known) {
+            let hint = match assay_model::closest(other, known) {
                 Some(near) => format!("did you mean {near}?"),
                 None => "there are basic, memory, redis; -p assay.url=URL names any store".into(),
             };

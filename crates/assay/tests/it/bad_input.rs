@@ -236,9 +236,7 @@ fn a_rate_must_ask_something() {
     );
     check_flags(
         "-t null: --rate inf",
-        &expect![[r#"
-        --rate: a rate of inf asks nothing; give a rate above 0, for example
-        20k/s"#]],
+        &expect![[r#"--rate: "inf" is no rate; write 20k/s, 1M/s or 0.5/s"#]],
     );
     check_flags(
         "-t null: --rate 5k/s --closed 2",

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_store::OpenError;
 
-use assay_store::near::nearest;
+use assay_model::closest;
 
 /// A URL in its parts. The path is taken as it is written, up to the first `?`.
 pub(crate) struct Address<'a> {
@@ -108,7 +108,7 @@ impl<'a> Address<'a> {
 }
 
 fn unknown_option(name: &str, known: &[&str]) -> String {
-    match nearest(name, known.iter().copied()) {
+    match closest(name, known.iter().copied()) {
         Some(near) => format!("option {name:?} is unknown; did you mean {near:?}?"),
         None => format!("option {name:?} is unknown; it can be {}", known.join(", ")),
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_store::OpenError;
 
-use assay_store::near::nearest;
+use assay_model::closest;
 
 /// An example of a right URL, for errors.
 const EXAMPLE: &str = "redis://user:password@127.0.0.1:6379/0?connections=1&depth=1024";
@@ -296,7 +296,7 @@ fn decode(text: &str) -> Result<String, String> {
 }
 
 fn unknown_option(name: &str) -> String {
-    match nearest(name, OPTION_NAMES.iter().copied()) {
+    match closest(name, OPTION_NAMES.iter().copied()) {
         Some(near) => format!("there is no option {name:?}; did you mean {near:?}"),
         None => format!("there is no option {name:?}; there are {}", OPTION_NAMES.join(", ")),
     }

@@ -7,8 +7,6 @@
 
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Verified, version};
 
-use crate::blank::BLANK;
-
 /// Records of one group: 12 KiB of them stay in the first cache while each column is taken.
 const GROUP: usize = 128;
 
@@ -164,7 +162,7 @@ pub(super) fn decode(mut bytes: &[u8], count: usize, into: &mut Vec<Record>) -> 
         intended: take_varint(&mut bytes)?,
     };
     let start = into.len();
-    into.resize(start + count, BLANK);
+    into.resize(start + count, Record::BLANK);
     for group in into[start..].chunks_mut(GROUP) {
         decode_group(&mut bytes, group, &mut before)?;
     }

@@ -14,7 +14,6 @@ use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 
 use super::{OpenError, ReadError};
-use crate::blank::BLANK;
 use crate::column::{Column, Columns, Shape};
 use crate::page::runs;
 use crate::part::{VERSION, VERSION_KEY};
@@ -67,7 +66,7 @@ impl PartFile {
         columns: Columns,
         each: &mut impl FnMut(&[Record]),
     ) -> Result<(), ReadError> {
-        let mut records = vec![BLANK; BATCH];
+        let mut records = vec![Record::BLANK; BATCH];
         for number in 0..self.file.num_row_groups() {
             let group =
                 guarded(|| self.file.get_row_group(number)).map_err(|e| self.failed(None, e))?;

@@ -94,7 +94,7 @@ fn only_wanted_columns_are_read() {
     let back = read(&dir, Columns::of(&[Column::Key, Column::VersionWritten]));
     for (back, record) in back[&(0, 0)].iter().zip(&records) {
         let wanted =
-            Record { key: record.key, version_written: record.version_written, ..crate::BLANK };
+            Record { key: record.key, version_written: record.version_written, ..Record::BLANK };
         assert_eq!(*back, wanted);
     }
     let writes = records.iter().filter(|r| r.version_written != version::NONE).count();

@@ -7,7 +7,6 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use assay_model::Record;
 
 use super::{CHUNK_RECORDS, CHUNKS_AT_START, Full, Shared};
-use crate::blank::BLANK;
 
 /// Takes the records of one lane, in the order of completion.
 ///
@@ -25,7 +24,7 @@ pub struct LaneSink {
 
 /// An empty chunk whose pages the system has already given us.
 pub(super) fn fresh_chunk() -> Vec<Record> {
-    let mut chunk = vec![BLANK; CHUNK_RECORDS];
+    let mut chunk = vec![Record::BLANK; CHUNK_RECORDS];
     chunk.clear();
     chunk
 }

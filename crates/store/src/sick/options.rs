@@ -8,7 +8,7 @@ use super::presets;
 use super::quantity::{capacity, length, spell};
 use super::queue::{Grain, Hiccup};
 use super::tree::{self, Tree, Wrong};
-use crate::near::nearest;
+use assay_model::closest;
 
 /// The names of all options that have a single value, but those of the illnesses.
 pub const NAMES: [&str; 22] = [
@@ -323,7 +323,7 @@ fn whole(text: &str) -> Result<u64, String> {
 
 /// That `name` is not one of `known`, with the one that may be meant.
 pub(super) fn unknown<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    match nearest(name, known) {
+    match closest(name, known) {
         Some(near) => format!("there is no `{name}` here; did you mean `{near}`?"),
         None => format!("there is no `{name}` here"),
     }

@@ -3,49 +3,27 @@
 use std::fmt;
 use std::str::FromStr;
 
-use assay_model::Nanos;
+use assay_model::{Nanos, quantity};
 
 /// Longer than any run, short enough that sums of a few cannot overflow.
-const LONGEST: f64 = 365.0 * 86_400.0 * 1e9;
+const LONGEST: Nanos = Nanos::from_secs(365 * 86_400);
 
 /// A length such as `250us`, `1.5ms`, `30s` or `2m`; a bare `0` is no time at all.
 ///
 /// # Errors
 /// If it is anything else, negative or longer than a year, with what a right one looks like.
 pub fn length(text: &str) -> Result<Nanos, String> {
-    let text = text.trim();
-    let wrong = || format!("{text:?} is no length of time; write 250us, 1.5ms, 30s or 2m");
-    if text == "0" {
-        return Ok(Nanos::ZERO);
+    match quantity::time(text) {
+        Some(length) if length > LONGEST => Err(format!("{text} is longer than a year")),
+        Some(length) => Ok(length),
+        None if text.trim() == "0" => Ok(Nanos::ZERO),
+        None => Err(format!("{text:?} is no length of time; write 250us, 1.5ms, 30s or 2m")),
     }
-    let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
-    let (number, unit) = text.split_at(digits);
-    let nanos_per_unit = match unit {
-        "ns" => 1.0,
-        "us" | "µs" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        "m" | "min" => 60e9,
-        "h" => 3600e9,
-        _ => return Err(wrong()),
-    };
-    let nanos = number.parse::<f64>().map_err(|_| wrong())? * nanos_per_unit;
-    if nanos > LONGEST {
-        return Err(format!("{text} is longer than a year"));
-    }
-    Ok(Nanos(nanos.round() as u64))
 }
 
 /// `length` in the spelling that [`length`](fn@length) reads, without loss.
 pub fn spell(length: Nanos) -> String {
-    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
-    let whole =
-        units.iter().find(|(_, nanos)| length.0 >= *nanos && length.0.is_multiple_of(*nanos));
-    match whole {
-        _ if length == Nanos::ZERO => "0".into(),
-        Some((unit, nanos)) => format!("{}{unit}", length.0 / nanos),
-        None => format!("{}ns", length.0),
-    }
+    if length == Nanos::ZERO { "0".into() } else { quantity::write_time(length) }
 }
 
 /// From one moment up to, not including, another.
@@ -99,11 +77,8 @@ impl fmt::Display for Window {
 /// If it is no number or beyond 0 … 1.
 pub fn share(text: &str) -> Result<f64, String> {
     let text = text.trim();
-    let wrong = || format!("{text:?} is no share; write 0.01 or 1%");
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map_err(|_| wrong())? / 100.0,
-        None => text.parse::<f64>().map_err(|_| wrong())?,
-    };
+    let share =
+        quantity::share(text).ok_or_else(|| format!("{text:?} is no share; write 0.01 or 1%"))?;
     if !(0.0..=1.0).contains(&share) {
         return Err(format!("{text} is no share: it lies beyond 0 … 1"));
     }
@@ -115,16 +90,8 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// # Errors
 /// If it is no such number.
 pub fn capacity(text: &str) -> Result<f64, String> {
-    let text = text.trim();
-    let number = text.strip_suffix("/s").unwrap_or(text);
-    let (number, times) = match number.as_bytes().last() {
-        Some(b'k') => (&number[..number.len() - 1], 1e3),
-        Some(b'M') => (&number[..number.len() - 1], 1e6),
-        _ => (number, 1.0),
-    };
-    let capacity = number.parse::<f64>().map(|number| number * times);
-    match capacity {
-        Ok(capacity) if capacity == 0.0 || (1e-3..=1e9).contains(&capacity) => Ok(capacity),
+    match quantity::rate(text) {
+        Some(capacity) if capacity == 0.0 || (1e-3..=1e9).contains(&capacity) => Ok(capacity),
         _ => Err(format!("{text:?} is no capacity; write 1250, 1.25k/s, or 0 for no limit")),
     }
 }

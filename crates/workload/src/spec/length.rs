@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{Place, SpecError};
 use super::number;
 use crate::distribution::{Counting, Histogram};
-use crate::quantity;
+use assay_model::quantity;
 
 /// The length of a field in bytes, as a distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
-use crate::quantity;
+use assay_model::quantity;
 
 /// A whole number from 0, such as `1000`, `"1M"` or `"4KiB"`.
 pub(super) fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {

@@ -10,7 +10,7 @@ use super::error::{Place, SpecError};
 use super::length::{FieldLength, ReadFile, read_histogram};
 use super::section::Spec;
 use crate::plan::PlanPhase;
-use crate::suggest::closest;
+use assay_model::closest;
 
 impl Spec {
     /// Reads a specification from TOML `text`, which comes from `origin`, a file or another name.

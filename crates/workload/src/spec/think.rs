@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde::ser::{Serialize, Serializer};
 
-use crate::quantity;
+use assay_model::quantity;
 
 /// Nobody thinks longer than this before the next transaction: a hundred days.
 const THINK_MAX: Nanos = Nanos::from_secs(100 * 86_400);

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use super::properties::{Properties, Property};
 use super::read::Strictness;
-use crate::quantity;
 use crate::spec::{Place, SpecError};
+use assay_model::quantity;
 
 /// The start of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +202,7 @@ impl Values<'_> {
             return Ok(meaning.clone());
         }
         let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let nearest = crate::suggest::closest(&text, names.iter().copied());
+        let nearest = assay_model::closest(&text, names.iter().copied());
         let hint = nearest.map_or_else(String::new, |word| format!("; did you mean {word:?}?"));
         Err(self.wrong(name, &format!("it must be one of {}{hint}", names.join(", "))))
     }

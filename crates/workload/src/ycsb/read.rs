@@ -12,7 +12,7 @@ use crate::spec::{
     FieldLength, KeyDistribution, KeyOrder, KeysSection, Problem, ReadFields, ReadFile,
     ScanDistribution, ScanSection, Spec, SpecError, WriteFields, read_histogram,
 };
-use crate::suggest::closest;
+use assay_model::closest;
 
 /// Java's largest int: YCSB's limit for records or operations.
 const JAVA_INT_MAX: u64 = i32::MAX as u64;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use assay_analysis::compare::{Condition, Figure, Limit, Measure};
 use assay_model::Kind;
-use assay_workload::closest;
+use assay_model::closest;
 
 /// A condition with its text.
 #[derive(Clone, Debug, PartialEq)]

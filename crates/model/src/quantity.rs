@@ -1,6 +1,6 @@
 //! Numbers as people write them: `100k`, `1.5M`, `4KiB`, `50%`, `250us`.
 
-use assay_model::Nanos;
+use crate::nanos::Nanos;
 
 /// Powers of ten for letters, powers of two for letters with an i.
 const UNITS: [(&str, u64); 15] = [
@@ -47,6 +47,17 @@ pub fn time(text: &str) -> Option<Nanos> {
     let text = text.trim();
     let (unit, factor) = TIMES.iter().find(|(unit, _)| text.ends_with(unit))?;
     product(text.strip_suffix(unit)?.trim_end(), *factor).map(Nanos)
+}
+
+/// So many per second, such as `20k/s`, `1.25k` or `0.5/s`; any finite number.
+pub fn rate(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let number = text.strip_suffix("/s").unwrap_or(text);
+    let rate = match whole(number) {
+        Some(whole) => whole as f64,
+        None => number.parse().ok()?,
+    };
+    rate.is_finite().then_some(rate)
 }
 
 /// A length of time in the greatest unit that divides it, as [`time`] reads it.
