@@ -31,6 +31,8 @@ fn record(index: u64, at: u64) -> Record {
         bytes: if is_read { 1000 } else { 100 },
         rows: u32::from(is_read),
         verify_ns: 0,
+        statement: 0,
+        requests: 1,
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,

@@ -133,6 +133,8 @@ fn read(index: u64, at: Nanos, ended: Nanos) -> Record {
         bytes: 0,
         rows: 1,
         verify_ns: 0,
+        statement: 0,
+        requests: 1,
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,

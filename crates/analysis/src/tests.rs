@@ -54,6 +54,8 @@ pub fn done(index: u64, kind: Kind, intended: Nanos, started: Nanos, ended: Nano
         bytes: 0,
         rows: u32::from(!kind.writes()),
         verify_ns: 0,
+        statement: 0,
+        requests: 1,
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,

@@ -70,7 +70,8 @@ impl Content {
     }
 
     fn layout(&self, records: u64) -> Layout {
-        let table = Table { name: "usertable".into(), fields: self.names.clone() };
+        let table =
+            Table { name: "usertable".into(), fields: self.names.clone(), needs_key_order: false };
         Layout { tables: vec![table], records }
     }
 

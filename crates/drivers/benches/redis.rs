@@ -104,7 +104,10 @@ fn main() {
 
 fn layout(fields: u16) -> Layout {
     let fields = (0..fields).map(|number| format!("field{number}")).collect();
-    Layout { tables: vec![Table { name: "usertable".into(), fields }], records: RECORDS as u64 }
+    Layout {
+        tables: vec![Table { name: "usertable".into(), fields, needs_key_order: false }],
+        records: RECORDS as u64,
+    }
 }
 
 /// Requests at a constant rate for a second, on a lane that never sleeps: what the store's client

@@ -120,7 +120,7 @@ impl<E: Engine> Store for Embedded<E> {
         Capabilities {
             name: E::NAME,
             data_model: DataModel::KeyValue,
-            kinds: Kind::ALL.to_vec(),
+            kinds: Kind::OF_RECORDS.to_vec(),
             calls: Calls::Blocking,
             hidden_retries: None,
             keeps_other_fields: true,
@@ -128,6 +128,8 @@ impl<E: Engine> Store for Embedded<E> {
             is_no_op: false,
             is_persistent: true,
             time: StoreTime::Wall,
+            takes_queries: false,
+            isolation: None,
         }
     }
 
@@ -227,6 +229,7 @@ impl<E: Engine> Client for EmbeddedClient<E> {
                     row::copy(row, request.fields, names, scratch)
                 })
                 .map(|()| !scratch.is_empty()),
+            Kind::Commit | Kind::Rollback => Err(Failure::refused(Reason::Unsupported)),
         };
         let rows = if request.kind == Kind::Scan { Rows::Encoded(scratch) } else { Rows::NONE };
         let answer = match outcome {

@@ -145,7 +145,8 @@ impl Redis {
 impl Store for Redis {
     fn capabilities(&self) -> Capabilities {
         let scans = self.options().index == Index::Kept;
-        let kinds = Kind::ALL.into_iter().filter(|kind| scans || *kind != Kind::Scan).collect();
+        let kinds =
+            Kind::OF_RECORDS.into_iter().filter(|kind| scans || *kind != Kind::Scan).collect();
         Capabilities {
             name: "redis",
             data_model: DataModel::KeyValue,
@@ -157,6 +158,8 @@ impl Store for Redis {
             is_no_op: false,
             is_persistent: true,
             time: StoreTime::Wall,
+            takes_queries: false,
+            isolation: None,
         }
     }
 

@@ -30,6 +30,8 @@ fn wild_record(seed: u64, index: u64) -> Record {
         bytes: long() as u32,
         rows: long() as u32,
         verify_ns: long() as u32,
+        statement: 0,
+        requests: 1,
         transaction: long() as u16,
         transaction_type: long() as u16,
         ends_transaction: codes & 1 == 1,

@@ -168,6 +168,8 @@ fn record(seed: u64, index: u64, count: u64) -> Record {
         bytes: draws.below(3) as u32 * 100,
         rows: u32::from(kind == Kind::Scan) * draws.below(1000) as u32,
         verify_ns: (draws.below(2) * draws.below(1 << 31)) as u32 | u32::from(index == 7) << 31,
+        statement: 0,
+        requests: 1,
         transaction: (index % 2) as u16,
         transaction_type: (index % 300) as u16,
         ends_transaction: index % 2 == 1,

@@ -38,6 +38,8 @@ fn record(index: u64) -> Record {
         bytes: draws.below(2) as u32 * 1000,
         rows: draws.below(100) as u32,
         verify_ns: draws.below(900) as u32,
+        statement: 0,
+        requests: 1,
         transaction: (index % 3) as u16,
         transaction_type: draws.below(2) as u16,
         ends_transaction: index % 3 == 2,

@@ -16,4 +16,7 @@ pub struct Table {
     pub name: String,
     /// The names of its fields; a field's number is its place here.
     pub fields: Vec<String>,
+    /// Whether scans must go by the bytes of the key, also in a store that scans by an order of its
+    /// own unless asked.
+    pub needs_key_order: bool,
 }

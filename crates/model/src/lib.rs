@@ -9,7 +9,11 @@ pub mod quantity;
 pub mod seed;
 pub mod suggest;
 
+pub mod arguments;
+pub mod datum;
 pub mod operation;
+pub mod query;
+pub mod schema;
 pub mod source;
 pub mod version;
 
@@ -20,12 +24,16 @@ pub mod event;
 pub mod layout;
 pub mod settings;
 
+pub use arguments::{Argument, Arguments, Parameters, Pick, Taken, Wrap};
+pub use datum::{Datum, Decimal};
 pub use event::{Event, EventKind};
 pub use layout::{Layout, Table};
 pub use nanos::Nanos;
 pub use operation::{Fields, Kind, Operation};
 pub use outcome::{Outcome, Reason, Verified};
+pub use query::{Catalogue, Query, Statement};
 pub use record::{Phase, Record};
+pub use schema::{Column, ColumnType, Relation, Schema};
 pub use seed::{Draws, Seed, Stream};
 pub use settings::Setting;
 pub use source::{Filled, Render, Source, SourceError};

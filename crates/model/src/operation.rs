@@ -16,11 +16,27 @@ pub enum Kind {
     Scan = 3,
     /// Remove one record.
     Delete = 4,
+    /// Make what a transaction did final.
+    Commit = 5,
+    /// Undo what a transaction did.
+    Rollback = 6,
 }
 
 impl Kind {
     /// All kinds, in the order of their codes.
-    pub const ALL: [Kind; 5] = [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::Delete];
+    pub const ALL: [Kind; 7] = [
+        Kind::Read,
+        Kind::Update,
+        Kind::Insert,
+        Kind::Scan,
+        Kind::Delete,
+        Kind::Commit,
+        Kind::Rollback,
+    ];
+
+    /// The kinds that ask something of records; the others end transactions.
+    pub const OF_RECORDS: [Kind; 5] =
+        [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::Delete];
 
     /// The name used in columns, flags and reports.
     pub const fn name(self) -> &'static str {
@@ -30,6 +46,8 @@ impl Kind {
             Kind::Insert => "insert",
             Kind::Scan => "scan",
             Kind::Delete => "delete",
+            Kind::Commit => "commit",
+            Kind::Rollback => "rollback",
         }
     }
 
@@ -46,6 +64,11 @@ impl Kind {
     /// Whether the operation changes the store.
     pub const fn writes(self) -> bool {
         matches!(self, Kind::Update | Kind::Insert | Kind::Delete)
+    }
+
+    /// Whether it ends a transaction instead of asking something of records.
+    pub const fn ends_transaction(self) -> bool {
+        matches!(self, Kind::Commit | Kind::Rollback)
     }
 }
 
@@ -99,6 +122,9 @@ pub struct Operation {
     pub limit: u32,
     /// The sum of the sizes of the values it writes, in bytes.
     pub bytes: u32,
+    /// The query it asks: its place in the [`Catalogue`](crate::Catalogue) plus one; 0 asks for
+    /// records by key.
+    pub statement: u16,
     /// Place of its transaction in the process, from 0.
     pub transaction: u16,
     /// Number of the transaction's type in the plan's list of names; 0 is a lone operation.
@@ -130,7 +156,12 @@ impl Operation {
         let size = u64::from(self.bytes)
             | u64::from(self.transaction) << 32
             | u64::from(self.transaction_type) << 48;
-        let place = mix(self.index ^ 0x6173_7361_7900_0001);
+        // Operations on records keep the fingerprints that they had before there were statements.
+        let statement = match self.statement {
+            0 => 0,
+            number => mix(u64::from(number)),
+        };
+        let place = mix(self.index ^ 0x6173_7361_7900_0001) ^ statement;
         let first = mix(place ^ self.key.rotate_left(17) ^ mix(shape));
         let second = mix(first ^ size.wrapping_add(0x9E37_79B9_7F4A_7C15) ^ place.rotate_left(32));
         u128::from(first.wrapping_add(second.rotate_left(29))) << 64 | u128::from(second)
@@ -149,6 +180,7 @@ mod tests {
             fields: Fields::All,
             limit: 1,
             bytes: 0,
+            statement: 0,
             transaction: 0,
             transaction_type: 0,
             ends_transaction: true,
@@ -168,6 +200,7 @@ mod tests {
             Operation { bytes: 1, ..plain },
             Operation { transaction: 1, ..plain },
             Operation { transaction_type: 1, ..plain },
+            Operation { statement: 1, ..plain },
         ];
         for other in others {
             assert_ne!(plain.fingerprint(), other.fingerprint(), "{other:?}");

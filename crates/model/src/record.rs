@@ -66,6 +66,10 @@ pub struct Record {
     pub rows: u32,
     /// How long checking the returned values took, in nanoseconds; 0 if not checked.
     pub verify_ns: u32,
+    /// The query it asked: its place in the catalogue plus one; 0 asked for records by key.
+    pub statement: u16,
+    /// Requests that were sent for it: 1, or more where a mapping stands before the store.
+    pub requests: u16,
     /// Place of its transaction in the process.
     pub transaction: u16,
     /// Type of its transaction, a number in the plan's list of names.
@@ -101,6 +105,8 @@ impl Record {
         bytes: 0,
         rows: 0,
         verify_ns: 0,
+        statement: 0,
+        requests: 0,
         transaction: 0,
         transaction_type: 0,
         ends_transaction: false,

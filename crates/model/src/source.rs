@@ -1,5 +1,6 @@
 //! Where processes come from, seen from the executor: numbers first, bytes when they are needed.
 
+use crate::arguments::Arguments;
 use crate::operation::Operation;
 
 /// Gives the operations of a process by the process's number.
@@ -27,6 +28,12 @@ pub trait Source: Send {
     /// # Panics
     /// May panic if `process` is below one asked for before.
     fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError>;
+
+    /// Puts the arguments of the operations that the last [`Source::fill`] gave into `into`, which
+    /// is cleared first. Plans that ask for records by key have none.
+    fn arguments(&mut self, into: &mut Arguments) {
+        into.clear();
+    }
 }
 
 /// What [`Source::fill`] found.

@@ -127,6 +127,8 @@ fn asked(index: u64, at: Nanos, draws: &mut Draws) -> Record {
         bytes: 1_000,
         rows: u32::from(kind == Kind::Read),
         verify_ns: 0,
+        statement: 0,
+        requests: 1,
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,

@@ -247,7 +247,7 @@ fn series() -> Series {
         refused: failures / 2,
         unknown: failures - failures / 2,
         dropped: 0,
-        done_by_kind: [190 - failures, 10, 0, 0, 0],
+        done_by_kind: [190 - failures, 10, 0, 0, 0, 0, 0],
         in_flight: 0.1,
         in_system: 0.11,
         response: quick(550 + 100 * place),

@@ -367,6 +367,8 @@ mod tests {
             bytes: 0,
             rows: 0,
             verify_ns: 0,
+            statement: 0,
+            requests: 1,
             transaction: 0,
             transaction_type: 0,
             ends_transaction: true,

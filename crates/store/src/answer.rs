@@ -10,6 +10,9 @@ use crate::request::Ticket;
 pub trait Answers {
     /// `ticket` ended with `answer`. The answer's bytes are valid only during this call.
     fn answer(&mut self, ticket: Ticket, answer: Answer<'_>);
+
+    /// `ticket`, which is about to be answered, took this many requests instead of one.
+    fn requests(&mut self, _ticket: Ticket, _count: u16) {}
 }
 
 /// How a request ended.
@@ -24,6 +27,9 @@ pub enum Answer<'a> {
 }
 
 /// What the store answered.
+///
+/// The rows of a logical query have a field for each column of its output, in that order, whose
+/// value is an encoded [`Datum`](assay_model::Datum); the names may be empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Reply<'a> {
     /// Whether the record was there. For writes: false only if the store says that it was not.

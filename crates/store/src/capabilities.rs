@@ -25,12 +25,50 @@ pub struct Capabilities {
     pub is_persistent: bool,
     /// Which time its answers live in.
     pub time: StoreTime,
+    /// Whether it takes logical queries by itself; if not, a mapping translates them.
+    pub takes_queries: bool,
+    /// How its transactions are kept apart; `None` if it has none.
+    pub isolation: Option<Isolation>,
 }
 
 impl Capabilities {
     /// Whether the store can do `kind`.
     pub fn can(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
+    }
+}
+
+/// How a store keeps transactions that overlap apart, by the name that it uses itself.
+///
+/// The names mean different things in different stores: PostgreSQL's repeatable read is snapshot
+/// isolation, MariaDB's lets updates see what their snapshot does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Isolation {
+    /// A statement sees what was committed before it began.
+    ReadCommitted,
+    /// All statements of a transaction read from one snapshot.
+    RepeatableRead,
+    /// As if transactions had come one after another.
+    Serializable,
+}
+
+impl Isolation {
+    /// All levels, the weakest first.
+    pub const ALL: [Isolation; 3] =
+        [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
+
+    /// The name in URLs, settings and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Isolation::ReadCommitted => "read-committed",
+            Isolation::RepeatableRead => "repeatable-read",
+            Isolation::Serializable => "serializable",
+        }
+    }
+
+    /// The level with this name.
+    pub fn from_name(name: &str) -> Option<Isolation> {
+        Isolation::ALL.into_iter().find(|level| level.name() == name)
     }
 }
 

@@ -104,7 +104,10 @@ const FIELDS: [&str; 3] = ["field0", "field1", "field2"];
 /// The suite's layout: one table, named as YCSB names it.
 fn layout() -> Layout {
     let fields = FIELDS.map(String::from).to_vec();
-    Layout { tables: vec![Table { name: "usertable".into(), fields }], records: 100 }
+    Layout {
+        tables: vec![Table { name: "usertable".into(), fields, needs_key_order: false }],
+        records: 100,
+    }
 }
 
 struct Rule {

@@ -22,7 +22,7 @@ pub mod sick;
 pub mod workers;
 
 pub use answer::{Answer, Answers, Reply, Rows};
-pub use capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
-pub use request::{Request, Ticket, Values};
-pub use seam::{Client, OpenError, Store};
+pub use capabilities::{Calls, Capabilities, DataModel, Isolation, ScanOrder, StoreTime};
+pub use request::{Call, Request, Step, Ticket, Values};
+pub use seam::{Client, Existing, OpenError, Store};
 pub use truth::{Illness, Illnesses, Truth};

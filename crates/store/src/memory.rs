@@ -58,7 +58,7 @@ impl Store for Memory {
         Capabilities {
             name: "memory",
             data_model: DataModel::KeyValue,
-            kinds: Kind::ALL.to_vec(),
+            kinds: Kind::OF_RECORDS.to_vec(),
             calls: Calls::Inline,
             hidden_retries: None,
             keeps_other_fields: true,
@@ -66,6 +66,8 @@ impl Store for Memory {
             is_no_op: false,
             is_persistent: false,
             time: StoreTime::Wall,
+            takes_queries: false,
+            isolation: None,
         }
     }
 
@@ -140,6 +142,7 @@ impl Client for MemoryClient {
                 let order = Wanted { limit: request.limit, fields: request.fields };
                 records.scan(request.key, order, &table.fields, scratch)
             }
+            Kind::Commit | Kind::Rollback => Err(Reason::Unsupported),
         };
         let rows = if request.kind == Kind::Scan { Rows::Encoded(scratch) } else { Rows::NONE };
         answers.answer(ticket, as_answer(reply.map(|found| Reply { found, rows })));

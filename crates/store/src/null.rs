@@ -54,7 +54,7 @@ impl Store for Null {
         Capabilities {
             name: "null",
             data_model: DataModel::KeyValue,
-            kinds: Kind::ALL.to_vec(),
+            kinds: Kind::OF_RECORDS.to_vec(),
             calls: Calls::Inline,
             hidden_retries: None,
             keeps_other_fields: false,
@@ -62,6 +62,8 @@ impl Store for Null {
             is_no_op: true,
             is_persistent: false,
             time: StoreTime::Wall,
+            takes_queries: false,
+            isolation: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use assay_model::{Fields, Kind};
+use assay_model::{Fields, Kind, Parameters};
 
 /// The executor's number for a request in flight; never used twice with one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +25,31 @@ pub struct Request<'a> {
     pub limit: u32,
     /// The values to write, for updates and inserts.
     pub values: Values<'a>,
+}
+
+/// One step of a process that asks logical queries: a query itself, or the end of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The conversation that it belongs to.
+    pub session: u32,
+    /// What is asked.
+    pub step: Step,
+    /// Whether it opens a transaction, which a later [`Step::Commit`] or [`Step::Rollback`] of the
+    /// same session ends. A query outside a transaction is one by itself.
+    pub begins: bool,
+    /// The query's arguments.
+    pub parameters: Parameters<'a>,
+}
+
+/// What a [`Call`] asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The query with this place in the catalogue plus one.
+    Query(u16),
+    /// Make what the transaction did final.
+    Commit,
+    /// Undo what the transaction did.
+    Rollback,
 }
 
 /// Field numbers and their values.

@@ -1,12 +1,13 @@
 //! What every store is to the executor.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use assay_model::{Layout, Nanos, Setting};
+use assay_model::{Catalogue, Layout, Nanos, Reason, Setting};
 
-use crate::answer::Answers;
+use crate::answer::{Answer, Answers};
 use crate::capabilities::Capabilities;
-use crate::request::{Request, Ticket};
+use crate::request::{Call, Request, Ticket};
 use crate::truth::Truth;
 
 /// A store that operations can be asked of.
@@ -22,6 +23,24 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// If the store cannot be reached, does not let us, or cannot hold such tables.
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError>;
+
+    /// Makes the store ready for logical queries: its relations exist afterwards.
+    ///
+    /// Clients opened after that know the queries by their numbers.
+    ///
+    /// # Errors
+    /// If the store cannot be reached, does not let us, cannot hold such relations or take such
+    /// queries; if a relation exists that must not, or is missing or another where it must be.
+    fn prepare_queries(
+        &self,
+        _catalogue: &Arc<Catalogue>,
+        _existing: Existing,
+    ) -> Result<(), OpenError> {
+        Err(OpenError::Unsupported {
+            store: self.capabilities().name.into(),
+            reason: "it takes records by key, no logical queries, without a mapping".into(),
+        })
+    }
 
     /// Opens the client of lane `lane`. Called on the thread that will use the client.
     ///
@@ -74,6 +93,17 @@ pub trait Store: Send + Sync {
     fn truth(&self, _visit: &mut dyn FnMut(&Truth)) {}
 }
 
+/// What is done about relations that exist already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Existing {
+    /// Nothing may be there: an error names what is.
+    Refuse,
+    /// What is there is dropped first, rows included.
+    Replace,
+    /// Everything must be there, with the columns that the schema names.
+    Use,
+}
+
 /// A lane's conversations with a store. Lives and dies on one thread.
 ///
 /// The contract:
@@ -101,6 +131,21 @@ pub trait Client {
         request: &Request<'_>,
         answers: &mut dyn Answers,
     );
+
+    /// Starts a step of a process that asks logical queries; the contract is that of
+    /// [`Client::start`], with this about transactions:
+    /// * A step of a transaction that is not answered with Done ends the transaction. The client
+    ///   undoes what it did, and no further step of it comes.
+    /// * [`Client::abandon`] of a step ends its transaction as well; whether it happened stays
+    ///   unknown.
+    /// * A commit that was sent and whose answer is lost is Unknown.
+    /// * Where the store has no transactions, Commit and Rollback are answered with Done at once.
+    fn call(&mut self, _now: Nanos, ticket: Ticket, _call: &Call<'_>, answers: &mut dyn Answers) {
+        answers.answer(ticket, Answer::Refused(Reason::Unsupported));
+    }
+
+    /// The process of `session` ended without ending its transaction: undo what it did.
+    fn leave(&mut self, _session: u32) {}
 
     /// Moves bytes both ways without blocking, and delivers the answers that have come.
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers);

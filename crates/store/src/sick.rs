@@ -65,7 +65,7 @@ impl Store for Sick {
         Capabilities {
             name: "sick",
             data_model: DataModel::KeyValue,
-            kinds: Kind::ALL.to_vec(),
+            kinds: Kind::OF_RECORDS.to_vec(),
             calls: Calls::Pipelined,
             hidden_retries: None,
             keeps_other_fields: merges,
@@ -73,6 +73,8 @@ impl Store for Sick {
             is_no_op: false,
             is_persistent: false,
             time: StoreTime::Told,
+            takes_queries: false,
+            isolation: None,
         }
     }
 

@@ -40,6 +40,7 @@ impl Source for Synthetic {
             fields: if is_read { Fields::All } else { Fields::One(draws.below(10) as u16) },
             limit: 1,
             bytes: if is_read { 0 } else { 100 },
+            statement: 0,
             transaction: 0,
             transaction_type: 0,
             ends_transaction: true,
@@ -60,6 +61,7 @@ fn header() -> Header {
             tables: vec![Table {
                 name: "usertable".to_owned(),
                 fields: (0..10).map(|field| format!("field{field}")).collect(),
+                needs_key_order: false,
             }],
             records: 1_000_000,
         },

@@ -249,6 +249,7 @@ fn parse_line(text: &str, schedules: Schedules) -> Result<Parsed, String> {
             fields,
             limit: narrow(8, u32::MAX)?,
             bytes: narrow(9, u32::MAX)?,
+            statement: 0,
             transaction: number(2, u64::from(u16::MAX))? as u16,
             transaction_type: number(3, u64::from(u16::MAX))? as u16,
             ends_transaction: number(4, 1)? == 1,

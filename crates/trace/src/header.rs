@@ -139,6 +139,7 @@ impl Header {
                 tables: vec![Table {
                     name: "usertable".to_owned(),
                     fields: vec!["field0".to_owned(), "field1".to_owned()],
+                    needs_key_order: false,
                 }],
                 records: 1000,
             },
@@ -154,7 +155,7 @@ fn tables(pairs: &Pairs<'_>) -> Vec<Table> {
     names
         .into_iter()
         .enumerate()
-        .map(|(number, name)| Table { name, fields: fields(number) })
+        .map(|(number, name)| Table { name, fields: fields(number), needs_key_order: false })
         .collect()
 }
 

@@ -148,7 +148,7 @@ impl Tally {
             match operation.kind {
                 Kind::Scan => self.scan_lengths.add(operation.limit),
                 Kind::Update | Kind::Insert => self.written.add(operation.bytes),
-                Kind::Read | Kind::Delete => {}
+                Kind::Read | Kind::Delete | Kind::Commit | Kind::Rollback => {}
             }
             self.keys.add(operation.key);
         }

@@ -78,6 +78,7 @@ impl Source for Mixed {
             fields: Fields::from_code(draws.below(5) as u32).unwrap(),
             limit: 1 + draws.below(100) as u32,
             bytes: draws.below(1000) as u32,
+            statement: 0,
             transaction: 0,
             transaction_type: 0,
             ends_transaction: true,
@@ -105,6 +106,7 @@ fn header() -> Header {
             tables: vec![Table {
                 name: "usertable".to_owned(),
                 fields: (0..10).map(|field| format!("field{field}")).collect(),
+                needs_key_order: false,
             }],
             records: 1000,
         },

@@ -112,7 +112,7 @@ impl Plan {
         let name = |number| format!("{}{number}", dataset.field_prefix);
         let fields = (0..dataset.fields).map(name).collect();
         Layout {
-            tables: vec![Table { name: dataset.table.clone(), fields }],
+            tables: vec![Table { name: dataset.table.clone(), fields, needs_key_order: false }],
             records: dataset.share(),
         }
     }

@@ -105,6 +105,7 @@ impl Tongue {
         }
         let key = request.key;
         match request.kind {
+            Kind::Commit | Kind::Rollback => Err(Reason::Unsupported),
             Kind::Read => Ok((self.read(key, request.fields, out)?, None)),
             Kind::Update => {
                 self.write(request, out)?;

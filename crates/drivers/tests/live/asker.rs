@@ -57,7 +57,10 @@ impl Answers for Inbox {
 /// One table `usertable` with fields `field0` to `field<count - 1>`.
 pub fn layout(count: usize) -> Layout {
     let fields = (0..count).map(|number| format!("field{number}")).collect();
-    Layout { tables: vec![Table { name: "usertable".into(), fields }], records: 1000 }
+    Layout {
+        tables: vec![Table { name: "usertable".into(), fields, needs_key_order: false }],
+        records: 1000,
+    }
 }
 
 /// A request that borrows only its key; values are `field0`, `field1`, ….

@@ -34,6 +34,8 @@ fn distribution() -> Distribution {
         bytes: 0,
         rows: 1,
         verify_ns: 0,
+        statement: 0,
+        requests: 1,
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,

@@ -320,6 +320,8 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             bytes: if operation.kind.writes() { operation.bytes } else { ended.bytes },
             rows: ended.rows,
             verify_ns: ended.verify_ns,
+            statement: 0,
+            requests: 1,
             transaction: operation.transaction,
             transaction_type: operation.transaction_type,
             ends_transaction: operation.ends_transaction,

@@ -34,6 +34,7 @@ impl Source for Clients {
                     fields: Fields::All,
                     limit: 1,
                     bytes: 0,
+                    statement: 0,
                     transaction,
                     transaction_type: u16::from(is_pair),
                     ends_transaction: is_pair == (place == 1),

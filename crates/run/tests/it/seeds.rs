@@ -120,7 +120,8 @@ struct Found {
 fn perform(drawn: &Drawn) -> Found {
     let store =
         Sick::new(drawn.store.clone(), Seed(drawn.seed)).expect("what is drawn makes sense");
-    let table = Table { name: "t".to_owned(), fields: vec!["field0".to_owned()] };
+    let fields = vec!["field0".to_owned()];
+    let table = Table { name: "t".to_owned(), fields, needs_key_order: false };
     store.prepare(&Layout { tables: vec![table], records: 0 }).expect("it has room");
     store.settle().expect("it settles");
     let width = drawn.width;

@@ -41,6 +41,7 @@ impl Source for Plan {
             fields: Fields::All,
             limit: 1,
             bytes: place as u32,
+            statement: 0,
             transaction: 0,
             transaction_type: u16::from(self.width > 1),
             ends_transaction: place + 1 == self.width,
@@ -104,7 +105,7 @@ impl Store for Stand {
         Capabilities {
             name: "stand-in",
             data_model: DataModel::KeyValue,
-            kinds: Kind::ALL.to_vec(),
+            kinds: Kind::OF_RECORDS.to_vec(),
             calls: Calls::Pipelined,
             hidden_retries: None,
             keeps_other_fields: true,
@@ -112,6 +113,8 @@ impl Store for Stand {
             is_no_op: true,
             is_persistent: false,
             time: assay_store::StoreTime::Wall,
+            takes_queries: false,
+            isolation: None,
         }
     }
 

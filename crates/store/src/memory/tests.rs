@@ -6,7 +6,11 @@ use crate::conformance::talk::{Ask, Got, Talk};
 
 fn layout(tables: &[&str]) -> Layout {
     let fields = vec!["a".to_string(), "b".to_string()];
-    let table = |name: &&str| assay_model::Table { name: name.to_string(), fields: fields.clone() };
+    let table = |name: &&str| assay_model::Table {
+        name: name.to_string(),
+        fields: fields.clone(),
+        needs_key_order: false,
+    };
     Layout { tables: tables.iter().map(table).collect(), records: 0 }
 }
 

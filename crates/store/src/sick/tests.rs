@@ -30,7 +30,8 @@ fn sick(query: &str) -> Sick {
     let mut config = Config::default();
     config.set_all(query).unwrap();
     let sick = Sick::new(config, Seed(1)).unwrap();
-    let table = Table { name: "t".into(), fields: vec!["a".into(), "b".into()] };
+    let table =
+        Table { name: "t".into(), fields: vec!["a".into(), "b".into()], needs_key_order: false };
     sick.prepare(&Layout { tables: vec![table], records: 1 }).unwrap();
     sick
 }

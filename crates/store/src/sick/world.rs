@@ -330,6 +330,9 @@ impl World {
             Kind::Read => self.read(turn, asked),
             Kind::Scan => self.scan(turn, asked),
             Kind::Insert | Kind::Update | Kind::Delete => self.write(turn, parts),
+            Kind::Commit | Kind::Rollback => {
+                self.turn_away(turn, asked, Illness::Refused, Reason::Unsupported)
+            }
         }
     }
 

@@ -28,7 +28,7 @@ impl Gated {
         let (go, gate) = channel();
         let memory = Memory::new();
         let fields = vec!["field0".to_string()];
-        let tables = vec![Table { name: "t".into(), fields }];
+        let tables = vec![Table { name: "t".into(), fields, needs_key_order: false }];
         memory.prepare(&Layout { tables, records: 0 }).unwrap();
         (go, Arc::new(Gated { memory, gate: Arc::new(Mutex::new(gate)) }))
     }

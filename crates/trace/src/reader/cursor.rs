@@ -135,6 +135,7 @@ impl Group {
             fields: Fields::from_code(self.fields.values[row] as u32).ok_or("fields")?,
             limit: self.limit.values[row] as u32,
             bytes: self.bytes.values[row] as u32,
+            statement: 0,
             transaction: narrow(self.transaction.values[row], "transaction")?,
             transaction_type: narrow(self.transaction_type.values[row], "transaction_type")?,
             ends_transaction: self.ends_transaction.values[row],

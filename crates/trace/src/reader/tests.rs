@@ -37,6 +37,7 @@ fn operation(index: u64) -> Operation {
         fields: Fields::One(3),
         limit: 1,
         bytes: 100,
+        statement: 0,
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,

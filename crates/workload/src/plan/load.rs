@@ -40,6 +40,7 @@ impl Source for Load {
             fields: Fields::All,
             limit: 1,
             bytes: self.lengths.sum(process, Fields::All),
+            statement: 0,
             transaction: 0,
             transaction_type: 0,
             ends_transaction: true,

@@ -154,6 +154,7 @@ impl Run {
             fields,
             limit: 1,
             bytes: if kind.writes() { self.lengths.sum(index, fields) } else { 0 },
+            statement: 0,
             transaction: 0,
             transaction_type: 0,
             ends_transaction: true,
