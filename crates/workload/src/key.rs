@@ -1,6 +1,7 @@
 //! How the number of a record becomes the key that a store sees.
 
 use crate::decimal::Decimal;
+use crate::spec::KeyOrder;
 
 const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
 const FNV_PRIME: u64 = 1_099_511_628_211;
@@ -32,20 +33,31 @@ pub fn hash(number: u64) -> u64 {
 /// The length of `user`, the prefix of YCSB's keys.
 const USUAL_PREFIX: usize = 4;
 
+/// The bits of a recorded key's number that say how long the key is; 0 if nobody knows.
+const LENGTH_BITS: u32 = 12;
+const LENGTH_MAX: u64 = (1 << LENGTH_BITS) - 1;
+/// The digits of a recorded key's name, in the order of their bytes.
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// The digits of the greatest name, 2^52 - 1: 62^9 is three times that.
+const NAME_DIGITS: usize = 9;
+
 /// The form of all keys of a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyForm {
     pub(crate) prefix: Vec<u8>,
     /// Digits, at least; shorter numbers get leading zeros.
     pub(crate) digits: usize,
-    /// Whether the number is hashed, so that neighbours are scattered.
-    pub(crate) hashed: bool,
+    /// How the number stands in the key.
+    pub(crate) order: KeyOrder,
 }
 
 impl KeyForm {
     /// Appends the key of record `number`.
     #[inline]
     pub(crate) fn append(&self, number: u64, into: &mut Vec<u8>) {
+        if self.order == KeyOrder::Recorded {
+            return self.append_recorded(number, into);
+        }
         let (zeros, digits) = self.parts(number);
         match self.prefix.first_chunk::<USUAL_PREFIX>() {
             // A copy of a fixed size needs no call.
@@ -58,7 +70,30 @@ impl KeyForm {
         digits.append(into);
     }
 
+    /// Appends the key whose length is in its number: its name in digits of base 62, with zeros
+    /// before them up to that length.
+    ///
+    /// No two names have the same digits, so no two numbers have the same key but those that
+    /// differ in a length which the digits exceed.
+    fn append_recorded(&self, number: u64, into: &mut Vec<u8>) {
+        let (mut name, length) = (number >> LENGTH_BITS, (number & LENGTH_MAX) as usize);
+        let mut digits = [b'0'; NAME_DIGITS];
+        let mut first = NAME_DIGITS;
+        while name > 0 || first == NAME_DIGITS {
+            first -= 1;
+            digits[first] = ALPHABET[(name % ALPHABET.len() as u64) as usize];
+            name /= ALPHABET.len() as u64;
+        }
+        let digits = &digits[first..];
+        let zeros = length.saturating_sub(self.prefix.len() + digits.len());
+        into.extend_from_slice(&self.prefix);
+        into.resize(into.len() + zeros, b'0');
+        into.extend_from_slice(digits);
+    }
+
     /// Gives the bytes of the key of record `number` to `visit`, one by one.
+    ///
+    /// Only for checked values, whose keys are not recorded ones.
     pub(crate) fn each_byte(&self, number: u64, mut visit: impl FnMut(u8)) {
         let (zeros, digits) = self.parts(number);
         self.prefix.iter().copied().for_each(&mut visit);
@@ -68,7 +103,10 @@ impl KeyForm {
 
     #[inline]
     fn parts(&self, number: u64) -> (usize, Decimal) {
-        let digits = Decimal::new(if self.hashed { hash(number) } else { number });
+        let digits = Decimal::new(match self.order {
+            KeyOrder::Hashed => hash(number),
+            KeyOrder::Ordered | KeyOrder::Recorded => number,
+        });
         (self.digits.saturating_sub(digits.length), digits)
     }
 }
@@ -113,7 +151,8 @@ mod tests {
     }
 
     fn key(prefix: &str, digits: usize, hashed: bool, number: u64) -> String {
-        let form = KeyForm { prefix: prefix.into(), digits, hashed };
+        let order = if hashed { KeyOrder::Hashed } else { KeyOrder::Ordered };
+        let form = KeyForm { prefix: prefix.into(), digits, order };
         let (mut whole, mut bytes) = (Vec::new(), Vec::new());
         form.append(number, &mut whole);
         form.each_byte(number, |byte| bytes.push(byte));
@@ -132,5 +171,20 @@ mod tests {
     fn keys_take_any_prefix_with_the_largest_number() {
         assert_eq!(key("", 1, false, u64::MAX), "18446744073709551615");
         assert_eq!(key("a:", 1, false, 0), "a:0");
+    }
+    fn recorded(prefix: &str, name: u64, length: u64) -> String {
+        let form = KeyForm { prefix: prefix.into(), digits: 1, order: KeyOrder::Recorded };
+        let mut bytes = Vec::new();
+        form.append(name << 12 | length, &mut bytes);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn recorded_keys_have_their_length_where_their_name_fits() {
+        assert_eq!(recorded("", 61, 5), "0000z");
+        assert_eq!(recorded("k:", 62, 5), "k:010");
+        assert_eq!(recorded("", 0, 0), "0");
+        assert_eq!(recorded("", (1 << 52) - 1, 3), "KcqObyjK3", "longer than recorded");
+        assert_eq!(recorded("", (1 << 52) - 1, 4095).len(), 4095);
     }
 }

@@ -6,7 +6,7 @@ use assay_model::{Kind, Operation, Render, Seed, version};
 use super::lengths::Lengths;
 use super::{PlanPhase, streams};
 use crate::key::KeyForm;
-use crate::spec::{Dataset, DatasetSection, KeyOrder};
+use crate::spec::{Dataset, DatasetSection};
 use crate::value::header::{self, Header};
 use crate::value::integrity;
 use crate::value::pool::Pool;
@@ -42,7 +42,7 @@ impl Bytes {
         let key = KeyForm {
             prefix: section.key_prefix.clone().into_bytes(),
             digits: usize::try_from(section.key_digits).expect("digits are checked to be few"),
-            hashed: section.key_order == KeyOrder::Hashed,
+            order: section.key_order,
         };
         let values = if section.integrity {
             let name = |field| format!("{}{field}", section.field_prefix).into_bytes();
@@ -80,7 +80,7 @@ impl Render for Bytes {
     /// If values are checked and the data set has no field with this number.
     #[inline]
     fn value(&self, operation: &Operation, field: u16, into: &mut Vec<u8>) {
-        let length = self.lengths.of(operation.index, field) as usize;
+        let length = self.lengths.written(operation, field) as usize;
         match &self.values {
             Values::Random { header, pool, cuts } => {
                 let number = operation.index.wrapping_mul(FIELDS_END) + u64::from(field);

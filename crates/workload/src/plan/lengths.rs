@@ -25,6 +25,8 @@ enum LengthKind {
     Uniform(Uniform),
     Zipfian(u64, Box<Zipfian>),
     Histogram(Histogram, Counting),
+    /// The operation says it.
+    Recorded,
 }
 
 impl Lengths {
@@ -40,6 +42,7 @@ impl Lengths {
             FieldLength::Histogram(histogram, counting) => {
                 LengthKind::Histogram(histogram.clone(), *counting)
             }
+            FieldLength::Recorded => LengthKind::Recorded,
             FieldLength::HistogramFile(..) => {
                 unreachable!("a checked specification has its histogram read")
             }
@@ -51,7 +54,17 @@ impl Lengths {
         Lengths { fields: dataset.fields, kind, stream: seed.stream(stream) }
     }
 
-    /// The length of `field` of the operation with this `index`, in bytes.
+    /// The length of `field` that `operation` writes, in bytes.
+    #[inline]
+    pub(crate) fn written(&self, operation: &Operation, field: u16) -> u64 {
+        match &self.kind {
+            LengthKind::Recorded => u64::from(operation.bytes),
+            _ => self.of(operation.index, field),
+        }
+    }
+
+    /// The length of `field` of the operation with this `index`, in bytes; 0 if only the
+    /// operation says it.
     #[inline]
     pub(crate) fn of(&self, index: u64, field: u16) -> u64 {
         match &self.kind {
@@ -69,6 +82,7 @@ impl Lengths {
             LengthKind::Uniform(uniform) => uniform.draw(draws),
             LengthKind::Zipfian(min, zipfian) => min + zipfian.draw(draws),
             LengthKind::Histogram(histogram, counting) => histogram.draw(*counting, draws),
+            LengthKind::Recorded => 0,
         }
     }
 
@@ -88,6 +102,7 @@ impl Lengths {
     pub(crate) fn reaches(&self, operation: &Operation, least: u64) -> bool {
         match (&self.kind, operation.fields) {
             (LengthKind::Constant(length), _) => *length >= least,
+            (LengthKind::Recorded, _) => u64::from(operation.bytes) >= least,
             (_, Fields::One(field)) => self.of(operation.index, field) >= least,
             _ => (0..self.fields).any(|field| self.of(operation.index, field as u16) >= least),
         }

@@ -2,7 +2,7 @@
 
 use super::error::{Place, SpecError};
 use super::length::FieldLength;
-use super::section::{KeyDistribution, KeysSection, ScanSection, Spec};
+use super::section::{KeyDistribution, KeyOrder, KeysSection, ScanSection, Spec};
 use super::think::ThinkTime;
 use crate::distribution::{Exponential, Hotspot};
 
@@ -102,7 +102,16 @@ impl Spec {
             return problem("dataset.key_digits", dataset.key_digits, "at most 1024 digits");
         }
         check_length(&dataset.field_length)?;
+        let is_recorded = dataset.field_length == FieldLength::Recorded;
+        if is_recorded && dataset.fields != 1 {
+            let reason = "a trace records the length of one value, so a record has one field";
+            return problem("dataset.fields", dataset.fields, reason);
+        }
         let constant = matches!(dataset.field_length, FieldLength::Constant(_));
+        if dataset.integrity && dataset.key_order == KeyOrder::Recorded {
+            let reason = "checked values are not of a trace: their keys are hashed or ordered";
+            return problem("dataset.key_order", "recorded", reason);
+        }
         if dataset.integrity && !constant {
             let reason = "checked values need a constant field length";
             return problem("dataset.field_length", &dataset.field_length, reason);

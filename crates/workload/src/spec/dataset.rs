@@ -38,6 +38,9 @@ pub struct Dataset {
     /// nothing, so that any seed will do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
+    /// The hash of the trace that was loaded, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preload: Option<String>,
 }
 
 impl Dataset {
@@ -56,6 +59,7 @@ impl Dataset {
             key_digits: section.key_digits,
             integrity: section.integrity,
             seed: carries.then(|| section.seed.unwrap_or(seed.0).to_string()),
+            preload: section.preload.clone(),
         }
     }
 
@@ -76,6 +80,7 @@ impl Dataset {
             ("dataset.key_digits", self.key_digits.to_string(), found.key_digits.to_string()),
             ("dataset.integrity", self.integrity.to_string(), found.integrity.to_string()),
             ("dataset.seed", optional(&self.seed), optional(&found.seed)),
+            ("dataset.preload", optional(&self.preload), optional(&found.preload)),
         ];
         let mut differences: Vec<String> = pairs
             .into_iter()
@@ -122,5 +127,6 @@ fn order(order: KeyOrder) -> String {
     match order {
         KeyOrder::Hashed => "hashed".to_owned(),
         KeyOrder::Ordered => "ordered".to_owned(),
+        KeyOrder::Recorded => "recorded".to_owned(),
     }
 }

@@ -16,6 +16,9 @@ use super::number;
 use crate::distribution::{Counting, Histogram};
 use assay_model::quantity;
 
+/// How a specification says that a trace records the lengths.
+const RECORDED: &str = "recorded";
+
 /// The length of a field in bytes, as a distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldLength {
@@ -39,6 +42,8 @@ pub enum FieldLength {
     Histogram(Histogram, Counting),
     /// As counted in a file that has not been read yet.
     HistogramFile(PathBuf, Counting),
+    /// As long as the operation of a trace says.
+    Recorded,
 }
 
 impl FieldLength {
@@ -49,6 +54,7 @@ impl FieldLength {
             FieldLength::Uniform { min, .. } | FieldLength::Zipfian { min, .. } => *min,
             FieldLength::Histogram(histogram, Counting::Exact) => histogram.block,
             FieldLength::Histogram(..) | FieldLength::HistogramFile(..) => 0,
+            FieldLength::Recorded => 0,
         }
     }
 
@@ -59,6 +65,7 @@ impl FieldLength {
             FieldLength::Uniform { max, .. } | FieldLength::Zipfian { max, .. } => *max,
             FieldLength::Histogram(histogram, _) => histogram.max(),
             FieldLength::HistogramFile(..) => 0,
+            FieldLength::Recorded => u64::from(u32::MAX),
         }
     }
 }
@@ -76,6 +83,7 @@ impl fmt::Display for FieldLength {
             FieldLength::HistogramFile(path, counting) => {
                 write!(f, "{} of file {}", counting_name(*counting), path.display())
             }
+            FieldLength::Recorded => write!(f, "{RECORDED}"),
         }
     }
 }
@@ -134,6 +142,7 @@ enum LengthDistribution {
     Zipfian,
     Histogram,
     YcsbHistogram,
+    Recorded,
 }
 
 /// A length as a TOML table.
@@ -200,6 +209,7 @@ impl LengthTable {
             Name::Zipfian => self.max.map(|max| FieldLength::Zipfian { min, max }),
             Name::Histogram => histogram(Counting::Exact),
             Name::YcsbHistogram => histogram(Counting::Ycsb),
+            Name::Recorded => Some(FieldLength::Recorded),
         };
         // A key that the distribution does not use is lost on the way there, so it is missed here.
         let is_used_up = |length: &FieldLength| {
@@ -237,6 +247,7 @@ impl From<&FieldLength> for LengthTable {
             FieldLength::HistogramFile(path, counting) => {
                 LengthTable { file: Some(path), ..counted(counting) }
             }
+            FieldLength::Recorded => LengthTable::empty(Name::Recorded),
         }
     }
 }
@@ -245,6 +256,7 @@ impl Serialize for FieldLength {
     fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
         match self {
             FieldLength::Constant(length) => into.serialize_u64(*length),
+            FieldLength::Recorded => into.serialize_str(RECORDED),
             other => LengthTable::from(other).serialize(into),
         }
     }
@@ -276,6 +288,9 @@ impl<'de> Visitor<'de> for LengthVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<FieldLength, E> {
+        if text == RECORDED {
+            return Ok(FieldLength::Recorded);
+        }
         quantity::whole(text)
             .map(FieldLength::Constant)
             .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
@@ -295,6 +310,6 @@ impl JsonSchema for FieldLength {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let table = generator.subschema_for::<LengthTable>();
         let whole = number::whole_schema(generator);
-        json_schema!({ "anyOf": [whole, table] })
+        json_schema!({ "anyOf": [whole, { "const": RECORDED }, table] })
     }
 }

@@ -69,6 +69,9 @@ pub struct DatasetSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number::whole_schema")]
     pub seed: Option<u64>,
+    /// The hash of the trace that a load writes, beside the trace whose spec this is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preload: Option<String>,
 }
 
 impl Default for DatasetSection {
@@ -86,6 +89,7 @@ impl Default for DatasetSection {
             key_digits: 1,
             integrity: false,
             seed: None,
+            preload: None,
         }
     }
 }
@@ -94,6 +98,11 @@ impl DatasetSection {
     /// How many records this share has.
     pub fn share(&self) -> u64 {
         self.count.unwrap_or(self.records.saturating_sub(self.first))
+    }
+
+    /// Whether only a trace says how long values or keys are, so that nothing else can be asked.
+    pub fn is_recorded(&self) -> bool {
+        self.field_length == FieldLength::Recorded || self.key_order == KeyOrder::Recorded
     }
 }
 
@@ -105,6 +114,8 @@ pub enum KeyOrder {
     Hashed,
     /// Keys count up as records do, if `key_digits` makes them equally long.
     Ordered,
+    /// The number says how long the key is, as in a trace of somebody else's requests.
+    Recorded,
 }
 
 /// What a run asks.

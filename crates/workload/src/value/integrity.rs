@@ -61,9 +61,10 @@ pub(crate) fn is_expected(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::KeyOrder;
 
     fn form() -> KeyForm {
-        KeyForm { prefix: b"user".to_vec(), digits: 1, hashed: true }
+        KeyForm { prefix: b"user".to_vec(), digits: 1, order: KeyOrder::Hashed }
     }
 
     fn value(number: u64, field: &str, size: usize) -> String {

@@ -134,6 +134,7 @@ fn dataset(
         key_digits: values.whole("zeropadding")?.unwrap_or(default.key_digits),
         integrity: values.is("dataintegrity")?,
         seed: None,
+        preload: None,
     })
 }
 
