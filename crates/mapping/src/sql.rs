@@ -1,0 +1,1 @@
+//! SQL as workloads write it, read into a catalogue.
