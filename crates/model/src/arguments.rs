@@ -22,6 +22,18 @@ pub enum Argument<'a> {
     Taken(Taken),
 }
 
+impl<'a> From<Datum<'a>> for Argument<'a> {
+    fn from(datum: Datum<'a>) -> Argument<'a> {
+        Argument::Given(datum)
+    }
+}
+
+impl From<Taken> for Argument<'_> {
+    fn from(taken: Taken) -> Self {
+        Argument::Taken(taken)
+    }
+}
+
 /// How an argument follows from the answer of an earlier operation of the same process.
 ///
 /// `pick(rows of operation, column) × times + plus`, then `+ wrap.by` if that is below

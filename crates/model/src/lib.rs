@@ -14,6 +14,7 @@ pub mod datum;
 pub mod operation;
 pub mod query;
 pub mod schema;
+pub mod script;
 pub mod source;
 pub mod version;
 

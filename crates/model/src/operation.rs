@@ -1,6 +1,9 @@
 //! One logical operation as numbers: what is asked, before anything is turned into bytes.
 
+use crate::arguments::Arguments;
+use crate::arguments::Arguments;
 use crate::nanos::Nanos;
+use crate::seed::mix;
 
 /// What an operation asks of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,7 +152,6 @@ impl Operation {
     /// combinations, each by two rounds of [`mix`](crate::seed::mix).
     #[inline]
     pub fn fingerprint(&self) -> u128 {
-        use crate::seed::mix;
         let shape = u64::from(self.kind as u8)
             | u64::from(self.fields.code()) << 8
             | u64::from(self.limit) << 32;
@@ -166,6 +168,36 @@ impl Operation {
         let second = mix(first ^ size.wrapping_add(0x9E37_79B9_7F4A_7C15) ^ place.rotate_left(32));
         u128::from(first.wrapping_add(second.rotate_left(29))) << 64 | u128::from(second)
     }
+
+    /// The fingerprint of an operation of a process, with what it is asked with: the arguments at
+    /// its `place` in the process. Operations on records have none, so theirs stays as it is.
+    pub fn fingerprint_with(&self, arguments: &Arguments, place: usize) -> u128 {
+        use crate::seed::mix;
+        let plain = self.fingerprint();
+        if self.statement == 0 {
+            return plain;
+        }
+        let arguments = arguments.fingerprint(place);
+        let first = mix((plain >> 64) as u64 ^ arguments);
+        let second = mix(plain as u64 ^ arguments.rotate_left(32));
+        u128::from(first) << 64 | u128::from(second)
+    }
+}
+
+/// A fingerprint of what is asked with its arguments, which the hash of a trace sums up.
+///
+/// Operations on records have no arguments, so theirs is [`Operation::fingerprint`]. Those of a
+/// query are mixed with the operation's own, so that two queries cannot exchange theirs unseen.
+#[inline]
+pub fn fingerprint_with(operation: &Operation, arguments: &Arguments, place: usize) -> u128 {
+    let own = operation.fingerprint();
+    if operation.statement == 0 {
+        return own;
+    }
+    let told = arguments.fingerprint(place);
+    let first = mix(told ^ (own >> 64) as u64);
+    let second = mix(first ^ told.rotate_left(32) ^ own as u64);
+    own.wrapping_add(u128::from(first) << 64 | u128::from(second))
 }
 
 #[cfg(test)]
@@ -211,6 +243,28 @@ mod tests {
     fn swapping_two_keys_changes_the_sum() {
         let sum = |a: Operation, b: Operation| a.fingerprint().wrapping_add(b.fingerprint());
         assert_ne!(sum(read(1, 5), read(2, 6)), sum(read(1, 6), read(2, 5)));
+    }
+
+    #[test]
+    fn arguments_move_the_fingerprint_of_a_query_alone() {
+        let arguments = |numbers: &[i64]| {
+            let mut arguments = Arguments::default();
+            for number in numbers {
+                arguments.push(crate::Argument::Given(crate::Datum::Int(*number)));
+                arguments.end_operation();
+            }
+            arguments
+        };
+        let record = read(1, 5);
+        assert_eq!(fingerprint_with(&record, &arguments(&[7]), 0), record.fingerprint());
+        let queries = [1, 2].map(|index| Operation { statement: 3, ..read(index, 5) });
+        let sum = |numbers| {
+            let arguments = arguments(numbers);
+            let each = (0..2).map(|place| fingerprint_with(&queries[place], &arguments, place));
+            each.fold(0u128, u128::wrapping_add)
+        };
+        assert_ne!(sum(&[7, 8]), sum(&[8, 7]));
+        assert_ne!(sum(&[7, 8]), sum(&[7, 9]));
     }
 
     #[test]
