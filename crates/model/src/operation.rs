@@ -1,7 +1,6 @@
 //! One logical operation as numbers: what is asked, before anything is turned into bytes.
 
 use crate::arguments::Arguments;
-use crate::arguments::Arguments;
 use crate::nanos::Nanos;
 use crate::seed::mix;
 
@@ -167,20 +166,6 @@ impl Operation {
         let first = mix(place ^ self.key.rotate_left(17) ^ mix(shape));
         let second = mix(first ^ size.wrapping_add(0x9E37_79B9_7F4A_7C15) ^ place.rotate_left(32));
         u128::from(first.wrapping_add(second.rotate_left(29))) << 64 | u128::from(second)
-    }
-
-    /// The fingerprint of an operation of a process, with what it is asked with: the arguments at
-    /// its `place` in the process. Operations on records have none, so theirs stays as it is.
-    pub fn fingerprint_with(&self, arguments: &Arguments, place: usize) -> u128 {
-        use crate::seed::mix;
-        let plain = self.fingerprint();
-        if self.statement == 0 {
-            return plain;
-        }
-        let arguments = arguments.fingerprint(place);
-        let first = mix((plain >> 64) as u64 ^ arguments);
-        let second = mix(plain as u64 ^ arguments.rotate_left(32));
-        u128::from(first) << 64 | u128::from(second)
     }
 }
 
