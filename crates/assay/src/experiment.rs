@@ -14,7 +14,7 @@ use assay_model::{Event, EventKind, Nanos, Phase, Reason, Record, Render, Seed, 
 use assay_report::Style;
 use assay_run::executor::{Failure as FirstFailure, Trouble};
 use assay_run::{
-    ArrivalProcess, Arrivals, Control, ExecuteError, Gauge, Lanes, Latency, Load, Outcome,
+    ArrivalProcess, Arrivals, Asks, Control, ExecuteError, Gauge, Lanes, Latency, Load, Outcome,
     RateChange, Sink, Spin, execute, execute_in_told_time,
 };
 use assay_store::workers::Workers;
@@ -304,6 +304,7 @@ impl Experiment {
             source: &*self.source,
             render: Arc::clone(&self.render),
             fields: Arc::clone(&self.fields),
+            asks: Asks::Records,
             load: self.asking.load.clone(),
             extent: self.asking.extent,
             patience: self.asking.patience,

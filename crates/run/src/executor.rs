@@ -13,7 +13,7 @@ use crate::clock::{Clock, Told, Wall, be_punctual};
 use crate::control::{Control, Urgency};
 use crate::gauge::Gauge;
 use crate::lane::{Asker, Claims, ClosedAsker, Lane, OpenAsker, Task};
-use crate::load::{Extent, Load, Overflow, Spin};
+use crate::load::{Asks, Extent, Load, Overflow, Spin};
 use crate::sink::Sink;
 
 pub use crate::lane::{Failure, LaneOutcome, Trouble};
@@ -37,6 +37,8 @@ pub struct Lanes<'a> {
     pub render: Arc<dyn Render>,
     /// The fields of the table, by number.
     pub fields: Arc<[String]>,
+    /// In which tongue the plan asks.
+    pub asks: Asks,
     /// The load model.
     pub load: Load,
     /// The run's length.
@@ -335,6 +337,7 @@ impl Lanes<'_> {
             source,
             render: Arc::clone(&self.render),
             fields: Arc::clone(&self.fields),
+            asks: self.asks,
             asker,
             in_flight,
             overflow,

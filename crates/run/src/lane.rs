@@ -2,19 +2,22 @@
 
 mod asker;
 mod book;
+mod script;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use assay_model::{Fields, Filled, Kind, Nanos, Operation, Reason, Render, Source, SourceError};
-use assay_store::{Client, Request, Ticket, Values};
+use assay_model::{
+    Fields, Filled, Kind, Nanos, Operation, Parameters, Reason, Render, Source, SourceError,
+};
+use assay_store::{Call, Client, Request, Step, Ticket, Values};
 
 use crate::clock::Clock;
 use crate::control::{Control, Urgency};
 use crate::gauge::Gauge;
-use crate::load::{Extent, Overflow};
+use crate::load::{Asks, Extent, Overflow};
 use crate::sink::Sink;
 
 pub(crate) use asker::{Ask, Asker, Claims, ClosedAsker, Next, OpenAsker};
@@ -40,6 +43,8 @@ pub(crate) struct Task {
     pub render: Arc<dyn Render>,
     /// The fields of the table, by number.
     pub fields: Arc<[String]>,
+    /// In which tongue the plan asks.
+    pub asks: Asks,
     /// When processes are asked.
     pub asker: Asker,
     /// The most processes in flight on this lane.
@@ -135,6 +140,8 @@ pub(crate) struct Lane<'a, C, S> {
     scratch: Scratch,
     /// Slots whose next operation waits for its process to have thought.
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// Slots whose next operation is due but for which the client has no room.
+    held: VecDeque<u32>,
     /// Slots of processes that were let in but not begun.
     admitted: VecDeque<u32>,
     /// Whether arrivals beyond the bound are turned away instead of waiting.
@@ -151,6 +158,7 @@ struct Scratch {
     key: Vec<u8>,
     values: Vec<u8>,
     spans: Vec<(u16, Range<u32>)>,
+    parameters: Vec<u8>,
 }
 
 impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
@@ -173,6 +181,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             book,
             scratch: Scratch::default(),
             thinking: BinaryHeap::new(),
+            held: VecDeque::new(),
             admitted: VecDeque::new(),
             turns_away,
             is_blocked: false,
@@ -270,26 +279,41 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         // An answer that comes at once may let the same process go on again.
         while let Some(slot) = self.book.continuing.pop() {
             let at = self.book.next_operation_at(slot);
-            match at <= self.book.last && self.client.is_ready() {
-                true => self.ask(slot),
+            match at <= self.book.last {
+                true => self.ask_or_hold(slot),
                 false => self.thinking.push(Reverse((at, slot))),
             }
         }
-        if self.thinking.is_empty() { Nanos::NEVER } else { self.wake_thinkers() }
+        let is_idle = self.thinking.is_empty() && self.held.is_empty();
+        if is_idle { Nanos::NEVER } else { self.wake_thinkers() }
     }
 
     fn wake_thinkers(&mut self) -> Nanos {
+        while self.client.is_ready()
+            && let Some(slot) = self.held.pop_front()
+        {
+            self.ask(slot);
+        }
         while let Some(&Reverse((at, slot))) = self.thinking.peek() {
-            if !self.client.is_ready() {
-                return Nanos::NEVER;
-            }
             if at > self.book.last {
                 return at;
             }
             self.thinking.pop();
-            self.ask(slot);
+            self.ask_or_hold(slot);
         }
         Nanos::NEVER
+    }
+
+    /// Asks the next operation of `slot` if the client has room for it.
+    ///
+    /// A process within a transaction has a connection already: to let it wait for one could be
+    /// to wait for ever, for others may wait for what it holds.
+    #[inline]
+    fn ask_or_hold(&mut self, slot: u32) {
+        match self.client.is_ready() || self.book.is_in_transaction(slot) {
+            true => self.ask(slot),
+            false => self.held.push_back(slot),
+        }
     }
 
     /// Whether no further process may begin now.
@@ -388,6 +412,9 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         let slot = self.book.take_slot(&ask);
         match self.task.source.fill(ask.process, self.book.operations(slot)) {
             Ok(Filled::Process) => {
+                if self.task.asks == Asks::Queries {
+                    self.task.source.arguments(self.book.arguments(slot));
+                }
                 self.outcome.asked_until = self.outcome.asked_until.max(ask.intended);
                 Ok(Some(slot))
             }
@@ -430,6 +457,9 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     /// Asks the next operation of the process in `slot`.
     #[inline]
     fn ask(&mut self, slot: u32) {
+        if self.task.asks == Asks::Queries {
+            return self.call(slot);
+        }
         // Its parts are copied one by one: they have just been written as such, and reading them
         // in wider words would wait for those writes.
         let operation = self.book.operation(slot);
@@ -447,6 +477,25 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             values: Values::new(&self.scratch.spans, &self.scratch.values),
         };
         self.client.start(started, ticket, &request, &mut self.book);
+        self.book.await_answer(ticket, started);
+    }
+
+    /// Asks the next query of the process in `slot`, or ends its transaction.
+    fn call(&mut self, slot: u32) {
+        self.scratch.parameters.clear();
+        self.book.parameters(slot, &mut self.scratch.parameters);
+        let operation = self.book.operation(slot);
+        let step = match operation.kind {
+            Kind::Commit => Step::Commit,
+            Kind::Rollback => Step::Rollback,
+            _ => Step::Query(operation.statement),
+        };
+        let begins = !operation.ends_transaction && !self.book.is_in_transaction(slot);
+        let started = self.clock.now();
+        let (ticket, session) = self.book.open(slot, started);
+        let parameters = Parameters::new(&self.scratch.parameters);
+        let call = Call { session, step, begins, parameters };
+        self.client.call(started, ticket, &call, &mut self.book);
         self.book.await_answer(ticket, started);
     }
 
@@ -473,7 +522,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             }
         }
         self.book.last = self.clock.now();
-        self.book.give_up(Reason::RunEnded);
+        self.book.give_up(Reason::RunEnded, self.client.as_mut());
     }
 
     fn finish(mut self) -> (LaneOutcome, S) {

@@ -25,6 +25,6 @@ pub use clock::{Clock, Told, Wall};
 pub use control::Control;
 pub use executor::{ExecuteError, Lanes, Outcome, execute, execute_in_told_time};
 pub use gauge::{Gauge, Latencies, Latency, Snapshot, Tally};
-pub use load::{Closed, Extent, Load, Open, Overflow, Spin, Think};
+pub use load::{Asks, Closed, Extent, Load, Open, Overflow, Spin, Think};
 pub use rates::{RATE_LEAD, RateChange, SetRateError};
 pub use sink::Sink;

@@ -4,6 +4,15 @@ use assay_model::Nanos;
 
 use crate::arrival::Arrivals;
 
+/// In which tongue a plan asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Asks {
+    /// Records by key, with a [`Render`](assay_model::Render) for the bytes.
+    Records,
+    /// Logical queries with arguments, grouped into transactions.
+    Queries,
+}
+
 /// Who decides when the next operation is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Load {

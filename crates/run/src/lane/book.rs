@@ -3,15 +3,18 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use assay_model::operation::fingerprint_with;
 use assay_model::{
-    Kind, Nanos, Operation, Outcome, Phase, Reason, Record, Render, Verified, version,
+    Arguments, Kind, Nanos, Operation, Outcome, Phase, Reason, Record, Render, Verified, version,
 };
 use assay_store::{Answer, Answers, Client, Reply, Ticket};
 
 use crate::clock::Clock;
 use crate::gauge::{Gauge, Tally};
 use crate::lane::asker::{Ask, Freed};
+use crate::lane::script::Script;
 use crate::lane::{Failure, LaneOutcome, Task, slot_of, ticket};
+use crate::load::Asks;
 use crate::sink::Sink;
 
 /// The slots of a lane, and everything that an answer changes.
@@ -33,6 +36,7 @@ pub(super) struct Book<'a, C, S> {
     render: Arc<dyn Render>,
     fields: Arc<[String]>,
     verifies: bool,
+    asks: Asks,
     is_load: bool,
     warm_up: Nanos,
     patience: Nanos,
@@ -60,6 +64,12 @@ struct Slot {
     started: Nanos,
     waiting_for: Option<Ticket>,
     is_free: bool,
+    /// Requests that its operation in flight took, where the client tells.
+    requests: u16,
+    /// Whether a transaction is open.
+    is_in_transaction: bool,
+    /// Only where the plan asks queries.
+    script: Option<Box<Script>>,
 }
 
 /// What an answer says, before it is a record.
@@ -103,6 +113,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             render: Arc::clone(&task.render),
             fields: Arc::clone(&task.fields),
             verifies: task.render.verifies(),
+            asks: task.asks,
             is_load: task.is_load,
             warm_up: task.extent.warm_up,
             patience: task.patience,
@@ -140,6 +151,9 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
                 started: Nanos::ZERO,
                 waiting_for: None,
                 is_free: true,
+                requests: 1,
+                is_in_transaction: false,
+                script: (self.asks == Asks::Queries).then(Box::default),
             });
             self.slots.len() as u32 - 1
         });
@@ -150,6 +164,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         slot.session = ask.session;
         slot.lane_session = ask.lane_session;
         slot.intended = ask.intended;
+        slot.is_in_transaction = false;
         number
     }
 
@@ -157,6 +172,30 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     #[inline]
     pub fn operations(&mut self, slot: u32) -> &mut Vec<Operation> {
         &mut self.slots[slot as usize].operations
+    }
+
+    /// The buffer to be filled with the arguments of the process in `slot`.
+    ///
+    /// # Panics
+    /// If the plan asks no queries.
+    pub fn arguments(&mut self, slot: u32) -> &mut Arguments {
+        let script = self.slots[slot as usize].script.as_mut().expect("the plan asks queries");
+        script.begin();
+        &mut script.arguments
+    }
+
+    /// Appends the values that the next operation of `slot` is asked with.
+    pub fn parameters(&self, slot: u32, into: &mut Vec<u8>) {
+        let slot = &self.slots[slot as usize];
+        if let Some(script) = &slot.script {
+            script.parameters(slot.at, into);
+        }
+    }
+
+    /// Whether the process in `slot` has a transaction open.
+    #[inline]
+    pub fn is_in_transaction(&self, slot: u32) -> bool {
+        self.slots[slot as usize].is_in_transaction
     }
 
     /// The operation that is next in `slot`.
@@ -182,7 +221,8 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         let slot = &mut self.slots[slot as usize];
         slot.started = started;
         slot.waiting_for = Some(ticket);
-        self.fingerprint = self.fingerprint.wrapping_add(slot.operations[slot.at].fingerprint());
+        slot.requests = 1;
+        self.fingerprint = self.fingerprint.wrapping_add(slot.fingerprint());
         self.tally.offered += 1;
         (ticket, slot.lane_session)
     }
@@ -218,16 +258,23 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     }
 
     /// Ends everything in flight, now.
-    pub fn give_up(&mut self, reason: Reason) {
+    pub fn give_up(&mut self, reason: Reason, client: &mut dyn Client) {
         self.continuing.clear();
         for number in 0..self.slots.len() {
             if self.slots[number].is_free {
                 continue;
             }
+            if self.slots[number].is_in_transaction {
+                client.leave(self.slots[number].lane_session);
+            }
+            // The rest of a process that is given up is not asked, whatever its plan.
+            let all = self.slots[number].operations.len();
             match self.slots[number].waiting_for {
                 Some(_) => {
                     let ended = Ended::without_reply(Outcome::Unknown, reason);
-                    self.complete(number, self.last, ended);
+                    self.end_operation(number, self.last, &ended);
+                    self.drop_operations(number as u32, all, self.last, Reason::TransactionFailed);
+                    self.release_after(number as u32, self.last, reason, true);
                 }
                 None => {
                     let intended = self.next_operation_at(number as u32);
@@ -239,18 +286,20 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
 
     /// Records the operations of `slot` that have not been asked as dropped, and frees it.
     pub fn drop_rest(&mut self, number: u32, intended: Nanos, reason: Reason) {
-        self.drop_operations(number, intended, reason);
+        let all = self.slots[number as usize].operations.len();
+        self.drop_operations(number, all, intended, reason);
         self.release_after(number, self.last.max(intended), reason, false);
     }
 
-    fn drop_operations(&mut self, number: u32, intended: Nanos, reason: Reason) {
+    /// Records the operations of a slot up to the one at `end` as dropped.
+    fn drop_operations(&mut self, number: u32, end: usize, intended: Nanos, reason: Reason) {
         let now = self.last.max(intended);
         let slot = &mut self.slots[number as usize];
         slot.started = now;
         slot.intended = intended;
-        while self.slots[number as usize].at < self.slots[number as usize].operations.len() {
-            let slot = &self.slots[number as usize];
-            let fingerprint = slot.operations[slot.at].fingerprint();
+        slot.requests = 0;
+        while self.slots[number as usize].at < end {
+            let fingerprint = self.slots[number as usize].fingerprint();
             self.fingerprint = self.fingerprint.wrapping_add(fingerprint);
             self.tally.offered += 1;
             let ended = Ended::without_reply(Outcome::Dropped, reason);
@@ -280,21 +329,50 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     /// Writes the record of the operation that ended and goes on with its process.
     #[inline]
     fn complete(&mut self, number: usize, ended_at: Nanos, ended: Ended) {
-        self.write_record(number, ended_at, &ended);
+        self.end_operation(number, ended_at, &ended);
+        if ended.outcome != Outcome::Done
+            && self.slots[number].at < self.slots[number].operations.len()
+        {
+            let end = self.end_of_failed(number);
+            self.drop_operations(number as u32, end, ended_at, Reason::TransactionFailed);
+        }
         let slot = &mut self.slots[number];
-        slot.waiting_for = None;
-        slot.at += 1;
-        let failed = ended.outcome != Outcome::Done;
-        if slot.at < slot.operations.len() && !failed {
+        if slot.at < slot.operations.len() {
             slot.intended = ended_at + slot.operations[slot.at].think;
             self.continuing.push(number as u32);
             return;
         }
-        if slot.at < slot.operations.len() {
-            self.drop_operations(number as u32, ended_at, Reason::TransactionFailed);
-        }
         let is_unknown = ended.outcome == Outcome::Unknown;
         self.release_after(number as u32, ended_at, ended.reason, is_unknown);
+    }
+
+    /// Writes the record of the operation that ended; the next one is now the slot's.
+    #[inline]
+    fn end_operation(&mut self, number: usize, ended_at: Nanos, ended: &Ended) {
+        self.write_record(number, ended_at, ended);
+        let slot = &mut self.slots[number];
+        slot.waiting_for = None;
+        if self.asks == Asks::Queries {
+            let ends = slot.operations[slot.at].ends_transaction;
+            slot.is_in_transaction = !ends && ended.outcome == Outcome::Done;
+        }
+        slot.at += 1;
+    }
+
+    /// Up to where operations are not asked because the one before the slot's next has failed.
+    ///
+    /// A client whom the store fails is gone, with all that it would have asked. A process of
+    /// queries gives up its transaction and begins the next: an abort is part of its day.
+    fn end_of_failed(&self, number: usize) -> usize {
+        let slot = &self.slots[number];
+        let failed = slot.operations[slot.at - 1].transaction;
+        let rest = &slot.operations[slot.at..];
+        match self.asks {
+            Asks::Records => slot.operations.len(),
+            Asks::Queries => {
+                slot.at + rest.iter().take_while(|next| next.transaction == failed).count()
+            }
+        }
     }
 
     #[inline]
@@ -303,6 +381,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         let operation = &slot.operations[slot.at];
         let intended = slot.intended;
         let may_have_written = matches!(ended.outcome, Outcome::Done | Outcome::Unknown)
+            && operation.statement == 0
             && matches!(operation.kind, Kind::Update | Kind::Insert);
         let record = Record {
             index: operation.index,
@@ -320,8 +399,8 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             bytes: if operation.kind.writes() { operation.bytes } else { ended.bytes },
             rows: ended.rows,
             verify_ns: ended.verify_ns,
-            statement: 0,
-            requests: 1,
+            statement: operation.statement,
+            requests: slot.requests,
             transaction: operation.transaction,
             transaction_type: operation.transaction_type,
             ends_transaction: operation.ends_transaction,
@@ -398,7 +477,9 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             return ended;
         }
         ended.rows = reply.rows.count();
-        if ended.rows > 0 {
+        if operation.statement > 0 {
+            reply.rows.each(|field| ended.bytes += field.value.len() as u32);
+        } else if ended.rows > 0 {
             reply.rows.each(|field| {
                 ended.bytes += field.value.len() as u32;
                 let version = self.render.version(field.value).unwrap_or(version::NONE);
@@ -409,6 +490,17 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             self.verify(operation, reply, &mut ended);
         }
         ended
+    }
+
+    /// Keeps the rows that a later operation of the process takes something from.
+    #[inline]
+    fn keep_rows(&mut self, number: usize, reply: &Reply<'_>) {
+        let slot = &mut self.slots[number];
+        if let Some(script) = &mut slot.script
+            && script.wants(slot.at)
+        {
+            script.keep(slot.at, &reply.rows);
+        }
     }
 
     fn verify(&self, operation: &Operation, reply: &Reply<'_>, ended: &mut Ended) {
@@ -443,10 +535,34 @@ impl<C: Clock, S: Sink> Answers for Book<'_, C, S> {
             return;
         };
         let ended = match answer {
-            Answer::Done(reply) => self.judge(&slot.operations[slot.at], &reply),
+            Answer::Done(reply) => {
+                let ended = self.judge(&slot.operations[slot.at], &reply);
+                self.keep_rows(number, &reply);
+                ended
+            }
             Answer::Refused(reason) => Ended::without_reply(Outcome::Refused, reason),
             Answer::Unknown(reason) => Ended::without_reply(Outcome::Unknown, reason),
         };
         self.complete(number, ended_at, ended);
+    }
+
+    fn requests(&mut self, ticket: Ticket, count: u16) {
+        if let Some(slot) = self.slots.get_mut(slot_of(ticket))
+            && slot.waiting_for == Some(ticket)
+        {
+            slot.requests = count;
+        }
+    }
+}
+
+impl Slot {
+    /// The fingerprint of the slot's operation, with what it is asked with.
+    #[inline]
+    fn fingerprint(&self) -> u128 {
+        let operation = &self.operations[self.at];
+        match &self.script {
+            None => operation.fingerprint(),
+            Some(script) => fingerprint_with(operation, &script.arguments, self.at),
+        }
     }
 }

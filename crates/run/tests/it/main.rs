@@ -4,6 +4,7 @@ mod closed;
 mod lanes;
 mod open;
 mod partly_open;
+mod queries;
 mod rates;
 mod seeds;
 mod stand_ins;

@@ -10,8 +10,8 @@ use assay_model::{
 use assay_run::executor::LaneOutcome;
 use assay_run::executor::execute_alone;
 use assay_run::{
-    ArrivalProcess, Arrivals, Closed, Control, Extent, Lanes, Load, Open, Overflow, Spin, Think,
-    Told,
+    ArrivalProcess, Arrivals, Asks, Closed, Control, Extent, Lanes, Load, Open, Overflow, Spin,
+    Think, Told,
 };
 use assay_store::{
     Answer, Answers, Calls, Capabilities, Client, DataModel, OpenError, Reply, Request, Store,
@@ -238,6 +238,7 @@ pub fn lanes<'a>(
         source,
         render: Arc::new(Bytes),
         fields: Arc::new(["field0".to_owned()]),
+        asks: Asks::Records,
         load,
         extent,
         patience: Nanos::from_secs(10),

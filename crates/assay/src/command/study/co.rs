@@ -18,8 +18,8 @@ use assay_report::study::{
     study_html, study_json, study_markdown, study_text,
 };
 use assay_run::{
-    ArrivalProcess, Arrivals, Closed, Control, Extent, Gauge, Lanes, Latency, Load, Open, Overflow,
-    Spin, Think, execute_in_told_time,
+    ArrivalProcess, Arrivals, Asks, Closed, Control, Extent, Gauge, Lanes, Latency, Load, Open,
+    Overflow, Spin, Think, execute_in_told_time,
 };
 use assay_store::Store;
 use assay_store::sick::config::Config;
@@ -331,6 +331,7 @@ fn told(seed: Seed, plan: &Plan, load: Load, extent: Extent, store: &Sick) -> Re
         source: &source,
         render: plan.render(),
         fields: plan.layout().tables[0].fields.clone().into(),
+        asks: Asks::Records,
         load,
         extent,
         // Nobody gives up: the longest wait is part of what is measured.
