@@ -32,7 +32,7 @@ pub use layout::{Layout, Table};
 pub use nanos::Nanos;
 pub use operation::{Fields, Kind, Operation};
 pub use outcome::{Outcome, Reason, Verified};
-pub use query::{Catalogue, Query, Statement};
+pub use query::{Catalogue, Named, Query, Statement};
 pub use record::{Phase, Record};
 pub use schema::{Column, ColumnType, Relation, Schema};
 pub use seed::{Draws, Seed, Stream};

@@ -3,6 +3,15 @@
 use crate::operation::Kind;
 use crate::schema::{ColumnType, Schema};
 
+/// A piece of SQL with a name: a table of the schema, or a query, before anybody has parsed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// A name for reports and messages, unique among its like.
+    pub name: String,
+    /// The SQL as its author wrote it.
+    pub text: String,
+}
+
 /// The schema with every query that a workload asks of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalogue {
