@@ -12,13 +12,13 @@ mod pool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_model::{Layout, Nanos, Reason, Setting};
+use assay_model::{Catalogue, Layout, Nanos, Reason, Setting};
 
 use crate::answer::{Answer, Answers};
 use crate::capabilities::{Calls, Capabilities};
-use crate::request::{Request, Ticket};
-use crate::seam::{Client, OpenError, Store};
-use job::Job;
+use crate::request::{Call, Request, Ticket};
+use crate::seam::{Client, Existing, OpenError, Store};
+use job::{Errand, Job};
 use pool::Pool;
 
 /// How many requests may lie before one thread. More than one lies there only behind an abandoned
@@ -75,6 +75,14 @@ impl Store for Workers {
         self.inner.prepare(layout)
     }
 
+    fn prepare_queries(
+        &self,
+        catalogue: &Arc<Catalogue>,
+        existing: Existing,
+    ) -> Result<(), OpenError> {
+        self.inner.prepare_queries(catalogue, existing)
+    }
+
     /// Opens one client per thread; the first that cannot be opened is the error.
     fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
         let capabilities = self.inner.capabilities();
@@ -127,6 +135,22 @@ struct WorkersClient {
     back: Vec<Box<Job>>,
 }
 
+impl WorkersClient {
+    fn send(&mut self, job: Box<Job>, answers: &mut dyn Answers) {
+        let (session, ticket) = (job.session(), job.ticket());
+        let sent = match self.pool.seat_for(session) {
+            Some(seat) => self.pool.send(seat, job).map_err(|job| (job, Reason::StoreError)),
+            None if self.pool.is_dead() => Err((job, Reason::StoreError)),
+            None => Err((job, Reason::Busy)),
+        };
+        let Err((job, reason)) = sent else { return };
+        self.spare.push(job);
+        answers.answer(ticket, Answer::Refused(reason));
+        // A step that is refused ends its transaction.
+        self.leave(session);
+    }
+}
+
 impl Client for WorkersClient {
     /// Also when every thread has died: then requests are refused instead of kept for ever.
     fn is_ready(&self) -> bool {
@@ -140,24 +164,44 @@ impl Client for WorkersClient {
         request: &Request<'_>,
         answers: &mut dyn Answers,
     ) {
-        if self.pool.is_dead() {
-            return answers.answer(ticket, Answer::Refused(Reason::StoreError));
-        }
-        let Some(seat) = self.pool.seat_for(request.session) else {
-            return answers.answer(ticket, Answer::Refused(Reason::Busy));
-        };
         let mut job = self.spare.pop().unwrap_or_default();
         job.fill(now, ticket, request);
+        self.send(job, answers);
+    }
+
+    /// A session whose transaction is open stays with the thread that opened it.
+    fn call(&mut self, now: Nanos, ticket: Ticket, call: &Call<'_>, answers: &mut dyn Answers) {
+        let mut job = self.spare.pop().unwrap_or_default();
+        job.fill_call(now, ticket, call);
+        self.send(job, answers);
+    }
+
+    fn leave(&mut self, session: u32) {
+        let Some(seat) = self.pool.release(session) else { return };
+        let mut job = self.spare.pop().unwrap_or_default();
+        job.fill_leave(session);
+        // With its thread the connection is gone, and what the transaction did with it.
         if let Err(job) = self.pool.send(seat, job) {
             self.spare.push(job);
-            answers.answer(ticket, Answer::Refused(Reason::StoreError));
+        }
+    }
+
+    /// What is asked goes on, and so does what lies behind it; a transaction ends with it.
+    fn abandon(&mut self, ticket: Ticket) {
+        if let Some(session) = self.pool.in_transaction(ticket) {
+            self.leave(session);
         }
     }
 
     fn poll(&mut self, _now: Nanos, answers: &mut dyn Answers) {
         self.pool.take_back(&mut self.back);
         for job in self.back.drain(..) {
-            answers.answer(job.ticket(), job.answer());
+            if job.errand() != Errand::Leave {
+                if let Some(count) = job.requests() {
+                    answers.requests(job.ticket(), count);
+                }
+                answers.answer(job.ticket(), job.answer());
+            }
             self.spare.push(job);
         }
     }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use assay_model::{Fields, Kind, Nanos, Reason};
+use assay_model::{Fields, Kind, Nanos, Parameters, Reason};
 
 use crate::answer::{Answer, Answers, Reply, Rows};
-use crate::request::{Request, Ticket, Values};
+use crate::request::{Call, Request, Step, Ticket, Values};
 use crate::row;
 use crate::seam::Client;
 
@@ -14,15 +14,34 @@ pub(super) struct Job {
     now: Nanos,
     ticket: Ticket,
     session: u32,
+    errand: Errand,
     kind: Kind,
     table: u16,
     fields: Fields,
     limit: u32,
     key: Vec<u8>,
     spans: Vec<(u16, Range<u32>)>,
+    /// The values of a request, or the arguments of a query.
     bytes: Vec<u8>,
     end: End,
     rows: Vec<u8>,
+    /// How many requests it took, if the client says so.
+    requests: Option<u16>,
+}
+
+/// What is to be done for a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Errand {
+    /// Records are asked for.
+    Request,
+    /// A query is asked, or a transaction ended.
+    Call {
+        step: Step,
+        /// Whether it opens a transaction.
+        begins: bool,
+    },
+    /// What its transaction did is undone; nobody waits for an answer.
+    Leave,
 }
 
 /// How the request ended, without the rows.
@@ -39,6 +58,7 @@ impl Default for Job {
             now: Nanos::ZERO,
             ticket: Ticket(0),
             session: 0,
+            errand: Errand::Request,
             kind: Kind::Read,
             table: 0,
             fields: Fields::All,
@@ -48,6 +68,7 @@ impl Default for Job {
             bytes: Vec::new(),
             end: End::Unknown(Reason::StoreError),
             rows: Vec::new(),
+            requests: None,
         }
     }
 }
@@ -55,9 +76,7 @@ impl Default for Job {
 impl Job {
     /// Copies `request`. Until it is answered, what became of it is unknown.
     pub(super) fn fill(&mut self, now: Nanos, ticket: Ticket, request: &Request<'_>) {
-        self.now = now;
-        self.ticket = ticket;
-        self.session = request.session;
+        self.begin(now, ticket, request.session, Errand::Request);
         self.kind = request.kind;
         self.table = request.table;
         self.fields = request.fields;
@@ -65,14 +84,52 @@ impl Job {
         self.key.clear();
         self.key.extend_from_slice(request.key);
         self.spans.clear();
-        self.bytes.clear();
         for (field, value) in request.values.iter() {
             let begin = self.bytes.len() as u32;
             self.bytes.extend_from_slice(value);
             self.spans.push((field, begin..self.bytes.len() as u32));
         }
-        self.end = End::Unknown(Reason::StoreError);
+    }
+
+    /// Copies `call`. Until it is answered, what became of it is unknown.
+    pub(super) fn fill_call(&mut self, now: Nanos, ticket: Ticket, call: &Call<'_>) {
+        let errand = Errand::Call { step: call.step, begins: call.begins };
+        self.begin(now, ticket, call.session, errand);
+        self.bytes.extend_from_slice(call.parameters.encoded());
+    }
+
+    /// Makes it the end of what `session` left behind.
+    pub(super) fn fill_leave(&mut self, session: u32) {
+        self.begin(Nanos::ZERO, Ticket(0), session, Errand::Leave);
+    }
+
+    fn begin(&mut self, now: Nanos, ticket: Ticket, session: u32, errand: Errand) {
+        self.now = now;
+        self.ticket = ticket;
+        self.session = session;
+        self.errand = errand;
+        self.bytes.clear();
         self.rows.clear();
+        self.requests = None;
+        self.end = End::Unknown(Reason::StoreError);
+    }
+
+    pub(super) fn errand(&self) -> Errand {
+        self.errand
+    }
+
+    /// How many requests it took, if that is known.
+    pub(super) fn requests(&self) -> Option<u16> {
+        self.requests
+    }
+
+    /// Whether no transaction of its session is open any more, now that it has come back.
+    pub(super) fn ends_transaction(&self) -> bool {
+        match self.errand {
+            Errand::Request | Errand::Leave => false,
+            Errand::Call { step: Step::Commit | Step::Rollback, .. } => true,
+            Errand::Call { step: Step::Query(_), .. } => !matches!(self.end, End::Done { .. }),
+        }
     }
 
     pub(super) fn ticket(&self) -> Ticket {
@@ -85,6 +142,20 @@ impl Job {
 
     /// Has `client` answer it, here and now.
     pub(super) fn run(&mut self, client: &mut dyn Client) {
+        match self.errand {
+            Errand::Request => self.run_request(client),
+            Errand::Call { step, begins } => {
+                let parameters = Parameters::new(&self.bytes);
+                let call = Call { session: self.session, step, begins, parameters };
+                let (end, rows) = (&mut self.end, &mut self.rows);
+                let mut keep = Keep { end, rows, requests: &mut self.requests };
+                client.call(self.now, self.ticket, &call, &mut keep);
+            }
+            Errand::Leave => client.leave(self.session),
+        }
+    }
+
+    fn run_request(&mut self, client: &mut dyn Client) {
         let request = Request {
             session: self.session,
             kind: self.kind,
@@ -94,7 +165,8 @@ impl Job {
             limit: self.limit,
             values: Values::new(&self.spans, &self.bytes),
         };
-        let mut keep = Keep { end: &mut self.end, rows: &mut self.rows };
+        let (end, rows) = (&mut self.end, &mut self.rows);
+        let mut keep = Keep { end, rows, requests: &mut self.requests };
         client.start(self.now, self.ticket, &request, &mut keep);
     }
 
@@ -115,6 +187,7 @@ impl Job {
 struct Keep<'a> {
     end: &'a mut End,
     rows: &'a mut Vec<u8>,
+    requests: &'a mut Option<u16>,
 }
 
 impl Answers for Keep<'_> {
@@ -127,5 +200,9 @@ impl Answers for Keep<'_> {
                 End::Done { found: reply.found }
             }
         };
+    }
+
+    fn requests(&mut self, _ticket: Ticket, count: u16) {
+        *self.requests = Some(count);
     }
 }

@@ -1,6 +1,6 @@
 //! A lane's threads, each with a short queue before it, all with one basket behind them.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,13 +9,16 @@ use std::time::Duration;
 
 use assay_model::Reason;
 
-use super::job::Job;
+use super::job::{Errand, Job};
 use super::{BACKLOG, Panics};
+use crate::request::Ticket;
 use crate::seam::{OpenError, Store};
 
 /// The lane's side of its threads. Dropping it ends them after the request each is at.
 pub(super) struct Pool {
     seats: Vec<Seat>,
+    /// The seat of each session with an open transaction: the connection that has it is there.
+    homes: HashMap<u32, usize>,
     basket: Arc<Basket>,
     /// Swapped with the basket's content, so that neither allocates in the steady state.
     emptied: Finished,
@@ -25,9 +28,26 @@ pub(super) struct Pool {
 struct Seat {
     queue: Arc<Queue>,
     thread: Option<JoinHandle<()>>,
-    /// The sessions of the requests that were sent and have not come back, oldest first.
-    sessions: VecDeque<u32>,
+    /// What was sent and has not come back, oldest first.
+    sent: VecDeque<Sent>,
+    /// How many sessions have their open transaction here: no other shall come between.
+    held: usize,
     is_alive: bool,
+}
+
+/// A job that is with a thread.
+struct Sent {
+    session: u32,
+    /// What an answer is awaited for, if one is.
+    ticket: Option<Ticket>,
+    /// Whether its transaction is over, however it ends: one that is open now is another.
+    is_left: bool,
+}
+
+impl Seat {
+    fn has(&self, session: u32) -> bool {
+        self.sent.iter().any(|sent| sent.session == session)
+    }
 }
 
 impl Pool {
@@ -40,7 +60,8 @@ impl Pool {
     ) -> Result<Pool, OpenError> {
         let failed =
             |reason: String| OpenError::Failed { store: store.capabilities().name.into(), reason };
-        let mut pool = Pool { seats: vec![], basket: Arc::default(), emptied: Finished::default() };
+        let (basket, emptied) = (Arc::default(), Finished::default());
+        let mut pool = Pool { seats: vec![], homes: HashMap::new(), basket, emptied };
         let (opened, all_opened) = sync_channel(threads);
         for number in 0..threads {
             let worker = Worker {
@@ -55,8 +76,8 @@ impl Pool {
                 .name(format!("lane {lane} worker {number}"))
                 .spawn(move || worker.live(&*store, lane * threads + number, opened))
                 .map_err(|error| failed(format!("no thread can be started: {error}")))?;
-            let sessions = VecDeque::with_capacity(BACKLOG);
-            pool.seats.push(Seat { queue, thread: Some(thread), sessions, is_alive: true });
+            let sent = VecDeque::with_capacity(BACKLOG);
+            pool.seats.push(Seat { queue, thread: Some(thread), sent, held: 0, is_alive: true });
         }
         drop(opened);
         for _ in 0..threads {
@@ -67,34 +88,61 @@ impl Pool {
     }
 
     pub(super) fn has_idle(&self) -> bool {
-        self.seats.iter().any(|seat| seat.is_alive && seat.sessions.is_empty())
+        self.seats.iter().any(|seat| seat.is_alive && seat.sent.is_empty() && seat.held == 0)
     }
 
     pub(super) fn is_dead(&self) -> bool {
         self.seats.iter().all(|seat| !seat.is_alive)
     }
 
-    /// Where a request of `session` goes: behind an unfinished one of its own, or to an idle
-    /// thread, or to the shortest queue; `None` if there is no room.
+    /// Where a job of `session` goes: to where its transaction is open, or behind an unfinished
+    /// one of its own, or to an idle thread, or to the shortest queue; `None` if there is no room.
     pub(super) fn seat_for(&self, session: u32) -> Option<usize> {
         let alive = || self.seats.iter().enumerate().filter(|(_, seat)| seat.is_alive);
-        let own = alive().find(|(_, seat)| seat.sessions.contains(&session));
-        let (number, seat) = own.or_else(|| alive().min_by_key(|(_, seat)| seat.sessions.len()))?;
-        (seat.sessions.len() < BACKLOG).then_some(number)
+        let (number, seat) = match self.homes.get(&session) {
+            Some(&home) => (home, &self.seats[home]),
+            None => alive()
+                .find(|(_, seat)| seat.has(session))
+                .or_else(|| alive().min_by_key(|(_, seat)| (seat.held, seat.sent.len())))?,
+        };
+        (seat.sent.len() < BACKLOG).then_some(number)
     }
 
-    /// Sends `job` to the thread of seat `number`, or gives it back if that has just died.
+    /// Sends `job` to the thread of seat `number`, or gives it back if that has died.
     pub(super) fn send(&mut self, number: usize, job: Box<Job>) -> Result<(), Box<Job>> {
+        let (session, errand, ticket) = (job.session(), job.errand(), job.ticket());
         let seat = &mut self.seats[number];
-        let session = job.session();
-        match seat.queue.put(job) {
-            Ok(()) => seat.sessions.push_back(session),
-            Err(job) => {
-                seat.is_alive = false;
-                return Err(job);
-            }
+        if let Err(job) = seat.queue.put(job) {
+            seat.is_alive = false;
+            self.release(session);
+            return Err(job);
+        }
+        let is_left = errand == Errand::Leave;
+        seat.sent.push_back(Sent { session, ticket: (!is_left).then_some(ticket), is_left });
+        if let Errand::Call { begins: true, .. } = errand
+            && self.homes.insert(session, number).is_none()
+        {
+            self.seats[number].held += 1;
         }
         Ok(())
+    }
+
+    /// The session whose transaction the job with `ticket` belongs to, if there is one.
+    pub(super) fn in_transaction(&self, ticket: Ticket) -> Option<u32> {
+        let sent = self.seats.iter().flat_map(|seat| &seat.sent);
+        let found = sent.into_iter().find(|sent| sent.ticket == Some(ticket) && !sent.is_left)?;
+        self.homes.contains_key(&found.session).then_some(found.session)
+    }
+
+    /// Ends the transaction of `session`, and says where it was.
+    pub(super) fn release(&mut self, session: u32) -> Option<usize> {
+        let home = self.homes.remove(&session)?;
+        let seat = &mut self.seats[home];
+        seat.held -= 1;
+        for sent in seat.sent.iter_mut().filter(|sent| sent.session == session) {
+            sent.is_left = true;
+        }
+        Some(home)
     }
 
     /// Moves the jobs that have come back to the end of `into`.
@@ -104,11 +152,16 @@ impl Pool {
         for number in self.emptied.dead.drain(..) {
             self.seats[number].is_alive = false;
         }
-        for (number, job) in self.emptied.jobs.drain(..) {
-            let session = self.seats[number].sessions.pop_front();
-            debug_assert_eq!(session, Some(job.session()), "a thread answers in order");
+        let mut back = std::mem::take(&mut self.emptied.jobs);
+        for (number, job) in back.drain(..) {
+            let sent = self.seats[number].sent.pop_front().expect("what comes back was sent");
+            debug_assert_eq!(sent.session, job.session(), "a thread answers in order");
+            if !sent.is_left && job.ends_transaction() {
+                self.release(sent.session);
+            }
             into.push(job);
         }
+        self.emptied.jobs = back;
     }
 
     /// Sleeps until something came back or `patience` has passed.

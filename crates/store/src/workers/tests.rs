@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use assay_model::{Fields, Kind, Table};
+use assay_model::{Fields, Kind, Parameters, Table};
 
 use super::*;
 use crate::answer::Reply;
@@ -10,7 +10,7 @@ use crate::conformance;
 use crate::conformance::talk::{Ask, Got, Talk};
 use crate::memory::Memory;
 use crate::null::Null;
-use crate::request::Values;
+use crate::request::{Step, Values};
 
 /// A memory store whose answers wait until the test lets each of them go.
 struct Gated {
@@ -236,4 +236,254 @@ fn a_store_that_cannot_be_opened_says_so_through_its_workers() {
     }
     let error = Workers::new(Arc::new(Closed(Memory::new())), 3).open(0).err().unwrap();
     assert_eq!(error.to_string(), "cannot reach closed:: gone");
+}
+
+/// What a client heard, and on which lane: a worker's client has a lane number of its own.
+type Heard = Arc<Mutex<Vec<(usize, String)>>>;
+
+/// A store that takes any query: 1 is done, 2 refused, 3 waits for the gate, 4 panics.
+struct Transactional {
+    heard: Heard,
+    gate: Arc<Mutex<Receiver<()>>>,
+}
+
+struct TransactionalClient {
+    lane: usize,
+    heard: Heard,
+    gate: Arc<Mutex<Receiver<()>>>,
+}
+
+impl Store for Transactional {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { calls: Calls::Blocking, ..Memory::new().capabilities() }
+    }
+
+    fn prepare(&self, _layout: &Layout) -> Result<(), OpenError> {
+        Ok(())
+    }
+
+    fn prepare_queries(
+        &self,
+        catalogue: &Arc<Catalogue>,
+        existing: Existing,
+    ) -> Result<(), OpenError> {
+        let said = format!("{} queries, {existing:?}", catalogue.queries.len());
+        self.heard.lock().unwrap().push((0, said));
+        Ok(())
+    }
+
+    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        let (heard, gate) = (Arc::clone(&self.heard), Arc::clone(&self.gate));
+        Ok(Box::new(TransactionalClient { lane, heard, gate }))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        Ok(Vec::new())
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        Ok(())
+    }
+}
+
+impl TransactionalClient {
+    fn hear(&self, session: u32, what: &str) {
+        self.heard.lock().unwrap().push((self.lane, format!("{session} {what}")));
+    }
+}
+
+impl Client for TransactionalClient {
+    fn start(&mut self, _: Nanos, ticket: Ticket, asked: &Request<'_>, answers: &mut dyn Answers) {
+        self.hear(asked.session, "request");
+        answers.answer(ticket, Answer::Done(Reply::MISSING));
+    }
+
+    fn call(&mut self, _now: Nanos, ticket: Ticket, call: &Call<'_>, answers: &mut dyn Answers) {
+        let begins = if call.begins { "begin " } else { "" };
+        let arguments: Vec<String> =
+            call.parameters.iter().map(|datum| datum.to_string()).collect();
+        let what = format!("{begins}{:?} [{}]", call.step, arguments.join(", "));
+        self.hear(call.session, &what);
+        let answer = match call.step {
+            Step::Query(2) => Answer::Refused(Reason::Conflict),
+            Step::Query(4) => panic!("as told"),
+            Step::Query(3) => {
+                let _ = self.gate.lock().unwrap().recv();
+                Answer::Done(Reply::WRITTEN)
+            }
+            _ => Answer::Done(Reply::WRITTEN),
+        };
+        answers.requests(ticket, 3);
+        answers.answer(ticket, answer);
+    }
+
+    fn leave(&mut self, session: u32) {
+        self.hear(session, "leave");
+    }
+
+    fn poll(&mut self, _now: Nanos, _answers: &mut dyn Answers) {}
+}
+
+/// A lane over a [`Transactional`] store with `threads` threads.
+struct Conversation {
+    client: Box<dyn Client>,
+    heard: Heard,
+    go: Sender<()>,
+    next: u64,
+    came: Count,
+}
+
+impl Conversation {
+    fn over(threads: usize) -> Conversation {
+        let (go, gate) = channel();
+        let heard = Heard::default();
+        let gate = Arc::new(Mutex::new(gate));
+        let store = Transactional { heard: Arc::clone(&heard), gate };
+        let client = Workers::new(Arc::new(store), threads).open(0).unwrap();
+        Conversation { client, heard, go, next: 0, came: Count::default() }
+    }
+
+    fn start(&mut self, session: u32, begins: bool, step: Step) -> Ticket {
+        self.next += 1;
+        let mut encoded = Vec::new();
+        assay_model::Datum::Int(i64::from(session)).encode(&mut encoded);
+        let call = Call { session, step, begins, parameters: Parameters::new(&encoded) };
+        self.client.call(Nanos::ZERO, Ticket(self.next), &call, &mut self.came);
+        Ticket(self.next)
+    }
+
+    fn await_answer(&mut self, ticket: Ticket) {
+        while !self.has(ticket) {
+            self.client.wait(Duration::from_secs(5));
+            self.client.poll(Nanos::ZERO, &mut self.came);
+        }
+    }
+
+    /// Asks and waits for how it ended.
+    fn ask(&mut self, session: u32, begins: bool, step: Step) -> &'static str {
+        let ticket = self.start(session, begins, step);
+        self.await_answer(ticket);
+        self.came.0.iter().find(|(other, _)| *other == ticket.0).unwrap().1
+    }
+
+    fn has(&self, ticket: Ticket) -> bool {
+        self.came.0.iter().any(|(other, _)| *other == ticket.0)
+    }
+
+    /// What `session` said, with the threads that heard it.
+    fn heard_of(&self, session: u32) -> (Vec<usize>, Vec<String>) {
+        let heard = self.heard.lock().unwrap();
+        let begin = format!("{session} ");
+        let said = heard.iter().filter(|(_, what)| what.starts_with(&begin));
+        said.map(|(lane, what)| (*lane, what[begin.len()..].to_string())).unzip()
+    }
+
+    /// Waits until as many things were heard.
+    fn await_heard(&self, count: usize) {
+        while self.heard.lock().unwrap().len() < count {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn a_transaction_stays_with_one_thread_that_takes_nothing_else() {
+    let mut lane = Conversation::over(3);
+    assert_eq!(lane.ask(7, true, Step::Query(1)), "found");
+    for other in 20..30 {
+        assert_eq!(lane.ask(other, false, Step::Query(1)), "found");
+    }
+    assert_eq!(lane.ask(7, false, Step::Query(1)), "found");
+    assert_eq!(lane.ask(7, false, Step::Commit), "found");
+    let (threads, said) = lane.heard_of(7);
+    assert_eq!(said, ["begin Query(1) [7]", "Query(1) [7]", "Commit [7]"]);
+    assert!(threads.iter().all(|thread| *thread == threads[0]), "{threads:?}");
+    for other in 20..30 {
+        assert_ne!(lane.heard_of(other).0, [threads[0]]);
+    }
+}
+
+#[test]
+fn a_lane_whose_threads_all_have_transactions_is_not_ready() {
+    let mut lane = Conversation::over(2);
+    assert_eq!(lane.ask(1, true, Step::Query(1)), "found");
+    assert!(lane.client.is_ready());
+    assert_eq!(lane.ask(2, true, Step::Query(1)), "found");
+    assert!(!lane.client.is_ready());
+    assert_eq!(lane.ask(1, false, Step::Commit), "found");
+    assert!(lane.client.is_ready());
+    assert_eq!(lane.ask(2, false, Step::Query(2)), "conflict");
+    assert_eq!(lane.ask(3, true, Step::Query(1)), "found");
+    assert!(lane.client.is_ready(), "a step that is refused ends its transaction");
+    lane.client.leave(3);
+    lane.await_heard(6);
+    assert_eq!(lane.heard_of(3).1, ["begin Query(1) [3]", "leave"]);
+    assert_eq!(lane.heard_of(2).1, ["begin Query(1) [2]", "Query(2) [2]"]);
+}
+
+#[test]
+fn an_abandoned_step_ends_its_transaction_but_not_the_next_of_its_session() {
+    let mut lane = Conversation::over(2);
+    assert_eq!(lane.ask(5, true, Step::Query(1)), "found");
+    let stuck = lane.start(5, false, Step::Query(3));
+    lane.client.abandon(stuck);
+    let next = lane.start(5, true, Step::Query(1));
+    lane.go.send(()).unwrap();
+    lane.await_answer(next);
+    assert_eq!(lane.ask(6, true, Step::Query(1)), "found");
+    assert!(!lane.client.is_ready());
+    assert_eq!(lane.ask(5, false, Step::Rollback), "found");
+    let (threads, said) = lane.heard_of(5);
+    let expected =
+        ["begin Query(1) [5]", "Query(3) [5]", "leave", "begin Query(1) [5]", "Rollback [5]"];
+    assert_eq!(said, expected);
+    assert!(threads.iter().all(|thread| *thread == threads[0]), "{threads:?}");
+}
+
+#[test]
+fn a_lone_query_that_is_abandoned_leaves_nothing() {
+    let mut lane = Conversation::over(1);
+    let stuck = lane.start(5, false, Step::Query(3));
+    lane.client.abandon(stuck);
+    lane.go.send(()).unwrap();
+    lane.await_answer(stuck);
+    assert_eq!(lane.ask(5, false, Step::Query(1)), "found");
+    assert_eq!(lane.heard_of(5).1, ["Query(3) [5]", "Query(1) [5]"]);
+}
+
+#[test]
+fn the_next_step_after_a_panic_is_refused() {
+    let mut lane = Conversation::over(2);
+    assert_eq!(lane.ask(1, true, Step::Query(1)), "found");
+    assert_eq!(lane.ask(1, false, Step::Query(4)), "store-error");
+    assert!(lane.client.is_ready(), "the other thread is idle");
+    assert_eq!(lane.ask(1, true, Step::Query(1)), "found");
+    assert!(!lane.client.is_ready());
+}
+
+#[test]
+fn a_catalogue_is_prepared_through_its_workers_and_requests_are_counted() {
+    struct Requests(Vec<u16>);
+    impl Answers for Requests {
+        fn answer(&mut self, _ticket: Ticket, _answer: Answer<'_>) {}
+        fn requests(&mut self, _ticket: Ticket, count: u16) {
+            self.0.push(count);
+        }
+    }
+    let heard = Heard::default();
+    let gate = Arc::new(Mutex::new(channel().1));
+    let store = Transactional { heard: Arc::clone(&heard), gate };
+    let workers = Workers::new(Arc::new(store), 1);
+    workers.prepare_queries(&Arc::new(Catalogue::default()), Existing::Use).unwrap();
+    assert_eq!(*heard.lock().unwrap(), [(0, "0 queries, Use".to_string())]);
+    let mut client = workers.open(0).unwrap();
+    let mut requests = Requests(Vec::new());
+    let (step, parameters) = (Step::Query(1), Parameters::NONE);
+    let call = Call { session: 0, step, begins: false, parameters };
+    client.call(Nanos::ZERO, Ticket(1), &call, &mut requests);
+    while requests.0.is_empty() {
+        client.wait(Duration::from_secs(5));
+        client.poll(Nanos::ZERO, &mut requests);
+    }
+    assert_eq!(requests.0, [3]);
 }
