@@ -10,7 +10,7 @@ use assay_model::Record;
 /// The first bytes of every block; a search for the next intact block looks for them.
 pub const MAGIC: [u8; 8] = *b"\x93ASYBLK\n";
 /// The version of the block format that this crate writes.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 48;
 /// The most records of one block: a bound on what a reader must be ready to hold.
@@ -21,6 +21,8 @@ const RECORD_BYTES_MAX: usize = 512;
 /// What a block says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
+    /// The version of the format.
+    pub version: u16,
     /// The lane that wrote it.
     pub lane: u16,
     /// The number of blocks that this lane wrote before.
@@ -62,7 +64,7 @@ impl Header {
     fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..8].copy_from_slice(&MAGIC);
-        bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[8..10].copy_from_slice(&self.version.to_le_bytes());
         bytes[10..12].copy_from_slice(&self.lane.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.first.to_le_bytes());
@@ -90,6 +92,7 @@ impl Header {
             return Err(BlockError::Newer { found: version });
         }
         let header = Header {
+            version,
             lane: u16::from_le_bytes([bytes[10], bytes[11]]),
             sequence: u32_at(bytes, 12),
             first: u64::from(u32_at(bytes, 16)) | u64::from(u32_at(bytes, 20)) << 32,
@@ -130,6 +133,7 @@ pub fn encode(place: Place, records: &[Record], into: &mut Vec<u8>) {
     payload::encode(records, into);
     let payload = &into[HEADER_BYTES..];
     let header = Header {
+        version: VERSION,
         lane: place.lane,
         sequence: place.sequence,
         first: place.first,
@@ -152,7 +156,7 @@ pub fn decode(header: &Header, payload: &[u8], into: &mut Vec<Record>) -> Result
         return Err(BlockError::Checksum);
     }
     let before = into.len();
-    let decoded = payload::decode(payload, header.count as usize, into);
+    let decoded = payload::decode(payload, header, into);
     decoded.ok_or_else(|| {
         into.truncate(before);
         BlockError::Payload

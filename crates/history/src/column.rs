@@ -34,6 +34,8 @@ pub enum Column {
     VersionRead,
     Verified,
     VerifyNs,
+    Statement,
+    Requests,
 }
 
 /// How a column's values look in Parquet.
@@ -53,7 +55,7 @@ pub(crate) enum Shape {
 
 impl Column {
     /// All columns in the order of the file.
-    pub const ALL: [Column; 21] = [
+    pub const ALL: [Column; 23] = [
         Column::Index,
         Column::Session,
         Column::Process,
@@ -75,6 +77,8 @@ impl Column {
         Column::VersionRead,
         Column::Verified,
         Column::VerifyNs,
+        Column::Statement,
+        Column::Requests,
     ];
 
     /// The name in the file.
@@ -101,6 +105,16 @@ impl Column {
             Column::VersionRead => "version_read",
             Column::Verified => "verified",
             Column::VerifyNs => "verify_ns",
+            Column::Statement => "statement",
+            Column::Requests => "requests",
+        }
+    }
+
+    /// The version of the format in which the column came; files of earlier ones are read without.
+    pub(crate) const fn since(self) -> u32 {
+        match self {
+            Column::Statement | Column::Requests => 2,
+            _ => 1,
         }
     }
 
@@ -110,7 +124,10 @@ impl Column {
             Column::Session | Column::Bytes | Column::Rows | Column::VerifyNs => {
                 Shape::Unsigned(32)
             }
-            Column::Transaction | Column::TransactionType => Shape::Unsigned(16),
+            Column::Transaction
+            | Column::TransactionType
+            | Column::Statement
+            | Column::Requests => Shape::Unsigned(16),
             Column::Intended | Column::Started | Column::Ended => Shape::Time,
             Column::VersionWritten | Column::VersionRead => Shape::NonZero,
             Column::EndsTransaction | Column::Found => Shape::Flag,
@@ -168,6 +185,8 @@ impl Column {
             Column::VersionRead => pull(records, order, into, |r| r.version_read),
             Column::Verified => pull(records, order, into, |r| r.verified as u64),
             Column::VerifyNs => pull(records, order, into, |r| u64::from(r.verify_ns)),
+            Column::Statement => pull(records, order, into, |r| u64::from(r.statement)),
+            Column::Requests => pull(records, order, into, |r| u64::from(r.requests)),
         }
     }
 
@@ -201,6 +220,8 @@ impl Column {
             Column::Bytes => set(records, values, |r, v| r.bytes = v as u32),
             Column::Rows => set(records, values, |r, v| r.rows = v as u32),
             Column::VerifyNs => set(records, values, |r, v| r.verify_ns = v as u32),
+            Column::Statement => set(records, values, |r, v| r.statement = v as u16),
+            Column::Requests => set(records, values, |r, v| r.requests = v as u16),
             _ => unreachable!("{self:?} is no column of narrow numbers"),
         }
     }

@@ -193,6 +193,9 @@ pub struct HistorySection {
     pub width: u64,
     /// The names of the transaction types, by number.
     pub transaction_types: Vec<String>,
+    /// The names of the queries; a record's `statement` is the place here plus one. Empty if records
+    /// were asked for by key.
+    pub queries: Vec<String>,
     /// How keys are made from record numbers.
     pub key_shape: String,
     /// Records that were kept.
@@ -362,6 +365,7 @@ impl Manifest {
             ("assay.trace_hash", self.spec.trace_hash.clone()),
             ("assay.width", self.history.width.to_string()),
             ("assay.transaction_types", self.history.transaction_types.join(",")),
+            ("assay.queries", self.history.queries.join(",")),
             ("assay.key_shape", self.history.key_shape.clone()),
         ];
         facts.map(|(key, value)| (key.to_owned(), value)).into()

@@ -15,7 +15,7 @@ use crate::column::{self, Column};
 use crate::page::ColumnChunk;
 
 /// The version of the history format that this crate writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The metadata key that holds the version.
 pub(crate) const VERSION_KEY: &str = "assay.history.version";
 

@@ -1,8 +1,8 @@
 //! Bundles that earlier releases wrote are read for ever.
 //!
 //! `golden/v1` was written by the first release of each format, sealed by agent 0, with the blocks
-//! of one lane of agent 0 left unsealed. It must never be written again: a change of a format gets
-//! a directory of its own beside it.
+//! of one lane of agent 0 left unsealed; `golden/v2` has statements with numbers of requests. They
+//! must never be written again: a change of a format gets a directory of its own beside them.
 
 #![allow(clippy::unwrap_used, reason = "a test may end by a panic")]
 
@@ -15,15 +15,36 @@ use assay_model::{
 
 const RECORDS: u64 = 900;
 
-fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1")
+/// The formats of the two golden bundles.
+#[derive(Clone, Copy)]
+enum Format {
+    First,
+    WithStatements,
+}
+
+use Format::{First, WithStatements};
+
+impl Format {
+    const ALL: [Format; 2] = [First, WithStatements];
+
+    fn name(self) -> &'static str {
+        match self {
+            First => "v1",
+            WithStatements => "v2",
+        }
+    }
+}
+
+fn golden(format: Format) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format.name())
 }
 
 /// What the golden bundle holds, by index.
-fn record(index: u64) -> Record {
+fn record(format: Format, index: u64) -> Record {
     let mut draws = Seed(1).draws(1, index);
     let kind = Kind::ALL[draws.below(5) as usize];
     let reason = Reason::ALL[if index < 18 { index as usize } else { 0 }];
+    let has_statements = matches!(format, WithStatements);
     let started = 1_000 * index + draws.below(500);
     Record {
         index,
@@ -38,8 +59,8 @@ fn record(index: u64) -> Record {
         bytes: draws.below(2) as u32 * 1000,
         rows: draws.below(100) as u32,
         verify_ns: draws.below(900) as u32,
-        statement: 0,
-        requests: 1,
+        statement: if has_statements { (index % 40) as u16 } else { 0 },
+        requests: if has_statements { (index % 7) as u16 } else { 1 },
         transaction: (index % 3) as u16,
         transaction_type: draws.below(2) as u16,
         ends_transaction: index % 3 == 2,
@@ -70,13 +91,13 @@ fn manifest() -> Manifest {
 }
 
 /// Writes a bundle like the golden one: two lanes sealed, a third still in blocks.
-fn write(dir: &Path) {
+fn write(dir: &Path, format: Format) {
     let mut bundle = Bundle::create(dir).unwrap();
     bundle.write_manifest(&manifest()).unwrap();
     bundle.write_events(&events()).unwrap();
     let (writer, mut sinks) = bundle.writer(3, Memory::default()).unwrap();
     for index in 0..RECORDS {
-        sinks[(index % 3) as usize].push(record(index));
+        sinks[(index % 3) as usize].push(record(format, index));
         if index == RECORDS / 2 {
             sinks.iter_mut().for_each(assay_history::LaneSink::flush);
         }
@@ -91,42 +112,46 @@ fn write(dir: &Path) {
     std::fs::write(blocks, bytes).unwrap();
 }
 
-fn check(dir: &Path) {
+fn check(dir: &Path, format: Format) {
     let mut history = History::open(dir).unwrap();
     assert_eq!((history.records(), history.fact("assay.run.id")), (RECORDS, Some("golden")));
     let mut found = Vec::new();
     history.each_batch(Columns::ALL, |batch| found.extend_from_slice(batch.records)).unwrap();
     found.sort_unstable_by_key(|record| record.index);
-    assert_eq!(found, (0..RECORDS).map(record).collect::<Vec<_>>());
+    assert_eq!(found, (0..RECORDS).map(|index| record(format, index)).collect::<Vec<_>>());
     assert_eq!(read_events(dir).unwrap(), events());
 }
 
 #[test]
-fn the_golden_bundle_is_read() {
-    check(&golden());
-    assert_eq!(Manifest::read(&golden()).unwrap(), manifest());
+fn the_golden_bundles_are_read() {
+    for format in Format::ALL {
+        check(&golden(format), format);
+        assert_eq!(Manifest::read(&golden(format)).unwrap(), manifest());
+    }
 }
 
 #[test]
-fn the_golden_bundle_is_repaired() {
-    let dir = copy("golden-repaired");
-    let repaired = repair(&dir).unwrap();
-    assert_eq!((repaired.sealed.records(), repaired.sealed.damage.len()), (RECORDS / 3, 0));
-    assert_eq!(Manifest::read(&dir).unwrap().state, State::Interrupted);
-    check(&dir);
-    assert!(History::open(&dir).unwrap().is_sealed());
+fn the_golden_bundles_are_repaired() {
+    for format in Format::ALL {
+        let dir = copy(format);
+        let repaired = repair(&dir).unwrap();
+        assert_eq!((repaired.sealed.records(), repaired.sealed.damage.len()), (RECORDS / 3, 0));
+        assert_eq!(Manifest::read(&dir).unwrap().state, State::Interrupted);
+        check(&dir, format);
+        assert!(History::open(&dir).unwrap().is_sealed());
+    }
 }
 
 #[test]
 fn this_release_writes_what_the_golden_bundle_holds() {
     let dir = scratch("golden-again");
-    write(&dir);
-    check(&dir);
+    write(&dir, WithStatements);
+    check(&dir, WithStatements);
 }
 
-fn copy(name: &str) -> PathBuf {
-    let dir = scratch(name);
-    copy_tree(&golden(), &dir);
+fn copy(format: Format) -> PathBuf {
+    let dir = scratch(&format!("golden-repaired-{}", format.name()));
+    copy_tree(&golden(format), &dir);
     dir
 }
 

@@ -91,7 +91,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A read that nothing is known of: numbers are zero, nothing was found.
+    /// A read of one request that nothing is known of: other numbers are zero, nothing was found.
     pub const BLANK: Record = Record {
         index: 0,
         process: 0,
@@ -106,7 +106,7 @@ impl Record {
         rows: 0,
         verify_ns: 0,
         statement: 0,
-        requests: 0,
+        requests: 1,
         transaction: 0,
         transaction_type: 0,
         ends_transaction: false,

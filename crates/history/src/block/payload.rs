@@ -5,10 +5,14 @@
 //! bytes per group. Exclusive-or instead of a minimum keeps the loops free of 64-bit comparisons,
 //! which the common x86-64 target cannot do in parallel.
 
+use super::Header;
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Verified, version};
 
 /// Records of one group: 12 KiB of them stay in the first cache while each column is taken.
 const GROUP: usize = 128;
+
+/// The version of the format that brought the statement and the number of requests.
+const STATEMENTS_SINCE: u16 = 2;
 
 /// What the first record of a group is compared with.
 #[derive(Default)]
@@ -46,6 +50,7 @@ fn encode_group(group: &[Record], before: &mut Before, into: &mut Vec<u8>) {
     put(group, into, |r| u64::from(r.verify_ns));
     put(group, into, |r| u64::from(r.transaction));
     put(group, into, |r| u64::from(r.transaction_type));
+    put(group, into, |r| u64::from(r.statement) | u64::from(r.requests) << 16);
     put(group, into, shape);
 }
 
@@ -154,22 +159,27 @@ fn put_varint(mut value: u64, into: &mut Vec<u8>) {
     into.push(value as u8);
 }
 
-/// Appends `count` records to `into`, or gives `None` if the bytes make no sense.
-pub(super) fn decode(mut bytes: &[u8], count: usize, into: &mut Vec<Record>) -> Option<()> {
+/// Appends the block's records to `into`, or gives `None` if the bytes make no sense.
+pub(super) fn decode(mut bytes: &[u8], header: &Header, into: &mut Vec<Record>) -> Option<()> {
     let mut before = Before {
         index: take_varint(&mut bytes)?,
         process: take_varint(&mut bytes)?,
         intended: take_varint(&mut bytes)?,
     };
     let start = into.len();
-    into.resize(start + count, Record::BLANK);
+    into.resize(start + header.count as usize, Record::BLANK);
     for group in into[start..].chunks_mut(GROUP) {
-        decode_group(&mut bytes, group, &mut before)?;
+        decode_group(&mut bytes, group, &mut before, header.version)?;
     }
     bytes.is_empty().then_some(())
 }
 
-fn decode_group(bytes: &mut &[u8], group: &mut [Record], before: &mut Before) -> Option<()> {
+fn decode_group(
+    bytes: &mut &[u8],
+    group: &mut [Record],
+    before: &mut Before,
+    version: u16,
+) -> Option<()> {
     take_steps(bytes, group, &mut before.index, |r, v| r.index = v)?;
     take_steps(bytes, group, &mut before.process, |r, v| r.process = v)?;
     take(bytes, group, |r, v| r.key = v)?;
@@ -184,6 +194,11 @@ fn decode_group(bytes: &mut &[u8], group: &mut [Record], before: &mut Before) ->
     take_narrow(bytes, group, |r, v: u32| r.verify_ns = v)?;
     take_narrow(bytes, group, |r, v: u16| r.transaction = v)?;
     take_narrow(bytes, group, |r, v: u16| r.transaction_type = v)?;
+    if version >= STATEMENTS_SINCE {
+        take_narrow(bytes, group, |r, v: u32| {
+            (r.statement, r.requests) = (v as u16, (v >> 16) as u16);
+        })?;
+    }
     let mut known = true;
     take(bytes, group, |r, v| known &= set_shape(r, v).is_some())?;
     for record in group.iter_mut() {

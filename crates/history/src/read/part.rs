@@ -25,7 +25,8 @@ const BATCH: usize = 2048;
 pub(super) struct PartFile {
     path: PathBuf,
     file: SerializedFileReader<File>,
-    places: Vec<usize>,
+    /// Where each column is; `None` if the file's version does not have it yet.
+    places: Vec<Option<usize>>,
 }
 
 impl std::fmt::Debug for PartFile {
@@ -53,7 +54,7 @@ impl PartFile {
             let path = path.to_path_buf();
             return Err(OpenError::Newer { path, found, known: VERSION });
         }
-        let places = places(path, &file)?;
+        let places = places(path, &file, found)?;
         Ok((PartFile { path: path.to_path_buf(), file, places }, facts))
     }
 
@@ -93,8 +94,8 @@ impl PartFile {
         Column::ALL
             .into_iter()
             .filter(|column| columns.contains(*column))
-            .map(|column| {
-                let place = self.places[column as usize];
+            .filter_map(|column| self.places[column as usize].map(|place| (column, place)))
+            .map(|(column, place)| {
                 guarded(|| ColumnValues::open(group, column, place))
                     .map_err(|error| self.failed(Some(column), error))
             })
@@ -115,7 +116,11 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Parqu
 }
 
 /// Where each column is in the file.
-fn places(path: &Path, file: &SerializedFileReader<File>) -> Result<Vec<usize>, OpenError> {
+fn places(
+    path: &Path,
+    file: &SerializedFileReader<File>,
+    version: u32,
+) -> Result<Vec<Option<usize>>, OpenError> {
     let schema = file.metadata().file_metadata().schema_descr();
     Column::ALL
         .into_iter()
@@ -124,7 +129,11 @@ fn places(path: &Path, file: &SerializedFileReader<File>) -> Result<Vec<usize>, 
                 let found = schema.column(*place);
                 found.name() == column.name() && fits(column, &found)
             };
-            (0..schema.num_columns()).find(named).ok_or_else(|| OpenError::Column {
+            if column.since() > version {
+                return Ok(None);
+            }
+            let place = (0..schema.num_columns()).find(named);
+            place.map(Some).ok_or_else(|| OpenError::Column {
                 path: path.to_path_buf(),
                 column: column.name(),
             })

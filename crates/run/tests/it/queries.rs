@@ -74,11 +74,10 @@ struct Bank {
     said: Arc<Mutex<Vec<String>>>,
 }
 
-#[derive(Default)]
 struct Teller {
     holder: Option<u32>,
     waiting: VecDeque<(Nanos, Ticket, Result<i64, Reason>)>,
-    refuses: Option<fn(u16) -> bool>,
+    refuses: fn(u16) -> bool,
     said: Arc<Mutex<Vec<String>>>,
     free: Rc<RefCell<Nanos>>,
 }
@@ -94,7 +93,13 @@ impl Store for Bank {
 
     fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
         let said = Arc::clone(&self.said);
-        Ok(Box::new(Teller { refuses: Some(self.refuses), said, ..Teller::default() }))
+        Ok(Box::new(Teller {
+            holder: None,
+            waiting: VecDeque::new(),
+            refuses: self.refuses,
+            said,
+            free: Rc::default(),
+        }))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -126,8 +131,8 @@ impl Client for Teller {
             call.parameters.iter().map(|datum| datum.to_string()).collect();
         let opens = if call.begins { "begin " } else { "" };
         let said = format!("{opens}{:?} {}", call.step, arguments.join(","));
-        self.said.lock().unwrap().push(said.trim_end().to_owned());
-        let is_refused = matches!(call.step, Step::Query(n) if self.refuses.unwrap()(n));
+        self.said.lock().expect("nobody panics").push(said.trim_end().to_owned());
+        let is_refused = matches!(call.step, Step::Query(n) if (self.refuses)(n));
         if call.begins {
             assert!(self.holder.is_none(), "a transaction began while another was open");
             self.holder = Some(call.session);
@@ -175,7 +180,7 @@ fn simulate(load: Load, extent: Extent, refuses: fn(u16) -> bool) -> (Vec<Record
     let store = Bank { stand, refuses, said: Arc::clone(&said) };
     let (_, records) =
         execute_alone(&run, &store, clock, Vec::new(), &Control::new()).expect("a stand-in opens");
-    let said = said.lock().unwrap().clone();
+    let said = said.lock().expect("nobody panics").clone();
     (records, said)
 }
 
