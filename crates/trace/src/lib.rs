@@ -10,11 +10,13 @@ mod footer;
 
 pub mod hash;
 pub mod header;
+pub mod script;
 
 pub mod reader;
 pub mod writer;
 
 pub mod csv;
+pub mod foreign;
 pub mod split;
 pub mod stat;
 
@@ -23,9 +25,13 @@ pub use csv::{ExportError, ImportError, export_csv, import_csv};
 pub use hash::{Digest, TraceHash};
 pub use header::{Header, Part};
 pub use reader::{Description, OpenError, ReadError, Schedule, Trace, TraceSource, describe};
+pub use script::{Origins, Script, StatementFault, placeholders};
 pub use split::{SplitError, split};
 pub use stat::{StatOptions, TraceStat, stat};
-pub use writer::{TraceWriter, WriteError, Written};
+pub use writer::{Entry, TraceWriter, WriteError, Written};
 
-/// The version of the format that this crate writes, also the newest that it reads.
-pub const FORMAT: u32 = 1;
+/// The newest version of the format that this crate reads; traces with statements have it.
+pub const FORMAT: u32 = 2;
+
+/// The version of the format that traces of records, without statements, have.
+pub const FORMAT_OF_RECORDS: u32 = 1;

@@ -12,6 +12,7 @@ use assay_model::{Filled, Kind, Operation, Source, SourceError};
 
 pub use mix::{Mix, MixRow, MixVerdict, compare_mix};
 pub use popularity::{Accuracy, Hottest, KeyShare, Popularity, RankPoint};
+pub(crate) use frequent::KeyHasher;
 pub use sizes::Sizes;
 pub use zipf::ZipfFit;
 

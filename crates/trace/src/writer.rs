@@ -5,22 +5,27 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use assay_model::{Filled, Nanos, Operation, Source, SourceError};
+use assay_model::{Arguments, Filled, Nanos, Operation, Source, SourceError};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedFileWriter;
 
-use crate::columns::{Rows, Schedules, schema};
+use crate::columns::{Rows, Schedules, Shape, schema};
 use crate::encode::{ChunkEncoder, properties};
 use crate::footer::{CHECK, FORMAT, GROUPS, Guard, check, show_guards};
 use crate::hash::{Digest, TraceHash};
 use crate::header::Header;
+use crate::script::{Checks, StatementFault};
 
 /// The rows of a row group: about 8 MB in memory while it is gathered.
 ///
 /// A reader fetches one group at a time, a few hundred kilobytes, so its pause is short; the
 /// footer's cost of 1.3 kB per group vanishes beside it.
 pub const GROUP_ROWS: usize = 1 << 17;
+
+/// Arguments of queries beyond this close a row group before it is full: memory stays flat however
+/// long the values are.
+pub const GROUP_ARGUMENT_BYTES: usize = 1 << 24;
 
 /// A trace could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -106,6 +111,22 @@ pub enum WriteError {
         /// The first process that differs.
         process: u64,
     },
+    /// A process is intended before the one that comes before it.
+    #[error(
+        "process {process} is intended at {intended} ns, after one at {before} ns: order the \
+         processes by their start"
+    )]
+    Early {
+        /// The process.
+        process: u64,
+        /// Its offset.
+        intended: u64,
+        /// The offset of the one before.
+        before: u64,
+    },
+    /// An operation does not fit the queries of the trace.
+    #[error(transparent)]
+    Statement(#[from] StatementFault),
     /// There is nothing to ask.
     #[error("cannot write trace {}: the plan has no operation", path.display())]
     Empty {
@@ -137,7 +158,8 @@ pub struct TraceWriter {
     path: PathBuf,
     partial: Partial,
     header: Header,
-    schedules: Schedules,
+    shape: Shape,
+    checks: Checks,
     file: SerializedFileWriter<File>,
     encoder: ChunkEncoder,
     rows: Rows,
@@ -147,6 +169,32 @@ pub struct TraceWriter {
     processes: u64,
     /// One more than the last process.
     end: u64,
+    /// When the last process is intended.
+    intended: Nanos,
+}
+
+/// One process as a trace takes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// Its number.
+    pub process: u64,
+    /// What it asks.
+    pub operations: &'a [Operation],
+    /// What it asks with; empty for records by key.
+    pub arguments: &'a Arguments,
+    /// When it is intended, if a schedule is baked in.
+    pub intended: Option<Nanos>,
+    /// The number that it had elsewhere, if the header keeps those.
+    pub origin: i64,
+    /// The numbers of its operations' hints, 0 for none; may be empty if there are none at all.
+    pub hints: &'a [u32],
+}
+
+impl<'a> Entry<'a> {
+    /// A process without a schedule that comes from nowhere else.
+    pub fn new(process: u64, operations: &'a [Operation], arguments: &'a Arguments) -> Entry<'a> {
+        Entry { process, operations, arguments, intended: None, origin: 0, hints: &[] }
+    }
 }
 
 /// A file that is removed unless it is kept.
@@ -197,15 +245,17 @@ impl TraceWriter {
             .map_err(|source| WriteError::Io { path: partial.clone(), source })?;
         let partial = Partial { path: partial, is_kept: false };
         let encoded = |source| WriteError::Encode { path: path.to_owned(), source };
-        let schema = schema(schedules).map_err(encoded)?;
+        let shape = Shape::of(&header, schedules);
+        let schema = schema(shape).map_err(encoded)?;
         let properties = properties();
         let file = SerializedFileWriter::new(file, schema, properties.clone()).map_err(encoded)?;
         let description = std::sync::Arc::new(file.schema_descr().clone());
         Ok(TraceWriter {
             path: path.to_owned(),
             partial,
+            checks: Checks::new(header.script.as_ref()),
             header,
-            schedules,
+            shape,
             file,
             encoder: ChunkEncoder::new(description, properties),
             rows: Rows::with_capacity(GROUP_ROWS),
@@ -214,7 +264,14 @@ impl TraceWriter {
             operations: 0,
             processes: 0,
             end: 0,
+            intended: Nanos::ZERO,
         })
+    }
+
+    /// Replaces spec and records of the header, for plans that are known only at their end.
+    pub fn describe(&mut self, spec: String, records: u64) {
+        self.header.spec = spec;
+        self.header.layout.records = records;
     }
 
     /// Writes the processes of `source` with numbers in `processes`, or until it ends.
@@ -226,17 +283,20 @@ impl TraceWriter {
         source: &mut dyn Source,
         processes: Range<u64>,
     ) -> Result<(), WriteError> {
-        let mut operations = Vec::new();
+        let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
         for process in processes {
-            match source.fill(process, &mut operations)? {
-                Filled::End => break,
-                Filled::Process => self.push(process, &operations, None)?,
+            if source.fill(process, &mut operations)? == Filled::End {
+                break;
             }
+            if self.shape.has_statements {
+                source.arguments(&mut arguments);
+            }
+            self.push_entry(&Entry::new(process, &operations, &arguments))?;
         }
         Ok(())
     }
 
-    /// Appends one process; `intended` is its offset in a baked schedule.
+    /// Appends one process that asks for records; `intended` is its offset in a baked schedule.
     ///
     /// # Errors
     /// If the process breaks the order of a trace, or the file system refuses.
@@ -247,24 +307,82 @@ impl TraceWriter {
         operations: &[Operation],
         intended: Option<Nanos>,
     ) -> Result<(), WriteError> {
+        let arguments = Arguments::default();
+        self.push_entry(&Entry { intended, ..Entry::new(process, operations, &arguments) })
+    }
+
+    /// Appends one process.
+    ///
+    /// # Errors
+    /// If the process breaks the order of a trace, does not fit its queries, or the file system
+    /// refuses.
+    #[inline]
+    pub fn push_entry(&mut self, entry: &Entry<'_>) -> Result<(), WriteError> {
+        let Entry { process, operations, arguments, intended, .. } = *entry;
         self.check(process, operations)?;
-        if intended.is_some() != (self.schedules == Schedules::Baked) {
-            return Err(WriteError::Schedule { process });
+        self.check_schedule(process, intended)?;
+        if self.shape.has_hints
+            && let Some(fault) = self.checks.hints(process, operations, entry.hints)
+        {
+            return Err(fault.into());
         }
-        for operation in operations {
-            self.sum.add(operation);
+        for (place, operation) in operations.iter().enumerate() {
+            if let Some(fault) = self.checks.operation(operation, arguments, place) {
+                return Err(fault.into());
+            }
+        }
+        for (place, operation) in operations.iter().enumerate() {
             self.rows.push(process, operation);
             if let Some(intended) = intended {
                 self.rows.push_intended(intended);
             }
-            if self.rows.len() == GROUP_ROWS {
+            if self.shape.has_statements {
+                self.sum.add_with(operation, arguments, place);
+                self.push_statement(entry, place);
+            } else {
+                self.sum.add(operation);
+            }
+            if self.is_group_full() {
                 self.flush()?;
             }
         }
         self.operations += operations.len() as u64;
         self.processes += 1;
         self.end = process + 1;
+        self.intended = intended.unwrap_or(Nanos::ZERO);
         Ok(())
+    }
+
+    fn push_statement(&mut self, entry: &Entry<'_>, place: usize) {
+        let statement = entry.operations[place].statement;
+        self.rows.push_statement(statement, entry.arguments.encoded(place));
+        if self.shape.has_origins {
+            self.rows.origin.push(entry.origin);
+        }
+        if self.shape.has_hints {
+            let hint = entry.hints.get(place).copied().unwrap_or(0);
+            self.rows.hint.push(hint as i32);
+        }
+    }
+
+    #[inline]
+    fn is_group_full(&self) -> bool {
+        self.rows.len() == GROUP_ROWS || self.rows.arguments.len() >= GROUP_ARGUMENT_BYTES
+    }
+
+    /// All processes have an offset or none has one; no offset is before the last.
+    #[inline]
+    fn check_schedule(&self, process: u64, intended: Option<Nanos>) -> Result<(), WriteError> {
+        if intended.is_some() != (self.shape.schedules == Schedules::Baked) {
+            return Err(WriteError::Schedule { process });
+        }
+        match intended {
+            Some(intended) if intended < self.intended => {
+                let (intended, before) = (intended.0, self.intended.0);
+                Err(WriteError::Early { process, intended, before })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What every process of a trace must obey, so that a reader can rely on it.
@@ -365,7 +483,7 @@ impl TraceWriter {
     /// The pairs that are known only at the end, led by the format version.
     fn closing_pairs(&self, hash: Digest) -> Vec<(String, String)> {
         vec![
-            (FORMAT.to_owned(), crate::FORMAT.to_string()),
+            (FORMAT.to_owned(), self.header.format().to_string()),
             ("assay.hash".to_owned(), hash.to_string()),
             ("assay.sum".to_owned(), format!("{:032x}", self.sum.sum())),
             ("assay.operations".to_owned(), self.operations.to_string()),

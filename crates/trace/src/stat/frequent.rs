@@ -10,7 +10,7 @@ pub(super) type Counts = HashMap<u64, u64, BuildHasherDefault<KeyHasher>>;
 
 /// Hashes a key number.
 #[derive(Default)]
-pub(super) struct KeyHasher(u64);
+pub(crate) struct KeyHasher(u64);
 
 impl Hasher for KeyHasher {
     fn finish(&self) -> u64 {
