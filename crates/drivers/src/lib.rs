@@ -5,6 +5,8 @@
 #[cfg(any(feature = "fjall", feature = "redb"))]
 mod embedded;
 pub mod sick;
+#[cfg(feature = "task")]
+pub mod task;
 
 pub mod registry;
 

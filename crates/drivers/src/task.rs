@@ -1,0 +1,109 @@
+//! Lets a lane, which never awaits, drive a client library that does.
+//!
+//! A lane starts requests, polls, and delivers answers by completion; a client library written for
+//! tokio wants to be awaited. Between the two stands a [`Pool`]: one runtime on the lane's own
+//! thread, in it one task per connection. A request is filled into a recycled job, a free
+//! connection's task carries it out, the answer waits until the lane polls. Nothing leaves the
+//! thread, so nothing is locked.
+//!
+//! * **Bounds.** A connection carries out one job at a time, so as many are in flight as there are
+//!   connections. A library that multiplexes gives handles on one connection as its connections.
+//!   When none is free the pool is not ready: the executor keeps the request, and the wait is lag.
+//! * **Transactions.** A job that ends as [`After::Held`] keeps its connection for its session, and
+//!   the session's next jobs go there, until one ends otherwise. A transaction that fails, is left
+//!   or is abandoned is undone before its connection is free again.
+//! * **Failures.** A connection that is lost is made anew, first after 10 ms, then ever more slowly
+//!   up to once a second. Meanwhile the others do the work; with none left, requests are refused
+//!   as unreachable. Nothing is asked twice.
+//! * **Patience.** A job that goes on for a second after it was abandoned loses its connection.
+
+mod alarm;
+mod bell;
+mod pool;
+mod slot;
+#[cfg(test)]
+mod tests;
+
+use std::future::Future;
+
+use assay_model::Reason;
+use assay_store::OpenError;
+
+pub use pool::Pool;
+
+/// A client library, as far as a [`Pool`] needs it.
+pub trait Library: 'static {
+    /// One connection, or a handle on one that others share.
+    type Connection: 'static;
+    /// What is asked, with buffers of its own that are used again and again.
+    type Job: Default + 'static;
+
+    /// Makes a connection, or gives up within a time of its own.
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection, OpenError>>;
+
+    /// Carries out `job`. Rows go into `rows`, encoded by
+    /// [`encode_row`](assay_store::answer::encode_row), which is empty before.
+    fn perform(
+        &self,
+        connection: &mut Self::Connection,
+        job: &mut Self::Job,
+        rows: &mut Vec<u8>,
+    ) -> impl Future<Output = Fate>;
+
+    /// Ends a transaction that is open on `connection`, as if it had never been. An error means
+    /// that the connection is of no use any more.
+    fn undo(&self, connection: &mut Self::Connection) -> impl Future<Output = Result<(), Lost>>;
+
+    /// Comes to an end when the idle `connection` is lost; never, where nobody can tell.
+    fn lost(&self, _connection: &mut Self::Connection) -> impl Future<Output = ()> {
+        std::future::pending()
+    }
+}
+
+/// How a job ended, and what is to become of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fate {
+    /// What its ticket is answered with.
+    pub ending: Ending,
+    /// The connection's state.
+    pub after: After,
+}
+
+/// What a job's ticket is answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The store answered; the rows are those that the job left behind.
+    Done {
+        /// Whether the record was there.
+        found: bool,
+    },
+    /// It certainly did not happen.
+    Refused(Reason),
+    /// Nobody knows whether it happened.
+    Unknown(Reason),
+}
+
+/// The state of a connection after a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// Anybody may have it.
+    Free,
+    /// A transaction of the job's session is open on it.
+    Held,
+    /// A transaction is open on it that nobody will end: undo it, after the answer.
+    Undo,
+    /// It is of no use any more.
+    Lost,
+}
+
+/// A connection is of no use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost;
+
+/// Runs `future` to its end on this thread, for what is no part of a run.
+///
+/// # Errors
+/// If the operating system has no resources for a runtime.
+pub fn block_on<F: Future>(future: F) -> std::io::Result<F::Output> {
+    Ok(pool::runtime()?.block_on(future))
+}

@@ -1,0 +1,194 @@
+//! The lane's side of a pool: gives jobs to connections, delivers what they answered.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use assay_model::{Nanos, Reason};
+use assay_store::{Answer, Answers, OpenError, Reply, Rows, Ticket};
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+
+use super::alarm::Alarm;
+use super::bell::{Bell, either, one_turn};
+use super::slot::{Hold, Order, Parcel, Shared, Slot, tend};
+use super::{Ending, Library};
+
+/// How often idle connections are looked at, to notice that one broke.
+const IDLE_LOOK: Nanos = Nanos::from_millis(1);
+
+/// Some connections of a client library, driven by the thread that made them.
+pub struct Pool<L: Library> {
+    shared: Rc<Shared<L>>,
+    alarm: Alarm,
+    spares: Vec<Box<Parcel<L::Job>>>,
+    looked_at: Nanos,
+    runtime: LocalRuntime,
+}
+
+/// A runtime on this thread, without any task.
+pub(super) fn runtime() -> io::Result<LocalRuntime> {
+    Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
+}
+
+impl<L: Library> Pool<L> {
+    /// Makes `connections` connections one after another; the first that fails is the error.
+    ///
+    /// # Errors
+    /// If a connection cannot be made, or the operating system has no resources for a runtime.
+    ///
+    /// # Panics
+    /// If `connections` is zero.
+    pub fn open(library: L, connections: usize, store: &str) -> Result<Pool<L>, OpenError> {
+        assert!(connections > 0, "a pool without a connection would never answer");
+        let failed = |error: io::Error| OpenError::Failed {
+            store: store.into(),
+            reason: format!("this machine has no resources for it: {error}"),
+        };
+        let runtime = runtime().map_err(failed)?;
+        let alarm = runtime.block_on(async { Alarm::new() }).map_err(failed)?;
+        let made = runtime.block_on(async {
+            let mut made = Vec::with_capacity(connections);
+            for _ in 0..connections {
+                made.push(library.connect().await?);
+            }
+            Ok(made)
+        })?;
+        let shared = Rc::new(Shared {
+            library,
+            slots: (0..connections).map(|_| Slot::new()).collect(),
+            free: RefCell::new(Vec::with_capacity(connections)),
+            holders: RefCell::new(HashMap::new()),
+            answered: RefCell::new(VecDeque::with_capacity(connections)),
+            up: Cell::new(0),
+            busy: Cell::new(0),
+            has_changed: Cell::new(false),
+            bell: Bell::default(),
+        });
+        for (place, connection) in made.into_iter().enumerate() {
+            runtime.spawn_local(tend(shared.clone(), place, connection));
+        }
+        let pool = Pool { shared, alarm, spares: Vec::new(), looked_at: Nanos::ZERO, runtime };
+        pool.turn();
+        pool.shared.has_changed.set(false);
+        Ok(pool)
+    }
+
+    /// The library that the connections are of.
+    pub fn library(&self) -> &L {
+        &self.shared.library
+    }
+
+    /// Whether a job could have a connection at once, or be refused at once.
+    pub fn is_ready(&self) -> bool {
+        !self.shared.free.borrow().is_empty() || self.shared.up.get() == 0
+    }
+
+    /// Whether a transaction of `session` is open.
+    pub fn holds(&self, session: u32) -> bool {
+        self.shared.holders.borrow().contains_key(&session)
+    }
+
+    /// Gives a job to a connection: to that which `session` holds, else to a free one. `fill` makes
+    /// the job of an old one, whose buffers it may use. Refused here and now if there is none.
+    pub fn submit(
+        &mut self,
+        ticket: Ticket,
+        session: u32,
+        answers: &mut dyn Answers,
+        fill: impl FnOnce(&mut L::Job),
+    ) {
+        let place = match self.place_for(session) {
+            Ok(place) => place,
+            Err(reason) => return answers.answer(ticket, Answer::Refused(reason)),
+        };
+        let mut parcel = self.spares.pop().unwrap_or_else(|| Box::new(Parcel::new()));
+        parcel.ticket = ticket;
+        parcel.session = session;
+        parcel.rows.clear();
+        fill(&mut parcel.job);
+        self.shared.order(place, Order::Perform(parcel));
+    }
+
+    fn place_for(&self, session: u32) -> Result<usize, Reason> {
+        let mut holders = self.shared.holders.borrow_mut();
+        match holders.get(&session) {
+            Some(&Hold::On(place)) => return Ok(place),
+            // The server has undone the transaction: its next step certainly does not happen.
+            Some(Hold::Broken) => {
+                holders.remove(&session);
+                return Err(Reason::Unreachable);
+            }
+            None => {}
+        }
+        match self.shared.free.borrow_mut().pop() {
+            Some(place) => Ok(place),
+            None if self.shared.up.get() == 0 => Err(Reason::Unreachable),
+            None => Err(Reason::InFlightLimit),
+        }
+    }
+
+    /// Undoes the transaction of `session`, if there is one.
+    pub fn leave(&mut self, session: u32) {
+        let held = self.shared.holders.borrow_mut().remove(&session);
+        let Some(Hold::On(place)) = held else { return };
+        match self.shared.slots[place].ticket.get() {
+            Some(_) => self.shared.slots[place].give_up(),
+            None => self.shared.order(place, Order::Undo),
+        }
+    }
+
+    /// Nobody waits for `ticket` any more. The transaction that it belongs to is undone.
+    pub fn abandon(&mut self, ticket: Ticket) {
+        let shared = &self.shared;
+        if let Some(slot) = shared.slots.iter().find(|slot| slot.ticket.get() == Some(ticket)) {
+            slot.give_up();
+            shared.holders.borrow_mut().remove(&slot.session.get());
+            return;
+        }
+        let answered = shared.answered.borrow();
+        let session = answered.iter().find(|parcel| parcel.ticket == ticket);
+        let session = session.map(|parcel| parcel.session);
+        drop(answered);
+        if let Some(session) = session {
+            self.leave(session);
+        }
+    }
+
+    /// Lets every task that can go on do so, without waiting, then delivers what was answered.
+    pub fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        let shared = &self.shared;
+        let is_idle = shared.busy.get() == 0 && !shared.has_changed.get();
+        if is_idle && now.since(self.looked_at) < IDLE_LOOK {
+            return;
+        }
+        self.looked_at = now;
+        self.turn();
+        self.shared.has_changed.set(false);
+        loop {
+            let Some(parcel) = self.shared.answered.borrow_mut().pop_front() else { return };
+            answers.answer(parcel.ticket, answer(&parcel));
+            self.spares.push(parcel);
+        }
+    }
+
+    /// Waits until something was answered, a connection changed its state, or `patience` ended.
+    pub fn wait(&mut self, patience: Duration) {
+        let shared = &self.shared;
+        let change = shared.bell.until(|| shared.has_changed.get().then_some(()));
+        self.runtime.block_on(either(change, self.alarm.after(patience)));
+    }
+
+    fn turn(&self) {
+        self.runtime.block_on(one_turn());
+    }
+}
+
+fn answer<J>(parcel: &Parcel<J>) -> Answer<'_> {
+    match parcel.ending {
+        Ending::Done { found } => Answer::Done(Reply { found, rows: Rows::Encoded(&parcel.rows) }),
+        Ending::Refused(reason) => Answer::Refused(reason),
+        Ending::Unknown(reason) => Answer::Unknown(reason),
+    }
+}

@@ -1,0 +1,244 @@
+//! The task of one connection: carries out jobs, makes the connection anew when it is lost.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+
+use assay_model::Reason;
+use assay_store::Ticket;
+
+use super::bell::{Bell, Either, either};
+use super::{After, Ending, Fate, Library, Lost};
+
+/// The first pause before a lost connection is made anew; each failure doubles it.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// The longest pause: a server that is back is found within this time.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// How long a job may go on after it was abandoned, and how long undoing may take.
+const OVERDUE: Duration = Duration::from_secs(1);
+
+/// What a lane and the tasks of its connections share; one thread has them all.
+pub(super) struct Shared<L: Library> {
+    pub(super) library: L,
+    pub(super) slots: Vec<Slot<L::Job>>,
+    /// The connections that a job could have now; the last one is taken first.
+    pub(super) free: RefCell<Vec<usize>>,
+    /// The sessions whose transaction is open.
+    pub(super) holders: RefCell<HashMap<u32, Hold>>,
+    /// What was answered and not delivered.
+    pub(super) answered: RefCell<VecDeque<Box<Parcel<L::Job>>>>,
+    /// How many connections there are at present.
+    pub(super) up: Cell<usize>,
+    /// How many tasks have something to do.
+    pub(super) busy: Cell<usize>,
+    /// Whether something changed since the lane looked.
+    pub(super) has_changed: Cell<bool>,
+    /// Rung when something changes for the lane.
+    pub(super) bell: Bell,
+}
+
+/// Where a session's transaction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// On the connection with this number.
+    On(usize),
+    /// Its connection was lost, and the transaction with it.
+    Broken,
+}
+
+/// What a lane and one task share.
+pub(super) struct Slot<J> {
+    order: Cell<Option<Order<J>>>,
+    /// The ticket of the job that it has.
+    pub(super) ticket: Cell<Option<Ticket>>,
+    /// The session of that job.
+    pub(super) session: Cell<u32>,
+    is_given_up: Cell<bool>,
+    bell: Bell,
+}
+
+/// What a task is to do.
+pub(super) enum Order<J> {
+    /// Carry out a job.
+    Perform(Box<Parcel<J>>),
+    /// Undo the transaction that is open.
+    Undo,
+}
+
+/// A job on its way there, an answer on its way back.
+pub(super) struct Parcel<J> {
+    pub(super) ticket: Ticket,
+    pub(super) session: u32,
+    pub(super) job: J,
+    pub(super) ending: Ending,
+    pub(super) rows: Vec<u8>,
+}
+
+impl<J: Default> Parcel<J> {
+    pub(super) fn new() -> Parcel<J> {
+        Parcel {
+            ticket: Ticket(0),
+            session: 0,
+            job: J::default(),
+            ending: Ending::Done { found: false },
+            rows: Vec::new(),
+        }
+    }
+}
+
+impl<J> Slot<J> {
+    pub(super) fn new() -> Slot<J> {
+        Slot {
+            order: Cell::new(None),
+            ticket: Cell::new(None),
+            session: Cell::new(0),
+            is_given_up: Cell::new(false),
+            bell: Bell::default(),
+        }
+    }
+
+    /// Nobody waits for its job any more.
+    pub(super) fn give_up(&self) {
+        self.is_given_up.set(true);
+        self.bell.ring();
+    }
+
+    /// Ends when the job was given up long enough ago.
+    async fn overdue(&self) {
+        self.bell.until(|| self.is_given_up.get().then_some(())).await;
+        tokio::time::sleep(OVERDUE).await;
+    }
+}
+
+impl<L: Library> Shared<L> {
+    /// Tells the task of connection `place` what to do.
+    pub(super) fn order(&self, place: usize, order: Order<L::Job>) {
+        let slot = &self.slots[place];
+        if let Order::Perform(parcel) = &order {
+            slot.ticket.set(Some(parcel.ticket));
+            slot.session.set(parcel.session);
+        }
+        slot.is_given_up.set(false);
+        slot.order.set(Some(order));
+        self.busy.set(self.busy.get() + 1);
+        slot.bell.ring();
+    }
+
+    fn tell(&self) {
+        self.has_changed.set(true);
+        self.bell.ring();
+    }
+
+    fn release(&self, place: usize) {
+        self.free.borrow_mut().push(place);
+        self.tell();
+    }
+
+    fn come_up(&self, place: usize) {
+        self.up.set(self.up.get() + 1);
+        self.release(place);
+    }
+
+    /// The connection is gone: whatever transaction was open on it is gone too.
+    fn go_down(&self, place: usize) {
+        self.up.set(self.up.get() - 1);
+        self.free.borrow_mut().retain(|&other| other != place);
+        for hold in self.holders.borrow_mut().values_mut() {
+            if *hold == Hold::On(place) {
+                *hold = Hold::Broken;
+            }
+        }
+        self.tell();
+    }
+
+    fn deliver(&self, place: usize, mut parcel: Box<Parcel<L::Job>>, ending: Ending) {
+        parcel.ending = ending;
+        self.slots[place].ticket.set(None);
+        self.answered.borrow_mut().push_back(parcel);
+        self.tell();
+    }
+
+    /// Carries out a job, and lets its session hold the connection or not.
+    async fn carry_out(
+        &self,
+        place: usize,
+        connection: &mut L::Connection,
+        mut parcel: Box<Parcel<L::Job>>,
+    ) -> After {
+        let slot = &self.slots[place];
+        let session = parcel.session;
+        let Parcel { job, rows, .. } = &mut *parcel;
+        let performed = either(self.library.perform(connection, job, rows), slot.overdue()).await;
+        let Fate { ending, mut after } = match performed {
+            Either::First(fate) => fate,
+            Either::Second(()) => {
+                Fate { ending: Ending::Unknown(Reason::ConnectionLost), after: After::Lost }
+            }
+        };
+        if after == After::Held && slot.is_given_up.get() {
+            after = After::Undo;
+        }
+        let mut holders = self.holders.borrow_mut();
+        match after {
+            After::Held => drop(holders.insert(session, Hold::On(place))),
+            After::Free | After::Undo | After::Lost => {
+                if holders.get(&session) == Some(&Hold::On(place)) {
+                    holders.remove(&session);
+                }
+            }
+        }
+        drop(holders);
+        self.deliver(place, parcel, ending);
+        after
+    }
+
+    async fn undo(&self, connection: &mut L::Connection) -> After {
+        match tokio::time::timeout(OVERDUE, self.library.undo(connection)).await {
+            Ok(Ok(())) => After::Free,
+            Ok(Err(Lost)) | Err(_) => After::Lost,
+        }
+    }
+
+    /// Follows orders until the connection is lost.
+    async fn converse(&self, place: usize, connection: &mut L::Connection) {
+        let slot = &self.slots[place];
+        loop {
+            let next = slot.bell.until(|| slot.order.take());
+            let Either::First(order) = either(next, self.library.lost(connection)).await else {
+                return;
+            };
+            let ended = match order {
+                Order::Perform(parcel) => self.carry_out(place, connection, parcel).await,
+                Order::Undo => After::Undo,
+            };
+            let after = match ended {
+                After::Undo => self.undo(connection).await,
+                other => other,
+            };
+            self.busy.set(self.busy.get() - 1);
+            match after {
+                After::Free => self.release(place),
+                After::Held => {}
+                After::Undo | After::Lost => return,
+            }
+        }
+    }
+}
+
+/// Keeps connection `place` alive for ever, beginning with `first`.
+pub(super) async fn tend<L: Library>(shared: Rc<Shared<L>>, place: usize, first: L::Connection) {
+    let mut made = Ok(first);
+    let mut pause = FIRST_PAUSE;
+    loop {
+        if let Ok(mut connection) = made {
+            pause = FIRST_PAUSE;
+            shared.come_up(place);
+            shared.converse(place, &mut connection).await;
+            shared.go_down(place);
+        }
+        tokio::time::sleep(pause).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
+        made = shared.library.connect().await;
+    }
+}
