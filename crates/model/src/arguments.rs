@@ -4,7 +4,7 @@ use crate::datum::{Datum, Decimal};
 use crate::seed::mix;
 
 /// The arguments of every operation of one process, in one buffer that is used again and again.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Arguments {
     bytes: Vec<u8>,
     /// Where the arguments of each operation end in `bytes`.
@@ -147,6 +147,20 @@ impl Taken {
             plus: long(13),
             wrap: (bytes[21] != 0).then_some(wrap),
         })
+    }
+}
+
+impl Clone for Arguments {
+    fn clone(&self) -> Arguments {
+        let Arguments { bytes, ends, sources } = self;
+        Arguments { bytes: bytes.clone(), ends: ends.clone(), sources: sources.clone() }
+    }
+
+    /// Keeps the buffers: lanes copy the arguments of process after process.
+    fn clone_from(&mut self, other: &Arguments) {
+        self.bytes.clone_from(&other.bytes);
+        self.ends.clone_from(&other.ends);
+        self.sources.clone_from(&other.sources);
     }
 }
 

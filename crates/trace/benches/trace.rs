@@ -67,6 +67,7 @@ fn header() -> Header {
         },
         generator: "bench".to_owned(),
         part: None,
+        script: None,
     }
 }
 

@@ -5,8 +5,11 @@ use parquet::errors::ParquetError;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::TypePtr;
 
-/// The columns in file order. The last is there only if a schedule is baked in.
-pub(crate) const NAMES: [&str; 12] = [
+use crate::header::Header;
+use crate::script::Origins;
+
+/// The columns in file order. Those from [`INTENDED`] on need not be there.
+pub(crate) const NAMES: [&str; 16] = [
     "index",
     "process",
     "transaction",
@@ -19,10 +22,22 @@ pub(crate) const NAMES: [&str; 12] = [
     "bytes",
     "think",
     "intended",
+    "statement",
+    "arguments",
+    "origin",
+    "hint",
 ];
 
 /// The place of the schedule's column.
 pub(crate) const INTENDED: usize = 11;
+/// The place of the queries' column.
+pub(crate) const STATEMENT: usize = 12;
+/// The place of the column of what queries are asked with.
+pub(crate) const ARGUMENTS: usize = 13;
+/// The place of the column of the numbers that processes had elsewhere.
+pub(crate) const ORIGIN: usize = 14;
+/// The place of the column of hints.
+pub(crate) const HINT: usize = 15;
 
 const REQUIRED: &str = "
     required int64 index (integer(64,false));
@@ -47,13 +62,51 @@ pub enum Schedules {
     Absent,
 }
 
+/// Which of the columns that need not be there a trace has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub schedules: Schedules,
+    pub has_statements: bool,
+    pub has_origins: bool,
+    pub has_hints: bool,
+}
+
+impl Shape {
+    /// The shape of a trace with this header.
+    pub fn of(header: &Header, schedules: Schedules) -> Shape {
+        let script = header.script.as_ref();
+        Shape {
+            schedules,
+            has_statements: script.is_some(),
+            has_origins: script.is_some_and(|script| script.origins == Origins::Kept),
+            has_hints: script.is_some_and(|script| !script.hints.is_empty()),
+        }
+    }
+
+    /// Whether the column at this place of [`NAMES`] is there.
+    pub fn has(self, column: usize) -> bool {
+        match column {
+            INTENDED => self.schedules == Schedules::Baked,
+            STATEMENT | ARGUMENTS => self.has_statements,
+            ORIGIN => self.has_origins,
+            HINT => self.has_hints,
+            _ => true,
+        }
+    }
+}
+
 /// The Parquet schema of a trace.
-pub(crate) fn schema(schedules: Schedules) -> Result<TypePtr, ParquetError> {
-    let intended = match schedules {
-        Schedules::Baked => "required int64 intended (integer(64,false));",
-        Schedules::Absent => "",
-    };
-    parse_message_type(&format!("message trace {{ {REQUIRED} {intended} }}")).map(TypePtr::new)
+pub(crate) fn schema(shape: Shape) -> Result<TypePtr, ParquetError> {
+    let declarations = [
+        (INTENDED, "required int64 intended (integer(64,false));"),
+        (STATEMENT, "required int32 statement (integer(16,false));"),
+        (ARGUMENTS, "required binary arguments;"),
+        (ORIGIN, "required int64 origin;"),
+        (HINT, "required int32 hint (integer(32,false));"),
+    ];
+    let wanted = declarations.into_iter().filter(|(column, _)| shape.has(*column));
+    let wanted: String = wanted.map(|(_, declaration)| declaration).collect();
+    parse_message_type(&format!("message trace {{ {REQUIRED} {wanted} }}")).map(TypePtr::new)
 }
 
 /// The rows of one row group, column by column.
@@ -73,6 +126,12 @@ pub(crate) struct Rows {
     pub bytes: Vec<i32>,
     pub think: Vec<i64>,
     pub intended: Vec<i64>,
+    pub statement: Vec<i32>,
+    pub arguments: Vec<u8>,
+    /// Where the arguments of each row end in `arguments`.
+    pub argument_ends: Vec<usize>,
+    pub origin: Vec<i64>,
+    pub hint: Vec<i32>,
 }
 
 impl Rows {
@@ -89,7 +148,7 @@ impl Rows {
             limit: Vec::with_capacity(rows),
             bytes: Vec::with_capacity(rows),
             think: Vec::with_capacity(rows),
-            intended: Vec::new(),
+            ..Rows::default()
         }
     }
 
@@ -120,6 +179,12 @@ impl Rows {
         self.intended.push(intended.0 as i64);
     }
 
+    pub fn push_statement(&mut self, statement: u16, arguments: &[u8]) {
+        self.statement.push(i32::from(statement));
+        self.arguments.extend_from_slice(arguments);
+        self.argument_ends.push(self.arguments.len());
+    }
+
     pub fn clear(&mut self) {
         self.index.clear();
         self.process.clear();
@@ -133,5 +198,10 @@ impl Rows {
         self.bytes.clear();
         self.think.clear();
         self.intended.clear();
+        self.statement.clear();
+        self.arguments.clear();
+        self.argument_ends.clear();
+        self.origin.clear();
+        self.hint.clear();
     }
 }

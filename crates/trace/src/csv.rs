@@ -73,7 +73,7 @@ pub enum ImportError {
 pub fn export_csv(trace: &Trace, into: impl Write) -> Result<u64, ExportError> {
     let mut into = io::BufWriter::new(into);
     let columns = match trace.schedules() {
-        Schedules::Baked => &NAMES[..],
+        Schedules::Baked => &NAMES[..=INTENDED],
         Schedules::Absent => &NAMES[..INTENDED],
     };
     writeln!(into, "{}", columns.join(","))?;
@@ -201,7 +201,7 @@ fn read_line(from: &mut impl BufRead, line: u64, into: &mut String) -> Result<bo
 }
 
 fn schedules(text: &str) -> Result<Schedules, ImportError> {
-    if text == NAMES.join(",") {
+    if text == NAMES[..=INTENDED].join(",") {
         return Ok(Schedules::Baked);
     }
     let expected = NAMES[..INTENDED].join(",");
@@ -219,7 +219,7 @@ struct Parsed {
 
 fn parse_line(text: &str, schedules: Schedules) -> Result<Parsed, String> {
     let wanted = match schedules {
-        Schedules::Baked => NAMES.len(),
+        Schedules::Baked => INTENDED + 1,
         Schedules::Absent => INTENDED,
     };
     let values: Vec<&str> = text.split(',').collect();

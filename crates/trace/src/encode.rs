@@ -12,12 +12,16 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::{ColumnPath, SchemaDescPtr};
 
-use crate::columns::{NAMES, Rows};
+use crate::columns::{ARGUMENTS, NAMES, Rows};
 
 /// A dictionary that grows beyond this gives way to deltas: 4,096 numbers of four bytes.
 ///
 /// Up to here its indices have at most 12 bits; beyond, they are hardly smaller than deltas.
 const DICTIONARY_BYTES: usize = 16 * 1024;
+
+/// The same for the arguments of queries, which are longer: what is asked again and again is kept
+/// once per row group, what is new each time is not kept twice.
+const ARGUMENTS_DICTIONARY_BYTES: usize = 1024 * 1024;
 
 /// One encoded column of one row group.
 #[derive(Clone)]
@@ -59,7 +63,10 @@ pub(crate) fn properties() -> WriterPropertiesPtr {
                 .set_column_encoding(path.clone(), Encoding::RLE)
                 .set_column_dictionary_enabled(path, false),
             "kind" => properties,
-            "index" | "process" | "key" | "intended" => properties
+            "arguments" => properties
+                .set_column_encoding(path.clone(), Encoding::DELTA_LENGTH_BYTE_ARRAY)
+                .set_column_dictionary_page_size_limit(path, ARGUMENTS_DICTIONARY_BYTES),
+            "index" | "process" | "key" | "intended" | "origin" => properties
                 .set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED)
                 .set_column_dictionary_enabled(path, false),
             _ => properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
@@ -76,9 +83,10 @@ impl ChunkEncoder {
         ChunkEncoder { schema, properties, constants, kinds, names: Vec::new() }
     }
 
-    /// The chunk of column number `column`.
+    /// The chunk of the column at place `column` of the file.
     pub fn encode(&mut self, rows: &Rows, column: usize) -> Result<Chunk, ParquetError> {
-        match NAMES[column] {
+        let name = self.schema.column(column).name().to_owned();
+        match name.as_str() {
             "index" => self.longs(column, &rows.index),
             "process" => self.longs(column, &rows.process),
             "transaction" => self.ints(column, &rows.transaction),
@@ -93,7 +101,11 @@ impl ChunkEncoder {
             "limit" => self.ints(column, &rows.limit),
             "bytes" => self.ints(column, &rows.bytes),
             "think" => self.longs(column, &rows.think),
-            _ => self.longs(column, &rows.intended),
+            "intended" => self.longs(column, &rows.intended),
+            "statement" => self.ints(column, &rows.statement),
+            "origin" => self.longs(column, &rows.origin),
+            "hint" => self.ints(column, &rows.hint),
+            _ => self.arguments(column, rows),
         }
     }
 
@@ -113,6 +125,18 @@ impl ChunkEncoder {
             self.column::<ByteArrayType>(column, same(values).map(|kind| kind as u64), &names);
         self.names = names;
         chunk
+    }
+
+    fn arguments(&mut self, column: usize, rows: &Rows) -> Result<Chunk, ParquetError> {
+        debug_assert_eq!(self.schema.column(column).name(), NAMES[ARGUMENTS]);
+        let bytes = Bytes::copy_from_slice(&rows.arguments);
+        let mut begin = 0;
+        let values: Vec<ByteArray> = rows
+            .argument_ends
+            .iter()
+            .map(|&end| ByteArray::from(bytes.slice(std::mem::replace(&mut begin, end)..end)))
+            .collect();
+        self.chunk::<ByteArrayType>(column, &values)
     }
 
     /// Encodes `values`; `constant` is their common value, if they have one.

@@ -7,8 +7,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use assay_model::Operation;
+use assay_model::operation::fingerprint_with;
 use assay_model::seed::mix;
+use assay_model::{Arguments, Operation};
 
 use crate::header::Header;
 
@@ -45,6 +46,12 @@ impl TraceHash {
         self.sum = self.sum.wrapping_add(operation.fingerprint());
     }
 
+    /// Adds the operation at `place` of its process, with its arguments.
+    #[inline]
+    pub fn add_with(&mut self, operation: &Operation, arguments: &Arguments, place: usize) {
+        self.sum = self.sum.wrapping_add(fingerprint_with(operation, arguments, place));
+    }
+
     /// Adds the share of another lane, agent or part.
     pub fn merge(&mut self, other: TraceHash) {
         self.sum = self.sum.wrapping_add(other.sum);
@@ -57,8 +64,8 @@ impl TraceHash {
 
     /// Seals the sum with the facts of `header` that give the numbers their meaning.
     ///
-    /// Those are width, table names, field names and the names of transaction types. Spec, seed,
-    /// phase and versions stay out: two plans that ask the same have the same hash, wherever they
+    /// Those are width, table names, field names, the names of transaction types, and the texts of
+    /// a script's schema with its queries. Spec, seed, phase, versions and names of queries stay out: two plans that ask the same have the same hash, wherever they
     /// came from.
     pub fn seal(self, header: &Header) -> Digest {
         let sum = self.sum.wrapping_add(facts(header));
@@ -119,6 +126,13 @@ fn facts(header: &Header) -> u128 {
     state.number(header.transaction_types.len() as u64);
     for name in &header.transaction_types {
         state.text(name);
+    }
+    // A trace without statements keeps the hash that it had before there were any.
+    if let Some(script) = &header.script {
+        for texts in [&script.ddl, &script.queries] {
+            state.number(texts.len() as u64);
+            texts.iter().for_each(|named| state.text(&named.text));
+        }
     }
     state.0
 }

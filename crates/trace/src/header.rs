@@ -1,6 +1,8 @@
 //! What a trace says about itself.
 
-use assay_model::{Layout, Phase, Seed, Table};
+use assay_model::{Layout, Named, Phase, Seed, Table};
+
+use crate::script::{Origins, Script};
 
 /// The most tables, fields of a table or transaction types that a header may name.
 ///
@@ -26,6 +28,8 @@ pub struct Header {
     pub generator: String,
     /// Which part of a split plan this is; `None` if it is whole.
     pub part: Option<Part>,
+    /// The texts behind the operations' statements; `None` if they ask for records by key.
+    pub script: Option<Script>,
 }
 
 /// A part of a split plan: the processes p with p mod `of` = `index`.
@@ -73,6 +77,9 @@ impl Header {
                 pairs.push((format!("assay.table.{number}.field.{field}"), name.clone()));
             }
         }
+        if let Some(script) = &self.script {
+            push_script(script, &mut pairs);
+        }
         pairs.push(("assay.spec".to_owned(), self.spec.clone()));
         pairs
     }
@@ -93,9 +100,15 @@ impl Header {
             layout: Layout { tables: tables(pairs), records: pairs.number("assay.records")? },
             generator: pairs.get("assay.generator")?.to_owned(),
             part: pairs.find("assay.part").map(part).transpose()?,
+            script: script(pairs)?,
         };
         header.check()?;
         Ok(header)
+    }
+
+    /// The version of the format that a trace with this header has.
+    pub(crate) fn format(&self) -> u32 {
+        if self.script.is_some() { crate::FORMAT } else { crate::FORMAT_OF_RECORDS }
     }
 
     /// What must hold for every header, read or to be written.
@@ -103,7 +116,7 @@ impl Header {
         if self.width == 0 {
             return Err(fault("assay.width", "a process has at least one operation".to_owned()));
         }
-        if self.layout.tables.is_empty() {
+        if self.layout.tables.is_empty() && self.script.is_none() {
             return Err(fault("assay.table.0", "a plan has at least one table".to_owned()));
         }
         if self.transaction_types.is_empty() {
@@ -117,6 +130,9 @@ impl Header {
             [Some(self.layout.tables.len()), Some(self.transaction_types.len()), most_fields];
         if counts.into_iter().flatten().any(|count| count > NAMES) {
             return Err(fault("assay.table.0", format!("a list has more than {NAMES} names")));
+        }
+        if let Some(script) = &self.script {
+            check_script(script)?;
         }
         match self.part {
             Some(Part { index, of }) if index >= of => {
@@ -145,7 +161,80 @@ impl Header {
             },
             generator: "assay 0.1.0".to_owned(),
             part: None,
+            script: None,
         }
+    }
+}
+
+/// The key that says that a trace has statements, with how many queries there are.
+const QUERIES: &str = "assay.queries";
+
+fn push_script(script: &Script, pairs: &mut Vec<(String, String)>) {
+    pairs.push((QUERIES.to_owned(), script.queries.len().to_string()));
+    if script.origins == Origins::Kept {
+        pairs.push(("assay.origins".to_owned(), "kept".to_owned()));
+    }
+    let lists = [
+        ("assay.ddl.", &script.ddl),
+        ("assay.query.", &script.queries),
+        ("assay.property.", &script.properties),
+    ];
+    for (prefix, list) in lists {
+        for (number, named) in list.iter().enumerate() {
+            pairs.push((format!("{prefix}{number}"), named.text.clone()));
+            pairs.push((format!("{prefix}{number}.name"), named.name.clone()));
+        }
+    }
+    for (number, hint) in script.hints.iter().enumerate() {
+        pairs.push((format!("assay.hint.{number}"), hint.clone()));
+    }
+}
+
+fn script(pairs: &Pairs<'_>) -> Result<Option<Script>, HeaderFault> {
+    if pairs.find(QUERIES).is_none() {
+        return Ok(None);
+    }
+    let named = |prefix: &str| -> Result<Vec<Named>, HeaderFault> {
+        let texts = pairs.names(prefix).into_iter().enumerate();
+        let with_name = |(number, text)| {
+            let name = pairs.get(&format!("{prefix}{number}.name"))?.to_owned();
+            Ok(Named { name, text })
+        };
+        texts.map(with_name).collect()
+    };
+    let queries = named("assay.query.")?;
+    let promised = pairs.number(QUERIES)?;
+    if queries.len() as u64 != promised {
+        let found = queries.len();
+        return Err(fault(QUERIES, format!("{promised} queries are promised, {found} are there")));
+    }
+    let origins = match pairs.find("assay.origins") {
+        None => Origins::Own,
+        Some("kept") => Origins::Kept,
+        Some(other) => return Err(fault("assay.origins", format!("{other:?} is not `kept`"))),
+    };
+    Ok(Some(Script {
+        ddl: named("assay.ddl.")?,
+        queries,
+        hints: pairs.names("assay.hint."),
+        properties: named("assay.property.")?,
+        origins,
+    }))
+}
+
+fn check_script(script: &Script) -> Result<(), HeaderFault> {
+    if script.queries.is_empty() {
+        return Err(fault("assay.query.0", "a script has at least one query".to_owned()));
+    }
+    let counts = [
+        ("assay.ddl.0", script.ddl.len()),
+        ("assay.query.0", script.queries.len()),
+        ("assay.hint.0", script.hints.len()),
+        ("assay.property.0", script.properties.len()),
+    ];
+    match counts.into_iter().find(|(_, count)| *count >= NAMES) {
+        Some((key, count)) => Err(fault(key, format!("there are {count}, at most {}", NAMES - 1))),
+        None => Ok(()),
     }
 }
 
@@ -214,7 +303,21 @@ mod tests {
     #[test]
     fn a_header_comes_back_from_its_pairs() {
         let part = Some(Part { index: 1, of: 3 });
-        for header in [Header::example(), Header { part, ..Header::example() }] {
+        let named = |name: &str, text: &str| Named { name: name.to_owned(), text: text.to_owned() };
+        let script = Some(Script {
+            ddl: vec![named("t", "CREATE TABLE t (a INT PRIMARY KEY)")],
+            queries: vec![named("get", "SELECT a FROM t WHERE a = ?"), named("all", "SELECT 1")],
+            hints: vec!["QUORUM".to_owned()],
+            properties: vec![named("resultDir", "a:b")],
+            origins: Origins::Kept,
+        });
+        let layout = Layout { tables: Vec::new(), records: 0 };
+        let headers = [
+            Header::example(),
+            Header { part, ..Header::example() },
+            Header { script, layout, ..Header::example() },
+        ];
+        for header in headers {
             assert_eq!(read(&header.to_pairs()).unwrap(), header);
         }
     }

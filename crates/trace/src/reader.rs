@@ -15,10 +15,11 @@ use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
 
 pub use source::{Schedule, TraceSource};
 
-use crate::columns::{INTENDED, NAMES, Schedules};
+use crate::columns::{INTENDED, NAMES, Schedules, Shape};
 use crate::footer::{CHECK, FORMAT, GROUPS, Guard, check, parse_guards};
 use crate::hash::{Digest, TraceHash, parse_hex};
 use crate::header::{Header, HeaderFault, Pairs};
+use crate::script::StatementFault;
 use crate::writer::broken_transaction;
 
 /// A trace could not be opened.
@@ -161,6 +162,25 @@ pub enum ReadError {
         /// The operation.
         index: u64,
     },
+    /// A process is intended before the one that comes before it.
+    #[error(
+        "process {process} of trace {} is intended before the one that comes before it: \
+         processes come in the order of their start", path.display()
+    )]
+    Early {
+        /// The file.
+        path: PathBuf,
+        /// The process.
+        process: u64,
+    },
+    /// An operation does not fit the queries of the trace.
+    #[error("trace {} makes no sense: {source}", path.display())]
+    Statement {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        source: StatementFault,
+    },
     /// The number of operations or processes is not the one in the header.
     #[error("trace {} promises {promised} {what}, but holds {found}", path.display())]
     Count {
@@ -201,8 +221,8 @@ pub(crate) struct Body {
     pub path: PathBuf,
     pub file: File,
     pub metadata: ParquetMetaData,
-    /// The place in the file of each column of [`NAMES`].
-    pub columns: Vec<usize>,
+    /// The place in the file of each column of [`NAMES`] that is there.
+    pub columns: [Option<usize>; NAMES.len()],
     pub guards: Vec<Guard>,
     pub schedules: Schedules,
     pub header: Header,
@@ -274,12 +294,12 @@ impl Trace {
         }));
         check_format(path, &texts)?;
         check_footer(path, &texts, pairs, &metadata)?;
-        let (columns, schedules) = find_columns(path, &metadata)?;
         let body = read_facts(&texts).map_err(|fault| OpenError::Header {
             path: path.to_owned(),
             key: fault.key,
             reason: fault.reason,
         })?;
+        let (columns, schedules) = find_columns(path, &metadata, &body.header)?;
         let Facts { header, guards, operations, processes, end, sum, hash } = body;
         if guards.len() != metadata.num_row_groups() {
             return Err(damaged(path, "its row groups are not the ones it lists".to_owned()));
@@ -381,7 +401,10 @@ impl Trace {
         let (mut sum, mut processes, mut rows) = (TraceHash::new(), 0, 0);
         let mut end = 0;
         while let Some(process) = reader.advance(&mut operations)? {
-            operations.iter().for_each(|operation| sum.add(operation));
+            let arguments = reader.asked_with();
+            for (place, operation) in operations.iter().enumerate() {
+                sum.add_with(operation, arguments, place);
+            }
             if let Some(index) = broken_transaction(&operations) {
                 return Err(ReadError::Transaction { path: self.body.path.clone(), index });
             }
@@ -409,21 +432,22 @@ impl Trace {
 
     /// What is known without reading the operations.
     pub fn describe(&self) -> Description {
-        let column_bytes = |&column: &usize| {
+        let column_bytes = |column: usize| {
             let groups = self.body.metadata.row_groups().iter();
             groups.map(|group| group.column(column).compressed_size() as u64).sum()
         };
-        let sizes = self.body.columns.iter().map(column_bytes);
+        let sizes = NAMES.into_iter().zip(self.body.columns);
+        let sizes = sizes.filter_map(|(name, place)| Some((name, column_bytes(place?))));
         Description {
             header: self.body.header.clone(),
-            format: crate::FORMAT,
+            format: self.body.header.format(),
             operations: self.body.operations,
             processes: self.body.processes,
             hash: self.body.hash,
             schedules: self.body.schedules,
             bytes: self.body.bytes,
             row_groups: self.body.guards.len(),
-            columns: NAMES.into_iter().zip(sizes).collect(),
+            columns: sizes.collect(),
         }
     }
 }
@@ -486,18 +510,16 @@ fn check_footer(
 fn find_columns(
     path: &Path,
     metadata: &ParquetMetaData,
-) -> Result<(Vec<usize>, Schedules), OpenError> {
+    header: &Header,
+) -> Result<([Option<usize>; NAMES.len()], Schedules), OpenError> {
     let schema = metadata.file_metadata().schema_descr();
     let find =
         |name: &str| schema.columns().iter().position(|column| column.path().string() == name);
     let schedules =
         if find(NAMES[INTENDED]).is_some() { Schedules::Baked } else { Schedules::Absent };
-    let wanted = match schedules {
-        Schedules::Baked => &NAMES[..],
-        Schedules::Absent => &NAMES[..INTENDED],
-    };
-    let mut places = Vec::with_capacity(wanted.len());
-    for &column in wanted {
+    let shape = Shape::of(header, schedules);
+    let mut places = [None; NAMES.len()];
+    for (number, column) in NAMES.into_iter().enumerate().filter(|(number, _)| shape.has(*number)) {
         let fail = |reason: String| OpenError::Column { path: path.to_owned(), column, reason };
         let place = find(column).ok_or_else(|| fail("it is missing".to_owned()))?;
         let found = schema.column(place);
@@ -510,7 +532,7 @@ fn find_columns(
                 "it must be a required {physical}, it is a {found}{missing}"
             )));
         }
-        places.push(place);
+        places[number] = Some(place);
     }
     let is_short = |group: &parquet::file::metadata::RowGroupMetaData| {
         group.num_columns() != schema.num_columns()
@@ -523,8 +545,8 @@ fn find_columns(
 
 fn physical_type(column: &str) -> PhysicalType {
     match column {
-        "index" | "process" | "key" | "think" | "intended" => PhysicalType::INT64,
-        "kind" => PhysicalType::BYTE_ARRAY,
+        "index" | "process" | "key" | "think" | "intended" | "origin" => PhysicalType::INT64,
+        "kind" | "arguments" => PhysicalType::BYTE_ARRAY,
         "ends_transaction" => PhysicalType::BOOLEAN,
         _ => PhysicalType::INT32,
     }

@@ -82,12 +82,8 @@ fn deal(trace: &Trace, writers: &mut [(PathBuf, TraceWriter)]) -> Result<(), Spl
     let mut reader = trace.reader()?;
     let mut operations = Vec::new();
     while let Some(process) = reader.advance(&mut operations)? {
-        let intended = match trace.schedules() {
-            Schedules::Absent => None,
-            Schedules::Baked => Some(reader.intended()),
-        };
         let (_, writer) = &mut writers[(process % parts) as usize];
-        writer.push(process, &operations, intended)?;
+        writer.push_entry(&reader.entry(process, &operations))?;
     }
     Ok(())
 }

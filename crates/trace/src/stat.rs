@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use assay_model::{Filled, Kind, Operation, Source, SourceError};
 
+pub(crate) use frequent::KeyHasher;
 pub use mix::{Mix, MixRow, MixVerdict, compare_mix};
 pub use popularity::{Accuracy, Hottest, KeyShare, Popularity, RankPoint};
-pub(crate) use frequent::KeyHasher;
 pub use sizes::Sizes;
 pub use zipf::ZipfFit;
 
@@ -52,6 +52,8 @@ pub struct TraceStat {
     pub kinds: Vec<(Kind, u64)>,
     /// Transactions of each type, by the names of the header.
     pub transaction_types: Vec<(String, u64)>,
+    /// How often each query is asked, by the names of the header; empty without statements.
+    pub queries: Vec<(String, u64)>,
     /// What a spec's proportions speak of: lone operations by kind, transactions by type.
     ///
     /// The read and the update within a read-modify-write count once, as a read-modify-write.
@@ -82,7 +84,7 @@ pub fn stat(
             Filled::Process => tally.add(&operations),
         }
     }
-    Ok(tally.finish(&header.transaction_types))
+    Ok(tally.finish(header))
 }
 
 impl Trace {
@@ -97,7 +99,7 @@ impl Trace {
         while reader.advance(&mut operations)?.is_some() {
             tally.add(&operations);
         }
-        Ok(tally.finish(&self.header().transaction_types))
+        Ok(tally.finish(self.header()))
     }
 }
 
@@ -110,6 +112,8 @@ pub struct Tally {
     kinds: [u64; Kind::ALL.len()],
     lone_kinds: [u64; Kind::ALL.len()],
     types: Vec<u64>,
+    /// Operations by their statement; the first counts those without.
+    statements: Vec<u64>,
     written: SizeCounts,
     scan_lengths: SizeCounts,
     keys: KeyCounts,
@@ -126,6 +130,7 @@ impl Tally {
             kinds: [0; Kind::ALL.len()],
             lone_kinds: [0; Kind::ALL.len()],
             types: Vec::new(),
+            statements: Vec::new(),
             written: SizeCounts::new(),
             scan_lengths: SizeCounts::new(),
             keys: KeyCounts::new(options.exact_keys),
@@ -139,6 +144,7 @@ impl Tally {
         for operation in operations {
             self.operations += 1;
             self.kinds[operation.kind as usize] += 1;
+            increment(&mut self.statements, operation.statement);
             if operation.transaction_type == 0 {
                 self.lone_kinds[operation.kind as usize] += 1;
             }
@@ -151,21 +157,24 @@ impl Tally {
                 Kind::Update | Kind::Insert => self.written.add(operation.bytes),
                 Kind::Read | Kind::Delete | Kind::Commit | Kind::Rollback => {}
             }
-            self.keys.add(operation.key);
+            if !operation.kind.ends_transaction() {
+                self.keys.add(operation.key);
+            }
         }
     }
 
     fn add_transaction(&mut self, number: u16) {
         self.transactions += 1;
-        let place = usize::from(number);
-        if self.types.len() <= place {
-            self.types.resize(place + 1, 0);
-        }
-        self.types[place] += 1;
+        increment(&mut self.types, number);
     }
 
-    /// The figures; `names` are the transaction types by their numbers.
-    pub fn finish(self, names: &[String]) -> TraceStat {
+    /// The figures; `header` names the numbers.
+    pub fn finish(self, header: &Header) -> TraceStat {
+        let names = &header.transaction_types;
+        let texts = header.script.iter().flat_map(|script| &script.queries);
+        let asked = |number: usize| self.statements.get(number + 1).copied().unwrap_or(0);
+        let queries =
+            texts.enumerate().map(|(number, query)| (query.name.clone(), asked(number))).collect();
         let name = |number: usize| match names.get(number) {
             Some(name) => name.clone(),
             None => format!("type {number}"),
@@ -186,9 +195,18 @@ impl Tally {
             kinds: Kind::ALL.into_iter().map(|kind| (kind, self.kinds[kind as usize])).collect(),
             mix: lone.chain(others).filter(|(_, count)| *count > 0).collect(),
             transaction_types,
+            queries,
             written: self.written.finish(),
             scan_lengths: self.scan_lengths.finish(),
             popularity: self.keys.finish(self.options.top),
         }
     }
+}
+
+fn increment(counts: &mut Vec<u64>, number: u16) {
+    let place = usize::from(number);
+    if counts.len() <= place {
+        counts.resize(place + 1, 0);
+    }
+    counts[place] += 1;
 }

@@ -112,6 +112,7 @@ fn header() -> Header {
         },
         generator: "assay 0.1.0".to_owned(),
         part: None,
+        script: None,
     }
 }
 
@@ -568,4 +569,10 @@ fn the_first_version_of_the_format_is_read_for_ever() {
     assert_eq!(export_csv(&trace, &mut text).unwrap(), 40);
     let wanted = std::fs::read_to_string(golden.join("format-1.csv")).unwrap();
     assert_eq!(String::from_utf8(text).unwrap(), wanted);
+    // Traces of records are still written as they were, byte for byte.
+    let scratch = Scratch::new();
+    let path = scratch.path("t.trace");
+    import_csv(wanted.as_bytes(), &path, header()).unwrap();
+    let old = std::fs::read(golden.join("format-1.trace")).unwrap();
+    assert_eq!(std::fs::read(path).unwrap(), old);
 }

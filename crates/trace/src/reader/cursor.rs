@@ -3,7 +3,7 @@
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use assay_model::{Fields, Kind, Nanos, Operation};
+use assay_model::{Arguments, Fields, Kind, Nanos, Operation};
 use bytes::{Buf, Bytes};
 use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
 use parquet::data_type::{BoolType, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -12,7 +12,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, Length, SerializedPageReader};
 
 use super::{Body, ReadError};
-use crate::columns::Schedules;
+use crate::columns::{ARGUMENTS, HINT, INTENDED, ORIGIN, STATEMENT};
 
 /// Rows decoded at once: few enough that an executor hardly notices the pause.
 const BATCH_ROWS: usize = 1024;
@@ -91,6 +91,10 @@ struct Group {
     bytes: Column<Int32Type>,
     think: Column<Int64Type>,
     intended: Option<Column<Int64Type>>,
+    statement: Option<Column<Int32Type>>,
+    arguments: Option<Column<ByteArrayType>>,
+    origin: Option<Column<Int64Type>>,
+    hint: Option<Column<Int32Type>>,
     /// Rows that are not decoded yet.
     left: usize,
 }
@@ -117,9 +121,11 @@ impl Group {
         self.limit.read(rows)?;
         self.bytes.read(rows)?;
         self.think.read(rows)?;
-        if let Some(intended) = &mut self.intended {
-            intended.read(rows)?;
-        }
+        read_if_there(&mut self.intended, rows)?;
+        read_if_there(&mut self.statement, rows)?;
+        read_if_there(&mut self.arguments, rows)?;
+        read_if_there(&mut self.origin, rows)?;
+        read_if_there(&mut self.hint, rows)?;
         self.left -= rows;
         Ok(())
     }
@@ -135,12 +141,28 @@ impl Group {
             fields: Fields::from_code(self.fields.values[row] as u32).ok_or("fields")?,
             limit: self.limit.values[row] as u32,
             bytes: self.bytes.values[row] as u32,
-            statement: 0,
+            statement: match &self.statement {
+                Some(statement) => narrow(statement.values[row], "statement")?,
+                None => 0,
+            },
             transaction: narrow(self.transaction.values[row], "transaction")?,
             transaction_type: narrow(self.transaction_type.values[row], "transaction_type")?,
             ends_transaction: self.ends_transaction.values[row],
             think: Nanos(self.think.values[row] as u64),
         })
+    }
+
+    /// Appends what the operation of row `row` is asked with beyond its numbers.
+    fn push_extra(&self, row: usize, extra: &mut Extra) -> Result<(), &'static str> {
+        if let Some(arguments) = &self.arguments
+            && !extra.arguments.push_encoded(arguments.values[row].data())
+        {
+            return Err("arguments");
+        }
+        if let Some(hint) = &self.hint {
+            extra.hints.push(hint.values[row] as u32);
+        }
+        Ok(())
     }
 
     /// The value of `column` in row `row`, for an error message.
@@ -151,8 +173,37 @@ impl Group {
             "transaction" => (self.transaction.values[row] as u32).to_string(),
             "transaction_type" => (self.transaction_type.values[row] as u32).to_string(),
             "index" => (self.index.values[row] as u64).to_string(),
+            "statement" => self
+                .statement
+                .as_ref()
+                .map_or_else(String::new, |column| (column.values[row] as u32).to_string()),
+            "arguments" => self
+                .arguments
+                .as_ref()
+                .map_or_else(String::new, |column| format!("{:02x?}", column.values[row].data())),
             _ => (self.process.values[row] as u64).to_string(),
         }
+    }
+}
+
+fn read_if_there<T: DataType>(
+    column: &mut Option<Column<T>>,
+    rows: usize,
+) -> Result<(), ParquetError> {
+    column.as_mut().map_or(Ok(()), |column| column.read(rows))
+}
+
+/// What the operations of a process are asked with beyond their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Extra {
+    pub arguments: Arguments,
+    pub hints: Vec<u32>,
+}
+
+impl Extra {
+    pub fn clear(&mut self) {
+        self.arguments.clear();
+        self.hints.clear();
     }
 }
 
@@ -187,10 +238,6 @@ struct Opener<'a> {
 
 impl Opener<'_> {
     fn group(&self) -> Result<Group, ParquetError> {
-        let intended = match self.body.schedules {
-            Schedules::Baked => Some(self.column(11)?),
-            Schedules::Absent => None,
-        };
         Ok(Group {
             index: self.column(0)?,
             process: self.column(1)?,
@@ -203,19 +250,30 @@ impl Opener<'_> {
             limit: self.column(8)?,
             bytes: self.column(9)?,
             think: self.column(10)?,
-            intended,
+            intended: self.optional(INTENDED)?,
+            statement: self.optional(STATEMENT)?,
+            arguments: self.optional(ARGUMENTS)?,
+            origin: self.optional(ORIGIN)?,
+            hint: self.optional(HINT)?,
             left: usize::try_from(self.metadata.num_rows()).unwrap_or(0),
         })
     }
 
-    /// A reader of column `number` of [`NAMES`](crate::columns::NAMES).
+    /// A reader of column `number` of [`NAMES`](crate::columns::NAMES), which must be there.
     fn column<T: DataType>(&self, number: usize) -> Result<Column<T>, ParquetError> {
-        let metadata = self.metadata.column(self.body.columns[number]);
+        let missing = || ParquetError::General(format!("there is no column {number}"));
+        self.optional(number)?.ok_or_else(missing)
+    }
+
+    /// A reader of column `number` of [`NAMES`](crate::columns::NAMES), if it is there.
+    fn optional<T: DataType>(&self, number: usize) -> Result<Option<Column<T>>, ParquetError> {
+        let Some(place) = self.body.columns[number] else { return Ok(None) };
+        let metadata = self.metadata.column(place);
         let rows = usize::try_from(self.metadata.num_rows()).unwrap_or(0);
         let pages = SerializedPageReader::new(self.bytes.clone(), metadata, rows, None)?;
         let reader = get_column_reader(metadata.column_descr_ptr(), Box::new(pages));
         let reader = get_typed_column_reader::<T>(reader);
-        Ok(Column { reader, values: Vec::with_capacity(BATCH_ROWS) })
+        Ok(Some(Column { reader, values: Vec::with_capacity(BATCH_ROWS) }))
     }
 }
 
@@ -227,6 +285,8 @@ fn kind(name: &[u8]) -> Option<Kind> {
         b"insert" => Some(Kind::Insert),
         b"scan" => Some(Kind::Scan),
         b"delete" => Some(Kind::Delete),
+        b"commit" => Some(Kind::Commit),
+        b"rollback" => Some(Kind::Rollback),
         _ => None,
     }
 }
@@ -321,6 +381,12 @@ impl Cursor {
         offset.map_or(Nanos::ZERO, |&offset| Nanos(offset as u64))
     }
 
+    /// The number that the process of the next row had elsewhere; 0 if that is not kept.
+    pub fn origin(&self) -> i64 {
+        let column = self.group.as_ref().and_then(|group| group.origin.as_ref());
+        column.and_then(|column| column.values.get(self.place)).copied().unwrap_or(0)
+    }
+
     /// Leaves out the next `count` of [`Cursor::processes`], and decodes more if none is left.
     #[inline]
     pub fn skip(&mut self, count: usize) -> Result<(), ReadError> {
@@ -328,10 +394,15 @@ impl Cursor {
         if self.place < self.rows { Ok(()) } else { self.decode() }
     }
 
-    /// Appends the operations of the next `count` of [`Cursor::processes`] to `into`, and decodes
-    /// more if none is left.
+    /// Appends the operations of the next `count` of [`Cursor::processes`] to `into`, what they are
+    /// asked with to `extra`, and decodes more if none is left.
     #[inline]
-    pub fn take(&mut self, count: usize, into: &mut Vec<Operation>) -> Result<(), ReadError> {
+    pub fn take(
+        &mut self,
+        count: usize,
+        into: &mut Vec<Operation>,
+        extra: &mut Extra,
+    ) -> Result<(), ReadError> {
         if let Some(group) = &self.group {
             for row in self.place..self.place + count {
                 let operation = match group.operation(row) {
@@ -345,6 +416,11 @@ impl Cursor {
                     return Err(self.wrong(group, row, column, reason));
                 }
                 into.push(operation);
+                if group.statement.is_some()
+                    && let Err(column) = group.push_extra(row, extra)
+                {
+                    return Err(self.wrong(group, row, column, "they are no arguments"));
+                }
             }
         }
         self.skip(count)

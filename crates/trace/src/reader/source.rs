@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use assay_model::{Filled, Nanos, Operation, Source, SourceError};
+use assay_model::{Arguments, Filled, Nanos, Operation, Source, SourceError};
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Extra};
 use super::{Body, ReadError};
+use crate::columns::Schedules;
+use crate::script::Checks;
+use crate::writer::Entry;
 
 /// A trace as a source: one lane's own reader.
 ///
@@ -16,11 +19,24 @@ pub struct TraceSource {
     /// The least process number that may be asked for next.
     least: u64,
     intended: Nanos,
+    origin: i64,
+    extra: Extra,
+    /// What the operations of a trace with statements must obey; `None` without.
+    checks: Option<Checks>,
 }
 
 impl TraceSource {
     pub(super) fn open(body: Arc<Body>) -> Result<TraceSource, ReadError> {
-        Ok(TraceSource { cursor: Cursor::open(body)?, least: 0, intended: Nanos::ZERO })
+        let script = body.header.script.as_ref();
+        let checks = script.map(|script| Checks::new(Some(script)));
+        Ok(TraceSource {
+            cursor: Cursor::open(body)?,
+            least: 0,
+            intended: Nanos::ZERO,
+            origin: 0,
+            extra: Extra::default(),
+            checks,
+        })
     }
 
     /// Puts the operations of the next process that the trace holds into `into`, which is cleared
@@ -30,20 +46,65 @@ impl TraceSource {
     /// If the trace cannot be read any further.
     pub fn advance(&mut self, into: &mut Vec<Operation>) -> Result<Option<u64>, ReadError> {
         into.clear();
+        self.extra.clear();
         let Some(&process) = self.cursor.processes().first() else { return Ok(None) };
-        self.intended = self.cursor.intended();
+        let before = std::mem::replace(&mut self.intended, self.cursor.intended());
+        self.origin = self.cursor.origin();
         loop {
             let rows = self.cursor.processes();
             let count = rows.iter().take_while(|&&row| row == process).count();
             let is_whole = count < rows.len() || count == 0;
             if count > 0 {
-                self.cursor.take(count, into)?;
+                self.cursor.take(count, into, &mut self.extra)?;
             }
             if is_whole {
                 let process = process as u64;
                 self.least = process.saturating_add(1);
+                if self.checks.is_some() {
+                    self.check(process, into, before)?;
+                }
                 return Ok(Some(process));
             }
+        }
+    }
+
+    /// What a process of a trace with statements must obey beyond its numbers.
+    fn check(
+        &self,
+        process: u64,
+        operations: &[Operation],
+        before: Nanos,
+    ) -> Result<(), ReadError> {
+        let path = || self.cursor.body().path.clone();
+        if self.intended < before {
+            return Err(ReadError::Early { path: path(), process });
+        }
+        let Some(checks) = &self.checks else { return Ok(()) };
+        let faults = operations.iter().enumerate().filter_map(|(place, operation)| {
+            checks.operation(operation, &self.extra.arguments, place)
+        });
+        let hints = checks.hints(process, operations, &self.extra.hints);
+        match faults.chain(hints).next() {
+            Some(source) => Err(ReadError::Statement { path: path(), source }),
+            None => Ok(()),
+        }
+    }
+
+    /// What the operations found last are asked with; nothing for records by key.
+    pub fn asked_with(&self) -> &Arguments {
+        &self.extra.arguments
+    }
+
+    /// The process found last as a writer takes it; `operations` are the ones that were found.
+    pub fn entry<'a>(&'a self, process: u64, operations: &'a [Operation]) -> Entry<'a> {
+        let is_baked = self.cursor.body().schedules == Schedules::Baked;
+        Entry {
+            process,
+            operations,
+            arguments: &self.extra.arguments,
+            intended: is_baked.then_some(self.intended),
+            origin: self.origin,
+            hints: &self.extra.hints,
         }
     }
 
@@ -59,6 +120,7 @@ impl TraceSource {
             return Ok(Found::Process);
         }
         into.clear();
+        self.extra.clear();
         let is_before = |&row: &i64| (row as u64) < process;
         if self.cursor.processes().last().is_some_and(is_before) {
             self.cursor.skip_groups(process)?;
@@ -116,6 +178,10 @@ impl Source for TraceSource {
             }
             Err(error) => Err(SourceError { process, reason: error.to_string() }),
         }
+    }
+
+    fn arguments(&mut self, into: &mut Arguments) {
+        into.clone_from(&self.extra.arguments);
     }
 }
 

@@ -220,8 +220,8 @@ fn a_trace_made_by_other_means_is_read_if_it_keeps_the_format() {
 #[test]
 fn a_newer_format_names_both_versions_and_what_to_do() {
     assert_eq!(
-        says(Change::Pair(FORMAT, Some("2"))),
-        "trace T has format 2, this binary reads up to format 1: use the assay that wrote it \
+        says(Change::Pair(FORMAT, Some("3"))),
+        "trace T has format 3, this binary reads up to format 2: use the assay that wrote it \
          (assay 0.1.0), or generate the trace again with this one"
     );
 }

@@ -1,0 +1,356 @@
+//! Traces of queries, seen from outside: texts, arguments, hints, what is refused.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use assay_model::script::{Ask, ProcessBuilder};
+use assay_model::{
+    Arguments, Datum, Filled, Kind, Layout, Named, Nanos, Operation, Phase, Seed, Source,
+    SourceError, Taken,
+};
+use assay_trace::{
+    Entry, Header, Origins, Schedules, Script, StatOptions, Trace, TraceWriter, WriteError,
+    Written, split,
+};
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A directory that goes away with its test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Scratch {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("assay-statements-test-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+const WIDTH: u64 = 8;
+const GET: Ask = Ask { statement: 1, kind: Kind::Read };
+const PUT: Ask = Ask { statement: 2, kind: Kind::Insert };
+const LINE: Ask = Ask { statement: 3, kind: Kind::Insert };
+
+/// Processes of one or two transactions; every third takes an argument from an answer.
+#[derive(Default)]
+struct Shop {
+    processes: u64,
+    arguments: Arguments,
+}
+
+impl Source for Shop {
+    fn len(&self) -> Option<u64> {
+        Some(self.processes)
+    }
+
+    fn width(&self) -> u64 {
+        WIDTH
+    }
+
+    fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError> {
+        if process >= self.processes {
+            into.clear();
+            self.arguments.clear();
+            return Ok(Filled::End);
+        }
+        let number = process as i64;
+        let mut builder = ProcessBuilder::begin(process, WIDTH, into, &mut self.arguments);
+        builder.transaction(1, Nanos(process)).ask(GET, process, &[Datum::Int(number % 7).into()]);
+        let text = format!("it's \"{number}\"; a:b,\n?");
+        let noted = [Datum::Int(number).into(), Datum::Text(&text).into(), Datum::Null.into()];
+        builder.ask(PUT, process, &noted);
+        if process.is_multiple_of(3) {
+            builder.ask(LINE, process, &[Taken { plus: 1, ..Taken::first(0, 1) }.into()]);
+        }
+        builder.commit();
+        builder.transaction(2, Nanos(9)).ask(GET, 3, &[Datum::Int(3).into()]).commit();
+        builder.end();
+        Ok(Filled::Process)
+    }
+
+    fn arguments(&mut self, into: &mut Arguments) {
+        into.clone_from(&self.arguments);
+    }
+}
+
+fn named(name: &str, text: &str) -> Named {
+    Named { name: name.to_owned(), text: text.to_owned() }
+}
+
+fn script() -> Script {
+    Script {
+        ddl: vec![named(
+            "note",
+            "CREATE TABLE note (id INT PRIMARY KEY, text VARCHAR(40), by INT)",
+        )],
+        queries: vec![
+            named("get", "SELECT id, by FROM note WHERE id = ?"),
+            named("put", "INSERT INTO note (id, text, by) VALUES (?, ?, ?)"),
+            named("line", "INSERT INTO note (id, text) VALUES (?, 'why?')"),
+        ],
+        ..Script::default()
+    }
+}
+
+fn header() -> Header {
+    Header {
+        spec: String::new(),
+        seed: Seed(1),
+        phase: Phase::Measure,
+        width: WIDTH,
+        transaction_types: ["operation", "note", "look"].map(str::to_owned).to_vec(),
+        layout: Layout { tables: Vec::new(), records: 0 },
+        generator: "assay 0.1.0".to_owned(),
+        part: None,
+        script: Some(script()),
+    }
+}
+
+fn shop(processes: u64) -> Shop {
+    Shop { processes, ..Shop::default() }
+}
+
+fn write(scratch: &Scratch, processes: u64) -> (Trace, Written) {
+    let path = scratch.path("t.trace");
+    let mut writer = TraceWriter::create(&path, header()).unwrap();
+    writer.write(&mut shop(processes), 0..processes).unwrap();
+    let written = writer.finish().unwrap();
+    (Trace::open(&path).unwrap(), written)
+}
+
+#[test]
+fn operations_come_back_with_their_arguments() {
+    let scratch = Scratch::new();
+    let (trace, written) = write(&scratch, 40_000);
+    assert_eq!(trace.header(), &header());
+    assert_eq!(trace.describe().format, 2);
+    assert_eq!(trace.verify().unwrap(), written.hash);
+    let (mut source, mut reader) = (shop(40_000), trace.source().unwrap());
+    let (mut wanted, mut found) = (Vec::new(), Vec::new());
+    let (mut wanted_arguments, mut found_arguments) = (Arguments::default(), Arguments::default());
+    // Forwards with leaps, as a lane that shares the trace with others.
+    for process in (0..40_000).step_by(7) {
+        assert_eq!(source.fill(process, &mut wanted).unwrap(), Filled::Process);
+        assert_eq!(reader.fill(process, &mut found).unwrap(), Filled::Process);
+        source.arguments(&mut wanted_arguments);
+        reader.arguments(&mut found_arguments);
+        assert_eq!((&found, &found_arguments), (&wanted, &wanted_arguments), "{process}");
+    }
+}
+
+#[test]
+fn the_hash_covers_arguments_and_texts() {
+    let scratch = Scratch::new();
+    let hash = |number: i64, text: &str| {
+        let path = scratch.path("t.trace");
+        let mut header = header();
+        header.script.as_mut().unwrap().queries[0].text = text.to_owned();
+        let mut writer = TraceWriter::create(&path, header).unwrap();
+        let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
+        let mut builder = ProcessBuilder::begin(0, WIDTH, &mut operations, &mut arguments);
+        builder.transaction(1, Nanos::ZERO).ask(GET, 0, &[Datum::Int(number).into()]).commit();
+        builder.end();
+        writer.push_entry(&Entry::new(0, &operations, &arguments)).unwrap();
+        writer.finish().unwrap().hash
+    };
+    let text = "SELECT id FROM note WHERE id = ?";
+    assert_eq!(hash(1, text), hash(1, text));
+    assert_ne!(hash(1, text), hash(2, text));
+    assert_ne!(hash(1, text), hash(1, "SELECT by FROM note WHERE id = ?"));
+}
+
+#[test]
+fn parts_keep_arguments_and_add_up() {
+    let scratch = Scratch::new();
+    let (trace, written) = write(&scratch, 1000);
+    let parts = split(&trace, 3, &scratch.0, "t").unwrap();
+    let mut sum = assay_trace::TraceHash::new();
+    for (path, part) in parts {
+        assert_eq!(Trace::open(&path).unwrap().verify().unwrap(), part.hash);
+        sum.merge(part.sum);
+    }
+    assert_eq!(sum, written.sum);
+}
+
+#[test]
+fn long_arguments_close_a_row_group_early() {
+    let scratch = Scratch::new();
+    let path = scratch.path("t.trace");
+    let mut writer = TraceWriter::create(&path, header()).unwrap();
+    let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
+    let long = "x".repeat(1 << 16);
+    for process in 0..640 {
+        let mut builder = ProcessBuilder::begin(process, WIDTH, &mut operations, &mut arguments);
+        let noted = [Datum::Int(1).into(), Datum::Text(&long).into(), Datum::Null.into()];
+        builder.transaction(1, Nanos::ZERO).ask(PUT, 1, &noted).commit();
+        builder.end();
+        writer.push_entry(&Entry::new(process, &operations, &arguments)).unwrap();
+    }
+    writer.finish().unwrap();
+    let trace = Trace::open(&path).unwrap();
+    assert_eq!(trace.describe().row_groups, 3);
+    // What is asked again and again is kept once per row group.
+    assert!(trace.describe().bytes < 1 << 20, "{}", trace.describe().bytes);
+    trace.verify().unwrap();
+}
+
+#[test]
+fn hints_and_the_numbers_that_processes_had_elsewhere_come_back() {
+    let scratch = Scratch::new();
+    let path = scratch.path("t.trace");
+    let mut header = header();
+    let script = header.script.as_mut().unwrap();
+    script.hints = vec!["ONE".to_owned(), "10.0.0.1:9042".to_owned()];
+    script.origins = Origins::Kept;
+    let mut writer = TraceWriter::create_scheduled(&path, header).unwrap();
+    let (mut source, mut operations, mut arguments) = (shop(30), Vec::new(), Arguments::default());
+    for process in 0..30 {
+        source.fill(process, &mut operations).unwrap();
+        source.arguments(&mut arguments);
+        let hints: Vec<u32> = (0..operations.len() as u32).map(|place| place % 3).collect();
+        let entry = Entry {
+            intended: Some(Nanos(process / 2)),
+            origin: -(process as i64),
+            hints: &hints,
+            ..Entry::new(process, &operations, &arguments)
+        };
+        writer.push_entry(&entry).unwrap();
+    }
+    writer.finish().unwrap();
+    let trace = Trace::open(&path).unwrap();
+    assert_eq!(trace.schedules(), Schedules::Baked);
+    let mut reader = trace.reader().unwrap();
+    for process in 0..30 {
+        assert_eq!(reader.advance(&mut operations).unwrap(), Some(process));
+        let entry = reader.entry(process, &operations);
+        assert_eq!(entry.intended, Some(Nanos(process / 2)));
+        assert_eq!(entry.origin, -(process as i64));
+        assert_eq!(entry.hints.len(), operations.len());
+        assert_eq!(entry.hints[2], 2);
+    }
+}
+
+/// What a writer says about a process that `change` has spoilt.
+fn refused(change: impl FnOnce(&mut Vec<Operation>, &mut Arguments)) -> String {
+    let scratch = Scratch::new();
+    let mut writer = TraceWriter::create(scratch.path("t.trace"), header()).unwrap();
+    let (mut source, mut operations, mut arguments) = (shop(9), Vec::new(), Arguments::default());
+    source.fill(6, &mut operations).unwrap();
+    source.arguments(&mut arguments);
+    change(&mut operations, &mut arguments);
+    let error = writer.push_entry(&Entry::new(6, &operations, &arguments)).unwrap_err();
+    assert!(matches!(error, WriteError::Statement(_)), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn statements_that_make_no_sense_are_refused_with_what_to_do() {
+    let again = |arguments: &mut Arguments, first: &[Datum<'_>]| {
+        let rest: Vec<Vec<u8>> = (1..5).map(|place| arguments.encoded(place).to_vec()).collect();
+        arguments.clear();
+        first.iter().for_each(|datum| arguments.push((*datum).into()));
+        arguments.end_operation();
+        rest.iter().for_each(|bytes| assert!(arguments.push_encoded(bytes)));
+    };
+    assert_eq!(
+        refused(|operations, _| operations[0].statement = 4),
+        "operation 48 asks query 4, but the header has the texts of 3 queries: add the text, or \
+         ask one of these"
+    );
+    assert_eq!(
+        refused(|_, arguments| again(arguments, &[])),
+        "operation 48 has 0 arguments, but query \"get\" takes 1: one for each ?"
+    );
+    assert_eq!(
+        refused(|_, arguments| again(arguments, &[Datum::Int(1), Datum::Int(2)])),
+        "operation 48 has 2 arguments, but query \"get\" takes 1: one for each ?"
+    );
+    assert_eq!(
+        refused(|operations, _| operations[0].statement = 0),
+        "operation 48 asks for a record by key, but its trace has queries: give a query"
+    );
+    let later = refused(|_, arguments| {
+        let rest: Vec<Vec<u8>> = (1..5).map(|place| arguments.encoded(place).to_vec()).collect();
+        arguments.clear();
+        arguments.push(Taken::first(0, 0).into());
+        arguments.end_operation();
+        rest.iter().for_each(|bytes| assert!(arguments.push_encoded(bytes)));
+    });
+    assert_eq!(
+        later,
+        "operation 48 takes an argument from operation 0 of its process, which does not come \
+         before it"
+    );
+}
+
+#[test]
+fn queries_need_their_texts() {
+    let scratch = Scratch::new();
+    let bare = Header {
+        script: None,
+        layout: Layout {
+            tables: vec![assay_model::Table {
+                name: "note".to_owned(),
+                fields: Vec::new(),
+                needs_key_order: false,
+            }],
+            records: 0,
+        },
+        ..header()
+    };
+    let mut writer = TraceWriter::create(scratch.path("t.trace"), bare).unwrap();
+    let error = writer.write(&mut shop(1), 0..1).unwrap_err();
+    assert!(error.to_string().contains("needs its script"), "{error}");
+    let none = Header { script: Some(Script::default()), ..header() };
+    let error = TraceWriter::create(scratch.path("t.trace"), none).err().unwrap();
+    assert!(error.to_string().contains("a script has at least one query"), "{error}");
+}
+
+#[test]
+fn processes_come_in_the_order_of_their_start() {
+    let scratch = Scratch::new();
+    let mut writer = TraceWriter::create_scheduled(scratch.path("t.trace"), header()).unwrap();
+    let (mut source, mut operations, mut arguments) = (shop(9), Vec::new(), Arguments::default());
+    for (process, intended) in [(0, 1000), (1, 200)] {
+        source.fill(process, &mut operations).unwrap();
+        source.arguments(&mut arguments);
+        let intended = Some(Nanos(intended));
+        let entry = Entry { intended, ..Entry::new(process, &operations, &arguments) };
+        let pushed = writer.push_entry(&entry);
+        if process == 1 {
+            assert_eq!(
+                pushed.unwrap_err().to_string(),
+                "process 1 is intended at 200 ns, after one at 1000 ns: order the processes by \
+                 their start"
+            );
+        }
+    }
+}
+
+#[test]
+fn figures_count_transactions_by_type() {
+    let scratch = Scratch::new();
+    let (trace, _) = write(&scratch, 30);
+    let stat = trace.stat(StatOptions::default()).unwrap();
+    assert_eq!((stat.processes, stat.transactions), (30, 60));
+    let types: Vec<(&str, u64)> =
+        stat.transaction_types.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    assert_eq!(types, [("operation", 0), ("note", 30), ("look", 30)]);
+    let queries: Vec<(&str, u64)> =
+        stat.queries.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    assert_eq!(queries, [("get", 60), ("put", 30), ("line", 10)]);
+}
