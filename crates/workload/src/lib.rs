@@ -14,8 +14,11 @@ mod value;
 pub mod spec;
 pub mod ycsb;
 
-pub mod gallery;
 pub mod plan;
+pub mod script;
+
+pub mod gallery;
 
 pub use plan::{Plan, PlanPhase};
+pub use script::{ScriptDataset, ScriptPlan, ScriptSpec};
 pub use spec::{Dataset, Spec, SpecError};

@@ -33,6 +33,8 @@ pub(crate) mod streams {
     pub(crate) const CUTS_RUN: u64 = 0x15;
     /// How long a process thinks before a transaction of the run.
     pub(crate) const THINK: u64 = 0x16;
+    /// Where the streams of scripts begin; each has a place of its own behind this.
+    pub(crate) const SCRIPTS: u64 = 0x1000;
 }
 
 /// Which part of a workload is asked.

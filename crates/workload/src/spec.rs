@@ -7,7 +7,7 @@ mod check;
 mod dataset;
 mod error;
 mod length;
-mod number;
+pub(crate) mod number;
 mod section;
 mod text;
 mod think;
@@ -23,6 +23,7 @@ pub use think::ThinkTime;
 
 pub(crate) use check::Problem;
 pub(crate) use length::read_histogram;
+pub(crate) use text::{place_of, toml_error};
 
 #[cfg(test)]
 mod tests;

@@ -8,27 +8,27 @@ use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use assay_model::quantity;
 
 /// A whole number from 0, such as `1000`, `"1M"` or `"4KiB"`.
-pub(super) fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+pub(crate) fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     from.deserialize_any(Whole)
 }
 
 /// As [`whole`], for keys that may be left out.
-pub(super) fn some_whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+pub(crate) fn some_whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     whole(from).map(Some)
 }
 
 /// A number such as `0.5`, `95` or `"50%"`.
-pub(super) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+pub(crate) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     from.deserialize_any(Share)
 }
 
 /// As [`share`], for keys that may be left out.
-pub(super) fn some_share<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+pub(crate) fn some_share<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     share(from).map(Some)
 }
 
 /// Writes a number as an integer where TOML can hold it, otherwise as text.
-pub(super) fn write_some<S: serde::Serializer>(
+pub(crate) fn write_some<S: serde::Serializer>(
     number: &Option<u64>,
     into: S,
 ) -> Result<S::Ok, S::Error> {
@@ -41,7 +41,7 @@ pub(super) fn write_some<S: serde::Serializer>(
     }
 }
 
-pub(super) fn whole_schema(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn whole_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "anyOf": [
             {"type": "integer", "minimum": 0},
@@ -50,7 +50,7 @@ pub(super) fn whole_schema(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-pub(super) fn share_schema(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn share_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "anyOf": [
             {"type": "number", "minimum": 0},

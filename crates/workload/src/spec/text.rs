@@ -72,7 +72,7 @@ impl Spec {
     }
 }
 
-fn toml_error(error: &toml::de::Error, text: &str, origin: &str) -> SpecError {
+pub(crate) fn toml_error(error: &toml::de::Error, text: &str, origin: &str) -> SpecError {
     let place = error.span().map_or_else(|| Place::file(origin), |span| at(text, origin, &span));
     let message = error.message();
     let mut quoted = message.split('`').skip(1).step_by(2);
@@ -87,7 +87,7 @@ fn toml_error(error: &toml::de::Error, text: &str, origin: &str) -> SpecError {
 }
 
 /// The line of the value of a dotted key, or of the section it should be in.
-fn place_of(text: &str, origin: &str, key: &str) -> Place {
+pub(crate) fn place_of(text: &str, origin: &str, key: &str) -> Place {
     let (section, name) = key.split_once('.').unwrap_or((key, ""));
     let Ok(document) = toml::de::DeTable::parse(text) else { return Place::file(origin) };
     let Some(section) = document.get_ref().get(section) else { return Place::file(origin) };

@@ -1,0 +1,17 @@
+//! Workloads of logical queries: processes whose transactions ask in SQL.
+//!
+//! A [`ScriptSpec`] says which workload it is with its sizes; a [`ScriptPlan`] compiles it with a
+//! seed into a schema, a list of queries, and a [`Source`](assay_model::Source) of processes.
+//! SQL is text here: `mapping` reads it. Everything is a function of (spec, seed, process number).
+
+mod dataset;
+mod plan;
+mod program;
+mod spec;
+mod text;
+
+pub mod tpcc;
+
+pub use dataset::ScriptDataset;
+pub use plan::ScriptPlan;
+pub use spec::{ScriptName, ScriptSpec};

@@ -1,0 +1,147 @@
+//! What a script asks, as its author writes it down.
+
+use assay_model::{Seed, closest};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::dataset::ScriptDataset;
+use super::tpcc::TpccSpec;
+use crate::spec::{Place, Problem, SpecError, place_of, toml_error};
+
+/// The workloads that ask in SQL, by the name in key `workload`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScriptName {
+    /// TPC-C.
+    Tpcc,
+}
+
+impl ScriptName {
+    /// All of them.
+    pub const ALL: [ScriptName; 1] = [ScriptName::Tpcc];
+
+    /// The name as it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ScriptName::Tpcc => "tpcc",
+        }
+    }
+}
+
+/// A workload of queries with its sizes and shares.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScriptSpec {
+    /// TPC-C.
+    Tpcc(TpccSpec),
+}
+
+/// The key that makes a TOML text a script.
+const KEY: &str = "workload";
+
+impl ScriptSpec {
+    /// Whether TOML `text` names a script in key `workload`; such a text is for
+    /// [`ScriptSpec::from_toml`], any other for [`Spec::from_toml`](crate::Spec::from_toml).
+    pub fn is_script(text: &str) -> bool {
+        toml::de::DeTable::parse(text).is_ok_and(|document| document.get_ref().contains_key(KEY))
+    }
+
+    /// Reads a script from TOML `text`, which comes from `origin`, a file or another name.
+    ///
+    /// # Errors
+    /// If the text is no TOML, names no known workload, has an unknown key, or a value makes no
+    /// sense; with the line.
+    pub fn from_toml(text: &str, origin: &str) -> Result<ScriptSpec, SpecError> {
+        let spec = match read_name(text, origin)? {
+            ScriptName::Tpcc => ScriptSpec::Tpcc(read(text, origin)?),
+        };
+        spec.find_problem().map_err(|Problem { key, value, reason }| SpecError::Value {
+            place: place_of(text, origin, key),
+            name: key.to_owned(),
+            value,
+            reason,
+        })?;
+        Ok(spec)
+    }
+
+    /// The specification as TOML, every key with its effective value.
+    pub fn to_toml(&self) -> String {
+        let text = match self {
+            ScriptSpec::Tpcc(spec) => toml::to_string(spec),
+        };
+        text.expect("a checked specification has no number that TOML cannot hold")
+    }
+
+    /// The JSON Schema of the TOML form.
+    pub fn json_schema(name: ScriptName) -> serde_json::Value {
+        match name {
+            ScriptName::Tpcc => schemars::schema_for!(TpccSpec).to_value(),
+        }
+    }
+
+    /// Which workload it is.
+    pub fn name(&self) -> ScriptName {
+        match self {
+            ScriptSpec::Tpcc(_) => ScriptName::Tpcc,
+        }
+    }
+
+    /// Whether the values make sense together.
+    ///
+    /// # Errors
+    /// Names the first key whose value does not.
+    pub fn check(&self) -> Result<(), SpecError> {
+        self.find_problem().map_err(|problem| SpecError::Value {
+            place: Place::default(),
+            name: problem.key.to_owned(),
+            value: problem.value,
+            reason: problem.reason,
+        })
+    }
+
+    /// What load and run must agree on, if the run draws from `seed`.
+    pub fn dataset(&self, seed: Seed) -> ScriptDataset {
+        match self {
+            ScriptSpec::Tpcc(spec) => spec.describe(seed),
+        }
+    }
+
+    /// Takes the seed of the rows from what the store says was loaded, unless the spec has one.
+    pub fn take_seed(&mut self, loaded: &ScriptDataset) {
+        let seed = loaded.seed.as_deref().and_then(|text| text.parse().ok());
+        match self {
+            ScriptSpec::Tpcc(spec) => spec.dataset.seed = spec.dataset.seed.or(seed),
+        }
+    }
+
+    fn find_problem(&self) -> Result<(), Problem> {
+        match self {
+            ScriptSpec::Tpcc(spec) => spec.find_problem(),
+        }
+    }
+}
+
+/// Which workload a text names, before the rest of it is looked at.
+fn read_name(text: &str, origin: &str) -> Result<ScriptName, SpecError> {
+    let document: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| toml_error(&error, text, origin))?;
+    let known = ScriptName::ALL.map(ScriptName::name);
+    let place = || place_of(text, origin, KEY);
+    let name = match document.get(KEY) {
+        Some(toml::Value::String(name)) => name,
+        Some(_) | None => {
+            let reason = format!("{KEY} must name one of the workloads {}", known.join(", "));
+            return Err(SpecError::Syntax { place: place(), reason });
+        }
+    };
+    ScriptName::ALL.into_iter().find(|one| one.name() == name).ok_or_else(|| SpecError::Unknown {
+        place: place(),
+        what: KEY,
+        name: name.clone(),
+        suggestion: closest(name, known).map(str::to_owned),
+    })
+}
+
+fn read<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, SpecError> {
+    toml::from_str(text).map_err(|error| toml_error(&error, text, origin))
+}

@@ -1,0 +1,84 @@
+//! The non-uniform draws of TPC-C with the names they lead to.
+
+use assay_model::{Draws, Seed};
+
+/// NURand(A, x, y) of clause 2.1.6: `a` is A, `c` is C, the range is `x..=y`.
+///
+/// The two draws are combined bit by bit, so numbers with many ones are drawn more often.
+///
+/// # Panics
+/// In debug builds if `x` is above `y`.
+pub fn nurand(a: u64, c: u64, x: u64, y: u64, draws: &mut Draws) -> u64 {
+    debug_assert!(x <= y, "a range has at least one number");
+    let of_a = draws.below(a + 1);
+    let of_range = x + draws.below(y - x + 1);
+    ((of_a | of_range) + c) % (y - x + 1) + x
+}
+
+/// A of clause 2.1.6, by what is drawn.
+pub(super) const A_LAST: u64 = 255;
+const A_CUSTOMER: u64 = 1023;
+const A_ITEM: u64 = 8191;
+
+/// Clause 4.3.2.3: the syllables of last names.
+const SYLLABLES: [&str; 10] =
+    ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
+
+/// The last name with this number, below 1000: a syllable for each digit.
+///
+/// # Panics
+/// If the number is above 999.
+pub fn last_name(number: u64) -> String {
+    assert!(number < 1000, "last names are numbered from 0 to 999");
+    [number / 100, number / 10 % 10, number % 10].map(|digit| SYLLABLES[digit as usize]).concat()
+}
+
+/// C of each range, constant for a whole run (clause 2.1.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Constants {
+    /// For last names.
+    pub last: u64,
+    customer: u64,
+    item: u64,
+}
+
+/// The stream of a seed that constants come from.
+const STREAM: u64 = super::rows::STREAMS + 0x40;
+
+/// Clause 2.1.6.1: by how much C of last names in the run differs from that in the load, with two
+/// exceptions.
+const DELTAS: std::ops::RangeInclusive<u64> = 65..=119;
+const NO_DELTAS: [u64; 2] = [96, 112];
+
+/// C of last names in the load.
+pub(super) fn constant_of_load(rows: Seed) -> u64 {
+    rows.draws(STREAM, 0).below(A_LAST + 1)
+}
+
+impl Constants {
+    /// The constants of a run with `seed` over rows of the seed `rows`.
+    pub(super) fn of_run(seed: Seed, rows: Seed) -> Constants {
+        let draws = &mut seed.draws(STREAM, 1);
+        let loaded = constant_of_load(rows);
+        let deltas: Vec<u64> = DELTAS.filter(|delta| !NO_DELTAS.contains(delta)).collect();
+        let delta = deltas[draws.below(deltas.len() as u64) as usize];
+        // One of the two directions always stays within 0..=A.
+        let last = if loaded >= delta { loaded - delta } else { loaded + delta };
+        Constants { last, customer: draws.below(A_CUSTOMER + 1), item: draws.below(A_ITEM + 1) }
+    }
+
+    /// The number of a customer of `customers` (clause 2.1.6: NURand(1023, 1, 3000)).
+    pub(super) fn customer(&self, customers: u64, draws: &mut Draws) -> u64 {
+        nurand(A_CUSTOMER, self.customer, 1, customers, draws)
+    }
+
+    /// The number of an item of `items` (clause 2.1.6: NURand(8191, 1, 100000)).
+    pub(super) fn item(&self, items: u64, draws: &mut Draws) -> u64 {
+        nurand(A_ITEM, self.item, 1, items, draws)
+    }
+
+    /// The number of a last name that one of `customers` has (NURand(255, 0, 999)).
+    pub(super) fn name(&self, customers: u64, draws: &mut Draws) -> u64 {
+        nurand(A_LAST, self.last, 0, customers.min(1000) - 1, draws)
+    }
+}

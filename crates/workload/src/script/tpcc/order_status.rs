@@ -1,0 +1,27 @@
+//! Order-Status: a customer asks what became of the last order (clause 2.6).
+
+use assay_model::Taken;
+use assay_model::script::ProcessBuilder;
+
+use super::payment::{draw_customer, find};
+use super::query::Query;
+use super::run::Turn;
+use crate::script::program::int;
+
+/// Place in the output of the query.
+const ORDER: u16 = 0;
+
+/// Adds one Order-Status.
+pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
+    let place = turn.district();
+    let named = draw_customer(place, turn);
+    let (warehouse, district) = (int(place.warehouse), int(place.district));
+    let key = place.key(named.customer);
+    let customer = find(&named, into);
+    if named.name.is_none() {
+        into.ask(Query::CustomerBalance.ask(), key, &[warehouse, district, customer]);
+    }
+    let last = into.ask(Query::LastOrder.ask(), key, &[warehouse, district, customer]).last();
+    let order = Taken::first(last, ORDER);
+    into.ask(Query::Lines.ask(), key, &[warehouse, district, order.into()]).commit();
+}
