@@ -19,6 +19,7 @@ pub mod memory;
 pub mod null;
 pub mod resp;
 pub mod sick;
+pub mod sql;
 pub mod workers;
 
 pub use answer::{Answer, Answers, Reply, Rows};

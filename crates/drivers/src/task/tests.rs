@@ -1,3 +1,5 @@
+//! Connections that do what the test tells them.
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
