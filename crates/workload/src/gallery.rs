@@ -1,5 +1,6 @@
 //! Workloads that everybody knows, by name.
 
+use crate::script::ScriptSpec;
 use crate::spec::{Spec, SpecError, no_files};
 use crate::ycsb::{self, Properties, Strictness};
 use assay_model::closest;
@@ -31,10 +32,17 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The workload itself, exactly as written, if it asks in SQL; [`Entry::spec`] is for others.
+    pub fn script(&self) -> Option<ScriptSpec> {
+        let is_script = self.form == Form::Toml && ScriptSpec::is_script(self.text);
+        let read = || ScriptSpec::from_toml(self.text, self.name);
+        is_script.then(|| read().expect("a test reads every entry"))
+    }
+
     /// The workload itself, exactly as written.
     ///
     /// # Errors
-    /// Never, for the entries of [`all`].
+    /// If it asks in SQL; see [`Entry::script`].
     pub fn spec(&self) -> Result<Spec, SpecError> {
         match self.form {
             Form::Toml => Spec::from_toml(self.text, self.name, &no_files),
@@ -103,7 +111,17 @@ const fn chronicle(name: &'static str, description: &'static str, text: &'static
     }
 }
 
-const ENTRIES: [Entry; 10] = [
+/// The sizes of a script are in its text; these count what it loads, what it asks in a minute or so.
+const fn script(
+    name: &'static str,
+    description: &'static str,
+    text: &'static str,
+    (suggested_records, suggested_operations): (u64, u64),
+) -> Entry {
+    Entry { name, description, form: Form::Toml, text, suggested_records, suggested_operations }
+}
+
+const ENTRIES: [Entry; 11] = [
     ycsb(
         "ycsb-a",
         "session store: half reads, half updates, some records hotter than others",
@@ -150,6 +168,12 @@ const ENTRIES: [Entry; 10] = [
         "Chronicle Map's small rows, 10 x 10 B: one update in twenty",
         include_str!("gallery/chronicle-10-95.toml"),
     ),
+    script(
+        "tpcc",
+        "TPC-C, a wholesaler: orders, payments, deliveries in transactions over nine tables",
+        include_str!("gallery/tpcc.toml"),
+        (600_000, 100_000),
+    ),
 ];
 
 #[cfg(test)]
@@ -159,9 +183,13 @@ mod tests {
     #[test]
     fn every_entry_is_a_workload() {
         for entry in all() {
+            assert_eq!(find(entry.name), Ok(entry));
+            if let Some(script) = entry.script() {
+                assert_eq!(script.check().map_err(|error| error.to_string()), Ok(()));
+                continue;
+            }
             let spec = entry.spec().unwrap_or_else(|error| panic!("{error}"));
             assert!(spec.dataset.records >= 1000, "{}", entry.name);
-            assert_eq!(find(entry.name), Ok(entry));
         }
     }
 
