@@ -3,6 +3,8 @@
 //! Clause numbers in this module's comments are those of the standard. Results are not audited TPC
 //! results; `docs/scripts.md` lists where the workload differs from the standard.
 
+pub mod conditions;
+
 mod customer;
 mod draw;
 mod load;
