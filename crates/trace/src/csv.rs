@@ -1,17 +1,19 @@
 //! A trace as comma-separated text, for people, spreadsheets or foreign generators.
 
+mod preamble;
+mod record;
+
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use assay_model::{Fields, Kind, Nanos, Operation};
+use assay_model::{Arguments, Fields, Kind, Nanos, Operation};
 
-use crate::columns::{INTENDED, NAMES, Schedules};
+use crate::columns::{ARGUMENTS, HINT, INTENDED, NAMES, ORIGIN, STATEMENT, Schedules, Shape};
 use crate::header::Header;
+use crate::literal::{read_arguments, show_arguments};
 use crate::reader::{ReadError, Trace};
-use crate::writer::{TraceWriter, WriteError, Written};
-
-/// A longer line is no operation: twelve numbers of twenty digits fit twice.
-const LONGEST_LINE: u64 = 512;
+use crate::writer::{Entry, TraceWriter, WriteError, Written};
+use record::{LONGEST_LINE, LONGEST_RECORD, Records, fields, quote};
 
 /// A trace could not be exported.
 #[derive(Debug, thiserror::Error)]
@@ -68,25 +70,26 @@ pub enum ImportError {
 /// one line per operation. All numbers are decimal, `ends_transaction` is 0 or 1, times are in
 /// nanoseconds.
 ///
+/// Before the columns of a trace of queries come lines that begin with `#` and give the texts;
+/// arguments are SQL's literals within quotes, with semicolons between them.
+///
 /// # Errors
 /// If the trace cannot be read or the text cannot be written.
 pub fn export_csv(trace: &Trace, into: impl Write) -> Result<u64, ExportError> {
     let mut into = io::BufWriter::new(into);
-    let columns = match trace.schedules() {
-        Schedules::Baked => &NAMES[..=INTENDED],
-        Schedules::Absent => &NAMES[..INTENDED],
-    };
-    writeln!(into, "{}", columns.join(","))?;
+    let header = trace.header();
+    let shape = Shape::of(header, trace.schedules());
+    if let Some(script) = &header.script {
+        preamble::write(header, script, &mut into)?;
+    }
+    writeln!(into, "{}", columns(shape))?;
     let mut reader = trace.reader()?;
     let mut operations = Vec::new();
     let mut lines = 0;
     while let Some(process) = reader.advance(&mut operations)? {
-        let intended = match trace.schedules() {
-            Schedules::Baked => format!(",{}", reader.intended().0),
-            Schedules::Absent => String::new(),
-        };
-        for operation in &operations {
-            write_line(&mut into, process, operation, &intended)?;
+        let entry = reader.entry(process, &operations);
+        for place in 0..operations.len() {
+            write_line(&mut into, shape, &entry, place)?;
         }
         lines += operations.len() as u64;
     }
@@ -94,52 +97,75 @@ pub fn export_csv(trace: &Trace, into: impl Write) -> Result<u64, ExportError> {
     Ok(lines)
 }
 
+/// The line that names the columns of a trace of this shape.
+fn columns(shape: Shape) -> String {
+    let names = NAMES.into_iter().enumerate().filter(|(column, _)| shape.has(*column));
+    names.map(|(_, name)| name).collect::<Vec<_>>().join(",")
+}
+
 fn write_line(
     into: &mut impl Write,
-    process: u64,
-    operation: &Operation,
-    intended: &str,
+    shape: Shape,
+    entry: &Entry<'_>,
+    place: usize,
 ) -> io::Result<()> {
+    let operation = &entry.operations[place];
     let Operation { index, transaction, transaction_type, key, limit, bytes, .. } = operation;
     let ends = u8::from(operation.ends_transaction);
     let (kind, fields) = (operation.kind.name(), operation.fields.code());
-    let think = operation.think.0;
-    writeln!(
+    let (process, think) = (entry.process, operation.think.0);
+    write!(
         into,
         "{index},{process},{transaction},{transaction_type},{ends},{kind},{fields},{key},{limit},\
-         {bytes},{think}{intended}"
-    )
+         {bytes},{think}"
+    )?;
+    if let Some(intended) = entry.intended {
+        write!(into, ",{}", intended.0)?;
+    }
+    if shape.has_statements {
+        let arguments = show_arguments(entry.arguments, place);
+        write!(into, ",{},{}", operation.statement, quote(&arguments))?;
+    }
+    if shape.has_origins {
+        write!(into, ",{}", entry.origin)?;
+    }
+    if shape.has_hints {
+        write!(into, ",{}", entry.hints.get(place).copied().unwrap_or(0))?;
+    }
+    writeln!(into)
 }
 
 /// Makes a trace at `path` of text in the form of [`export_csv`].
 ///
+/// What the text says of itself in lines that begin with `#` takes the place of what `header` says.
 /// Nothing is guessed: a missing or additional value, a sign, a blank or an empty line is an error
 /// that names its line, and then there is no trace.
 ///
 /// # Errors
 /// If the text makes no sense, breaks the rules of a trace, or the file system refuses.
 pub fn import_csv(
-    mut from: impl BufRead,
+    from: impl BufRead,
     path: impl AsRef<Path>,
-    header: Header,
+    mut header: Header,
 ) -> Result<Written, ImportError> {
-    let mut text = String::new();
-    read_line(&mut from, 1, &mut text)?;
-    let schedules = schedules(&text)?;
-    let width = header.width;
-    let writer = match schedules {
+    let mut records = Records::new(from);
+    let names = preamble::read(&mut records, &mut header)?;
+    let shape = shape(&names, &header)?;
+    let (width, line) = (header.width, records.line);
+    let writer = match shape.schedules {
         Schedules::Absent => TraceWriter::create(path, header),
         Schedules::Baked => TraceWriter::create_scheduled(path, header),
     };
-    let writer = writer.map_err(|source| ImportError::Write { line: 1, source })?;
-    let mut gathered = Gathered { writer, width, process: None, operations: Vec::new() };
-    let mut line = 1;
-    while read_line(&mut from, line + 1, &mut text)? {
-        line += 1;
-        let parsed = parse_line(&text, schedules);
+    let writer = writer.map_err(|source| ImportError::Write { line, source })?;
+    let mut gathered = Gathered::new(writer, width);
+    let longest = if shape.has_statements { LONGEST_RECORD } else { LONGEST_LINE };
+    while let Some(record) = records.read(longest)? {
+        let parsed = parse(record, shape);
+        let line = records.line;
         let parsed = parsed.map_err(|reason| ImportError::Line { line, reason })?;
         gathered.add(line, &parsed)?;
     }
+    let line = records.line;
     gathered.push(line)?;
     gathered.writer.finish().map_err(|source| ImportError::Write { line, source })
 }
@@ -148,16 +174,32 @@ pub fn import_csv(
 struct Gathered {
     writer: TraceWriter,
     width: u64,
-    process: Option<(u64, Option<Nanos>)>,
+    process: Option<(u64, Option<Nanos>, i64)>,
     operations: Vec<Operation>,
+    arguments: Arguments,
+    hints: Vec<u32>,
+    /// The last line of the last operation.
+    line: u64,
 }
 
 impl Gathered {
+    fn new(writer: TraceWriter, width: u64) -> Gathered {
+        Gathered {
+            writer,
+            width,
+            process: None,
+            operations: Vec::new(),
+            arguments: Arguments::default(),
+            hints: Vec::new(),
+            line: 0,
+        }
+    }
+
     fn add(&mut self, line: u64, parsed: &Parsed) -> Result<(), ImportError> {
         let wrong = |reason| Err(ImportError::Line { line, reason });
         let process = parsed.process;
         match self.process {
-            Some((current, intended)) if current == process => {
+            Some((current, intended, _)) if current == process => {
                 if intended != parsed.intended {
                     return wrong(format!("process {process} has two intended offsets"));
                 }
@@ -166,95 +208,122 @@ impl Gathered {
                     return wrong(format!("process {process} has more than {width} operations"));
                 }
             }
-            _ => self.push(line - 1)?,
+            _ => self.push(self.line)?,
         }
-        self.process = Some((process, parsed.intended));
+        self.process = Some((process, parsed.intended, parsed.origin));
+        self.line = line;
         self.operations.push(parsed.operation);
-        Ok(())
+        self.hints.push(parsed.hint);
+        let read = read_arguments(&parsed.arguments, &mut self.arguments);
+        read.map_err(|reason| ImportError::Line { line, reason })
     }
 
     /// Writes the gathered process, whose last line is `line`.
     fn push(&mut self, line: u64) -> Result<(), ImportError> {
-        let Some((process, intended)) = self.process else { return Ok(()) };
-        let pushed = self.writer.push(process, &self.operations, intended);
+        let Some((process, intended, origin)) = self.process else { return Ok(()) };
+        let entry = Entry {
+            intended,
+            origin,
+            hints: &self.hints,
+            ..Entry::new(process, &self.operations, &self.arguments)
+        };
+        let pushed = self.writer.push_entry(&entry);
         self.operations.clear();
+        self.arguments.clear();
+        self.hints.clear();
         pushed.map_err(|source| ImportError::Write { line, source })
     }
 }
 
-/// Reads line number `line` without its end; false if there is none.
-fn read_line(from: &mut impl BufRead, line: u64, into: &mut String) -> Result<bool, ImportError> {
-    into.clear();
-    let mut limited = io::Read::take(&mut *from, LONGEST_LINE);
-    let length = limited.read_line(into).map_err(|source| ImportError::Io { line, source })? as u64;
-    if length == LONGEST_LINE {
-        let reason = format!("it is longer than {LONGEST_LINE} bytes, so it is no operation");
-        return Err(ImportError::Line { line, reason });
-    }
-    if into.ends_with('\n') {
-        into.pop();
-    }
-    if into.ends_with('\r') {
-        into.pop();
-    }
-    Ok(length > 0)
-}
-
-fn schedules(text: &str) -> Result<Schedules, ImportError> {
-    if text == NAMES[..=INTENDED].join(",") {
-        return Ok(Schedules::Baked);
-    }
-    let expected = NAMES[..INTENDED].join(",");
-    if text == expected {
-        return Ok(Schedules::Absent);
-    }
-    Err(ImportError::Columns { expected, found: text.to_owned() })
+/// The shape of a trace with this header whose columns have these names.
+fn shape(names: &str, header: &Header) -> Result<Shape, ImportError> {
+    let shapes = [Schedules::Baked, Schedules::Absent].map(|known| Shape::of(header, known));
+    let [_, plain] = shapes;
+    let fits = |shape: &Shape| names == columns(*shape);
+    shapes
+        .into_iter()
+        .find(fits)
+        .ok_or_else(|| ImportError::Columns { expected: columns(plain), found: names.to_owned() })
 }
 
 struct Parsed {
     process: u64,
     intended: Option<Nanos>,
     operation: Operation,
+    arguments: String,
+    origin: i64,
+    hint: u32,
 }
 
-fn parse_line(text: &str, schedules: Schedules) -> Result<Parsed, String> {
-    let wanted = match schedules {
-        Schedules::Baked => INTENDED + 1,
-        Schedules::Absent => INTENDED,
-    };
-    let values: Vec<&str> = text.split(',').collect();
-    if values.len() != wanted {
-        return Err(format!("it has {} values instead of {wanted}", values.len()));
+/// The values of one line with the columns that they belong to.
+struct Values {
+    shape: Shape,
+    texts: Vec<String>,
+}
+
+impl Values {
+    fn text(&self, column: usize) -> &str {
+        let place = (0..column).filter(|&before| self.shape.has(before)).count();
+        &self.texts[place]
     }
-    let number = |column: usize, most: u64| number(NAMES[column], values[column], most);
-    let narrow = |column: usize, most: u32| number(column, u64::from(most)).map(|n| n as u32);
-    let kind = Kind::from_name(values[5]).ok_or_else(|| {
-        let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("kind {:?} is none of {}", values[5], known.join(", "))
-    })?;
-    let most_fields = Fields::One(u16::MAX).code();
-    let fields = Fields::from_code(narrow(6, most_fields)?)
-        .ok_or_else(|| format!("fields {} stands for nothing", values[6]))?;
-    let intended = match schedules {
-        Schedules::Baked => Some(Nanos(number(INTENDED, u64::MAX)?)),
-        Schedules::Absent => None,
+
+    fn number(&self, column: usize, most: u64) -> Result<u64, String> {
+        number(NAMES[column], self.text(column), most)
+    }
+
+    fn narrow(&self, column: usize, most: u32) -> Result<u32, String> {
+        self.number(column, u64::from(most)).map(|number| number as u32)
+    }
+
+    /// The value of a column that need not be there.
+    fn optional(&self, column: usize, most: u64) -> Result<Option<u64>, String> {
+        self.shape.has(column).then(|| self.number(column, most)).transpose()
+    }
+}
+
+fn parse(record: &str, shape: Shape) -> Result<Parsed, String> {
+    let values = Values { shape, texts: fields(record)? };
+    let wanted = (0..NAMES.len()).filter(|&column| shape.has(column)).count();
+    if values.texts.len() != wanted {
+        return Err(format!("it has {} values instead of {wanted}", values.texts.len()));
+    }
+    let origin = match shape.has_origins {
+        true => values.text(ORIGIN).parse().map_err(|_| "origin is no whole number".to_owned())?,
+        false => 0,
     };
     Ok(Parsed {
-        process: number(1, u64::MAX)?,
-        intended,
-        operation: Operation {
-            index: number(0, u64::MAX)?,
-            key: number(7, u64::MAX)?,
-            kind,
-            fields,
-            limit: narrow(8, u32::MAX)?,
-            bytes: narrow(9, u32::MAX)?,
-            statement: 0,
-            transaction: number(2, u64::from(u16::MAX))? as u16,
-            transaction_type: number(3, u64::from(u16::MAX))? as u16,
-            ends_transaction: number(4, 1)? == 1,
-            think: Nanos(number(10, u64::MAX)?),
+        process: values.number(1, u64::MAX)?,
+        intended: values.optional(INTENDED, u64::MAX)?.map(Nanos),
+        operation: operation(&values)?,
+        arguments: match shape.has_statements {
+            true => values.text(ARGUMENTS).to_owned(),
+            false => String::new(),
         },
+        origin,
+        hint: values.optional(HINT, u64::from(u32::MAX))?.map_or(0, |hint| hint as u32),
+    })
+}
+
+fn operation(values: &Values) -> Result<Operation, String> {
+    let kind = Kind::from_name(values.text(5)).ok_or_else(|| {
+        let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("kind {:?} is none of {}", values.text(5), known.join(", "))
+    })?;
+    let fields = Fields::from_code(values.narrow(6, Fields::One(u16::MAX).code())?)
+        .ok_or_else(|| format!("fields {} stands for nothing", values.text(6)))?;
+    let most = u64::from(u16::MAX);
+    Ok(Operation {
+        index: values.number(0, u64::MAX)?,
+        key: values.number(7, u64::MAX)?,
+        kind,
+        fields,
+        limit: values.narrow(8, u32::MAX)?,
+        bytes: values.narrow(9, u32::MAX)?,
+        statement: values.optional(STATEMENT, most)?.map_or(0, |number| number as u16),
+        transaction: values.number(2, most)? as u16,
+        transaction_type: values.number(3, most)? as u16,
+        ends_transaction: values.number(4, 1)? == 1,
+        think: Nanos(values.number(10, u64::MAX)?),
     })
 }
 

@@ -12,6 +12,8 @@ pub mod hash;
 pub mod header;
 pub mod script;
 
+pub mod literal;
+
 pub mod reader;
 pub mod writer;
 

@@ -354,3 +354,49 @@ fn figures_count_transactions_by_type() {
         stat.queries.iter().map(|(name, count)| (name.as_str(), *count)).collect();
     assert_eq!(queries, [("get", 60), ("put", 30), ("line", 10)]);
 }
+
+#[test]
+fn a_trace_of_queries_survives_the_way_through_text() {
+    let scratch = Scratch::new();
+    let (trace, written) = write(&scratch, 100);
+    let mut text = Vec::new();
+    assay_trace::export_csv(&trace, &mut text).unwrap();
+    let other = Header {
+        width: 1,
+        transaction_types: vec!["operation".to_owned()],
+        script: None,
+        layout: Layout {
+            tables: vec![assay_model::Table {
+                name: "usertable".to_owned(),
+                fields: Vec::new(),
+                needs_key_order: false,
+            }],
+            records: 0,
+        },
+        ..header()
+    };
+    let again = scratch.path("again.trace");
+    let imported = assay_trace::import_csv(&text[..], &again, other.clone()).unwrap();
+    assert_eq!((imported.hash, imported.operations), (written.hash, written.operations));
+    assert_eq!(Trace::open(&again).unwrap().header(), &header());
+
+    let text = String::from_utf8(text).unwrap();
+    let error = |text: String| {
+        let path = scratch.path("bad.trace");
+        assay_trace::import_csv(text.as_bytes(), path, other.clone()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(text.replacen("#query", "#quarry", 1)),
+        "line 6: #quarry,\"get\",\"SELECT id, by FROM note WHERE id = ?\" is none of #width, \
+         #transaction_type, #ddl, #query, #property, #hint, #origins with their values"
+    );
+    let cut = text.find("\n8,").unwrap();
+    let cut = text[..cut - 4].rfind("\n3,").unwrap();
+    assert_eq!(
+        error(text[..=cut].to_owned()),
+        "up to line 13: operation 2 breaks its transaction: numbers of transactions rise within a \
+         process, and exactly the last operation of each ends it"
+    );
+    let few = error(text.replacen(",\"0\"", ",\"0;1\"", 1));
+    assert!(few.contains("operation 0 has 2 arguments, but query \"get\" takes 1"), "{few}");
+}
