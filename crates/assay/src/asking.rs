@@ -6,7 +6,7 @@ use assay_run::{
     ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, Shape, Spin, Think,
 };
 use assay_store::Calls;
-use assay_trace::Trace;
+use assay_trace::{Schedules, Trace};
 
 use crate::exit::usage;
 use crate::options::Options;
@@ -80,7 +80,7 @@ impl Asking {
             return Err(options.wrong("timeout", "without patience nothing is ever answered"));
         }
         Ok(Asking {
-            extent: extent(options, purpose, planned, &load)?,
+            extent: extent(options, purpose, planned, &load, trace)?,
             patience,
             lanes,
             spin: spin(options, lanes)?,
@@ -166,7 +166,7 @@ fn load_model(
     trace: Option<&Trace>,
 ) -> Result<Load> {
     let measures = purpose != Purpose::Load;
-    let is_replay = measures && options.text("arrivals").is_some_and(|text| text.trim() == "trace");
+    let is_replay = measures && is_replay(options, trace);
     let has_rate = measures && (is_replay || options.text("rate").is_some());
     let closed = options.count("closed")?;
     match (has_rate, closed) {
@@ -176,9 +176,22 @@ fn load_model(
         )),
         (true, None) => open(options, trace),
         (false, _) if measures && options.given("speed").is_some() => {
-            Err(options.wrong("speed", "only --arrivals trace can be replayed faster"))
+            let reason = match trace {
+                Some(_) if closed.is_none() => "the trace has no schedule to be replayed faster",
+                _ => "only a trace's own schedule can be replayed faster",
+            };
+            Err(options.wrong("speed", reason))
         }
         (false, sessions) => closed_model(options, purpose, calls, sessions),
+    }
+}
+
+/// Whether a trace's own schedule is asked for, or nobody says anything else than that trace.
+fn is_replay(options: &Options, trace: Option<&Trace>) -> bool {
+    let has_schedule = trace.is_some_and(|trace| trace.schedules() == Schedules::Baked);
+    match options.given("arrivals") {
+        Some(text) => text.trim() == "trace",
+        None => has_schedule && options.text("rate").is_none() && options.text("closed").is_none(),
     }
 }
 
@@ -198,7 +211,10 @@ fn open(options: &Options, trace: Option<&Trace>) -> Result<Load> {
 
 /// The arrival process and the rate; a trace's own schedule brings its rate with it.
 fn open_arrivals(options: &Options, trace: Option<&Trace>) -> Result<Arrivals> {
-    let text = options.text("arrivals").unwrap_or("poisson");
+    let text = match is_replay(options, trace) {
+        true => "trace",
+        false => options.text("arrivals").unwrap_or("poisson"),
+    };
     let process = arrivals::process(text, trace)
         .map_err(|error| options.wrong("arrivals", &error.to_string()))?;
     let rate = match options.text("rate") {
@@ -277,6 +293,7 @@ fn extent(
     purpose: Purpose,
     planned: Option<u64>,
     load: &Load,
+    trace: Option<&Trace>,
 ) -> Result<Extent> {
     if purpose == Purpose::Load {
         return Ok(Extent { processes: planned, ..Extent::default() });
@@ -289,7 +306,7 @@ fn extent(
     let warm_up = options.duration("warm-up")?.unwrap_or(Nanos::ZERO);
     let (processes, duration) = match (given, duration, purpose) {
         (None, None, _) if stages_end(load).is_some() => (planned, stages(options, load, warm_up)?),
-        (None, None, Purpose::Bench) => (None, Some(BENCH_DURATION)),
+        (None, None, Purpose::Bench) if trace.is_none() => (None, Some(BENCH_DURATION)),
         (None, None, _) => (planned, None),
         (given, duration, _) => (given, duration),
     };

@@ -244,18 +244,51 @@ fn trace() -> Command {
                 .arg(file("trace", "The trace"))
                 .arg(output().help("The CSV file; default: standard output")),
         )
-        .subcommand(
-            Command::new("import")
-                .about("Read a trace from CSV as `export` writes it")
-                .arg(file("csv", "The CSV file"))
-                .arg(output().required(true).help("The trace")),
-        )
+        .subcommand(import())
         .subcommand(
             Command::new("split")
                 .about("Deal a trace's processes out to several files")
                 .arg(file("trace", "The trace"))
                 .arg(text("parts", "N", "How many").required(true)),
         )
+}
+
+fn import() -> Command {
+    let text = |name: &'static str, value: &'static str, about: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(about)
+    };
+    Command::new("import")
+        .about("Make a trace of somebody else's: twitter, cachelib, oracle, monitor, kv-replay")
+        .after_help(
+            "Without FILE, FORMAT is a CSV file as `assay trace export` writes it.\n\
+             What must be in the store before goes to OUT.load.trace; load and bench find it there.",
+        )
+        .arg(
+            Arg::new("format")
+                .value_name("FORMAT")
+                .required(true)
+                .help("twitter, cachelib, oracle, monitor or kv-replay"),
+        )
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .value_hint(ValueHint::FilePath)
+                .help("The file, plain or packed by gzip or zstd; - for standard input"),
+        )
+        .arg(
+            text("output", "OUT", "The trace; default: the file's name with .trace, here")
+                .short('o')
+                .value_hint(ValueHint::FilePath),
+        )
+        .arg(text("skip-bad", "N", "Pass over up to N bad lines [default: 0]"))
+        .arg(text("sample-keys", "SHARE", "Keep only this share of the keys, such as 10%"))
+        .arg(text("amplify", "N", "Ask each request in N key spaces"))
+        .arg(text("speed", "FACTOR", "Write the schedule so many times faster"))
+        .arg(text("spread", "HOW", "Within a stamp: even or random [default: even]"))
+        .arg(text("operations", "N", "Only the first N"))
+        .arg(text("value-size", "SIZE", "Values whose size nobody knows [default: 100]"))
+        .arg(text("fill-misses", "SIZE", "Load keys that only missed, too, with such values"))
+        .arg(text("seed", "N", "The seed of values and --spread random [default: 0]"))
 }
 
 fn workloads() -> Command {

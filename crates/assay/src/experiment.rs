@@ -42,6 +42,8 @@ pub struct Experiment {
     pub render: Arc<dyn Render>,
     /// The fields of the table.
     pub fields: Arc<[String]>,
+    /// In which tongue the plan asks.
+    pub asks: Asks,
     /// How to ask.
     pub asking: Asking,
     /// Whether this fills the store.
@@ -304,7 +306,7 @@ impl Experiment {
             source: &*self.source,
             render: Arc::clone(&self.render),
             fields: Arc::clone(&self.fields),
-            asks: Asks::Records,
+            asks: self.asks,
             load: self.asking.load.clone(),
             extent: self.asking.extent,
             patience: self.asking.patience,
@@ -519,13 +521,21 @@ impl Experiment {
         events
     }
 
+    /// Whether there was nothing to ask: a load for a trace that writes every key before it asks for
+    /// it.
+    fn is_nothing(&self) -> bool {
+        self.is_load && self.planned == Some(0)
+    }
+
     fn exit(&self, outcome: &Outcome) -> Exit {
         let reason = outcome.first_failure().map(|failure| failure.reason);
         let is_away = matches!(reason, Some(Reason::Unreachable | Reason::ConnectionLost))
             && outcome.trouble() == Some(&Trouble::Failure);
         match self.manifest.state {
             // A run in which nothing went through has failed, whatever the store says.
-            State::Finished if outcome.sum(|lane| lane.outcomes[0]) == 0 => Exit::Unreachable,
+            State::Finished if outcome.sum(|lane| lane.outcomes[0]) == 0 && !self.is_nothing() => {
+                Exit::Unreachable
+            }
             State::Finished | State::Running => Exit::Fine,
             State::Interrupted => Exit::Interrupted,
             State::Failed if is_away => Exit::Unreachable,

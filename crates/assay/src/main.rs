@@ -15,6 +15,7 @@ mod broken;
 mod bundles;
 mod cli;
 mod command;
+mod compiled;
 mod evidence;
 mod exit;
 mod experiment;

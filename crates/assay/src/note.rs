@@ -1,7 +1,7 @@
 //! What a load leaves in the store, so that a run can check that it asks the right data.
 
 use anyhow::Result;
-use assay_workload::Dataset;
+use assay_workload::{Dataset, ScriptDataset};
 
 use crate::exit::usage;
 
@@ -14,23 +14,83 @@ pub struct Note {
     /// Whether the load came to its end.
     pub is_complete: bool,
     /// The data set.
-    pub dataset: Dataset,
+    pub dataset: Loaded,
+}
+
+/// What lies in a store, as load and run must agree on it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loaded {
+    /// Records by key.
+    Records(Dataset),
+    /// The rows of a workload of queries.
+    Script(ScriptDataset),
+}
+
+impl Loaded {
+    /// What a trace that came from elsewhere has loaded: nobody knows more of it.
+    pub fn of_trace() -> Loaded {
+        let workload = "trace".to_owned();
+        Loaded::Script(ScriptDataset { workload, sizes: Default::default(), seed: None })
+    }
+
+    /// In sentences, why a run that wants `self` cannot be asked of a store that holds `found`;
+    /// empty if it can.
+    pub fn differences(&self, found: &Loaded) -> Vec<String> {
+        match (self, found) {
+            (Loaded::Records(wanted), Loaded::Records(found)) => wanted.differences(found),
+            (Loaded::Script(wanted), Loaded::Script(found)) => wanted.differences(found),
+            (Loaded::Records(_), Loaded::Script(found)) => {
+                vec![format!("it holds rows of {}, no records by key", found.workload)]
+            }
+            (Loaded::Script(wanted), Loaded::Records(_)) => {
+                vec![format!("it holds records by key, no rows of {}", wanted.workload)]
+            }
+        }
+    }
+
+    /// The same with the seed of `other`: the same rows may hold other values.
+    pub fn with_seed_of(&self, other: &Loaded) -> Loaded {
+        let seed = other.seed().cloned();
+        match self {
+            Loaded::Records(dataset) => Loaded::Records(Dataset { seed, ..dataset.clone() }),
+            Loaded::Script(dataset) => Loaded::Script(ScriptDataset { seed, ..dataset.clone() }),
+        }
+    }
+
+    /// Only the rows of queries name a workload.
+    fn from_toml(dataset: toml::Value) -> Result<Loaded, toml::de::Error> {
+        match dataset.get("workload") {
+            None => dataset.try_into().map(Loaded::Records),
+            Some(_) => dataset.try_into().map(Loaded::Script),
+        }
+    }
+
+    fn seed(&self) -> Option<&String> {
+        match self {
+            Loaded::Records(dataset) => dataset.seed.as_ref(),
+            Loaded::Script(dataset) => dataset.seed.as_ref(),
+        }
+    }
 }
 
 impl Note {
     /// A load has begun.
-    pub fn loading(dataset: &Dataset) -> Note {
+    pub fn loading(dataset: &Loaded) -> Note {
         Note { is_complete: false, dataset: dataset.clone() }
     }
 
     /// A load has come to its end.
-    pub fn loaded(dataset: &Dataset) -> Note {
+    pub fn loaded(dataset: &Loaded) -> Note {
         Note { is_complete: true, dataset: dataset.clone() }
     }
 
     /// As text, for the store.
     pub fn to_text(&self) -> String {
-        let dataset = toml::Table::try_from(&self.dataset)
+        let dataset = match &self.dataset {
+            Loaded::Records(dataset) => toml::Table::try_from(dataset),
+            Loaded::Script(dataset) => toml::Table::try_from(dataset),
+        };
+        let dataset = dataset
             .expect("a data set has only text, whole numbers that TOML holds, and truth values");
         let mut table = toml::Table::new();
         table.insert("format".to_owned(), FORMAT.into());
@@ -58,7 +118,7 @@ impl Note {
         let dataset = table.get("dataset").cloned().ok_or_else(|| wrong("it has no data set"))?;
         Ok(Note {
             is_complete: is_complete.unwrap_or(false),
-            dataset: dataset.try_into().map_err(|error: toml::de::Error| wrong(error.message()))?,
+            dataset: Loaded::from_toml(dataset).map_err(|error| wrong(error.message()))?,
         })
     }
 }

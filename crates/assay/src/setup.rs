@@ -11,18 +11,19 @@ use assay_history::manifest::{
     HistorySection, LoadSection, MachineSection, RunSection, SettingSection, SpecSection,
     StoreSection,
 };
-use assay_model::{Nanos, Phase, Seed, Setting, Source};
+use assay_model::{Nanos, Seed, Setting};
 use assay_report::Style;
 use assay_run::{Latency, Load, Spin};
-use assay_store::{Calls, Capabilities, Store, StoreTime};
-use assay_trace::{Header, Trace};
-use assay_workload::{Dataset, Plan, PlanPhase};
+use assay_store::{Calls, Capabilities, Existing, Store, StoreTime};
+use assay_trace::Trace;
+use assay_workload::PlanPhase;
 use clap::ArgMatches;
 
 use crate::asking::{Asking, Purpose};
+use crate::compiled::{Compiled, replayed};
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
-use crate::note::Note;
+use crate::note::{Loaded, Note};
 use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
@@ -128,15 +129,10 @@ impl Setup {
     pub fn load(&mut self, dir: &Path) -> Result<Finished> {
         let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
         self.require_kinds(PlanPhase::Load)?;
-        self.store.prepare(&plan.layout()).map_err(from_open)?;
-        if self.options.switch("fresh")? {
-            self.store.clear().map_err(from_open)?;
-            self.store.prepare(&plan.layout()).map_err(from_open)?;
-        }
-        let dataset = plan.dataset().clone();
-        self.refuse_to_mix(&dataset)?;
+        let dataset = plan.loaded();
+        self.prepare_to_load(&plan, &dataset)?;
         self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
-        let asking = self.asking(Purpose::Load, plan.len())?;
+        let asking = self.asking(Purpose::Load, self.loaded(plan.len())?)?;
         let finished = self.experiment(&plan, asking, dir, true)?.perform()?;
         if finished.exit == Exit::Fine {
             self.store.settle().map_err(from_open)?;
@@ -146,14 +142,50 @@ impl Setup {
         Ok(finished)
     }
 
+    /// Makes room for what a load writes. What is there already is removed only if that is wanted.
+    fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
+        let is_fresh = self.options.switch("fresh")?;
+        if let Some(catalogue) = plan.catalogue() {
+            let existing = if is_fresh { Existing::Replace } else { Existing::Refuse };
+            return self.store.prepare_queries(catalogue, existing).map_err(from_open);
+        }
+        let layout = plan.layout().context("a plan without queries has a table")?;
+        self.store.prepare(&layout).map_err(from_open)?;
+        if is_fresh {
+            self.store.clear().map_err(from_open)?;
+            self.store.prepare(&layout).map_err(from_open)?;
+        }
+        self.refuse_to_mix(dataset)
+    }
+
+    /// Makes the store ready to be asked what it holds.
+    fn prepare_to_run(&self, plan: &Compiled) -> Result<()> {
+        let prepared = match (plan.catalogue(), plan.layout()) {
+            (Some(catalogue), _) => self.store.prepare_queries(catalogue, Existing::Use),
+            (None, Some(layout)) => self.store.prepare(&layout),
+            (None, None) => Ok(()),
+        };
+        prepared.map_err(from_open)
+    }
+
+    /// How many records a load writes if its plan has `planned`: a trace brings its own.
+    fn loaded(&self, planned: Option<u64>) -> Result<Option<u64>> {
+        match self.workload.preload()? {
+            Some(preload) => Ok(Some(preload.end())),
+            None if self.workload.records().is_some_and(|spec| spec.dataset.is_recorded()) => {
+                Ok(Some(0))
+            }
+            None => Ok(planned),
+        }
+    }
+
     /// A load over other records would leave a mixture that no note could describe.
     ///
     /// The seed may differ: the same records are then overwritten with other values.
-    fn refuse_to_mix(&self, dataset: &Dataset) -> Result<()> {
+    fn refuse_to_mix(&self, dataset: &Loaded) -> Result<()> {
         let Some(text) = self.store.note().map_err(from_open)? else { return Ok(()) };
         let there = Note::parse(&text, &self.url)?.dataset;
-        let wanted = Dataset { seed: there.seed.clone(), ..dataset.clone() };
-        let differences = wanted.differences(&there);
+        let differences = dataset.with_seed_of(&there).differences(&there);
         if differences.is_empty() || self.options.switch("force")? {
             return Ok(());
         }
@@ -184,7 +216,7 @@ impl Setup {
         self.asking(purpose, planned)?;
         self.agree_with_store()?;
         let (plan, planned) = self.planned()?;
-        self.store.prepare(&plan.layout()).map_err(from_open)?;
+        self.prepare_to_run(&plan)?;
         let asking = self.asking(purpose, planned)?;
         let dir = self.dir.clone();
         let floor = self.floor(&asking, planned)?;
@@ -193,7 +225,7 @@ impl Setup {
     }
 
     /// The plan of the run, with the number of its processes if it ends.
-    fn planned(&self) -> Result<(Plan, Option<u64>)> {
+    fn planned(&self) -> Result<(Compiled, Option<u64>)> {
         let plan = self.workload.plan(self.seed, PlanPhase::Run)?;
         let planned = match &self.workload.trace {
             Some(trace) => Some(trace.end()),
@@ -239,7 +271,7 @@ impl Setup {
         };
         let note = Note::parse(&text, &self.url)?;
         self.workload.take_value_seed(&note.dataset);
-        let wanted = self.workload.spec.dataset(self.seed);
+        let wanted = self.workload.plan(self.seed, PlanPhase::Run)?.loaded();
         let mut differences = wanted.differences(&note.dataset);
         if !note.is_complete {
             differences.insert(0, "the load of it did not come to its end".to_owned());
@@ -283,7 +315,6 @@ impl Setup {
         let capabilities = self.store.capabilities();
         let missing: Vec<&str> = self
             .workload
-            .spec
             .kinds_used(phase)
             .into_iter()
             .filter(|kind| !capabilities.can(*kind))
@@ -320,7 +351,7 @@ impl Setup {
     /// If the store does not tell its settings, or the trace cannot be opened.
     pub fn experiment(
         &self,
-        plan: &Plan,
+        plan: &Compiled,
         asking: Asking,
         dir: &Path,
         is_load: bool,
@@ -328,11 +359,18 @@ impl Setup {
         let asking = self.in_the_stores_time(asking);
         let settings = self.store.settings().map_err(from_open)?;
         let manifest = self.manifest(plan, &asking, settings, is_load);
-        let header = header(plan, self.seed);
-        let layout = plan.layout();
+        let header = plan.header(self.seed);
+        let fields = plan.fields();
+        let asks = plan.asks();
         let plan = plan.clone();
-        let trace = if is_load { None } else { self.workload.trace.clone() };
-        let planned = trace.as_ref().map_or(plan.len(), |trace| Some(trace.end()));
+        let trace = match is_load {
+            true => self.workload.preload()?,
+            false => self.workload.trace.clone(),
+        };
+        let planned = match is_load {
+            true => self.loaded(plan.len())?,
+            false => trace.as_ref().map_or(plan.len(), |trace| Some(trace.end())),
+        };
         let render = plan.render();
         if let Some(trace) = &trace {
             // Opened once here, so that a damaged trace is found before the run.
@@ -340,10 +378,14 @@ impl Setup {
         }
         Ok(Experiment {
             store: Arc::clone(&self.store),
-            source: Box::new(move || source(trace.as_ref(), &plan)),
+            source: Box::new(move || match &trace {
+                Some(trace) => replayed(trace),
+                None => plan.source(),
+            }),
             planned,
             render,
-            fields: layout.tables[0].fields.clone().into(),
+            fields,
+            asks,
             asking,
             is_load,
             seed: self.arrivals,
@@ -364,7 +406,7 @@ impl Setup {
 
     fn manifest(
         &self,
-        plan: &Plan,
+        plan: &Compiled,
         asking: &Asking,
         settings: Vec<Setting>,
         is_load: bool,
@@ -384,7 +426,7 @@ impl Setup {
                 name: self.workload.name.clone(),
                 seed: self.seed.0,
                 trace_hash: trace_hash.map(|trace| trace.hash().to_string()).unwrap_or_default(),
-                text: plan.spec().to_toml(),
+                text: plan.spec_text(),
             },
             load: LoadSection {
                 model: match asking.load {
@@ -416,7 +458,8 @@ impl Setup {
                 agent: 0,
                 width: plan.width(),
                 transaction_types: plan.transaction_types(),
-                key_shape: plan.spec().dataset.key_prefix.clone(),
+                queries: plan.query_names(),
+                key_shape: plan.key_shape(),
                 ..HistorySection::default()
             },
             hallmark: self.thresholds.clone(),
@@ -478,31 +521,6 @@ fn calls_name(calls: Calls) -> &'static str {
     }
 }
 
-fn source(trace: Option<&Trace>, plan: &Plan) -> Box<dyn Source> {
-    match trace.map(Trace::source) {
-        Some(Ok(source)) => source,
-        Some(Err(error)) => Box::new(crate::broken::Broken::because(error.to_string())),
-        None => plan.source(),
-    }
-}
-
-/// What a trace of `plan` says about itself.
-pub fn header(plan: &Plan, seed: Seed) -> Header {
-    Header {
-        spec: plan.spec().to_toml(),
-        seed,
-        phase: match plan.phase() {
-            PlanPhase::Load => Phase::Load,
-            PlanPhase::Run => Phase::Measure,
-        },
-        width: plan.width(),
-        transaction_types: plan.transaction_types(),
-        layout: plan.layout(),
-        generator: format!("assay {}", env!("CARGO_PKG_VERSION")),
-        part: None,
-    }
-}
-
 /// The changes to the workload that were typed.
 pub fn changes(matches: &ArgMatches, options: &Options) -> Result<Changes> {
     let many = |name: &str| -> Vec<String> {
@@ -549,8 +567,11 @@ fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> R
     // Stages of the rate say how long as well.
     let has_stages = options.text("rate").is_some_and(|rate| rate.contains('@'));
     let has_duration = has_stages || options.duration("duration")?.is_some();
-    if given.is_some() || has_duration || purpose == Purpose::Bench {
-        workload.spec.operations.count = given;
+    let is_limited = given.is_some() || has_duration || purpose == Purpose::Bench;
+    if let Some(spec) = workload.records_mut()
+        && is_limited
+    {
+        spec.operations.count = given;
     }
     Ok(())
 }

@@ -2,17 +2,20 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use assay_model::Seed;
+use anyhow::{Context as _, Result};
+use assay_model::{Kind, Phase, Seed};
+use assay_trace::foreign::load_path;
 use assay_trace::{Part, Trace};
 use assay_workload::gallery::{self, Form};
 use assay_workload::spec::no_files;
 use assay_workload::ycsb::{self, ClientOptions, Properties, Strictness};
-use assay_workload::{Dataset, Plan, PlanPhase, Spec};
+use assay_workload::{Plan, PlanPhase, ScriptPlan, ScriptSpec, Spec, SpecError};
 
+use crate::compiled::Compiled;
 use crate::exit::{as_usage, usage};
+use crate::note::Loaded;
 use crate::thresholds;
 
 /// The first bytes of a Parquet file.
@@ -23,15 +26,28 @@ pub struct Workload {
     /// Its name in reports.
     pub name: String,
     /// The specification.
-    pub spec: Spec,
+    pub asked: Asked,
     /// The trace that is replayed, if SPEC was one.
     pub trace: Option<Trace>,
+    /// Where that trace lies.
+    pub path: Option<PathBuf>,
     /// What YCSB's client would do, if SPEC was made of properties.
     pub client: Option<ClientOptions>,
     /// Whether it is of the gallery, whose sizes are only examples.
     pub entry: Option<&'static gallery::Entry>,
     /// Thresholds of the hallmark that SPEC changes.
     pub hallmark: toml::Table,
+}
+
+/// What a workload asks.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// Records by key.
+    Records(Spec),
+    /// Queries.
+    Script(ScriptSpec),
+    /// The queries of a trace that came from elsewhere.
+    Trace,
 }
 
 /// Changes to a workload, in the order in which they were typed.
@@ -64,7 +80,63 @@ impl Workload {
             false => Workload::from_gallery(text, changes)?,
         };
         workload.apply(changes)?;
+        workload.require_lengths()?;
         Ok(workload)
+    }
+
+    /// Lengths that a trace records are nowhere without it.
+    fn require_lengths(&self) -> Result<()> {
+        let is_recorded = self.records().is_some_and(|spec| spec.dataset.is_recorded());
+        if self.trace.is_some() || !is_recorded {
+            return Ok(());
+        }
+        Err(usage(format!(
+            "{} says that a trace records its lengths, but it is no trace: ask the trace, or make \
+             a spec of it by `assay trace fit`",
+            self.name
+        )))
+    }
+
+    /// The trace that a load writes before this one is asked, if it needs any record.
+    ///
+    /// # Errors
+    /// If it does not lie beside this one, or is another one.
+    pub fn preload(&self) -> Result<Option<Trace>> {
+        let hash = self.records().and_then(|spec| spec.dataset.preload.as_ref());
+        let (Some(hash), Some(path)) = (hash, &self.path) else {
+            return self.refuse_preload();
+        };
+        let beside = load_path(path);
+        let trace = Trace::open(&beside).map_err(|error| {
+            let path = path.display();
+            usage(format!(
+                "{error}\n{path} needs it: `assay trace import` wrote both, so move them together \
+                 or import again"
+            ))
+        })?;
+        let found = trace.hash().to_string();
+        if found == *hash {
+            return Ok(Some(trace));
+        }
+        let (path, beside) = (path.display(), beside.display());
+        Err(usage(format!(
+            "{beside} has hash {found}, but {path} was imported beside one with {hash}: import \
+             again"
+        )))
+    }
+
+    /// What a load writes is loaded under the name of the trace that needs it.
+    fn refuse_preload(&self) -> Result<Option<Trace>> {
+        let is_recorded = self.records().is_some_and(|spec| spec.dataset.is_recorded());
+        match (&self.trace, &self.path) {
+            (Some(trace), Some(path)) if is_recorded && trace.header().phase == Phase::Load => {
+                Err(usage(format!(
+                    "{} is what a load writes before the trace beside it is asked: load that one",
+                    path.display()
+                )))
+            }
+            _ => Ok(None),
+        }
     }
 
     fn from_gallery(text: &str, changes: &Changes) -> Result<Workload> {
@@ -75,7 +147,7 @@ impl Workload {
         let entry = gallery::find(text)
             .map_err(|error| usage(format!("there is no file {text}, and {error}")))?;
         let mut workload = match entry.form {
-            Form::Toml => Workload::plain(entry.name, entry.spec().map_err(as_usage)?),
+            Form::Toml => Workload::plain(entry.name, Asked::from_toml(entry.text, entry.name)?),
             Form::Properties => {
                 let properties =
                     Properties::parse(entry.text.as_bytes(), entry.name).map_err(as_usage)?;
@@ -106,8 +178,8 @@ impl Workload {
             let text = String::from_utf8(bytes)
                 .map_err(|_| usage(format!("{origin} is no TOML: it is not UTF-8")))?;
             let (text, hallmark) = thresholds::cut(&text);
-            let spec = Spec::from_toml(&text, &origin, &file_text).map_err(as_usage)?;
-            return Ok(Workload { hallmark, ..Workload::plain(&name, spec) });
+            let asked = Asked::from_toml(&text, &origin)?;
+            return Ok(Workload { hallmark, ..Workload::plain(&name, asked) });
         }
         let properties = Properties::parse(&bytes, &origin).map_err(as_usage)?;
         Workload::from_properties(&name, properties, changes)
@@ -123,8 +195,13 @@ impl Workload {
             )));
         }
         let origin = format!("{} (its spec)", path.display());
-        let spec = Spec::from_toml(&trace.header().spec, &origin, &no_files).map_err(as_usage)?;
-        Ok(Workload { trace: Some(trace), ..Workload::plain(name, spec) })
+        let read = || Spec::from_toml(&trace.header().spec, &origin, &no_files);
+        let asked = match trace.header().script {
+            Some(_) => Asked::Trace,
+            None => Asked::Records(read().map_err(as_usage)?),
+        };
+        let path = Some(path.to_owned());
+        Ok(Workload { trace: Some(trace), path, ..Workload::plain(name, asked) })
     }
 
     fn from_properties(
@@ -146,13 +223,17 @@ impl Workload {
         for name in reading.binding.keys() {
             eprintln!("warning: {name} speaks to a YCSB binding; here -t URL names the store");
         }
-        Ok(Workload { client: Some(reading.options), ..Workload::plain(name, reading.spec) })
+        Ok(Workload {
+            client: Some(reading.options),
+            ..Workload::plain(name, Asked::Records(reading.spec))
+        })
     }
 
-    fn plain(name: &str, spec: Spec) -> Workload {
+    /// A workload that is nothing but its spec.
+    pub fn plain(name: &str, asked: Asked) -> Workload {
         let name = name.to_owned();
         let hallmark = toml::Table::new();
-        Workload { name, spec, trace: None, client: None, entry: None, hallmark }
+        Workload { name, asked, trace: None, path: None, client: None, entry: None, hallmark }
     }
 
     fn apply(&mut self, changes: &Changes) -> Result<()> {
@@ -168,11 +249,18 @@ impl Workload {
             return Err(usage("a trace is asked as it is: --set and --records cannot change it"));
         }
         if !changes.sets.is_empty() {
-            self.spec = changed(&self.spec, "--set", &changes.sets)?;
+            self.asked = self.asked.changed("--set", &changes.sets)?;
         }
         if let Some(records) = changes.records {
             let set = format!("dataset.records={records}");
-            self.spec = changed(&self.spec, "--records", &[set])?;
+            if !matches!(self.asked, Asked::Records(_)) {
+                return Err(usage(format!(
+                    "{} has rows of many relations: --records cannot say how many; \
+                     `assay workloads show {}` names its sizes for --set",
+                    self.name, self.name
+                )));
+            }
+            self.asked = self.asked.changed("--records", &[set])?;
         }
         Ok(())
     }
@@ -181,14 +269,55 @@ impl Workload {
     ///
     /// # Errors
     /// If a value of the specification makes no sense.
-    pub fn plan(&self, seed: Seed, phase: PlanPhase) -> Result<Plan> {
-        Plan::new(&self.spec, seed, phase).map_err(as_usage)
+    pub fn plan(&self, seed: Seed, phase: PlanPhase) -> Result<Compiled> {
+        match &self.asked {
+            Asked::Records(spec) => {
+                Ok(Compiled::Records(Plan::new(spec, seed, phase).map_err(as_usage)?))
+            }
+            Asked::Script(spec) => {
+                Compiled::script(ScriptPlan::new(spec, seed, phase).map_err(as_usage)?)
+            }
+            Asked::Trace => {
+                let trace = self.trace.as_ref().context("a trace of queries is replayed")?;
+                Compiled::replay(trace)?.context("the trace asks queries")
+            }
+        }
+    }
+
+    /// The specification of records by key; `None` if queries are asked.
+    pub fn records(&self) -> Option<&Spec> {
+        match &self.asked {
+            Asked::Records(spec) => Some(spec),
+            Asked::Script(_) | Asked::Trace => None,
+        }
+    }
+
+    /// The specification of records by key, to be changed; `None` if queries are asked.
+    pub fn records_mut(&mut self) -> Option<&mut Spec> {
+        match &mut self.asked {
+            Asked::Records(spec) => Some(spec),
+            Asked::Script(_) | Asked::Trace => None,
+        }
+    }
+
+    /// The kinds of operation on records that a phase asks; none if it asks queries.
+    pub fn kinds_used(&self, phase: PlanPhase) -> Vec<Kind> {
+        match &self.asked {
+            Asked::Records(spec) => spec.kinds_used(phase),
+            Asked::Script(_) | Asked::Trace => Vec::new(),
+        }
     }
 
     /// Takes the seed of the values from what the store says was loaded, unless the spec has one.
-    pub fn take_value_seed(&mut self, loaded: &Dataset) {
-        let seed = loaded.seed.as_deref().and_then(|text| text.parse().ok());
-        self.spec.dataset.seed = self.spec.dataset.seed.or(seed);
+    pub fn take_value_seed(&mut self, loaded: &Loaded) {
+        match (&mut self.asked, loaded) {
+            (Asked::Records(spec), Loaded::Records(loaded)) => {
+                let seed = loaded.seed.as_deref().and_then(|text| text.parse().ok());
+                spec.dataset.seed = spec.dataset.seed.or(seed);
+            }
+            (Asked::Script(spec), Loaded::Script(loaded)) => spec.take_seed(loaded),
+            _ => {}
+        }
     }
 }
 
@@ -210,19 +339,51 @@ pub fn split<'a>(text: &'a str, flag: &str) -> Result<(&'a str, &'a str)> {
     text.split_once('=').ok_or_else(|| usage(format!("{flag} {text}: write it as key=value")))
 }
 
-/// The spec with some keys replaced as `flag` says; checked as a file would be.
-fn changed(spec: &Spec, flag: &str, sets: &[String]) -> Result<Spec> {
-    let mut document: toml::Table = spec
-        .to_toml()
-        .parse()
-        .map_err(|error| usage(format!("the spec cannot be changed: {error}")))?;
+impl Asked {
+    /// Reads TOML `text`, which comes from `origin`.
+    fn from_toml(text: &str, origin: &str) -> Result<Asked> {
+        Asked::parse(text, origin).map_err(as_usage)
+    }
+
+    fn parse(text: &str, origin: &str) -> Result<Asked, SpecError> {
+        match ScriptSpec::is_script(text) {
+            true => ScriptSpec::from_toml(text, origin).map(Asked::Script),
+            false => Spec::from_toml(text, origin, &file_text).map(Asked::Records),
+        }
+    }
+
+    /// The same with some keys replaced as `flag` says; checked as a file would be.
+    fn changed(&self, flag: &str, sets: &[String]) -> Result<Asked> {
+        let text = match self {
+            Asked::Records(spec) => spec.to_toml(),
+            Asked::Script(spec) => spec.to_toml(),
+            Asked::Trace => return Err(usage("a trace is asked as it is")),
+        };
+        let text = replaced(&text, sets)?;
+        Asked::parse(&text, flag).map_err(|mut error| {
+            // Lines of this text would name nothing that the user has written.
+            error.place_mut().line = None;
+            as_usage(error)
+        })
+    }
+}
+
+/// TOML `text` with some keys replaced.
+fn replaced(text: &str, sets: &[String]) -> Result<String> {
+    let mut document: toml::Table =
+        text.parse().map_err(|error| usage(format!("the spec cannot be changed: {error}")))?;
     for set in sets {
         let (path, text) = split(set, "--set")?;
-        let (section, key) = path
-            .split_once('.')
-            .ok_or_else(|| usage(format!("--set {set}: name a key as section.key")))?;
         let value =
             text.parse::<toml::Value>().unwrap_or_else(|_| toml::Value::String(text.to_owned()));
+        let Some((section, key)) = path.split_once('.') else {
+            // A key without a section is one that the document has, or a section's name forgotten.
+            if !document.get(path).is_some_and(|there| !there.is_table()) {
+                return Err(usage(format!("--set {set}: name a key as section.key")));
+            }
+            document.insert(path.to_owned(), value);
+            continue;
+        };
         let table = document
             .entry(section)
             .or_insert_with(|| toml::Value::Table(toml::Table::new()))
@@ -230,9 +391,5 @@ fn changed(spec: &Spec, flag: &str, sets: &[String]) -> Result<Spec> {
             .ok_or_else(|| usage(format!("--set {set}: {section} is no section")))?;
         table.insert(key.to_owned(), value);
     }
-    Spec::from_toml(&document.to_string(), flag, &file_text).map_err(|mut error| {
-        // Lines of this text would name nothing that the user has written.
-        error.place_mut().line = None;
-        as_usage(error)
-    })
+    Ok(document.to_string())
 }

@@ -3,14 +3,15 @@
 //! Whatever a run against it shows is the cost of the instrument. With a spin it is a store whose
 //! service time is known beforehand, which tests whether the instrument reports it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use assay_model::{Kind, Layout, Nanos, Setting};
+use assay_model::{Catalogue, Kind, Layout, Nanos, Setting};
 
 use crate::answer::{Answer, Answers, Reply, Rows};
 use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
-use crate::request::{Request, Ticket};
-use crate::seam::{Client, OpenError, Store};
+use crate::request::{Call, Request, Ticket};
+use crate::seam::{Client, Existing, OpenError, Store};
 
 /// A monotonic clock in nanoseconds, given by whoever may read one.
 pub type Clock = fn() -> u64;
@@ -62,12 +63,20 @@ impl Store for Null {
             is_no_op: true,
             is_persistent: false,
             time: StoreTime::Wall,
-            takes_queries: false,
+            takes_queries: true,
             isolation: None,
         }
     }
 
     fn prepare(&self, _layout: &Layout) -> Result<(), OpenError> {
+        Ok(())
+    }
+
+    fn prepare_queries(
+        &self,
+        _catalogue: &Arc<Catalogue>,
+        _existing: Existing,
+    ) -> Result<(), OpenError> {
         Ok(())
     }
 
@@ -108,7 +117,20 @@ impl Client for Idle {
         answers.answer(ticket, NOTHING);
     }
 
+    fn call(&mut self, _now: Nanos, ticket: Ticket, _call: &Call<'_>, answers: &mut dyn Answers) {
+        answers.answer(ticket, NOTHING);
+    }
+
     fn poll(&mut self, _now: Nanos, _answers: &mut dyn Answers) {}
+}
+
+impl Spin {
+    fn spin(self) {
+        let begin = (self.clock)();
+        while (self.clock)().saturating_sub(begin) < self.nanos {
+            std::hint::spin_loop();
+        }
+    }
 }
 
 impl Client for Spin {
@@ -119,10 +141,12 @@ impl Client for Spin {
         _request: &Request<'_>,
         answers: &mut dyn Answers,
     ) {
-        let begin = (self.clock)();
-        while (self.clock)().saturating_sub(begin) < self.nanos {
-            std::hint::spin_loop();
-        }
+        self.spin();
+        answers.answer(ticket, NOTHING);
+    }
+
+    fn call(&mut self, _now: Nanos, ticket: Ticket, _call: &Call<'_>, answers: &mut dyn Answers) {
+        self.spin();
         answers.answer(ticket, NOTHING);
     }
 

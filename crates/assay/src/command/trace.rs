@@ -1,24 +1,23 @@
 //! Traces: the verbs about what is asked, as a file.
 
+mod import;
+
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_model::{Filled, Nanos, Seed, Source};
 use assay_run::{Arrivals, Schedule};
 use assay_trace::stat::{Mix, Sizes, compare_mix};
-use assay_trace::{
-    Schedules, StatOptions, Trace, TraceWriter, describe, export_csv, import_csv, split,
-};
+use assay_trace::{Schedules, StatOptions, Trace, TraceWriter, describe, export_csv, split};
 use assay_workload::spec::no_files;
 use assay_workload::{PlanPhase, Spec};
 use clap::ArgMatches;
 
 use crate::exit::{Exit, as_usage, usage};
 use crate::options::Options;
-use crate::setup::{changes, draw_seed, header};
+use crate::setup::{changes, draw_seed};
 use crate::show::put;
 use crate::workload::Workload;
 use crate::{arrivals, units};
@@ -30,7 +29,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         Some(("info", matches)) => describe_trace(matches),
         Some(("stat", matches)) => stat(matches),
         Some(("export", matches)) => export(matches),
-        Some(("import", matches)) => import(matches),
+        Some(("import", matches)) => import::import(matches),
         Some(("split", matches)) => split_up(matches),
         _ => Ok(Exit::Usage),
     }
@@ -61,13 +60,15 @@ fn generate(matches: &ArgMatches) -> Result<Exit> {
         None => draw_seed()?,
     };
     let wanted = number(matches, "operations")?;
-    workload.spec.operations.count = wanted.or(workload.spec.operations.count);
+    if let Some(spec) = workload.records_mut() {
+        spec.operations.count = wanted.or(spec.operations.count);
+    }
     let phase = if matches.get_flag("load") { PlanPhase::Load } else { PlanPhase::Run };
     let plan = workload.plan(seed, phase)?;
     let Some(processes) = wanted.or(plan.len()) else {
         return Err(usage("the spec does not say how many operations: give --operations"));
     };
-    let header = header(&plan, seed);
+    let header = plan.header(seed);
     let mut source = plan.source();
     let writer = match wanted_arrivals(matches)? {
         None => {
@@ -153,7 +154,7 @@ fn describe_trace(matches: &ArgMatches) -> Result<Exit> {
     line("processes", found.processes.to_string());
     line("bytes", format!("{} ({:.2} per operation)", found.bytes, found.bytes_per_operation()));
     let schedule = match found.schedules {
-        Schedules::Baked => "its own; `assay run --arrivals trace` replays it",
+        Schedules::Baked => "its own; `assay run` replays it",
         Schedules::Absent => "none; the load model decides when a run begins",
     };
     line("schedule", schedule.to_owned());
@@ -218,6 +219,10 @@ fn wanted_mix(trace: &Trace) -> Vec<(String, f64)> {
     let Ok(spec) = Spec::from_toml(&trace.header().spec, "trace", &no_files) else {
         return Vec::new();
     };
+    if spec.dataset.is_recorded() {
+        // Its weights are counts of the trace itself.
+        return Vec::new();
+    }
     let operations = &spec.operations;
     let weights = [
         ("read", operations.read),
@@ -268,35 +273,6 @@ fn export(matches: &ArgMatches) -> Result<Exit> {
         None => drop(export_csv(&trace, std::io::stdout().lock())?),
     }
     Ok(Exit::Fine)
-}
-
-fn import(matches: &ArgMatches) -> Result<Exit> {
-    let csv = path(matches, "csv")?;
-    let output = path(matches, "output")?;
-    let file = File::open(&csv)
-        .map_err(|error| usage(format!("cannot read {}: {error}", csv.display())))?;
-    // Operations alone say nothing of fields and values: YCSB's table stands in for them.
-    let plan = Workload::read("ycsb-c", &Default::default())?.plan(Seed(0), PlanPhase::Run)?;
-    let mut header = header(&plan, Seed(0));
-    header.width = width(&csv)?;
-    let written = import_csv(BufReader::new(file), &output, header).map_err(as_usage)?;
-    let (operations, hash) = (written.operations, written.hash);
-    put(&format!("{}: {operations} operations\nhash {hash}\n", output.display()), None)?;
-    Ok(Exit::Fine)
-}
-
-/// Operations that a process has room for, from the numbers of the first that can tell: the first
-/// operation of process p has number p · width. Two, as YCSB's read-modify-writes, if none can.
-fn width(csv: &Path) -> Result<u64> {
-    let file = File::open(csv)
-        .map_err(|error| usage(format!("cannot read {}: {error}", csv.display())))?;
-    let telling = BufReader::new(file).lines().skip(1).map_while(Result::ok).find_map(|line| {
-        // What is wrong with a line is told when it is read again.
-        let mut numbers = line.split(',').map(|text| text.parse::<u64>().ok());
-        let (index, process) = (numbers.next()??, numbers.next()??);
-        (process > 0 && index >= process).then(|| index / process)
-    });
-    Ok(telling.unwrap_or(2))
 }
 
 fn split_up(matches: &ArgMatches) -> Result<Exit> {

@@ -44,7 +44,9 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     let mut setup = Setup::from(matches, asking::Purpose::Run)?;
     require_kinds(&setup, &wanted)?;
     // How long the spec would ask is not how long a step does.
-    setup.workload.spec.operations.count = None;
+    if let Some(spec) = setup.workload.records_mut() {
+        spec.operations.count = None;
+    }
     setup.show = match setup.show {
         Show::Dashboard => Show::Lines,
         other => other,
@@ -198,7 +200,7 @@ fn keep(root: &Path, tuning: &Tuning) -> Result<()> {
 
 /// An objective about operations that nobody asks would never be told.
 fn require_kinds(setup: &Setup, wanted: &Wanted) -> Result<()> {
-    let used = setup.workload.spec.kinds_used(PlanPhase::Run);
+    let used = setup.workload.kinds_used(PlanPhase::Run);
     for term in wanted.objective.iter().flat_map(|objective| &objective.terms) {
         if let Scope::Kind(kind) = term.scope
             && !used.contains(&kind)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use assay_drivers::registry;
 use assay_history::Manifest;
 use assay_model::{Nanos, Seed};
@@ -29,7 +29,7 @@ use crate::progress::Show;
 use crate::setup::Setup;
 use crate::show::{Judged, judge, keep_hallmark, put};
 use crate::signals::Listening;
-use crate::workload::{Workload, file_text};
+use crate::workload::{Asked, Workload, file_text};
 use arguments::Arguments;
 
 /// The version of YCSB whose behaviour this is.
@@ -109,8 +109,9 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
         options: Options::default(),
         workload: Workload {
             name: name.clone(),
-            spec: reading.spec.clone(),
+            asked: Asked::Records(reading.spec.clone()),
             trace: None,
+            path: None,
             client: Some(reading.options.clone()),
             entry: None,
             hallmark: toml::Table::new(),
@@ -207,9 +208,10 @@ fn perform(
         warn_of_differences(setup)?;
     }
     let plan = setup.workload.plan(setup.seed, phase)?;
-    setup.store.prepare(&plan.layout()).map_err(from_open)?;
+    let layout = plan.layout().context("YCSB asks for records")?;
+    setup.store.prepare(&layout).map_err(from_open)?;
     if arguments.is_load {
-        let note = Note::loading(plan.dataset()).to_text();
+        let note = Note::loading(&plan.loaded()).to_text();
         setup.store.keep_note(&note).map_err(from_open)?;
     }
     let options = &reading.options;
@@ -224,7 +226,7 @@ fn perform(
     let finished = experiment.perform()?;
     if arguments.is_load && finished.exit == Exit::Fine {
         setup.store.settle().map_err(from_open)?;
-        let note = Note::loaded(plan.dataset()).to_text();
+        let note = Note::loaded(&plan.loaded()).to_text();
         setup.store.keep_note(&note).map_err(from_open)?;
     }
     Ok(finished)
@@ -235,7 +237,7 @@ fn warn_of_differences(setup: &mut Setup) -> Result<()> {
     let Some(text) = setup.store.note().map_err(from_open)? else { return Ok(()) };
     let note = Note::parse(&text, &setup.url)?;
     setup.workload.take_value_seed(&note.dataset);
-    let wanted = setup.workload.spec.dataset(setup.seed);
+    let wanted = setup.workload.plan(setup.seed, PlanPhase::Run)?.loaded();
     for difference in wanted.differences(&note.dataset) {
         eprintln!("warning: {difference}");
     }

@@ -56,10 +56,10 @@ fn a_spec_that_is_nowhere_names_those_that_are() {
         &Place::new(),
         "run ycsb-g -t null:",
         &expect![[r#"
-        there is no file ycsb-g, and the gallery has no workload "ycsb-g" (did
-        you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e,
-        ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
-        chronicle-10-95"#]],
+            there is no file ycsb-g, and the gallery has no workload "ycsb-g" (did
+            you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e,
+            ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
+            chronicle-10-95, tpcc"#]],
     );
 }
 

@@ -219,7 +219,7 @@ fn texts_that_make_no_sense_say_what_would() {
         ("--rate 1k --arrivals jitter:7", "--arrivals: \"7\" is no share of a gap from 0 to 1"),
         ("--rate 1k --arrivals trace", "--arrivals: SPEC is no trace"),
         ("--rate 1k --speed 2", "--speed: --rate says already how fast"),
-        ("--closed 2 --speed 2", "--speed: only --arrivals trace can be replayed faster"),
+        ("--closed 2 --speed 2", "--speed: only a trace's own schedule can be replayed faster"),
     ] {
         refused(&place, words, said);
     }

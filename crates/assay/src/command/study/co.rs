@@ -157,8 +157,10 @@ fn plans(seed: Seed) -> Result<[Plan; 2]> {
     let sizes = ["fieldcount=1", "fieldlength=8"].map(str::to_owned).to_vec();
     let changes = Changes { records: Some(RECORDS), properties: sizes, ..Changes::default() };
     let mut workload = Workload::read("ycsb-c", &changes)?;
-    workload.spec.operations.count = None;
-    Ok([workload.plan(seed, PlanPhase::Load)?, workload.plan(seed, PlanPhase::Run)?])
+    let spec = workload.records_mut().context("ycsb-c asks for records")?;
+    spec.operations.count = None;
+    let plan = |phase| Plan::new(spec, seed, phase).map_err(as_usage);
+    Ok([plan(PlanPhase::Load)?, plan(PlanPhase::Run)?])
 }
 
 /// The runs that the wanted figures need, each once.
