@@ -2,8 +2,14 @@
 //!
 //! The binary opens them by URL through the [`registry`]; nothing else knows them by name.
 
-#[cfg(any(feature = "fjall", feature = "redb"))]
+#[cfg(any(feature = "fjall", feature = "redb", feature = "sqlite"))]
+#[cfg_attr(
+    not(any(feature = "fjall", feature = "redb")),
+    allow(dead_code, reason = "SQLite needs its address with its failures only")
+)]
 mod embedded;
+#[cfg(any(feature = "mariadb", feature = "sqlite"))]
+mod record_texts;
 pub mod sick;
 #[cfg(feature = "task")]
 pub mod task;
@@ -16,3 +22,5 @@ pub mod fjall;
 pub mod redb;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;

@@ -96,6 +96,19 @@ const KNOWN: &[Known] = &[
     },
     Known {
         listed: Listed {
+            scheme: "sqlite",
+            summary: "tables in this process, in one file: transactions, logical queries",
+            url: "sqlite:PATH?synchronous=normal|off|full|extra&journal=wal|delete\
+                  &busy_timeout=5000&begin=immediate|deferred&isolation=serializable&cache=64MiB",
+            durability: "normal: survives kill -9, not a power cut; full, extra: survive both",
+            feature: Some("sqlite"),
+            is_compiled_in: cfg!(feature = "sqlite"),
+        },
+        aliases: &[],
+        open: open_sqlite,
+    },
+    Known {
+        listed: Listed {
             scheme: "redis",
             summary: "Redis or Valkey, over pipelined connections; rediss:// is over TLS",
             url: "redis://USER:PASSWORD@HOST:PORT/DB?connections=1&depth=1024&index=on|off\
@@ -221,6 +234,16 @@ fn open_redb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError>
 #[cfg(not(feature = "redb"))]
 fn open_redb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     Err(not_compiled_in(url, "redb"))
+}
+
+#[cfg(feature = "sqlite")]
+fn open_sqlite(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(crate::sqlite::open(url)?.into())
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn open_sqlite(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "sqlite"))
 }
 
 #[cfg(feature = "redis")]

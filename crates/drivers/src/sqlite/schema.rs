@@ -1,0 +1,136 @@
+//! What stands in a database: tables, queries that fit them, a note beside them.
+
+use assay_model::{Catalogue, Layout, Schema};
+use assay_store::sql::{self, Asked, Dialect, ForeignKeys, Records};
+use assay_store::{Existing, OpenError};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{ChangeError, NOTES};
+
+/// What SQLite says about how it keeps the database.
+pub(super) struct Told {
+    pub(super) journal: String,
+    pub(super) synchronous: i64,
+}
+
+pub(super) fn told(connection: &Connection) -> rusqlite::Result<Told> {
+    Ok(Told {
+        journal: connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?,
+        synchronous: connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?,
+    })
+}
+
+/// Makes the tables of records that are not there.
+pub(super) fn make_tables(connection: &Connection, layout: &Layout) -> Result<(), ChangeError> {
+    for table in &layout.tables {
+        let records = Records::new(Dialect::Sqlite, table);
+        // Its columns can hold any bytes, whatever they are declared as.
+        connection.execute_batch(&records.create(sql::Content::Text))?;
+        if let Some(text) = records.read(assay_model::Fields::All) {
+            connection.prepare(&text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the relations, or checks those that are there.
+pub(super) fn make_relations(
+    connection: &Connection,
+    url: &str,
+    schema: &Schema,
+    existing: Existing,
+) -> Result<(), ChangeError> {
+    let mut there = Vec::new();
+    let mut missing = Vec::new();
+    for relation in &schema.relations {
+        let columns = columns(connection, &relation.name)?;
+        if columns.is_empty() {
+            missing.push(relation.name.clone());
+            continue;
+        }
+        let is_here = |name: &str| columns.iter().any(|other| other.eq_ignore_ascii_case(name));
+        let lacks = relation.columns.iter().find(|column| !is_here(&column.name));
+        if let (Some(column), Existing::Use) = (lacks, existing) {
+            return Err(refused(
+                url,
+                format!(
+                    "its table {} has no column {}; it was made for something else, so choose \
+                 another path or replace it",
+                    relation.name, column.name
+                ),
+            ));
+        }
+        there.push(relation.name.clone());
+    }
+    match existing {
+        Existing::Use if missing.is_empty() => return Ok(()),
+        Existing::Use => {
+            let missing = missing.join(", ");
+            return Err(refused(url, format!("there is no table {missing}; load it first")));
+        }
+        Existing::Refuse if !there.is_empty() => {
+            let there = there.join(", ");
+            return Err(refused(
+                url,
+                format!(
+                    "it has a table {there} already; say that it may be replaced, or choose another \
+                 path"
+                ),
+            ));
+        }
+        Existing::Refuse => {}
+        Existing::Replace => {
+            for text in sql::drop(Dialect::Sqlite, schema) {
+                connection.execute_batch(&text)?;
+            }
+        }
+    }
+    for text in sql::create(Dialect::Sqlite, schema, ForeignKeys::Leave) {
+        connection.execute_batch(&text)?;
+    }
+    Ok(())
+}
+
+fn refused(url: &str, reason: String) -> ChangeError {
+    ChangeError::Open(OpenError::Failed { store: url.into(), reason })
+}
+
+/// The names of a table's columns; none if there is no such table.
+fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
+    statement.query_map([table], |row| row.get(0))?.collect()
+}
+
+/// The queries as text, each of which SQLite understands.
+pub(super) fn check_queries(
+    connection: &Connection,
+    url: &str,
+    catalogue: &Catalogue,
+) -> Result<Vec<Asked>, ChangeError> {
+    let mut queries = Vec::new();
+    for query in &catalogue.queries {
+        let asked = sql::ask(Dialect::Sqlite, &catalogue.schema, query);
+        if let Err(error) = connection.prepare(&asked.text) {
+            let reason = format!("query {}: {error} in: {}", query.name, asked.text);
+            let store = url.into();
+            return Err(ChangeError::Open(OpenError::Unsupported { store, reason }));
+        }
+        queries.push(asked);
+    }
+    Ok(queries)
+}
+
+pub(super) fn note(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    if columns(connection, NOTES)?.is_empty() {
+        return Ok(None);
+    }
+    let text = format!("SELECT note FROM {NOTES}");
+    connection.query_row(&text, [], |row| row.get(0)).optional()
+}
+
+pub(super) fn keep_note(connection: &Connection, note: &str) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!(
+        "CREATE TABLE IF NOT EXISTS {NOTES} (note TEXT NOT NULL); DELETE FROM {NOTES}"
+    ))?;
+    connection.execute(&format!("INSERT INTO {NOTES} VALUES (?1)"), [note]).map(drop)
+}
