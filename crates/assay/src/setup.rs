@@ -597,6 +597,10 @@ pub fn draw_seed() -> Result<Seed> {
 
 fn target(options: &Options, purpose: Purpose, dir: &Path) -> Result<String> {
     match options.text("target") {
+        // The bundle's own directory is a place for a store on disk that is used once.
+        Some("sqlite:" | "sqlite") if purpose == Purpose::Bench => {
+            Ok(format!("sqlite:{}", dir.join("store.db").display()))
+        }
         Some(target) => Ok(target.to_owned()),
         None if purpose == Purpose::Bench => {
             Ok(format!("{}:{}", registry::EMBEDDED_DEFAULT, dir.join("store").display()))
