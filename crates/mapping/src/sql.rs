@@ -6,6 +6,7 @@
 //! during a run.
 
 mod ask;
+mod bare;
 mod condition;
 mod declare;
 mod error;

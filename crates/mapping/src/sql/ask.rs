@@ -1,35 +1,34 @@
 //! SELECT, INSERT, UPDATE, DELETE, read into a statement.
 
-use std::sync::LazyLock;
-
 use assay_model::query::{
     Change, ColumnRef, Comparison, Delete, Direction, Filter, Insert, Select, Term, Update,
 };
 use assay_model::{ColumnType, Relation, Statement};
 use sqlparser::ast::{
     self, AssignmentTarget, BinaryOperator, Expr, FromTable, Ident, JoinConstraint, JoinOperator,
-    LimitClause, LockType, ObjectName, OrderByKind, OrderBySort, SelectItem,
+    LimitClause, LockClause, LockType, ObjectName, OrderByKind, OrderBySort, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableObject,
 };
-use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Location;
 
+use super::bare;
 use super::condition::{Conditions, outside};
 use super::declare::{Declared, find_column, find_relation};
 use super::error::ParseError;
 use super::joined;
 use super::literal::{Parameters, Target, is_null, term};
-use super::scope::{BLANK, Scope, blank_select};
-use super::text::{DIALECT, Text, begin};
+use super::scope::Scope;
+use super::text::{Text, begin, shown};
 
 /// Reads one query: what it means, and the types of its arguments.
 pub(super) fn read(
     text: &Text,
     declared: &Declared,
 ) -> Result<(Statement, Vec<ColumnType>), ParseError> {
-    let statements = text.statements()?;
-    let [statement] = statements.as_slice() else {
-        let reason = match statements.len() {
+    let mut statements = text.statements()?;
+    let count = statements.len();
+    let Some(statement) = statements.pop().filter(|_| count == 1) else {
+        let reason = match count {
             0 => "there is no query: write one".to_string(),
             count => format!("there are {count} statements: make each a query with its own name"),
         };
@@ -40,7 +39,7 @@ pub(super) fn read(
     }
     let mut reader = Reader { text, declared, parameters: vec![None; text.questions()] };
     let statement = match statement {
-        ast::Statement::Query(query) => Statement::Select(reader.select(query)?),
+        ast::Statement::Query(query) => Statement::Select(reader.select(*query)?),
         ast::Statement::Insert(insert) => Statement::Insert(reader.insert(insert)?),
         ast::Statement::Update(update) => Statement::Update(reader.update(update)?),
         ast::Statement::Delete(delete) => Statement::Delete(reader.delete(delete)?),
@@ -63,37 +62,15 @@ struct Reader<'a> {
     parameters: Parameters,
 }
 
-/// Plain statements of the other kinds, to compare others with.
-static CHANGES: LazyLock<Vec<ast::Statement>> = LazyLock::new(|| {
-    let sql = "INSERT INTO t (a) VALUES (1); UPDATE t SET a = 1; DELETE FROM t";
-    Parser::parse_sql(&DIALECT, sql).expect("the plain statements are SQL")
-});
-
 impl Reader<'_> {
-    fn select(&mut self, query: &ast::Query) -> Result<Select, ParseError> {
+    fn select(&mut self, query: ast::Query) -> Result<Select, ParseError> {
         let text = self.text;
-        let taken = ["FROM", "ORDER", "LIMIT", "AS", "ON"];
-        let SetExpr::Select(select) = &*query.body else {
-            return Err(text.clause("SELECT", &taken));
+        let Some(parts) = bare::select(query) else {
+            return Err(text.clause("SELECT", &["FROM", "ORDER", "LIMIT", "AS", "ON"]));
         };
-        let blank = blank_select();
-        let rest = ast::Select {
-            projection: blank.projection.clone(),
-            from: blank.from.clone(),
-            selection: None,
-            ..(**select).clone()
-        };
-        let mut around = query.clone();
-        around.body = BLANK.body.clone();
-        around.order_by = None;
-        around.limit_clause = None;
-        around.locks.clear();
-        if rest != *blank || around != *BLANK {
-            return Err(text.clause("SELECT", &taken));
-        }
         let mut scope = Scope::new(&self.declared.schema);
         let mut conditions = Vec::new();
-        for table in &select.from {
+        for table in &parts.from {
             scope.add(text, &table.relation)?;
             for join in &table.joins {
                 scope.add(text, &join.relation)?;
@@ -104,14 +81,14 @@ impl Reader<'_> {
             let reason = "name the relation that is asked: FROM …".into();
             return Err(ParseError::Wrong { place: text.start(), reason });
         }
-        conditions.extend(&select.selection);
+        conditions.extend(&parts.condition);
         let mut found = Conditions::default();
         for condition in conditions {
             found.add(text, &scope, condition, &mut self.parameters)?;
         }
         joined::check(text, &scope, &found.joins, &found.filters)?;
-        let order = self.order(&scope, query)?;
-        let limit = self.limit(query)?;
+        let order = self.order(&scope, parts.order.as_ref())?;
+        let limit = self.limit(parts.limit.as_ref())?;
         if limit.is_some() && order.is_empty() && !pins_key(&scope, &found.filters) {
             let clause = "LIMIT without ORDER BY";
             let advice = "say which rows come first";
@@ -120,11 +97,11 @@ impl Reader<'_> {
         Ok(Select {
             from: scope.relations(),
             joins: found.joins,
-            output: self.output(&scope, &select.projection)?,
+            output: self.output(&scope, &parts.output)?,
             filters: found.filters,
             order,
             limit,
-            locks: self.locks(query)?,
+            locks: self.locks(&parts.locks)?,
         })
     }
 
@@ -198,10 +175,10 @@ impl Reader<'_> {
     fn order(
         &self,
         scope: &Scope<'_>,
-        query: &ast::Query,
+        order: Option<&ast::OrderBy>,
     ) -> Result<Vec<(ColumnRef, Direction)>, ParseError> {
         let text = self.text;
-        let Some(order) = &query.order_by else { return Ok(Vec::new()) };
+        let Some(order) = order else { return Ok(Vec::new()) };
         let advice = "name columns, each with ASC or DESC";
         let OrderByKind::Expressions(exprs) = &order.kind else {
             return Err(self.outside("ORDER BY ALL", advice));
@@ -226,9 +203,9 @@ impl Reader<'_> {
         Ok(columns)
     }
 
-    fn limit(&mut self, query: &ast::Query) -> Result<Option<Term>, ParseError> {
+    fn limit(&mut self, limit: Option<&LimitClause>) -> Result<Option<Term>, ParseError> {
         let text = self.text;
-        let expr = match &query.limit_clause {
+        let expr = match limit {
             None => return Ok(None),
             Some(LimitClause::LimitOffset { limit, offset: None, limit_by })
                 if limit_by.is_empty() =>
@@ -246,8 +223,8 @@ impl Reader<'_> {
         }
     }
 
-    fn locks(&self, query: &ast::Query) -> Result<bool, ParseError> {
-        match query.locks.as_slice() {
+    fn locks(&self, locks: &[LockClause]) -> Result<bool, ParseError> {
+        match locks {
             [] => Ok(false),
             [lock] if lock.lock_type == LockType::Share => {
                 Err(self.outside("FOR SHARE", "write FOR UPDATE"))
@@ -257,32 +234,21 @@ impl Reader<'_> {
         }
     }
 
-    fn insert(&mut self, insert: &ast::Insert) -> Result<Insert, ParseError> {
+    fn insert(&mut self, insert: ast::Insert) -> Result<Insert, ParseError> {
         let text = self.text;
-        let taken = ["INTO"];
-        let ast::Statement::Insert(blank) = &CHANGES[0] else { unreachable!("it is an INSERT") };
-        let Some(source) = &insert.source else { return Err(text.clause("INSERT", &taken)) };
-        let rest = ast::Insert {
-            table: blank.table.clone(),
-            columns: blank.columns.clone(),
-            source: blank.source.clone(),
-            ..insert.clone()
+        let Some(parts) = bare::insert(insert) else {
+            return Err(text.clause("INSERT", &["INTO", "LIMIT", "ORDER"]));
         };
-        let SetExpr::Values(values) = &*source.body else {
+        let SetExpr::Values(values) = &parts.source else {
             return Err(self.outside("SELECT within INSERT", "write VALUES"));
         };
-        let mut around = (**source).clone();
-        around.body = BLANK.body.clone();
-        let TableObject::TableName(name) = &insert.table else {
-            return Err(text.clause("INSERT", &taken));
+        let TableObject::TableName(name) = &parts.table else {
+            return Err(text.clause("INSERT", &["INTO"]));
         };
-        if rest != *blank || around != *BLANK {
-            return Err(text.clause("INSERT", &taken));
-        }
         let name = text.plain(name)?;
         let number = find_relation(text, &self.declared.schema, name)?;
         let relation = self.declared.schema.relation(number);
-        let columns = self.insert_columns(name, relation, &insert.columns)?;
+        let columns = self.insert_columns(name, relation, &parts.columns)?;
         let [row] = values.rows.as_slice() else {
             return Err(self.outside("VALUES of several rows", "insert each by itself"));
         };
@@ -365,22 +331,13 @@ impl Reader<'_> {
             .ok_or_else(|| outside(self.text, expr))
     }
 
-    fn update(&mut self, update: &ast::Update) -> Result<Update, ParseError> {
+    fn update(&mut self, update: ast::Update) -> Result<Update, ParseError> {
         let text = self.text;
-        let ast::Statement::Update(blank) = &CHANGES[1] else { unreachable!("it is an UPDATE") };
-        let rest = ast::Update {
-            table: blank.table.clone(),
-            assignments: blank.assignments.clone(),
-            selection: None,
-            ..update.clone()
-        };
-        if rest != *blank {
-            return Err(text.clause("UPDATE", &[]));
-        }
-        let scope = Scope::single(&self.declared.schema, text, &update.table)?;
+        let Some(parts) = bare::update(update) else { return Err(text.clause("UPDATE", &[])) };
+        let scope = Scope::single(&self.declared.schema, text, &parts.table)?;
         let relation = scope.relation(0);
-        let mut changes: Vec<(u16, Change)> = Vec::with_capacity(update.assignments.len());
-        for assignment in &update.assignments {
+        let mut changes: Vec<(u16, Change)> = Vec::with_capacity(parts.changes.len());
+        for assignment in &parts.changes {
             let AssignmentTarget::ColumnName(name) = &assignment.target else {
                 return Err(self.outside("SET (…) =", "set each column by itself"));
             };
@@ -396,7 +353,7 @@ impl Reader<'_> {
             }
             changes.push((column, self.change(&scope, column, &assignment.value)?));
         }
-        let filters = self.filters(&scope, update.selection.as_ref())?;
+        let filters = self.filters(&scope, parts.condition.as_ref())?;
         Ok(Update { relation: scope.relations()[0], changes, filters })
     }
 
@@ -435,7 +392,7 @@ impl Reader<'_> {
         let changed = ColumnRef { relation: 0, column: number };
         let is_sum = matches!(op, BinaryOperator::Plus | BinaryOperator::Minus);
         if !is_sum || scope.column(text, left)? != Some(changed) {
-            let clause = format!("setting {} to {expr}", column.name);
+            let clause = format!("setting {} to {}", column.name, shown(expr));
             let advice = format!("write ?, a value, or {0} + or - one of them", column.name);
             return Err(text.outside(begin(expr), clause, advice));
         }
@@ -444,28 +401,27 @@ impl Reader<'_> {
             ColumnType::Integer { .. } | ColumnType::Decimal { .. } | ColumnType::Double
         );
         if !is_number || is_null(right) {
-            let reason = format!("only numbers can be added, to a column of numbers: {expr}");
+            let reason =
+                format!("only numbers can be added, to a column of numbers: {}", shown(expr));
             return Err(text.wrong(begin(expr), reason));
         }
         let term = self.value(relation, number, right)?;
         Ok(if *op == BinaryOperator::Plus { Change::Add(term) } else { Change::Subtract(term) })
     }
 
-    fn delete(&mut self, delete: &ast::Delete) -> Result<Delete, ParseError> {
+    fn delete(&mut self, delete: ast::Delete) -> Result<Delete, ParseError> {
         let text = self.text;
-        let ast::Statement::Delete(blank) = &CHANGES[2] else { unreachable!("it is a DELETE") };
-        let rest = ast::Delete { from: blank.from.clone(), selection: None, ..delete.clone() };
-        let FromTable::WithFromKeyword(tables) = &delete.from else {
+        let Some(parts) = bare::delete(delete) else {
+            return Err(text.clause("DELETE", &["FROM"]));
+        };
+        let FromTable::WithFromKeyword(tables) = &parts.from else {
             return Err(text.wrong(text.first(), "write DELETE FROM"));
         };
         let [table] = tables.as_slice() else {
             return Err(self.outside("FROM several relations", "make it a query for each"));
         };
-        if rest != *blank {
-            return Err(text.clause("DELETE", &["FROM"]));
-        }
         let scope = Scope::single(&self.declared.schema, text, table)?;
-        let filters = self.filters(&scope, delete.selection.as_ref())?;
+        let filters = self.filters(&scope, parts.condition.as_ref())?;
         Ok(Delete { relation: scope.relations()[0], filters })
     }
 

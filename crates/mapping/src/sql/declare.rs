@@ -1,19 +1,18 @@
 //! `CREATE TABLE` and `CREATE INDEX`, read into a schema.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use assay_model::schema::ForeignKey;
 use assay_model::{Column, ColumnType, Named, Relation, Schema};
 use sqlparser::ast::{
-    BinaryLength, CharacterLength, ColumnDef, ColumnOption, CreateIndex, CreateTable, DataType,
-    ExactNumberInfo, Expr, ForeignKeyConstraint, Ident, IndexColumn, ReferentialAction, Statement,
-    TableConstraint, TimezoneInfo, Value,
+    BinaryLength, CharacterLength, ColumnDef, ColumnOption, CreateTable, DataType, ExactNumberInfo,
+    Expr, ForeignKeyConstraint, Ident, IndexColumn, ReferentialAction, Statement, TableConstraint,
+    TimezoneInfo, Value,
 };
-use sqlparser::parser::Parser;
 
+use super::bare::{self, IndexParts};
 use super::error::ParseError;
-use super::text::{DIALECT, Text, begin, meant};
+use super::text::{Text, begin, meant};
 
 /// The most relations, and the most columns of one: statements number both with 16 bits.
 const COUNT_MAX: usize = 4_096;
@@ -37,7 +36,7 @@ struct Pointer {
 struct Builder {
     declared: Declared,
     pointers: Vec<Pointer>,
-    indexes: Vec<(usize, CreateIndex)>,
+    indexes: Vec<(usize, IndexParts)>,
 }
 
 /// Reads all texts; relations are numbered in the order of the texts.
@@ -49,8 +48,12 @@ pub(super) fn read(schema: &[Named]) -> Result<Declared, ParseError> {
         let text = Text::read(format!("schema {}", named.name), &named.text)?;
         for statement in text.statements()? {
             match statement {
-                Statement::CreateTable(table) => builder.table(&text, number, &table)?,
-                Statement::CreateIndex(index) => builder.indexes.push((number, index)),
+                Statement::CreateTable(table) => builder.table(&text, number, table)?,
+                Statement::CreateIndex(index) => {
+                    let parts = bare::index(index);
+                    let parts = parts.ok_or_else(|| text.clause("CREATE INDEX", &["ON"]))?;
+                    builder.indexes.push((number, parts));
+                }
                 _ => return Err(no_declaration(&text)),
             }
         }
@@ -66,29 +69,11 @@ fn no_declaration(text: &Text) -> ParseError {
     ParseError::Wrong { place: text.start(), reason }
 }
 
-/// A statement with nothing in it that could be refused, to compare others with.
-fn plain(sql: &str) -> Statement {
-    let mut statements = Parser::parse_sql(&DIALECT, sql).expect("the plain statement is SQL");
-    statements.remove(0)
-}
-
-static TABLE: LazyLock<Statement> = LazyLock::new(|| plain("CREATE TABLE t (a INT)"));
-static INDEX: LazyLock<Statement> = LazyLock::new(|| plain("CREATE INDEX i ON t (a)"));
-
 impl Builder {
-    fn table(&mut self, text: &Text, number: usize, table: &CreateTable) -> Result<(), ParseError> {
-        let Statement::CreateTable(blank) = &*TABLE else { return Err(no_declaration(text)) };
-        let rest = CreateTable {
-            name: blank.name.clone(),
-            columns: blank.columns.clone(),
-            constraints: Vec::new(),
-            if_not_exists: false,
-            table_options: blank.table_options.clone(),
-            ..table.clone()
-        };
-        if rest != *blank {
+    fn table(&mut self, text: &Text, number: usize, table: CreateTable) -> Result<(), ParseError> {
+        let Some(table) = bare::table(table) else {
             return Err(text.clause("CREATE TABLE", &["OR", "ON", "WITH", "USING", "UNIQUE"]));
-        }
+        };
         let name = text.plain(&table.name)?;
         if self.declared.schema.find(&name.value).is_some() {
             let reason = format!("relation {} is declared twice: leave one out", name.value);
@@ -311,20 +296,7 @@ impl Builder {
     fn index(&mut self, texts: &[Text]) -> Result<(), ParseError> {
         for (number, index) in std::mem::take(&mut self.indexes) {
             let text = &texts[number];
-            let Statement::CreateIndex(blank) = &*INDEX else { return Err(no_declaration(text)) };
-            let rest = CreateIndex {
-                name: blank.name.clone(),
-                table_name: blank.table_name.clone(),
-                columns: blank.columns.clone(),
-                using: None,
-                if_not_exists: false,
-                index_options: Vec::new(),
-                ..index.clone()
-            };
-            if rest != *blank {
-                return Err(text.clause("CREATE INDEX", &["ON"]));
-            }
-            let name = text.plain(&index.table_name)?;
+            let name = text.plain(&index.table)?;
             let relation = find_relation(text, &self.declared.schema, name)?;
             let names = index_names(text, name, &index.columns)?;
             let columns =

@@ -1,18 +1,13 @@
 //! The names that a statement may use: its relations with their columns.
 
-use std::sync::LazyLock;
-
 use assay_model::query::ColumnRef;
 use assay_model::{ColumnType, Relation, Schema};
-use sqlparser::ast::{
-    Expr, Ident, Query, Select, SetExpr, Statement, TableAlias, TableFactor, TableWithJoins,
-};
-use sqlparser::parser::Parser;
+use sqlparser::ast::{Expr, Ident, TableAlias, TableFactor, TableWithJoins};
 use sqlparser::tokenizer::Location;
 
 use super::declare::{find_column, find_relation};
 use super::error::ParseError;
-use super::text::{DIALECT, Text, meant};
+use super::text::{Text, meant};
 
 /// The most relations of one query.
 const RELATIONS_MAX: usize = 8;
@@ -27,24 +22,6 @@ struct Member {
     relation: u16,
     /// What the statement calls it.
     name: String,
-}
-
-/// The plainest query, to compare others with.
-pub(super) static BLANK: LazyLock<Query> = LazyLock::new(|| {
-    let mut statements =
-        Parser::parse_sql(&DIALECT, "SELECT a FROM t").expect("the blank query is SQL");
-    match statements.remove(0) {
-        Statement::Query(query) => *query,
-        _ => unreachable!("a SELECT is a query"),
-    }
-});
-
-/// The select within the plainest query.
-pub(super) fn blank_select() -> &'static Select {
-    match &*BLANK.body {
-        SetExpr::Select(select) => select,
-        _ => unreachable!("the blank query is a plain select"),
-    }
 }
 
 impl<'a> Scope<'a> {
@@ -206,15 +183,20 @@ impl<'a> Scope<'a> {
 
 /// Whether a relation is named without samples, hints, versions and the like.
 fn is_plain(factor: &TableFactor) -> bool {
-    let mut rest = factor.clone();
-    let blank = &blank_select().from[0].relation;
-    if let (
-        TableFactor::Table { name, alias, .. },
-        TableFactor::Table { name: blank_name, alias: blank_alias, .. },
-    ) = (&mut rest, blank)
-    {
-        *name = blank_name.clone();
-        *alias = blank_alias.clone();
-    }
-    rest == *blank
+    let TableFactor::Table {
+        name: _,
+        alias: _,
+        args: None,
+        with_hints,
+        version: None,
+        with_ordinality: false,
+        partitions,
+        json_path: None,
+        sample: None,
+        index_hints,
+    } = factor
+    else {
+        return false;
+    };
+    with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty()
 }

@@ -1,6 +1,6 @@
 //! Queries of the subset with what is refused.
 
-use assay_model::{Catalogue, ColumnType, Kind, Named};
+use assay_model::{Catalogue, ColumnType, Kind, Named, Seed};
 
 use super::{ParseError, canonical, catalogue};
 
@@ -332,4 +332,93 @@ fn names_of_queries_are_unique() {
         error.to_string(),
         "query q, line 1 column 1: another query has the same name: give each its own"
     );
+}
+
+/// Texts of the subset, to be made worse.
+const GOOD: [&str; 6] = [
+    "SELECT d_name, d_tax FROM district d WHERE d.d_w_id = ? AND 3 = d_id FOR UPDATE",
+    "SELECT c_id FROM customer WHERE c_last = 'O''Hara' ORDER BY c_since DESC, c_id LIMIT ?",
+    "SELECT * FROM district JOIN customer ON d_w_id = c_w_id AND d_id = c_d_id WHERE c_id < -1",
+    "INSERT INTO \"order\" (id, weight, is_paid, note) VALUES (?, 1.5e3, TRUE, NULL)",
+    "UPDATE customer SET c_balance = c_balance - ?, c_last = X'00FF' WHERE c_w_id BETWEEN ? AND 2",
+    "DELETE FROM customer WHERE c_since < TIMESTAMP '2024-01-01 00:00:00'",
+];
+
+/// Pieces that break a text in some way.
+const PIECES: [&str; 18] = [
+    "(",
+    ")",
+    "'",
+    "\"",
+    "?",
+    "?1",
+    "--",
+    "/*",
+    "\0",
+    "é",
+    " OR ",
+    " 99999999999999999999 ",
+    "-",
+    ";",
+    " SELECT ",
+    " WITH x AS ",
+    ".",
+    "\n",
+];
+
+#[test]
+fn hostile_texts_are_refused_instead_of_panicking() {
+    let mut refused = 0;
+    for round in 0..6_000 {
+        let mut draws = Seed(7).draws(1, round);
+        let mut pick = |bound: usize| draws.below(bound as u64) as usize;
+        let mut text: Vec<char> = match pick(8) {
+            0 => SCHEMA.chars().collect(),
+            _ => GOOD[pick(GOOD.len())].chars().collect(),
+        };
+        let is_schema = text.len() == SCHEMA.chars().count();
+        for _ in 0..=pick(4) {
+            let at = pick(text.len() + 1);
+            let end = (at + pick(6)).min(text.len());
+            let new: Vec<char> = match pick(3) {
+                0 => Vec::new(),
+                1 => PIECES[pick(PIECES.len())].chars().collect(),
+                _ => text[end..(end + pick(20)).min(text.len())].to_vec(),
+            };
+            text.splice(at..end, new);
+        }
+        let text: String = text.into_iter().collect();
+        let result = match is_schema {
+            true => catalogue(&[named("s", &text)], &[]),
+            false => read(&text),
+        };
+        refused += usize::from(result.is_err());
+    }
+    assert!(refused > 4_000, "{refused}");
+}
+
+#[test]
+fn deep_and_long_texts_are_refused_before_the_stack_ends() {
+    let deep =
+        |piece: &str, count| format!("SELECT id FROM \"order\" WHERE {}", piece.repeat(count));
+    for sql in [
+        deep("(", 100_000),
+        deep("NOT ", 100_000),
+        deep("- ", 1_500),
+        deep("id = 1 AND ", 100_000),
+        format!("UPDATE \"order\" SET weight = {}1", "1+".repeat(2_000)),
+        format!("UPDATE \"order\" SET weight = weight{}", "+1".repeat(2_000)),
+        format!("SELECT {}1 FROM \"order\"", "f(".repeat(1_900)),
+        format!("SELECT id FROM \"order\" WHERE {} id = 1", "id = 1 OR ".repeat(500)),
+        format!("SELECT id FROM \"order\" WHERE id{}", " IS NULL".repeat(1_000)),
+        format!("SELECT id FROM \"order\" WHERE id{}", " COLLATE x".repeat(1_000)),
+        format!("SELECT id FROM \"order\" WHERE id{} = 1", "[1]".repeat(1_000)),
+        format!("SELECT id{} FROM \"order\"", "::int".repeat(1_000)),
+        format!("SELECT id FROM \"order\"{}", " JOIN district".repeat(800)),
+        format!("{}SELECT id FROM \"order\"", "SELECT id FROM \"order\" UNION ".repeat(400)),
+    ] {
+        assert!(read(&sql).is_err(), "{}", &sql[..40]);
+    }
+    let many = format!("{}id = 1", "id = 1 AND ".repeat(500));
+    assert!(read(&format!("SELECT id FROM \"order\" WHERE {many}")).is_ok());
 }

@@ -12,6 +12,9 @@ use super::error::{ParseError, Place};
 /// walked and dropped on the stack.
 const TOKENS_MAX: usize = 4_096;
 
+/// The most characters of an expression in a message.
+const SHOWN_MAX: usize = 60;
+
 /// The dialect that texts are read in: it takes `?` and quotes of either kind.
 pub(super) const DIALECT: GenericDialect = GenericDialect {};
 
@@ -245,6 +248,15 @@ pub(super) fn begin(mut expr: &Expr) -> Location {
             }
             _ => return Location::empty(),
         };
+    }
+}
+
+/// The expression as it is written, cut where it gets long.
+pub(super) fn shown(expr: &Expr) -> String {
+    let text = expr.to_string();
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
     }
 }
 
