@@ -1,0 +1,215 @@
+//! A store of records that takes logical queries, by way of a physical schema.
+//!
+//! Each query becomes requests of the inner store, one after another within its session.
+//!
+//! * There are no transactions: a query that takes several requests is not atomic, an
+//!   `x = x + ?` is a read, then a write, and what others write in between is lost. Commit and
+//!   rollback are answered at once; a rollback undoes nothing.
+//! * If a request fails before anything was written, the query is refused (a SELECT whose answer is
+//!   lost is unknown). Once something was written, it is unknown: half of it happened.
+//! * An UPDATE or DELETE by its whole primary key that needs no old value is sent as it is. What
+//!   the store says about a missing row is what the query answers: Redis creates a part of a
+//!   record and says that it was there; such a part is no row to any query.
+//! * Foreign keys are not checked.
+
+mod client;
+mod errand;
+mod lines;
+mod probe;
+mod table;
+pub(crate) mod value;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use assay_model::{Catalogue, Layout, Setting, Table};
+use assay_store::{
+    Capabilities, Client, DataModel, Existing, Isolation, OpenError, Store, StoreTime,
+};
+
+use crate::key_value::Compiled;
+use crate::key_value::program::Program;
+use crate::physical::Physical;
+use client::MappedClient;
+use probe::Probe;
+use table::Stored;
+
+/// A store of records with a physical schema.
+pub struct Mapped {
+    inner: Arc<dyn Store>,
+    physical: Physical,
+    prepared: RwLock<Option<Arc<Prepared>>>,
+}
+
+/// What all clients share.
+struct Prepared {
+    tables: Vec<Stored>,
+    /// What answers each query, by its place in the catalogue.
+    programs: Vec<Program>,
+}
+
+/// The table that remembers which physical schema the rows are kept in.
+const MEMORY: &str = "assay_mapping";
+const MEMORY_FIELD: &str = "physical";
+const MEMORY_KEY: &[u8] = b"physical";
+
+impl Mapped {
+    /// Lets `inner` take queries, kept in the tables of `physical`.
+    pub fn new(inner: Arc<dyn Store>, physical: Physical) -> Mapped {
+        Mapped { inner, physical, prepared: RwLock::new(None) }
+    }
+
+    /// The physical schema.
+    pub fn physical(&self) -> &Physical {
+        &self.physical
+    }
+
+    fn prepared(&self) -> Option<Arc<Prepared>> {
+        self.prepared.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn failed(&self, reason: String) -> OpenError {
+        OpenError::Failed { store: self.inner.capabilities().name.into(), reason }
+    }
+
+    /// Finds out what is there, then makes it what `existing` wants.
+    fn settle_existing(&self, layout: &Layout, existing: Existing) -> Result<(), OpenError> {
+        let memory = layout.tables.len() as u16 - 1;
+        if existing == Existing::Replace {
+            self.inner.clear()?;
+            self.inner.prepare(layout)?;
+        }
+        // In a store of told time nothing outlives us, and asking it would move its time.
+        if self.inner.capabilities().time == StoreTime::Told {
+            return Ok(());
+        }
+        let text = self.physical.to_toml();
+        let mut probe = Probe::open(&*self.inner)?;
+        match existing {
+            Existing::Replace => {}
+            Existing::Refuse => {
+                for (number, table) in (0_u16..).zip(&layout.tables) {
+                    if number != memory && probe.has_rows(number).map_err(|why| self.failed(why))? {
+                        return Err(self.failed(format!(
+                            "table {:?} has rows already; replace them, or use them as they are",
+                            table.name
+                        )));
+                    }
+                }
+            }
+            Existing::Use => {
+                let kept = probe.recall(memory, MEMORY_KEY).map_err(|why| self.failed(why))?;
+                return match kept {
+                    Some(kept) if is_same(&kept, &text) => Ok(()),
+                    Some(_) => Err(self.failed(
+                        "its rows are kept in another physical schema than this; give back the \
+                         one that they were loaded with, or load again"
+                            .into(),
+                    )),
+                    None => Err(self.failed(
+                        "it holds no tables of a mapping; load them before using them".into(),
+                    )),
+                };
+            }
+        }
+        probe.remember(memory, MEMORY_KEY, text.as_bytes()).map_err(|why| self.failed(why))
+    }
+}
+
+/// Whether two files keep rows in the same tables: what is expected or served does not count.
+fn is_same(kept: &str, own: &str) -> bool {
+    let tables = |text: &str| {
+        let mut physical = Physical::from_toml(text).ok()?;
+        physical.tables.iter_mut().for_each(|table| {
+            table.serves.clear();
+            table.partition = 0;
+        });
+        Some(physical.tables)
+    };
+    tables(kept).is_some() && tables(kept) == tables(own)
+}
+
+impl Store for Mapped {
+    fn capabilities(&self) -> Capabilities {
+        let inner = self.inner.capabilities();
+        Capabilities { takes_queries: true, isolation: None::<Isolation>, ..inner }
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        self.inner.prepare(layout)
+    }
+
+    fn prepare_queries(
+        &self,
+        catalogue: &Arc<Catalogue>,
+        existing: Existing,
+    ) -> Result<(), OpenError> {
+        let unsupported = |reason: String| OpenError::Unsupported {
+            store: self.inner.capabilities().name.into(),
+            reason,
+        };
+        if self.inner.capabilities().data_model == DataModel::Relational {
+            return Err(unsupported("it takes queries by itself; leave the mapping out".into()));
+        }
+        let compiled = Compiled::new(catalogue, &self.physical);
+        let compiled = compiled.map_err(|error| unsupported(error.to_string()))?;
+        let schema = &catalogue.schema;
+        let tables: Vec<Stored> =
+            compiled.tables.iter().map(|(name, view)| Stored::new(schema, name, view)).collect();
+        let memory =
+            Table { name: MEMORY.into(), fields: vec![MEMORY_FIELD.into()], needs_key_order: true };
+        let tables_within = tables.iter().map(Stored::layout).chain([memory]).collect();
+        let records = schema.relations.len() as u64;
+        let layout = Layout { tables: tables_within, records };
+        self.inner.prepare(&layout)?;
+        self.settle_existing(&layout, existing)?;
+        let programs = compiled.queries.into_iter().map(|costed| costed.program).collect();
+        let prepared = Arc::new(Prepared { tables, programs });
+        *self.prepared.write().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
+        Ok(())
+    }
+
+    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        Ok(Box::new(MappedClient::new(self.inner.open(lane)?, self.prepared())))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        let mut settings = self.inner.settings()?;
+        let tables = self.physical.tables.len();
+        let entries = self.physical.tables.iter().filter(|table| table.index.is_some()).count();
+        settings.push(Setting {
+            name: "mapping".into(),
+            value: format!("{}, {tables} tables, {entries} indexes", self.physical.class.name()),
+            meaning: "a logical query is one or more requests, which the requests column counts"
+                .into(),
+        });
+        settings.push(Setting {
+            name: "transactions".into(),
+            value: "best effort".into(),
+            meaning: "nothing is atomic beyond one request; a rollback undoes nothing".into(),
+        });
+        Ok(settings)
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        self.inner.clear()
+    }
+
+    fn note(&self) -> Result<Option<String>, OpenError> {
+        self.inner.note()
+    }
+
+    fn keep_note(&self, note: &str) -> Result<(), OpenError> {
+        self.inner.keep_note(note)
+    }
+
+    fn settle(&self) -> Result<(), OpenError> {
+        self.inner.settle()
+    }
+
+    fn truth(&self, visit: &mut dyn FnMut(&assay_store::Truth)) {
+        self.inner.truth(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests;

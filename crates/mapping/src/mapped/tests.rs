@@ -1,0 +1,219 @@
+//! Queries asked of the memory store by way of a physical schema.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use assay_model::{Catalogue, Datum, Nanos, Parameters, Reason};
+use assay_store::memory::Memory;
+use assay_store::{Answer, Answers, Call, Client, Existing, Step, Store, Ticket};
+
+use super::*;
+use crate::physical::Class;
+use crate::sql;
+
+/// What a query answered, as text: rows in parentheses, requests counted.
+#[derive(Default)]
+struct Inbox {
+    answers: VecDeque<(Ticket, String)>,
+    requests: u16,
+}
+
+impl Answers for Inbox {
+    fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
+        let text = match answer {
+            Answer::Refused(reason) => format!("refused: {}", reason.name()),
+            Answer::Unknown(reason) => format!("unknown: {}", reason.name()),
+            Answer::Done(reply) => {
+                let mut rows: Vec<Vec<String>> = vec![Vec::new(); reply.rows.count() as usize];
+                reply.rows.each(|field| {
+                    let (datum, _) = Datum::decode(field.value).unwrap();
+                    rows[field.row as usize].push(datum.to_string());
+                });
+                let rows: Vec<String> =
+                    rows.iter().map(|row| format!("({})", row.join(", "))).collect();
+                match (rows.is_empty(), reply.found) {
+                    (false, _) => rows.join(" "),
+                    (true, true) => "done".into(),
+                    (true, false) => "nothing".into(),
+                }
+            }
+        };
+        self.answers.push_back((ticket, format!("{text} [{}]", self.requests)));
+    }
+
+    fn requests(&mut self, _ticket: Ticket, count: u16) {
+        self.requests = count;
+    }
+}
+
+/// A client that is asked by the names of queries.
+struct Asker {
+    catalogue: Arc<Catalogue>,
+    client: Box<dyn Client>,
+    tickets: u64,
+}
+
+impl Asker {
+    fn new(catalogue: &Arc<Catalogue>, store: &dyn Store) -> Asker {
+        let client = store.open(0).unwrap();
+        Asker { catalogue: Arc::clone(catalogue), client, tickets: 0 }
+    }
+
+    fn ask(&mut self, name: &str, arguments: &[Datum<'_>]) -> String {
+        let place = self.catalogue.queries.iter().position(|query| query.name == name).unwrap();
+        let mut encoded = Vec::new();
+        arguments.iter().for_each(|datum| datum.encode(&mut encoded));
+        let call = Call {
+            session: 0,
+            step: Step::Query(place as u16 + 1),
+            begins: false,
+            parameters: Parameters::new(&encoded),
+        };
+        self.tickets += 1;
+        let mut inbox = Inbox::default();
+        self.client.call(Nanos::ZERO, Ticket(self.tickets), &call, &mut inbox);
+        let (ticket, text) = inbox.answers.pop_front().expect("memory answers at once");
+        assert_eq!((ticket, inbox.answers.len()), (Ticket(self.tickets), 0));
+        text
+    }
+}
+
+fn catalogue(ddl: &[&str], queries: &[&str]) -> Arc<Catalogue> {
+    let named = |texts: &[&str]| -> Vec<assay_model::query::Named> {
+        let named = texts.iter().map(|text| {
+            let (name, text) = text.split_once(": ").unwrap();
+            assay_model::query::Named { name: name.into(), text: text.into() }
+        });
+        named.collect()
+    };
+    Arc::new(sql::catalogue(&named(ddl), &named(queries)).unwrap())
+}
+
+fn plain(catalogue: &Arc<Catalogue>) -> Mapped {
+    let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
+    let mapped = Mapped::new(Arc::new(Memory::new()), physical);
+    mapped.prepare_queries(catalogue, Existing::Refuse).unwrap();
+    mapped
+}
+
+fn int(number: i64) -> Datum<'static> {
+    Datum::Int(number)
+}
+
+const ACCOUNTS: &str = "account: CREATE TABLE account (branch INT NOT NULL, id INT NOT NULL, \
+     owner VARCHAR(20), balance DECIMAL(12,2) NOT NULL, PRIMARY KEY (branch, id))";
+
+fn accounts() -> Arc<Catalogue> {
+    catalogue(
+        &[ACCOUNTS],
+        &[
+            "open: INSERT INTO account (branch, id, owner, balance) VALUES (?, ?, ?, ?)",
+            "get: SELECT owner, balance FROM account WHERE branch = ? AND id = ?",
+            "rename: UPDATE account SET owner = ? WHERE branch = ? AND id = ?",
+            "pay: UPDATE account SET balance = balance + ? WHERE branch = ? AND id = ?",
+            "close: DELETE FROM account WHERE branch = ? AND id = ?",
+            "of: SELECT id FROM account WHERE branch = ? ORDER BY id DESC LIMIT 2",
+            "between: SELECT id FROM account WHERE branch = ? AND id > ? AND id <= ?",
+            "owned: SELECT branch, id FROM account WHERE owner = ?",
+            "void: UPDATE account SET balance = ? WHERE branch = ? AND id = ?",
+        ],
+    )
+}
+
+#[test]
+fn rows_are_written_read_and_removed_by_their_keys() {
+    let catalogue = accounts();
+    let mut asker = Asker::new(&catalogue, &plain(&catalogue));
+    let open = [int(1), int(7), Datum::Text("ann"), int(5)];
+    assert_eq!(asker.ask("open", &open), "done [2]");
+    assert_eq!(asker.ask("open", &open), "refused: exists [1]");
+    assert_eq!(asker.ask("get", &[int(1), int(7)]), "('ann', 5.00) [1]");
+    assert_eq!(asker.ask("rename", &[Datum::Text("bo"), int(1), int(7)]), "done [1]");
+    let money = Datum::Decimal("1.255".parse().unwrap());
+    assert_eq!(asker.ask("pay", &[money, int(1), int(7)]), "done [2]");
+    assert_eq!(asker.ask("get", &[int(1), int(7)]), "('bo', 6.26) [1]");
+    assert_eq!(asker.ask("pay", &[money, int(1), int(8)]), "nothing [1]");
+    assert_eq!(asker.ask("rename", &[Datum::Null, int(1), int(8)]), "nothing [1]");
+    assert_eq!(asker.ask("close", &[int(1), int(7)]), "done [1]");
+    assert_eq!(asker.ask("close", &[int(1), int(7)]), "nothing [1]");
+    assert_eq!(asker.ask("get", &[int(1), int(7)]), "nothing [1]");
+}
+
+#[test]
+fn ranges_stop_where_their_prefix_ends_and_go_on_in_batches() {
+    let catalogue = accounts();
+    let mut asker = Asker::new(&catalogue, &plain(&catalogue));
+    for branch in 1..=3 {
+        for id in 0..100 {
+            let owner = if id % 50 == branch { Datum::Text("ann") } else { Datum::Null };
+            asker.ask("open", &[int(branch), int(id), owner, int(0)]);
+        }
+    }
+    let between = |low, high| [int(2), int(low), int(high)];
+    assert_eq!(asker.ask("between", &between(97, 200)), "(98) (99) [1]");
+    assert_eq!(asker.ask("between", &between(3, 5)), "(4) (5) [1]");
+    assert_eq!(asker.ask("between", &between(5, 3)), "nothing [0]");
+    assert_eq!(asker.ask("between", &[Datum::Null, int(0), int(1)]), "nothing [0]");
+    let many = asker.ask("between", &between(9, 79));
+    assert!(many.starts_with("(10) (11) ") && many.ends_with("(78) (79) [2]"), "{many}");
+    assert_eq!(asker.ask("of", &[int(2)]), "(99) (98) [3]");
+    assert_eq!(
+        asker.ask("owned", &[Datum::Text("ann")]),
+        "(1, 1) (1, 51) (2, 2) (2, 52) (3, 3) (3, 53) [3]"
+    );
+}
+
+#[test]
+fn what_a_column_cannot_hold_is_refused_before_anything_is_written() {
+    let catalogue = accounts();
+    let mut asker = Asker::new(&catalogue, &plain(&catalogue));
+    let open = |id, balance| [int(1), id, Datum::Null, balance];
+    assert_eq!(asker.ask("open", &open(int(1), Datum::Null)), "refused: malformed [0]");
+    assert_eq!(asker.ask("open", &open(Datum::Null, int(1))), "refused: malformed [0]");
+    assert_eq!(asker.ask("open", &open(int(1), Datum::Text("x"))), "refused: malformed [0]");
+    assert_eq!(asker.ask("open", &open(int(1), int(i64::MAX))), "refused: malformed [0]");
+    assert_eq!(asker.ask("open", &open(int(1), int(1))), "done [2]");
+    assert_eq!(asker.ask("void", &[Datum::Null, int(1), int(1)]), "refused: malformed [0]");
+    assert_eq!(asker.ask("get", &[int(1), int(1)]), "(NULL, 1.00) [1]");
+}
+
+#[test]
+fn relations_that_are_there_are_refused_replaced_or_used() {
+    let catalogue = accounts();
+    let inner: Arc<dyn Store> = Arc::new(Memory::new());
+    let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
+    let mapped = Mapped::new(Arc::clone(&inner), physical.clone());
+    let prepare = |existing| mapped.prepare_queries(&catalogue, existing);
+    let told = |existing| prepare(existing).unwrap_err().to_string();
+    assert!(told(Existing::Use).contains("load them before"));
+    prepare(Existing::Refuse).unwrap();
+    prepare(Existing::Use).unwrap();
+    let open = [int(1), int(7), Datum::Null, int(5)];
+    assert_eq!(Asker::new(&catalogue, &mapped).ask("open", &open), "done [2]");
+    assert!(told(Existing::Refuse).contains("\"account\" has rows"));
+    prepare(Existing::Use).unwrap();
+    let mut other = physical;
+    other.tables[0].key.reverse();
+    let other = Mapped::new(inner, other);
+    let error = other.prepare_queries(&catalogue, Existing::Use).unwrap_err().to_string();
+    assert!(error.contains("another physical schema"), "{error}");
+    prepare(Existing::Replace).unwrap();
+    let get = Asker::new(&catalogue, &mapped).ask("get", &[int(1), int(7)]);
+    assert_eq!(get, "nothing [1]");
+}
+
+#[test]
+fn transactions_end_at_once_and_unknown_queries_are_refused() {
+    let catalogue = accounts();
+    let mapped = plain(&catalogue);
+    assert_eq!(mapped.capabilities().isolation, None);
+    let mut client = mapped.open(0).unwrap();
+    let mut inbox = Inbox::default();
+    for step in [Step::Commit, Step::Rollback, Step::Query(0), Step::Query(10)] {
+        let call = Call { session: 0, step, begins: false, parameters: Parameters::NONE };
+        client.call(Nanos::ZERO, Ticket(1), &call, &mut inbox);
+    }
+    let texts: Vec<String> = inbox.answers.into_iter().map(|(_, text)| text).collect();
+    let refused = format!("refused: {} [0]", Reason::Malformed.name());
+    assert_eq!(texts, ["done [0]", "done [0]", &refused, &refused]);
+}
