@@ -18,6 +18,8 @@ pub mod registry;
 
 #[cfg(feature = "fjall")]
 pub mod fjall;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "redb")]
 pub mod redb;
 #[cfg(feature = "redis")]

@@ -123,6 +123,20 @@ const KNOWN: &[Known] = &[
     },
     Known {
         listed: Listed {
+            scheme: "postgres",
+            summary: "PostgreSQL, over a pool of connections with prepared statements",
+            url: "postgres://USER:PASSWORD@HOST:PORT/DB?isolation=read-committed|repeatable-read\
+                  |serializable&connections=16&columns=text|bytes&password_file=FILE\
+                  &connect_timeout=5",
+            durability: "as the server is set; each report says what a crash would lose",
+            feature: Some("postgres"),
+            is_compiled_in: cfg!(feature = "postgres"),
+        },
+        aliases: &["postgresql"],
+        open: open_postgres,
+    },
+    Known {
+        listed: Listed {
             scheme: "memory",
             summary: "records in this process's memory, without a disk",
             url: "memory:",
@@ -244,6 +258,16 @@ fn open_sqlite(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenErro
 #[cfg(not(feature = "sqlite"))]
 fn open_sqlite(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     Err(not_compiled_in(url, "sqlite"))
+}
+
+#[cfg(feature = "postgres")]
+fn open_postgres(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::postgres::Postgres::from_url(url)?))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn open_postgres(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "postgres"))
 }
 
 #[cfg(feature = "redis")]

@@ -24,7 +24,7 @@ mod tests;
 
 pub use ask::{Asked, ask};
 pub use create::{ForeignKeys, column_type, create, drop};
-pub use records::{Content, Records};
+pub use records::{Content, KEY, Records};
 
 /// Whose SQL is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

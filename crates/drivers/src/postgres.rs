@@ -1,0 +1,154 @@
+//! PostgreSQL, over connections of the library tokio-postgres.
+//!
+//! A lane has some connections; a session has one of them for itself while its transaction is
+//! open, and any free one otherwise. Statements are prepared when a connection is made. Records
+//! are laid out as YCSB's JDBC binding does, so that either reads what the other has loaded.
+//!
+//! What an answer means:
+//! * `BEGIN` leaves together with the first query of a transaction. A statement that fails is
+//!   answered, then its transaction is undone before the connection is free again.
+//! * With an error after which the server goes on, the statement certainly did not happen: refused,
+//!   by its SQLSTATE. An error after which it hangs up leaves open what was asked before it.
+//! * A connection that breaks while an answer is awaited makes that unknown, a commit too. It is
+//!   made anew in the background; meanwhile the others do the work.
+//! * An update or delete of a missing row is done with `found = false`; an insert over an existing
+//!   one is refused, as SQL has it.
+
+mod console;
+mod dialer;
+mod error;
+mod lane;
+mod link;
+mod numeric;
+mod options;
+mod plan;
+mod settings;
+mod value;
+mod wire;
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use assay_model::{Catalogue, Kind, Layout, Setting};
+use assay_store::{
+    Calls, Capabilities, Client, DataModel, Existing, OpenError, ScanOrder, Store, StoreTime,
+};
+
+use crate::task::Pool;
+use dialer::Dialer;
+use lane::Lane;
+use link::Postgres as Library;
+pub use options::Options;
+use plan::Plan;
+
+/// A PostgreSQL server.
+pub struct Postgres {
+    dialer: Dialer,
+    plan: RwLock<Plan>,
+}
+
+impl Postgres {
+    /// A store with these options; nothing is connected yet.
+    ///
+    /// # Errors
+    /// If a file that the options name cannot be read, or they ask for what this driver has not.
+    pub fn new(options: Options) -> Result<Postgres, OpenError> {
+        Ok(Postgres { dialer: Dialer::new(options)?, plan: RwLock::default() })
+    }
+
+    /// A store with the options that `url` says, see [`Options`].
+    ///
+    /// # Errors
+    /// If the URL makes no sense, or a file that it names cannot be read.
+    pub fn from_url(url: &str) -> Result<Postgres, OpenError> {
+        Postgres::new(url.parse()?)
+    }
+
+    /// The options; shown without secrets.
+    pub fn options(&self) -> &Options {
+        &self.dialer.options
+    }
+
+    fn plan(&self) -> Plan {
+        self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep(&self, plan: Plan) {
+        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
+    }
+}
+
+impl Store for Postgres {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "postgres",
+            data_model: DataModel::Relational,
+            kinds: Kind::OF_RECORDS.to_vec(),
+            calls: Calls::Pipelined,
+            hidden_retries: None,
+            keeps_other_fields: true,
+            scan_order: ScanOrder::Key,
+            is_no_op: false,
+            is_persistent: true,
+            time: StoreTime::Wall,
+            takes_queries: true,
+            isolation: Some(self.options().isolation),
+        }
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        console::with(&self.dialer, async |console| console.make_tables(&layout.tables).await)?;
+        self.keep(self.plan().with_tables(&layout.tables));
+        Ok(())
+    }
+
+    fn prepare_queries(
+        &self,
+        catalogue: &Arc<Catalogue>,
+        existing: Existing,
+    ) -> Result<(), OpenError> {
+        console::with(&self.dialer, async |console| {
+            console.make_relations(&catalogue.schema, existing).await
+        })?;
+        self.keep(self.plan().with_queries(catalogue));
+        Ok(())
+    }
+
+    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        let library = Library { dialer: self.dialer.clone(), plan: self.plan() };
+        let store = self.options().to_string();
+        let pool = Pool::open(library, self.options().connections, &store)?;
+        Ok(Box::new(Lane { pool }))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        console::with(&self.dialer, async |console| console.settings().await)
+    }
+
+    /// Removes the tables that were prepared, with the note. Other tables stay.
+    fn clear(&self) -> Result<(), OpenError> {
+        let plan = self.plan();
+        let schema = plan.catalogue.as_ref().map(|catalogue| &catalogue.schema);
+        console::with(&self.dialer, async |console| console.clear(&plan.tables, schema).await)
+    }
+
+    fn note(&self) -> Result<Option<String>, OpenError> {
+        console::with(&self.dialer, async |console| console.note().await)
+    }
+
+    fn keep_note(&self, note: &str) -> Result<(), OpenError> {
+        console::with(&self.dialer, async |console| console.keep_note(note).await)
+    }
+
+    fn settle(&self) -> Result<(), OpenError> {
+        let plan = self.plan();
+        let schema = plan.catalogue.as_ref().map(|catalogue| &catalogue.schema);
+        console::with(&self.dialer, async |console| console.settle(&plan.tables, schema).await)
+    }
+}
+
+impl fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Postgres").field("options", self.options()).finish_non_exhaustive()
+    }
+}

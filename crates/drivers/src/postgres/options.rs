@@ -1,0 +1,269 @@
+//! What a PostgreSQL URL says.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_model::closest;
+use assay_store::sql::Content;
+use assay_store::{Isolation, OpenError};
+use tokio_postgres::Config;
+
+use crate::registry::without_secrets;
+
+/// An example of a right URL, for errors.
+const EXAMPLE: &str =
+    "postgres://user:password@127.0.0.1:5432/database?isolation=read-committed&connections=16";
+
+/// Our own options; the others go to the library.
+const OPTION_NAMES: [&str; 4] = ["isolation", "connections", "columns", "password_file"];
+
+/// Options that PostgreSQL's own URLs have, as far as they make sense here.
+const LIBRARY_OPTIONS: [&str; 11] = [
+    "host",
+    "hostaddr",
+    "port",
+    "user",
+    "password",
+    "dbname",
+    "options",
+    "sslmode",
+    "connect_timeout",
+    "tcp_user_timeout",
+    "target_session_attrs",
+];
+
+/// Connections per lane: each is a process of the server.
+const MOST_CONNECTIONS: usize = 1024;
+/// Patience for a connection, unless the URL says another.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where a PostgreSQL is, and how to talk to it.
+///
+/// Parsed from `postgres://[user[:password]@]host[:port][/database][?option=value&…]`, or
+/// `postgresql://`. A unix socket's folder is a percent-encoded host, or the option `host`. Shown
+/// without the password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Options {
+    /// What the library needs to know.
+    pub config: Config,
+    /// Option `isolation`: how transactions are kept apart.
+    pub isolation: Isolation,
+    /// Option `connections`: how many each lane has.
+    pub connections: usize,
+    /// Option `columns=text|bytes`: what the columns of records hold.
+    pub content: Content,
+    /// Option `password_file`: a file whose first line is the password.
+    pub password_file: Option<PathBuf>,
+    shown: String,
+}
+
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(url: &str) -> Result<Options, OpenError> {
+        parse(url).map_err(|reason| OpenError::Url {
+            url: shown(url),
+            reason: format!("{reason}; a right one is {EXAMPLE}"),
+        })
+    }
+}
+
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("url", &self.shown).finish_non_exhaustive()
+    }
+}
+
+fn parse(url: &str) -> Result<Options, String> {
+    let (scheme, rest) = url.split_once("://").ok_or("there is no ://")?;
+    if !["postgres", "postgresql"].contains(&scheme) {
+        return Err(format!("scheme {scheme:?} is not postgres or postgresql"));
+    }
+    let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let mut options = Options {
+        config: Config::new(),
+        isolation: Isolation::ReadCommitted,
+        connections: 16,
+        content: Content::Text,
+        password_file: None,
+        shown: shown(url),
+    };
+    let mut theirs = Vec::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) =
+            pair.split_once('=').ok_or_else(|| format!("option {pair:?} has no value"))?;
+        if LIBRARY_OPTIONS.contains(&name) {
+            theirs.push(pair);
+        } else {
+            options.set(name, value)?;
+        }
+    }
+    let url = format!("postgres://{address}?{}", theirs.join("&"));
+    options.config = url.parse().map_err(|error| explain(&error))?;
+    let config = &mut options.config;
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        return Err("the host is missing".into());
+    }
+    if config.get_user().is_none() {
+        config.user("postgres");
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    config.application_name("assay");
+    Ok(options)
+}
+
+/// What the library says of a URL, without its words around it.
+fn explain(error: &tokio_postgres::Error) -> String {
+    use std::error::Error as _;
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// The URL without what could be a password, wherever it stands.
+fn shown(url: &str) -> String {
+    let url = without_secrets(url);
+    let (address, query) = url.split_once('?').unwrap_or((&url, ""));
+    let kept: Vec<&str> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.starts_with("password="))
+        .collect();
+    match kept.is_empty() {
+        true => address.into(),
+        false => format!("{address}?{}", kept.join("&")),
+    }
+}
+
+impl Options {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "isolation" => {
+                self.isolation = Isolation::from_name(value).ok_or_else(|| {
+                    let names = Isolation::ALL.map(Isolation::name).join(" or ");
+                    format!("option isolation is {names}, not {value:?}")
+                })?;
+            }
+            "connections" => {
+                let number = value.parse().ok();
+                let number = number.filter(|number| (1..=MOST_CONNECTIONS).contains(number));
+                self.connections = number.ok_or_else(|| {
+                    format!(
+                        "option connections is a number from 1 to {MOST_CONNECTIONS}, not \
+                         {value:?}"
+                    )
+                })?;
+            }
+            "columns" => {
+                self.content = match value {
+                    "text" => Content::Text,
+                    "bytes" => Content::Bytes,
+                    _ => return Err(format!("option columns is text or bytes, not {value:?}")),
+                };
+            }
+            "password_file" => self.password_file = Some(PathBuf::from(value)),
+            _ => return Err(unknown_option(name)),
+        }
+        Ok(())
+    }
+}
+
+fn unknown_option(name: &str) -> String {
+    let all = || OPTION_NAMES.into_iter().chain(LIBRARY_OPTIONS);
+    match closest(name, all()) {
+        Some(near) => format!("there is no option {name:?}; did you mean {near:?}"),
+        None => {
+            let names: Vec<&str> = all().collect();
+            format!("there is no option {name:?}; there are {}", names.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_postgres::config::{Host, SslMode};
+
+    use super::*;
+
+    fn right(url: &str) -> Options {
+        url.parse().unwrap()
+    }
+
+    fn wrong(url: &str) -> String {
+        url.parse::<Options>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_host_is_enough() {
+        let options = right("postgres://localhost");
+        assert_eq!(options.config.get_user(), Some("postgres"));
+        assert_eq!(options.config.get_connect_timeout(), Some(&CONNECT_TIMEOUT));
+        assert_eq!((options.isolation, options.connections), (Isolation::ReadCommitted, 16));
+        assert_eq!(options.content, Content::Text);
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let options = right(
+            "postgresql://ann:p%40ss@[::1]:7000/shop?isolation=serializable&connections=4\
+             &columns=bytes&password_file=/pw&sslmode=disable&connect_timeout=2",
+        );
+        assert_eq!(options.config.get_user(), Some("ann"));
+        assert_eq!(options.config.get_password(), Some(&b"p@ss"[..]));
+        assert_eq!(options.config.get_ports(), [7000]);
+        assert_eq!(options.config.get_dbname(), Some("shop"));
+        assert_eq!(options.config.get_ssl_mode(), SslMode::Disable);
+        assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
+        assert_eq!((options.isolation, options.connections), (Isolation::Serializable, 4));
+        assert_eq!(options.content, Content::Bytes);
+        assert_eq!(options.password_file, Some("/pw".into()));
+    }
+
+    #[test]
+    fn a_socket_may_be_a_file() {
+        let socket = Host::Unix("/run/pg".into());
+        assert_eq!(right("postgres://%2Frun%2Fpg/db").config.get_hosts(), [socket.clone()]);
+        assert_eq!(right("postgres:///db?host=/run/pg").config.get_hosts(), [socket]);
+    }
+
+    #[test]
+    fn passwords_never_show() {
+        for url in [
+            "postgres://ann:secret@host/db?connections=2",
+            "postgres://host/db?password=secret&connections=2",
+        ] {
+            let options = right(url);
+            assert!(!format!("{options} {options:?}").contains("secret"));
+            assert!(options.to_string().ends_with("host/db?connections=2"), "{options}");
+            assert!(!wrong(&format!("{url}&isolation=x")).contains("secret"));
+        }
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("postgres:localhost", "there is no ://"),
+            ("http://localhost", "scheme \"http\""),
+            ("postgres:///db", "host is missing"),
+            ("postgres://h:x", "port"),
+            ("postgres://h/?connections=0", "from 1 to 1024"),
+            ("postgres://h/?isolation=snapshot", "read-committed or repeatable-read"),
+            ("postgres://h/?columns=json", "text or bytes"),
+            ("postgres://h/?isolatio=x", "did you mean \"isolation\""),
+            ("postgres://h/?fsync=off", "there are isolation, connections"),
+            ("postgres://h/?sslmode=perhaps", "sslmode"),
+            ("postgres://h/?columns", "has no value"),
+        ] {
+            let error = wrong(url);
+            assert!(error.contains(part), "{url}: {error}");
+            assert!(error.contains(EXAMPLE), "{url}: {error}");
+        }
+    }
+}

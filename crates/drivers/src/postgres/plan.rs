@@ -1,0 +1,98 @@
+//! The statements that a client asks over and over, ready to be prepared.
+
+use std::sync::Arc;
+
+use assay_model::{Catalogue, Fields, Kind, Statement, Table};
+use assay_store::sql::{Asked, Dialect, Records, ask};
+
+/// Which statement of a [`Plan`] is meant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Which {
+    /// The query with this place in the catalogue.
+    Query(u16),
+    /// A read or scan of records.
+    Fetch(Kind, u16, Fields),
+    /// An insert or update of these fields of a record.
+    Write(Kind, u16, Vec<u16>),
+    /// The removal of a record.
+    Remove(u16),
+}
+
+/// What there is to ask: queries, records, or both.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    pub(super) tables: Arc<[Table]>,
+    pub(super) queries: Arc<[Asked]>,
+    pub(super) catalogue: Option<Arc<Catalogue>>,
+}
+
+/// Tables with more fields than this have only those statements prepared that are used.
+const MOST_PREPARED: u16 = 64;
+
+impl Plan {
+    /// The queries of `catalogue` in PostgreSQL's SQL, beside the records that were there.
+    pub(super) fn with_queries(&self, catalogue: &Arc<Catalogue>) -> Plan {
+        let write = |query| ask(Dialect::Postgres, &catalogue.schema, query);
+        Plan {
+            queries: catalogue.queries.iter().map(write).collect(),
+            catalogue: Some(catalogue.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// These tables of records, beside the queries that were there.
+    pub(super) fn with_tables(&self, tables: &[Table]) -> Plan {
+        Plan { tables: tables.into(), ..self.clone() }
+    }
+
+    /// The text of a statement; `None` if there is nothing of that name.
+    pub(super) fn text(&self, which: &Which) -> Option<String> {
+        let records = |table: &u16| {
+            self.tables.get(usize::from(*table)).map(|table| Records::new(Dialect::Postgres, table))
+        };
+        match which {
+            Which::Query(place) => {
+                self.queries.get(usize::from(*place)).map(|asked| asked.text.clone())
+            }
+            Which::Fetch(Kind::Scan, table, fields) => records(table)?.scan(*fields),
+            Which::Fetch(_, table, fields) => records(table)?.read(*fields),
+            Which::Write(Kind::Insert, table, fields) => records(table)?.insert(fields),
+            Which::Write(_, table, fields) => records(table)?.update(fields),
+            Which::Remove(table) => Some(records(table)?.delete()),
+        }
+    }
+
+    /// Whether there is a query at `place`.
+    pub(super) fn knows(&self, place: u16) -> bool {
+        usize::from(place) < self.queries.len()
+    }
+
+    /// Whether the query at `place` gives rows back.
+    pub(super) fn gives_rows(&self, place: u16) -> bool {
+        self.catalogue.as_ref().is_some_and(|catalogue| {
+            let query = catalogue.queries.get(usize::from(place));
+            query.is_some_and(|query| matches!(query.statement, Statement::Select(_)))
+        })
+    }
+
+    /// What is prepared when a connection is made.
+    pub(super) fn all(&self) -> Vec<Which> {
+        let mut all: Vec<Which> = (0..self.queries.len() as u16).map(Which::Query).collect();
+        for (number, table) in (0..).zip(self.tables.iter()) {
+            let fields: Vec<u16> = (0..table.fields.len() as u16).collect();
+            all.push(Which::Remove(number));
+            for kind in [Kind::Read, Kind::Scan] {
+                all.push(Which::Fetch(kind, number, Fields::All));
+            }
+            for kind in [Kind::Insert, Kind::Update] {
+                all.push(Which::Write(kind, number, fields.clone()));
+            }
+            for &field in fields.iter().filter(|_| fields.len() <= usize::from(MOST_PREPARED)) {
+                all.push(Which::Fetch(Kind::Read, number, Fields::One(field)));
+                all.push(Which::Fetch(Kind::Scan, number, Fields::One(field)));
+                all.push(Which::Write(Kind::Update, number, vec![field]));
+            }
+        }
+        all
+    }
+}
