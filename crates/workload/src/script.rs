@@ -10,6 +10,9 @@ mod program;
 mod spec;
 mod text;
 
+#[cfg(test)]
+mod engine;
+
 pub mod tpcc;
 
 pub use dataset::ScriptDataset;

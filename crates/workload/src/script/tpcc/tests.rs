@@ -1,9 +1,14 @@
+//! TPC-C asked of a store of rows in memory.
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{Argument, Arguments, Filled, Kind, Operation, Seed};
+use assay_model::{Argument, Arguments, Datum, Filled, Kind, Operation, Seed};
 
+use super::conditions::{self, Condition, Examination, Finding};
 use super::query::{QUERIES, Query};
+use crate::distribution::theory::chi_square_holds;
 use crate::plan::PlanPhase;
+use crate::script::engine::Engine;
 use crate::script::{ScriptPlan, ScriptSpec};
 
 const SMALL: &str = "workload = \"tpcc\"\n[dataset]\nwarehouses = 2\nitems = 200\n\
@@ -95,8 +100,9 @@ fn a_load_writes_every_key_once_and_as_many_rows_as_there_are() {
 
 #[test]
 fn arguments_are_taken_from_what_was_asked_before() {
-    for (operation, arguments) in asked(&plan(SMALL, 5, PlanPhase::Run), 0..500) {
-        let width = plan(SMALL, 5, PlanPhase::Run).width();
+    let plan = plan(SMALL, 5, PlanPhase::Run);
+    let width = plan.width();
+    for (operation, arguments) in asked(&plan, 0..500) {
         let place = operation.index % width;
         for argument in arguments.of(0) {
             if let Argument::Taken(taken) = argument {
@@ -104,4 +110,182 @@ fn arguments_are_taken_from_what_was_asked_before() {
             }
         }
     }
+}
+
+/// The rows of a small load, after so many transactions with a seed of their own.
+fn after(transactions: u64, text: &str) -> Engine {
+    let load = plan(text, 3, PlanPhase::Load);
+    let mut engine = Engine::new(&load);
+    engine.run(&load, 0..load.len().unwrap());
+    assert_eq!(engine.refused, [""; 0]);
+    engine.touched.clear();
+    let mut spec = ScriptSpec::from_toml(text, "test").unwrap();
+    spec.take_seed(load.dataset());
+    let run = ScriptPlan::new(&spec, Seed(11), PlanPhase::Run).unwrap();
+    assert_eq!(run.dataset().differences(load.dataset()), [""; 0]);
+    engine.run(&run, 0..transactions);
+    engine
+}
+
+fn findings(engine: &mut Engine, text: &str) -> Vec<Finding> {
+    let ScriptSpec::Tpcc(spec) = ScriptSpec::from_toml(text, "test").unwrap() else {
+        panic!("this is TPC-C")
+    };
+    let mut examination = Examination::new(&spec);
+    while let Some(question) = examination.question() {
+        let encode = |datum: &Datum<'_>| {
+            let mut bytes = Vec::new();
+            datum.encode(&mut bytes);
+            bytes
+        };
+        let arguments: Vec<Vec<u8>> = question.arguments.iter().map(encode).collect();
+        for row in engine.query(question.statement, &arguments) {
+            let row: Vec<Datum<'_>> =
+                row.iter().map(|bytes| Datum::decode(bytes).unwrap().0).collect();
+            examination.row(&row);
+        }
+        examination.answered();
+    }
+    examination.findings()
+}
+
+#[test]
+fn all_conditions_hold_after_a_load() {
+    for finding in findings(&mut after(0, SMALL), SMALL) {
+        let wanted = if finding.condition == Condition::Paid { 2 } else { 20 };
+        assert_eq!((finding.examined, &finding.violations[..]), (wanted, &[][..]));
+    }
+}
+
+#[test]
+fn all_conditions_hold_after_a_run_and_nothing_is_refused() {
+    let mut engine = after(3_000, SMALL);
+    assert_eq!(engine.refused, [""; 0]);
+    for finding in findings(&mut engine, SMALL) {
+        assert_eq!(finding.violations, [], "{:?}", finding.condition);
+    }
+    // 600 payments were loaded, each of 10.00; so many more as the mix says.
+    let payments = engine.column("history", "h_amount").len() - 600;
+    assert!((1_200..1_400).contains(&payments), "{payments}");
+    let orders = engine.column("orders", "o_id").len() - 600;
+    assert!((1_250..1_450).contains(&orders), "{orders}");
+}
+
+#[test]
+fn every_key_that_a_run_names_exists() {
+    let engine = after(2_000, SMALL);
+    // What may find nothing: an item that does not exist, a district without open orders.
+    let may_miss = |statement: u16| {
+        let of = |query: Query| query as u16 + 1;
+        [Query::Item, Query::OldestNewOrder, Query::NewOrderDelete, Query::OrderCustomer]
+            .into_iter()
+            .chain([Query::OrderCarrier, Query::LinesDelivered, Query::LineAmounts])
+            .chain([Query::CustomerDelivered, Query::LastOrder, Query::Lines])
+            .any(|query| of(query) == statement)
+    };
+    for (statement, rows) in &engine.touched {
+        let name = QUERIES[usize::from(*statement) - 1].name;
+        assert!(*rows > 0 || may_miss(*statement), "{name} touched no row");
+    }
+    let missed = |query: Query| {
+        let mut all = engine.touched.iter().filter(|(one, _)| *one == query as u16 + 1);
+        let count = all.clone().count() as f64;
+        all.by_ref().filter(|(_, rows)| *rows == 0).count() as f64 / count
+    };
+    // One in a hundred orders names one missing item among about ten.
+    assert!((0.0002..0.003).contains(&missed(Query::Item)), "{}", missed(Query::Item));
+    assert!(missed(Query::OldestNewOrder) < 0.2);
+}
+
+/// A line, `condition warehouse/district: left != right`, for every violation.
+fn violations(engine: &mut Engine) -> Vec<String> {
+    let side = |side: &conditions::Side| side.value.map_or("none".into(), |n| n.to_string());
+    let mut lines = Vec::new();
+    for finding in findings(engine, SMALL) {
+        for found in &finding.violations {
+            let district = found.district.map_or(String::new(), |district| format!("/{district}"));
+            let (clause, warehouse) = (finding.condition.clause(), found.warehouse);
+            let sides = format!("{} != {}", side(&found.left), side(&found.right));
+            lines.push(format!("{clause} {warehouse}{district}: {sides}"));
+        }
+    }
+    lines
+}
+
+/// What the conditions say after one more query.
+fn broken_by(query: Query, arguments: &[Datum<'_>]) -> Vec<String> {
+    let mut engine = after(0, SMALL);
+    let encode = |datum: &Datum<'_>| {
+        let mut bytes = Vec::new();
+        datum.encode(&mut bytes);
+        bytes
+    };
+    let arguments: Vec<Vec<u8>> = arguments.iter().map(encode).collect();
+    let rows = engine.query(query as u16 + 1, &arguments);
+    assert_eq!(rows.len(), 1);
+    violations(&mut engine)
+}
+
+#[test]
+fn each_condition_is_found_broken_where_it_is_broken() {
+    let [one, two, thirty] = [1, 2, 30].map(Datum::Int);
+    let amount = Datum::Decimal("2.50".parse().unwrap());
+    let lost_payment = broken_by(Query::DistrictPaid, &[amount, two, one]);
+    assert_eq!(lost_payment, ["3.3.2.1 2: 300000.00 != 300002.50"]);
+    let lost_order = broken_by(Query::NextOrder, &[one, two]);
+    assert_eq!(lost_order, ["3.3.2.2 1/2: 31 != 30", "3.3.2.2 1/2: 31 != 30"]);
+    let lost_new_order = broken_by(Query::NewOrderDelete, &[one, two, Datum::Int(25)]);
+    assert_eq!(lost_new_order, ["3.3.2.3 1/2: 9 != 8"]);
+    let text = Datum::Text("x");
+    let row = [one, two, thirty, Datum::Int(16), one, one, Datum::Null, one, amount, text];
+    let extra_line = broken_by(Query::LineInsert, &row);
+    assert_eq!(extra_line.len(), 1);
+    assert!(extra_line[0].starts_with("3.3.2.4 1/2: "), "{extra_line:?}");
+}
+
+#[test]
+fn a_store_without_rows_is_found_wanting() {
+    let mut engine = Engine::new(&plan(SMALL, 1, PlanPhase::Load));
+    let found = violations(&mut engine);
+    assert!(found.contains(&"3.3.2.1 1: none != 0.00".to_owned()), "{found:?}");
+    assert!(found.contains(&"3.3.2.2 2/10: none != none".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_customer_found_by_name_is_the_one_that_the_plan_means() {
+    let text = "workload = \"tpcc\"\n[dataset]\nitems = 20\ncustomers_per_district = 1500\n\
+                orders_per_district = 1\n[transactions]\nnew_order = 0\ndelivery = 0\n\
+                stock_level = 0\norder_status = 0\n";
+    let engine = after(300, text);
+    assert_eq!(engine.refused, [""; 0]);
+    // A plan that means another customer than the name finds would read C_DATA for good credit.
+    let bad: Vec<bool> = engine
+        .column("customer", "c_credit")
+        .into_iter()
+        .map(|credit| credit == Datum::Text("BC"))
+        .collect();
+    let marked: Vec<bool> = engine
+        .column("customer", "c_data")
+        .into_iter()
+        .map(|notes| matches!(notes, Datum::Text(notes) if notes.contains('|')))
+        .collect();
+    assert!(bad.iter().zip(&marked).all(|(bad, marked)| *bad || !marked));
+    assert!(marked.iter().filter(|marked| **marked).count() > 10);
+    let share = bad.iter().filter(|bad| **bad).count() as f64 / bad.len() as f64;
+    assert!((0.08..0.12).contains(&share), "{share}");
+}
+
+#[test]
+fn transactions_follow_the_mix() {
+    let mut counts = [0u64; 5];
+    let mut undone = 0;
+    for (operation, _) in asked(&plan(SMALL, 9, PlanPhase::Run), 0..20_000) {
+        if operation.ends_transaction {
+            counts[usize::from(operation.transaction_type) - 1] += 1;
+            undone += u64::from(operation.kind == Kind::Rollback);
+        }
+    }
+    chi_square_holds(&counts, |place| [0.45, 0.43, 0.04, 0.04, 0.04][place]);
+    // 1 % of about 9000 orders; five standard deviations are 47.
+    assert!((45..140).contains(&undone), "{undone}");
 }
