@@ -179,7 +179,7 @@ fn log_of(folder: &Path) -> String {
 }
 
 /// A folder that no other test has.
-fn new_folder() -> PathBuf {
+pub fn new_folder() -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("assay-live-{}-{number}", std::process::id());
