@@ -297,7 +297,11 @@ fn workloads() -> Command {
         .about("The gallery of workloads")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(Command::new("ls").about("List them"))
+        .subcommand(
+            Command::new("ls")
+                .about("List them")
+                .arg(name().required(false).help("Only those whose names begin so")),
+        )
         .subcommand(Command::new("show").about("Print one").arg(name()))
         .subcommand(
             Command::new("copy")

@@ -22,6 +22,8 @@ pub mod latest;
 
 pub mod discrete;
 pub mod histogram;
+pub mod listed;
+pub mod tail;
 
 pub use discrete::Discrete;
 pub use exponential::Exponential;
@@ -29,11 +31,13 @@ pub use fixed_power::FixedPower;
 pub use histogram::{Counting, Histogram, HistogramError};
 pub use hotspot::Hotspot;
 pub use latest::SkewedLatest;
+pub use listed::Listed;
 pub use power::Power;
 pub use range::{Sequential, Uniform};
 pub use remainder::Remainder;
 pub use scatter::Scatter;
 pub use scrambled::ScrambledZipfian;
+pub use tail::{Curve, Tail};
 pub use zipf::Zipf;
 pub use zipfian::Zipfian;
 

@@ -5,6 +5,10 @@ use crate::spec::{Spec, SpecError, no_files};
 use crate::ycsb::{self, Properties, Strictness};
 use assay_model::closest;
 
+mod twitter;
+
+use twitter::CLUSTERS;
+
 /// The form that an entry is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -69,22 +73,31 @@ fn hint(suggestion: &Option<&'static str>) -> String {
 }
 
 fn names() -> String {
-    ENTRIES.map(|entry| entry.name).join(", ")
+    let [first, .., last] = &CLUSTERS;
+    let names = ENTRIES.map(|entry| entry.name).join(", ");
+    format!("{names}, {} to {}", first.name, last.name)
 }
 
 /// All workloads.
-pub fn all() -> &'static [Entry] {
-    &ENTRIES
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    let (entries, clusters): (&'static [Entry], &'static [Entry]) = (&ENTRIES, &CLUSTERS);
+    entries.iter().chain(clusters)
 }
+
+/// Names that many workloads begin with, which a list shows in one line, with what they are.
+pub const FAMILIES: [(&str, &str); 1] = [(
+    "twitter-cluster-",
+    "53 production caches of Twitter, after their published table: sizes, mix, popularity",
+)];
 
 /// The workload called `name`.
 ///
 /// # Errors
 /// If there is none; says which was most likely meant.
 pub fn find(name: &str) -> Result<&'static Entry, FindError> {
-    ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| FindError {
+    all().find(|entry| entry.name == name).ok_or_else(|| FindError {
         name: name.to_owned(),
-        suggestion: closest(name, ENTRIES.iter().map(|entry| entry.name)),
+        suggestion: closest(name, all().map(|entry| entry.name)),
     })
 }
 
@@ -121,7 +134,7 @@ const fn script(
     Entry { name, description, form: Form::Toml, text, suggested_records, suggested_operations }
 }
 
-const ENTRIES: [Entry; 11] = [
+const ENTRIES: [Entry; 13] = [
     ycsb(
         "ycsb-a",
         "session store: half reads, half updates, some records hotter than others",
@@ -174,11 +187,28 @@ const ENTRIES: [Entry; 11] = [
         include_str!("gallery/tpcc.toml"),
         (600_000, 100_000),
     ),
+    Entry {
+        name: "facebook-etc",
+        description: "Facebook's memcached pool ETC of 2011: small values with a long tail, 30 : 1",
+        form: Form::Toml,
+        text: include_str!("gallery/facebook-etc.toml"),
+        suggested_records: 100_000,
+        suggested_operations: 1_000_000,
+    },
+    Entry {
+        name: "rocksdb-mixgraph",
+        description: "ZippyDB as db_bench's mixgraph asks it: values of some dozen bytes, few scans",
+        form: Form::Toml,
+        text: include_str!("gallery/rocksdb-mixgraph.toml"),
+        suggested_records: 100_000,
+        suggested_operations: 1_000_000,
+    },
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::{FieldLength, KeyDistribution};
 
     #[test]
     fn every_entry_is_a_workload() {
@@ -191,6 +221,20 @@ mod tests {
             let spec = entry.spec().unwrap_or_else(|error| panic!("{error}"));
             assert!(spec.dataset.records >= 1000, "{}", entry.name);
         }
+    }
+
+    #[test]
+    fn a_cluster_of_twitter_has_the_sizes_of_the_table() {
+        let spec = find("twitter-cluster-4").unwrap().spec().unwrap();
+        assert_eq!(spec.dataset.field_length, FieldLength::Constant(2439));
+        assert_eq!(spec.dataset.key_length, Some(FieldLength::Constant(67)));
+        assert_eq!((spec.operations.read, spec.keys.theta), (0.93, Some(1.1004)));
+        // Sets to new keys, 3.77 % compulsory misses, beside those to old ones.
+        assert!((spec.operations.update + spec.operations.insert - 0.07).abs() < 1e-9);
+        let unskewed = find("twitter-cluster-10").unwrap().spec().unwrap();
+        assert_eq!(unskewed.keys.distribution, KeyDistribution::Uniform);
+        let clusters = all().filter(|entry| entry.name.starts_with("twitter-cluster-"));
+        assert_eq!(clusters.filter(|entry| entry.text.contains("CC BY 4.0")).count(), 53);
     }
 
     #[test]

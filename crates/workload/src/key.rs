@@ -1,6 +1,7 @@
 //! How the number of a record becomes the key that a store sees.
 
 use crate::decimal::Decimal;
+use crate::plan::Lengths;
 use crate::spec::KeyOrder;
 
 const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
@@ -42,13 +43,15 @@ const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 const NAME_DIGITS: usize = 9;
 
 /// The form of all keys of a data set.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct KeyForm {
     pub(crate) prefix: Vec<u8>,
     /// Digits, at least; shorter numbers get leading zeros.
     pub(crate) digits: usize,
     /// How the number stands in the key.
     pub(crate) order: KeyOrder,
+    /// How long each key is, if not as long as its digits.
+    pub(crate) lengths: Option<Lengths>,
 }
 
 impl KeyForm {
@@ -107,7 +110,11 @@ impl KeyForm {
             KeyOrder::Hashed => hash(number),
             KeyOrder::Ordered | KeyOrder::Recorded => number,
         });
-        (self.digits.saturating_sub(digits.length), digits)
+        let wanted = match &self.lengths {
+            None => self.digits,
+            Some(lengths) => (lengths.of(number, 0) as usize).saturating_sub(self.prefix.len()),
+        };
+        (wanted.saturating_sub(digits.length), digits)
     }
 }
 
@@ -152,7 +159,7 @@ mod tests {
 
     fn key(prefix: &str, digits: usize, hashed: bool, number: u64) -> String {
         let order = if hashed { KeyOrder::Hashed } else { KeyOrder::Ordered };
-        let form = KeyForm { prefix: prefix.into(), digits, order };
+        let form = KeyForm { prefix: prefix.into(), digits, order, lengths: None };
         let (mut whole, mut bytes) = (Vec::new(), Vec::new());
         form.append(number, &mut whole);
         form.each_byte(number, |byte| bytes.push(byte));
@@ -173,7 +180,8 @@ mod tests {
         assert_eq!(key("a:", 1, false, 0), "a:0");
     }
     fn recorded(prefix: &str, name: u64, length: u64) -> String {
-        let form = KeyForm { prefix: prefix.into(), digits: 1, order: KeyOrder::Recorded };
+        let form =
+            KeyForm { prefix: prefix.into(), digits: 1, order: KeyOrder::Recorded, lengths: None };
         let mut bytes = Vec::new();
         form.append(name << 12 | length, &mut bytes);
         String::from_utf8(bytes).unwrap()

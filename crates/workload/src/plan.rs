@@ -17,6 +17,8 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use lengths::Lengths;
+
 /// The streams of a seed that this crate draws from.
 pub(crate) mod streams {
     /// Kind, fields, key, scan length of a process of the run.
@@ -31,6 +33,8 @@ pub(crate) mod streams {
     pub(crate) const CUTS_LOAD: u64 = 0x14;
     /// Where values of the run are cut.
     pub(crate) const CUTS_RUN: u64 = 0x15;
+    /// Lengths of keys, for every seed alike.
+    pub(crate) const LENGTHS_KEYS: u64 = 0x17;
     /// How long a process thinks before a transaction of the run.
     pub(crate) const THINK: u64 = 0x16;
     /// Where the streams of scripts begin; each has a place of its own behind this.

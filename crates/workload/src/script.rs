@@ -7,14 +7,17 @@
 mod dataset;
 mod plan;
 mod program;
+mod span;
 mod spec;
 mod text;
 
 #[cfg(test)]
 mod engine;
 
+pub mod consbench;
 pub mod tpcc;
 
 pub use dataset::ScriptDataset;
-pub use plan::ScriptPlan;
+pub use plan::{Schedule, ScriptPlan};
+pub use span::Span;
 pub use spec::{ScriptName, ScriptSpec};

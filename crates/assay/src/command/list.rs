@@ -16,9 +16,8 @@ pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
     let Some((verb, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
     if verb == "ls" {
         let mut text = String::new();
-        for entry in gallery::all() {
-            let _ = writeln!(text, "{:<18} {}", entry.name, entry.description);
-        }
+        let wanted = matches.get_one::<String>("name").map_or("", String::as_str);
+        list(wanted, &mut text)?;
         put(&text, None)?;
         return Ok(Exit::Fine);
     }
@@ -41,6 +40,33 @@ pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
         .map_err(|error| usage(format!("cannot write {path}: {error}")))?;
     put(&format!("{path}\n"), None)?;
     Ok(Exit::Fine)
+}
+
+/// The workloads whose names begin with `wanted`; large families as one line unless asked for.
+fn list(wanted: &str, text: &mut String) -> Result<()> {
+    let begins = |entry: &&gallery::Entry| entry.name.starts_with(wanted);
+    let family = |name: &str| {
+        gallery::FAMILIES
+            .iter()
+            .position(|(family, _)| wanted.is_empty() && name.starts_with(family))
+    };
+    let mut told = None;
+    for entry in gallery::all().filter(begins) {
+        let _ = match family(entry.name) {
+            None => writeln!(text, "{:<18} {}", entry.name, entry.description),
+            Some(place) if told == Some(place) => Ok(()),
+            Some(place) => {
+                told = Some(place);
+                let (name, description) = gallery::FAMILIES[place];
+                let more = format!("`assay workloads ls {name}` lists them");
+                writeln!(text, "{:<18} {description}; {more}", format!("{name}N"))
+            }
+        };
+    }
+    match text.is_empty() {
+        true => Err(usage(format!("no workload of the gallery begins with {wanted:?}"))),
+        false => Ok(()),
+    }
 }
 
 /// `assay stores`.

@@ -43,6 +43,7 @@ impl Bytes {
             prefix: section.key_prefix.clone().into_bytes(),
             digits: usize::try_from(section.key_digits).expect("digits are checked to be few"),
             order: section.key_order,
+            lengths: section.key_length.as_ref().map(Lengths::of_keys),
         };
         let values = if section.integrity {
             let name = |field| format!("{}{field}", section.field_prefix).into_bytes();

@@ -4,7 +4,7 @@ use assay_model::seed::Stream;
 use assay_model::{Fields, Operation, Seed};
 
 use super::{PlanPhase, streams};
-use crate::distribution::{Counting, Histogram, Uniform, Zipfian};
+use crate::distribution::{Counting, Histogram, Listed, Tail, Uniform, Zipfian};
 use crate::spec::{DatasetSection, FieldLength};
 
 const THETA: f64 = 0.99;
@@ -25,13 +25,15 @@ enum LengthKind {
     Uniform(Uniform),
     Zipfian(u64, Box<Zipfian>),
     Histogram(Histogram, Counting),
+    Listed(Listed),
+    Tail(Tail),
     /// The operation says it.
     Recorded,
 }
 
-impl Lengths {
-    pub(crate) fn new(dataset: &DatasetSection, seed: Seed, phase: PlanPhase) -> Lengths {
-        let kind = match &dataset.field_length {
+impl LengthKind {
+    fn new(length: &FieldLength) -> LengthKind {
+        match length {
             FieldLength::Constant(length) => LengthKind::Constant(*length),
             FieldLength::Uniform { min, max } => {
                 LengthKind::Uniform(Uniform { first: *min, count: max - min + 1 })
@@ -42,16 +44,31 @@ impl Lengths {
             FieldLength::Histogram(histogram, counting) => {
                 LengthKind::Histogram(histogram.clone(), *counting)
             }
+            FieldLength::Listed { sizes, counts } => LengthKind::Listed(Listed::new(sizes, counts)),
+            FieldLength::Tail(tail) => LengthKind::Tail(*tail),
             FieldLength::Recorded => LengthKind::Recorded,
             FieldLength::HistogramFile(..) => {
                 unreachable!("a checked specification has its histogram read")
             }
-        };
+        }
+    }
+}
+
+impl Lengths {
+    pub(crate) fn new(dataset: &DatasetSection, seed: Seed, phase: PlanPhase) -> Lengths {
+        let kind = LengthKind::new(&dataset.field_length);
         let stream = match phase {
             PlanPhase::Load => streams::LENGTHS_LOAD,
             PlanPhase::Run => streams::LENGTHS_RUN,
         };
         Lengths { fields: dataset.fields, kind, stream: seed.stream(stream) }
+    }
+
+    /// Lengths of keys by the numbers of their records. The same for every seed: a key must not
+    /// depend on who asks for it.
+    pub(crate) fn of_keys(length: &FieldLength) -> Lengths {
+        let stream = Seed(0).stream(streams::LENGTHS_KEYS);
+        Lengths { fields: 1, kind: LengthKind::new(length), stream }
     }
 
     /// The length of `field` that `operation` writes, in bytes.
@@ -82,6 +99,8 @@ impl Lengths {
             LengthKind::Uniform(uniform) => uniform.draw(draws),
             LengthKind::Zipfian(min, zipfian) => min + zipfian.draw(draws),
             LengthKind::Histogram(histogram, counting) => histogram.draw(*counting, draws),
+            LengthKind::Listed(listed) => listed.draw(draws),
+            LengthKind::Tail(tail) => tail.draw(draws),
             LengthKind::Recorded => 0,
         }
     }

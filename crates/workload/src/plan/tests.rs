@@ -482,3 +482,42 @@ fn the_same_seed_gives_the_same_bytes_for_ever() {
     assert_eq!(found, wanted);
     assert_eq!(hash("ycsb-a", PlanPhase::Load), 5868250358141041099);
 }
+
+#[test]
+fn keys_are_as_long_as_wanted_whoever_asks() {
+    let keys = "key_prefix = \"k:\"\nkey_order = \"ordered\"\n";
+    let lengths = "key_length = { distribution = \"uniform\", min = 5, max = 30 }\n";
+    let rest = format!("{keys}{lengths}[operations]\nread = 1\n");
+    let plan = |seed, phase| Plan::new(&spec(&rest), Seed(seed), phase).unwrap().render();
+    let (loaded, asked) = (plan(1, PlanPhase::Load), plan(2, PlanPhase::Run));
+    let mut sum = 0;
+    for number in 0..1000 {
+        let found = key(loaded.as_ref(), number);
+        assert_eq!(found, key(asked.as_ref(), number));
+        assert!((5..=30).contains(&found.len()), "{found}");
+        assert_eq!(found.trim_start_matches("k:").parse(), Ok(number));
+        sum += found.len();
+    }
+    // Uniform lengths have mean 17.5, deviation 7.5.
+    assert!(sum.abs_diff(17_500) < 800, "{sum}");
+}
+
+#[test]
+fn a_recorded_value_is_as_long_as_its_operation_says() {
+    let rest = "fields = 1\nfield_length = \"recorded\"\n[operations]\nread = 1\n";
+    let render = Plan::new(&spec(rest), Seed(1), PlanPhase::Run).unwrap().render();
+    for bytes in [0, 1, 12, 13, 100, 100_000] {
+        let write = Operation { bytes, ..operation(Kind::Insert) };
+        let written = value(render.as_ref(), &write, 0);
+        assert_eq!(written.len(), bytes as usize);
+        let version = render.version(&written).unwrap_or(version::NONE);
+        assert_eq!(version, render.version_written(&write));
+        assert_eq!(version != version::NONE, bytes >= 13, "{bytes}");
+    }
+}
+
+/// Operation 7 about record 3.
+fn operation(kind: Kind) -> Operation {
+    let plan = run(&spec("[operations]\nread = 1\n"));
+    Operation { index: 7, key: 3, kind, ..operations(&plan, [0])[0] }
+}

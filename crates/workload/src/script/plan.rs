@@ -9,7 +9,7 @@ use assay_model::{Named, Nanos, Seed, Source};
 use super::dataset::ScriptDataset;
 use super::program::{Program, ProgramSource, QueryText};
 use super::spec::ScriptSpec;
-use super::tpcc;
+use super::{consbench, tpcc};
 use crate::plan::PlanPhase;
 use crate::spec::SpecError;
 
@@ -32,6 +32,8 @@ pub struct ScriptPlan {
     dataset: ScriptDataset,
     phase: PlanPhase,
     rows: u64,
+    rate: Option<f64>,
+    warm_up: Nanos,
     program: Arc<dyn Program>,
 }
 
@@ -44,6 +46,10 @@ pub(super) struct Compiled {
     pub(super) transaction_types: &'static [&'static str],
     pub(super) rows: u64,
     pub(super) program: Arc<dyn Program>,
+    /// Processes per second, if the workload says how many.
+    pub(super) rate: Option<f64>,
+    /// How much of the schedule is a warm-up.
+    pub(super) warm_up: Nanos,
 }
 
 impl ScriptPlan {
@@ -55,6 +61,7 @@ impl ScriptPlan {
         spec.check()?;
         let compiled = match spec {
             ScriptSpec::Tpcc(spec) => tpcc::compile(spec, seed, phase),
+            ScriptSpec::Consbench(spec) => consbench::compile(spec, seed, phase),
         };
         let named = |name: &str, text: &str| Named { name: name.to_owned(), text: text.to_owned() };
         let types = std::iter::once(&LONE).chain(compiled.transaction_types);
@@ -67,6 +74,8 @@ impl ScriptPlan {
             dataset: spec.dataset(seed),
             phase,
             rows: compiled.rows,
+            rate: compiled.rate,
+            warm_up: compiled.warm_up,
             program: compiled.program,
         })
     }
@@ -109,6 +118,17 @@ impl ScriptPlan {
     /// The rows that a load writes, as a hint for sizing; about, where their number is drawn.
     pub fn records(&self) -> u64 {
         self.rows
+    }
+
+    /// Processes per second, if the workload says how many are to arrive.
+    pub fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    /// How long the workload warms the store up at the beginning of its schedule; zero for those
+    /// without one.
+    pub fn warm_up(&self) -> Nanos {
+        self.warm_up
     }
 
     /// When each process is to begin, from the start of the phase, if the workload brings a

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::consbench::ConsbenchSpec;
 use super::dataset::ScriptDataset;
 use super::tpcc::TpccSpec;
 use crate::spec::{Place, Problem, SpecError, place_of, toml_error};
@@ -15,16 +16,19 @@ use crate::spec::{Place, Problem, SpecError, place_of, toml_error};
 pub enum ScriptName {
     /// TPC-C.
     Tpcc,
+    /// One write of a key among many readers.
+    Consbench,
 }
 
 impl ScriptName {
     /// All of them.
-    pub const ALL: [ScriptName; 1] = [ScriptName::Tpcc];
+    pub const ALL: [ScriptName; 2] = [ScriptName::Tpcc, ScriptName::Consbench];
 
     /// The name as it is written.
     pub const fn name(self) -> &'static str {
         match self {
             ScriptName::Tpcc => "tpcc",
+            ScriptName::Consbench => "consbench",
         }
     }
 }
@@ -34,6 +38,8 @@ impl ScriptName {
 pub enum ScriptSpec {
     /// TPC-C.
     Tpcc(TpccSpec),
+    /// One write of a key among many readers.
+    Consbench(ConsbenchSpec),
 }
 
 /// The key that makes a TOML text a script.
@@ -54,6 +60,7 @@ impl ScriptSpec {
     pub fn from_toml(text: &str, origin: &str) -> Result<ScriptSpec, SpecError> {
         let spec = match read_name(text, origin)? {
             ScriptName::Tpcc => ScriptSpec::Tpcc(read(text, origin)?),
+            ScriptName::Consbench => ScriptSpec::Consbench(read(text, origin)?),
         };
         spec.find_problem().map_err(|Problem { key, value, reason }| SpecError::Value {
             place: place_of(text, origin, key),
@@ -68,6 +75,7 @@ impl ScriptSpec {
     pub fn to_toml(&self) -> String {
         let text = match self {
             ScriptSpec::Tpcc(spec) => toml::to_string(spec),
+            ScriptSpec::Consbench(spec) => toml::to_string(spec),
         };
         text.expect("a checked specification has no number that TOML cannot hold")
     }
@@ -76,6 +84,7 @@ impl ScriptSpec {
     pub fn json_schema(name: ScriptName) -> serde_json::Value {
         match name {
             ScriptName::Tpcc => schemars::schema_for!(TpccSpec).to_value(),
+            ScriptName::Consbench => schemars::schema_for!(ConsbenchSpec).to_value(),
         }
     }
 
@@ -83,6 +92,7 @@ impl ScriptSpec {
     pub fn name(&self) -> ScriptName {
         match self {
             ScriptSpec::Tpcc(_) => ScriptName::Tpcc,
+            ScriptSpec::Consbench(_) => ScriptName::Consbench,
         }
     }
 
@@ -103,6 +113,7 @@ impl ScriptSpec {
     pub fn dataset(&self, seed: Seed) -> ScriptDataset {
         match self {
             ScriptSpec::Tpcc(spec) => spec.describe(seed),
+            ScriptSpec::Consbench(spec) => spec.describe(),
         }
     }
 
@@ -111,12 +122,14 @@ impl ScriptSpec {
         let seed = loaded.seed.as_deref().and_then(|text| text.parse().ok());
         match self {
             ScriptSpec::Tpcc(spec) => spec.dataset.seed = spec.dataset.seed.or(seed),
+            ScriptSpec::Consbench(_) => {}
         }
     }
 
     fn find_problem(&self) -> Result<(), Problem> {
         match self {
             ScriptSpec::Tpcc(spec) => spec.find_problem(),
+            ScriptSpec::Consbench(spec) => spec.find_problem(),
         }
     }
 }

@@ -25,7 +25,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use assay_model::{Named, Seed};
+use assay_model::{Named, Nanos, Seed};
 
 use super::plan::Compiled;
 use crate::plan::PlanPhase;
@@ -60,5 +60,7 @@ pub(super) fn compile(spec: &TpccSpec, seed: Seed, phase: PlanPhase) -> Compiled
         },
         rows: count,
         program,
+        rate: None,
+        warm_up: Nanos::ZERO,
     }
 }

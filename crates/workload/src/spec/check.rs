@@ -4,7 +4,7 @@ use super::error::{Place, SpecError};
 use super::length::FieldLength;
 use super::section::{KeyDistribution, KeyOrder, KeysSection, ScanSection, Spec};
 use super::think::ThinkTime;
-use crate::distribution::{Exponential, Hotspot};
+use crate::distribution::{Exponential, Hotspot, Tail};
 
 /// Record numbers are below this, so that TOML, Parquet or Java can hold them.
 const RECORDS_END: u64 = 1 << 63;
@@ -18,6 +18,8 @@ const SETTLE_MAX: u64 = 1 << 24;
 const REDRAWS_MAX: f64 = 4096.0;
 /// A lane keeps all operations of a process in flight in memory.
 const TRANSACTIONS_MAX: u64 = 10_000;
+/// Curves with heavier tails have no size that a store could hold.
+const SHAPE_MAX: f64 = 100.0;
 /// A key with more digits is longer than any store takes.
 const DIGITS_MAX: u64 = 1024;
 
@@ -101,7 +103,10 @@ impl Spec {
         if dataset.key_digits > DIGITS_MAX {
             return problem("dataset.key_digits", dataset.key_digits, "at most 1024 digits");
         }
-        check_length(&dataset.field_length)?;
+        check_length("dataset.field_length", &dataset.field_length)?;
+        if let Some(length) = &dataset.key_length {
+            self.check_key_length(length)?;
+        }
         let is_recorded = dataset.field_length == FieldLength::Recorded;
         if is_recorded && dataset.fields != 1 {
             let reason = "a trace records the length of one value, so a record has one field";
@@ -121,6 +126,25 @@ impl Spec {
             return problem("dataset.field_length", &dataset.field_length, reason);
         }
         Ok(())
+    }
+
+    /// Keys are short, each for itself.
+    fn check_key_length(&self, length: &FieldLength) -> Result<(), Problem> {
+        const KEY: &str = "dataset.key_length";
+        check_length(KEY, length)?;
+        let reason = match () {
+            () if *length == FieldLength::Recorded => {
+                "the length of a key is in its number: \
+                                                       key_order says so"
+            }
+            () if self.dataset.key_order == KeyOrder::Recorded => {
+                "the lengths of recorded keys are in their numbers"
+            }
+            () if self.dataset.key_digits != 1 => "key_digits says already how long a key is",
+            () if length.max() > DIGITS_MAX * 4 => "a key has at most 4096 bytes",
+            () => return Ok(()),
+        };
+        problem(KEY, length, reason)
     }
 
     fn check_weights(&self) -> Result<(), Problem> {
@@ -282,27 +306,46 @@ impl Spec {
     }
 }
 
-fn check_length(length: &FieldLength) -> Result<(), Problem> {
+fn check_length(key: &'static str, length: &FieldLength) -> Result<(), Problem> {
     match length {
         FieldLength::Uniform { min, max } | FieldLength::Zipfian { min, max } if min > max => {
-            problem("dataset.field_length", length, "the shortest must not be above the longest")
+            problem(key, length, "the shortest must not be above the longest")
         }
         FieldLength::Histogram(histogram, _) => {
             let sum = histogram.counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
             if histogram.block == 0 || histogram.counts.is_empty() || matches!(sum, None | Some(0))
             {
                 let reason = "a histogram needs a block above 0, counts with a sum above 0";
-                return problem("dataset.field_length", length, reason);
+                return problem(key, length, reason);
             }
             let longest = histogram.block.checked_mul(histogram.counts.len() as u64);
             if longest.is_none_or(|longest| longest > BYTES_MAX) {
                 let reason = "the longest field would be more than 4 GiB";
-                return problem("dataset.field_length", length, reason);
+                return problem(key, length, reason);
             }
             Ok(())
         }
         FieldLength::HistogramFile(..) => {
-            problem("dataset.field_length", length, "the histogram file has not been read")
+            problem(key, length, "the histogram file has not been read")
+        }
+        FieldLength::Listed { sizes, counts } => {
+            let sum = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
+            if sizes.len() != counts.len() || matches!(sum, None | Some(0)) {
+                let reason = "a list needs as many counts as sizes, with a sum above 0";
+                return problem(key, length, reason);
+            }
+            Ok(())
+        }
+        FieldLength::Tail(Tail { location, scale, shape, min, max, .. }) => {
+            let is_curve = location.is_finite() && *scale > 0.0 && shape.abs() <= SHAPE_MAX;
+            match is_curve && scale.is_finite() && min <= max {
+                true => Ok(()),
+                false => {
+                    let reason = "a curve needs a scale above 0, a shape from -100 to 100, \
+                                  bounds in their order";
+                    problem(key, length, reason)
+                }
+            }
         }
         _ => Ok(()),
     }

@@ -32,6 +32,9 @@ pub struct Dataset {
     pub key_order: KeyOrder,
     /// The least number of digits in a key.
     pub key_digits: u64,
+    /// The length of each key, if it is not that of its digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_length: Option<FieldLength>,
     /// Whether values follow from key with field.
     pub integrity: bool,
     /// The seed of the values as text, if they carry a version; otherwise they can be told from
@@ -57,6 +60,7 @@ impl Dataset {
             key_prefix: section.key_prefix.clone(),
             key_order: section.key_order,
             key_digits: section.key_digits,
+            key_length: section.key_length.clone(),
             integrity: section.integrity,
             seed: carries.then(|| section.seed.unwrap_or(seed.0).to_string()),
             preload: section.preload.clone(),
@@ -69,6 +73,10 @@ impl Dataset {
     pub fn differences(&self, found: &Dataset) -> Vec<String> {
         let text = |text: &dyn std::fmt::Debug| format!("{text:?}");
         let optional = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
+        let length = |length: &Option<FieldLength>| match length {
+            Some(length) => length.to_string(),
+            None => "that of its digits".to_owned(),
+        };
         let pairs = [
             ("dataset.table", text(&self.table), text(&found.table)),
             ("dataset.records", self.records.to_string(), found.records.to_string()),
@@ -78,6 +86,7 @@ impl Dataset {
             ("dataset.key_prefix", text(&self.key_prefix), text(&found.key_prefix)),
             ("dataset.key_order", order(self.key_order), order(found.key_order)),
             ("dataset.key_digits", self.key_digits.to_string(), found.key_digits.to_string()),
+            ("dataset.key_length", length(&self.key_length), length(&found.key_length)),
             ("dataset.integrity", self.integrity.to_string(), found.integrity.to_string()),
             ("dataset.seed", optional(&self.seed), optional(&found.seed)),
             ("dataset.preload", optional(&self.preload), optional(&found.preload)),
@@ -105,8 +114,13 @@ impl Dataset {
     /// FNV-1a over everything that is in a value or decides where it lies. How many records were
     /// loaded is left out, so that a run over a part recognises the values.
     pub(crate) fn digest(&self) -> u64 {
+        // What was not there before says nothing, so that stores keep their digests.
+        let key_length = match &self.key_length {
+            Some(length) => format!("\0{length}"),
+            None => String::new(),
+        };
         let text = format!(
-            "{}\0{}\0{}\0{}\0{}\0{}\0{}\0{:?}",
+            "{}\0{}\0{}\0{}\0{}\0{}\0{}\0{:?}{key_length}",
             self.table,
             self.fields,
             self.field_prefix,

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Place, SpecError};
 use super::number;
-use crate::distribution::{Counting, Histogram};
+use crate::distribution::{Counting, Curve, Histogram, Tail};
 use assay_model::quantity;
 
 /// How a specification says that a trace records the lengths.
 const RECORDED: &str = "recorded";
 
 /// The length of a field in bytes, as a distribution.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum FieldLength {
     /// Always the same.
     Constant(u64),
@@ -42,6 +42,15 @@ pub enum FieldLength {
     Histogram(Histogram, Counting),
     /// As counted in a file that has not been read yet.
     HistogramFile(PathBuf, Counting),
+    /// Each of the sizes as often as its count says.
+    Listed {
+        /// The sizes.
+        sizes: Vec<u64>,
+        /// How often each comes.
+        counts: Vec<u64>,
+    },
+    /// From a curve with a heavy tail.
+    Tail(Tail),
     /// As long as the operation of a trace says.
     Recorded,
 }
@@ -54,6 +63,8 @@ impl FieldLength {
             FieldLength::Uniform { min, .. } | FieldLength::Zipfian { min, .. } => *min,
             FieldLength::Histogram(histogram, Counting::Exact) => histogram.block,
             FieldLength::Histogram(..) | FieldLength::HistogramFile(..) => 0,
+            FieldLength::Listed { sizes, .. } => sizes.iter().copied().min().unwrap_or(0),
+            FieldLength::Tail(tail) => tail.min,
             FieldLength::Recorded => 0,
         }
     }
@@ -65,6 +76,8 @@ impl FieldLength {
             FieldLength::Uniform { max, .. } | FieldLength::Zipfian { max, .. } => *max,
             FieldLength::Histogram(histogram, _) => histogram.max(),
             FieldLength::HistogramFile(..) => 0,
+            FieldLength::Listed { sizes, .. } => sizes.iter().copied().max().unwrap_or(0),
+            FieldLength::Tail(tail) => tail.max,
             FieldLength::Recorded => u64::from(u32::MAX),
         }
     }
@@ -83,6 +96,15 @@ impl fmt::Display for FieldLength {
             FieldLength::HistogramFile(path, counting) => {
                 write!(f, "{} of file {}", counting_name(*counting), path.display())
             }
+            FieldLength::Listed { sizes, counts } => {
+                write!(f, "one of {sizes:?} bytes, as often as {counts:?}")
+            }
+            FieldLength::Tail(Tail { curve, location, scale, shape, min, max }) => write!(
+                f,
+                "{} with location {location}, scale {scale}, shape {shape}, from {min} to {max} \
+                 bytes",
+                curve_name(*curve)
+            ),
             FieldLength::Recorded => write!(f, "{RECORDED}"),
         }
     }
@@ -126,6 +148,13 @@ pub(crate) fn read_histogram(
     })
 }
 
+fn curve_name(curve: Curve) -> &'static str {
+    match curve {
+        Curve::Pareto => "generalized-pareto",
+        Curve::ExtremeValue => "extreme-value",
+    }
+}
+
 fn counting_name(counting: Counting) -> &'static str {
     match counting {
         Counting::Exact => "histogram",
@@ -142,11 +171,14 @@ enum LengthDistribution {
     Zipfian,
     Histogram,
     YcsbHistogram,
+    Sizes,
+    GeneralizedPareto,
+    ExtremeValue,
     Recorded,
 }
 
 /// A length as a TOML table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LengthTable {
     /// The distribution of lengths.
@@ -156,12 +188,12 @@ struct LengthTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number::whole_schema")]
     length: Option<u64>,
-    /// The shortest length, if uniform or zipfian.
+    /// The shortest length, if it is drawn between bounds.
     #[serde(default, deserialize_with = "number::some_whole")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number::whole_schema")]
     min: Option<u64>,
-    /// The longest length, if uniform or zipfian.
+    /// The longest length, if it is drawn between bounds.
     #[serde(default, deserialize_with = "number::some_whole")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number::whole_schema")]
@@ -171,9 +203,21 @@ struct LengthTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number::whole_schema")]
     block: Option<u64>,
-    /// How often 1, 2, … blocks come in a histogram.
+    /// The sizes of a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sizes: Option<Vec<u64>>,
+    /// How often 1, 2, … blocks come in a histogram, or each of the sizes of a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counts: Option<Vec<u64>>,
+    /// Where a generalized Pareto begins, or where the bulk of extreme values lies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    location: Option<f64>,
+    /// How wide such a curve is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scale: Option<f64>,
+    /// How heavy its tail is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shape: Option<f64>,
     /// A histogram file in YCSB's form, beside the specification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<PathBuf>,
@@ -187,7 +231,11 @@ impl LengthTable {
             min: None,
             max: None,
             block: None,
+            sizes: None,
             counts: None,
+            location: None,
+            scale: None,
+            shape: None,
             file: None,
         }
     }
@@ -203,22 +251,36 @@ impl LengthTable {
             (None, None, Some(path)) => Some(FieldLength::HistogramFile(path, counting)),
             _ => None,
         };
+        let tail = |curve| {
+            let (scale, shape) = (self.scale?, self.shape?);
+            let (location, max) = (self.location.unwrap_or(0.0), self.max?);
+            Some(FieldLength::Tail(Tail { curve, location, scale, shape, min, max }))
+        };
         let length = match self.distribution {
             Name::Constant => self.length.map(FieldLength::Constant),
             Name::Uniform => self.max.map(|max| FieldLength::Uniform { min, max }),
             Name::Zipfian => self.max.map(|max| FieldLength::Zipfian { min, max }),
             Name::Histogram => histogram(Counting::Exact),
             Name::YcsbHistogram => histogram(Counting::Ycsb),
+            Name::Sizes => match (given.sizes.clone(), given.counts.clone()) {
+                (Some(sizes), Some(counts)) => Some(FieldLength::Listed { sizes, counts }),
+                _ => None,
+            },
+            Name::GeneralizedPareto => tail(Curve::Pareto),
+            Name::ExtremeValue => tail(Curve::ExtremeValue),
             Name::Recorded => Some(FieldLength::Recorded),
         };
         // A key that the distribution does not use is lost on the way there, so it is missed here.
         let is_used_up = |length: &FieldLength| {
             let again = LengthTable::from(length);
-            LengthTable { min: given.min.and(again.min), ..again } == given
+            let location = given.location.and(again.location);
+            LengthTable { min: given.min.and(again.min), location, ..again } == given
         };
         length.filter(is_used_up).ok_or_else(|| {
             "constant needs length; uniform or zipfian needs max, may have min; \
-             histogram or ycsb-histogram needs block with counts, or file; nothing else"
+             histogram or ycsb-histogram needs block with counts, or file; sizes needs sizes with \
+             counts; generalized-pareto or extreme-value needs scale, shape, max, may have \
+             location, min; nothing else"
                 .to_owned()
         })
     }
@@ -247,6 +309,22 @@ impl From<&FieldLength> for LengthTable {
             FieldLength::HistogramFile(path, counting) => {
                 LengthTable { file: Some(path), ..counted(counting) }
             }
+            FieldLength::Listed { sizes, counts } => LengthTable {
+                sizes: Some(sizes),
+                counts: Some(counts),
+                ..LengthTable::empty(Name::Sizes)
+            },
+            FieldLength::Tail(Tail { curve, location, scale, shape, min, max }) => LengthTable {
+                location: Some(location),
+                scale: Some(scale),
+                shape: Some(shape),
+                min: Some(min),
+                max: Some(max),
+                ..LengthTable::empty(match curve {
+                    Curve::Pareto => Name::GeneralizedPareto,
+                    Curve::ExtremeValue => Name::ExtremeValue,
+                })
+            },
             FieldLength::Recorded => LengthTable::empty(Name::Recorded),
         }
     }

@@ -62,6 +62,9 @@ pub struct DatasetSection {
     #[serde(deserialize_with = "number::whole")]
     #[schemars(schema_with = "number::whole_schema")]
     pub key_digits: u64,
+    /// The length of each key in bytes, instead of `key_digits`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_length: Option<FieldLength>,
     /// Whether values follow from key with field, so that reads are checked. YCSB: `dataintegrity`.
     pub integrity: bool,
     /// The seed of the values, if it is not that of the run.
@@ -87,6 +90,7 @@ impl Default for DatasetSection {
             key_prefix: "user".to_owned(),
             key_order: KeyOrder::Hashed,
             key_digits: 1,
+            key_length: None,
             integrity: false,
             seed: None,
             preload: None,

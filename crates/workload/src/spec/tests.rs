@@ -40,7 +40,7 @@ fn record_numbers_go_up_to_the_end_of_63_bits() {
 #[test]
 fn lengths_have_many_forms() {
     let length = |form: &str| {
-        let text = format!("[dataset]\nrecords=1\nfield_length = {form}\n[operations]\nread=1\n");
+        let text = format!("[dataset]\nrecords=1\nfields=1\nfield_length = {form}\n[operations]\nread=1\n");
         let spec = read(&text);
         assert_eq!(read(&spec.to_toml()), spec, "{form} survives");
         spec.dataset.field_length
@@ -58,6 +58,24 @@ fn lengths_have_many_forms() {
     assert_eq!(
         length("{ distribution = \"ycsb-histogram\", block = 10, counts = [1, 2] }"),
         FieldLength::Histogram(Histogram { block: 10, counts: vec![1, 2] }, Counting::Ycsb)
+    );
+    assert_eq!(length("\"recorded\""), FieldLength::Recorded);
+    assert_eq!(
+        length("{ distribution = \"sizes\", sizes = [5, 70], counts = [1, 2] }"),
+        FieldLength::Listed { sizes: vec![5, 70], counts: vec![1, 2] }
+    );
+    let curve = "distribution = \"generalized-pareto\", scale = 9.5, shape = 0.5, max = 100";
+    let (curve_of, min) = (crate::distribution::Curve::Pareto, 1);
+    assert_eq!(
+        length(&format!("{{ {curve} }}")),
+        FieldLength::Tail(crate::distribution::Tail {
+            curve: curve_of,
+            location: 0.0,
+            scale: 9.5,
+            shape: 0.5,
+            min,
+            max: 100
+        })
     );
 }
 

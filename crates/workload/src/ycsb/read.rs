@@ -132,6 +132,7 @@ fn dataset(
         key_prefix: default.key_prefix,
         key_order: if hashed { KeyOrder::Hashed } else { KeyOrder::Ordered },
         key_digits: values.whole("zeropadding")?.unwrap_or(default.key_digits),
+        key_length: None,
         integrity: values.is("dataintegrity")?,
         seed: None,
         preload: None,

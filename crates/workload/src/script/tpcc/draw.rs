@@ -82,3 +82,53 @@ impl Constants {
         nurand(A_LAST, self.last, 0, customers.min(1000) - 1, draws)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distribution::theory::{chi_square_holds, counted};
+
+    #[test]
+    fn last_names_are_syllables_of_the_digits() {
+        assert_eq!(last_name(0), "BARBARBAR");
+        assert_eq!(last_name(371), "PRICALLYOUGHT");
+        assert_eq!(last_name(999), "EINGEINGEING");
+    }
+
+    /// How often NURand(255, 0, 999) gives each number, by going through all pairs of draws.
+    fn theory(c: u64) -> Vec<f64> {
+        let mut ways = vec![0.0; 1000];
+        for (of_a, of_range) in (0..256).flat_map(|a| (0..1000).map(move |x| (a, x))) {
+            ways[(((of_a | of_range) + c) % 1000) as usize] += 1.0 / 256_000.0;
+        }
+        ways
+    }
+
+    #[test]
+    fn draws_follow_the_formula() {
+        let wanted = theory(157);
+        let counts = counted(200_000, 1000, |draws| nurand(255, 157, 0, 999, draws));
+        chi_square_holds(&counts, |number| wanted[number]);
+        let hottest = wanted.iter().fold(0.0f64, |most, share| most.max(*share));
+        assert!(hottest > 0.005, "some numbers come more often than one in a thousand: {hottest}");
+    }
+
+    #[test]
+    fn draws_stay_in_their_range() {
+        for index in 0..10_000 {
+            let number = nurand(8191, 8000, 1, 20, &mut Seed(1).draws(1, index));
+            assert!((1..=20).contains(&number));
+        }
+    }
+
+    #[test]
+    fn the_constant_of_a_run_keeps_its_distance_from_that_of_the_load() {
+        for seed in 0..2_000 {
+            let (run, rows) = (Seed(seed), Seed(seed * 7 + 1));
+            let last = Constants::of_run(run, rows).last;
+            let distance = last.abs_diff(constant_of_load(rows));
+            assert!(last <= A_LAST && DELTAS.contains(&distance), "{last} {distance}");
+            assert!(!NO_DELTAS.contains(&distance));
+        }
+    }
+}
