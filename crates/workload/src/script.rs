@@ -14,6 +14,7 @@ mod text;
 #[cfg(test)]
 mod engine;
 
+pub mod benchfoundry;
 pub mod consbench;
 pub mod tpcc;
 

@@ -7,9 +7,9 @@ use assay_model::operation::LONE;
 use assay_model::{Named, Nanos, Seed, Source};
 
 use super::dataset::ScriptDataset;
-use super::program::{Program, ProgramSource, QueryText};
+use super::program::{Program, ProgramSource};
 use super::spec::ScriptSpec;
-use super::{consbench, tpcc};
+use super::{benchfoundry, consbench, tpcc};
 use crate::plan::PlanPhase;
 use crate::spec::SpecError;
 
@@ -40,7 +40,7 @@ pub struct ScriptPlan {
 /// What a workload compiles to.
 pub(super) struct Compiled {
     pub(super) schema: Vec<Named>,
-    pub(super) queries: &'static [QueryText],
+    pub(super) queries: Vec<Named>,
     pub(super) frequencies: Vec<f64>,
     /// The names of the transaction types from number 1 on.
     pub(super) transaction_types: &'static [&'static str],
@@ -61,13 +61,13 @@ impl ScriptPlan {
         spec.check()?;
         let compiled = match spec {
             ScriptSpec::Tpcc(spec) => tpcc::compile(spec, seed, phase),
+            ScriptSpec::TpccBenchfoundry(spec) => benchfoundry::compile(spec, seed, phase),
             ScriptSpec::Consbench(spec) => consbench::compile(spec, seed, phase),
         };
-        let named = |name: &str, text: &str| Named { name: name.to_owned(), text: text.to_owned() };
         let types = std::iter::once(&LONE).chain(compiled.transaction_types);
         Ok(ScriptPlan {
             schema: compiled.schema,
-            queries: compiled.queries.iter().map(|query| named(query.name, query.text)).collect(),
+            queries: compiled.queries,
             frequencies: compiled.frequencies,
             transaction_types: types.map(|name| (*name).to_owned()).collect(),
             spec: spec.clone(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_model::script::{Ask, ProcessBuilder};
 use assay_model::{
-    Argument, Arguments, Datum, Decimal, Filled, Kind, Nanos, Operation, Source, SourceError,
+    Argument, Arguments, Datum, Decimal, Filled, Kind, Named, Nanos, Operation, Source, SourceError,
 };
 
 /// The processes of one phase, each a function of its number.
@@ -73,6 +73,17 @@ pub(super) struct QueryText {
 /// How a process names the query at `place` of `queries`.
 pub(super) fn ask(queries: &[QueryText], place: usize) -> Ask {
     Ask { statement: place as u16 + 1, kind: queries[place].kind }
+}
+
+/// Names with texts, as a plan shows them.
+pub(super) fn named<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<Named> {
+    let named = |(name, text): (&str, &str)| Named { name: name.to_owned(), text: text.to_owned() };
+    texts.into_iter().map(named).collect()
+}
+
+/// The queries, as a plan shows them.
+pub(super) fn queries(queries: &[QueryText]) -> Vec<Named> {
+    named(queries.iter().map(|query| (query.name, query.text)))
 }
 
 /// A whole number as an argument.

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::benchfoundry::BenchfoundrySpec;
 use super::consbench::ConsbenchSpec;
 use super::dataset::ScriptDataset;
 use super::tpcc::TpccSpec;
@@ -16,18 +17,22 @@ use crate::spec::{Place, Problem, SpecError, place_of, toml_error};
 pub enum ScriptName {
     /// TPC-C.
     Tpcc,
+    /// BenchFoundry's workload in the manner of TPC-C.
+    TpccBenchfoundry,
     /// One write of a key among many readers.
     Consbench,
 }
 
 impl ScriptName {
     /// All of them.
-    pub const ALL: [ScriptName; 2] = [ScriptName::Tpcc, ScriptName::Consbench];
+    pub const ALL: [ScriptName; 3] =
+        [ScriptName::Tpcc, ScriptName::TpccBenchfoundry, ScriptName::Consbench];
 
     /// The name as it is written.
     pub const fn name(self) -> &'static str {
         match self {
             ScriptName::Tpcc => "tpcc",
+            ScriptName::TpccBenchfoundry => "tpcc-benchfoundry",
             ScriptName::Consbench => "consbench",
         }
     }
@@ -38,6 +43,8 @@ impl ScriptName {
 pub enum ScriptSpec {
     /// TPC-C.
     Tpcc(TpccSpec),
+    /// BenchFoundry's workload in the manner of TPC-C.
+    TpccBenchfoundry(BenchfoundrySpec),
     /// One write of a key among many readers.
     Consbench(ConsbenchSpec),
 }
@@ -60,6 +67,7 @@ impl ScriptSpec {
     pub fn from_toml(text: &str, origin: &str) -> Result<ScriptSpec, SpecError> {
         let spec = match read_name(text, origin)? {
             ScriptName::Tpcc => ScriptSpec::Tpcc(read(text, origin)?),
+            ScriptName::TpccBenchfoundry => ScriptSpec::TpccBenchfoundry(read(text, origin)?),
             ScriptName::Consbench => ScriptSpec::Consbench(read(text, origin)?),
         };
         spec.find_problem().map_err(|Problem { key, value, reason }| SpecError::Value {
@@ -75,6 +83,7 @@ impl ScriptSpec {
     pub fn to_toml(&self) -> String {
         let text = match self {
             ScriptSpec::Tpcc(spec) => toml::to_string(spec),
+            ScriptSpec::TpccBenchfoundry(spec) => toml::to_string(spec),
             ScriptSpec::Consbench(spec) => toml::to_string(spec),
         };
         text.expect("a checked specification has no number that TOML cannot hold")
@@ -84,6 +93,7 @@ impl ScriptSpec {
     pub fn json_schema(name: ScriptName) -> serde_json::Value {
         match name {
             ScriptName::Tpcc => schemars::schema_for!(TpccSpec).to_value(),
+            ScriptName::TpccBenchfoundry => schemars::schema_for!(BenchfoundrySpec).to_value(),
             ScriptName::Consbench => schemars::schema_for!(ConsbenchSpec).to_value(),
         }
     }
@@ -92,6 +102,7 @@ impl ScriptSpec {
     pub fn name(&self) -> ScriptName {
         match self {
             ScriptSpec::Tpcc(_) => ScriptName::Tpcc,
+            ScriptSpec::TpccBenchfoundry(_) => ScriptName::TpccBenchfoundry,
             ScriptSpec::Consbench(_) => ScriptName::Consbench,
         }
     }
@@ -113,6 +124,7 @@ impl ScriptSpec {
     pub fn dataset(&self, seed: Seed) -> ScriptDataset {
         match self {
             ScriptSpec::Tpcc(spec) => spec.describe(seed),
+            ScriptSpec::TpccBenchfoundry(spec) => spec.describe(seed),
             ScriptSpec::Consbench(spec) => spec.describe(),
         }
     }
@@ -122,6 +134,7 @@ impl ScriptSpec {
         let seed = loaded.seed.as_deref().and_then(|text| text.parse().ok());
         match self {
             ScriptSpec::Tpcc(spec) => spec.dataset.seed = spec.dataset.seed.or(seed),
+            ScriptSpec::TpccBenchfoundry(spec) => spec.dataset.seed = spec.dataset.seed.or(seed),
             ScriptSpec::Consbench(_) => {}
         }
     }
@@ -129,6 +142,7 @@ impl ScriptSpec {
     fn find_problem(&self) -> Result<(), Problem> {
         match self {
             ScriptSpec::Tpcc(spec) => spec.find_problem(),
+            ScriptSpec::TpccBenchfoundry(spec) => spec.find_problem(),
             ScriptSpec::Consbench(spec) => spec.find_problem(),
         }
     }

@@ -25,9 +25,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use assay_model::{Named, Nanos, Seed};
+use assay_model::{Nanos, Seed};
 
 use super::plan::Compiled;
+use super::program::{Program, named, queries};
 use crate::plan::PlanPhase;
 
 pub use draw::{last_name, nurand};
@@ -44,15 +45,13 @@ pub const DISTRICTS: u64 = 10;
 pub(super) fn compile(spec: &TpccSpec, seed: Seed, phase: PlanPhase) -> Compiled {
     let rows = rows::Rows::new(spec, seed);
     let count = rows.count();
-    let program: Arc<dyn super::program::Program> = match phase {
+    let program: Arc<dyn Program> = match phase {
         PlanPhase::Load => Arc::new(load::Load::new(rows)),
         PlanPhase::Run => Arc::new(run::Run::new(spec, seed, rows)),
     };
-    let schema =
-        schema::TABLES.map(|(name, text)| Named { name: name.to_owned(), text: text.to_owned() });
     Compiled {
-        schema: schema.to_vec(),
-        queries: &query::QUERIES,
+        schema: named(schema::TABLES),
+        queries: queries(&query::QUERIES),
         frequencies: query::frequencies(&spec.transactions.weights()),
         transaction_types: match phase {
             PlanPhase::Load => &["load"],

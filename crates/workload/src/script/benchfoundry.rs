@@ -1,0 +1,50 @@
+//! BenchFoundry's workload in the manner of TPC-C, as its generator writes it.
+//!
+//! A small data set of nine tables with processes of one transaction each: keys and what they point
+//! to are drawn independently, so most reads find nothing. `docs/scripts.md` says what comes from
+//! the generator, what from the paper (D. Bermbach et al., "BenchFoundry: A Benchmarking Framework
+//! for Cloud Storage Services", ICSOC 2017), and what a corrected run does otherwise.
+
+mod program;
+mod query;
+mod spec;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use assay_model::{Nanos, Seed};
+
+use super::plan::Compiled;
+use super::program::Program;
+use crate::plan::PlanPhase;
+
+pub use spec::{BenchfoundryDataset, BenchfoundryProcess, BenchfoundrySpec, Keys, Starts};
+
+/// The names of the transactions, by their numbers less one.
+const TRANSACTIONS: [&str; 4] = ["payment", "order-status", "new-order", "delivery"];
+
+/// Compiles a checked specification.
+pub(super) fn compile(spec: &BenchfoundrySpec, seed: Seed, phase: PlanPhase) -> Compiled {
+    let rows = table::Rows::new(spec, seed);
+    let count = rows.count();
+    let program: Arc<dyn Program> = match phase {
+        PlanPhase::Load => Arc::new(program::Load { rows }),
+        PlanPhase::Run => Arc::new(program::Run::new(spec, seed, rows)),
+    };
+    Compiled {
+        schema: table::TABLES.iter().map(table::Table::ddl).collect(),
+        queries: query::QUERIES.iter().map(|query| query.named()).collect(),
+        frequencies: query::frequencies(&spec.process.weights()),
+        transaction_types: match phase {
+            PlanPhase::Load => &["load"],
+            PlanPhase::Run => &TRANSACTIONS,
+        },
+        rows: count,
+        program,
+        rate: (phase == PlanPhase::Run).then(|| spec.process.rate()),
+        warm_up: Nanos::ZERO,
+    }
+}

@@ -1,0 +1,128 @@
+//! What BenchFoundry's transactions ask.
+
+use assay_model::script::Ask;
+use assay_model::{Kind, Named};
+
+use super::table::Name;
+
+/// One query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Query {
+    /// All columns of a row, by its key with everything that it points to.
+    Read(Name),
+    Insert(Name),
+    CustomerUpdate,
+    NewOrderDelete,
+    OrderCarrier,
+}
+
+/// All of them; the place plus one is the statement.
+pub(super) const QUERIES: [Query; 19] = [
+    Query::Read(Name::Warehouse),
+    Query::Read(Name::District),
+    Query::Read(Name::Customer),
+    Query::Read(Name::Orders),
+    Query::Read(Name::NewOrder),
+    Query::Read(Name::Item),
+    Query::Read(Name::OrderLine),
+    Query::Insert(Name::Warehouse),
+    Query::Insert(Name::District),
+    Query::Insert(Name::Customer),
+    Query::Insert(Name::Orders),
+    Query::Insert(Name::NewOrder),
+    Query::Insert(Name::Item),
+    Query::Insert(Name::Stock),
+    Query::Insert(Name::OrderLine),
+    Query::Insert(Name::History),
+    Query::CustomerUpdate,
+    Query::NewOrderDelete,
+    Query::OrderCarrier,
+];
+
+/// How often one transaction of each type asks what, in the order of the transactions' numbers.
+const ASKED: [(Query, [f64; 4]); 13] = [
+    (Query::Read(Name::Warehouse), [1.0, 0.0, 1.0, 0.0]),
+    (Query::Read(Name::District), [1.0, 0.0, 1.0, 0.0]),
+    (Query::Read(Name::Customer), [1.0, 1.0, 1.0, 0.0]),
+    (Query::Read(Name::Orders), [0.0, 1.0, 0.0, 1.0]),
+    (Query::Read(Name::OrderLine), [0.0, 2.0, 0.0, 1.0]),
+    (Query::Read(Name::Item), [0.0, 0.0, 3.0, 0.0]),
+    (Query::Read(Name::NewOrder), [0.0, 0.0, 0.0, 1.0]),
+    (Query::Insert(Name::Orders), [0.0, 0.0, 1.0, 0.0]),
+    (Query::Insert(Name::NewOrder), [0.0, 0.0, 1.0, 0.0]),
+    (Query::Insert(Name::OrderLine), [0.0, 0.0, 3.0, 0.0]),
+    (Query::Insert(Name::History), [1.0, 0.0, 0.0, 0.0]),
+    (Query::CustomerUpdate, [1.0, 0.0, 0.0, 1.0]),
+    (Query::NewOrderDelete, [0.0, 0.0, 0.0, 1.0]),
+];
+
+/// As in [`ASKED`], for the one query that only deliveries ask.
+const CARRIER: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
+
+/// How often each query is asked for one transaction of a mix with these weights, on average.
+pub(super) fn frequencies(weights: &[f64; 4]) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    let mut frequencies = vec![0.0; QUERIES.len()];
+    for (query, times) in ASKED.into_iter().chain([(Query::OrderCarrier, CARRIER)]) {
+        let shares = weights.iter().zip(times).map(|(weight, times)| weight / sum * times);
+        frequencies[query.place()] = shares.sum();
+    }
+    frequencies
+}
+
+impl Query {
+    fn place(self) -> usize {
+        QUERIES.iter().position(|one| *one == self).expect("every query that is asked is listed")
+    }
+
+    /// How a process names it.
+    pub(super) fn ask(self) -> Ask {
+        let kind = match self {
+            Query::Read(_) => Kind::Read,
+            Query::Insert(_) => Kind::Insert,
+            Query::CustomerUpdate | Query::OrderCarrier => Kind::Update,
+            Query::NewOrderDelete => Kind::Delete,
+        };
+        Ask { statement: self.place() as u16 + 1, kind }
+    }
+
+    /// Its name with its text.
+    pub(super) fn named(self) -> Named {
+        let (name, text) = match self {
+            Query::Read(name) => (format!("{}.read", name.table().name), read(name)),
+            Query::Insert(name) => (format!("{}.insert", name.table().name), insert(name)),
+            Query::CustomerUpdate => ("customer.update".to_owned(), update_customer()),
+            Query::NewOrderDelete => {
+                ("new_order.delete".to_owned(), "DELETE FROM new_order WHERE no_id = ?".to_owned())
+            }
+            Query::OrderCarrier => (
+                "orders.carrier".to_owned(),
+                "UPDATE orders SET o_carrier_id = ? WHERE o_id = ?".to_owned(),
+            ),
+        };
+        Named { name, text }
+    }
+}
+
+fn joined<'a>(parts: impl Iterator<Item = &'a str>, each: &str, between: &str) -> String {
+    parts.map(|part| format!("{part}{each}")).collect::<Vec<_>>().join(between)
+}
+
+fn read(name: Name) -> String {
+    let table = name.table();
+    let keys = std::iter::once(table.key).chain(table.foreign.iter().map(|(column, _)| *column));
+    let (columns, filters) = (joined(table.columns(), "", ", "), joined(keys, " = ?", " AND "));
+    format!("SELECT {columns} FROM {} WHERE {filters}", table.name)
+}
+
+fn insert(name: Name) -> String {
+    let table = name.table();
+    let columns = joined(table.columns(), "", ", ");
+    let places = joined(table.columns().map(|_| "?"), "", ", ");
+    format!("INSERT INTO {} ({columns}) VALUES ({places})", table.name)
+}
+
+fn update_customer() -> String {
+    let content = Name::Customer.table().content.iter().map(|(column, _)| *column);
+    format!("UPDATE customer SET {} WHERE c_id = ?", joined(content, " = ?", ", "))
+}

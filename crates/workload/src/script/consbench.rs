@@ -1,0 +1,83 @@
+//! Consbench: how long after a write are old values read, and by whom?
+//!
+//! One process writes a key once; readers poll the key from shortly before the write until after the
+//! longest staleness that is thought possible. There are so many readers that together they reach
+//! all replicas with a chosen probability. After the generator of BenchFoundry (D. Bermbach and
+//! others); `docs/scripts.md` lists what is different.
+
+mod program;
+mod readers;
+mod spec;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use assay_model::{Kind, Nanos, Seed};
+
+use super::plan::Compiled;
+use super::program::{Program, QueryText, named, queries};
+use crate::plan::PlanPhase;
+
+pub use readers::{probability, readers_needed};
+pub use spec::{ConsbenchDataset, ConsbenchSpec, Poll, TestSection, WarmUpSection};
+
+/// The queries by their places.
+const INSERT: usize = 0;
+const UPDATE: usize = 1;
+const READ: usize = 2;
+
+const QUERIES: [QueryText; 3] = [
+    QueryText {
+        name: "insert",
+        kind: Kind::Insert,
+        text: "INSERT INTO consbench (mykey, myfield) VALUES (?, ?)",
+    },
+    QueryText {
+        name: "update",
+        kind: Kind::Update,
+        text: "UPDATE consbench SET myfield = ? WHERE mykey = ?",
+    },
+    QueryText {
+        name: "read",
+        kind: Kind::Read,
+        text: "SELECT myfield FROM consbench WHERE mykey = ?",
+    },
+];
+
+/// The names of the transactions, by their numbers less one.
+const TRANSACTIONS: [&str; 3] = ["warm-up", "write", "read"];
+
+const TABLE: &str = "CREATE TABLE consbench (
+  mykey INTEGER NOT NULL,
+  myfield VARCHAR(64) NOT NULL,
+  PRIMARY KEY (mykey)
+)";
+
+/// Compiles a checked specification.
+pub(super) fn compile(spec: &ConsbenchSpec, seed: Seed, phase: PlanPhase) -> Compiled {
+    let run = program::Run::new(spec, seed);
+    let reads = run.reads_of_test() as f64;
+    let program: Arc<dyn Program> = match phase {
+        PlanPhase::Load => Arc::new(program::Load { tests: spec.dataset.tests }),
+        PlanPhase::Run => Arc::new(run),
+    };
+    Compiled {
+        schema: named([("consbench", TABLE)]),
+        queries: queries(&QUERIES),
+        // One transaction is one write, or one read.
+        frequencies: vec![0.0, 1.0 / (reads + 1.0), reads / (reads + 1.0)],
+        transaction_types: match phase {
+            PlanPhase::Load => &["load"],
+            PlanPhase::Run => &TRANSACTIONS,
+        },
+        rows: spec.dataset.tests,
+        program,
+        rate: None,
+        warm_up: match phase {
+            PlanPhase::Load => Nanos::ZERO,
+            PlanPhase::Run => spec.warm_up.duration.0,
+        },
+    }
+}

@@ -1,0 +1,252 @@
+//! How many tests there are, how each is made.
+
+use std::collections::BTreeMap;
+
+use assay_model::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::readers::readers_needed;
+use crate::script::span::Span;
+use crate::script::{ScriptDataset, ScriptName};
+use crate::spec::{Problem, number};
+
+/// Keys are whole numbers of 32 bits.
+const TESTS_MAX: u64 = i32::MAX as u64;
+/// More replicas want thousands of readers.
+const REPLICAS_MAX: u64 = 100;
+/// A lane keeps the operations of a process in memory, transactions are numbered by 16 bits.
+const READS_MAX: u64 = 60_000;
+/// Nobody waits for longer than a hundred days.
+const SPAN_MAX: Nanos = Nanos::from_secs(100 * 86_400);
+
+/// Consbench.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConsbenchSpec {
+    /// `consbench`.
+    pub workload: ScriptName,
+    /// The rows that a load writes.
+    pub dataset: ConsbenchDataset,
+    /// What happens to each of them.
+    pub test: TestSection,
+    /// What is read before the first test.
+    pub warm_up: WarmUpSection,
+}
+
+/// The rows that a load writes, one for each test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConsbenchDataset {
+    /// How many tests there are.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub tests: u64,
+}
+
+/// One test: a write with the reads around it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TestSection {
+    /// How long all tests together take; each begins the same time after the one before.
+    pub duration: Span,
+    /// How many replicas the data has.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub replicas: u64,
+    /// How likely the readers together reach all replicas.
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub probability: f64,
+    /// How many readers stand for one that the probability asks for.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub readers_per_machine: u64,
+    /// How long before the write its readers begin.
+    pub lead: Span,
+    /// How long after the write its readers go on: the longest staleness thought possible.
+    pub staleness: Span,
+    /// How one read follows another.
+    pub poll: Poll,
+    /// How long after a reader's read its next one comes; chained reads are so many as fit if each
+    /// takes this long.
+    pub interval: Span,
+    /// Whether a test may begin before the one before has ended; chained reads only.
+    pub overlap: bool,
+}
+
+/// How one read of a reader follows another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Poll {
+    /// Each at a time of its own, however long the one before takes.
+    #[default]
+    Scheduled,
+    /// Each as soon as the one before has ended, so many as were planned.
+    Chained,
+}
+
+/// What is read before the first test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WarmUpSection {
+    /// For how long.
+    pub duration: Span,
+    /// How often readers begin.
+    pub interval: Span,
+    /// How many begin at once for each machine of readers.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub readers_per_machine: u64,
+    /// How many rows each of them reads, drawn uniformly.
+    #[serde(deserialize_with = "number::whole")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub reads: u64,
+}
+
+impl Default for ConsbenchSpec {
+    fn default() -> ConsbenchSpec {
+        ConsbenchSpec {
+            workload: ScriptName::Consbench,
+            dataset: ConsbenchDataset::default(),
+            test: TestSection::default(),
+            warm_up: WarmUpSection::default(),
+        }
+    }
+}
+
+impl Default for ConsbenchDataset {
+    fn default() -> ConsbenchDataset {
+        ConsbenchDataset { tests: 10 }
+    }
+}
+
+impl Default for TestSection {
+    fn default() -> TestSection {
+        TestSection {
+            duration: Span::millis(120_000),
+            replicas: 3,
+            probability: 0.95,
+            readers_per_machine: 2,
+            lead: Span::millis(50),
+            staleness: Span::millis(10_000),
+            poll: Poll::Scheduled,
+            interval: Span::millis(10),
+            overlap: false,
+        }
+    }
+}
+
+impl Default for WarmUpSection {
+    fn default() -> WarmUpSection {
+        WarmUpSection {
+            duration: Span::millis(5_000),
+            interval: Span::millis(100),
+            readers_per_machine: 8,
+            reads: 10,
+        }
+    }
+}
+
+impl ConsbenchSpec {
+    /// The machines that the generator plans for: one for each reader that the probability asks
+    /// for, with one for the writer.
+    pub fn machines(&self) -> u64 {
+        readers_needed(self.test.replicas, self.test.probability) + 1
+    }
+
+    /// Readers of one test.
+    pub fn readers(&self) -> u64 {
+        self.machines() * self.test.readers_per_machine
+    }
+
+    /// From the beginning of one test to that of the next.
+    pub fn gap(&self) -> Nanos {
+        Nanos(self.test.duration.0.0 / self.dataset.tests)
+    }
+
+    /// From a reader's first read to its last: the lead is waited for once more at the end.
+    pub fn watched(&self) -> Nanos {
+        let TestSection { lead, staleness, .. } = &self.test;
+        lead.0 + staleness.0 + lead.0
+    }
+
+    /// Reads of one reader in a test.
+    pub fn polls(&self) -> u64 {
+        self.watched().0.div_ceil(self.test.interval.0.0)
+    }
+
+    /// What load and run must agree on.
+    pub(crate) fn describe(&self) -> ScriptDataset {
+        let sizes = BTreeMap::from([("tests".to_owned(), self.dataset.tests)]);
+        ScriptDataset { workload: self.workload.name().to_owned(), sizes, seed: None }
+    }
+
+    pub(crate) fn find_problem(&self) -> Result<(), Problem> {
+        let test = &self.test;
+        let problem = |key, value: String, reason: String| Err(Problem { key, value, reason });
+        if self.workload != ScriptName::Consbench {
+            let value = self.workload.name().to_owned();
+            return problem("workload", value, "this is consbench".to_owned());
+        }
+        self.find_wrong_number().map_or(Ok(()), Err)?;
+        if !(0.0..1.0).contains(&test.probability) {
+            let reason = "it must be from 0 to less than 1: no number of readers is certain";
+            return problem("test.probability", test.probability.to_string(), reason.to_owned());
+        }
+        let chained = test.poll == Poll::Chained;
+        if test.overlap && !chained {
+            let reason = "scheduled reads of one test end before the next test; \
+                          with test.poll = \"chained\" tests may overlap";
+            return problem("test.overlap", "true".to_owned(), reason.to_owned());
+        }
+        if chained && self.polls() > READS_MAX {
+            let reason = format!(
+                "{} chained reads are more than {READS_MAX}; read less often or for a shorter time",
+                self.polls()
+            );
+            return problem("test.interval", test.interval.to_string(), reason);
+        }
+        let needed = if test.overlap { test.lead.0 } else { self.watched() };
+        if self.gap() < needed {
+            let (gap, needed) = (Span(self.gap()), Span(needed));
+            let reason = format!(
+                "a test begins every {gap}, but each takes {needed}: take fewer tests, a longer \
+                 duration or a shorter staleness"
+            );
+            return problem("test.duration", test.duration.to_string(), reason);
+        }
+        Ok(())
+    }
+
+    fn find_wrong_number(&self) -> Option<Problem> {
+        let (test, warm_up) = (&self.test, &self.warm_up);
+        let numbers = [
+            ("dataset.tests", self.dataset.tests, 1, TESTS_MAX),
+            ("test.replicas", test.replicas, 1, REPLICAS_MAX),
+            ("test.readers_per_machine", test.readers_per_machine, 1, 1_000),
+            ("warm_up.readers_per_machine", warm_up.readers_per_machine, 1, 1_000),
+            ("warm_up.reads", warm_up.reads, 1, READS_MAX),
+        ];
+        let spans = [
+            ("test.duration", test.duration, Nanos(1)),
+            ("test.lead", test.lead, Nanos::ZERO),
+            ("test.staleness", test.staleness, Nanos(1)),
+            ("test.interval", test.interval, Nanos::from_micros(1)),
+            ("warm_up.duration", warm_up.duration, Nanos::ZERO),
+            ("warm_up.interval", warm_up.interval, Nanos::from_micros(1)),
+        ];
+        let wrong =
+            numbers.into_iter().find(|(_, value, least, most)| !(least..=most).contains(&value));
+        if let Some((key, value, least, most)) = wrong {
+            let reason = format!("it must be from {least} to {most}");
+            return Some(Problem { key, value: value.to_string(), reason });
+        }
+        let is_wrong =
+            |(_, span, least): &(&str, Span, Nanos)| !(*least..=SPAN_MAX).contains(&span.0);
+        spans.into_iter().find(is_wrong).map(|(key, span, least)| {
+            let reason = format!("it must be from {} to a hundred days", Span(least));
+            Problem { key, value: span.to_string(), reason }
+        })
+    }
+}
