@@ -107,13 +107,20 @@ impl<'a> Writer<'a> {
             let column = ColumnRef { relation: 0, column: *column };
             let (name, kind) = (self.column(column), self.kind(column));
             self.add(if place == 0 { "" } else { ", " });
-            let (before, term) = match change {
-                Change::Set(term) => (format!("{name} = "), term),
-                Change::Add(term) => (format!("{name} = {name} + "), term),
-                Change::Subtract(term) => (format!("{name} = {name} - "), term),
-            };
-            self.add(&before);
-            self.term(term, kind);
+            match change {
+                Change::Set(term) => {
+                    self.add(&format!("{name} = "));
+                    self.term(term, kind);
+                }
+                Change::Add(term) => {
+                    self.add(&format!("{name} = {name} + "));
+                    self.operand(term, kind);
+                }
+                Change::Subtract(term) => {
+                    self.add(&format!("{name} = {name} - "));
+                    self.operand(term, kind);
+                }
+            }
         }
         self.filters(&update.filters);
     }
@@ -136,7 +143,7 @@ impl<'a> Writer<'a> {
                 Comparison::GreaterOrEqual => ">=",
             };
             self.add(&format!("{} {comparison} ", self.column(filter.column)));
-            self.term(&filter.term, self.kind(filter.column));
+            self.operand(&filter.term, self.kind(filter.column));
         }
     }
 
@@ -154,6 +161,18 @@ impl<'a> Writer<'a> {
             };
             self.add(&format!("{}{rest}", self.column(column)));
         }
+    }
+
+    /// A term that is calculated or compared with.
+    ///
+    /// Decimals reach MariaDB as text, and what it calculates or compares with text is binary
+    /// floating point: it is told that it has a number of as many digits as a datum can have.
+    fn operand(&mut self, term: &Term, kind: ColumnType) {
+        let is_cast = self.dialect == Dialect::MySql
+            && matches!((term, kind), (Term::Parameter(_), ColumnType::Decimal { .. }));
+        self.add(if is_cast { "CAST(" } else { "" });
+        self.term(term, kind);
+        self.add(if is_cast { " AS DECIMAL(38, 18))" } else { "" });
     }
 
     fn term(&mut self, term: &Term, kind: ColumnType) {

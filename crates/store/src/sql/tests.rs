@@ -253,10 +253,10 @@ fn an_update_sets_and_adds_and_subtracts() {
     check(
         Statement::Update(Update { relation: 0, changes, filters }),
         expect![[r#"
-        UPDATE customer SET city = $1, balance = balance + $2, small = small - 1 WHERE id = $3 [0, 2, 1]
-        UPDATE Customer SET city = ?, balance = balance + ?, small = small - 1 WHERE id = ? [0, 2, 1]
-        UPDATE Customer SET city = ?1, balance = balance + ?2, small = small - 1 WHERE id = ?3 [0, 2, 1]
-    "#]],
+            UPDATE customer SET city = $1, balance = balance + $2, small = small - 1 WHERE id = $3 [0, 2, 1]
+            UPDATE Customer SET city = ?, balance = balance + CAST(? AS DECIMAL(38, 18)), small = small - 1 WHERE id = ? [0, 2, 1]
+            UPDATE Customer SET city = ?1, balance = balance + ?2, small = small - 1 WHERE id = ?3 [0, 2, 1]
+        "#]],
     );
 }
 
