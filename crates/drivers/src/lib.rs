@@ -18,6 +18,8 @@ pub mod registry;
 
 #[cfg(feature = "fjall")]
 pub mod fjall;
+#[cfg(feature = "mariadb")]
+pub mod mariadb;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redb")]

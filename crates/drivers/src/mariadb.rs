@@ -1,0 +1,370 @@
+//! MariaDB or MySQL, over connections of which each has one transaction at a time.
+//!
+//! A lane has some connections; a session has one for itself while its transaction is open. Queries
+//! are prepared on each connection as it is made. Records are laid out as YCSB's JDBC binding does.
+//!
+//! What an answer means:
+//! * An insert of a record that is there is refused as exists. An update or delete of a missing one
+//!   is done with `found = false`. A field that was never written is not returned.
+//! * An error of the server has undone its statement, so it is refused; the transaction around it
+//!   is undone, also where the server would go on with it (a lock that was waited for too long).
+//! * A connection that breaks makes unknown what was on its way, also a read, and a commit.
+//! * A transaction begins with a message of its own, whose answer is waited for.
+
+mod dialer;
+mod failure;
+mod link;
+mod options;
+mod settings;
+mod value;
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use assay_model::{Catalogue, Kind, Layout, Nanos, Schema, Setting};
+use assay_store::sql::{self, Asked, Dialect, ForeignKeys, Records};
+use assay_store::{
+    Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Request, ScanOrder,
+    Store, StoreTime, Ticket,
+};
+use mysql_async::Conn;
+use mysql_async::prelude::Queryable;
+
+use dialer::Dialer;
+use link::{MariaDb as Links, Plan};
+pub use options::Options;
+use settings::{VARIABLES, Variables};
+
+use crate::record_texts::RecordTexts;
+use crate::task::{self, Pool};
+
+/// The table of the note; a layout does not use this name.
+const NOTES: &str = "_assay";
+
+/// A MariaDB or MySQL server.
+pub struct MariaDb {
+    dialer: Arc<Dialer>,
+    /// What was prepared last.
+    plan: RwLock<Arc<Plan>>,
+}
+
+impl MariaDb {
+    /// A store with these options; nothing is connected yet.
+    ///
+    /// # Errors
+    /// If a file that the options name cannot be read.
+    pub fn new(options: Options) -> Result<MariaDb, OpenError> {
+        Ok(MariaDb { dialer: Arc::new(Dialer::new(options)?), plan: RwLock::default() })
+    }
+
+    /// A store with the options that `url` says, see [`Options`].
+    ///
+    /// # Errors
+    /// If the URL makes no sense, or a file that it names cannot be read.
+    pub fn from_url(url: &str) -> Result<MariaDb, OpenError> {
+        MariaDb::new(url.parse()?)
+    }
+
+    /// The options; shown without secrets.
+    pub fn options(&self) -> &Options {
+        &self.dialer.options
+    }
+
+    fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn set_plan(&self, change: impl FnOnce(&Plan) -> Plan) {
+        let mut plan = self.plan.write().unwrap_or_else(PoisonError::into_inner);
+        *plan = Arc::new(change(&plan));
+    }
+
+    /// Does something over a connection of its own, apart from every lane.
+    fn aside<T>(
+        &self,
+        act: impl AsyncFnOnce(&mut Console<'_>) -> Result<T, OpenError>,
+    ) -> Result<T, OpenError> {
+        let done = task::block_on(async {
+            let connection = self.dialer.dial().await?;
+            let mut console = Console { connection, dialer: &self.dialer };
+            let done = act(&mut console).await;
+            // What was asked is over; how the connection ends does not matter.
+            let _ = console.connection.disconnect().await;
+            done
+        });
+        done.unwrap_or_else(|error| Err(self.failed(format!("no resources for it: {error}"))))
+    }
+
+    fn failed(&self, reason: String) -> OpenError {
+        OpenError::Failed { store: self.options().to_string(), reason }
+    }
+}
+
+/// A connection for what is no part of a run.
+struct Console<'a> {
+    connection: Conn,
+    dialer: &'a Dialer,
+}
+
+impl Console<'_> {
+    async fn run(&mut self, text: &str) -> Result<(), OpenError> {
+        let done = self.connection.query_drop(text).await;
+        done.map_err(|error| self.dialer.failed(text, &error))
+    }
+
+    async fn names(&mut self, text: &str, argument: &str) -> Result<Vec<String>, OpenError> {
+        let names = self.connection.exec(text, (argument,)).await;
+        names.map_err(|error| self.dialer.failed(text, &error))
+    }
+
+    /// The names of a table's columns; none if there is no such table.
+    async fn columns(&mut self, table: &str) -> Result<Vec<String>, OpenError> {
+        let text = "SELECT CONVERT(column_name USING utf8mb4) FROM information_schema.columns \
+                    WHERE table_schema = DATABASE() AND table_name = ?";
+        self.names(text, table).await
+    }
+
+    /// Makes the relations, or checks those that are there.
+    async fn make_relations(
+        &mut self,
+        schema: &Schema,
+        existing: Existing,
+    ) -> Result<(), OpenError> {
+        let (mut there, mut missing) = (Vec::new(), Vec::new());
+        for relation in &schema.relations {
+            let columns = self.columns(&relation.name).await?;
+            if columns.is_empty() {
+                missing.push(relation.name.as_str());
+                continue;
+            }
+            let is_here = |name: &str| columns.iter().any(|other| other.eq_ignore_ascii_case(name));
+            let lacks = relation.columns.iter().find(|column| !is_here(&column.name));
+            if let (Some(column), Existing::Use) = (lacks, existing) {
+                return Err(self.refused(format!(
+                    "its table {} has no column {}; it was made for something else, so choose \
+                     another database or replace it",
+                    relation.name, column.name
+                )));
+            }
+            there.push(relation.name.as_str());
+        }
+        match existing {
+            Existing::Use if missing.is_empty() => return Ok(()),
+            Existing::Use => {
+                let missing = missing.join(", ");
+                return Err(self.refused(format!("there is no table {missing}; load it first")));
+            }
+            Existing::Refuse if !there.is_empty() => {
+                let there = there.join(", ");
+                return Err(self.refused(format!(
+                    "it has a table {there} already; say that it may be replaced, or choose \
+                     another database"
+                )));
+            }
+            Existing::Refuse => {}
+            Existing::Replace => {
+                // Tables that point to each other are dropped in any order.
+                self.run("SET SESSION foreign_key_checks = 0").await?;
+                for text in sql::drop(Dialect::MySql, schema) {
+                    self.run(&text).await?;
+                }
+                self.run("SET SESSION foreign_key_checks = 1").await?;
+            }
+        }
+        for text in sql::create(Dialect::MySql, schema, ForeignKeys::Leave) {
+            self.run(&text).await?;
+        }
+        Ok(())
+    }
+
+    /// The queries as text, each of which the server understands.
+    async fn check_queries(&mut self, catalogue: &Catalogue) -> Result<Vec<Asked>, OpenError> {
+        let mut queries = Vec::new();
+        for query in &catalogue.queries {
+            let asked = sql::ask(Dialect::MySql, &catalogue.schema, query);
+            match self.connection.prep(&*asked.text).await {
+                Ok(statement) => {
+                    let closed = self.connection.close(statement).await;
+                    closed.map_err(|error| self.dialer.failed(&asked.text, &error))?;
+                }
+                Err(mysql_async::Error::Server(error)) => {
+                    let store = self.dialer.options.to_string();
+                    let reason =
+                        format!("query {}: {} in: {}", query.name, error.message, asked.text);
+                    return Err(OpenError::Unsupported { store, reason });
+                }
+                Err(error) => return Err(self.dialer.failed(&asked.text, &error)),
+            }
+            queries.push(asked);
+        }
+        Ok(queries)
+    }
+
+    fn refused(&self, reason: String) -> OpenError {
+        OpenError::Failed { store: self.dialer.options.to_string(), reason }
+    }
+}
+
+impl Store for MariaDb {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "mariadb",
+            data_model: DataModel::Relational,
+            kinds: Kind::OF_RECORDS.to_vec(),
+            calls: Calls::Pipelined,
+            hidden_retries: None,
+            keeps_other_fields: true,
+            scan_order: ScanOrder::Key,
+            is_no_op: false,
+            is_persistent: true,
+            time: StoreTime::Wall,
+            takes_queries: true,
+            isolation: Some(self.options().isolation),
+        }
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        self.aside(async |console| {
+            for table in &layout.tables {
+                let records = Records::new(Dialect::MySql, table);
+                console.run(&records.create(self.options().content)).await?;
+                let columns = console.columns(&table.name).await?;
+                let is_here =
+                    |name: &str| columns.iter().any(|other| other.eq_ignore_ascii_case(name));
+                let lacks = table.fields.iter().find(|name| !is_here(name));
+                if let Some(field) = lacks {
+                    let table = &table.name;
+                    return Err(console.refused(format!(
+                        "its table {table} has no column {field}; choose another database, or \
+                         drop the table"
+                    )));
+                }
+            }
+            Ok(())
+        })?;
+        let texts = |table| Arc::new(RecordTexts::new(Dialect::MySql, table));
+        let records = layout.tables.iter().map(texts).collect();
+        self.set_plan(|plan| Plan { records, ..plan.clone() });
+        Ok(())
+    }
+
+    fn prepare_queries(
+        &self,
+        catalogue: &Arc<Catalogue>,
+        existing: Existing,
+    ) -> Result<(), OpenError> {
+        let queries = self.aside(async |console| {
+            console.make_relations(&catalogue.schema, existing).await?;
+            console.check_queries(catalogue).await
+        })?;
+        let relations = catalogue.schema.relations.iter();
+        let relations = relations.map(|relation| relation.name.clone()).collect();
+        self.set_plan(|plan| Plan { relations, queries, ..plan.clone() });
+        Ok(())
+    }
+
+    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        let links = Links { dialer: Arc::clone(&self.dialer), plan: self.plan() };
+        let options = self.options();
+        let pool = Pool::open(links, options.connections, &options.to_string())?;
+        Ok(Box::new(Lane { pool }))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        let variables = self.aside(async |console| {
+            let told = console.connection.query(VARIABLES).await;
+            told.map_err(|error| console.dialer.failed(VARIABLES, &error))
+        })?;
+        let options = self.options();
+        Ok(Variables(variables).settings(options.isolation, options.connections))
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        let plan = self.plan();
+        self.aside(async |console| {
+            console.run("SET SESSION foreign_key_checks = 0").await?;
+            for records in &plan.records {
+                console.run(&Records::new(Dialect::MySql, records.table()).drop()).await?;
+            }
+            for relation in &plan.relations {
+                let name = Dialect::MySql.name(relation);
+                console.run(&format!("DROP TABLE IF EXISTS {name}")).await?;
+            }
+            console.run(&format!("DROP TABLE IF EXISTS {NOTES}")).await
+        })
+    }
+
+    fn note(&self) -> Result<Option<String>, OpenError> {
+        self.aside(async |console| {
+            if console.columns(NOTES).await?.is_empty() {
+                return Ok(None);
+            }
+            let text = format!("SELECT note FROM {NOTES} WHERE id = ?");
+            Ok(console.names(&text, "1").await?.pop())
+        })
+    }
+
+    fn keep_note(&self, note: &str) -> Result<(), OpenError> {
+        self.aside(async |console| {
+            let create = format!(
+                "CREATE TABLE IF NOT EXISTS {NOTES} (id INTEGER PRIMARY KEY, note LONGTEXT NOT \
+                 NULL) ENGINE=InnoDB CHARACTER SET utf8mb4"
+            );
+            console.run(&create).await?;
+            let text = format!("REPLACE INTO {NOTES} VALUES (1, ?)");
+            let done = console.connection.exec_drop(&*text, (note,)).await;
+            done.map_err(|error| console.dialer.failed(&text, &error))
+        })
+    }
+}
+
+impl fmt::Debug for MariaDb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MariaDb").field("options", self.options()).finish_non_exhaustive()
+    }
+}
+
+/// A lane's client.
+struct Lane {
+    pool: Pool<Links>,
+}
+
+impl Client for Lane {
+    fn is_ready(&self) -> bool {
+        self.pool.is_ready()
+    }
+
+    fn start(
+        &mut self,
+        _now: Nanos,
+        ticket: Ticket,
+        request: &Request<'_>,
+        answers: &mut dyn Answers,
+    ) {
+        let plan = Arc::clone(&self.pool.library().plan);
+        self.pool.submit(ticket, request.session, answers, |job| job.fill_request(&plan, request));
+    }
+
+    fn call(&mut self, _now: Nanos, ticket: Ticket, call: &Call<'_>, answers: &mut dyn Answers) {
+        let plan = Arc::clone(&self.pool.library().plan);
+        let is_held = self.pool.holds(call.session);
+        self.pool.submit(ticket, call.session, answers, |job| job.fill_call(&plan, call, is_held));
+    }
+
+    fn leave(&mut self, session: u32) {
+        self.pool.leave(session);
+    }
+
+    fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        self.pool.poll(now, answers);
+    }
+
+    fn wait(&mut self, patience: Duration) {
+        self.pool.wait(patience);
+    }
+
+    fn abandon(&mut self, ticket: Ticket) {
+        self.pool.abandon(ticket);
+    }
+}

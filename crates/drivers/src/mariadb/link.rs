@@ -1,0 +1,288 @@
+//! One connection with its prepared statements, which carries out one job at a time.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use assay_model::{Datum, Fields, Kind, Parameters, Reason};
+use assay_store::answer::{encode_field, encode_row};
+use assay_store::sql::Asked;
+use assay_store::{Call, OpenError, Request, Step};
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Params, Row, Statement, Value};
+
+use super::dialer::Dialer;
+use super::failure::{Failure, failure};
+use super::value::{bound, found};
+use crate::record_texts::RecordTexts;
+use crate::task::{After, Ending, Fate, Library, Lost};
+
+/// What was prepared: the statements of tables of records, by number, and of queries, by place.
+#[derive(Clone, Default)]
+pub(super) struct Plan {
+    pub(super) records: Vec<Arc<RecordTexts>>,
+    pub(super) queries: Vec<Asked>,
+    pub(super) relations: Vec<String>,
+}
+
+/// The library, as a pool of connections needs it.
+pub(super) struct MariaDb {
+    pub(super) dialer: Arc<Dialer>,
+    pub(super) plan: Arc<Plan>,
+}
+
+/// One connection.
+pub(super) struct Link {
+    connection: Conn,
+    /// The statements of the queries, by place.
+    queries: Vec<Statement>,
+    /// Those on records, by their text.
+    records: HashMap<String, Statement>,
+    /// Room for one encoded value.
+    room: Vec<u8>,
+}
+
+/// What is asked, with its arguments.
+#[derive(Debug, Default)]
+pub(super) struct Job {
+    ask: Ask,
+    context: Context,
+    arguments: Vec<Value>,
+}
+
+/// What a job does.
+#[derive(Debug, Default)]
+enum Ask {
+    /// Something that there is not.
+    #[default]
+    Nothing,
+    /// The query with this place.
+    Query(usize),
+    /// The request for records of this table, with its text, and the fields that come back.
+    Records { table: usize, text: String, fields: Fields, is_look: bool },
+    /// Makes a transaction final.
+    Commit,
+    /// Undoes a transaction.
+    Rollback,
+}
+
+/// How a statement stands to a transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Context {
+    /// It is one by itself.
+    #[default]
+    Alone,
+    /// It opens one.
+    Begins,
+    /// It is within one.
+    Within,
+}
+
+impl Job {
+    /// Makes the job a request for records. The key comes first, in an update last.
+    pub(super) fn fill_request(&mut self, plan: &Plan, request: &Request<'_>) {
+        self.ask = Ask::Nothing;
+        self.context = Context::Alone;
+        self.arguments.clear();
+        let table = usize::from(request.table);
+        let Some(text) = plan.records.get(table).and_then(|records| records.text(request)) else {
+            return;
+        };
+        let is_look = matches!(request.kind, Kind::Read | Kind::Scan);
+        self.ask = Ask::Records { table, text: text.into_owned(), fields: request.fields, is_look };
+        let key = || Value::Bytes(request.key.into());
+        if request.kind != Kind::Update {
+            self.arguments.push(key());
+        }
+        let values = request.values.iter();
+        self.arguments.extend(values.map(|(_, value)| Value::Bytes(value.into())));
+        if request.kind == Kind::Update {
+            self.arguments.push(key());
+        }
+        if request.kind == Kind::Scan {
+            self.arguments.push(Value::UInt(request.limit.into()));
+        }
+    }
+
+    /// Makes the job a step of a process.
+    pub(super) fn fill_call(&mut self, plan: &Plan, call: &Call<'_>, is_held: bool) {
+        self.arguments.clear();
+        self.context = match (is_held, call.begins) {
+            (true, _) => Context::Within,
+            (false, true) => Context::Begins,
+            (false, false) => Context::Alone,
+        };
+        self.ask = match call.step {
+            Step::Query(number) => self.arrange(plan, number, call.parameters),
+            Step::Commit if is_held => Ask::Commit,
+            Step::Rollback if is_held => Ask::Rollback,
+            Step::Commit | Step::Rollback => Ask::Nothing,
+        };
+    }
+
+    /// Puts the arguments in the order of the places in the query's text.
+    fn arrange(&mut self, plan: &Plan, number: u16, parameters: Parameters<'_>) -> Ask {
+        let Some(place) = usize::from(number).checked_sub(1) else { return Ask::Nothing };
+        let Some(asked) = plan.queries.get(place) else { return Ask::Nothing };
+        let given: Vec<Datum<'_>> = parameters.iter().collect();
+        for &argument in &asked.arguments {
+            let Some(datum) = given.get(usize::from(argument)) else { return Ask::Nothing };
+            self.arguments.push(bound(*datum));
+        }
+        Ask::Query(place)
+    }
+}
+
+impl Library for MariaDb {
+    type Connection = Link;
+    type Job = Job;
+
+    async fn connect(&self) -> Result<Link, OpenError> {
+        let mut connection = self.dialer.dial().await?;
+        let mut queries = Vec::with_capacity(self.plan.queries.len());
+        for asked in &self.plan.queries {
+            let prepared = connection.prep(&*asked.text).await;
+            queries.push(prepared.map_err(|error| self.dialer.failed(&asked.text, &error))?);
+        }
+        Ok(Link { connection, queries, records: HashMap::new(), room: Vec::new() })
+    }
+
+    async fn perform(&self, link: &mut Link, job: &mut Job, rows: &mut Vec<u8>) -> Fate {
+        match job.ask {
+            Ask::Nothing => fate(Err(Failure::refused(Reason::Malformed)), job.context),
+            Ask::Commit => link.end("COMMIT").await,
+            Ask::Rollback => link.end("ROLLBACK").await,
+            Ask::Query(_) | Ask::Records { .. } => {
+                let ended = link.run(&self.plan, job, rows).await;
+                fate(ended, job.context)
+            }
+        }
+    }
+
+    async fn undo(&self, link: &mut Link) -> Result<(), Lost> {
+        match link.end("ROLLBACK").await {
+            Fate { ending: Ending::Done { .. }, .. } => Ok(()),
+            _ => Err(Lost),
+        }
+    }
+}
+
+/// What becomes of a connection after a statement that ended so.
+fn fate(ended: Result<bool, Failure>, context: Context) -> Fate {
+    let (ending, is_lost) = match ended {
+        Ok(found) => (Ending::Done { found }, false),
+        Err(failure) => (failure.ending, failure.is_connection_lost),
+    };
+    let after = match (is_lost, context, ended.is_ok()) {
+        (true, _, _) => After::Lost,
+        (false, Context::Alone, _) => After::Free,
+        (false, _, true) => After::Held,
+        (false, _, false) => After::Undo,
+    };
+    Fate { ending, after }
+}
+
+impl Link {
+    /// Ends a transaction. One whose commit is refused may still be open, so it is undone.
+    async fn end(&mut self, text: &str) -> Fate {
+        let failure = match self.connection.query_drop(text).await {
+            Ok(()) => return Fate { ending: Ending::Done { found: true }, after: After::Free },
+            Err(error) => failure(&error),
+        };
+        let after = if failure.is_connection_lost { After::Lost } else { After::Undo };
+        Fate { ending: failure.ending, after }
+    }
+
+    /// Runs a statement, puts its rows into `rows`, tells whether anything was found.
+    async fn run(
+        &mut self,
+        plan: &Plan,
+        job: &mut Job,
+        rows: &mut Vec<u8>,
+    ) -> Result<bool, Failure> {
+        let statement = self.statement(&job.ask).await?;
+        if job.context == Context::Begins {
+            let begun = self.connection.query_drop("START TRANSACTION").await;
+            begun.map_err(|error| failure(&error))?;
+        }
+        let arguments = match job.arguments.is_empty() {
+            true => Params::Empty,
+            false => Params::Positional(std::mem::take(&mut job.arguments)),
+        };
+        let gives_rows = match &job.ask {
+            Ask::Query(place) => !plan.queries[*place].output.is_empty(),
+            Ask::Records { is_look, .. } => *is_look,
+            Ask::Nothing | Ask::Commit | Ask::Rollback => false,
+        };
+        let asked = self.connection.exec_iter(&statement, arguments).await;
+        let result = asked.map_err(|error| failure(&error))?;
+        if !gives_rows {
+            let count = result.affected_rows();
+            result.drop_result().await.map_err(|error| failure(&error))?;
+            return Ok(count > 0);
+        }
+        let mut count = 0u64;
+        let mut is_whole = true;
+        let room = &mut self.room;
+        let taken = result.for_each_and_drop(|row| {
+            count += 1;
+            is_whole &= match &job.ask {
+                Ask::Records { table, fields, .. } => {
+                    keep_record(&row, &plan.records[*table], *fields, rows)
+                }
+                Ask::Query(place) => keep_row(&row, &plan.queries[*place], room, rows),
+                Ask::Nothing | Ask::Commit | Ask::Rollback => None,
+            }
+            .is_some();
+        });
+        taken.await.map_err(|error| failure(&error))?;
+        if is_whole { Ok(count > 0) } else { Err(Failure::refused(Reason::WrongType)) }
+    }
+
+    /// The prepared statement, prepared now if it was not asked before.
+    async fn statement(&mut self, ask: &Ask) -> Result<Statement, Failure> {
+        match ask {
+            Ask::Query(place) => Ok(self.queries[*place].clone()),
+            Ask::Records { text, .. } => {
+                if let Some(statement) = self.records.get(text) {
+                    return Ok(statement.clone());
+                }
+                let prepared = self.connection.prep(&**text).await;
+                let statement = prepared.map_err(|error| failure(&error))?;
+                self.records.insert(text.clone(), statement.clone());
+                Ok(statement)
+            }
+            Ask::Nothing | Ask::Commit | Ask::Rollback => Err(Failure::refused(Reason::Malformed)),
+        }
+    }
+}
+
+/// Appends a row of a query, each value encoded; `None` if one is of another type.
+fn keep_row(row: &Row, asked: &Asked, room: &mut Vec<u8>, rows: &mut Vec<u8>) -> Option<()> {
+    encode_row(u16::try_from(asked.output.len()).ok()?, rows);
+    for (place, kind) in asked.output.iter().enumerate() {
+        room.clear();
+        found(row.as_ref(place)?, *kind)?.encode(room);
+        encode_field(b"", room, rows);
+    }
+    Some(())
+}
+
+/// Appends a record: fields without a value are not there.
+fn keep_record(row: &Row, records: &RecordTexts, fields: Fields, rows: &mut Vec<u8>) -> Option<()> {
+    let names = records.names(fields)?;
+    let begin = rows.len();
+    encode_row(0, rows);
+    let mut count = 0u16;
+    for (place, name) in names.iter().enumerate() {
+        match row.as_ref(place)? {
+            Value::NULL => {}
+            Value::Bytes(value) => {
+                encode_field(name.as_bytes(), value, rows);
+                count += 1;
+            }
+            _ => return None,
+        }
+    }
+    rows[begin..begin + 2].copy_from_slice(&count.to_le_bytes());
+    Some(())
+}
