@@ -1,0 +1,112 @@
+//! Random queries through every mapping, compared with a plain evaluation and with SQLite.
+
+use assay_mapping::{Class, Physical};
+use assay_model::Statement;
+
+use crate::answer::{Expected, Outcome, complaint};
+use crate::evaluator::Evaluator;
+use crate::random::{Case, Operation, case};
+use crate::record_store::RecordStore;
+use crate::shrink::{datums, shown, shrink, told};
+use crate::sqlite::Sqlite;
+
+/// Anything that is asked a case's operations.
+trait Asked {
+    fn ask(&mut self, operation: &Operation) -> Outcome;
+}
+
+impl Asked for Sqlite {
+    fn ask(&mut self, operation: &Operation) -> Outcome {
+        Sqlite::ask(self, operation.query, &datums(&operation.arguments))
+    }
+}
+
+impl Asked for RecordStore {
+    fn ask(&mut self, operation: &Operation) -> Outcome {
+        RecordStore::ask(self, operation.query, &operation.arguments)
+    }
+}
+
+/// What is wrong with the first answer that should be another.
+fn first_complaint(case: &Case, operations: &[Operation], asked: &mut dyn Asked) -> Option<String> {
+    let mut evaluator = Evaluator::new(&case.catalogue);
+    for (number, operation) in operations.iter().enumerate() {
+        let expected = evaluator.ask(operation.query, &datums(&operation.arguments));
+        let outcome = asked.ask(operation);
+        if let Some(reason) = complaint(&expected, &outcome) {
+            let query = &case.catalogue.queries[operation.query].name;
+            let answers = compared(&expected, &outcome);
+            return Some(format!("operation {}, {query}: {reason}\n{answers}", number + 1));
+        }
+    }
+    None
+}
+
+fn compared(expected: &Expected, outcome: &Outcome) -> String {
+    let lines = |rows: &[Vec<Vec<u8>>]| {
+        rows.iter().map(|row| format!("  {}\n", shown(&row.concat()))).collect::<String>()
+    };
+    match (expected, outcome) {
+        (Expected::Rows { groups, limit }, Outcome::Done { rows, .. }) => {
+            format!("at most {limit} of\n{}came as\n{}", lines(&groups.concat()), lines(rows))
+        }
+        (expected, outcome) => format!("{expected:?} came as {outcome:?}"),
+    }
+}
+
+/// Checks that `make` gives something that answers the case of each seed as it should.
+fn check<A: Asked>(seeds: std::ops::Range<u64>, make: impl Fn(&Case) -> Vec<(String, A)>) {
+    for seed in seeds {
+        let case = case(seed);
+        for (place, (what, mut asked)) in make(&case).into_iter().enumerate() {
+            if first_complaint(&case, &case.operations, &mut asked).is_none() {
+                continue;
+            }
+            let fails = |operations: &[Operation]| {
+                let (_, mut fresh) = make(&case).swap_remove(place);
+                first_complaint(&case, operations, &mut fresh)
+            };
+            let (small, complaint) = shrink(&case, fails);
+            panic!("{}{what}\n{complaint}", told(&small));
+        }
+    }
+}
+
+#[test]
+fn sqlite_answers_as_the_plain_evaluation_does() {
+    check(0..400, |case| vec![("SQLite".into(), Sqlite::new(&case.catalogue))]);
+}
+
+#[test]
+fn base_tables_alone_answer_as_the_relations_do() {
+    check(0..400, |case| {
+        let physical = Physical::plain(&case.catalogue.schema, Class::KeyValue);
+        vec![("base tables".into(), RecordStore::new(&case.catalogue, &physical))]
+    });
+}
+
+#[test]
+fn random_cases_have_something_to_find() {
+    let (mut reads, mut joins, mut writes, mut refused) = (0, 0, 0, 0);
+    for seed in 0..400 {
+        let case = case(seed);
+        let mut evaluator = Evaluator::new(&case.catalogue);
+        for operation in &case.operations {
+            let statement = &case.catalogue.queries[operation.query].statement;
+            match evaluator.ask(operation.query, &datums(&operation.arguments)) {
+                Expected::Rows { groups, limit } if !groups.is_empty() && limit > 0 => {
+                    reads += 1;
+                    let Statement::Select(select) = statement else { continue };
+                    joins += usize::from(select.from.len() > 1);
+                }
+                Expected::Written { found: true } => {
+                    writes += usize::from(!matches!(statement, Statement::Insert(_)));
+                }
+                Expected::Refused => refused += 1,
+                _ => {}
+            }
+        }
+    }
+    let counts = [reads, joins, writes, refused];
+    assert!(reads > 2_000 && joins > 300 && writes > 1_500 && refused > 1_000, "{counts:?}");
+}

@@ -1,0 +1,10 @@
+//! The mappings from outside: whatever tables rows are kept in, the answers are alike.
+
+mod alike;
+mod answer;
+mod evaluator;
+mod random;
+mod record_store;
+mod shrink;
+mod sqlite;
+mod tpcc;
