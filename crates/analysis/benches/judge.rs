@@ -36,6 +36,7 @@ fn record(index: u64, at: u64) -> Record {
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,
+        ends_process: true,
         kind: if is_read { Kind::Read } else { Kind::Update },
         phase: Phase::Measure,
         outcome: Outcome::Done,
@@ -58,6 +59,7 @@ fn read_modify_writes(size: u64) -> Vec<Record> {
             process: block * 64 + within,
             transaction_type: 1,
             ends_transaction: half == 1,
+            ends_process: true,
             kind: if half == 0 { Kind::Read } else { Kind::Update },
             ..record(place, place * 10_000)
         }

@@ -50,6 +50,7 @@ fn record(index: u64, intended: Nanos, ended: Nanos) -> Record {
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,
+        ends_process: true,
         kind: Kind::Read,
         phase: Phase::Measure,
         outcome: Outcome::Done,

@@ -138,6 +138,7 @@ fn read(index: u64, at: Nanos, ended: Nanos) -> Record {
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,
+        ends_process: true,
         kind: Kind::Read,
         phase: Phase::Measure,
         outcome: Outcome::Done,

@@ -5,9 +5,9 @@ use assay_model::{Kind, Nanos, Phase, Record, Verified};
 use crate::account::{Account, Ending, Moved, Span, Traffic};
 use crate::availability::Bins;
 use crate::plausibility::{Plausibility, Verdict, plausibility};
-use crate::question::{Phases, Question, Window};
+use crate::question::{Phases, Processes, Question, Window};
 use crate::series::Intervals;
-use crate::summary::{InFlight, Series, Summary, Transactions, ValueChecks};
+use crate::summary::{InFlight, Queried, Series, Summary, Transactions, ValueChecks};
 use crate::tally::{SlotClock, Strand};
 use crate::transactions::Open;
 
@@ -45,6 +45,11 @@ pub struct Judge {
     bins: Bins,
     open: Open,
     transactions: Vec<(u16, Account)>,
+    open_processes: Open,
+    whole_processes: Account,
+    queries: Vec<(u16, Account)>,
+    /// Requests that each query took, in the order of `queries`.
+    requests: Vec<u64>,
     verified: [u64; Verified::ALL.len()],
     verify_time: Strand,
     excluded: [u64; Phase::ALL.len()],
@@ -82,6 +87,10 @@ impl Judge {
             bins: Bins::new(origin),
             open: Open::default(),
             transactions: Vec::new(),
+            open_processes: Open::default(),
+            whole_processes: Account::default(),
+            queries: Vec::new(),
+            requests: Vec::new(),
             verified: [0; Verified::ALL.len()],
             verify_time: Strand::default(),
             excluded: [0; Phase::ALL.len()],
@@ -104,6 +113,12 @@ impl Judge {
             }
             if record.transaction_type != 0 && side != Side::Elsewhere {
                 self.add_to_transaction(record);
+            }
+            if record.statement != 0 {
+                self.add_to_query(record, side);
+            }
+            if self.question.processes == Processes::Judged && side != Side::Elsewhere {
+                self.add_to_process(record);
             }
             if side == Side::Judged {
                 self.add(record);
@@ -153,8 +168,9 @@ impl Judge {
     #[cold]
     fn double_slots(&mut self, times: u32) {
         self.clock.double(times);
-        let transactions = self.transactions.iter_mut().map(|(_, account)| account);
-        for account in self.kinds.iter_mut().chain(transactions) {
+        let named = self.transactions.iter_mut().chain(&mut self.queries);
+        let more = named.map(|(_, account)| account).chain([&mut self.whole_processes]);
+        for account in self.kinds.iter_mut().chain(more) {
             account.double(times);
         }
         self.verify_time.double(times);
@@ -178,6 +194,41 @@ impl Judge {
         }
     }
 
+    /// Counts `record` among those of its query.
+    fn add_to_query(&mut self, record: &Record, side: Side) {
+        let slot = if side == Side::Judged { self.slot(record.intended) } else { 0 };
+        let place = place_of(&mut self.queries, record.statement);
+        self.requests.resize(self.queries.len(), 0);
+        let (span, ending) = (Span::of(record), Ending::of(record));
+        if self.is_traffic(side) {
+            self.queries[place].1.traffic.add(self.window, span, ending);
+        }
+        if side == Side::Judged {
+            self.requests[place] += u64::from(record.requests);
+            self.queries[place].1.add(slot, ending, span.times(), Moved::by(record));
+        }
+    }
+
+    /// Counts the process of `record` if that is its last.
+    fn add_to_process(&mut self, record: &Record) {
+        // A process is put together as a transaction is, of all that it asked.
+        let part = Record {
+            transaction: 0,
+            transaction_type: 0,
+            ends_transaction: record.ends_process,
+            ..*record
+        };
+        let Some(process) = self.open_processes.add(&part) else { return };
+        let side = self.sides[process.phase as usize];
+        let slot = if side == Side::Judged { self.slot(process.span.intended) } else { 0 };
+        if self.is_traffic(side) {
+            self.whole_processes.traffic.add(self.window, process.span, process.ending);
+        }
+        if side == Side::Judged {
+            self.whole_processes.add(slot, process.ending, process.span.times(), process.moved);
+        }
+    }
+
     /// Takes over what `other` has seen.
     ///
     /// # Panics
@@ -194,6 +245,14 @@ impl Judge {
         }
         self.intervals.merge(other.intervals);
         self.bins.merge(other.bins);
+        for ((number, theirs), requests) in other.queries.iter().zip(&other.requests) {
+            let place = place_of(&mut self.queries, *number);
+            self.requests.resize(self.queries.len(), 0);
+            self.queries[place].1.merge(theirs);
+            self.requests[place] += requests;
+        }
+        self.whole_processes.merge(&other.whole_processes);
+        self.open_processes.merge(other.open_processes);
         self.open.merge(other.open);
         add_each(&mut self.verified, &other.verified);
         add_each(&mut self.excluded, &other.excluded);
@@ -242,6 +301,8 @@ impl Judge {
             is_balanced: self.is_balanced(all.offered()),
             kinds: pairs().filter_map(is_offered).collect(),
             transactions: self.finish_transactions(duration),
+            queries: self.finish_queries(duration),
+            processes: self.finish_processes(duration),
             lag: all.lag().finish(duration),
             values: ValueChecks {
                 right: self.verified[Verified::Right as usize],
@@ -286,6 +347,35 @@ impl Judge {
         numbers.into_iter().filter_map(counted).collect()
     }
 
+    fn finish_queries(&self, duration: Nanos) -> Vec<Queried> {
+        let finished = |((number, account), requests): (&(u16, Account), &u64)| {
+            let group = account.finish(duration, None);
+            let asked = group.counts.offered - group.counts.dropped;
+            let name = self.question.queries.get(usize::from(*number) - 1);
+            (group.counts.offered > 0).then(|| Queried {
+                number: *number,
+                name: name.cloned().unwrap_or_default(),
+                group,
+                requests_mean: if asked > 0 { *requests as f64 / asked as f64 } else { 0.0 },
+            })
+        };
+        let mut queries: Vec<Queried> =
+            self.queries.iter().zip(&self.requests).filter_map(finished).collect();
+        queries.sort_unstable_by_key(|query| query.number);
+        queries
+    }
+
+    fn finish_processes(&self, duration: Nanos) -> Option<Transactions> {
+        let judged = |phase: Phase| self.sides[phase as usize] == Side::Judged;
+        let unfinished = self.open_processes.unfinished(0, judged);
+        let group = self.whole_processes.finish(duration, None);
+        // Where each process is one transaction, all of this has been told already.
+        let transactions: u64 = self.transactions.iter().map(|(_, one)| one.offered()).sum();
+        let is_more = group.counts.offered + unfinished > 0 && group.counts.offered != transactions;
+        let name = "process".to_owned();
+        is_more.then_some(Transactions { number: 0, name, group, unfinished })
+    }
+
     fn in_flight(&self, traffic: &Traffic, duration: Nanos, series: &Series) -> InFlight {
         let limit = self.question.load.limit().map(|limit| limit as f64);
         let lambda = traffic.ended_per_s(duration);
@@ -315,11 +405,15 @@ impl Judge {
 }
 
 fn account_of(accounts: &mut Vec<(u16, Account)>, number: u16) -> &mut Account {
-    let place = accounts.iter().position(|(of, _)| *of == number).unwrap_or_else(|| {
+    let place = place_of(accounts, number);
+    &mut accounts[place].1
+}
+
+fn place_of(accounts: &mut Vec<(u16, Account)>, number: u16) -> usize {
+    accounts.iter().position(|(of, _)| *of == number).unwrap_or_else(|| {
         accounts.push((number, Account::default()));
         accounts.len() - 1
-    });
-    &mut accounts[place].1
+    })
 }
 
 fn add_each(into: &mut [u64], from: &[u64]) {

@@ -37,11 +37,11 @@ mod tests;
 
 pub use judge::{Judge, judge};
 pub use plausibility::{Plausibility, Verdict, plausibility};
-pub use question::{LoadModel, Phases, Question, Window};
+pub use question::{LoadModel, Phases, Processes, Question, Window};
 pub use summary::{
     Availability, Counts, Distribution, Group, HeatMap, Histogram, InFlight, Interval,
-    IntervalSummary, Latency, Outage, Percentile, Quick, Rates, Series, Summary, Transactions,
-    ValueChecks,
+    IntervalSummary, Latency, Outage, Percentile, Queried, Quick, Rates, Series, Summary,
+    Transactions, ValueChecks,
 };
 
 use assay_model::Nanos;

@@ -7,6 +7,13 @@ use assay_model::{Nanos, Phase};
 pub struct Question {
     /// Names of the plan's transaction types by number; number 0 is a lone operation.
     pub transaction_types: Vec<String>,
+    /// Names of the plan's queries; a record's `statement` is the place here plus one. Empty if it
+    /// asked for records by key.
+    pub queries: Vec<String>,
+    /// The most operations of one process: index = process × width + place. 0 if nobody knows.
+    pub width: u64,
+    /// Whether processes have several transactions, so that they are worth figures of their own.
+    pub processes: Processes,
     /// The phases that the figures are about.
     pub phases: Phases,
     /// Wanted width of a series interval; it doubles as often as the run is too long for it.
@@ -25,6 +32,9 @@ impl Default for Question {
     fn default() -> Question {
         Question {
             transaction_types: Vec::new(),
+            queries: Vec::new(),
+            width: 0,
+            processes: Processes::AsTransactions,
             phases: Phases::Measure,
             interval: Nanos::from_secs(1),
             window: None,
@@ -32,6 +42,16 @@ impl Default for Question {
             expected: None,
         }
     }
+}
+
+/// Whether whole processes are judged beside their transactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Processes {
+    /// A process is one transaction: figures of its own would repeat that one's.
+    #[default]
+    AsTransactions,
+    /// Processes have several transactions, with pauses between them perhaps.
+    Judged,
 }
 
 /// The phases that the figures are about.

@@ -36,6 +36,10 @@ pub struct Summary {
     /// Each transaction type of more than one operation that was offered, such as
     /// read-modify-write.
     pub transactions: Vec<Transactions>,
+    /// Each query that was offered, in the order of the plan.
+    pub queries: Vec<Queried>,
+    /// Whole processes, where the question says that they are more than one transaction each.
+    pub processes: Option<Transactions>,
     /// Started − intended over everything that was asked, whatever became of it: the generator's
     /// own quality. Contains misses and failures, unlike `overall.hits.lag`.
     pub lag: Distribution,
@@ -209,6 +213,19 @@ pub struct Transactions {
     pub group: Group,
     /// Transactions whose last operation has no record; in none of the counts above.
     pub unfinished: u64,
+}
+
+/// The operations that asked one query of the plan.
+#[derive(Clone, Debug)]
+pub struct Queried {
+    /// The query's number: its place in the plan plus one.
+    pub number: u16,
+    /// Its name.
+    pub name: String,
+    /// Counts and latencies.
+    pub group: Group,
+    /// Requests that an operation took on average, of those that were asked.
+    pub requests_mean: f64,
 }
 
 /// What checking the returned values against the expected ones found.

@@ -59,6 +59,7 @@ pub fn done(index: u64, kind: Kind, intended: Nanos, started: Nanos, ended: Nano
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,
+        ends_process: true,
         kind,
         phase: Phase::Measure,
         outcome: Outcome::Done,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_analysis::hallmark::Examiner;
-use assay_analysis::{Judge, LoadModel, Phases, Question, Series, Summary, Window};
+use assay_analysis::{Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window};
 use assay_history::{
     Columns, Damage, History, Manifest, Observation, State as ManifestState, read_events,
     read_observations,
@@ -257,10 +257,21 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
         .filter(|window| window.from < window.until);
     Question {
         transaction_types: manifest.history.transaction_types.clone(),
+        queries: manifest.history.queries.clone(),
+        width: manifest.history.width,
+        processes: processes(manifest),
         phases,
         window,
         load,
         ..Question::default()
+    }
+}
+
+/// Plans of queries may have processes of several transactions.
+fn processes(manifest: &Manifest) -> Processes {
+    match manifest.history.queries.is_empty() {
+        true => Processes::AsTransactions,
+        false => Processes::Judged,
     }
 }
 

@@ -36,6 +36,7 @@ pub enum Column {
     VerifyNs,
     Statement,
     Requests,
+    EndsProcess,
 }
 
 /// How a column's values look in Parquet.
@@ -55,7 +56,7 @@ pub(crate) enum Shape {
 
 impl Column {
     /// All columns in the order of the file.
-    pub const ALL: [Column; 23] = [
+    pub const ALL: [Column; 24] = [
         Column::Index,
         Column::Session,
         Column::Process,
@@ -79,6 +80,7 @@ impl Column {
         Column::VerifyNs,
         Column::Statement,
         Column::Requests,
+        Column::EndsProcess,
     ];
 
     /// The name in the file.
@@ -107,13 +109,14 @@ impl Column {
             Column::VerifyNs => "verify_ns",
             Column::Statement => "statement",
             Column::Requests => "requests",
+            Column::EndsProcess => "ends_process",
         }
     }
 
     /// The version of the format in which the column came; files of earlier ones are read without.
     pub(crate) const fn since(self) -> u32 {
         match self {
-            Column::Statement | Column::Requests => 2,
+            Column::Statement | Column::Requests | Column::EndsProcess => 2,
             _ => 1,
         }
     }
@@ -130,7 +133,7 @@ impl Column {
             | Column::Requests => Shape::Unsigned(16),
             Column::Intended | Column::Started | Column::Ended => Shape::Time,
             Column::VersionWritten | Column::VersionRead => Shape::NonZero,
-            Column::EndsTransaction | Column::Found => Shape::Flag,
+            Column::EndsTransaction | Column::EndsProcess | Column::Found => Shape::Flag,
             Column::Kind | Column::Phase | Column::Outcome | Column::Reason | Column::Verified => {
                 Shape::Word
             }
@@ -187,6 +190,7 @@ impl Column {
             Column::VerifyNs => pull(records, order, into, |r| u64::from(r.verify_ns)),
             Column::Statement => pull(records, order, into, |r| u64::from(r.statement)),
             Column::Requests => pull(records, order, into, |r| u64::from(r.requests)),
+            Column::EndsProcess => pull(records, order, into, |r| u64::from(r.ends_process)),
         }
     }
 
@@ -233,6 +237,7 @@ impl Column {
     pub(crate) fn scatter_flag(self, values: &[bool], records: &mut [Record]) {
         match self {
             Column::EndsTransaction => set(records, values, |r, v| r.ends_transaction = v),
+            Column::EndsProcess => set(records, values, |r, v| r.ends_process = v),
             Column::Found => set(records, values, |r, v| r.found = v),
             _ => unreachable!("{self:?} is no column of truth values"),
         }

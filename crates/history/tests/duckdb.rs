@@ -173,6 +173,7 @@ fn record(seed: u64, index: u64, count: u64) -> Record {
         transaction: (index % 2) as u16,
         transaction_type: (index % 300) as u16,
         ends_transaction: index % 2 == 1,
+        ends_process: true,
         kind,
         phase: if index < 1000 { Phase::WarmUp } else { Phase::Measure },
         outcome: if failed { Outcome::Unknown } else { Outcome::Done },

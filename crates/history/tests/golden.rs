@@ -64,6 +64,7 @@ fn record(format: Format, index: u64) -> Record {
         transaction: (index % 3) as u16,
         transaction_type: draws.below(2) as u16,
         ends_transaction: index % 3 == 2,
+        ends_process: has_statements && index % 3 == 2,
         kind,
         phase: if index < 100 { Phase::WarmUp } else { Phase::Measure },
         outcome: if reason == Reason::None { Outcome::Done } else { Outcome::Refused },

@@ -76,6 +76,8 @@ pub struct Record {
     pub transaction_type: u16,
     /// Whether its transaction ends with it.
     pub ends_transaction: bool,
+    /// Whether its process ends with it.
+    pub ends_process: bool,
     /// What it asked.
     pub kind: Kind,
     /// The part of the run.
@@ -110,6 +112,7 @@ impl Record {
         transaction: 0,
         transaction_type: 0,
         ends_transaction: false,
+        ends_process: false,
         kind: Kind::Read,
         phase: Phase::Load,
         outcome: Outcome::Done,

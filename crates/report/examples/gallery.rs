@@ -132,6 +132,7 @@ fn asked(index: u64, at: Nanos, draws: &mut Draws) -> Record {
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,
+        ends_process: true,
         kind,
         phase,
         outcome: Outcome::Done,

@@ -9,7 +9,8 @@ use crate::units::percentile_name;
 
 /// The result with the columns `kind,metric,unit,value`, RFC 4180 quoting, `\n` line ends.
 ///
-/// `kind` is a kind's name, a transaction type's name, or `all`. Counts are in `operations`,
+/// `kind` is a kind's name, a transaction type's name, `query` with a query's name, `process`, or
+/// `all`. Counts are in `operations`,
 /// `bytes` or `rows`, rates in `1/s`, latencies in `ns`. A metric of no values is left out. The
 /// first row has the hallmark's verdict, if the run was examined.
 pub fn csv(facts: &Facts, summary: &Summary) -> String {
@@ -23,6 +24,15 @@ pub fn csv(facts: &Facts, summary: &Summary) -> String {
     for types in &summary.transactions {
         sheet.group(&types.name, &types.group);
         sheet.row(&types.name, "unfinished", "operations", types.unfinished);
+    }
+    for query in &summary.queries {
+        let name = format!("query {}", query.name);
+        sheet.group(&name, &query.group);
+        sheet.row(&name, "requests_mean", "requests", query.requests_mean);
+    }
+    if let Some(processes) = &summary.processes {
+        sheet.group("process", &processes.group);
+        sheet.row("process", "unfinished", "operations", processes.unfinished);
     }
     sheet.group("all", &summary.overall);
     sheet.distribution("all", "asked.lag", &summary.lag);

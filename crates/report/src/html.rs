@@ -60,6 +60,7 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     body += &sections::course(facts, series, &latency, &throughput);
     body += &sections::heat(series);
     body += &sections::lag(series, &lag, lag_spectrum.as_ref());
+    body += &sections::transactions(facts, summary);
     body += &sections::outcomes(summary);
     body += &sections::certificate(facts);
     body += &sections::checks(summary);

@@ -39,6 +39,11 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
     for meaning in tables::legend(&latency) {
         out += &format!("{meaning}\n\n");
     }
+    let transactions = tables::transactions(facts, summary, letters);
+    for table in transactions.into_iter().chain(tables::queries(facts, summary, letters)) {
+        out += &table.markdown();
+        out.push('\n');
+    }
     out += &tables::outcomes(summary).markdown();
     out.push('\n');
     if tables::has_failures(summary) {

@@ -119,6 +119,8 @@ pub fn summary() -> Summary {
         backward_times: 0,
         kinds: vec![(Kind::Read, read), (Kind::Update, update)],
         transactions: vec![pairs],
+        queries: Vec::new(),
+        processes: None,
         overall,
     }
 }

@@ -1,6 +1,6 @@
 //! The tables that every format for people has in common.
 
-use assay_analysis::{Distribution, Group, Summary};
+use assay_analysis::{Distribution, Group, Queried, Summary, Transactions};
 use assay_model::{Outcome, Setting};
 
 use crate::facts::Facts;
@@ -73,6 +73,61 @@ pub fn outcomes(summary: &Summary) -> Table {
         table.row([name.to_owned()].into_iter().chain(cells).collect());
     }
     table
+}
+
+/// The percentiles of response time that a row of counts has beside them.
+const BESIDE: [f64; 4] = [0.5, 0.9, 0.99, 1.0];
+
+/// Whole transactions by type, then whole processes, with their counts beside their response time;
+/// `None` if records were asked for by key.
+pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
+    if summary.queries.is_empty() {
+        return None;
+    }
+    let mut table =
+        counted(["done", "misses", "refused", "unknown", "dropped", "done/s"].as_slice());
+    for Transactions { name, group, .. } in summary.transactions.iter().chain(&summary.processes) {
+        let counts = &group.counts;
+        let numbers = [counts.done, counts.misses, counts.refused, counts.unknown, counts.dropped];
+        let cells = numbers.into_iter().map(count).chain([per_second(group.rates.done_per_s)]);
+        let row = [name.clone()].into_iter().chain(cells);
+        table.row(row.chain(response(facts, group, letters)).collect());
+    }
+    Some(table)
+}
+
+/// Each query with its counts beside its response time; `None` if records were asked for by key.
+pub fn queries(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
+    if summary.queries.is_empty() {
+        return None;
+    }
+    let mut table = counted(["hits", "misses", "failed", "dropped", "requests"].as_slice());
+    for Queried { name, group, requests_mean, .. } in &summary.queries {
+        let counts = &group.counts;
+        let failed = counts.refused + counts.unknown;
+        let numbers = [counts.hits, counts.misses, failed, counts.dropped].map(count);
+        let requests = format!("{requests_mean:.2}");
+        let row = [name.clone()].into_iter().chain(numbers).chain([requests]);
+        table.row(row.chain(response(facts, group, letters)).collect());
+    }
+    Some(table)
+}
+
+/// A table of names with these counts and response time at [`BESIDE`].
+fn counted(counts: &[&str]) -> Table {
+    let quantiles = BESIDE.map(percentile_name);
+    let titles = counts.iter().copied().chain(quantiles.iter().map(String::as_str));
+    let columns: Vec<(&str, Side)> =
+        [("", Side::Left)].into_iter().chain(titles.map(|title| (title, Side::Right))).collect();
+    Table::new(&columns)
+}
+
+/// Response time at [`BESIDE`].
+fn response(facts: &Facts, group: &Group, letters: Letters) -> [String; 4] {
+    BESIDE.map(|quantile| {
+        let is_withdrawn = hallmark::withdraws(facts, Time::Response, quantile);
+        Shown::of(&group.hits.response, quantile, is_withdrawn).cell(letters)
+    })
 }
 
 /// Why operations were refused, unknown or dropped, over all kinds.

@@ -51,6 +51,15 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     let latency = tables::latency(facts, summary, style.letters);
     page.table(&latency);
     tables::legend(&latency).into_iter().for_each(|meaning| page.note(meaning));
+    let letters = style.letters;
+    if let Some(transactions) = tables::transactions(facts, summary, letters) {
+        page.heading("Transactions");
+        page.table(&transactions);
+    }
+    if let Some(queries) = tables::queries(facts, summary, letters) {
+        page.heading("Queries");
+        page.table(&queries);
+    }
     page.heading("Outcomes");
     page.table(&tables::outcomes(summary));
     if tables::has_failures(summary) {

@@ -372,6 +372,7 @@ mod tests {
             transaction: 0,
             transaction_type: 0,
             ends_transaction: true,
+            ends_process: true,
             kind: Kind::Read,
             phase: Phase::Measure,
             outcome,

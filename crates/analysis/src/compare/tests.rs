@@ -49,6 +49,7 @@ fn records(queue: Queue) -> Vec<Record> {
             transaction: 0,
             transaction_type: 0,
             ends_transaction: true,
+            ends_process: true,
             kind,
             phase: Phase::Measure,
             outcome,

@@ -67,7 +67,7 @@ impl Examiner {
     #[inline]
     fn add(&mut self, record: &Record) {
         let is_judged = self.question.phases.include(record.phase);
-        let is_arrival = begins_process(record);
+        let is_arrival = begins_process(record, self.question.width);
         if is_arrival && self.window.contains(record.intended) {
             self.intended.add(record.intended);
             self.sample.add(record.intended, Moment::Intended);
@@ -131,10 +131,14 @@ impl Examiner {
 
 /// Whether a record is of the first operation of its process: the one that arrives.
 ///
-/// Later transactions have a higher place; of a transaction of two operations the second ends it.
+/// The plan's width tells. Without it a transaction has at most two operations: later ones have a
+/// higher place, and of two the second ends it.
 #[inline]
-fn begins_process(record: &Record) -> bool {
-    record.transaction == 0 && (record.transaction_type == 0 || !record.ends_transaction)
+fn begins_process(record: &Record, width: u64) -> bool {
+    match width {
+        0 => record.transaction == 0 && (record.transaction_type == 0 || !record.ends_transaction),
+        _ => record.index == record.process.wrapping_mul(width),
+    }
 }
 
 fn hallmark(case: &Case) -> Hallmark {

@@ -22,7 +22,7 @@ fn offered_is_kept_by_intention_and_done_by_end() {
         rows,
         [[2, 1, 0, 0, 0, 0], [3, 2, 1, 1, 0, 0], [1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 0]]
     );
-    assert_eq!(series.intervals[1].done_by_kind, [1, 1, 0, 0, 0]);
+    assert_eq!(series.intervals[1].done_by_kind, [1, 1, 0, 0, 0, 0, 0]);
     assert_eq!(series.intervals[3].from, Nanos::from_millis(30));
     // Service within 0..10 ms: 4 + 7 of 10 ms; the timed-out one fills 20..30 whole.
     assert_eq!(series.intervals[0].in_flight, 1.1);

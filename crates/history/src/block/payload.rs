@@ -54,7 +54,7 @@ fn encode_group(group: &[Record], before: &mut Before, into: &mut Vec<u8>) {
     put(group, into, shape);
 }
 
-/// The enumerations in two bytes; what varies most is lowest, so that one byte usually suffices.
+/// The enumerations in two bytes and a bit; what varies most is lowest, so that one byte usually suffices.
 fn shape(r: &Record) -> u64 {
     r.kind as u64
         | u64::from(r.found) << 3
@@ -63,6 +63,7 @@ fn shape(r: &Record) -> u64 {
         | (r.reason as u64) << 8
         | (r.phase as u64) << 13
         | u64::from(r.ends_transaction) << 15
+        | u64::from(r.ends_process) << 16
 }
 
 fn set_shape(r: &mut Record, shape: u64) -> Option<()> {
@@ -73,6 +74,7 @@ fn set_shape(r: &mut Record, shape: u64) -> Option<()> {
     r.reason = Reason::from_code((shape >> 8 & 31) as u8)?;
     r.phase = Phase::from_code((shape >> 13 & 3) as u8)?;
     r.ends_transaction = shape >> 15 & 1 == 1;
+    r.ends_process = shape >> 16 & 1 == 1;
     Some(())
 }
 

@@ -523,6 +523,22 @@ fn dense_table(
     out + "</tbody></table></div>\n"
 }
 
+/// Whole transactions, then single queries; empty if records were asked for by key.
+pub fn transactions(facts: &Facts, summary: &Summary) -> String {
+    let Some(whole) = tables::transactions(facts, summary, LETTERS) else { return String::new() };
+    let mut out = section(
+        "transactions",
+        "Transactions",
+        "A transaction lasts from its first intention to its last answer, its commit included. It \
+         is as bad as the worst of its queries.",
+    );
+    out += &table(&whole, "");
+    if let Some(queries) = tables::queries(facts, summary, LETTERS) {
+        out += &details("Each query", &table(&queries, ""));
+    }
+    out + "</section>\n"
+}
+
 /// What became of every operation.
 pub fn outcomes(summary: &Summary) -> String {
     let mut out = section(

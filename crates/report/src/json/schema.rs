@@ -27,6 +27,8 @@ pub fn json_schema() -> Value {
             "overall": reference("group"),
             "kinds": map_of(reference("group")),
             "transactions": map_of(reference("transactions")),
+            "queries": map_of(reference("query")),
+            "processes": reference("transactions"),
             "lag": reference("distribution"),
             "value_checks": object(&[
                 ("right", count()),
@@ -66,6 +68,15 @@ fn definitions() -> Value {
         ("misses", reference("latency")),
         ("failed", reference("latency")),
     ]);
+    let query = object(&[
+        ("number", count()),
+        ("requests_mean", number()),
+        ("counts", reference("counts")),
+        ("rates", reference("rates")),
+        ("hits", reference("latency")),
+        ("misses", reference("latency")),
+        ("failed", reference("latency")),
+    ]);
     json!({
         "group": object(&[
             ("counts", reference("counts")),
@@ -75,6 +86,7 @@ fn definitions() -> Value {
             ("failed", reference("latency")),
         ]),
         "transactions": transactions,
+        "query": query,
         "counts": counts(),
         "rates": object(&[
             ("target_per_s", or_null(number())),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_analysis as judged;
-use assay_analysis::{Distribution, Interval, LoadModel, Summary};
+use assay_analysis::{Distribution, Interval, LoadModel, Summary, Transactions};
 use assay_model::{Kind, Nanos};
 use serde::Serialize;
 
@@ -24,6 +24,10 @@ pub struct ResultObject {
     overall: GroupObject,
     kinds: BTreeMap<&'static str, GroupObject>,
     transactions: BTreeMap<String, TransactionsObject>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    queries: BTreeMap<String, QueryObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processes: Option<TransactionsObject>,
     lag: DistributionObject,
     value_checks: ValueChecksObject,
     in_flight: InFlightObject,
@@ -35,9 +39,14 @@ pub struct ResultObject {
 
 impl ResultObject {
     pub fn new(facts: &Facts, summary: &Summary, series: Option<SeriesObject>) -> ResultObject {
-        let transactions = summary.transactions.iter().map(|types| {
-            let group = GroupObject::new(&types.group);
-            (types.name.clone(), TransactionsObject { unfinished: types.unfinished, group })
+        let transactions = summary
+            .transactions
+            .iter()
+            .map(|types| (types.name.clone(), TransactionsObject::new(types)));
+        let queries = summary.queries.iter().map(|query| {
+            let (number, requests_mean) = (query.number, query.requests_mean);
+            let group = GroupObject::new(&query.group);
+            (query.name.clone(), QueryObject { number, requests_mean, group })
         });
         ResultObject {
             schema: super::SCHEMA,
@@ -54,6 +63,8 @@ impl ResultObject {
                 .map(|(kind, group)| (kind.name(), GroupObject::new(group)))
                 .collect(),
             transactions: transactions.collect(),
+            queries: queries.collect(),
+            processes: summary.processes.as_ref().map(TransactionsObject::new),
             lag: DistributionObject::new(&summary.lag),
             value_checks: ValueChecksObject::new(&summary.values),
             in_flight: InFlightObject::new(&summary.in_flight),
@@ -253,6 +264,21 @@ impl WindowObject {
 #[derive(Serialize)]
 struct TransactionsObject {
     unfinished: u64,
+    #[serde(flatten)]
+    group: GroupObject,
+}
+
+impl TransactionsObject {
+    fn new(types: &Transactions) -> TransactionsObject {
+        let group = GroupObject::new(&types.group);
+        TransactionsObject { unfinished: types.unfinished, group }
+    }
+}
+
+#[derive(Serialize)]
+struct QueryObject {
+    number: u16,
+    requests_mean: f64,
     #[serde(flatten)]
     group: GroupObject,
 }

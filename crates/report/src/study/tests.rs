@@ -39,6 +39,7 @@ fn distribution() -> Distribution {
         transaction: 0,
         transaction_type: 0,
         ends_transaction: true,
+        ends_process: true,
         kind: Kind::Read,
         phase: Phase::Measure,
         outcome: Outcome::Done,

@@ -404,6 +404,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             transaction: operation.transaction,
             transaction_type: operation.transaction_type,
             ends_transaction: operation.ends_transaction,
+            ends_process: slot.at + 1 == slot.operations.len(),
             kind: operation.kind,
             phase: self.phase(intended),
             outcome: ended.outcome,
