@@ -134,7 +134,7 @@ const fn script(
     Entry { name, description, form: Form::Toml, text, suggested_records, suggested_operations }
 }
 
-const ENTRIES: [Entry; 13] = [
+const ENTRIES: [Entry; 18] = [
     ycsb(
         "ycsb-a",
         "session store: half reads, half updates, some records hotter than others",
@@ -186,6 +186,36 @@ const ENTRIES: [Entry; 13] = [
         "TPC-C, a wholesaler: orders, payments, deliveries in transactions over nine tables",
         include_str!("gallery/tpcc.toml"),
         (600_000, 100_000),
+    ),
+    script(
+        "tpcc-benchfoundry",
+        "BenchFoundry's variant of TPC-C as its generator writes it, misses included",
+        include_str!("gallery/tpcc-benchfoundry.toml"),
+        (4_211, 11_400),
+    ),
+    script(
+        "tpcc-benchfoundry-paper",
+        "BenchFoundry's variant of TPC-C as its paper describes it",
+        include_str!("gallery/tpcc-benchfoundry-paper.toml"),
+        (4_211, 1_800),
+    ),
+    script(
+        "tpcc-benchfoundry-corrected",
+        "BenchFoundry's variant of TPC-C with reads of rows that exist",
+        include_str!("gallery/tpcc-benchfoundry-corrected.toml"),
+        (4_211, 1_300),
+    ),
+    script(
+        "consbench",
+        "how long old values are read after a write: one writer, many readers for each row",
+        include_str!("gallery/consbench.toml"),
+        (10, 240_000),
+    ),
+    script(
+        "consbench-repo",
+        "consbench as BenchFoundry's generator plans it",
+        include_str!("gallery/consbench-repo.toml"),
+        (100, 36_000_000),
     ),
     Entry {
         name: "facebook-etc",

@@ -61,7 +61,7 @@ fn table(text: &str) -> (String, Table) {
     let inner = &text[text.find('(').unwrap() + 1..];
     let columns: Vec<String> = inner
         .lines()
-        .filter(|line| line.starts_with("  ") && !line.contains("PRIMARY KEY"))
+        .filter(|line| line.starts_with("  ") && !line.contains(" KEY ("))
         .map(|line| words(line)[0].clone())
         .collect();
     let key = words(between(text, "PRIMARY KEY (", &[")"]).unwrap());

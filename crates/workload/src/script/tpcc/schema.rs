@@ -2,6 +2,9 @@
 
 /// Names with their text, in an order in which they can be created.
 ///
+/// Foreign keys are logical: they say what points to what, and a load that several sessions write at
+/// once would break them for a moment if a store looked.
+///
 /// HISTORY has no key in the standard. Ours has one, so that a store of keys can hold it: the
 /// customer, with the number of the customer's payments after this one.
 pub(super) const TABLES: [(&str, &str); 11] = [
@@ -34,7 +37,8 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   d_tax DECIMAL(4, 4) NOT NULL,
   d_ytd DECIMAL(12, 2) NOT NULL,
   d_next_o_id INTEGER NOT NULL,
-  PRIMARY KEY (d_w_id, d_id)
+  PRIMARY KEY (d_w_id, d_id),
+  FOREIGN KEY (d_w_id) REFERENCES warehouse (w_id)
 )",
     ),
     (
@@ -61,7 +65,8 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   c_payment_cnt INTEGER NOT NULL,
   c_delivery_cnt INTEGER NOT NULL,
   c_data VARCHAR(500) NOT NULL,
-  PRIMARY KEY (c_w_id, c_d_id, c_id)
+  PRIMARY KEY (c_w_id, c_d_id, c_id),
+  FOREIGN KEY (c_w_id, c_d_id) REFERENCES district (d_w_id, d_id)
 )",
     ),
     (
@@ -76,16 +81,9 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   h_date TIMESTAMP NOT NULL,
   h_amount DECIMAL(6, 2) NOT NULL,
   h_data VARCHAR(24) NOT NULL,
-  PRIMARY KEY (h_c_w_id, h_c_d_id, h_c_id, h_number)
-)",
-    ),
-    (
-        "new_order",
-        "CREATE TABLE new_order (
-  no_w_id INTEGER NOT NULL,
-  no_d_id INTEGER NOT NULL,
-  no_o_id INTEGER NOT NULL,
-  PRIMARY KEY (no_w_id, no_d_id, no_o_id)
+  PRIMARY KEY (h_c_w_id, h_c_d_id, h_c_id, h_number),
+  FOREIGN KEY (h_c_w_id, h_c_d_id, h_c_id) REFERENCES customer (c_w_id, c_d_id, c_id),
+  FOREIGN KEY (h_w_id, h_d_id) REFERENCES district (d_w_id, d_id)
 )",
     ),
     (
@@ -99,23 +97,18 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   o_carrier_id INTEGER,
   o_ol_cnt INTEGER NOT NULL,
   o_all_local INTEGER NOT NULL,
-  PRIMARY KEY (o_w_id, o_d_id, o_id)
+  PRIMARY KEY (o_w_id, o_d_id, o_id),
+  FOREIGN KEY (o_w_id, o_d_id, o_c_id) REFERENCES customer (c_w_id, c_d_id, c_id)
 )",
     ),
     (
-        "order_line",
-        "CREATE TABLE order_line (
-  ol_w_id INTEGER NOT NULL,
-  ol_d_id INTEGER NOT NULL,
-  ol_o_id INTEGER NOT NULL,
-  ol_number INTEGER NOT NULL,
-  ol_i_id INTEGER NOT NULL,
-  ol_supply_w_id INTEGER NOT NULL,
-  ol_delivery_d TIMESTAMP,
-  ol_quantity INTEGER NOT NULL,
-  ol_amount DECIMAL(6, 2) NOT NULL,
-  ol_dist_info CHAR(24) NOT NULL,
-  PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number)
+        "new_order",
+        "CREATE TABLE new_order (
+  no_w_id INTEGER NOT NULL,
+  no_d_id INTEGER NOT NULL,
+  no_o_id INTEGER NOT NULL,
+  PRIMARY KEY (no_w_id, no_d_id, no_o_id),
+  FOREIGN KEY (no_w_id, no_d_id, no_o_id) REFERENCES orders (o_w_id, o_d_id, o_id)
 )",
     ),
     (
@@ -149,7 +142,27 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   s_order_cnt INTEGER NOT NULL,
   s_remote_cnt INTEGER NOT NULL,
   s_data VARCHAR(50) NOT NULL,
-  PRIMARY KEY (s_w_id, s_i_id)
+  PRIMARY KEY (s_w_id, s_i_id),
+  FOREIGN KEY (s_w_id) REFERENCES warehouse (w_id),
+  FOREIGN KEY (s_i_id) REFERENCES item (i_id)
+)",
+    ),
+    (
+        "order_line",
+        "CREATE TABLE order_line (
+  ol_w_id INTEGER NOT NULL,
+  ol_d_id INTEGER NOT NULL,
+  ol_o_id INTEGER NOT NULL,
+  ol_number INTEGER NOT NULL,
+  ol_i_id INTEGER NOT NULL,
+  ol_supply_w_id INTEGER NOT NULL,
+  ol_delivery_d TIMESTAMP,
+  ol_quantity INTEGER NOT NULL,
+  ol_amount DECIMAL(6, 2) NOT NULL,
+  ol_dist_info CHAR(24) NOT NULL,
+  PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number),
+  FOREIGN KEY (ol_w_id, ol_d_id, ol_o_id) REFERENCES orders (o_w_id, o_d_id, o_id),
+  FOREIGN KEY (ol_supply_w_id, ol_i_id) REFERENCES stock (s_w_id, s_i_id)
 )",
     ),
     (
