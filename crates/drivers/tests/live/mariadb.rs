@@ -1,0 +1,35 @@
+//! The MariaDB driver against real servers.
+
+mod server;
+
+use assay_drivers::mariadb::MariaDb;
+use assay_store::conformance::{assert_conforms, check};
+
+use server::Server;
+
+fn store(url: &str) -> MariaDb {
+    MariaDb::from_url(url).expect("the test writes right URLs")
+}
+
+#[test]
+fn mariadb_conforms() {
+    let server = Server::start(&[]);
+    assert_conforms(&store(&server.url("?columns=bytes&connections=3")));
+}
+
+#[test]
+fn mariadb_conforms_but_for_what_is_no_text() {
+    let server = Server::start(&[]);
+    let findings = check(&store(&server.url("?connections=2")));
+    let rules: Vec<&str> = findings.iter().map(|finding| finding.rule).collect();
+    let expected = [
+        "a value of any bytes comes back unchanged",
+        "a value of one MiB comes back unchanged",
+        "a small value can be replaced by one of one MiB",
+        "keys of 512 bytes that differ in the last are two keys",
+    ];
+    assert_eq!(rules, expected, "{findings:#?}");
+    let refusals =
+        findings.iter().filter(|finding| finding.instead.contains("refused (malformed)"));
+    assert_eq!(refusals.count(), expected.len());
+}
