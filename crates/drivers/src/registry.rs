@@ -109,6 +109,20 @@ const KNOWN: &[Known] = &[
     },
     Known {
         listed: Listed {
+            scheme: "mariadb",
+            summary: "MariaDB or MySQL, over connections of one transaction each",
+            url: "mariadb://USER:PASSWORD@HOST:PORT/DATABASE?connections=16\
+                  &isolation=read-committed|repeatable-read|serializable&columns=text|bytes\
+                  &socket=FILE&password_file=FILE&connect_timeout=5000",
+            durability: "as the server is set; each report says what a crash would lose",
+            feature: Some("mariadb"),
+            is_compiled_in: cfg!(feature = "mariadb"),
+        },
+        aliases: &["mysql"],
+        open: open_mariadb,
+    },
+    Known {
+        listed: Listed {
             scheme: "redis",
             summary: "Redis or Valkey, over pipelined connections; rediss:// is over TLS",
             url: "redis://USER:PASSWORD@HOST:PORT/DB?connections=1&depth=1024&index=on|off\
@@ -268,6 +282,16 @@ fn open_postgres(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenEr
 #[cfg(not(feature = "postgres"))]
 fn open_postgres(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     Err(not_compiled_in(url, "postgres"))
+}
+
+#[cfg(feature = "mariadb")]
+fn open_mariadb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::mariadb::MariaDb::from_url(url)?))
+}
+
+#[cfg(not(feature = "mariadb"))]
+fn open_mariadb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "mariadb"))
 }
 
 #[cfg(feature = "redis")]
