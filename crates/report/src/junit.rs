@@ -244,9 +244,6 @@ mod tests {
 
     #[test]
     fn names_cannot_become_markup() {
-        assert_eq!(
-            escape("<p99>+10% & \"x\"\u{0}"),
-            "&lt;p99&gt;+10% &amp; &quot;x&quot; \u{fffd}"
-        );
+        assert_eq!(escape("<p99>+10% & \"x\"\u{0}"), "&lt;p99&gt;+10% &amp; &quot;x&quot;\u{fffd}");
     }
 }
