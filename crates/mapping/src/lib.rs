@@ -7,6 +7,7 @@
 pub mod fit;
 pub mod sql;
 
+pub mod explain;
 pub mod mapped;
 pub mod order;
 pub mod physical;

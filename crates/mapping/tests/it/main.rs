@@ -3,6 +3,7 @@
 mod alike;
 mod answer;
 mod evaluator;
+mod explain;
 mod random;
 mod record_store;
 mod shrink;
