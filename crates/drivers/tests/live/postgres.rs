@@ -3,6 +3,7 @@
 mod server;
 
 use assay_drivers::postgres::Postgres;
+use assay_store::conformance::queries::assert_queries_conform;
 use assay_store::conformance::{assert_conforms, check};
 
 use server::Server;
@@ -33,4 +34,12 @@ fn postgres_conforms_but_for_what_is_no_text() {
     let refusals =
         findings.iter().filter(|finding| finding.instead.contains("refused (malformed)"));
     assert_eq!(refusals.count(), expected.len());
+}
+
+#[test]
+fn postgres_takes_queries_at_every_level() {
+    let server = Server::start(&["deadlock_timeout=100ms"]);
+    for level in ["read-committed", "repeatable-read", "serializable"] {
+        assert_queries_conform(&store(&server.url(&format!("?connections=4&isolation={level}"))));
+    }
 }

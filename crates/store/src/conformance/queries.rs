@@ -1,0 +1,57 @@
+//! The suite for stores that take logical queries, by themselves or through a mapping.
+//!
+//! As in the suite for records, **everything in the store is removed**, and where stores differ
+//! rightly the answer has to be true instead of being one: an insert over a row that is there may
+//! be refused as `Exists` or overwrite it. Rules about transactions apply to stores that declare
+//! an isolation level; those about what keeps transactions apart, to the level that they declare.
+
+mod bank;
+mod caller;
+mod singles;
+mod transactions;
+
+use std::sync::Arc;
+
+use super::{Broken, Finding, Rule};
+use crate::seam::{Existing, Store};
+
+pub use bank::catalogue;
+pub use caller::{Caller, Heard};
+
+/// Checks every rule about queries that applies to `store`; what is returned is broken.
+///
+/// Everything in the store is removed, before and after.
+pub fn check_queries(store: &dyn Store) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for rule in RULES.iter().copied().flatten() {
+        if !(rule.applies)(store) {
+            continue;
+        }
+        let outcome = fresh(store).and_then(|()| (rule.check)(store));
+        if let Err(broken) = outcome {
+            findings.push(Finding { rule: rule.sentence, instead: broken.0 });
+        }
+    }
+    if let Err(error) = store.clear() {
+        let rule = "a store can be cleared";
+        findings.push(Finding { rule, instead: error.to_string() });
+    }
+    findings
+}
+
+/// Checks every rule about queries that applies to `store`, for use in tests.
+///
+/// # Panics
+/// If a rule is broken, with a sentence for each.
+pub fn assert_queries_conform(store: &dyn Store) {
+    let findings = check_queries(store);
+    let told: Vec<String> = findings.iter().map(|finding| format!("\n  {finding}")).collect();
+    assert!(told.is_empty(), "{} does not conform:{}", store.capabilities().name, told.concat());
+}
+
+const RULES: [&[Rule]; 2] = [singles::RULES, transactions::RULES];
+
+/// The relations of [`catalogue`] are there, without a row.
+fn fresh(store: &dyn Store) -> Result<(), Broken> {
+    Ok(store.prepare_queries(&Arc::new(catalogue()), Existing::Replace)?)
+}
