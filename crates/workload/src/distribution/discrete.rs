@@ -5,26 +5,25 @@ use assay_model::Draws;
 /// Draws have this many bits before they become a number in [0, 1).
 const DRAW_BITS: u32 = 53;
 
-/// Chooses places 0, 1, … with given weights.
+/// Chooses one of `N` places 0, 1, … with given weights.
 ///
 /// YCSB walks through the weights and subtracts each from a uniform number until one is larger.
 /// The place is monotone in the draw, so the draws at which it changes are found once, by
 /// bisection over all 2^53 draws with YCSB's own arithmetic; a choice is then a few comparisons.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Discrete {
-    /// The first draw of each place but the first.
-    starts: Vec<u64>,
+pub struct Discrete<const N: usize> {
+    /// The first draw of each place.
+    starts: [u64; N],
 }
 
-impl Discrete {
+impl<const N: usize> Discrete<N> {
     /// # Panics
     /// If there are no weights, or one is negative or not finite, or all are zero.
-    pub fn new(weights: &[f64]) -> Discrete {
+    pub fn new(weights: &[f64; N]) -> Discrete<N> {
         let sum: f64 = weights.iter().sum();
         assert!(weights.iter().all(|&weight| weight >= 0.0), "a weight is not negative");
         assert!(sum > 0.0 && sum.is_finite(), "weights have a positive sum");
-        let starts = (1..weights.len()).map(|place| first_draw(weights, sum, place)).collect();
-        Discrete { starts }
+        Discrete { starts: std::array::from_fn(|place| first_draw(weights, sum, place)) }
     }
 
     /// The place of 64 uniform bits.
@@ -32,8 +31,8 @@ impl Discrete {
     pub fn place(&self, bits: u64) -> usize {
         let draw = bits >> (64 - DRAW_BITS);
         let mut place = 0;
-        for &start in &self.starts {
-            place += usize::from(draw >= start);
+        for start in &self.starts[1..] {
+            place += usize::from(draw >= *start);
         }
         place
     }
@@ -46,10 +45,7 @@ impl Discrete {
 
     /// The draws, as 53-bit numbers, that choose `place`: the first of them, the first beyond.
     pub fn interval(&self, place: usize) -> (u64, u64) {
-        let start = |place: usize| match place {
-            0 => 0,
-            place => self.starts.get(place - 1).copied().unwrap_or(1 << DRAW_BITS),
-        };
+        let start = |place: usize| self.starts.get(place).copied().unwrap_or(1 << DRAW_BITS);
         (start(place), start(place + 1))
     }
 }

@@ -18,16 +18,14 @@ impl Remainder {
 
     /// `number` modulo the divisor.
     ///
-    /// The estimated quotient is at most 2 too small: the reciprocal is below 2^64/d by less than
-    /// 1 (by 1 for d = 1), which costs less than 1 in the product, the truncation another.
+    /// The estimated quotient is at most 1 too small: the reciprocal is below 2^64/d by less than
+    /// 1 (by 1 for d = 1), so the product is below n/d by less than 1, and its whole part is at
+    /// least that of n/d less 1.
     #[inline]
     pub fn of(&self, number: u64) -> u64 {
         let quotient = ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;
-        let mut rest = number - quotient * self.divisor;
-        for _ in 0..2 {
-            rest = if rest >= self.divisor { rest - self.divisor } else { rest };
-        }
-        rest
+        let rest = number - quotient * self.divisor;
+        if rest >= self.divisor { rest - self.divisor } else { rest }
     }
 }
 

@@ -12,6 +12,11 @@ use crate::distribution::fixed_power::FixedPower;
 use crate::distribution::power::Power;
 use crate::distribution::zeta;
 
+/// 2^52 + 2^51: adding it leaves the nearest integer in the low bits of the mantissa.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
+/// Those low bits; far above the largest number whose whole part the guard lets us be sure of.
+const WHOLE: u64 = (1 << 51) - 1;
+
 /// Ranks from 0, the most popular, to `items` − 1.
 #[derive(Clone, Debug)]
 pub struct Zipfian {
@@ -93,7 +98,7 @@ impl Zipfian {
     /// Equal to [`Zipfian::rank_by_formula`] for every input: the quick power is known to be right
     /// within a guard, so where no whole number lies within that guard, the formula has the same
     /// whole part; elsewhere, once in thousands of draws, the formula itself is asked.
-    #[inline]
+    #[inline(always)]
     pub fn rank(&self, unit: f64, count: u64) -> u64 {
         let scaled = unit * self.zeta;
         if scaled < 1.0 {
@@ -142,9 +147,12 @@ impl Zipfian {
 /// The whole part of `quick`, if it is the same for every number within a relative `guard` of it.
 #[inline]
 fn surely_whole(quick: f64, guard: f64) -> Option<u64> {
-    let whole = quick as i64;
-    let (part, slack) = (quick - whole as f64, quick * guard);
-    (part > slack && part < 1.0 - slack).then_some(whole as u64)
+    // Whatever is not near a whole number has its whole part as the nearest one to half less.
+    let middle = quick - 0.5;
+    let shifted = middle + ROUNDER;
+    let off = middle - (shifted - ROUNDER);
+    let whole = shifted.to_bits() & WHOLE;
+    (off.abs() + quick * guard < 0.5).then_some(whole)
 }
 
 fn eta(items: u64, theta: f64, zeta_two: f64, zeta: f64) -> f64 {

@@ -68,7 +68,7 @@ pub(super) struct Run {
     rate: f64,
     /// Processes of each type that begin at a full second.
     of_second: [u64; 4],
-    types: Discrete,
+    types: Discrete<4>,
     stream: Stream,
     /// Where the keys of new rows begin, so that runs with other seeds do not meet them.
     new_keys: u64,

@@ -23,7 +23,7 @@ const WIDTH: u64 =
 pub(super) struct Run {
     pub(super) rows: Rows,
     pub(super) constants: Constants,
-    mix: Discrete,
+    mix: Discrete<5>,
     think: Think,
     /// How many transactions the run has.
     count: Option<u64>,
