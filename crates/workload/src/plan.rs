@@ -7,6 +7,7 @@ use assay_model::{Layout, Render, Seed, Source, Table};
 
 use crate::spec::{Dataset, Spec, SpecError};
 
+mod ahead;
 mod bytes;
 mod choice;
 mod inserts;

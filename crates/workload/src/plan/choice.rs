@@ -54,10 +54,29 @@ impl Choice {
         }
     }
 
+    /// A record number that depends on nothing but the draws, if there is such a thing here.
+    ///
+    /// It may be beyond the last record: then [`Choice::draw`] goes on with what is left of the
+    /// draws.
+    #[inline]
+    pub(crate) fn draw_ahead(&self, draws: &mut Draws) -> Option<u64> {
+        match self {
+            Choice::YcsbZipfian(zipfian) => Some(zipfian.draw(draws)),
+            Choice::Uniform(uniform) => Some(uniform.draw(draws)),
+            Choice::Zipfian { first, ranks, scatter } => {
+                Some(scattered(*first, ranks, scatter.as_ref(), draws))
+            }
+            Choice::Hotspot(hotspot) => Some(hotspot.draw(draws)),
+            Choice::Sequential(_)
+            | Choice::Latest(_)
+            | Choice::YcsbLatest(_)
+            | Choice::Exponential(_) => None,
+        }
+    }
+
     /// One record number, at most `last`; `turn` counts the draws before this one.
     ///
     /// Only two distributions can give a number beyond `last`, or below zero, and draw again.
-    #[inline]
     pub(crate) fn draw(&mut self, last: u64, turn: u64, draws: &mut Draws) -> u64 {
         match self {
             Choice::YcsbZipfian(zipfian) => loop {
@@ -69,8 +88,7 @@ impl Choice {
             Choice::Uniform(uniform) => uniform.draw(draws),
             Choice::Sequential(sequential) => sequential.at(turn),
             Choice::Zipfian { first, ranks, scatter } => {
-                let rank = ranks.draw(draws);
-                *first + scatter.as_ref().map_or(rank, |scatter| scatter.place(rank))
+                scattered(*first, ranks, scatter.as_ref(), draws)
             }
             Choice::Latest(distances) => {
                 if distances.ranks() != last + 1 {
@@ -88,4 +106,10 @@ impl Choice {
             },
         }
     }
+}
+
+#[inline]
+fn scattered(first: u64, ranks: &Zipf, scatter: Option<&Scatter>, draws: &mut Draws) -> u64 {
+    let rank = ranks.draw(draws);
+    first + scatter.map_or(rank, |scatter| scatter.place(rank))
 }

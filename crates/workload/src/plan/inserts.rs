@@ -44,11 +44,16 @@ impl Inserts {
     pub(crate) fn before(&mut self, process: u64) -> Counted {
         assert!(process >= self.process, "processes are asked for in rising order");
         if self.interval.0 < self.interval.1 {
-            while self.process < process {
-                self.step();
-            }
+            self.count_up_to(process);
         }
         Counted { before: self.before, settled: self.settled }
+    }
+
+    #[inline(never)]
+    fn count_up_to(&mut self, process: u64) {
+        while self.process < process {
+            self.step();
+        }
     }
 
     #[inline]

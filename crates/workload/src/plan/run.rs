@@ -6,6 +6,7 @@
 use assay_model::seed::Stream;
 use assay_model::{Draws, Fields, Filled, Kind, Nanos, Operation, Seed, Source, SourceError};
 
+use super::ahead::{Ahead, Drawn};
 use super::choice::Choice;
 use super::inserts::{Counted, Inserts};
 use super::lengths::Lengths;
@@ -36,6 +37,25 @@ enum ScanLength {
     Zipfian(u64, Box<Zipfian>),
 }
 
+/// What decides about a transaction, before its fields.
+#[derive(Clone, Debug)]
+struct Dice {
+    stream: Stream,
+    actions: Discrete<{ ACTIONS.len() }>,
+    choice: Choice,
+}
+
+impl Dice {
+    /// What follows from the number of a transaction alone.
+    #[inline]
+    fn ahead(&self, number: u64) -> Drawn {
+        let mut draws = self.stream.draws(number);
+        let action = self.actions.draw(&mut draws);
+        let key = self.choice.draw_ahead(&mut draws).unwrap_or(u64::MAX);
+        Drawn { action, key, draws }
+    }
+}
+
 /// The operations of a run. Each lane has its own copy, which counts inserts as it goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
@@ -51,9 +71,8 @@ pub(crate) struct Run {
     fields: u64,
     reads: ReadFields,
     writes: WriteFields,
-    stream: Stream,
-    actions: Discrete,
-    choice: Choice,
+    dice: Dice,
+    ahead: Ahead,
     inserts: Inserts,
     scan: ScanLength,
     lengths: Lengths,
@@ -97,9 +116,8 @@ impl Run {
             fields: spec.dataset.fields,
             reads,
             writes: operations.write_fields,
-            stream,
-            actions,
-            choice: Choice::new(spec),
+            dice: Dice { stream, actions, choice: Choice::new(spec) },
+            ahead: Ahead::new(&stream.draws(0)),
             inserts,
             scan,
             lengths,
@@ -167,24 +185,45 @@ impl Run {
     /// Appends transaction `number` of the stream.
     #[inline]
     fn push(&mut self, number: u64, into: &mut Vec<Operation>) {
-        let draws = &mut self.stream.draws(number);
-        let action = ACTIONS[self.actions.draw(draws)];
+        let mut drawn = self.ahead.take(number, |number| self.dice.ahead(number));
+        let action = ACTIONS[drawn.action];
         let Counted { before, settled } = self.inserts.before(number);
         let index = number * self.span;
         if action == Action::Insert {
             into.push(self.lone(index, Kind::Insert, self.records + before, Fields::All));
             return;
         }
-        let key = self.choice.draw(self.records - 1 + settled, number - before, draws);
+        let last = self.records - 1 + settled;
+        if drawn.key > last {
+            drawn.key = self.dice.choice.draw(last, number - before, &mut drawn.draws);
+        }
+        let Drawn { key, mut draws, .. } = drawn;
         match action {
             Action::Read => {
-                let fields = self.read_fields(draws);
+                let fields = self.read_fields(&mut draws);
                 into.push(self.lone(index, Kind::Read, key, fields));
             }
             Action::Update => {
-                let fields = self.update_fields(draws);
+                let fields = self.update_fields(&mut draws);
                 into.push(self.lone(index, Kind::Update, key, fields));
             }
+            _ => self.push_more(action, index, key, draws, into),
+        }
+    }
+
+    /// Appends a scan, or a read with its update.
+    #[inline(never)]
+    fn push_more(
+        &self,
+        action: Action,
+        index: u64,
+        key: u64,
+        mut draws: Draws,
+        into: &mut Vec<Operation>,
+    ) {
+        let draws = &mut draws;
+        match action {
+            Action::Read | Action::Update => unreachable!("those are one operation"),
             Action::Insert => unreachable!("inserts are gone by here"),
             Action::Scan => {
                 let limit = self.scan_length(draws);
@@ -198,6 +237,19 @@ impl Run {
                 let update = self.lone(index + 1, Kind::Update, key, writes);
                 into.push(Operation { transaction_type, ends_transaction: false, ..read });
                 into.push(Operation { transaction_type, ..update });
+            }
+        }
+    }
+
+    /// Appends the transactions of a process that has several, from number `first` on.
+    #[inline(never)]
+    fn push_all(&mut self, first: u64, into: &mut Vec<Operation>) {
+        let end = first + self.transactions;
+        for number in first..self.count.map_or(end, |count| count.min(end)) {
+            let begin = into.len();
+            self.push(number, into);
+            if number > first {
+                self.follow(number, number - first, begin, into);
             }
         }
     }
@@ -228,13 +280,9 @@ impl Source for Run {
         if self.count.is_some_and(|count| first >= count) {
             return Ok(Filled::End);
         }
-        let end = first + self.transactions;
-        for number in first..self.count.map_or(end, |count| count.min(end)) {
-            let begin = into.len();
-            self.push(number, into);
-            if number > first {
-                self.follow(number, number - first, begin, into);
-            }
+        match self.transactions {
+            1 => self.push(first, into),
+            _ => self.push_all(first, into),
         }
         Ok(Filled::Process)
     }
