@@ -86,12 +86,11 @@ impl Render for Bytes {
             Values::Random { header, pool, cuts } => {
                 let number = operation.index.wrapping_mul(FIELDS_END) + u64::from(field);
                 let start = Pool::start(cuts.draws(number).bits());
-                if length >= header::LENGTH {
-                    into.reserve(length);
-                    header.append(self.version_of(operation), into);
-                    pool.append(start, header::LENGTH, length, into);
-                } else {
-                    pool.append(start, 0, length, into);
+                // One copy with the header put over its beginning is less work than two pieces.
+                let begin = into.len();
+                pool.append(start, length, into);
+                if let Some(place) = into[begin..].first_chunk_mut() {
+                    header.put(self.version_of(operation), place);
                 }
             }
             Values::Integrity { field_names } => {

@@ -27,11 +27,12 @@ impl Header {
         Header { start: [MARK, tag[0], tag[1], tag[2], tag[3]] }
     }
 
-    /// Appends the header of a value with `version`, of which the low 48 bits are kept.
+    /// Puts the header of a value with `version`, of which the low 48 bits are kept, into `place`.
     #[inline]
-    pub(crate) fn append(&self, version: u64, into: &mut Vec<u8>) {
-        into.extend_from_slice(&self.start);
-        into.extend_from_slice(&spread(version).to_le_bytes());
+    pub(crate) fn put(&self, version: u64, place: &mut [u8; LENGTH]) {
+        let (start, rest) = place.split_at_mut(self.start.len());
+        start.copy_from_slice(&self.start);
+        rest.copy_from_slice(&spread(version).to_le_bytes());
     }
 
     /// The version in the header of `value`, if it has one with our tag.
@@ -69,10 +70,9 @@ mod tests {
     use super::*;
 
     fn header_of(digest: u64, version: u64) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        Header::new(digest).append(version, &mut bytes);
-        assert_eq!(bytes.len(), LENGTH);
-        bytes
+        let mut bytes = [0; LENGTH];
+        Header::new(digest).put(version, &mut bytes);
+        bytes.to_vec()
     }
 
     #[test]

@@ -38,27 +38,27 @@ impl Pool {
         ((u128::from(bits) * STARTS as u128) >> 64) as usize * GROUP
     }
 
-    /// Appends characters `from`..`to` of the value that starts at `start`.
+    /// Appends the first `length` characters of the value that starts at `start`.
     ///
     /// A start is a multiple of the group length, so the character at place *p* of a value has the
     /// alphabet of place *p* mod 6, as in YCSB.
     #[inline]
-    pub(crate) fn append(&self, start: usize, from: usize, to: usize, into: &mut Vec<u8>) {
-        match self.bytes.get(start + from..start + to) {
+    pub(crate) fn append(&self, start: usize, length: usize, into: &mut Vec<u8>) {
+        match self.bytes.get(start..start + length) {
             Some(slice) => into.extend_from_slice(slice),
-            None => self.append_long(start, from, to, into),
+            None => self.append_long(start, length, into),
         }
     }
 
     #[cold]
-    fn append_long(&self, start: usize, from: usize, to: usize, into: &mut Vec<u8>) {
+    fn append_long(&self, start: usize, length: usize, into: &mut Vec<u8>) {
         let lap = STARTS * GROUP;
-        let mut place = from;
-        while place < to {
+        let mut place = 0;
+        while place < length {
             let offset = (start + place) % lap;
-            let length = (to - place).min(lap - offset);
-            into.extend_from_slice(&self.bytes[offset..offset + length]);
-            place += length;
+            let piece = (length - place).min(lap - offset);
+            into.extend_from_slice(&self.bytes[offset..offset + piece]);
+            place += piece;
         }
     }
 }
@@ -103,7 +103,7 @@ mod tests {
         let pool = Pool::new(Seed(1));
         let lap = STARTS * GROUP;
         let mut value = Vec::new();
-        pool.append(lap - 6, 0, 2 * lap, &mut value);
+        pool.append(lap - 6, 2 * lap, &mut value);
         assert_eq!(value.len(), 2 * lap);
         assert_eq!(value[..6], pool.bytes[lap - 6..lap]);
         assert_eq!(value[6..lap], pool.bytes[..lap - 6]);
@@ -111,12 +111,12 @@ mod tests {
     }
 
     #[test]
-    fn short_values_are_a_piece_of_the_long_ones() {
+    fn short_values_are_the_beginning_of_the_long_ones() {
         let pool = Pool::new(Seed(1));
-        let (mut whole, mut end) = (Vec::new(), Vec::new());
-        pool.append(60, 0, 100, &mut whole);
-        pool.append(60, 13, 100, &mut end);
-        assert_eq!(whole[13..], end);
-        assert!(whole.iter().all(|byte| (32..=127).contains(byte)));
+        let (mut long, mut short) = (Vec::new(), Vec::new());
+        pool.append(60, 100, &mut long);
+        pool.append(60, 13, &mut short);
+        assert_eq!(long[..13], short);
+        assert!(long.iter().all(|byte| (32..=127).contains(byte)));
     }
 }
