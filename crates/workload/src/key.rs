@@ -1,6 +1,6 @@
 //! How the number of a record becomes the key that a store sees.
 
-use crate::decimal::Decimal;
+use crate::decimal::{self, Decimal};
 use crate::plan::Lengths;
 use crate::spec::KeyOrder;
 
@@ -31,9 +31,6 @@ pub fn hash(number: u64) -> u64 {
     (hash as i64).unsigned_abs()
 }
 
-/// The length of `user`, the prefix of YCSB's keys.
-const USUAL_PREFIX: usize = 4;
-
 /// The bits of a recorded key's number that say how long the key is; 0 if nobody knows.
 const LENGTH_BITS: u32 = 12;
 const LENGTH_MAX: u64 = (1 << LENGTH_BITS) - 1;
@@ -45,31 +42,51 @@ const NAME_DIGITS: usize = 9;
 /// The form of all keys of a data set.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyForm {
-    pub(crate) prefix: Vec<u8>,
+    prefix: Vec<u8>,
     /// Digits, at least; shorter numbers get leading zeros.
-    pub(crate) digits: usize,
+    digits: usize,
     /// How the number stands in the key.
-    pub(crate) order: KeyOrder,
+    order: KeyOrder,
     /// How long each key is, if not as long as its digits.
-    pub(crate) lengths: Option<Lengths>,
+    lengths: Option<Lengths>,
+    /// The prefix of hashed keys, if it is as long as `user` and long numbers get no zeros.
+    usual: Option<[u8; decimal::PREFIX]>,
 }
 
 impl KeyForm {
+    pub(crate) fn new(
+        prefix: &[u8],
+        digits: usize,
+        order: KeyOrder,
+        lengths: Option<Lengths>,
+    ) -> KeyForm {
+        let is_usual =
+            order == KeyOrder::Hashed && lengths.is_none() && digits <= decimal::LONG_DIGITS;
+        let usual = prefix.try_into().ok().filter(|_| is_usual);
+        KeyForm { prefix: prefix.to_vec(), digits, order, lengths, usual }
+    }
+
     /// Appends the key of record `number`.
     #[inline]
     pub(crate) fn append(&self, number: u64, into: &mut Vec<u8>) {
+        if let Some(prefix) = self.usual {
+            let hash = hash(number);
+            if hash >= decimal::LONG {
+                return decimal::append_long(prefix, hash, into);
+            }
+        }
+        self.append_any(number, into);
+    }
+
+    /// Appends a key of any form.
+    #[inline(never)]
+    fn append_any(&self, number: u64, into: &mut Vec<u8>) {
         if self.order == KeyOrder::Recorded {
             return self.append_recorded(number, into);
         }
         let (zeros, digits) = self.parts(number);
-        match self.prefix.first_chunk::<USUAL_PREFIX>() {
-            // A copy of a fixed size needs no call.
-            Some(usual) if self.prefix.len() == USUAL_PREFIX => into.extend_from_slice(usual),
-            _ => into.extend_from_slice(&self.prefix),
-        }
-        if zeros > 0 {
-            into.resize(into.len() + zeros, b'0');
-        }
+        into.extend_from_slice(&self.prefix);
+        into.resize(into.len() + zeros, b'0');
         digits.append(into);
     }
 
@@ -104,7 +121,6 @@ impl KeyForm {
         digits.bytes().for_each(&mut visit);
     }
 
-    #[inline]
     fn parts(&self, number: u64) -> (usize, Decimal) {
         let digits = Decimal::new(match self.order {
             KeyOrder::Hashed => hash(number),
@@ -159,7 +175,7 @@ mod tests {
 
     fn key(prefix: &str, digits: usize, hashed: bool, number: u64) -> String {
         let order = if hashed { KeyOrder::Hashed } else { KeyOrder::Ordered };
-        let form = KeyForm { prefix: prefix.into(), digits, order, lengths: None };
+        let form = KeyForm::new(prefix.as_bytes(), digits, order, None);
         let (mut whole, mut bytes) = (Vec::new(), Vec::new());
         form.append(number, &mut whole);
         form.each_byte(number, |byte| bytes.push(byte));
@@ -172,6 +188,7 @@ mod tests {
         assert_eq!(key("user", 1, true, 0), "user6284781860667377211");
         assert_eq!(key("user", 24, true, 42), "user000000055488592825689361");
         assert_eq!(key("user", 10, false, 42), "user0000000042");
+        assert_eq!(key("user", 20, true, 0), "user06284781860667377211");
     }
 
     #[test]
@@ -179,9 +196,9 @@ mod tests {
         assert_eq!(key("", 1, false, u64::MAX), "18446744073709551615");
         assert_eq!(key("a:", 1, false, 0), "a:0");
     }
+
     fn recorded(prefix: &str, name: u64, length: u64) -> String {
-        let form =
-            KeyForm { prefix: prefix.into(), digits: 1, order: KeyOrder::Recorded, lengths: None };
+        let form = KeyForm::new(prefix.as_bytes(), 1, KeyOrder::Recorded, None);
         let mut bytes = Vec::new();
         form.append(name << 12 | length, &mut bytes);
         String::from_utf8(bytes).unwrap()

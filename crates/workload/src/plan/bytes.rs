@@ -39,12 +39,12 @@ impl Bytes {
         phase: PlanPhase,
         lengths: Lengths,
     ) -> Bytes {
-        let key = KeyForm {
-            prefix: section.key_prefix.clone().into_bytes(),
-            digits: usize::try_from(section.key_digits).expect("digits are checked to be few"),
-            order: section.key_order,
-            lengths: section.key_length.as_ref().map(Lengths::of_keys),
-        };
+        let key = KeyForm::new(
+            section.key_prefix.as_bytes(),
+            usize::try_from(section.key_digits).expect("digits are checked to be few"),
+            section.key_order,
+            section.key_length.as_ref().map(Lengths::of_keys),
+        );
         let values = if section.integrity {
             let name = |field| format!("{}{field}", section.field_prefix).into_bytes();
             Values::Integrity { field_names: (0..section.fields).map(name).collect() }

@@ -64,7 +64,7 @@ mod tests {
     use crate::spec::KeyOrder;
 
     fn form() -> KeyForm {
-        KeyForm { prefix: b"user".to_vec(), digits: 1, order: KeyOrder::Hashed, lengths: None }
+        KeyForm::new(b"user", 1, KeyOrder::Hashed, None)
     }
 
     fn value(number: u64, field: &str, size: usize) -> String {
