@@ -62,7 +62,16 @@ struct Sqlite(Arc<Database>);
 struct Plan {
     records: Vec<Arc<RecordTexts>>,
     relations: Vec<String>,
-    queries: Vec<Asked>,
+    queries: Vec<Prepared>,
+}
+
+/// A query as SQLite understands it.
+#[derive(Clone)]
+struct Prepared {
+    asked: Asked,
+    /// Whether a transaction needs the right to write for it: it changes rows, or wants them
+    /// locked, for which SQLite has no words.
+    takes_turn: bool,
 }
 
 /// One file, for all lanes.

@@ -124,6 +124,9 @@ impl Job {
         let Some(place) = usize::from(number).checked_sub(1) else { return Ask::Nothing };
         let Some(asked) = plan.queries.get(place) else { return Ask::Nothing };
         let given: Vec<Datum<'_>> = parameters.iter().collect();
+        if given.len() != asked.arguments.len() {
+            return Ask::Nothing;
+        }
         for &argument in &asked.arguments {
             let Some(datum) = given.get(usize::from(argument)) else { return Ask::Nothing };
             self.arguments.push(bound(*datum));

@@ -12,7 +12,7 @@ use rusqlite::{CachedStatement, Connection};
 use super::failure::meaning;
 use super::options::Begin;
 use super::value;
-use super::{Database, Plan, Turn};
+use super::{Database, Plan, Prepared, Turn};
 use crate::embedded::failure::{Failure, Stage};
 use crate::record_texts::RecordTexts;
 
@@ -123,8 +123,9 @@ impl SqliteClient {
                         let place = self.begin(call.session)?;
                         self.go_on(place, asked, call.parameters)
                     }
-                    None => self.alone(writes(asked), |connection, output| {
-                        ask(connection, asked, call.parameters, Stage::Committing, output)
+                    None => self.alone(writes(&asked.asked), |connection, output| {
+                        let stage = Stage::Committing;
+                        ask(connection, &asked.asked, call.parameters, stage, output)
                     }),
                 }
             }
@@ -166,13 +167,13 @@ impl SqliteClient {
     fn go_on(
         &mut self,
         place: usize,
-        asked: &Asked,
+        asked: &Prepared,
         parameters: Parameters<'_>,
     ) -> Result<bool, Failure> {
         let outcome = self.take_turn(place, asked).and_then(|()| {
             let mut output = Output { rows: &mut self.rows, scratch: &mut self.scratch };
             let connection = &self.open[place].connection;
-            ask(connection, asked, parameters, Stage::Uncommitted, &mut output)
+            ask(connection, &asked.asked, parameters, Stage::Uncommitted, &mut output)
         });
         if outcome.is_err() {
             let transaction = self.open.swap_remove(place);
@@ -182,8 +183,8 @@ impl SqliteClient {
     }
 
     /// A transaction that began without the turn takes it with its first write.
-    fn take_turn(&mut self, place: usize, asked: &Asked) -> Result<(), Failure> {
-        if writes(asked) && self.open[place].turn.is_none() {
+    fn take_turn(&mut self, place: usize, asked: &Prepared) -> Result<(), Failure> {
+        if asked.takes_turn && self.open[place].turn.is_none() {
             let turn = self.turn()?;
             self.open[place].turn = Some(turn);
         }
@@ -336,6 +337,9 @@ fn ask(
     let failed = |error: rusqlite::Error| meaning(&error, stage);
     let mut statement = connection.prepare_cached(&asked.text).map_err(failed)?;
     let given: Vec<Datum<'_>> = parameters.iter().collect();
+    if given.len() != asked.arguments.len() {
+        return Err(Failure::refused(Reason::Malformed));
+    }
     for (place, (argument, kind)) in (1..).zip(asked.arguments.iter().zip(&asked.kinds)) {
         let datum = given.get(usize::from(*argument));
         let datum = datum.ok_or_else(|| Failure::refused(Reason::Malformed))?;

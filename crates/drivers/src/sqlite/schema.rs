@@ -1,11 +1,11 @@
 //! What stands in a database: tables, queries that fit them, a note beside them.
 
-use assay_model::{Catalogue, Layout, Schema};
-use assay_store::sql::{self, Asked, Dialect, ForeignKeys, Records};
+use assay_model::{Catalogue, Layout, Schema, Statement};
+use assay_store::sql::{self, Dialect, ForeignKeys, Records};
 use assay_store::{Existing, OpenError};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{ChangeError, NOTES};
+use super::{ChangeError, NOTES, Prepared};
 
 /// What SQLite says about how it keeps the database.
 pub(super) struct Told {
@@ -106,7 +106,7 @@ pub(super) fn check_queries(
     connection: &Connection,
     url: &str,
     catalogue: &Catalogue,
-) -> Result<Vec<Asked>, ChangeError> {
+) -> Result<Vec<Prepared>, ChangeError> {
     let mut queries = Vec::new();
     for query in &catalogue.queries {
         let asked = sql::ask(Dialect::Sqlite, &catalogue.schema, query);
@@ -115,7 +115,11 @@ pub(super) fn check_queries(
             let store = url.into();
             return Err(ChangeError::Open(OpenError::Unsupported { store, reason }));
         }
-        queries.push(asked);
+        let takes_turn = match &query.statement {
+            Statement::Select(select) => select.locks,
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => true,
+        };
+        queries.push(Prepared { asked, takes_turn });
     }
     Ok(queries)
 }

@@ -76,3 +76,30 @@ fn what_is_no_database_is_left_alone() {
     let told = complaint(&format!("sqlite:{}/below/x.db", path.display()));
     assert!(told.ends_with("choose a place where a file may be made"), "{told}");
 }
+
+#[test]
+fn queries_to_sqlite_conform() {
+    let directory = tempfile::tempdir().unwrap();
+    conformance::queries::assert_queries_conform(&*open(&url(directory.path(), "")).unwrap());
+}
+
+#[test]
+fn queries_to_sqlite_with_a_rollback_journal_conform() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&url(directory.path(), "?journal=delete&synchronous=off")).unwrap();
+    conformance::queries::assert_queries_conform(&*store);
+}
+
+#[test]
+fn queries_to_sqlite_on_worker_threads_conform() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&url(directory.path(), "?busy_timeout=200")).unwrap();
+    conformance::queries::assert_queries_conform(&Workers::new(store.into(), 3));
+}
+
+#[test]
+fn queries_to_sqlite_that_takes_turns_late_conform() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&url(directory.path(), "?begin=deferred&busy_timeout=100")).unwrap();
+    conformance::queries::assert_queries_conform(&Workers::new(store.into(), 3));
+}

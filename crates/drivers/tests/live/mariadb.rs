@@ -3,6 +3,7 @@
 mod server;
 
 use assay_drivers::mariadb::MariaDb;
+use assay_store::conformance::queries::assert_queries_conform;
 use assay_store::conformance::{assert_conforms, check};
 
 use server::Server;
@@ -32,4 +33,13 @@ fn mariadb_conforms_but_for_what_is_no_text() {
     let refusals =
         findings.iter().filter(|finding| finding.instead.contains("refused (malformed)"));
     assert_eq!(refusals.count(), expected.len());
+}
+
+#[test]
+fn queries_to_mariadb_conform_at_every_isolation() {
+    let server = Server::start(&["--innodb-lock-wait-timeout=1"]);
+    for level in ["read-committed", "repeatable-read", "serializable"] {
+        let url = server.url(&format!("?connections=3&isolation={level}"));
+        assert_queries_conform(&store(&url));
+    }
 }
