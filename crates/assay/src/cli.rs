@@ -246,6 +246,12 @@ fn trace() -> Command {
         )
         .subcommand(import())
         .subcommand(
+            Command::new("fit")
+                .about("Make a synthetic spec that asks like a trace, trace beside spec")
+                .arg(file("trace", "The trace"))
+                .arg(output().help("The spec; default: the trace's name with .toml")),
+        )
+        .subcommand(
             Command::new("split")
                 .about("Deal a trace's processes out to several files")
                 .arg(file("trace", "The trace"))

@@ -17,8 +17,10 @@ pub mod literal;
 pub mod reader;
 pub mod writer;
 
+pub mod benchfoundry;
 pub mod csv;
 pub mod foreign;
+pub mod fit;
 pub mod split;
 pub mod stat;
 

@@ -4,7 +4,7 @@ mod frequent;
 mod mix;
 mod popularity;
 mod sizes;
-mod zipf;
+pub(crate) mod zipf;
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use assay_model::{Filled, Kind, Operation, Source, SourceError};
 
 pub(crate) use frequent::KeyHasher;
 pub use mix::{Mix, MixRow, MixVerdict, compare_mix};
-pub use popularity::{Accuracy, Hottest, KeyShare, Popularity, RankPoint};
+pub use popularity::{Accuracy, Hottest, KeyShare, Popularity, RankPoint, SharePoint};
 pub use sizes::Sizes;
 pub use zipf::ZipfFit;
 

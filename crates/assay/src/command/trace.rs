@@ -1,5 +1,6 @@
 //! Traces: the verbs about what is asked, as a file.
 
+mod fit;
 mod import;
 
 use std::fmt::Write as _;
@@ -30,6 +31,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         Some(("stat", matches)) => stat(matches),
         Some(("export", matches)) => export(matches),
         Some(("import", matches)) => import::import(matches),
+        Some(("fit", matches)) => fit::fit(matches),
         Some(("split", matches)) => split_up(matches),
         _ => Ok(Exit::Usage),
     }

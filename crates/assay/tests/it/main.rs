@@ -9,6 +9,7 @@ mod terminal;
 
 mod bad_input;
 mod compare;
+mod foreign;
 mod full_disk;
 mod golden;
 mod hallmark;

@@ -311,7 +311,7 @@ impl<'a> Taken<'a> {
 }
 
 /// The operation of a process with no other one.
-fn lone(process: u64, key: u64, kind: Kind, bytes: u32) -> Operation {
+pub(crate) fn lone(process: u64, key: u64, kind: Kind, bytes: u32) -> Operation {
     Operation {
         index: process,
         key,

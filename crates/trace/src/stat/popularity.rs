@@ -27,6 +27,10 @@ pub struct Popularity {
     pub hottest: Vec<Hottest>,
     /// Counts at ranks that are equally far apart on a log scale, about ten per factor of ten.
     pub ranks: Vec<RankPoint>,
+    /// The share of the most popular keys up to the ranks of `ranks`, and up to the last.
+    pub shares: Vec<SharePoint>,
+    /// The variance of the keys' counts over their mean; 1 if all keys are equally popular.
+    pub dispersion: f64,
     /// The zipf that fits best; `None` if there are too few popular keys to tell.
     pub zipf: Option<ZipfFit>,
 }
@@ -62,6 +66,15 @@ pub struct Hottest {
     /// Which fraction of the distinct keys, 0 to 1.
     pub keys: f64,
     /// Their share of all operations, 0 to 1.
+    pub share: f64,
+}
+
+/// One point of the curve of shares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SharePoint {
+    /// The rank, from 1.
+    pub rank: f64,
+    /// The share of all operations that the keys up to this rank have, 0 to 1.
     pub share: f64,
 }
 
@@ -199,6 +212,8 @@ impl KeyCounts {
             top: top.collect(),
             hottest: hottest(&steps),
             ranks: rank_points(&steps),
+            shares: share_points(&steps),
+            dispersion: dispersion(&steps),
             zipf: fit(&steps),
         }
     }
@@ -251,6 +266,34 @@ fn rank_points(steps: &[Step]) -> Vec<RankPoint> {
         }
     }
     points
+}
+
+/// The curve of shares at the ranks of [`rank_points`], and at the last.
+fn share_points(steps: &[Step]) -> Vec<SharePoint> {
+    let total: f64 = steps.iter().map(|step| step.keys * step.count).sum();
+    let keys: f64 = steps.iter().map(|step| step.keys).sum();
+    let wanted = rank_points(steps).into_iter().map(|point| point.rank as f64).chain([keys]);
+    let (mut rest, mut rank, mut asked) = (steps.iter(), 0.0, 0.0);
+    let mut step = rest.next();
+    let mut points = Vec::new();
+    for wanted in wanted {
+        while let Some(whole) = step.filter(|step| rank + step.keys < wanted) {
+            rank += whole.keys;
+            asked += whole.keys * whole.count;
+            step = rest.next();
+        }
+        let part = step.map_or(0.0, |step| (wanted - rank).max(0.0) * step.count);
+        points.push(SharePoint { rank: wanted, share: (asked + part) / total });
+    }
+    points
+}
+
+/// The index of dispersion, by which Poisson counts are recognised.
+fn dispersion(steps: &[Step]) -> f64 {
+    let keys: f64 = steps.iter().map(|step| step.keys).sum();
+    let mean = steps.iter().map(|step| step.keys * step.count).sum::<f64>() / keys;
+    let squares = steps.iter().map(|step| step.keys * (step.count - mean).powi(2)).sum::<f64>();
+    squares / keys / mean
 }
 
 #[cfg(test)]

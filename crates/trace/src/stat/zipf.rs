@@ -68,6 +68,11 @@ pub(super) fn fit(steps: &[Step]) -> Option<ZipfFit> {
     Some(ZipfFit { exponent, ranks: ranks.round() as u64, distance })
 }
 
+/// The share of the first `rank` of `ranks` ranks under a zipf with exponent `s`.
+pub(crate) fn share(s: f64, rank: f64, ranks: f64) -> f64 {
+    sums(s, rank).0 / sums(s, ranks).0
+}
+
 /// The sums of r^-s with and without the factor ln r, over ranks 1 to `ranks`.
 fn sums(s: f64, ranks: f64) -> (f64, f64) {
     let summed = ranks.min(f64::from(SUMMED)).round() as u32;
