@@ -11,7 +11,7 @@ const NEGATIVE: u16 = 0x4000;
 const POSITIVE: u16 = 0;
 /// Decimal places of one digit.
 const PLACES: i32 = 4;
-const BASE: u128 = 10_000;
+const RADIX: u128 = 10_000;
 
 /// Appends `decimal`.
 pub(super) fn write(decimal: Decimal, out: &mut BytesMut) {
@@ -23,8 +23,8 @@ pub(super) fn write(decimal: Decimal, out: &mut BytesMut) {
     let mut digits: Vec<u16> = Vec::with_capacity(12);
     let mut rest = filled;
     while rest > 0 {
-        digits.push((rest % BASE) as u16);
-        rest /= BASE;
+        digits.push((rest % RADIX) as u16);
+        rest /= RADIX;
     }
     let weight = digits.len() as i32 - 1 - behind;
     let zeros = digits.iter().take_while(|&&digit| digit == 0).count();
@@ -51,7 +51,7 @@ pub(super) fn read(bytes: &[u8], most_places: u8) -> Option<Decimal> {
     let mut mantissa: i128 = 0;
     let mut found = 0;
     for digit in parts.take(count) {
-        mantissa = mantissa.checked_mul(BASE as i128)?.checked_add(digit.into())?;
+        mantissa = mantissa.checked_mul(RADIX as i128)?.checked_add(digit.into())?;
         found += 1;
     }
     (found == count).then_some(())?;

@@ -1,4 +1,4 @@
-//! The statements that a client asks over and over, ready to be prepared.
+//! The statements that a client asks over, over again, ready to be prepared.
 
 use std::sync::Arc;
 

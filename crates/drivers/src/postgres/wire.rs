@@ -1,4 +1,4 @@
-//! A connection whose bytes move while, and only while, somebody waits for it.
+//! A connection whose bytes move only while somebody waits for it.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};

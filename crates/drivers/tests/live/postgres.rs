@@ -1,5 +1,7 @@
 //! The PostgreSQL driver against real servers.
 
+mod faults;
+mod opening;
 mod server;
 
 use assay_drivers::postgres::Postgres;

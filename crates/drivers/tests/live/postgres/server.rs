@@ -30,11 +30,11 @@ impl Server {
     pub fn start(settings: &[&str]) -> Server {
         let folder = new_folder();
         make_ours(&folder);
-        let data = folder.join("data");
+        let cluster = folder.join("data");
         let output = as_servant(&program("initdb"))
             .args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync"])
             .args(["--locale=C.UTF-8", "--pgdata"])
-            .arg(&data)
+            .arg(&cluster)
             .output()
             .expect("initdb comes with the server");
         assert!(output.status.success(), "initdb failed: {}", told(&output));

@@ -1,0 +1,145 @@
+//! Opening, preparing, clearing: what is said when it cannot be done.
+
+use std::fs;
+use std::sync::Arc;
+
+use assay_drivers::postgres::Postgres;
+use assay_store::conformance::queries::{Caller, Heard, catalogue};
+use assay_store::conformance::{find_mark, leave_mark};
+use assay_store::{Existing, OpenError, Store};
+
+use super::server::Server;
+use super::store;
+use crate::asker::{Asker, Told, insert, layout, read};
+use crate::server::free_port;
+
+fn error(store: &Postgres) -> OpenError {
+    store.prepare(&layout(2)).expect_err("it cannot be opened")
+}
+
+#[test]
+fn a_unix_socket_is_a_host_too() {
+    let server = Server::start(&[]);
+    let folder = server.folder().display().to_string().replace('/', "%2F");
+    let url = format!("postgres://postgres@{folder}:{}/postgres", server.port);
+    let mut asker = Asker::open(&store(&url)).unwrap();
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+}
+
+#[test]
+fn records_lie_as_ycsb_lays_them() {
+    let server = Server::start(&[]);
+    server.sql(
+        "CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT)",
+    );
+    server.sql("INSERT INTO usertable VALUES ('user1', 'a', 'b'), ('user2', 'c', NULL)");
+    let store = store(&server.url(""));
+    let mut asker = Asker::open(&store).unwrap();
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    assert_eq!(asker.ask(&read("user2")), Told::row("field0=c"));
+    assert_eq!(asker.ask(&insert("user3", &["d", "e"])), Told::WRITTEN);
+    assert_eq!(server.sql("SELECT * FROM usertable WHERE ycsb_key = 'user3'"), "user3|d|e");
+}
+
+#[test]
+fn a_table_without_a_field_is_told() {
+    let server = Server::start(&[]);
+    server.sql("CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT)");
+    let told = error(&store(&server.url(""))).to_string();
+    assert!(told.contains("table usertable has no column field1"), "{told}");
+}
+
+#[test]
+fn what_was_written_is_there_after_the_server_was_killed() {
+    let mut server = Server::start(&[]);
+    leave_mark(&store(&server.url(""))).unwrap();
+    server.kill();
+    server.restart();
+    find_mark(&store(&server.url(""))).unwrap();
+}
+
+#[test]
+fn nobody_there_is_unreachable() {
+    let url = format!("postgres://127.0.0.1:{}/postgres", free_port());
+    let told = error(&store(&url));
+    assert!(matches!(told, OpenError::Unreachable { .. }), "{told}");
+    assert!(told.to_string().contains("is the server running"), "{told}");
+}
+
+#[test]
+fn a_database_that_is_not_there_is_told() {
+    let server = Server::start(&[]);
+    let told = error(&store(&format!("postgres://postgres@127.0.0.1:{}/shop", server.port)));
+    assert!(told.to_string().contains("createdb"), "{told}");
+}
+
+#[test]
+fn more_connections_than_the_server_has_are_told() {
+    let server = Server::start(&[]);
+    let store = store(&server.url("?connections=80"));
+    store.prepare(&layout(2)).unwrap();
+    let told = store.open(0).err().expect("there are 60 connections").to_string();
+    assert!(told.contains("lower connections="), "{told}");
+}
+
+#[test]
+fn passwords_are_checked() {
+    let server = Server::start(&[]);
+    server.sql("CREATE ROLE ann LOGIN SUPERUSER PASSWORD 'pw'");
+    let rules = "host all ann 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
+    fs::write(server.folder().join("data/pg_hba.conf"), rules).unwrap();
+    server.sql("SELECT pg_reload_conf()");
+    let url = |login: &str, rest: &str| {
+        format!("postgres://{login}@127.0.0.1:{}/postgres{rest}", server.port)
+    };
+    let file = server.folder().join("password");
+    fs::write(&file, "pw\n").unwrap();
+    let option = format!("?password_file={}", file.display());
+    for right in [url("ann:pw", ""), url("ann", &option)] {
+        store(&right).prepare(&layout(2)).unwrap();
+    }
+    for wrong in [url("ann:no", ""), url("ann", "")] {
+        let told = error(&store(&wrong));
+        assert!(matches!(told, OpenError::NotPermitted { .. }), "{told}");
+        assert!(told.to_string().contains("password"), "{told}");
+    }
+}
+
+#[test]
+fn settings_are_read_back() {
+    let server = Server::start(&["fsync=off", "synchronous_commit=local"]);
+    let settings = store(&server.url("?isolation=serializable")).settings().unwrap();
+    let value = |name: &str| {
+        let setting = settings.iter().find(|setting| setting.name == name);
+        setting.map(|setting| setting.value.as_str()).unwrap_or("missing")
+    };
+    assert!(value("server").starts_with("PostgreSQL "), "{}", value("server"));
+    assert_eq!(value("fsync"), "off");
+    assert_eq!(value("synchronous_commit"), "local");
+    assert_eq!(value("default_transaction_isolation"), "serializable");
+    assert_eq!(value("shared_buffers"), "32MB");
+    assert_eq!(value("durability"), "operating system");
+    assert_eq!(value("role"), "primary");
+}
+
+#[test]
+fn relations_that_differ_are_named() {
+    let server = Server::start(&[]);
+    let store = store(&server.url("?connections=1"));
+    let catalogue = Arc::new(catalogue());
+    let told = |existing| store.prepare_queries(&catalogue, existing).unwrap_err().to_string();
+    assert!(told(Existing::Use).contains("there is no table branch"), "{}", told(Existing::Use));
+    store.prepare_queries(&catalogue, Existing::Refuse).unwrap();
+    let refused = told(Existing::Refuse);
+    assert!(refused.contains("there is a table branch, account, kinds already"), "{refused}");
+    server.sql("ALTER TABLE account DROP COLUMN owner");
+    let missing = told(Existing::Use);
+    assert!(missing.contains("table account has no column owner"), "{missing}");
+    store.prepare_queries(&catalogue, Existing::Replace).unwrap();
+    let mut caller = Caller::open(&store, 0).unwrap();
+    assert_eq!(caller.ask(0, 6, &[assay_model::Datum::Text("Ann")]), Heard::MISSING);
+    drop(caller);
+    store.clear().unwrap();
+    assert_eq!(server.sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), "0");
+}
