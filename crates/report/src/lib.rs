@@ -22,6 +22,7 @@ mod terminal;
 
 pub mod compare;
 pub mod junit;
+pub mod mapping;
 pub mod repeated;
 
 mod java;
@@ -33,7 +34,7 @@ pub mod ycsb;
 mod sample;
 
 pub use csv::csv;
-pub use facts::{Facts, PhaseSpan, State, StoreFacts};
+pub use facts::{Facts, PhaseSpan, RuleFinding, State, StoreFacts, WorkloadFigure};
 pub use hdr_log::{WriteLogError, hdr_log};
 pub use html::compare::{compare_html, group_html};
 pub use html::html;

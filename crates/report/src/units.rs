@@ -57,7 +57,7 @@ pub fn moment(at: Nanos) -> String {
 }
 
 /// Three significant digits of a number from 0 to 1000, without a trailing point.
-fn three_digits(number: f64) -> String {
+pub(crate) fn three_digits(number: f64) -> String {
     if number < 9.995 {
         format!("{number:.2}")
     } else if number < 99.95 {

@@ -1,0 +1,286 @@
+//! How a mapping is shown: its tables, the requests of each query, the options it was chosen from.
+
+mod json;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use crate::table::{Side, Table};
+use crate::units::three_digits;
+
+pub use json::{SCHEMA, json};
+
+/// A mapping with everything that is told about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mapping {
+    /// The workload's name.
+    pub workload: String,
+    /// The class of store: `relational`, `column`, `key-value`.
+    pub class: String,
+    /// Where the physical schema comes from, in words.
+    pub origin: String,
+    /// What the figures are per: `transaction`, or `query` if nobody knows how often each is asked.
+    pub per: String,
+    /// The options, the best first; none if nothing was chosen from.
+    pub options: Vec<Choice>,
+    /// The stored tables.
+    pub tables: Vec<Stored>,
+    /// The queries.
+    pub queries: Vec<Asked>,
+    /// What a reader must know besides, one sentence each.
+    pub notices: Vec<String>,
+}
+
+/// One option of the advisor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The expected cost, in gets.
+    pub cost: f64,
+    /// The names of its tables.
+    pub tables: Vec<String>,
+    /// Whether it is the one shown.
+    pub is_shown: bool,
+}
+
+/// One stored table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Its name.
+    pub name: String,
+    /// What it is there for.
+    pub role: String,
+    /// The columns of its key; those that choose the partition come first.
+    pub key: Vec<String>,
+    /// How many of them choose the partition; `None` where there are no partitions.
+    pub partition: Option<usize>,
+    /// The other columns.
+    pub columns: Vec<String>,
+}
+
+/// One query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// Its name.
+    pub name: String,
+    /// Its SQL.
+    pub sql: String,
+    /// How often it is asked, relative to the others.
+    pub frequency: f64,
+    /// How many rows it is expected to return or write.
+    pub rows: Option<f64>,
+    /// What it is expected to cost once, in gets.
+    pub cost: Option<f64>,
+    /// Its requests.
+    pub requests: Vec<Requested>,
+    /// What the rows are sorted by on our side.
+    pub sorted: Vec<String>,
+}
+
+/// One kind of request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requested {
+    /// How often it is expected for one query.
+    pub count: f64,
+    /// `get`, `scan`, `insert`, `update`, `delete`; or `statement` where the store takes SQL.
+    pub verb: String,
+    /// The table.
+    pub table: String,
+    /// What its key is.
+    pub key: Vec<String>,
+    /// What is checked of the rows that come back.
+    pub sifted: Vec<String>,
+}
+
+impl Mapping {
+    /// The expected cost of one transaction, in gets.
+    pub fn cost(&self) -> f64 {
+        self.queries.iter().filter_map(|one| Some(one.cost? * one.frequency)).sum()
+    }
+
+    /// The requests that one transaction is expected to take.
+    pub fn requests(&self) -> f64 {
+        self.queries.iter().map(|one| one.requests() * one.frequency).sum()
+    }
+
+    fn opening(&self) -> String {
+        format!(
+            "{} on a {} store: {} {}, {} {}\n{}: {} requests, cost {} gets for each {}\n",
+            self.workload,
+            self.class,
+            self.tables.len(),
+            plural("table", self.tables.len() as f64),
+            self.queries.len(),
+            if self.queries.len() == 1 { "query" } else { "queries" },
+            self.origin,
+            figure(self.requests()),
+            figure(self.cost()),
+            self.per,
+        )
+    }
+
+    fn options_table(&self) -> Table {
+        let mut table = Table::new(&[
+            ("option", Side::Right),
+            ("cost", Side::Right),
+            ("tables", Side::Right),
+            ("", Side::Left),
+        ]);
+        for (number, choice) in self.options.iter().enumerate() {
+            table.row(vec![
+                (number + 1).to_string(),
+                figure(choice.cost),
+                choice.tables.len().to_string(),
+                if choice.is_shown { "shown here".into() } else { String::new() },
+            ]);
+        }
+        table
+    }
+
+    fn tables_table(&self) -> Table {
+        let mut table = Table::new(&[
+            ("table", Side::Left),
+            ("role", Side::Left),
+            ("key", Side::Left),
+            ("columns", Side::Right),
+        ]);
+        for stored in &self.tables {
+            let cells = [stored.name.clone(), stored.role.clone(), stored.key_text()];
+            table.row([&cells[..], &[stored.columns.len().to_string()]].concat());
+        }
+        table
+    }
+}
+
+impl Stored {
+    /// The key; the columns that choose the partition within brackets of their own.
+    fn key_text(&self) -> String {
+        match self.partition {
+            Some(count) if count > 0 && count < self.key.len() => {
+                let (chosen, rest) = self.key.split_at(count);
+                format!("({}), {}", chosen.join(", "), rest.join(", "))
+            }
+            _ => self.key.join(", "),
+        }
+    }
+}
+
+impl Asked {
+    fn requests(&self) -> f64 {
+        self.requests.iter().map(|request| request.count).sum()
+    }
+
+    /// Frequency, cost, rows in words.
+    fn summary(&self, per: &str) -> String {
+        let mut text = format!("{} for each {per}", figure(self.frequency));
+        let requests = self.requests();
+        write!(text, "; {} {}", figure(requests), plural("request", requests))
+            .expect("a String takes everything");
+        if let (Some(cost), Some(rows)) = (self.cost, self.rows) {
+            let rows = format!("{} {}", figure(rows), plural("row", rows));
+            write!(text, ", cost {}, {rows}", figure(cost)).expect("a String takes everything");
+        }
+        text
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let widest = |of: fn(&Requested) -> String| {
+            self.requests.iter().map(|one| of(one).chars().count()).max().unwrap_or(0)
+        };
+        let count = widest(|one| figure(one.count));
+        let verb = widest(|one| one.verb.clone());
+        let mut lines: Vec<String> = self
+            .requests
+            .iter()
+            .map(|request| {
+                let number = figure(request.count);
+                format!("{number:>count$} {:verb$} {}", request.verb, request.target())
+            })
+            .collect();
+        if !self.sorted.is_empty() {
+            lines.push(format!("{:count$} sort by {}", "", self.sorted.join(", ")));
+        }
+        lines
+    }
+}
+
+impl Requested {
+    fn target(&self) -> String {
+        let mut text = self.table.clone();
+        if !self.key.is_empty() {
+            write!(text, " ({})", self.key.join(", ")).expect("a String takes everything");
+        }
+        if !self.sifted.is_empty() {
+            write!(text, ", sift {}", self.sifted.join(", ")).expect("a String takes everything");
+        }
+        text
+    }
+}
+
+/// The mapping for a person at a terminal.
+pub fn text(mapping: &Mapping) -> String {
+    let mut out = mapping.opening();
+    for notice in &mapping.notices {
+        out.push_str(&format!("{notice}\n"));
+    }
+    if !mapping.options.is_empty() {
+        out.push_str("\nOptions\n");
+        out.push_str(&lines(&mapping.options_table()));
+    }
+    out.push_str("\nTables\n");
+    out.push_str(&lines(&mapping.tables_table()));
+    out.push_str("\nQueries\n");
+    for query in &mapping.queries {
+        out.push_str(&format!("  {}: {}\n", query.name, query.summary(&mapping.per)));
+        out.push_str(&format!("    {}\n", query.sql));
+        for line in query.lines() {
+            out.push_str(&format!("      {line}\n"));
+        }
+    }
+    out
+}
+
+fn lines(table: &Table) -> String {
+    table.lines().iter().map(|line| format!("  {line}\n")).collect()
+}
+
+/// The mapping as Markdown.
+pub fn markdown(mapping: &Mapping) -> String {
+    let mut out = format!("# {} on a {} store\n\n", mapping.workload, mapping.class);
+    let opening = mapping.opening();
+    out.push_str(opening.lines().last().unwrap_or_default());
+    out.push('\n');
+    for notice in &mapping.notices {
+        out.push_str(&format!("\n{notice}\n"));
+    }
+    if !mapping.options.is_empty() {
+        out.push_str(&format!("\n## Options\n\n{}", mapping.options_table().markdown()));
+    }
+    out.push_str(&format!("\n## Tables\n\n{}", mapping.tables_table().markdown()));
+    out.push_str("\n## Queries\n");
+    for query in &mapping.queries {
+        out.push_str(&format!("\n### {}\n\n", query.name));
+        out.push_str(&format!("{}.\n\n", query.summary(&mapping.per)));
+        out.push_str(&format!("```sql\n{}\n```\n\n", query.sql));
+        for request in &query.requests {
+            let (verb, target) = (&request.verb, request.target());
+            out.push_str(&format!("* {} × {verb} `{target}`\n", figure(request.count)));
+        }
+        if !query.sorted.is_empty() {
+            out.push_str(&format!("* then sort by `{}`\n", query.sorted.join(", ")));
+        }
+    }
+    out
+}
+
+/// A number that is expected, not measured: whole if it is, else with three digits.
+fn figure(number: f64) -> String {
+    match number.fract() == 0.0 && number.abs() < 1e15 {
+        true => format!("{number:.0}"),
+        false => three_digits(number),
+    }
+}
+
+fn plural(word: &str, count: f64) -> String {
+    if count == 1.0 { word.into() } else { format!("{word}s") }
+}
