@@ -29,8 +29,8 @@ use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::show::{Display, judge, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
-use crate::workload::{Changes, Workload};
-use crate::{bundles, floor, live, machine, thresholds};
+use crate::workload::{Asked, Changes, Workload};
+use crate::{bundles, conditions, floor, live, machine, mapped, thresholds};
 
 /// Everything that is decided before the first phase.
 pub struct Setup {
@@ -103,6 +103,8 @@ impl Setup {
         let arrivals = options.count("arrival-seed")?.map_or(seed, Seed);
         let clock = registry::Options { clock: monotonic_ns, seed: arrivals };
         let store = registry::open(&target, &clock).map_err(from_open)?;
+        let plan = workload.plan(seed, PlanPhase::Run)?;
+        let store = mapped::taking_queries(store, &plan, &options)?;
         Ok(Setup {
             workload,
             seed,
@@ -146,7 +148,8 @@ impl Setup {
     fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
         let is_fresh = self.options.switch("fresh")?;
         if let Some(catalogue) = plan.catalogue() {
-            let existing = if is_fresh { Existing::Replace } else { Existing::Refuse };
+            let replaces = is_fresh || self.options.switch("replace")?;
+            let existing = if replaces { Existing::Replace } else { Existing::Refuse };
             return self.store.prepare_queries(catalogue, existing).map_err(from_open);
         }
         let layout = plan.layout().context("a plan without queries has a table")?;
@@ -202,7 +205,27 @@ impl Setup {
     /// # Errors
     /// If the store holds other data than the workload wants, or the run could not begin.
     pub fn run(&mut self, purpose: Purpose) -> Result<Finished> {
-        self.ready(purpose)?.perform()
+        let finished = self.ready(purpose)?.perform()?;
+        if finished.exit == Exit::Fine {
+            self.examine(&finished.dir)?;
+        }
+        Ok(finished)
+    }
+
+    /// Looks at the rows that the run has left behind, if the workload says what must hold of them.
+    fn examine(&self, dir: &Path) -> Result<()> {
+        let Asked::Script(spec) = &self.workload.asked else { return Ok(()) };
+        if self.store.capabilities().is_no_op {
+            return Ok(());
+        }
+        let mut manifest = Manifest::read(dir)?;
+        match conditions::examine(&self.store, spec) {
+            Ok(findings) => manifest.findings = findings,
+            // What was measured is worth more than what could not be looked at.
+            Err(error) => manifest.notes.push(format!("{error:#}")),
+        }
+        manifest.write(dir)?;
+        Ok(())
     }
 
     /// The run, ready to be performed; a store that is empty when it starts is loaded first.

@@ -6,12 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use assay_analysis::hallmark::Examiner;
 use assay_analysis::{Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window};
+use assay_history::manifest::FindingSection;
 use assay_history::{
     Columns, Damage, History, Manifest, Observation, State as ManifestState, read_events,
     read_observations,
 };
 use assay_model::{Nanos, Phase, Record};
-use assay_report::{Facts, Letters, PhaseSpan, State, StoreFacts, Style};
+use assay_report::{
+    Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
+};
+use assay_workload::ScriptSpec;
+use assay_workload::script::tpcc::conditions::NOT_AUDITED;
 
 use crate::evidence;
 use crate::exit::{Exit, as_usage, usage};
@@ -324,6 +329,8 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         started: manifest.run.started.replace('T', " ").replace('Z', " UTC"),
         started_unix_ms: unix.map_or(0, |since| since.as_millis() as u64),
         notices: notices(dir, manifest),
+        findings: findings(manifest),
+        figures: figures(manifest, summary),
         events: Vec::new(),
         hallmark: None,
         floor: floor(manifest),
@@ -343,8 +350,33 @@ fn machine(manifest: &Manifest) -> String {
     format!("{} × {}, {gib} GiB, {}", machine.cores, machine.processor, machine.system)
 }
 
+fn findings(manifest: &Manifest) -> Vec<RuleFinding> {
+    let finding = |section: &FindingSection| RuleFinding {
+        name: section.name.clone(),
+        rule: section.rule.clone(),
+        is_held: section.verdict == "held",
+        text: section.text.clone(),
+    };
+    manifest.findings.iter().map(finding).collect()
+}
+
+/// TPC-C's throughput, where it was asked.
+fn figures(manifest: &Manifest, summary: &Summary) -> Vec<WorkloadFigure> {
+    let spec = ScriptSpec::from_toml(&manifest.spec.text, "run.toml");
+    if !matches!(spec, Ok(ScriptSpec::Tpcc(_))) {
+        return Vec::new();
+    }
+    let new_orders = summary.transactions.iter().find(|types| types.name == "new-order");
+    let committed = new_orders.map_or(0.0, |types| types.group.rates.done_per_s * 60.0);
+    vec![WorkloadFigure { name: "tpmC".to_owned(), value: committed, note: NOT_AUDITED.to_owned() }]
+}
+
 fn notices(dir: &Path, manifest: &Manifest) -> Vec<String> {
     let mut notices = manifest.notes.clone();
+    let violated = manifest.findings.iter().filter(|finding| finding.verdict != "held");
+    notices.extend(
+        violated.map(|finding| format!("{} ({}) is {}", finding.name, finding.rule, finding.text)),
+    );
     if manifest.state == ManifestState::Running {
         notices.push(format!(
             "if the run was killed, `assay history repair {}` seals what there is",

@@ -53,6 +53,8 @@ pub struct Manifest {
     pub phases: Vec<PhaseSection>,
     /// Remarks that belong beside the figures.
     pub notes: Vec<String>,
+    /// What must hold of the store's rows after the run, with what was found.
+    pub findings: Vec<FindingSection>,
 }
 
 /// How far a run came.
@@ -167,6 +169,20 @@ impl From<SettingSection> for Setting {
     }
 }
 
+/// One rule about the store's rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FindingSection {
+    /// What it is called.
+    pub name: String,
+    /// What must hold.
+    pub rule: String,
+    /// `held` or `violated`.
+    pub verdict: String,
+    /// Where, with both sides if it does not hold.
+    pub text: String,
+}
+
 /// Where the asking took place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -268,6 +284,7 @@ impl Default for Manifest {
             hallmark: BTreeMap::new(),
             phases: Vec::new(),
             notes: Vec::new(),
+            findings: Vec::new(),
         }
     }
 }

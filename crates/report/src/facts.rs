@@ -44,6 +44,10 @@ pub struct Facts {
     pub started_unix_ms: u64,
     /// What a reader must know before believing the figures; shown loudly, one sentence each.
     pub notices: Vec<String>,
+    /// What must hold of the store's rows after the run, with what was found.
+    pub findings: Vec<RuleFinding>,
+    /// Figures that the workload's own definition asks for, with what must be said of them.
+    pub figures: Vec<WorkloadFigure>,
     /// What happened to the run as a whole, in order of time.
     pub events: Vec<Event>,
     /// Whether the figures may be believed, if the run was examined.
@@ -63,6 +67,30 @@ pub struct StoreFacts {
     pub settings: Vec<Setting>,
     /// Whether it keeps nothing and finds nothing: its figures are a floor, no ranking.
     pub is_no_op: bool,
+}
+
+/// A rule about the store's rows, with what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleFinding {
+    /// What it is called, for example `TPC-C 3.3.2.1`.
+    pub name: String,
+    /// What must hold.
+    pub rule: String,
+    /// Whether it does.
+    pub is_held: bool,
+    /// Where, with both sides if it does not hold.
+    pub text: String,
+}
+
+/// A figure that the workload's own definition asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadFigure {
+    /// Its name, for example `tpmC`.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// What must be said beside it.
+    pub note: String,
 }
 
 /// When a phase began and ended on the run's time axis.

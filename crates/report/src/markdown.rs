@@ -74,6 +74,9 @@ fn details(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     }
     out += &format!("- in flight: {}\n", prose::concurrency(summary));
     out += &format!("- available: {}\n", prose::availability(summary, letters));
+    for text in prose::workload(facts) {
+        out += &format!("- {}\n", escape(&text));
+    }
     for setting in &facts.store.settings {
         out += &format!(
             "- setting {} = {}: {}\n",

@@ -3,7 +3,7 @@
 use assay_analysis::{LoadModel, Plausibility, Summary, Verdict};
 use assay_model::Phase;
 
-use crate::facts::{Facts, State};
+use crate::facts::{Facts, RuleFinding, State, WorkloadFigure};
 use crate::units::{Letters, count, duration, percent};
 use crate::verdict::{model_meaning, model_name};
 
@@ -110,6 +110,16 @@ pub fn availability(summary: &Summary, letters: Letters) -> String {
         duration(availability.down, letters),
         duration(longest.until.since(longest.from), letters)
     )
+}
+
+/// What the workload's own definition asks for: its figures, its rules about the store's rows.
+pub fn workload(facts: &Facts) -> Vec<String> {
+    let figure =
+        |figure: &WorkloadFigure| format!("{} {:.1} ({})", figure.name, figure.value, figure.note);
+    let finding =
+        |finding: &RuleFinding| format!("{}, {}: {}", finding.name, finding.rule, finding.text);
+    let figures = facts.figures.iter().map(figure);
+    figures.chain(facts.findings.iter().map(finding)).collect()
 }
 
 /// What checking returned values found, if any was checked.

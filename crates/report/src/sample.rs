@@ -50,6 +50,8 @@ pub fn facts() -> Facts {
         started: "2026-11-21 18:30:12 UTC".to_owned(),
         started_unix_ms: 1_795_285_812_000,
         notices: Vec::new(),
+        findings: Vec::new(),
+        figures: Vec::new(),
         hallmark: None,
         floor: Vec::new(),
         events: vec![Event {

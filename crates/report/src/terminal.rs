@@ -75,6 +75,11 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     if let Some(text) = prose::value_checks(summary) {
         page.titled("values", &text);
     }
+    let rules = prose::workload(facts);
+    if !rules.is_empty() {
+        page.heading("The workload's own rules");
+        rules.iter().for_each(|text| page.indented(text));
+    }
     certificate(&mut page, facts);
     if !facts.store.settings.is_empty() {
         page.heading("Store settings");

@@ -218,4 +218,12 @@ pub const KEYS: &[Key] = &[
     switch("force", ASKING, "Ask although the data set was loaded with other parameters"),
     switch("keep", &[Bench], "Keep the embedded store that was made for this bench"),
     switch("fresh", &[Load], "Remove what an earlier load put there first"),
+    switch("replace", &[Bench, Load], "Drop the relations that exist already, rows included"),
+    text(
+        "mapping",
+        "FILE",
+        None,
+        ASKING,
+        "The physical schema of a store that takes no queries, as `assay mapping explain` saves it",
+    ),
 ];

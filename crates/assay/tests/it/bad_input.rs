@@ -440,10 +440,10 @@ fn a_trace_of_a_newer_format_is_left_to_the_release_that_wrote_it() {
     // The key with its value `1`, as the footer writes them.
     let pair = b"assay.format\x18\x011";
     let at = bytes.windows(pair.len()).position(|window| window == pair).unwrap();
-    bytes[at + pair.len() - 1] = b'2';
+    bytes[at + pair.len() - 1] = b'3';
     place.write("t.parquet", bytes);
     for words in ["run t.parquet -t null:", "trace info t.parquet", "trace export t.parquet"] {
-        place.assay(words).code(2).says("trace t.parquet has format 2, this binary reads up to");
+        place.assay(words).code(2).says("trace t.parquet has format 3, this binary reads up to");
     }
     assert_eq!(place.list("runs"), Vec::<String>::new());
 }

@@ -533,6 +533,11 @@ pub fn transactions(facts: &Facts, summary: &Summary) -> String {
          is as bad as the worst of its queries.",
     );
     out += &table(&whole, "");
+    let rules = prose::workload(facts);
+    if !rules.is_empty() {
+        let items = rules.iter().map(|text| format!("<li>{}</li>\n", escape(text)));
+        out += &format!("<ul class=\"rules\">\n{}</ul>\n", items.collect::<String>());
+    }
     if let Some(queries) = tables::queries(facts, summary, LETTERS) {
         out += &details("Each query", &table(&queries, ""));
     }

@@ -44,6 +44,17 @@ pub fn json_schema() -> Value {
                 ("agrees", boolean()),
             ]),
             "availability": availability(),
+            "findings": list_of(object(&[
+                ("name", text()),
+                ("rule", text()),
+                ("verdict", one_of(&["held", "violated"])),
+                ("text", text()),
+            ])),
+            "figures": list_of(object(&[
+                ("name", text()),
+                ("value", number()),
+                ("note", text()),
+            ])),
             "events": list_of(object(&[
                 ("at_ns", count()),
                 ("kind", one_of(&["phase", "fault", "change", "notice"])),

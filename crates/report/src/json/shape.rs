@@ -7,7 +7,7 @@ use assay_analysis::{Distribution, Interval, LoadModel, Summary, Transactions};
 use assay_model::{Kind, Nanos};
 use serde::Serialize;
 
-use crate::facts::{Facts, State};
+use crate::facts::{Facts, RuleFinding, State, WorkloadFigure};
 use crate::hallmark::HallmarkObject;
 use crate::units::{Letters, percentile_name};
 use crate::verdict;
@@ -32,6 +32,10 @@ pub struct ResultObject {
     value_checks: ValueChecksObject,
     in_flight: InFlightObject,
     availability: AvailabilityObject,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<RuleObject>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    figures: Vec<FigureObject>,
     events: Vec<EventObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     series: Option<SeriesObject>,
@@ -69,6 +73,8 @@ impl ResultObject {
             value_checks: ValueChecksObject::new(&summary.values),
             in_flight: InFlightObject::new(&summary.in_flight),
             availability: AvailabilityObject::new(&summary.availability),
+            findings: facts.findings.iter().map(RuleObject::new).collect(),
+            figures: facts.figures.iter().map(FigureObject::new).collect(),
             events: facts.events.iter().map(EventObject::new).collect(),
             series,
         }
@@ -281,6 +287,39 @@ struct QueryObject {
     requests_mean: f64,
     #[serde(flatten)]
     group: GroupObject,
+}
+
+#[derive(Serialize)]
+struct RuleObject {
+    name: String,
+    rule: String,
+    verdict: &'static str,
+    text: String,
+}
+
+impl RuleObject {
+    fn new(finding: &RuleFinding) -> RuleObject {
+        RuleObject {
+            name: finding.name.clone(),
+            rule: finding.rule.clone(),
+            verdict: if finding.is_held { "held" } else { "violated" },
+            text: finding.text.clone(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FigureObject {
+    name: String,
+    value: f64,
+    note: String,
+}
+
+impl FigureObject {
+    fn new(figure: &WorkloadFigure) -> FigureObject {
+        let (name, note) = (figure.name.clone(), figure.note.clone());
+        FigureObject { name, value: figure.value, note }
+    }
 }
 
 #[derive(Serialize)]

@@ -1,0 +1,146 @@
+//! What must hold of a store's rows when a workload has ended, asked of the store itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use assay_history::manifest::FindingSection;
+use assay_model::{Datum, Nanos, Parameters};
+use assay_store::{Answer, Answers, Call, Client, Step, Store, Ticket};
+use assay_workload::ScriptSpec;
+use assay_workload::script::tpcc::conditions::{Examination, Finding, Question, Side, Violation};
+
+use crate::exit::from_open;
+
+/// How long an answer is waited for, in rounds of [`ROUND`].
+const ROUNDS: u32 = 3_000;
+const ROUND: Duration = Duration::from_millis(10);
+
+/// Violations that are written out; the others are counted.
+const SHOWN: usize = 3;
+
+/// The conditions of the workload with what was found; none if it has no conditions.
+///
+/// # Errors
+/// If the store cannot be opened or does not answer.
+pub fn examine(store: &Arc<dyn Store>, spec: &ScriptSpec) -> Result<Vec<FindingSection>> {
+    let ScriptSpec::Tpcc(spec) = spec else { return Ok(Vec::new()) };
+    let mut client = store.open(0).map_err(from_open)?;
+    let mut examination = Examination::new(spec);
+    let mut ticket = 0;
+    while let Some(question) = examination.question() {
+        ask(client.as_mut(), Ticket(ticket), &question, &mut examination)?;
+        ticket += 1;
+        examination.answered();
+    }
+    Ok(examination.findings().iter().map(section).collect())
+}
+
+fn ask(
+    client: &mut dyn Client,
+    ticket: Ticket,
+    question: &Question,
+    examination: &mut Examination,
+) -> Result<()> {
+    let mut parameters = Vec::new();
+    question.arguments.iter().for_each(|argument| argument.encode(&mut parameters));
+    let call = Call {
+        session: 0,
+        step: Step::Query(question.statement),
+        begins: false,
+        parameters: Parameters::new(&parameters),
+    };
+    let mut listener = Listener { ticket, examination, state: State::Waiting };
+    client.call(Nanos::ZERO, ticket, &call, &mut listener);
+    for _ in 0..ROUNDS {
+        match listener.state {
+            State::Waiting => {}
+            State::Answered => return Ok(()),
+            State::Failed(reason) => {
+                bail!("the store does not answer what the conditions are about: {reason}")
+            }
+        }
+        client.poll(Nanos::ZERO, &mut listener);
+        if matches!(listener.state, State::Waiting) {
+            client.wait(ROUND);
+        }
+    }
+    bail!("the store gave no answer to what the conditions are about")
+}
+
+enum State {
+    Waiting,
+    Answered,
+    Failed(&'static str),
+}
+
+/// Hands the rows of one answer to the examination.
+struct Listener<'a> {
+    ticket: Ticket,
+    examination: &'a mut Examination,
+    state: State,
+}
+
+impl Answers for Listener<'_> {
+    fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
+        if ticket != self.ticket {
+            return;
+        }
+        let reply = match answer {
+            Answer::Done(reply) => reply,
+            Answer::Refused(reason) | Answer::Unknown(reason) => {
+                self.state = State::Failed(reason.name());
+                return;
+            }
+        };
+        let mut row = (0, Vec::new());
+        let examination = &mut *self.examination;
+        reply.rows.each(|field| {
+            if field.row != row.0 {
+                examination.row(&row.1);
+                row = (field.row, Vec::new());
+            }
+            row.1.push(Datum::decode(field.value).map_or(Datum::Null, |(datum, _)| datum));
+        });
+        if !row.1.is_empty() {
+            examination.row(&row.1);
+        }
+        self.state = State::Answered;
+    }
+}
+
+fn section(finding: &Finding) -> FindingSection {
+    let condition = finding.condition;
+    let places = |count: usize| if count == 1 { "place" } else { "places" };
+    let text = match finding.violations.len() {
+        0 => format!("holds in {} {}", finding.examined, places(finding.examined as usize)),
+        count => {
+            let told: Vec<String> = finding.violations.iter().take(SHOWN).map(violation).collect();
+            let more = match count.saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            let told = told.join("; ");
+            format!("violated in {count} of {} places: {told}{more}", finding.examined)
+        }
+    };
+    FindingSection {
+        name: format!("TPC-C {}", condition.clause()),
+        rule: condition.formula().to_owned(),
+        verdict: if finding.is_held() { "held" } else { "violated" }.to_owned(),
+        text,
+    }
+}
+
+fn violation(violation: &Violation) -> String {
+    let Violation { warehouse, district, left, right } = violation;
+    let district = district.map_or_else(String::new, |number| format!(", district {number}"));
+    format!("warehouse {warehouse}{district}: {} but {}", side(left), side(right))
+}
+
+fn side(side: &Side) -> String {
+    match side.value {
+        Some(value) => format!("{} is {value}", side.name),
+        None => format!("{} is not there", side.name),
+    }
+}
