@@ -7,6 +7,7 @@
 pub mod fit;
 pub mod sql;
 
+pub mod advisor;
 pub mod explain;
 pub mod mapped;
 pub mod order;
@@ -14,5 +15,6 @@ pub mod physical;
 
 mod key_value;
 
+pub use advisor::{Advice, Expected, advise};
 pub use mapped::Mapped;
 pub use physical::{Class, FitError, Keys, Physical, PhysicalTable, Role};
