@@ -26,7 +26,7 @@ pub mod import;
 
 pub use guess::{Look, guess};
 pub use import::{Facts, ImportForeignError, Imported, Importing, import, load_path};
-pub use request::{Format, Request, Stamps, ValueSize, Verb};
+pub use request::{ForeignRequest, Format, Stamps, ValueSize, Verb};
 pub use requests::{Account, Bad, ForeignError, Place, Requests};
 pub use stage::Spread;
 pub use unpack::unpacked;

@@ -6,7 +6,7 @@
 use assay_model::Nanos;
 
 use super::cells::{shown, size, time, whole};
-use super::request::{Request, Stamps, ValueSize, Verb, key_number};
+use super::request::{ForeignRequest, Stamps, ValueSize, Verb, key_number};
 use super::requests::{Fault, Parse};
 
 /// The columns that are read, with whether a file must have them.
@@ -58,7 +58,7 @@ impl Parse for CacheLib {
         }
     }
 
-    fn parse(&mut self, line: &[u8], into: &mut Vec<Request>) -> Result<(), Fault> {
+    fn parse(&mut self, line: &[u8], into: &mut Vec<ForeignRequest>) -> Result<(), Fault> {
         let mut cells: [Option<&[u8]>; COLUMNS.len()] = [None; COLUMNS.len()];
         let mut width = 0;
         for (place, cell) in line.split(|&byte| byte == b',').enumerate() {
@@ -88,7 +88,7 @@ impl Parse for CacheLib {
             _ => ValueSize::Bytes(bytes),
         };
         if count > 0 {
-            into.push(Request { at, key: key_number(key, length), verb, value, count });
+            into.push(ForeignRequest { at, key: key_number(key, length), verb, value, count });
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_header_decides_the_order() {
-        let wanted = Request {
+        let wanted = ForeignRequest {
             at: Nanos::from_secs(60),
             key: key_number(b"ab", 48),
             verb: Verb::Get,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use assay_model::{Fields, Kind, Nanos, Operation, Phase, Seed};
 
-use super::request::{Request, Stamps, ValueSize, Verb};
+use super::request::{ForeignRequest, Stamps, ValueSize, Verb};
 use super::requests::{Account, ForeignError, Requests};
 use super::stage::{self, Next, Spread};
 use super::touch::{KEYS_MAX, State, Touched};
@@ -226,7 +226,7 @@ impl<'a> Taken<'a> {
         })
     }
 
-    fn add(&mut self, request: &Request) -> Result<(), ImportForeignError> {
+    fn add(&mut self, request: &ForeignRequest) -> Result<(), ImportForeignError> {
         let first = *self.first.get_or_insert(request.at);
         let offset = Nanos((request.at.since(first).0 as f64 / self.importing.speed) as u64);
         let kind = request.verb.kind();

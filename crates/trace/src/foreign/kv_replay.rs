@@ -3,7 +3,7 @@
 use assay_model::Nanos;
 
 use super::cells::{shown, size, time};
-use super::request::{Request, Stamps, ValueSize, Verb, key_number};
+use super::request::{ForeignRequest, Stamps, ValueSize, Verb, key_number};
 use super::requests::{Fault, Parse};
 
 /// Lines of three or four values.
@@ -14,7 +14,7 @@ impl Parse for KvReplay {
         Stamps::Each(Nanos::from_millis(1))
     }
 
-    fn parse(&mut self, line: &[u8], into: &mut Vec<Request>) -> Result<(), Fault> {
+    fn parse(&mut self, line: &[u8], into: &mut Vec<ForeignRequest>) -> Result<(), Fault> {
         let cells: Vec<&[u8]> = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();
         let (op, key, stamp, bytes) = match cells[..] {
             [op, key, stamp] => (op, key, stamp, None),
@@ -46,7 +46,7 @@ impl Parse for KvReplay {
                 )));
             }
         };
-        into.extend(verbs.iter().map(|&verb| Request { at, key, verb, value, count: 1 }));
+        into.extend(verbs.iter().map(|&verb| ForeignRequest { at, key, verb, value, count: 1 }));
         Ok(())
     }
 }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_request_with_or_without_a_size() {
-        let wanted = Request {
+        let wanted = ForeignRequest {
             at: Nanos::from_millis(1500),
             key: key_number(b"user1", 5),
             verb: Verb::Get,
@@ -66,7 +66,7 @@ mod tests {
             count: 1,
         };
         assert_eq!(parsed(KvReplay, "READ,user1,1500,100"), [wanted]);
-        let unsized_one = Request { value: ValueSize::Unknown, ..wanted };
+        let unsized_one = ForeignRequest { value: ValueSize::Unknown, ..wanted };
         assert_eq!(parsed(KvReplay, "read, user1, 1500"), [unsized_one]);
     }
 

@@ -7,7 +7,7 @@
 use assay_model::Nanos;
 
 use super::cells::{shown, time};
-use super::request::{Request, Stamps, VALUE_MAX, ValueSize, Verb, key_number};
+use super::request::{ForeignRequest, Stamps, VALUE_MAX, ValueSize, Verb, key_number};
 use super::requests::{Fault, Parse};
 
 /// A number as Redis keeps it.
@@ -43,7 +43,7 @@ impl Parse for Monitor {
         Stamps::Each(Nanos::from_micros(1))
     }
 
-    fn parse(&mut self, line: &[u8], into: &mut Vec<Request>) -> Result<(), Fault> {
+    fn parse(&mut self, line: &[u8], into: &mut Vec<ForeignRequest>) -> Result<(), Fault> {
         if line == b"OK" {
             return Ok(());
         }
@@ -109,7 +109,12 @@ impl Monitor {
         }
     }
 
-    fn requests(&self, at: Nanos, database: &[u8], into: &mut Vec<Request>) -> Result<(), Fault> {
+    fn requests(
+        &self,
+        at: Nanos,
+        database: &[u8],
+        into: &mut Vec<ForeignRequest>,
+    ) -> Result<(), Fault> {
         let Some(command) = self.word(0) else {
             return Err(Fault::Bad("it has no command".to_owned()));
         };
@@ -122,7 +127,7 @@ impl Monitor {
         let mut push = |place: usize, verb: Verb, value: ValueSize| {
             let name = self.word(place).ok_or_else(short)?;
             let key = number(database, name);
-            into.push(Request { at, key, verb, value, count: 1 });
+            into.push(ForeignRequest { at, key, verb, value, count: 1 });
             Ok(())
         };
         if words < 2 {
@@ -212,7 +217,7 @@ mod tests {
     use super::*;
     use crate::foreign::requests::tests::{bad, parsed, passed_over};
 
-    fn asked(words: &str) -> Vec<Request> {
+    fn asked(words: &str) -> Vec<ForeignRequest> {
         parsed(Monitor::default(), &format!("10.000002 [0 127.0.0.1:5] {words}"))
     }
 

@@ -5,7 +5,7 @@
 
 use assay_model::Nanos;
 
-use super::request::{Request, Stamps, VALUE_MAX, ValueSize, Verb, object_number};
+use super::request::{ForeignRequest, Stamps, VALUE_MAX, ValueSize, Verb, object_number};
 use super::requests::{Fault, Parse};
 
 /// The bytes of a record.
@@ -23,7 +23,7 @@ impl Parse for Oracle {
         Some(RECORD)
     }
 
-    fn parse(&mut self, record: &[u8], into: &mut Vec<Request>) -> Result<(), Fault> {
+    fn parse(&mut self, record: &[u8], into: &mut Vec<ForeignRequest>) -> Result<(), Fault> {
         let (Some(time), Some(object), Some(size), Some(next)) = (
             record.first_chunk::<4>(),
             record.get(4..).and_then(<[u8]>::first_chunk::<8>),
@@ -42,7 +42,7 @@ impl Parse for Oracle {
         if next < -2 {
             return Err(Fault::Bad(format!("its next request is at {next}, which is no place")));
         }
-        into.push(Request {
+        into.push(ForeignRequest {
             at: Nanos::from_secs(u64::from(u32::from_le_bytes(*time))),
             key: object_number(u64::from_le_bytes(*object)),
             verb: Verb::Get,
@@ -66,7 +66,7 @@ pub(crate) mod tests {
         bytes
     }
 
-    fn parse(record: &[u8]) -> Result<Vec<Request>, String> {
+    fn parse(record: &[u8]) -> Result<Vec<ForeignRequest>, String> {
         let mut requests = Vec::new();
         match Oracle.parse(record, &mut requests) {
             Ok(()) => Ok(requests),
@@ -77,7 +77,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_record_is_a_read() {
-        let wanted = Request {
+        let wanted = ForeignRequest {
             at: Nanos::from_secs(5),
             key: object_number(77),
             verb: Verb::Get,

@@ -123,7 +123,7 @@ pub enum ValueSize {
 
 /// One request of a foreign trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct ForeignRequest {
     /// When, since whatever moment the format counts from; zero if it does not say.
     pub at: Nanos,
     /// The number of its key; see [`key_number`].

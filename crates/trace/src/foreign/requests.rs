@@ -11,7 +11,7 @@ use super::guess::{Look, guess};
 use super::kv_replay::KvReplay;
 use super::monitor::Monitor;
 use super::oracle::Oracle;
-use super::request::{Format, Request, Stamps};
+use super::request::{ForeignRequest, Format, Stamps};
 use super::twitter::Twitter;
 
 /// A longer line is no request: Redis's longest values fill a gigabyte of escapes, others nothing
@@ -132,7 +132,7 @@ pub(crate) trait Parse {
     /// Appends the requests of one line without its end, or of one record.
     ///
     /// What was appended before a fault is taken back by the caller.
-    fn parse(&mut self, line: &[u8], into: &mut Vec<Request>) -> Result<(), Fault>;
+    fn parse(&mut self, line: &[u8], into: &mut Vec<ForeignRequest>) -> Result<(), Fault>;
 }
 
 /// What was read of a foreign trace so far.
@@ -159,7 +159,7 @@ pub struct Requests {
     tolerated: u64,
     line: Vec<u8>,
     number: u64,
-    parsed: Vec<Request>,
+    parsed: Vec<ForeignRequest>,
     next: usize,
     latest: Nanos,
     account: Account,
@@ -356,9 +356,9 @@ impl Requests {
 }
 
 impl Iterator for Requests {
-    type Item = Result<Request, ForeignError>;
+    type Item = Result<ForeignRequest, ForeignError>;
 
-    fn next(&mut self) -> Option<Result<Request, ForeignError>> {
+    fn next(&mut self) -> Option<Result<ForeignRequest, ForeignError>> {
         if self.is_over {
             return None;
         }

@@ -3,7 +3,7 @@
 use assay_model::seed::{Draws, mix};
 use assay_model::{Nanos, Seed};
 
-use super::request::{LENGTH_BITS, Request, copied};
+use super::request::{ForeignRequest, LENGTH_BITS, copied};
 use super::requests::{ForeignError, Requests};
 
 /// Lines with the same stamp that are held in memory at most, about 100 MB of them.
@@ -14,7 +14,7 @@ const SAMPLE: u64 = 0x7361_6D70_6C65_6B73;
 const SPREAD: u64 = 0x7370_7265_6164;
 
 /// One more request, or why there is none.
-pub type Next = Result<Request, ForeignError>;
+pub type Next = Result<ForeignRequest, ForeignError>;
 
 /// How requests with the same stamp are placed within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn sampled(from: impl Iterator<Item = Next>, share: f64) -> impl Iterator<It
 /// Asks each request once in each of `copies` key spaces, the original first.
 pub fn amplified(from: impl Iterator<Item = Next>, copies: u32) -> impl Iterator<Item = Next> {
     Repeated { from, last: None, copies, copy: copies, turn: 0 }.map(|next| {
-        next.map(|(request, copy)| Request { key: copied(request.key, copy), ..request })
+        next.map(|(request, copy)| ForeignRequest { key: copied(request.key, copy), ..request })
     })
 }
 
@@ -51,14 +51,14 @@ pub fn repeated(from: impl Iterator<Item = Next>) -> impl Iterator<Item = Next> 
 /// Repeats each request under the numbers 0 to `copies` − 1.
 struct Repeated<I> {
     from: I,
-    last: Option<Request>,
+    last: Option<ForeignRequest>,
     copies: u32,
     copy: u32,
     turn: u64,
 }
 
 impl<I: Iterator<Item = Next>> Iterator for Repeated<I> {
-    type Item = Result<(Request, u32), ForeignError>;
+    type Item = Result<(ForeignRequest, u32), ForeignError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.copy == self.copies || self.last.is_none() {
@@ -77,7 +77,7 @@ impl<I: Iterator<Item = Next>> Iterator for Repeated<I> {
 
 struct Counted<I> {
     from: I,
-    last: Option<Request>,
+    last: Option<ForeignRequest>,
 }
 
 impl<I: Iterator<Item = Next>> Iterator for Counted<I> {
@@ -89,7 +89,7 @@ impl<I: Iterator<Item = Next>> Iterator for Counted<I> {
                 && last.count > 0
             {
                 last.count -= 1;
-                return Some(Ok(Request { count: 1, ..*last }));
+                return Some(Ok(ForeignRequest { count: 1, ..*last }));
             }
             match self.from.next()? {
                 Ok(request) => self.last = Some(request),
@@ -124,9 +124,9 @@ struct Spreading<I> {
     unit: Nanos,
     how: Spread,
     /// The first request of the next stamp.
-    ahead: Option<Request>,
+    ahead: Option<ForeignRequest>,
     /// The requests of this stamp.
-    crowd: Vec<Request>,
+    crowd: Vec<ForeignRequest>,
     /// Requests taken so far, for messages.
     lines: u64,
     within: Within,
@@ -216,7 +216,7 @@ impl<I: Iterator<Item = Next>> Iterator for Spreading<I> {
         }
         // Rounding must not carry a request into the next stamp.
         let offset = ((share * self.unit.0 as f64) as u64).min(self.unit.0 - 1);
-        Some(Ok(Request { at: request.at + Nanos(offset), count: 1, ..request }))
+        Some(Ok(ForeignRequest { at: request.at + Nanos(offset), count: 1, ..request }))
     }
 }
 
@@ -225,8 +225,8 @@ mod tests {
     use super::*;
     use crate::foreign::request::{ValueSize, Verb, object_number};
 
-    fn request(second: u64, object: u64, count: u32) -> Request {
-        Request {
+    fn request(second: u64, object: u64, count: u32) -> ForeignRequest {
+        ForeignRequest {
             at: Nanos::from_secs(second),
             key: object_number(object),
             verb: Verb::Get,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     fn requests(list: &[(u64, u64, u32)]) -> impl Iterator<Item = Next> {
-        let list: Vec<Request> =
+        let list: Vec<ForeignRequest> =
             list.iter().map(|&(second, object, count)| request(second, object, count)).collect();
         list.into_iter().map(Ok)
     }

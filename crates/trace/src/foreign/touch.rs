@@ -9,7 +9,7 @@ use std::hash::BuildHasherDefault;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::PathBuf;
 
-use super::request::{Request, ValueSize, Verb};
+use super::request::{ForeignRequest, ValueSize, Verb};
 use crate::stat::KeyHasher;
 
 /// Keys held in memory at most: a table for so many takes about 105 MB, the next larger one twice
@@ -42,7 +42,7 @@ pub struct Touch {
 
 impl Touch {
     /// What one request says.
-    pub fn of(request: &Request) -> Touch {
+    pub fn of(request: &ForeignRequest) -> Touch {
         let size = match request.value {
             ValueSize::Bytes(size) => Some(size),
             ValueSize::Unknown | ValueSize::Absent => None,
@@ -110,7 +110,7 @@ impl Touched {
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn add(&mut self, request: &Request) -> io::Result<()> {
+    pub fn add(&mut self, request: &ForeignRequest) -> io::Result<()> {
         let touch = Touch::of(request);
         match self.table.entry(request.key) {
             Entry::Occupied(mut there) => {
@@ -259,8 +259,8 @@ mod tests {
 
     const VERBS: [Verb; 5] = [Verb::Get, Verb::Set, Verb::Add, Verb::Change, Verb::Delete];
 
-    fn request(key: u64, verb: Verb, value: ValueSize) -> Request {
-        Request { at: Nanos::ZERO, key, verb, value, count: 1 }
+    fn request(key: u64, verb: Verb, value: ValueSize) -> ForeignRequest {
+        ForeignRequest { at: Nanos::ZERO, key, verb, value, count: 1 }
     }
 
     /// Requests of one key in a language of letters: g get, m missed, s set, c change, d delete,
@@ -294,7 +294,7 @@ mod tests {
     }
 
     /// Ten thousand requests of two hundred keys.
-    fn requests() -> Vec<Request> {
+    fn requests() -> Vec<ForeignRequest> {
         let mut draws = Seed(5).draws(1, 0);
         (0..10_000)
             .map(|_| {

@@ -7,7 +7,7 @@
 use assay_model::Nanos;
 
 use super::cells::{shown, size, time, whole};
-use super::request::{Request, Stamps, ValueSize, Verb, key_number};
+use super::request::{ForeignRequest, Stamps, ValueSize, Verb, key_number};
 use super::requests::{Fault, Parse};
 
 /// Lines of seven values.
@@ -18,7 +18,7 @@ impl Parse for Twitter {
         Stamps::Each(Nanos::from_secs(1))
     }
 
-    fn parse(&mut self, line: &[u8], into: &mut Vec<Request>) -> Result<(), Fault> {
+    fn parse(&mut self, line: &[u8], into: &mut Vec<ForeignRequest>) -> Result<(), Fault> {
         // A key may hold commas, so the last five values are found from the end.
         let mut ends = line.rsplitn(6, |&byte| byte == b',');
         let (ttl, verb, client) = (ends.next(), ends.next(), ends.next());
@@ -45,7 +45,7 @@ impl Parse for Twitter {
             (Verb::Delete, 0) => ValueSize::Unknown,
             _ => ValueSize::Bytes(bytes),
         };
-        into.push(Request { at, key: key_number(key, length), verb, value, count: 1 });
+        into.push(ForeignRequest { at, key: key_number(key, length), verb, value, count: 1 });
         Ok(())
     }
 }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_request() {
-        let wanted = Request {
+        let wanted = ForeignRequest {
             at: Nanos::from_secs(100),
             key: key_number(b"q:x", 22),
             verb: Verb::Get,
@@ -85,9 +85,9 @@ mod tests {
             count: 1,
         };
         assert_eq!(parsed(Twitter, "100,q:x,22,304,127,get,0"), [wanted]);
-        let missed = Request { value: ValueSize::Absent, ..wanted };
+        let missed = ForeignRequest { value: ValueSize::Absent, ..wanted };
         assert_eq!(parsed(Twitter, "100,q:x,22,0,127,gets,0"), [missed]);
-        let emptied = Request { verb: Verb::Set, value: ValueSize::Bytes(0), ..wanted };
+        let emptied = ForeignRequest { verb: Verb::Set, value: ValueSize::Bytes(0), ..wanted };
         assert_eq!(parsed(Twitter, "100,q:x,22,0,127,set,3600"), [emptied]);
     }
 

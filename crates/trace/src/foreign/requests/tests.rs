@@ -5,7 +5,7 @@ use crate::foreign::oracle::tests::record;
 
 /// The requests of one good line.
 #[track_caller]
-pub(crate) fn parsed(mut parser: impl Parse, line: &str) -> Vec<Request> {
+pub(crate) fn parsed(mut parser: impl Parse, line: &str) -> Vec<ForeignRequest> {
     let mut requests = Vec::new();
     parser.parse(line.as_bytes(), &mut requests).unwrap_or_else(|fault| panic!("{fault:?}"));
     requests
