@@ -6,7 +6,7 @@ use assay_model::{Draws, Nanos, Seed};
 
 use super::query::Query;
 use super::spec::{BenchfoundrySpec, Keys, Starts};
-use super::table::{Name, Rows, STREAMS, TABLES, insert, update_customer};
+use super::table::{Name, Rows, STREAMS, insert, update_customer};
 use crate::distribution::Discrete;
 use crate::script::program::{Program, int};
 
@@ -193,6 +193,7 @@ impl Program for Run {
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::TABLES;
     use super::*;
 
     #[test]

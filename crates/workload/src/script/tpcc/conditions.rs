@@ -343,7 +343,8 @@ fn money(datum: &Datum<'_>) -> Option<Decimal> {
     }
 }
 
-/// Committed New-Orders per minute of a window, as TPC-C names its throughput (clause 5.4.1).
+/// Completed New-Orders per minute of a window, which TPC-C calls tpmC; those that are undone on
+/// purpose are completed.
 ///
 /// It is no audited result of the TPC: see [`NOT_AUDITED`].
 pub fn tpmc(new_orders: u64, window: Nanos) -> f64 {
