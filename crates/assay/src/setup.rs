@@ -571,6 +571,7 @@ fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
         || changes.properties.iter().chain(&changes.sets).any(names_records);
     if let Some(entry) = workload.entry
         && !is_chosen
+        && workload.records().is_some()
     {
         let set = format!("dataset.records={}", entry.suggested_records);
         *workload = Workload::read(

@@ -366,6 +366,9 @@ fn figures(manifest: &Manifest, summary: &Summary) -> Vec<WorkloadFigure> {
     if !matches!(spec, Ok(ScriptSpec::Tpcc(_))) {
         return Vec::new();
     }
+    if manifest.load.settings.get("phase").map(String::as_str) == Some("load") {
+        return Vec::new();
+    }
     let new_orders = summary.transactions.iter().find(|types| types.name == "new-order");
     let committed = new_orders.map_or(0.0, |types| types.group.rates.done_per_s * 60.0);
     vec![WorkloadFigure { name: "tpmC".to_owned(), value: committed, note: NOT_AUDITED.to_owned() }]
