@@ -65,8 +65,8 @@ impl TraceHash {
     /// Seals the sum with the facts of `header` that give the numbers their meaning.
     ///
     /// Those are width, table names, field names, the names of transaction types, and the texts of
-    /// a script's schema with its queries. Spec, seed, phase, versions and names of queries stay out: two plans that ask the same have the same hash, wherever they
-    /// came from.
+    /// a script's schema with its queries. Spec, seed, phase, versions and names of queries stay
+    /// out: two plans that ask the same have the same hash, wherever they came from.
     pub fn seal(self, header: &Header) -> Digest {
         let sum = self.sum.wrapping_add(facts(header));
         let (mut high, mut low) = ((sum >> 64) as u64, sum as u64);
@@ -134,6 +134,13 @@ fn facts(header: &Header) -> u128 {
             texts.iter().for_each(|named| state.text(&named.text));
         }
     }
+    state.0
+}
+
+/// A hash of one text.
+pub(crate) fn fingerprint_of_text(text: &str) -> u128 {
+    let mut state = Fnv(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+    state.text(text);
     state.0
 }
 
