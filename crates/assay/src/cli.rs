@@ -30,6 +30,7 @@ pub fn command() -> Command {
         .subcommand(crate::command::sick::command())
         .subcommand(study())
         .subcommand(trace())
+        .subcommand(crate::command::mapping::command(spec_changes()))
         .subcommand(workloads())
         .subcommand(Command::new("stores").about("The stores that can be asked, by URL"))
         .subcommand(doctor())

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod doctor;
 pub mod list;
 pub mod look;
+pub mod mapping;
 pub mod sick;
 pub mod study;
 pub mod trace;

@@ -73,6 +73,7 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "sick" => command::sick::dispatch(matches),
         "study" => command::study::dispatch(matches),
         "trace" => command::trace::dispatch(matches),
+        "mapping" => command::mapping::dispatch(matches),
         "workloads" => command::list::workloads(matches),
         "stores" => command::list::stores(),
         "doctor" => command::doctor::doctor(matches),

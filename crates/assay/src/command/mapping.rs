@@ -1,0 +1,295 @@
+//! Mapping: the verbs about how queries are asked of a store that takes none.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use assay_mapping::explain::{Explanation, explain};
+use assay_mapping::sql::canonical;
+use assay_mapping::{Class, Expected, Keys, Physical, advise};
+use assay_model::{Catalogue, Seed};
+use assay_report::mapping::{self as report, Asked, Choice, Mapping, Requested, Stored};
+use assay_workload::PlanPhase;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+
+use crate::exit::{Exit, as_usage, usage};
+use crate::options::Options;
+use crate::setup::changes;
+use crate::show::put;
+use crate::workload::Workload;
+
+/// What can be typed.
+pub fn command(spec_changes: [Arg; 3]) -> Command {
+    let text = |name: &'static str, value: &'static str, about: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(about)
+    };
+    let explain = Command::new("explain")
+        .about("The tables that queries are answered from, the requests of each query")
+        .arg(
+            Arg::new("spec")
+                .value_name("SPEC")
+                .required(true)
+                .value_hint(ValueHint::FilePath)
+                .help("A workload of queries, as for `assay run`"),
+        )
+        .args(spec_changes)
+        .arg(
+            text("class", "CLASS", "The kind of store: relational, column or key-value")
+                .required(true)
+                .value_parser(["relational", "column", "key-value"]),
+        )
+        .arg(
+            text("mapping", "FILE", "Explain this physical schema instead of the advisor's")
+                .value_hint(ValueHint::FilePath)
+                .conflicts_with_all(["option", "trust-keys"]),
+        )
+        .arg(text("option", "N", "Which of the advisor's options; default: 1, the cheapest"))
+        .arg(
+            Arg::new("trust-keys")
+                .long("trust-keys")
+                .action(ArgAction::SetTrue)
+                .help("An INSERT does not look if its key is free: a request less"),
+        )
+        .arg(
+            text("save", "FILE", "Write the physical schema, for `--mapping FILE` of other verbs")
+                .value_hint(ValueHint::FilePath),
+        )
+        .arg(
+            text("format", "FORMAT", "text, json or md [default: text]")
+                .value_parser(["text", "json", "md"])
+                .hide_possible_values(true),
+        )
+        .arg(
+            text("output", "FILE", "Write the explanation there instead of standard output")
+                .short('o')
+                .value_hint(ValueHint::FilePath),
+        );
+    Command::new("mapping")
+        .about("How queries are asked of a store that takes none")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(explain)
+}
+
+/// `assay mapping …`.
+pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
+    match matches.subcommand() {
+        Some(("explain", matches)) => explain_mapping(matches),
+        _ => Ok(Exit::Usage),
+    }
+}
+
+/// What is asked, without any randomness: a mapping depends on queries and sizes only.
+struct Subject {
+    name: String,
+    catalogue: Catalogue,
+    frequencies: Vec<f64>,
+    /// What the frequencies are per.
+    per: &'static str,
+}
+
+fn explain_mapping(matches: &ArgMatches) -> Result<Exit> {
+    let subject = subject(matches)?;
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let class = text("class").context("clap asks for --class")?;
+    let mapping = match Class::from_name(class) {
+        Some(class) => physical_mapping(matches, &subject, class)?,
+        None => relational(matches, subject)?,
+    };
+    let shown = match text("format").unwrap_or("text") {
+        "json" => report::json(&mapping),
+        "md" => report::markdown(&mapping),
+        _ => report::text(&mapping),
+    };
+    put(&shown, path(matches, "output").as_deref())?;
+    Ok(Exit::Fine)
+}
+
+fn path(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
+    matches.get_one::<String>(name).map(PathBuf::from)
+}
+
+fn subject(matches: &ArgMatches) -> Result<Subject> {
+    let spec = matches.get_one::<String>("spec").context("clap asks for SPEC")?;
+    let workload = Workload::read(spec, &changes(matches, &Options::default())?)?;
+    let compiled = workload.plan(Seed(0), PlanPhase::Run)?;
+    let Some(catalogue) = compiled.catalogue() else {
+        return Err(usage(format!(
+            "{spec} asks for records by key, which every store takes: only queries need a mapping"
+        )));
+    };
+    let per = if workload.trace.is_some() { "query" } else { "transaction" };
+    Ok(Subject {
+        name: workload.name.clone(),
+        frequencies: compiled.frequencies(),
+        catalogue: Catalogue::clone(catalogue),
+        per,
+    })
+}
+
+/// A store that takes SQL gets each query as it is.
+fn relational(matches: &ArgMatches, subject: Subject) -> Result<Mapping> {
+    for flag in ["mapping", "save", "option"] {
+        if matches.contains_id(flag) && matches.get_raw(flag).is_some() {
+            return Err(usage(format!(
+                "--{flag}: a relational store keeps the relations as they are, nothing is chosen; \
+                 leave it out"
+            )));
+        }
+    }
+    let schema = &subject.catalogue.schema;
+    let tables = schema.relations.iter().map(|relation| Stored {
+        name: relation.name.clone(),
+        role: "base".into(),
+        key: relation
+            .primary_key
+            .iter()
+            .map(|column| relation.column(*column).name.clone())
+            .collect(),
+        partition: None,
+        columns: (0..)
+            .zip(&relation.columns)
+            .filter(|(number, _)| !relation.primary_key.contains(number))
+            .map(|(_, column)| column.name.clone())
+            .collect(),
+    });
+    let queries = subject.catalogue.queries.iter().zip(&subject.frequencies);
+    let queries = queries.map(|(query, frequency)| Asked {
+        name: query.name.clone(),
+        sql: canonical(schema, &query.statement),
+        frequency: *frequency,
+        rows: None,
+        cost: None,
+        requests: Vec::new(),
+        sorted: Vec::new(),
+    });
+    Ok(Mapping {
+        workload: subject.name,
+        class: "relational".into(),
+        origin: "the relations as they are".into(),
+        per: subject.per.into(),
+        options: Vec::new(),
+        tables: tables.collect(),
+        queries: queries.collect(),
+        notices: vec!["Each query is one statement, prepared once for each connection.".into()],
+    })
+}
+
+/// The tables that a store of records keeps the relations in, with what each query asks of them.
+fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Mapping> {
+    let (physical, origin, options) = match path(matches, "mapping") {
+        Some(file) => {
+            let physical = read(&file)?;
+            if physical.class != class {
+                return Err(usage(format!(
+                    "{} is for {} stores: ask with --class {}",
+                    file.display(),
+                    physical.class.name(),
+                    physical.class.name()
+                )));
+            }
+            (physical, file.display().to_string(), Vec::new())
+        }
+        None => advised(matches, subject, class)?,
+    };
+    let explanation = explain(&subject.catalogue, &physical).map_err(as_usage)?;
+    if let Some(file) = path(matches, "save") {
+        std::fs::write(&file, physical.to_toml())
+            .map_err(|error| usage(format!("--save: cannot write {}: {error}", file.display())))?;
+    }
+    Ok(shown(subject, explanation, origin, options))
+}
+
+fn read(file: &Path) -> Result<Physical> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| usage(format!("--mapping: cannot read {name}: {error}")))?;
+    Physical::from_toml(&text).map_err(|error| usage(format!("{name}: {error}")))
+}
+
+/// A physical schema, where it comes from in words, what it was chosen from.
+type Advised = (Physical, String, Vec<Choice>);
+
+/// The option of the advisor that is wanted, with all of them.
+fn advised(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Advised> {
+    let keys = match matches.get_flag("trust-keys") {
+        true => Keys::Trusted,
+        false => Keys::Checked,
+    };
+    let expected = Expected { frequencies: &subject.frequencies, rows: &[], keys };
+    let advice = advise(&subject.catalogue, class, &expected).map_err(as_usage)?;
+    let mut all = vec![(advice.cost, advice.best)];
+    all.extend(advice.others);
+    let wanted = match matches.get_one::<String>("option") {
+        None => 1,
+        Some(text) => match text.parse() {
+            Ok(number) if (1..=all.len()).contains(&number) => number,
+            _ => {
+                return Err(usage(format!(
+                    "--option: there is no option {text}, only 1 to {}",
+                    all.len()
+                )));
+            }
+        },
+    };
+    let choices = all.iter().enumerate().map(|(place, (cost, physical))| Choice {
+        cost: *cost,
+        tables: physical.tables.iter().map(|table| table.name.clone()).collect(),
+        is_shown: place + 1 == wanted,
+    });
+    let choices = choices.collect();
+    let origin = format!("option {wanted} of {} that were ranked", advice.options);
+    let (_, physical) = all.swap_remove(wanted - 1);
+    Ok((physical, origin, choices))
+}
+
+fn shown(
+    subject: &Subject,
+    explanation: Explanation,
+    origin: String,
+    options: Vec<Choice>,
+) -> Mapping {
+    let is_column = explanation.class == Class::Column;
+    let tables = explanation.tables.into_iter().map(|table| Stored {
+        name: table.name,
+        role: table.role.name().into(),
+        key: table.key,
+        partition: is_column.then_some(usize::from(table.partition)),
+        columns: table.columns,
+    });
+    let queries = explanation.queries.into_iter().zip(&subject.frequencies);
+    let queries = queries.map(|(query, frequency)| Asked {
+        name: query.name,
+        sql: query.sql,
+        frequency: *frequency,
+        rows: Some(query.rows),
+        cost: Some(query.cost),
+        requests: query
+            .requests
+            .into_iter()
+            .map(|request| Requested {
+                count: request.expected,
+                verb: request.verb.name().into(),
+                table: request.table,
+                key: request.key,
+                sifted: request.sifted,
+            })
+            .collect(),
+        sorted: query.sorted,
+    });
+    let mut notices = vec![
+        "A query of several requests is not atomic, and a rollback undoes nothing.".to_owned(),
+    ];
+    if explanation.keys == Keys::Trusted {
+        notices.push("An INSERT does not look if its key is free.".into());
+    }
+    Mapping {
+        workload: subject.name.clone(),
+        class: explanation.class.name().into(),
+        origin,
+        per: subject.per.into(),
+        options,
+        tables: tables.collect(),
+        queries: queries.collect(),
+        notices,
+    }
+}
