@@ -124,6 +124,7 @@ fn spawn(port: u16, folder: &Path, arguments: &[String]) -> Child {
         .arg(format!("--datadir={}", path("data")))
         .arg(format!("--socket={}", path("socket")))
         .arg(format!("--pid-file={}", path("pid")))
+        .arg(format!("--tmpdir={}", folder.display()))
         .args(["--bind-address=127.0.0.1", "--innodb-buffer-pool-size=32M"])
         .args(["--innodb-log-file-size=8M", "--max-connections=60"])
         .arg(format!("--port={port}"));
@@ -153,7 +154,9 @@ fn install(folder: &Path) {
     command
         .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
         .args(["--skip-name-resolve", "--innodb-log-file-size=8M"])
-        .arg(format!("--datadir={}", folder.join("data").display()));
+        .arg(format!("--datadir={}", folder.join("data").display()))
+        // Servers that are installed at the same time would remove each other's files.
+        .arg(format!("--tmpdir={}", folder.display()));
     if getuid().is_root() {
         command.arg("--user=root");
     }

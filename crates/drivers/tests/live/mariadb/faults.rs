@@ -1,0 +1,201 @@
+//! What requests become when the server fails, refuses, or ends a transaction.
+
+use std::collections::HashMap;
+
+use assay_model::{Datum, Decimal, Kind, Reason};
+use assay_store::conformance::queries::{Caller, Heard, catalogue};
+use assay_store::{Existing, Step, Store, Ticket};
+
+use super::server::Server;
+use super::{asker, store};
+use crate::asker::{Asker, Told, insert, read, update};
+
+const LOST: Told = Told::Unknown(Reason::ConnectionLost);
+const UNREACHABLE: Told = Told::Refused(Reason::Unreachable);
+
+/// Queries of the suite's bank: open an account, read it, raise its balance.
+const OPEN: u16 = 2;
+const ACCOUNT: u16 = 3;
+const DEPOSIT: u16 = 9;
+
+fn cents(mantissa: i64) -> Datum<'static> {
+    Datum::Decimal(Decimal { mantissa, scale: 2 })
+}
+
+fn account(number: i64) -> [Datum<'static>; 4] {
+    [Datum::Int(1), Datum::Int(number), Datum::Text("Ann"), cents(100)]
+}
+
+fn deposit(number: i64) -> [Datum<'static>; 3] {
+    [cents(100), Datum::Int(1), Datum::Int(number)]
+}
+
+/// A conversation with an empty bank.
+fn bank(url: &str) -> Caller {
+    let store = store(url);
+    store.prepare_queries(&catalogue().into(), Existing::Replace).unwrap();
+    Caller::open(&store, 0).unwrap()
+}
+
+#[test]
+fn a_killed_server_leaves_what_was_sent_unknown() {
+    let mut server = Server::start(&[]);
+    let mut asker = asker(&server.url("?connections=2"));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    server.freeze();
+    let sent = [asker.start(&read("user1")), asker.start(&insert("user2", &["b", "c"]))];
+    asker.poll();
+    assert!(!asker.is_ready());
+    server.kill();
+    let mut answers = asker.take(2);
+    answers.sort_by_key(|(ticket, _)| ticket.0);
+    assert_eq!(answers, sent.map(|ticket| (ticket, LOST)));
+    asker.ask_until(&read("user1"), &UNREACHABLE);
+    server.restart();
+    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+}
+
+/// How each insert ended that was under way, by its number.
+fn insert_until_killed(server: &mut Server, asker: &mut Asker) -> HashMap<u32, Told> {
+    let mut waiting: HashMap<Ticket, u32> = HashMap::new();
+    let mut ended = HashMap::new();
+    let mut next = 0;
+    let mut is_alive = true;
+    while is_alive || !waiting.is_empty() {
+        while is_alive && asker.is_ready() {
+            let value = next.to_string();
+            waiting.insert(asker.start(&insert(&format!("user{next}"), &[&value, "x"])), next);
+            next += 1;
+        }
+        for (ticket, told) in asker.take(1) {
+            let number = waiting.remove(&ticket).expect("each is answered once");
+            ended.insert(number, told);
+        }
+        if is_alive && ended.len() >= 500 {
+            server.kill();
+            is_alive = false;
+        }
+    }
+    ended
+}
+
+#[test]
+fn nothing_is_done_that_did_not_survive_kill_9() {
+    let mut server = Server::start(&[]);
+    let mut asker = asker(&server.url("?connections=8"));
+    let ended = insert_until_killed(&mut server, &mut asker);
+    let done = ended.values().filter(|told| **told == Told::WRITTEN).count();
+    assert!(done >= 500 && done < ended.len(), "{done} of {} were done", ended.len());
+    server.restart();
+    asker.ask_until(&read("user0"), &Told::row("field0=0 field1=x"));
+    for (number, told) in ended {
+        let found = asker.ask(&read(&format!("user{number}")));
+        match told {
+            Told::Done(..) => {
+                assert_eq!(found, Told::row(&format!("field0={number} field1=x")));
+            }
+            Told::Refused(_) => assert_eq!(found, Told::MISSING, "{number}"),
+            Told::Unknown(reason) => assert_eq!(reason, Reason::ConnectionLost),
+        }
+    }
+}
+
+#[test]
+fn transactions_survive_kill_9_whole_or_not_at_all() {
+    let mut server = Server::start(&[]);
+    let url = server.url("?connections=2");
+    let mut caller = bank(&url);
+    assert_eq!(caller.ask(0, OPEN, &account(0)), Heard::WRITTEN);
+    let mut committed = Vec::new();
+    for number in 1..=40 {
+        assert_eq!(caller.begin(1, OPEN, &account(number)), Heard::WRITTEN);
+        if number == 40 {
+            server.kill();
+        }
+        let heard = caller.ask(1, DEPOSIT, &deposit(0));
+        if number == 40 {
+            assert_eq!(heard, Heard::Unknown(Reason::ConnectionLost));
+            break;
+        }
+        assert_eq!(heard, Heard::WRITTEN);
+        assert_eq!(caller.end(1, Step::Commit), Heard::WRITTEN);
+        committed.push(number);
+    }
+    server.restart();
+    let again = store(&url);
+    again.prepare_queries(&catalogue().into(), Existing::Use).unwrap();
+    let mut caller = Caller::open(&again, 0).unwrap();
+    let at = |number| [Datum::Int(1), Datum::Int(number)];
+    for number in committed {
+        assert_eq!(caller.ask(0, ACCOUNT, &at(number)), Heard::rows(&["'Ann' 1"]));
+    }
+    assert_eq!(caller.ask(0, ACCOUNT, &at(40)), Heard::MISSING);
+    assert_eq!(caller.ask(0, ACCOUNT, &at(0)), Heard::rows(&["'Ann' 40"]));
+}
+
+#[test]
+fn a_commit_whose_answer_is_lost_is_unknown() {
+    let mut server = Server::start(&[]);
+    let mut caller = bank(&server.url("?connections=2"));
+    assert_eq!(caller.begin(1, OPEN, &account(1)), Heard::WRITTEN);
+    server.freeze();
+    let commit = caller.start_end(1, Step::Commit).unwrap();
+    caller.pass(5);
+    server.kill();
+    assert_eq!(caller.take(), Some((commit, Heard::Unknown(Reason::ConnectionLost))));
+}
+
+#[test]
+fn a_lock_waited_for_too_long_undoes_the_whole_transaction() {
+    let server = Server::start(&["--innodb-lock-wait-timeout=1"]);
+    let mut caller = bank(&server.url("?connections=3"));
+    for number in [1, 2] {
+        assert_eq!(caller.ask(0, OPEN, &account(number)), Heard::WRITTEN);
+    }
+    assert_eq!(caller.begin(1, DEPOSIT, &deposit(1)), Heard::WRITTEN);
+    assert_eq!(caller.begin(2, DEPOSIT, &deposit(2)), Heard::WRITTEN);
+    assert_eq!(caller.ask(2, DEPOSIT, &deposit(1)), Heard::Refused(Reason::Conflict));
+    assert_eq!(caller.end(1, Step::Commit), Heard::WRITTEN);
+    let at = |number| [Datum::Int(1), Datum::Int(number)];
+    assert_eq!(caller.ask(0, ACCOUNT, &at(1)), Heard::rows(&["'Ann' 2"]));
+    assert_eq!(caller.ask(0, ACCOUNT, &at(2)), Heard::rows(&["'Ann' 1"]));
+}
+
+#[test]
+fn a_connection_that_the_server_ends_is_made_anew() {
+    let server = Server::start(&[]);
+    let mut asker = asker(&server.url("?connections=1"));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let threads = "SELECT id FROM information_schema.processlist WHERE user = 'root' \
+                   AND id <> CONNECTION_ID() AND db = 'test'";
+    server.sql(&format!("KILL {}", server.sql(threads)));
+    assert_eq!(asker.ask(&read("user1")), LOST);
+    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+}
+
+#[test]
+fn a_server_that_takes_no_writes_or_does_not_let_us_says_so() {
+    let server = Server::start(&[]);
+    server.sql("CREATE USER ann IDENTIFIED BY 'pw'; GRANT CREATE, SELECT, INSERT ON test.* TO ann");
+    let url = format!("mysql://ann:pw@127.0.0.1:{}/test?connections=1", server.port);
+    let mut asker = asker(&url);
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&update("user1", &["c"])), Told::Refused(Reason::NotPermitted));
+    server.sql("SET GLOBAL read_only = 1");
+    assert_eq!(asker.ask(&insert("user2", &["a", "b"])), Told::Refused(Reason::ReadOnly));
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    assert_eq!(asker.ask(&read("user2")), Told::MISSING);
+}
+
+#[test]
+fn a_row_that_does_not_fit_is_refused_whole() {
+    let server = Server::start(&[]);
+    let mut asker = asker(&server.url("?connections=1"));
+    let long = "k".repeat(300);
+    assert_eq!(asker.ask(&insert(&long, &["a", "b"])), Told::Refused(Reason::Malformed));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&insert("user1", &["c", "d"])), Told::Refused(Reason::Exists));
+    let nothing = crate::asker::Question { kind: Kind::Update, ..read("user1") };
+    assert_eq!(asker.ask(&nothing), Told::Refused(Reason::Malformed));
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+}
