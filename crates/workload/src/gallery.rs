@@ -124,7 +124,7 @@ const fn chronicle(name: &'static str, description: &'static str, text: &'static
     }
 }
 
-/// The sizes of a script are in its text; these count what it loads, what it asks in a minute or so.
+/// The sizes of a script are in its text; these count what it loads, what it asks in a minute.
 const fn script(
     name: &'static str,
     description: &'static str,

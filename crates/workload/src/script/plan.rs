@@ -19,8 +19,8 @@ use crate::spec::SpecError;
 /// same physical schema.
 #[derive(Clone)]
 pub struct ScriptPlan {
-    /// The relations as `CREATE TABLE`, the indexes as `CREATE INDEX`, in an order in which they can
-    /// be created.
+    /// The relations as `CREATE TABLE`, the indexes as `CREATE INDEX`, in an order in which they
+    /// can be created.
     pub schema: Vec<Named>,
     /// The queries; an operation's `statement` is the place here plus one.
     pub queries: Vec<Named>,

@@ -1,4 +1,4 @@
-//! Payment, Order-Status and what else BenchFoundry's processes do.
+//! What BenchFoundry's processes do.
 
 use assay_model::script::ProcessBuilder;
 use assay_model::seed::{Stream, mix};

@@ -1,6 +1,6 @@
 //! How many readers reach all replicas.
 
-/// The probability that `readers`, each at a replica drawn uniformly, together reach all `replicas`.
+/// The probability that `readers`, each at a replica drawn uniformly, reach all `replicas`.
 ///
 /// By inclusion and exclusion over the sets of replicas that nobody reaches:
 /// 1 - sum over i from 1 to n - 1 of (-1)^(i + 1) C(n, i) ((n - i) / n)^m.

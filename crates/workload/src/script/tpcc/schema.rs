@@ -2,8 +2,8 @@
 
 /// Names with their text, in an order in which they can be created.
 ///
-/// Foreign keys are logical: they say what points to what, and a load that several sessions write at
-/// once would break them for a moment if a store looked.
+/// Foreign keys are logical: they say what points to what, and a load that several sessions write
+/// at once would break them for a moment if a store looked.
 ///
 /// HISTORY has no key in the standard. Ours has one, so that a store of keys can hold it: the
 /// customer, with the number of the customer's payments after this one.

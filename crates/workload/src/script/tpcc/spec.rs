@@ -1,4 +1,4 @@
-//! How large TPC-C is, and who asks it.
+//! How large TPC-C is, with what it asks how often.
 
 use std::collections::BTreeMap;
 
