@@ -44,29 +44,30 @@ pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
 
 /// The workloads whose names begin with `wanted`; large families as one line unless asked for.
 fn list(wanted: &str, text: &mut String) -> Result<()> {
-    let begins = |entry: &&gallery::Entry| entry.name.starts_with(wanted);
     let family = |name: &str| {
-        gallery::FAMILIES
-            .iter()
-            .position(|(family, _)| wanted.is_empty() && name.starts_with(family))
+        let mut families = gallery::FAMILIES.into_iter();
+        families.find(|(family, _)| wanted.is_empty() && name.starts_with(family))
     };
-    let mut told = None;
-    for entry in gallery::all().filter(begins) {
-        let _ = match family(entry.name) {
-            None => writeln!(text, "{:<18} {}", entry.name, entry.description),
-            Some(place) if told == Some(place) => Ok(()),
-            Some(place) => {
-                told = Some(place);
-                let (name, description) = gallery::FAMILIES[place];
-                let more = format!("`assay workloads ls {name}` lists them");
-                writeln!(text, "{:<18} {description}; {more}", format!("{name}N"))
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for entry in gallery::all().filter(|entry| entry.name.starts_with(wanted)) {
+        let line = match family(entry.name) {
+            None => (entry.name.to_owned(), entry.description.to_owned()),
+            Some((name, description)) => {
+                let all = format!("{description}; `assay workloads ls {name}` lists them");
+                (format!("{name}N"), all)
             }
         };
+        if lines.last() != Some(&line) {
+            lines.push(line);
+        }
     }
-    match text.is_empty() {
-        true => Err(usage(format!("no workload of the gallery begins with {wanted:?}"))),
-        false => Ok(()),
+    let Some(width) = lines.iter().map(|(name, _)| name.len()).max() else {
+        return Err(usage(format!("no workload of the gallery begins with {wanted:?}")));
+    };
+    for (name, description) in lines {
+        let _ = writeln!(text, "{name:<width$} {description}");
     }
+    Ok(())
 }
 
 /// `assay stores`.

@@ -63,6 +63,8 @@ fn settings_name_where_they_are_from() {
         force        =                          # not set
         keep         =                          # not set
         fresh        =                          # not set
+        replace      =                          # not set
+        mapping      =                          # not set
     "#]]
     .assert_eq(&ran.out);
 }
@@ -86,22 +88,33 @@ fn a_flag_beats_the_environment_that_beats_files() {
 }
 
 #[test]
-fn the_gallery_is_listed() {
+fn the_gallery_is_listed_with_families_as_one_line() {
+    let place = Place::new();
+    let all = place.fine("workloads ls").out;
+    for (name, description) in [
+        ("ycsb-a", "session store: half reads, half updates, some records hotter than others"),
+        ("chronicle-10-95", "Chronicle Map's small rows, 10 x 10 B: one update in twenty"),
+        ("twitter-cluster-N", "53 production caches of Twitter, after their published table"),
+    ] {
+        let line = all.lines().find(|line| line.split(' ').next() == Some(name));
+        let told = line.unwrap_or_else(|| panic!("no {name} in\n{all}"))[name.len()..].trim_start();
+        assert!(told.starts_with(description), "{told}");
+    }
+    let columns: Vec<usize> = all
+        .lines()
+        .map(|line| line.len() - line.trim_start_matches(|c| c != ' ').trim_start().len())
+        .collect();
+    assert!(columns.iter().all(|column| *column == columns[0]), "{all}");
     check(
-        &Place::new(),
-        "workloads ls",
+        &place,
+        "workloads ls twitter-cluster-5",
         &expect![[r#"
-        ycsb-a             session store: half reads, half updates, some records hotter than others
-        ycsb-b             photo tags: nearly all reads, one update in twenty
-        ycsb-c             profile cache: nothing but reads
-        ycsb-d             status updates: new records come in, the newest are read most
-        ycsb-e             conversations: short scans, now and then a new record
-        ycsb-f             user database: records are read, changed, written back
-        chronicle-100-50   Chronicle Map's large rows, 10 x 100 B: half reads, half updates
-        chronicle-100-95   Chronicle Map's large rows, 10 x 100 B: one update in twenty
-        chronicle-10-50    Chronicle Map's small rows, 10 x 10 B: half reads, half updates
-        chronicle-10-95    Chronicle Map's small rows, 10 x 10 B: one update in twenty
-    "#]],
+            twitter-cluster-50 Twitter's cache cluster 50: keys 18 B, values 67485 B, get 0.52, set 0.48
+            twitter-cluster-51 Twitter's cache cluster 51: keys 44 B, values 221 B, get 0.90, set 0.10
+            twitter-cluster-52 Twitter's cache cluster 52: keys 20 B, values 273 B, get 0.91, add 0.04, gets 0.02, cas 0.02
+            twitter-cluster-53 Twitter's cache cluster 53: keys 36 B, values 9213 B, get 0.89, set 0.03, prepend 0.09
+            twitter-cluster-54 Twitter's cache cluster 54: keys 19 B, values 246 B, get 0.97, set 0.03
+        "#]],
     );
 }
 
