@@ -1,7 +1,10 @@
 //! SQLite behind the seam, in files of the test's own.
 
-use assay_store::conformance;
+use assay_model::{Datum, Decimal, Nanos, Parameters, Reason};
+use assay_store::conformance::queries::{Caller, Heard, catalogue};
+use assay_store::conformance::talk::{Ask, Got, Talk};
 use assay_store::workers::Workers;
+use assay_store::{Answer, Answers, Call, Step, Ticket, conformance};
 
 use super::*;
 
@@ -102,4 +105,172 @@ fn queries_to_sqlite_that_takes_turns_late_conform() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "?begin=deferred&busy_timeout=100")).unwrap();
     conformance::queries::assert_queries_conform(&Workers::new(store.into(), 3));
+}
+
+const OPEN: u16 = 2;
+const ACCOUNT: u16 = 3;
+const DEPOSIT: u16 = 9;
+const KEY: [Datum<'static>; 2] = [Datum::Int(1), Datum::Int(1)];
+
+fn cents(mantissa: i64) -> Datum<'static> {
+    Datum::Decimal(Decimal { mantissa, scale: 2 })
+}
+
+fn raise() -> [Datum<'static>; 3] {
+    [cents(25), KEY[0], KEY[1]]
+}
+
+/// A conversation with the suite's bank, in which there is one account; with another connection.
+fn bank(directory: &std::path::Path, options: &str) -> (Caller, Connection) {
+    let store = open(&url(directory, options)).unwrap();
+    store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
+    let mut caller = Caller::open(&*store, 0).unwrap();
+    let account = [KEY[0], KEY[1], Datum::Text("Ann"), cents(10_50)];
+    assert_eq!(caller.ask(0, OPEN, &account), Heard::WRITTEN);
+    (caller, Connection::open(directory.join("test.db")).unwrap())
+}
+
+#[test]
+fn whoever_waits_too_long_for_another_process_is_refused_as_busy() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut caller, other) = bank(directory.path(), "?busy_timeout=20");
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(caller.ask(1, DEPOSIT, &raise()), Heard::Refused(Reason::Busy));
+    assert_eq!(caller.begin(1, ACCOUNT, &KEY), Heard::Refused(Reason::Busy));
+    assert_eq!(caller.ask(1, ACCOUNT, &KEY), Heard::rows(&["'Ann' 10.5"]));
+    other.execute_batch("COMMIT").unwrap();
+    assert_eq!(caller.begin(1, DEPOSIT, &raise()), Heard::WRITTEN);
+    assert_eq!(caller.end(1, Step::Commit), Heard::WRITTEN);
+    assert_eq!(caller.ask(1, ACCOUNT, &KEY), Heard::rows(&["'Ann' 10.75"]));
+}
+
+#[test]
+fn a_transaction_that_read_before_another_wrote_conflicts() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut caller, other) = bank(directory.path(), "?begin=deferred&busy_timeout=20");
+    assert_eq!(caller.begin(1, ACCOUNT, &KEY), Heard::rows(&["'Ann' 10.5"]));
+    other.execute_batch("UPDATE account SET balance = balance + 100").unwrap();
+    assert_eq!(caller.ask(1, DEPOSIT, &raise()), Heard::Refused(Reason::Conflict));
+    assert_eq!(caller.begin(1, DEPOSIT, &raise()), Heard::WRITTEN);
+    assert_eq!(caller.end(1, Step::Commit), Heard::WRITTEN);
+    assert_eq!(caller.ask(1, ACCOUNT, &KEY), Heard::rows(&["'Ann' 11.75"]));
+}
+
+#[test]
+fn money_is_kept_in_its_smallest_units() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut caller, other) = bank(directory.path(), "");
+    assert_eq!(caller.ask(0, DEPOSIT, &raise()), Heard::WRITTEN);
+    let kept: i64 = other.query_row("SELECT balance FROM account", [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, 10_75);
+}
+
+/// Takes answers without a look.
+struct Nobody;
+
+impl Answers for Nobody {
+    fn answer(&mut self, _ticket: Ticket, _answer: Answer<'_>) {}
+}
+
+#[test]
+fn a_lane_is_not_ready_while_a_transaction_of_it_may_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&url(directory.path(), "")).unwrap();
+    store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
+    let mut client = store.open(0).unwrap();
+    let mut encoded = Vec::new();
+    KEY.iter().for_each(|datum| datum.encode(&mut encoded));
+    let parameters = Parameters::new(&encoded);
+    let read = Call { session: 1, step: Step::Query(ACCOUNT), begins: true, parameters };
+    client.call(Nanos::ZERO, Ticket(1), &read, &mut Nobody);
+    assert!(!client.is_ready());
+    let commit = Call { step: Step::Commit, begins: false, ..read };
+    client.call(Nanos::ZERO, Ticket(2), &commit, &mut Nobody);
+    assert!(client.is_ready());
+}
+
+#[test]
+fn a_lane_that_ends_lets_the_others_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&url(directory.path(), "?busy_timeout=20")).unwrap();
+    store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
+    let account = [KEY[0], KEY[1], Datum::Text("Ann"), cents(1)];
+    let mut one = Caller::open(&*store, 0).unwrap();
+    let mut other = Caller::open(&*store, 1).unwrap();
+    assert_eq!(one.begin(1, OPEN, &account), Heard::WRITTEN);
+    assert_eq!(other.ask(1, OPEN, &account), Heard::Refused(Reason::Busy));
+    drop(one);
+    assert_eq!(other.ask(1, ACCOUNT, &KEY), Heard::MISSING);
+    assert_eq!(other.ask(1, OPEN, &account), Heard::WRITTEN);
+}
+
+#[test]
+fn relations_that_are_there_are_refused_replaced_or_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&url(directory.path(), "")).unwrap();
+    let prepare = |existing| store.prepare_queries(&catalogue().into(), existing);
+    let told = prepare(Existing::Use).unwrap_err().to_string();
+    assert!(told.ends_with("there is no table branch, account, kinds; load it first"), "{told}");
+    prepare(Existing::Refuse).unwrap();
+    let told = prepare(Existing::Refuse).unwrap_err().to_string();
+    assert!(told.contains("it has a table branch, account, kinds already"), "{told}");
+    let other = Connection::open(directory.path().join("test.db")).unwrap();
+    let count =
+        || -> i64 { other.query_row("SELECT count(*) FROM branch", [], |row| row.get(0)).unwrap() };
+    other.execute_batch("INSERT INTO branch VALUES (1, 'Ulm')").unwrap();
+    prepare(Existing::Use).unwrap();
+    assert_eq!(count(), 1);
+    prepare(Existing::Replace).unwrap();
+    assert_eq!(count(), 0);
+    other.execute_batch("ALTER TABLE account DROP COLUMN balance").unwrap();
+    let told = prepare(Existing::Use).unwrap_err().to_string();
+    assert!(told.contains("its table account has no column balance"), "{told}");
+}
+
+#[test]
+fn records_of_another_tool_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let other = Connection::open(directory.path().join("test.db")).unwrap();
+    other
+        .execute_batch(
+            "CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT);
+             INSERT INTO usertable VALUES ('user1', 'a', 'b'), ('user2', 'c', NULL)",
+        )
+        .unwrap();
+    let layout = |count: usize| {
+        let fields = (0..count).map(|number| format!("field{number}")).collect();
+        let table = assay_model::Table { name: "usertable".into(), fields, needs_key_order: false };
+        Layout { tables: vec![table], records: 2 }
+    };
+    let store = open(&url(directory.path(), "")).unwrap();
+    store.prepare(&layout(2)).unwrap();
+    let mut talk = Talk::open(&*store, 0).unwrap();
+    let whole = Got::row(&[("field0", b"a"), ("field1", b"b")]);
+    assert_eq!(talk.ask(&Ask::read("user1")), whole);
+    assert_eq!(talk.ask(&Ask::read("user2")), Got::row(&[("field0", b"c")]));
+    assert_eq!(talk.ask(&Ask::insert("user1", &[b"x"])), Got::Refused(Reason::Exists));
+    let told = store.prepare(&layout(3)).unwrap_err().to_string();
+    assert!(told.contains("no such column: field2"), "{told}");
+}
+
+#[test]
+fn a_damaged_database_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = url(directory.path(), "?journal=delete");
+    let store = open(&url).unwrap();
+    store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
+    drop(store);
+    let path = directory.path().join("test.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let half = bytes.len() / 2;
+    bytes[100..half].fill(0xA5);
+    std::fs::write(&path, bytes).unwrap();
+    let told = match open(&url) {
+        Ok(store) => {
+            let prepared = store.prepare_queries(&catalogue().into(), Existing::Use);
+            prepared.unwrap_err().to_string()
+        }
+        Err(error) => error.to_string(),
+    };
+    assert!(told.contains("the database is damaged; restore it"), "{told}");
 }
