@@ -2,8 +2,8 @@
 //!
 //! One process writes a key once; readers poll the key from shortly before the write until after
 //! the longest staleness that is thought possible. There are so many readers that they together
-//! reach all replicas with a chosen probability. After the generator of BenchFoundry (D. Bermbach and
-//! others); `docs/scripts.md` lists what is different.
+//! reach all replicas with a chosen probability. After the generator of BenchFoundry (D. Bermbach
+//! and others); `docs/scripts.md` lists what is different.
 
 mod program;
 mod readers;
