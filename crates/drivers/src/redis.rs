@@ -6,7 +6,8 @@
 //!
 //! What an answer means:
 //! * A missing record, or one without the wanted field, is done with `found = false`. An update
-//!   of a missing record creates it without an entry in the index, as in YCSB.
+//!   of a missing record creates it without an entry in the index, as in YCSB; where there are
+//!   several tables, or one in the order of its keys, it writes nothing instead.
 //! * Inserts and deletes are two commands. If one was refused while the other went through, the
 //!   operation is unknown, with the reason of the refusal: half of it happened.
 //! * Errors of the server that certainly refuse the command are refused; errors that we do not
@@ -104,21 +105,53 @@ impl Redis {
         OpenError::Unsupported { store: self.options().to_string(), reason }
     }
 
-    /// Redis has no tables, so one table is all that the layout of YCSB's binding can keep apart.
     fn check_layout(&self, layout: &Layout) -> Result<(), OpenError> {
-        let [table] = layout.tables.as_slice() else {
-            let count = layout.tables.len();
-            return Err(self.unsupported(format!(
-                "keys have no table here, so it holds one table and not {count}"
-            )));
-        };
-        if self.options().shape == RecordShape::String && table.fields.len() != 1 {
-            let count = table.fields.len();
-            return Err(self.unsupported(format!(
-                "with layout=string a record has one field and not {count}; leave the option out"
-            )));
+        let Options { shape, index, .. } = *self.options();
+        let fields = layout.tables.first().map_or(0, |table| table.fields.len());
+        if tongue::is_ycsbs(&layout.tables) {
+            if shape == RecordShape::String && fields != 1 {
+                return Err(self.unsupported(format!(
+                    "with layout=string a record has one field and not {fields}; leave the option \
+                     out"
+                )));
+            }
+            return Ok(());
         }
-        Ok(())
+        // Tables are told apart by prefixes, and their keys are kept in order beside them.
+        match (shape, index) {
+            (RecordShape::Hash, Index::Kept) => Ok(()),
+            (RecordShape::String, _) => Err(self.unsupported(
+                "with layout=string there is one table of one field; leave the option out".into(),
+            )),
+            (_, Index::Off) => Err(self.unsupported(
+                "with index=off nobody knows the order of keys; leave the option out".into(),
+            )),
+        }
+    }
+
+    /// Removes the records that an index names, then the index.
+    fn clear_table(
+        &self,
+        console: &mut Console,
+        index: &[u8],
+        prefix: &[u8],
+    ) -> Result<(), OpenError> {
+        let last = (CLEARED_AT_ONCE - 1).to_string();
+        loop {
+            let keys = self.ask(console, &[b"ZRANGE", index, b"0", last.as_bytes()])?;
+            let Value::Array(keys) = keys else { break };
+            let keys = keys.iter().filter_map(Value::text);
+            let keys: Vec<Vec<u8>> = keys.map(|key| [prefix, key].concat()).collect();
+            if keys.is_empty() {
+                break;
+            }
+            let words: Vec<&[u8]> =
+                std::iter::once(&b"DEL"[..]).chain(keys.iter().map(Vec::as_slice)).collect();
+            self.ask(console, &words)?;
+            let last = (keys.len() - 1).to_string();
+            self.ask(console, &[b"ZREMRANGEBYRANK", index, b"0", last.as_bytes()])?;
+        }
+        self.ask(console, &[b"DEL", index]).map(drop)
     }
 
     /// A node of a cluster answers for its own keys only; all of them must be here.
@@ -167,7 +200,7 @@ impl Store for Redis {
         self.check_layout(layout)?;
         self.check_cluster(&mut self.console()?)?;
         let Options { shape, index, .. } = *self.options();
-        let tongue = Tongue::new(&layout.tables[0].fields, shape, index);
+        let tongue = Tongue::new(&layout.tables, shape, index);
         *self.tongue.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(tongue));
         Ok(())
     }
@@ -226,20 +259,16 @@ impl Store for Redis {
                     .into(),
             ));
         }
-        let last = (CLEARED_AT_ONCE - 1).to_string();
-        loop {
-            let keys = self.ask(&mut console, &[b"ZRANGE", INDEX, b"0", last.as_bytes()])?;
-            let Value::Array(keys) = keys else { break };
-            let mut words: Vec<&[u8]> = vec![b"DEL"];
-            words.extend(keys.iter().filter_map(Value::text));
-            if words.len() == 1 {
-                break;
+        let tongue = self.tongue.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match tongue {
+            None => self.clear_table(&mut console, INDEX, b"")?,
+            Some(tongue) => {
+                for (index, prefix) in tongue.indexes() {
+                    self.clear_table(&mut console, index, prefix)?;
+                }
             }
-            self.ask(&mut console, &words)?;
-            let last = (words.len() - 2).to_string();
-            self.ask(&mut console, &[b"ZREMRANGEBYRANK", INDEX, b"0", last.as_bytes()])?;
         }
-        self.ask(&mut console, &[b"DEL", INDEX, NOTE]).map(drop)
+        self.ask(&mut console, &[b"DEL", NOTE]).map(drop)
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use assay_model::{Fields, Nanos, Reason};
+use assay_model::{Nanos, Reason};
 use assay_store::answer::Span;
 use assay_store::resp::{Limits, Parser, Protocol, Shape};
 use assay_store::{Answer, Answers, Reply as Read, Request, Rows, Ticket};
@@ -16,7 +16,7 @@ use super::dialer::{Dialer, Need};
 use super::error::Failure;
 use super::inbox::Inbox;
 use super::reply::{Reply, keep_row};
-use super::tongue::{Step, Tongue};
+use super::tongue::{Asked, Step, Tongue};
 use super::transport::Transport;
 
 /// The first pause before a broken connection is made anew; each failure doubles it.
@@ -303,12 +303,12 @@ impl Connection {
     fn take_reply(&mut self, answers: &mut dyn Answers) -> Result<(), Lost> {
         let Some(pending) = self.pending.pop_front() else { return Err(Lost(Reason::Garbled)) };
         let reply = newest(&self.inbox, &self.parser);
-        let places = self.shared.tongue.places();
+        let tongue = &self.shared.tongue;
         let spans = &mut self.spans;
         let read = match pending.step {
             Step::Record => reply.record(spans),
-            Step::Field(number) => reply.field(&places[usize::from(number)], spans),
-            Step::Named => reply.named(places, spans),
+            Step::Field(number) => reply.field(tongue.place(number), spans),
+            Step::Named(table) => reply.named(tongue.places(table), spans),
             _ => return self.take_other(pending, answers),
         };
         self.in_flight -= 1;
@@ -330,7 +330,7 @@ impl Connection {
         let reply = newest(&self.inbox, &self.parser);
         let ended = match pending.step {
             Step::Write => reply.written().map(|()| true),
-            Step::Delete => reply.count().map(|count| count > 0),
+            Step::Count => reply.count().map(|count| count > 0),
             Step::InsertRecord => {
                 self.first_half = reply.written().map(|()| true);
                 return lost_if_garbled(self.first_half);
@@ -342,10 +342,10 @@ impl Connection {
             Step::InsertEntry | Step::DeleteEntry => {
                 both_halves(self.first_half, reply.count().map(drop))
             }
-            Step::ScanKeys(fields) => return self.take_keys(pending, fields, answers),
-            Step::ScanRow(fields) => return self.take_row(fields),
-            Step::ScanLastRow(fields) => {
-                let taken = self.take_row(fields);
+            Step::ScanKeys(asked) => return self.take_keys(pending, asked, answers),
+            Step::ScanRow(asked) => return self.take_row(asked),
+            Step::ScanLastRow(asked) => {
+                let taken = self.take_row(asked);
                 self.end_scan(pending.ticket, answers);
                 return taken;
             }
@@ -355,7 +355,7 @@ impl Connection {
                 reply.failure().map_or(Ok(()), |_| Err(Lost(Reason::NotPermitted)))?;
                 return self.greeted();
             }
-            Step::Record | Step::Field(_) | Step::Named => return Err(Lost(Reason::Garbled)),
+            Step::Record | Step::Field(_) | Step::Named(_) => return Err(Lost(Reason::Garbled)),
         };
         self.in_flight -= 1;
         let answer = match ended {
@@ -371,7 +371,7 @@ impl Connection {
     fn take_keys(
         &mut self,
         pending: Pending,
-        fields: Fields,
+        records: Asked,
         answers: &mut dyn Answers,
     ) -> Result<(), Lost> {
         self.scan_rows.clear();
@@ -381,14 +381,14 @@ impl Connection {
         let read = reply.texts().map(|keys| {
             for key in keys {
                 // The fields were checked when the scan was encoded.
-                if self.shared.tongue.read(key, fields, &mut self.out).is_ok() {
-                    self.pending.push_back(Pending { step: Step::ScanRow(fields), ..pending });
+                if self.shared.tongue.read(key, records, &mut self.out).is_ok() {
+                    self.pending.push_back(Pending { step: Step::ScanRow(records), ..pending });
                     asked += 1;
                 }
             }
         });
         match (read, self.pending.back_mut()) {
-            (Ok(()), Some(last)) if asked > 0 => last.step = Step::ScanLastRow(fields),
+            (Ok(()), Some(last)) if asked > 0 => last.step = Step::ScanLastRow(records),
             (Ok(()), _) => self.end_scan(pending.ticket, answers),
             (Err(failure), _) => {
                 self.scan_failure = Some(failure);
@@ -398,14 +398,12 @@ impl Connection {
         lost_if_garbled(read)
     }
 
-    fn take_row(&mut self, fields: Fields) -> Result<(), Lost> {
+    fn take_row(&mut self, asked: Asked) -> Result<(), Lost> {
         let reply = newest(&self.inbox, &self.parser);
         let tongue = &self.shared.tongue;
-        let read = match tongue.step(fields) {
-            Step::Field(number) => {
-                reply.field(&tongue.places()[usize::from(number)], &mut self.spans)
-            }
-            Step::Named => reply.named(tongue.places(), &mut self.spans),
+        let read = match tongue.step(asked) {
+            Step::Field(number) => reply.field(tongue.place(number), &mut self.spans),
+            Step::Named(table) => reply.named(tongue.places(table), &mut self.spans),
             _ => reply.record(&mut self.spans),
         };
         // A key in the index without a record is a record that is not there.

@@ -63,6 +63,15 @@ pub fn array(count: usize, out: &mut Vec<u8>) {
     head(b'*', count, out);
 }
 
+/// Appends a bulk string of two parts.
+#[inline]
+pub fn bulk_pair(first: &[u8], second: &[u8], out: &mut Vec<u8>) {
+    head(b'$', first.len() + second.len(), out);
+    out.extend_from_slice(first);
+    out.extend_from_slice(second);
+    out.extend_from_slice(b"\r\n");
+}
+
 /// A string of any bytes: a word of a command, or a reply.
 #[inline]
 pub fn bulk(bytes: &[u8], out: &mut Vec<u8>) {
