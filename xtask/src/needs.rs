@@ -23,6 +23,11 @@ pub const FOR_TESTS: &[Need] = &[
         reason: "live tests of the Redis driver",
     },
     Need {
+        probe: &["pg_isready", "--version"],
+        package: "postgresql",
+        reason: "live tests of the PostgreSQL driver",
+    },
+    Need {
         probe: &["python3", "-m", "ensurepip", "--version"],
         package: "python3-venv",
         reason: "a test that reads a history with DuckDB",

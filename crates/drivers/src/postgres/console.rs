@@ -65,6 +65,8 @@ impl Console<'_> {
     }
 
     pub(super) async fn settings(&mut self) -> Result<Vec<Setting>, OpenError> {
+        // What a client of a run finds is to be shown, not what this connection has set.
+        self.run("RESET lock_timeout").await?;
         let rows = self.rows(&settings::question()).await?;
         let pairs: Vec<(String, String)> = rows
             .into_iter()

@@ -82,6 +82,20 @@ fn select(output: &[u16]) -> Select {
     }
 }
 
+/// A text in lines that a reader can bear, broken where a part of it begins.
+fn folded(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_inclusive(' ') {
+        let last = lines.last_mut().expect("there is a first line");
+        match last.len() + word.trim_end().len() > 80 {
+            true => lines.push(format!("  {word}")),
+            false => last.push_str(word),
+        }
+    }
+    let trimmed: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+    trimmed.join("\n")
+}
+
 /// The statement in each dialect, with the arguments at its places.
 fn check(statement: Statement, expected: Expect) {
     let query = Query { name: "q".into(), text: String::new(), statement, parameters: vec![] };
@@ -89,13 +103,14 @@ fn check(statement: Statement, expected: Expect) {
     for dialect in DIALECTS {
         let asked = ask(dialect, &schema(), &query);
         assert_eq!(asked.arguments.len(), asked.kinds.len());
-        told += &format!("{} {:?}\n", asked.text, asked.arguments);
+        told += &folded(&format!("{} {:?}", asked.text, asked.arguments));
+        told.push('\n');
     }
     expected.assert_eq(&told);
 }
 
 fn check_lines(lines: impl Fn(Dialect) -> Vec<String>, expected: Expect) {
-    let all: Vec<String> = DIALECTS.into_iter().flat_map(lines).collect();
+    let all: Vec<String> = DIALECTS.into_iter().flat_map(lines).map(|line| folded(&line)).collect();
     expected.assert_eq(&(all.join("\n") + "\n"));
 }
 
@@ -104,16 +119,31 @@ fn relations_are_made_with_their_keys_and_indexes() {
     check_lines(
         |dialect| create(dialect, &schema(), ForeignKeys::Leave),
         expect![[r#"
-        CREATE TABLE customer (id INTEGER NOT NULL, name TEXT COLLATE "C" NOT NULL, state CHAR(2) COLLATE "C" NOT NULL, city VARCHAR(20) COLLATE "C", balance NUMERIC(12, 2) NOT NULL, small SMALLINT NOT NULL, big BIGINT NOT NULL, weight DOUBLE PRECISION, photo BYTEA, since TIMESTAMP, good BOOLEAN NOT NULL, PRIMARY KEY (id))
-        CREATE INDEX customer_index_1 ON customer (name, id)
-        CREATE TABLE "order" (customer INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (customer, number))
-        CREATE TABLE Customer (id INTEGER NOT NULL, name VARCHAR(255) NOT NULL, state CHAR(2) NOT NULL, city VARCHAR(20), balance DECIMAL(12, 2) NOT NULL, small SMALLINT NOT NULL, big BIGINT NOT NULL, weight DOUBLE, photo LONGBLOB, since DATETIME(6), good BOOLEAN NOT NULL, PRIMARY KEY (id)) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
-        CREATE INDEX Customer_index_1 ON Customer (name, id)
-        CREATE TABLE `order` (customer INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (customer, number)) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
-        CREATE TABLE Customer (id INTEGER NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, city TEXT, balance INTEGER NOT NULL, small INTEGER NOT NULL, big INTEGER NOT NULL, weight REAL, photo BLOB, since INTEGER, good INTEGER NOT NULL, PRIMARY KEY (id))
-        CREATE INDEX Customer_index_1 ON Customer (name, id)
-        CREATE TABLE "order" (customer INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (customer, number))
-    "#]],
+            CREATE TABLE customer (id INTEGER NOT NULL, name TEXT COLLATE "C" NOT NULL,
+              state CHAR(2) COLLATE "C" NOT NULL, city VARCHAR(20) COLLATE "C", balance
+              NUMERIC(12, 2) NOT NULL, small SMALLINT NOT NULL, big BIGINT NOT NULL, weight
+              DOUBLE PRECISION, photo BYTEA, since TIMESTAMP, good BOOLEAN NOT NULL, PRIMARY
+              KEY (id))
+            CREATE INDEX customer_index_1 ON customer (name, id)
+            CREATE TABLE "order" (customer INTEGER NOT NULL, number INTEGER NOT NULL,
+              PRIMARY KEY (customer, number))
+            CREATE TABLE Customer (id INTEGER NOT NULL, name VARCHAR(255) NOT NULL, state
+              CHAR(2) NOT NULL, city VARCHAR(20), balance DECIMAL(12, 2) NOT NULL, small
+              SMALLINT NOT NULL, big BIGINT NOT NULL, weight DOUBLE, photo LONGBLOB, since
+              DATETIME(6), good BOOLEAN NOT NULL, PRIMARY KEY (id)) ENGINE=InnoDB CHARACTER
+              SET utf8mb4 COLLATE utf8mb4_bin
+            CREATE INDEX Customer_index_1 ON Customer (name, id)
+            CREATE TABLE `order` (customer INTEGER NOT NULL, number INTEGER NOT NULL,
+              PRIMARY KEY (customer, number)) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE
+              utf8mb4_bin
+            CREATE TABLE Customer (id INTEGER NOT NULL, name TEXT NOT NULL, state TEXT NOT
+              NULL, city TEXT, balance INTEGER NOT NULL, small INTEGER NOT NULL, big INTEGER
+              NOT NULL, weight REAL, photo BLOB, since INTEGER, good INTEGER NOT NULL,
+              PRIMARY KEY (id))
+            CREATE INDEX Customer_index_1 ON Customer (name, id)
+            CREATE TABLE "order" (customer INTEGER NOT NULL, number INTEGER NOT NULL,
+              PRIMARY KEY (customer, number))
+        "#]],
     );
 }
 
@@ -122,9 +152,15 @@ fn foreign_keys_are_declared_if_they_are_wanted() {
     check_lines(
         |dialect| create(dialect, &schema(), ForeignKeys::Declare).split_off(2),
         expect![[r#"
-            CREATE TABLE "order" (customer INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (customer, number), FOREIGN KEY (customer) REFERENCES customer (id))
-            CREATE TABLE `order` (customer INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (customer, number), FOREIGN KEY (customer) REFERENCES Customer (id)) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
-            CREATE TABLE "order" (customer INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (customer, number), FOREIGN KEY (customer) REFERENCES Customer (id))
+            CREATE TABLE "order" (customer INTEGER NOT NULL, number INTEGER NOT NULL,
+              PRIMARY KEY (customer, number), FOREIGN KEY (customer) REFERENCES customer
+              (id))
+            CREATE TABLE `order` (customer INTEGER NOT NULL, number INTEGER NOT NULL,
+              PRIMARY KEY (customer, number), FOREIGN KEY (customer) REFERENCES Customer
+              (id)) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+            CREATE TABLE "order" (customer INTEGER NOT NULL, number INTEGER NOT NULL,
+              PRIMARY KEY (customer, number), FOREIGN KEY (customer) REFERENCES Customer
+              (id))
         "#]],
     );
 }
@@ -189,10 +225,14 @@ fn ranges_orders_limits_and_locks_have_their_clauses() {
     check(
         Statement::Select(select),
         expect![[r#"
-        SELECT id FROM customer WHERE city >= $1 AND city < $2 AND small <= 7 AND big > -7 ORDER BY city NULLS FIRST, since DESC NULLS LAST, id DESC LIMIT $3 FOR UPDATE [1, 0, 2]
-        SELECT id FROM Customer WHERE city >= ? AND city < ? AND small <= 7 AND big > -7 ORDER BY city, since DESC, id DESC LIMIT ? FOR UPDATE [1, 0, 2]
-        SELECT id FROM Customer WHERE city >= ?1 AND city < ?2 AND small <= 7 AND big > -7 ORDER BY city, since DESC, id DESC LIMIT ?3 [1, 0, 2]
-    "#]],
+            SELECT id FROM customer WHERE city >= $1 AND city < $2 AND small <= 7 AND big >
+              -7 ORDER BY city NULLS FIRST, since DESC NULLS LAST, id DESC LIMIT $3 FOR
+              UPDATE [1, 0, 2]
+            SELECT id FROM Customer WHERE city >= ? AND city < ? AND small <= 7 AND big > -7
+              ORDER BY city, since DESC, id DESC LIMIT ? FOR UPDATE [1, 0, 2]
+            SELECT id FROM Customer WHERE city >= ?1 AND city < ?2 AND small <= 7 AND big >
+              -7 ORDER BY city, since DESC, id DESC LIMIT ?3 [1, 0, 2]
+        "#]],
     );
 }
 
@@ -218,10 +258,19 @@ fn joined_relations_are_told_apart() {
     check(
         Statement::Select(joined),
         expect![[r#"
-        SELECT r0.name, r2.number FROM customer AS r0 JOIN "order" AS r1 ON r0.id = r1.customer JOIN "order" AS r2 ON r1.customer = r2.customer AND r1.number = r2.number CROSS JOIN customer AS r3 WHERE r1.number = $1 ORDER BY r2.number LIMIT 10 [0]
-        SELECT r0.name, r2.number FROM Customer AS r0 JOIN `order` AS r1 ON r0.id = r1.customer JOIN `order` AS r2 ON r1.customer = r2.customer AND r1.number = r2.number CROSS JOIN Customer AS r3 WHERE r1.number = ? ORDER BY r2.number LIMIT 10 [0]
-        SELECT r0.name, r2.number FROM Customer AS r0 JOIN "order" AS r1 ON r0.id = r1.customer JOIN "order" AS r2 ON r1.customer = r2.customer AND r1.number = r2.number CROSS JOIN Customer AS r3 WHERE r1.number = ?1 ORDER BY r2.number LIMIT 10 [0]
-    "#]],
+            SELECT r0.name, r2.number FROM customer AS r0 JOIN "order" AS r1 ON r0.id =
+              r1.customer JOIN "order" AS r2 ON r1.customer = r2.customer AND r1.number =
+              r2.number CROSS JOIN customer AS r3 WHERE r1.number = $1 ORDER BY r2.number
+              LIMIT 10 [0]
+            SELECT r0.name, r2.number FROM Customer AS r0 JOIN `order` AS r1 ON r0.id =
+              r1.customer JOIN `order` AS r2 ON r1.customer = r2.customer AND r1.number =
+              r2.number CROSS JOIN Customer AS r3 WHERE r1.number = ? ORDER BY r2.number
+              LIMIT 10 [0]
+            SELECT r0.name, r2.number FROM Customer AS r0 JOIN "order" AS r1 ON r0.id =
+              r1.customer JOIN "order" AS r2 ON r1.customer = r2.customer AND r1.number =
+              r2.number CROSS JOIN Customer AS r3 WHERE r1.number = ?1 ORDER BY r2.number
+              LIMIT 10 [0]
+        "#]],
     );
 }
 
@@ -253,9 +302,12 @@ fn an_update_sets_and_adds_and_subtracts() {
     check(
         Statement::Update(Update { relation: 0, changes, filters }),
         expect![[r#"
-            UPDATE customer SET city = $1, balance = balance + $2, small = small - 1 WHERE id = $3 [0, 2, 1]
-            UPDATE Customer SET city = ?, balance = balance + CAST(? AS DECIMAL(38, 18)), small = small - 1 WHERE id = ? [0, 2, 1]
-            UPDATE Customer SET city = ?1, balance = balance + ?2, small = small - 1 WHERE id = ?3 [0, 2, 1]
+            UPDATE customer SET city = $1, balance = balance + $2, small = small - 1 WHERE
+              id = $3 [0, 2, 1]
+            UPDATE Customer SET city = ?, balance = balance + CAST(? AS DECIMAL(38, 18)),
+              small = small - 1 WHERE id = ? [0, 2, 1]
+            UPDATE Customer SET city = ?1, balance = balance + ?2, small = small - 1 WHERE
+              id = ?3 [0, 2, 1]
         "#]],
     );
 }
@@ -290,10 +342,15 @@ fn values_in_the_text_are_written_as_each_dialect_reads_them() {
     check(
         Statement::Update(Update { relation: 0, changes, filters: vec![] }),
         expect![[r#"
-        UPDATE customer SET city = 'it''s a \', city = NULL, balance = 12.5, balance = 12, weight = '0.5'::double precision, photo = '\x00FF'::bytea, since = TIMESTAMP '1970-01-01 00:00:01.5', good = TRUE []
-        UPDATE Customer SET city = 'it''s a \\', city = NULL, balance = 12.5, balance = 12, weight = 5e-1, photo = X'00FF', since = TIMESTAMP '1970-01-01 00:00:01.5', good = TRUE []
-        UPDATE Customer SET city = 'it''s a \', city = NULL, balance = 1250, balance = 1200, weight = 5e-1, photo = X'00FF', since = 1500000, good = 1 []
-    "#]],
+            UPDATE customer SET city = 'it''s a \', city = NULL, balance = 12.5, balance =
+              12, weight = '0.5'::double precision, photo = '\x00FF'::bytea, since =
+              TIMESTAMP '1970-01-01 00:00:01.5', good = TRUE []
+            UPDATE Customer SET city = 'it''s a \\', city = NULL, balance = 12.5, balance =
+              12, weight = 5e-1, photo = X'00FF', since = TIMESTAMP '1970-01-01 00:00:01.5',
+              good = TRUE []
+            UPDATE Customer SET city = 'it''s a \', city = NULL, balance = 1250, balance =
+              1200, weight = 5e-1, photo = X'00FF', since = 1500000, good = 1 []
+        "#]],
     );
 }
 
@@ -312,13 +369,14 @@ fn names_are_quoted_where_they_have_to_be() {
     );
 }
 
+fn usertable() -> Table {
+    let fields = vec!["field0".into(), "field1".into()];
+    Table { name: "usertable".into(), fields, needs_key_order: false }
+}
+
 #[test]
 fn records_lie_as_ycsb_lays_them() {
-    let table = Table {
-        name: "usertable".into(),
-        fields: vec!["field0".into(), "field1".into()],
-        needs_key_order: false,
-    };
+    let table = usertable();
     let lines = |dialect| {
         let records = Records::new(dialect, &table);
         let some = |statement: Option<String>| statement.unwrap();
@@ -337,35 +395,51 @@ fn records_lie_as_ycsb_lays_them() {
     check_lines(
         lines,
         expect![[r#"
-        CREATE TABLE IF NOT EXISTS usertable (ycsb_key VARCHAR(255) COLLATE "C" NOT NULL PRIMARY KEY, field0 TEXT COLLATE "C", field1 TEXT COLLATE "C")
-        CREATE TABLE IF NOT EXISTS usertable (ycsb_key BYTEA NOT NULL PRIMARY KEY, field0 BYTEA, field1 BYTEA)
-        SELECT field0, field1 FROM usertable WHERE ycsb_key = $1
-        SELECT field1 FROM usertable WHERE ycsb_key = $1
-        SELECT field0, field1 FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2
-        INSERT INTO usertable (ycsb_key, field0, field1) VALUES ($1, $2, $3)
-        UPDATE usertable SET field1 = $1, field0 = $2 WHERE ycsb_key = $3
-        DELETE FROM usertable WHERE ycsb_key = $1
-        DROP TABLE IF EXISTS usertable
-        CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) NOT NULL PRIMARY KEY, field0 LONGTEXT, field1 LONGTEXT) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
-        CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARBINARY(1024) NOT NULL PRIMARY KEY, field0 LONGBLOB, field1 LONGBLOB) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
-        SELECT field0, field1 FROM usertable WHERE YCSB_KEY = ?
-        SELECT field1 FROM usertable WHERE YCSB_KEY = ?
-        SELECT field0, field1 FROM usertable WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT ?
-        INSERT INTO usertable (YCSB_KEY, field0, field1) VALUES (?, ?, ?)
-        UPDATE usertable SET field1 = ?, field0 = ? WHERE YCSB_KEY = ?
-        DELETE FROM usertable WHERE YCSB_KEY = ?
-        DROP TABLE IF EXISTS usertable
-        CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) NOT NULL PRIMARY KEY, field0 TEXT, field1 TEXT)
-        CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY BLOB NOT NULL PRIMARY KEY, field0 BLOB, field1 BLOB)
-        SELECT field0, field1 FROM usertable WHERE YCSB_KEY = ?1
-        SELECT field1 FROM usertable WHERE YCSB_KEY = ?1
-        SELECT field0, field1 FROM usertable WHERE YCSB_KEY >= ?1 ORDER BY YCSB_KEY LIMIT ?2
-        INSERT INTO usertable (YCSB_KEY, field0, field1) VALUES (?1, ?2, ?3)
-        UPDATE usertable SET field1 = ?1, field0 = ?2 WHERE YCSB_KEY = ?3
-        DELETE FROM usertable WHERE YCSB_KEY = ?1
-        DROP TABLE IF EXISTS usertable
-    "#]],
+            CREATE TABLE IF NOT EXISTS usertable (ycsb_key VARCHAR(255) COLLATE "C" NOT NULL
+              PRIMARY KEY, field0 TEXT COLLATE "C", field1 TEXT COLLATE "C")
+            CREATE TABLE IF NOT EXISTS usertable (ycsb_key BYTEA NOT NULL PRIMARY KEY,
+              field0 BYTEA, field1 BYTEA)
+            SELECT field0, field1 FROM usertable WHERE ycsb_key = $1
+            SELECT field1 FROM usertable WHERE ycsb_key = $1
+            SELECT field0, field1 FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key
+              LIMIT $2
+            INSERT INTO usertable (ycsb_key, field0, field1) VALUES ($1, $2, $3)
+            UPDATE usertable SET field1 = $1, field0 = $2 WHERE ycsb_key = $3
+            DELETE FROM usertable WHERE ycsb_key = $1
+            DROP TABLE IF EXISTS usertable
+            CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) NOT NULL PRIMARY
+              KEY, field0 LONGTEXT, field1 LONGTEXT) ENGINE=InnoDB CHARACTER SET utf8mb4
+              COLLATE utf8mb4_bin
+            CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARBINARY(1024) NOT NULL PRIMARY
+              KEY, field0 LONGBLOB, field1 LONGBLOB) ENGINE=InnoDB CHARACTER SET utf8mb4
+              COLLATE utf8mb4_bin
+            SELECT field0, field1 FROM usertable WHERE YCSB_KEY = ?
+            SELECT field1 FROM usertable WHERE YCSB_KEY = ?
+            SELECT field0, field1 FROM usertable WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT
+              ?
+            INSERT INTO usertable (YCSB_KEY, field0, field1) VALUES (?, ?, ?)
+            UPDATE usertable SET field1 = ?, field0 = ? WHERE YCSB_KEY = ?
+            DELETE FROM usertable WHERE YCSB_KEY = ?
+            DROP TABLE IF EXISTS usertable
+            CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) NOT NULL PRIMARY
+              KEY, field0 TEXT, field1 TEXT)
+            CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY BLOB NOT NULL PRIMARY KEY, field0
+              BLOB, field1 BLOB)
+            SELECT field0, field1 FROM usertable WHERE YCSB_KEY = ?1
+            SELECT field1 FROM usertable WHERE YCSB_KEY = ?1
+            SELECT field0, field1 FROM usertable WHERE YCSB_KEY >= ?1 ORDER BY YCSB_KEY
+              LIMIT ?2
+            INSERT INTO usertable (YCSB_KEY, field0, field1) VALUES (?1, ?2, ?3)
+            UPDATE usertable SET field1 = ?1, field0 = ?2 WHERE YCSB_KEY = ?3
+            DELETE FROM usertable WHERE YCSB_KEY = ?1
+            DROP TABLE IF EXISTS usertable
+        "#]],
     );
+}
+
+#[test]
+fn fields_that_the_table_has_not_give_no_statement() {
+    let table = usertable();
     let records = Records::new(Dialect::Postgres, &table);
     let nothing = [
         records.read(Fields::One(2)),

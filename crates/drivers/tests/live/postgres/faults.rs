@@ -25,8 +25,8 @@ fn asker(server: &Server, rest: &str) -> Asker {
 /// A conversation in queries; the relations are new.
 fn caller(server: &Server, rest: &str) -> Caller {
     let store = store(&server.url(rest));
-    store.prepare_queries(&Arc::new(catalogue()), Existing::Replace).unwrap();
-    Caller::open(&store, 0).unwrap()
+    let prepared = store.prepare_queries(&Arc::new(catalogue()), Existing::Replace);
+    prepared.and_then(|()| Caller::open(&store, 0)).expect("the server is there")
 }
 
 fn account(number: i64) -> [Datum<'static>; 4] {

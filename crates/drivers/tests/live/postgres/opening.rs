@@ -119,6 +119,7 @@ fn settings_are_read_back() {
     assert_eq!(value("synchronous_commit"), "local");
     assert_eq!(value("default_transaction_isolation"), "serializable");
     assert_eq!(value("shared_buffers"), "32MB");
+    assert_eq!(value("lock_timeout"), "0");
     assert_eq!(value("durability"), "operating system");
     assert_eq!(value("role"), "primary");
 }
