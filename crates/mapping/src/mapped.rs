@@ -45,6 +45,8 @@ struct Prepared {
     tables: Vec<Stored>,
     /// What answers each query, by its place in the catalogue.
     programs: Vec<Program>,
+    /// How many arguments each query takes.
+    parameters: Vec<usize>,
 }
 
 /// The table that remembers which physical schema the rows are kept in.
@@ -163,7 +165,8 @@ impl Store for Mapped {
         self.inner.prepare(&layout)?;
         self.settle_existing(&layout, existing)?;
         let programs = compiled.queries.into_iter().map(|costed| costed.program).collect();
-        let prepared = Arc::new(Prepared { tables, programs });
+        let parameters = catalogue.queries.iter().map(|query| query.parameters.len()).collect();
+        let prepared = Arc::new(Prepared { tables, programs, parameters });
         *self.prepared.write().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::physical::Role;
 /// How many columns a merged table may have more than the larger of the two.
 const COLUMNS_MORE: usize = 10;
 /// How many states of merging one option leads to at most.
-pub(super) const STATES_MOST: usize = 64;
+pub(super) const STATES_MOST: usize = 16;
 
 /// The table that does for both: the same rows, the same key, at most one index.
 pub(super) fn merged(one: &View, other: &View) -> Option<View> {

@@ -39,9 +39,9 @@ impl<'a> Ranking<'a> {
             catalogue.queries.iter().map(|query| relations(&query.statement)).collect();
         // A write looks for the rows of others that are joined with its own in some table.
         let scopes = own.iter().map(|relations| {
-            let joined = own.iter().filter(|other| {
-                other.len() > 1 && relations.iter().any(|one| other.contains(one))
-            });
+            let joined = own
+                .iter()
+                .filter(|other| other.len() > 1 && relations.iter().any(|one| other.contains(one)));
             let mut scope: Vec<u16> = joined.flatten().chain(relations).copied().collect();
             scope.sort_unstable();
             scope.dedup();
@@ -146,7 +146,8 @@ impl<'a> Ranking<'a> {
     pub(super) fn extended(&mut self, choice: &Choice, variant: &[View]) -> Option<Choice> {
         let mut extended = choice.clone();
         for view in variant {
-            if view.role == Role::Base && *view == View::base(&self.catalogue.schema, view.relations[0])
+            if view.role == Role::Base
+                && *view == View::base(&self.catalogue.schema, view.relations[0])
             {
                 continue;
             }

@@ -31,9 +31,7 @@ struct Asked {
 pub(super) fn variants(schema: &Schema, statement: &Statement) -> Vec<Variant> {
     match statement {
         Statement::Insert(_) => Vec::new(),
-        Statement::Update(update) => {
-            of_change(schema, update.relation, &update.filters)
-        }
+        Statement::Update(update) => of_change(schema, update.relation, &update.filters),
         Statement::Delete(delete) => of_change(schema, delete.relation, &delete.filters),
         Statement::Select(select) if select.from.len() == 1 => {
             let asked = asked(select, 0, &[]);
@@ -66,7 +64,9 @@ fn columns_of(filters: &[Filter], place: u16) -> (Vec<u16>, Vec<u16>) {
 
 fn asked(select: &Select, place: u16, joined: &[u16]) -> Asked {
     let (mut equal, ranged) = columns_of(&select.filters, place);
-    equal.extend(joined.iter().filter(|column| !equal.contains(column)).copied().collect::<Vec<_>>());
+    equal.extend(
+        joined.iter().filter(|column| !equal.contains(column)).copied().collect::<Vec<_>>(),
+    );
     let is_own = |relation: u16| relation == place;
     let order = select.order.iter().filter(|(of, _)| is_own(of.relation));
     let filters = select.filters.iter().map(|filter| filter.column);
@@ -106,14 +106,17 @@ fn of_relation(schema: &Schema, asked: &Asked) -> Vec<View> {
     for &index in &asked.equal {
         let rest: Vec<u16> = asked.equal.iter().copied().filter(|one| *one != index).collect();
         if rest.iter().all(|column| primary.contains(column)) {
-            let index = Attribute { relation: asked.relation, column: index };
+            let index = index.placed(asked.relation);
             views.push(based(schema, asked.relation, Vec::new(), Some(index)));
             continue;
         }
         let key = rest.iter().map(|column| (*column, Direction::Ascending)).collect::<Vec<_>>();
-        let layout = (attributes(asked.relation, &key), attributes(asked.relation, &asked.needed));
-        let mut view = View::new(schema, Role::Query, &[asked.relation], Vec::new(), layout);
-        view.index = Some(Attribute { relation: asked.relation, column: index });
+        let mut columns = attributes(asked.relation, &asked.needed);
+        let index = index.placed(asked.relation);
+        columns.push(index);
+        let layout = (attributes(asked.relation, &key), columns);
+        let view = View::new(schema, Role::Query, &[asked.relation], Vec::new(), layout);
+        let view = View { index: Some(index), ..view };
         views.push(view);
     }
     views
@@ -170,7 +173,12 @@ fn keys(primary: &[u16], asked: &Asked) -> Vec<Vec<(u16, Direction)>> {
     if !order.is_empty() {
         tails.push(order);
     }
-    tails.extend(ranged.map(|one| vec![one]).filter(|one| !tails.iter().any(|t| t[0].0 == one[0].0)).collect::<Vec<_>>());
+    tails.extend(
+        ranged
+            .map(|one| vec![one])
+            .filter(|one| !tails.iter().any(|t| t[0].0 == one[0].0))
+            .collect::<Vec<_>>(),
+    );
     if tails.is_empty() && !equal.is_empty() {
         tails.push(Vec::new());
     }
@@ -213,8 +221,7 @@ fn of_join(schema: &Schema, select: &Select) -> Vec<Variant> {
 /// The join as one table, with the tables by which a write to one side finds the other; `None` if
 /// a relation occurs twice.
 fn precomputed(schema: &Schema, select: &Select) -> Option<(View, Variant)> {
-    let is_twice =
-        (1..select.from.len()).any(|at| select.from[..at].contains(&select.from[at]));
+    let is_twice = (1..select.from.len()).any(|at| select.from[..at].contains(&select.from[at]));
     if is_twice {
         return None;
     }

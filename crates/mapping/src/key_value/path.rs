@@ -163,13 +163,15 @@ impl Search<'_> {
         if is_whole && self.question.needed.iter().all(|of| self.is_known(&state, *of)) {
             return self.finish(state);
         }
+        let mut next = Vec::new();
         for number in 0..self.stock.stored.len() {
             for places in self.mappings(number, &state) {
-                if let Some(next) = self.step(&state, number, &places) {
-                    self.explore(next);
-                }
+                next.extend(self.step(&state, number, &places));
             }
         }
+        // A cheap way found early cuts off the others.
+        next.sort_by(|one, other| one.cost.total_cmp(&other.cost));
+        next.into_iter().for_each(|state| self.explore(state));
     }
 
     /// The ways in which the table's relations can stand for places of the question.

@@ -174,8 +174,10 @@ impl Client for MappedClient {
                 return answers.answer(ticket, Answer::Done(Reply::WRITTEN));
             }
         };
-        let programs = self.board.prepared.as_ref().map_or(0, |prepared| prepared.programs.len());
-        if number == 0 || number > programs {
+        let place = number.checked_sub(1);
+        let prepared = self.board.prepared.as_ref();
+        let wanted = prepared.zip(place).and_then(|(one, place)| one.parameters.get(place));
+        if wanted != Some(&call.parameters.iter().count()) {
             return answers.answer(ticket, Answer::Refused(Reason::Malformed));
         }
         let Some(slot) = self.place() else {

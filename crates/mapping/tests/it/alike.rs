@@ -1,7 +1,7 @@
 //! Random queries through every mapping, compared with a plain evaluation and with SQLite.
 
-use assay_mapping::{Class, Physical};
-use assay_model::Statement;
+use assay_mapping::{Class, Expected as Hoped, Keys, Physical, advise};
+use assay_model::{Seed, Statement};
 
 use crate::answer::{Expected, Outcome, complaint};
 use crate::evaluator::Evaluator;
@@ -83,6 +83,41 @@ fn base_tables_alone_answer_as_the_relations_do() {
         let physical = Physical::plain(&case.catalogue.schema, Class::KeyValue);
         vec![("base tables".into(), RecordStore::new(&case.catalogue, &physical))]
     });
+}
+
+/// The advisor's schemas for a case, the best first.
+///
+/// Only some queries count, and writes seldom do, so that there are many copies to be kept alike.
+fn advised(case: &Case, class: Class) -> Vec<(String, RecordStore)> {
+    let mut draws = Seed(case.seed).draws(4, 0);
+    let queries = case.catalogue.queries.iter();
+    let frequencies: Vec<f64> = queries
+        .map(|query| match query.statement {
+            Statement::Select(_) if draws.below(2) == 0 => 10.0 + 90.0 * draws.unit(),
+            _ if draws.below(8) == 0 => draws.unit(),
+            _ => 0.0,
+        })
+        .collect();
+    let expected = Hoped { frequencies: &frequencies, rows: &[], keys: Keys::Checked };
+    let advice = advise(&case.catalogue, class, &expected).unwrap();
+    let others = advice.others.into_iter().map(|(_, physical)| physical);
+    std::iter::once(advice.best)
+        .chain(others)
+        .map(|physical| {
+            let store = RecordStore::new(&case.catalogue, &physical);
+            (physical.to_toml(), store)
+        })
+        .collect()
+}
+
+#[test]
+fn tables_for_key_value_stores_answer_as_the_relations_do() {
+    check(0..100, |case| advised(case, Class::KeyValue));
+}
+
+#[test]
+fn tables_for_column_stores_answer_as_the_relations_do() {
+    check(100..200, |case| advised(case, Class::Column));
 }
 
 #[test]

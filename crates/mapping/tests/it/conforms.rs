@@ -1,0 +1,38 @@
+//! Stores with a mapping keep the contract of stores that take queries.
+
+use std::sync::Arc;
+
+use assay_mapping::{Class, Expected, Keys, Mapped, Physical, advise};
+use assay_store::Store;
+use assay_store::conformance::queries::{assert_queries_conform, catalogue};
+use assay_store::memory::Memory;
+use assay_store::workers::Workers;
+
+/// Every schema that the advisor offers, and the base tables alone.
+fn schemas(class: Class) -> Vec<Physical> {
+    let catalogue = catalogue();
+    let frequencies = vec![1.0; catalogue.queries.len()];
+    let expected = Expected { frequencies: &frequencies, rows: &[], keys: Keys::Checked };
+    let advice = advise(&catalogue, class, &expected).unwrap();
+    let others = advice.others.into_iter().map(|(_, physical)| physical);
+    let plain = Physical::plain(&catalogue.schema, class);
+    [plain, advice.best].into_iter().chain(others).collect()
+}
+
+#[test]
+fn memory_conforms_through_every_schema_offered() {
+    for class in Class::ALL {
+        for physical in schemas(class) {
+            assert_queries_conform(&Mapped::new(Arc::new(Memory::new()), physical));
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_matter() {
+    for physical in schemas(Class::KeyValue) {
+        let mapped = Mapped::new(Arc::new(Memory::new()), physical);
+        let mapped: Arc<dyn Store> = Arc::new(mapped);
+        assert_queries_conform(&Workers::new(mapped, 2));
+    }
+}
