@@ -400,3 +400,16 @@ fn a_trace_of_queries_survives_the_way_through_text() {
     let few = error(text.replacen(",\"0\"", ",\"0;1\"", 1));
     assert!(few.contains("operation 0 has 2 arguments, but query \"get\" takes 1"), "{few}");
 }
+
+#[test]
+fn old_files_are_read_for_ever() {
+    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let trace = Trace::open(golden.join("format-2.trace")).unwrap();
+    assert_eq!(trace.header(), &header());
+    let hash: assay_trace::Digest = "fc9abf01bf62e853c7465994f0f64b44".parse().unwrap();
+    assert_eq!((trace.hash(), trace.verify().unwrap()), (hash, hash));
+    let mut text = Vec::new();
+    assay_trace::export_csv(&trace, &mut text).unwrap();
+    let wanted = std::fs::read_to_string(golden.join("format-2.csv")).unwrap();
+    assert_eq!(String::from_utf8(text).unwrap(), wanted);
+}
