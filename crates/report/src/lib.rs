@@ -24,6 +24,7 @@ pub mod compare;
 pub mod junit;
 pub mod mapping;
 pub mod repeated;
+pub mod result_log;
 
 mod java;
 pub mod study;
