@@ -227,7 +227,7 @@ const ENTRIES: [Entry; 18] = [
     },
     Entry {
         name: "rocksdb-mixgraph",
-        description: "ZippyDB as db_bench's mixgraph asks it: values of some dozen bytes, few scans",
+        description: "ZippyDB as db_bench's mixgraph asks it: values of some dozen bytes",
         form: Form::Toml,
         text: include_str!("gallery/rocksdb-mixgraph.toml"),
         suggested_records: 100_000,

@@ -7,8 +7,8 @@ use crate::bundle::{asked, assert_sealed, figure, intended, manifest, number, re
 use crate::place::Place;
 use crate::redis_server::Server;
 
-/// Twenty requests a second for `seconds`: of ten keys in turn, five are read, two set, two changed,
-/// one is removed each time.
+/// Twenty requests a second for `seconds`: of ten keys in turn, five are read, two set, two
+/// changed, one is removed each time.
 fn twitter(seconds: u64) -> String {
     let mut text = String::new();
     for line in 0..20 * seconds {

@@ -1,5 +1,6 @@
-//! Turns the requests of a foreign trace into two traces of ours: what is to be asked, beside what
-//! a store must hold before.
+//! Turns the requests of a foreign trace into two traces of ours.
+//!
+//! One is what is to be asked, the other what a store must hold before.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -58,8 +58,8 @@ impl Format {
                  op_time,key,key_size,op,op_count,size"
             }
             Format::Oracle => {
-                "24 bytes: time (4), object (8), size (4), place of its next request (8), each with \
-                 the lowest byte first"
+                "24 bytes: time (4), object (8), size (4), place of its next request (8), each \
+                 with the lowest byte first"
             }
             Format::Monitor => {
                 "a time in seconds, [database address], quoted words, such as \

@@ -1,4 +1,4 @@
-//! What is done to requests between reading them and asking them: iterators over iterators.
+//! What is done to requests after they are read: iterators over iterators.
 
 use assay_model::seed::{Draws, mix};
 use assay_model::{Nanos, Seed};

@@ -1,5 +1,4 @@
-//! What a store must hold before a trace is asked: the keys that are needed before they are
-//! written.
+//! Which keys a trace needs before it writes them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -36,13 +36,13 @@ impl Tail {
     pub fn draw(&self, draws: &mut Draws) -> u64 {
         let unit = 1.0 - draws.unit();
         // What is raised to a power is uniform for Pareto, exponential for extreme values.
-        let base = match self.curve {
+        let raised = match self.curve {
             Curve::Pareto => unit,
             Curve::ExtremeValue => -libm::log(unit),
         };
         let size = match self.shape {
-            0.0 => self.location - self.scale * libm::log(base),
-            shape => self.location + self.scale * (libm::pow(base, -shape) - 1.0) / shape,
+            0.0 => self.location - self.scale * libm::log(raised),
+            shape => self.location + self.scale * (libm::pow(raised, -shape) - 1.0) / shape,
         };
         // A number beyond 64 bits saturates.
         (libm::ceil(size).max(0.0) as u64).clamp(self.min, self.max)

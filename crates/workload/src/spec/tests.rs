@@ -40,7 +40,8 @@ fn record_numbers_go_up_to_the_end_of_63_bits() {
 #[test]
 fn lengths_have_many_forms() {
     let length = |form: &str| {
-        let text = format!("[dataset]\nrecords=1\nfields=1\nfield_length = {form}\n[operations]\nread=1\n");
+        let head = "[dataset]\nrecords=1\nfields=1\n";
+        let text = format!("{head}field_length = {form}\n[operations]\nread=1\n");
         let spec = read(&text);
         assert_eq!(read(&spec.to_toml()), spec, "{form} survives");
         spec.dataset.field_length
