@@ -1,6 +1,6 @@
 //! The judge: takes records batch by batch, gives a summary.
 
-use assay_model::{Kind, Nanos, Phase, Record, Verified};
+use assay_model::{Kind, Nanos, Outcome, Phase, Record, Verified};
 
 use crate::account::{Account, Ending, Moved, Span, Traffic};
 use crate::availability::Bins;
@@ -179,7 +179,8 @@ impl Judge {
     /// Counts the transaction of `record` if that is its last.
     #[inline(never)]
     fn add_to_transaction(&mut self, record: &Record) {
-        let Some(transaction) = self.open.add(record) else { return };
+        let Some(mut transaction) = self.open.add(record) else { return };
+        self.settle_ending(&mut transaction.ending);
         let side = self.sides[transaction.phase as usize];
         let is_judged = side == Side::Judged;
         let is_traffic = self.is_traffic(side);
@@ -191,6 +192,15 @@ impl Judge {
         if is_judged {
             let times = transaction.span.times();
             account.add(slot, transaction.ending, times, transaction.moved);
+        }
+    }
+
+    /// A transaction of queries that came to its end is what its user wanted, whatever its queries
+    /// found: that an item is missing may be why it was rolled back.
+    fn settle_ending(&self, ending: &mut Ending) {
+        if !self.question.queries.is_empty() {
+            let is_done = ending.outcome == Outcome::Done;
+            (ending.found, ending.good) = (is_done, is_done);
         }
     }
 
@@ -218,7 +228,8 @@ impl Judge {
             ends_transaction: record.ends_process,
             ..*record
         };
-        let Some(process) = self.open_processes.add(&part) else { return };
+        let Some(mut process) = self.open_processes.add(&part) else { return };
+        self.settle_ending(&mut process.ending);
         let side = self.sides[process.phase as usize];
         let slot = if side == Side::Judged { self.slot(process.span.intended) } else { 0 };
         if self.is_traffic(side) {

@@ -3,6 +3,7 @@
 mod confidence;
 mod counts;
 mod latency;
+mod queries;
 mod time;
 mod transactions;
 

@@ -4,7 +4,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use assay_model::{Nanos, SourceError};
 use assay_model::{closest, quantity};
 use assay_run::{ArrivalProcess, Form, Mmpp2, Shape, Sine, Spike, Stage, Times, Timetable};
-use assay_trace::Trace;
+use assay_trace::{Schedules, Trace};
+use assay_workload::script;
 
 use crate::exit::as_usage;
 use crate::units;
@@ -155,11 +156,47 @@ fn lasting(text: &str, what: &str) -> Result<Nanos> {
     Ok(length)
 }
 
-/// An arrival process; `trace` is the one whose own schedule may be asked for.
+/// Who may bring a schedule of its own.
+#[derive(Clone, Copy, Default)]
+pub enum Calendar<'a> {
+    /// Nobody.
+    #[default]
+    None,
+    /// A trace, if one is baked into it.
+    Trace(&'a Trace),
+    /// A workload of queries.
+    Script(&'a script::Schedule),
+}
+
+impl Calendar<'_> {
+    /// Whether there is a schedule.
+    pub fn has_schedule(self) -> bool {
+        match self {
+            Calendar::None => false,
+            Calendar::Trace(trace) => trace.schedules() == Schedules::Baked,
+            Calendar::Script(_) => true,
+        }
+    }
+
+    /// The schedule as the executor reads it.
+    fn timetable(self) -> Result<Timetable> {
+        match self {
+            Calendar::None => bail!("SPEC is no trace, so it has no schedule of its own"),
+            Calendar::Trace(trace) => timetable(trace),
+            Calendar::Script(schedule) => {
+                let schedule = schedule.clone();
+                let rate = schedule.rate();
+                Ok(Timetable::new(rate, move || Box::new(Planned(schedule.clone()))))
+            }
+        }
+    }
+}
+
+/// An arrival process; `calendar` is whose own schedule may be asked for.
 ///
 /// # Errors
 /// If the text is none, or there is no schedule; says what a right one looks like.
-pub fn process(text: &str, trace: Option<&Trace>) -> Result<ArrivalProcess> {
+pub fn process(text: &str, calendar: Calendar<'_>) -> Result<ArrivalProcess> {
     let (name, numbers) = match text.trim().split_once(':') {
         Some((name, numbers)) => (name, Some(numbers)),
         None => (text.trim(), None),
@@ -184,7 +221,7 @@ pub fn process(text: &str, trace: Option<&Trace>) -> Result<ArrivalProcess> {
         "mmpp2" => mmpp2(numbers, example),
         "gamma" => cv(numbers, example).map(ArrivalProcess::Gamma),
         "lognormal" => cv(numbers, example).map(ArrivalProcess::Lognormal),
-        _ => timetable(trace).map(ArrivalProcess::Baked),
+        _ => calendar.timetable().map(ArrivalProcess::Baked),
     }
 }
 
@@ -220,8 +257,7 @@ fn mmpp2(text: &str, example: &str) -> Result<ArrivalProcess> {
 }
 
 /// The schedule that is baked into `trace`.
-fn timetable(trace: Option<&Trace>) -> Result<Timetable> {
-    let trace = trace.context("SPEC is no trace, so it has no schedule of its own")?;
+fn timetable(trace: &Trace) -> Result<Timetable> {
     let absent = "the trace has no schedule; `assay trace gen --rate` writes one into a trace";
     let mut schedule = trace.schedule().map_err(as_usage)?.context(absent)?;
     let last = trace.end().saturating_sub(1);
@@ -247,6 +283,15 @@ struct Written(assay_trace::Schedule);
 impl Times for Written {
     fn intended(&mut self, process: u64) -> Result<Option<Nanos>, SourceError> {
         self.0.intended(process)
+    }
+}
+
+/// The schedule of a workload of queries as the executor reads it.
+struct Planned(script::Schedule);
+
+impl Times for Planned {
+    fn intended(&mut self, process: u64) -> Result<Option<Nanos>, SourceError> {
+        Ok(self.0.intended(process))
     }
 }
 

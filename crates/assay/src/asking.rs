@@ -6,8 +6,8 @@ use assay_run::{
     ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, Shape, Spin, Think,
 };
 use assay_store::Calls;
-use assay_trace::{Schedules, Trace};
 
+use crate::arrivals::Calendar;
 use crate::exit::usage;
 use crate::options::Options;
 use crate::{arrivals, machine, units};
@@ -61,8 +61,8 @@ pub struct Asking {
 impl Asking {
     /// Reads the settings for `purpose` with a store whose client works as `calls` says.
     ///
-    /// `planned` is the number of processes that the spec asks for by itself, `trace` the one that
-    /// is replayed.
+    /// `planned` is the number of processes that the spec asks for by itself, `calendar` who may
+    /// bring a schedule of its own.
     ///
     /// # Errors
     /// If a setting makes no sense, or two contradict each other.
@@ -71,16 +71,16 @@ impl Asking {
         purpose: Purpose,
         calls: Calls,
         planned: Option<u64>,
-        trace: Option<&Trace>,
+        calendar: Calendar<'_>,
     ) -> Result<Asking> {
-        let load = load_model(options, purpose, calls, trace)?;
+        let load = load_model(options, purpose, calls, calendar)?;
         let lanes = lanes(options, &load, calls)?;
         let patience = options.duration("timeout")?.unwrap_or(Nanos::from_secs(10));
         if patience == Nanos::ZERO {
             return Err(options.wrong("timeout", "without patience nothing is ever answered"));
         }
         Ok(Asking {
-            extent: extent(options, purpose, planned, &load, trace)?,
+            extent: extent(options, purpose, planned, &load, calendar)?,
             patience,
             lanes,
             spin: spin(options, lanes)?,
@@ -163,10 +163,10 @@ fn load_model(
     options: &Options,
     purpose: Purpose,
     calls: Calls,
-    trace: Option<&Trace>,
+    calendar: Calendar<'_>,
 ) -> Result<Load> {
     let measures = purpose != Purpose::Load;
-    let is_replay = measures && is_replay(options, trace);
+    let is_replay = measures && is_replay(options, calendar);
     let has_rate = measures && (is_replay || options.text("rate").is_some());
     let closed = options.count("closed")?;
     match (has_rate, closed) {
@@ -174,10 +174,12 @@ fn load_model(
             "--rate asks in open loop and --closed in closed loop: give one of them \
              (--pace is for a closed loop with a target)",
         )),
-        (true, None) => open(options, trace),
+        (true, None) => open(options, calendar),
         (false, _) if measures && options.given("speed").is_some() => {
-            let reason = match trace {
-                Some(_) if closed.is_none() => "the trace has no schedule to be replayed faster",
+            let reason = match calendar {
+                Calendar::Trace(_) if closed.is_none() => {
+                    "the trace has no schedule to be replayed faster"
+                }
                 _ => "only a trace's own schedule can be replayed faster",
             };
             Err(options.wrong("speed", reason))
@@ -187,15 +189,15 @@ fn load_model(
 }
 
 /// Whether a trace's own schedule is asked for, or nobody says anything else than that trace.
-fn is_replay(options: &Options, trace: Option<&Trace>) -> bool {
-    let has_schedule = trace.is_some_and(|trace| trace.schedules() == Schedules::Baked);
+fn is_replay(options: &Options, calendar: Calendar<'_>) -> bool {
+    let has_schedule = calendar.has_schedule();
     match options.given("arrivals") {
         Some(text) => text.trim() == "trace",
         None => has_schedule && options.text("rate").is_none() && options.text("closed").is_none(),
     }
 }
 
-fn open(options: &Options, trace: Option<&Trace>) -> Result<Load> {
+fn open(options: &Options, calendar: Calendar<'_>) -> Result<Load> {
     for name in ["think", "pace"] {
         if options.given(name).is_some() {
             return Err(options.wrong(name, "only sessions of a closed loop do that"));
@@ -203,19 +205,19 @@ fn open(options: &Options, trace: Option<&Trace>) -> Result<Load> {
     }
     let policies =
         [("queue", Overflow::Queue), ("drop", Overflow::Drop), ("abort", Overflow::Abort)];
-    let arrivals = open_arrivals(options, trace)?;
+    let arrivals = open_arrivals(options, calendar)?;
     let in_flight = bounded(options, "in-flight", IN_FLIGHT_MAX)?.unwrap_or(4096) as usize;
     let overflow = options.choice("overflow", &policies)?;
     Ok(Load::Open(Open { arrivals, in_flight, overflow }))
 }
 
 /// The arrival process and the rate; a trace's own schedule brings its rate with it.
-fn open_arrivals(options: &Options, trace: Option<&Trace>) -> Result<Arrivals> {
-    let text = match is_replay(options, trace) {
+fn open_arrivals(options: &Options, calendar: Calendar<'_>) -> Result<Arrivals> {
+    let text = match is_replay(options, calendar) {
         true => "trace",
         false => options.text("arrivals").unwrap_or("poisson"),
     };
-    let process = arrivals::process(text, trace)
+    let process = arrivals::process(text, calendar)
         .map_err(|error| options.wrong("arrivals", &error.to_string()))?;
     let rate = match options.text("rate") {
         Some(text) => {
@@ -293,7 +295,7 @@ fn extent(
     purpose: Purpose,
     planned: Option<u64>,
     load: &Load,
-    trace: Option<&Trace>,
+    calendar: Calendar<'_>,
 ) -> Result<Extent> {
     if purpose == Purpose::Load {
         return Ok(Extent { processes: planned, ..Extent::default() });
@@ -306,7 +308,9 @@ fn extent(
     let warm_up = options.duration("warm-up")?.unwrap_or(Nanos::ZERO);
     let (processes, duration) = match (given, duration, purpose) {
         (None, None, _) if stages_end(load).is_some() => (planned, stages(options, load, warm_up)?),
-        (None, None, Purpose::Bench) if trace.is_none() => (None, Some(BENCH_DURATION)),
+        (None, None, Purpose::Bench) if matches!(calendar, Calendar::None) => {
+            (None, Some(BENCH_DURATION))
+        }
         (None, None, _) => (planned, None),
         (given, duration, _) => (given, duration),
     };

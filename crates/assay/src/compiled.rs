@@ -6,7 +6,7 @@ use anyhow::Result;
 use assay_model::{Catalogue, Layout, Operation, Phase, Render, Seed, Source, version};
 use assay_run::Asks;
 use assay_trace::{Header, Script, Trace};
-use assay_workload::script::ScriptPlan;
+use assay_workload::script::{Schedule, ScriptPlan};
 use assay_workload::{Plan, PlanPhase};
 
 use crate::broken::Broken;
@@ -137,6 +137,14 @@ impl Compiled {
             Compiled::Records(plan) => plan.len(),
             Compiled::Script(plan, _) => plan.len(),
             Compiled::Replay(trace, _) => Some(trace.end()),
+        }
+    }
+
+    /// The schedule that a workload of queries brings with it, if it does.
+    pub fn schedule(&self) -> Option<Schedule> {
+        match self {
+            Compiled::Script(plan, _) => plan.schedule(),
+            Compiled::Records(_) | Compiled::Replay(..) => None,
         }
     }
 

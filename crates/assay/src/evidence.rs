@@ -8,7 +8,7 @@ use assay_run::{ArrivalProcess, Shape};
 use assay_workload::Spec;
 use assay_workload::spec::{FieldLength, ReadFields, no_files};
 
-use crate::arrivals;
+use crate::arrivals::{self, Calendar};
 use crate::observe::window::Seen;
 
 /// The thresholds that the run of `manifest` is held against. Names that this release does not
@@ -71,7 +71,7 @@ fn promise(manifest: &Manifest, window: Window) -> Option<Promise> {
     }
     let settings = &manifest.load.settings;
     let text = settings.get("arrivals")?;
-    let named = arrivals::process(text, None);
+    let named = arrivals::process(text, Calendar::None);
     let process = match named {
         Ok(ArrivalProcess::Constant) => Gaps::Constant,
         Ok(ArrivalProcess::Poisson) => Gaps::Poisson,

@@ -19,6 +19,7 @@ use assay_trace::Trace;
 use assay_workload::PlanPhase;
 use clap::ArgMatches;
 
+use crate::arrivals::Calendar;
 use crate::asking::{Asking, Purpose};
 use crate::compiled::{Compiled, replayed};
 use crate::exit::{Exit, Failure, from_open, usage};
@@ -134,7 +135,7 @@ impl Setup {
         let dataset = plan.loaded();
         self.prepare_to_load(&plan, &dataset)?;
         self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
-        let asking = self.asking(Purpose::Load, self.loaded(plan.len())?)?;
+        let asking = self.asking(&plan, Purpose::Load, self.loaded(plan.len())?)?;
         let finished = self.experiment(&plan, asking, dir, true)?.perform()?;
         if finished.exit == Exit::Fine {
             self.store.settle().map_err(from_open)?;
@@ -235,12 +236,12 @@ impl Setup {
     pub fn ready(&mut self, purpose: Purpose) -> Result<Experiment> {
         self.require_kinds(PlanPhase::Run)?;
         // Whatever is wrong with the settings must not be found out after a load.
-        let (_, planned) = self.planned()?;
-        self.asking(purpose, planned)?;
+        let (plan, planned) = self.planned()?;
+        self.asking(&plan, purpose, planned)?;
         self.agree_with_store()?;
         let (plan, planned) = self.planned()?;
         self.prepare_to_run(&plan)?;
-        let asking = self.asking(purpose, planned)?;
+        let asking = self.asking(&plan, purpose, planned)?;
         let dir = self.dir.clone();
         let floor = self.floor(&asking, planned)?;
         let experiment = self.experiment(&plan, asking, &dir, false)?;
@@ -351,9 +352,15 @@ impl Setup {
         Err(usage(format!("{name} cannot do {missing}, which {workload} asks for")))
     }
 
-    fn asking(&self, purpose: Purpose, planned: Option<u64>) -> Result<Asking> {
-        let (calls, trace) = (self.store.capabilities().calls, self.workload.trace.as_ref());
-        Asking::from(&self.options, purpose, calls, planned, trace)
+    fn asking(&self, plan: &Compiled, purpose: Purpose, planned: Option<u64>) -> Result<Asking> {
+        let schedule = plan.schedule();
+        let calendar = match (&self.workload.trace, &schedule) {
+            (Some(trace), _) => Calendar::Trace(trace),
+            (None, Some(schedule)) => Calendar::Script(schedule),
+            (None, None) => Calendar::None,
+        };
+        let calls = self.store.capabilities().calls;
+        Asking::from(&self.options, purpose, calls, planned, calendar)
     }
 
     /// Told time has one lane: several would need an order among each other, and nobody waits

@@ -93,9 +93,10 @@ pub struct Requested {
 }
 
 impl Mapping {
-    /// The expected cost of one transaction, in gets.
-    pub fn cost(&self) -> f64 {
-        self.queries.iter().filter_map(|one| Some(one.cost? * one.frequency)).sum()
+    /// The expected cost of one transaction, in gets; `None` if that of a query is not known.
+    pub fn cost(&self) -> Option<f64> {
+        let costs = self.queries.iter().map(|one| one.cost.map(|cost| cost * one.frequency));
+        costs.sum()
     }
 
     /// The requests that one transaction is expected to take.
@@ -104,17 +105,17 @@ impl Mapping {
     }
 
     fn opening(&self) -> String {
+        let (tables, queries) = (self.tables.len(), self.queries.len());
+        let requests = figure(self.requests());
+        let cost =
+            self.cost().map_or(String::new(), |cost| format!(", cost {} gets", figure(cost)));
         format!(
-            "{} on a {} store: {} {}, {} {}\n{}: {} requests, cost {} gets for each {}\n",
+            "{} on a {} store: {tables} {}, {queries} {}\n{}: {requests} requests{cost} for each {}\n",
             self.workload,
             self.class,
-            self.tables.len(),
-            plural("table", self.tables.len() as f64),
-            self.queries.len(),
-            if self.queries.len() == 1 { "query" } else { "queries" },
+            plural("table", tables as f64),
+            if queries == 1 { "query" } else { "queries" },
             self.origin,
-            figure(self.requests()),
-            figure(self.cost()),
             self.per,
         )
     }

@@ -84,11 +84,10 @@ pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Optio
     if summary.queries.is_empty() {
         return None;
     }
-    let mut table =
-        counted(["done", "misses", "refused", "unknown", "dropped", "done/s"].as_slice());
+    let mut table = counted(["done", "refused", "unknown", "dropped", "done/s"].as_slice());
     for Transactions { name, group, .. } in summary.transactions.iter().chain(&summary.processes) {
         let counts = &group.counts;
-        let numbers = [counts.done, counts.misses, counts.refused, counts.unknown, counts.dropped];
+        let numbers = [counts.done, counts.refused, counts.unknown, counts.dropped];
         let cells = numbers.into_iter().map(count).chain([per_second(group.rates.done_per_s)]);
         let row = [name.clone()].into_iter().chain(cells);
         table.row(row.chain(response(facts, group, letters)).collect());

@@ -130,51 +130,54 @@ fn wrong_numbers_of_spikes_and_sines_are_named() {
 fn processes_are_read_and_written_alike() {
     for text in ["poisson", "constant", "jitter:0.5", "mmpp2:10,1s,9s", "gamma:2", "lognormal:0.25"]
     {
-        assert_eq!(process(text, None).unwrap().to_string(), text);
+        assert_eq!(process(text, Calendar::None).unwrap().to_string(), text);
     }
-    check(process("jitter:50%", None), &expect!["jitter:0.5"]);
+    check(process("jitter:50%", Calendar::None), &expect!["jitter:0.5"]);
 }
 
 #[test]
 fn wrong_processes_say_what_a_right_one_looks_like() {
     check(
-        process("regular", None),
+        process("regular", Calendar::None),
         &expect![[r#"
             error: "regular" is none of poisson, constant, jitter:0.5,
             mmpp2:10,1s,9s, gamma:2, lognormal:2, trace"#]],
     );
-    check(process("gamma", None), &expect!["error: gamma needs numbers; write gamma:2"]);
-    check(process("poisson:2", None), &expect!["error: poisson takes no number; write poisson"]);
+    check(process("gamma", Calendar::None), &expect!["error: gamma needs numbers; write gamma:2"]);
     check(
-        process("gamma:0", None),
+        process("poisson:2", Calendar::None),
+        &expect!["error: poisson takes no number; write poisson"],
+    );
+    check(
+        process("gamma:0", Calendar::None),
         &expect![[r#"
             error: "0" is no coefficient of variation above 0, at most 100; write
             gamma:2"#]],
     );
     check(
-        process("jitter:2", None),
+        process("jitter:2", Calendar::None),
         &expect![[r#"error: "2" is no share of a gap from 0 to 1; write jitter:0.5"#]],
     );
     check(
-        process("mmpp2:10,1s", None),
+        process("mmpp2:10,1s", Calendar::None),
         &expect![[r#"
             error: "10,1s" is not ratio of rates, length of bursts, length of
             calms; write mmpp2:10,1s,9s"#]],
     );
     check(
-        process("mmpp2:0.5,1s,9s", None),
+        process("mmpp2:0.5,1s,9s", Calendar::None),
         &expect![[r#"
             error: "0.5" is no ratio of the rate in a burst to that in a calm,
             from 1 to 1000000; write mmpp2:10,1s,9s"#]],
     );
     check(
-        process("mmpp2:10,1us,9s", None),
+        process("mmpp2:10,1us,9s", Calendar::None),
         &expect![[r#"
             error: bursts or calms of 1.00 µs are too short; give at least 100.00
             µs"#]],
     );
     check(
-        process("trace", None),
+        process("trace", Calendar::None),
         &expect!["error: SPEC is no trace, so it has no schedule of its own"],
     );
 }

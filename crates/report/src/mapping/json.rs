@@ -15,7 +15,7 @@ struct MappingObject<'a> {
     origin: &'a str,
     per: &'a str,
     /// In gets.
-    cost: f64,
+    cost: Option<f64>,
     requests: f64,
     options: Vec<OptionObject<'a>>,
     tables: Vec<TableObject<'a>>,

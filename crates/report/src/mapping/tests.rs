@@ -52,7 +52,9 @@ fn check(found: &str, wanted: Expect) {
 
 #[test]
 fn text_tells_options_tables_queries() {
-    check(&text(&sample()), expect![[r#"
+    check(
+        &text(&sample()),
+        expect![[r#"
         shop on a column store: 1 table, 1 query
         the advisor's option 1 of 2: 6.75 requests, cost 1.75 gets for each transaction
         A rollback undoes nothing.
@@ -72,12 +74,15 @@ fn text_tells_options_tables_queries() {
                  1 get  shop (w = ?1)
               12.5 scan line (w = ?1, id > ?2), sift item = ?3
                    sort by number
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn markdown_has_a_heading_for_each_query() {
-    check(&markdown(&sample()), expect![[r#"
+    check(
+        &markdown(&sample()),
+        expect![[r#"
         # shop on a column store
 
         the advisor's option 1 of 2: 6.75 requests, cost 1.75 gets for each transaction
@@ -110,7 +115,8 @@ fn markdown_has_a_heading_for_each_query() {
         * 1 × get `shop (w = ?1)`
         * 12.5 × scan `line (w = ?1, id > ?2), sift item = ?3`
         * then sort by `number`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! Queries, transactions of queries, whole processes.
+
+use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record};
+
+use super::question;
+use crate::{Judge, Processes, Question, Summary};
+
+/// One operation of a process whose first place is 0: place, kind, statement, from..until in ms.
+fn record(process: u64, place: u64, kind: Kind, statement: u16, from: u64, until: u64) -> Record {
+    Record {
+        index: process * 4 + place,
+        process,
+        key: 7,
+        intended: Nanos::from_millis(from),
+        started: Nanos::from_millis(from),
+        ended: Nanos::from_millis(until),
+        statement,
+        requests: 3,
+        transaction: (place / 2) as u16,
+        transaction_type: 1 + (place / 2) as u16,
+        ends_transaction: place % 2 == 1,
+        ends_process: place == 3,
+        kind,
+        phase: Phase::Measure,
+        found: true,
+        ..Record::BLANK
+    }
+}
+
+/// Two transactions of a query with its commit, the second 30 ms after the first.
+fn process(number: u64, at: u64) -> [Record; 4] {
+    [
+        record(number, 0, Kind::Read, 1, at, at + 4),
+        record(number, 1, Kind::Commit, 0, at + 4, at + 5),
+        record(number, 2, Kind::Update, 2, at + 35, at + 36),
+        record(number, 3, Kind::Commit, 0, at + 36, at + 37),
+    ]
+}
+
+fn judged(records: &[Record]) -> Summary {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let question = Question {
+        transaction_types: names(&["operation", "look", "change"]),
+        queries: names(&["find", "write"]),
+        width: 4,
+        processes: Processes::Judged,
+        ..question(0, 1000)
+    };
+    let mut judge = Judge::new(question);
+    judge.push(records);
+    judge.finish()
+}
+
+#[test]
+fn queries_are_told_apart_with_their_requests() {
+    let summary = judged(&[process(0, 0), process(1, 100)].concat());
+    let found: Vec<(u16, &str, u64, f64)> = summary
+        .queries
+        .iter()
+        .map(|query| {
+            (query.number, query.name.as_str(), query.group.counts.hits, query.requests_mean)
+        })
+        .collect();
+    assert_eq!(found, [(1, "find", 2, 3.0), (2, "write", 2, 3.0)]);
+    let commits = summary.kinds.iter().find(|(kind, _)| *kind == Kind::Commit);
+    assert_eq!(commits.map(|(_, group)| group.counts.done), Some(4));
+}
+
+#[test]
+fn a_process_lasts_from_its_first_intention_to_its_last_answer() {
+    let summary = judged(&[process(0, 0), process(1, 100)].concat());
+    let processes = summary.processes.expect("processes of two transactions are told");
+    assert_eq!((processes.group.counts.done, processes.unfinished), (2, 0));
+    assert_eq!(processes.group.hits.response.max, Nanos::from_millis(37));
+    let transactions: Vec<(&str, u64, Nanos)> = summary
+        .transactions
+        .iter()
+        .map(|types| {
+            let group = &types.group;
+            (types.name.as_str(), group.counts.done, group.hits.response.max)
+        })
+        .collect();
+    let ms = Nanos::from_millis;
+    assert_eq!(transactions, [("look", 2, ms(5)), ("change", 2, ms(2))]);
+}
+
+#[test]
+fn a_transaction_that_misses_a_row_is_done_one_that_aborts_is_not() {
+    let mut misses = process(0, 0);
+    misses[0].found = false;
+    let mut aborts = process(1, 100);
+    aborts[0].outcome = Outcome::Refused;
+    aborts[0].reason = Reason::Conflict;
+    aborts[1].outcome = Outcome::Dropped;
+    aborts[1].reason = Reason::TransactionFailed;
+    let summary = judged(&[misses, aborts].concat());
+    let counts = &summary.transactions[0].group.counts;
+    assert_eq!((counts.done, counts.hits, counts.misses, counts.refused), (1, 1, 0, 1));
+    assert_eq!(summary.transactions[1].group.counts.done, 2, "the process went on");
+    assert_eq!(summary.processes.map(|all| all.group.counts.refused), Some(1));
+}
+
+#[test]
+fn processes_of_one_transaction_are_not_told_twice() {
+    let mut alone = process(0, 0);
+    alone[1].ends_process = true;
+    assert!(judged(&alone[..2]).processes.is_none());
+}
