@@ -48,6 +48,10 @@ const OTHER_STATEMENTS: usize = 128;
 /// process keeps us from it.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     let options = Options::parse(url)?;
+    if let Some(folder) = options.path.parent() {
+        // What is wrong with the folder SQLite says better as it makes the file.
+        let _ = std::fs::create_dir_all(folder);
+    }
     let (turns, plan) = (Arc::default(), RwLock::default());
     let database = Database { url: url.into(), options, turns, plan };
     // Whatever is wrong with the file shall be told now.

@@ -1,4 +1,4 @@
-//! A lane's connections to a database, and what its sessions have open on them.
+//! A lane's connections to a database, with what its sessions have open on them.
 
 use std::sync::Arc;
 

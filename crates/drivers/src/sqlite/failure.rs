@@ -1,7 +1,11 @@
 //! What an error of SQLite means for the operation that met it.
 
 use assay_model::Reason;
-use rusqlite::ErrorCode::{self, *};
+use rusqlite::ErrorCode::{
+    AuthorizationForStatementDenied, CannotOpen, ConstraintViolation, DatabaseBusy,
+    DatabaseCorrupt, DatabaseLocked, DiskFull, FileLockingProtocolFailed, NotADatabase,
+    ParameterOutOfRange, PermissionDenied, ReadOnly, TooBig, TypeMismatch, Unknown,
+};
 use rusqlite::ffi;
 
 use crate::embedded::failure::{Failure, Stage};
@@ -59,7 +63,7 @@ pub(super) fn advice(error: &rusqlite::Error) -> Option<&'static str> {
 
 /// Whether it is a matter of what we are allowed to.
 pub(super) fn is_denial(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | PermissionDenied | CannotOpen))
+    matches!(error.sqlite_error_code(), Some(ReadOnly | PermissionDenied | CannotOpen))
 }
 
 #[cfg(test)]

@@ -51,14 +51,12 @@ pub(super) fn make_relations(
         let is_here = |name: &str| columns.iter().any(|other| other.eq_ignore_ascii_case(name));
         let lacks = relation.columns.iter().find(|column| !is_here(&column.name));
         if let (Some(column), Existing::Use) = (lacks, existing) {
-            return Err(refused(
-                url,
-                format!(
-                    "its table {} has no column {}; it was made for something else, so choose \
+            let reason = format!(
+                "its table {} has no column {}; it was made for something else, so choose \
                  another path or replace it",
-                    relation.name, column.name
-                ),
-            ));
+                relation.name, column.name
+            );
+            return Err(refused(url, reason));
         }
         there.push(relation.name.clone());
     }
@@ -70,13 +68,11 @@ pub(super) fn make_relations(
         }
         Existing::Refuse if !there.is_empty() => {
             let there = there.join(", ");
-            return Err(refused(
-                url,
-                format!(
-                    "it has a table {there} already; say that it may be replaced, or choose another \
+            let reason = format!(
+                "it has a table {there} already; say that it may be replaced, or choose another \
                  path"
-                ),
-            ));
+            );
+            return Err(refused(url, reason));
         }
         Existing::Refuse => {}
         Existing::Replace => {

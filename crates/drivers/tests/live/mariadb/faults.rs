@@ -1,6 +1,7 @@
 //! What requests become when the server fails, refuses, or ends a transaction.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use assay_model::{Datum, Decimal, Kind, Reason};
 use assay_store::conformance::queries::{Caller, Heard, catalogue};
@@ -33,8 +34,9 @@ fn deposit(number: i64) -> [Datum<'static>; 3] {
 /// A conversation with an empty bank.
 fn bank(url: &str) -> Caller {
     let store = store(url);
-    store.prepare_queries(&catalogue().into(), Existing::Replace).unwrap();
-    Caller::open(&store, 0).unwrap()
+    let prepared = store.prepare_queries(&catalogue().into(), Existing::Replace);
+    prepared.expect("the server takes the bank");
+    Caller::open(&store, 0).expect("the server is there")
 }
 
 #[test]
@@ -52,6 +54,25 @@ fn a_killed_server_leaves_what_was_sent_unknown() {
     assert_eq!(answers, sent.map(|ticket| (ticket, LOST)));
     asker.ask_until(&read("user1"), &UNREACHABLE);
     server.restart();
+    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+}
+
+#[test]
+fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
+    let server = Server::start(&[]);
+    let mut asker = asker(&server.url("?connections=1"));
+    server.freeze();
+    let first = asker.start(&insert("user1", &["a", "b"]));
+    assert!(!asker.is_ready());
+    assert_eq!(asker.drain_for(Duration::from_millis(100)), []);
+    server.thaw();
+    assert_eq!(asker.take(1), [(first, Told::WRITTEN)]);
+    server.freeze();
+    // Given up by us, then by the pool: the connection is of no use any more.
+    let given_up = asker.start(&read("user1"));
+    asker.abandon(given_up);
+    assert_eq!(asker.take(1), [(given_up, LOST)]);
+    server.thaw();
     asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
 }
 

@@ -92,7 +92,8 @@ fn a_socket_does_as_well() {
 fn records_lie_as_ycsb_lays_them() {
     let server = Server::start(&[]);
     server.sql(
-        "CREATE TABLE test.usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT); \
+        "CREATE TABLE test.usertable \
+         (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT); \
          INSERT INTO test.usertable VALUES ('user1', 'a', 'b'), ('user2', 'c', NULL)",
     );
     let mut asker = asker(&server.url("?connections=1"));
