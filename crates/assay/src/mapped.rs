@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_mapping::{Class, Mapped, Physical};
+use assay_mapping::{Advice, Class, Expected, Keys, Mapped, Physical, advise};
+use assay_model::Catalogue;
 use assay_store::{DataModel, Store};
 
 use crate::compiled::Compiled;
-use crate::exit::usage;
+use crate::exit::{as_usage, usage};
 use crate::options::Options;
 
 /// The store as it takes the queries of `plan`: itself, or with a mapping before it.
@@ -33,18 +34,38 @@ pub fn taking_queries(
         };
     };
     let physical = match given {
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| usage(format!("cannot read {path}: {error}")))?;
-            Physical::from_toml(&text).map_err(|error| usage(format!("{path}: {error}")))?
-        }
+        Some(path) => read(path)?,
         None => {
             let class = match capabilities.data_model {
                 DataModel::Column => Class::Column,
                 DataModel::KeyValue | DataModel::Relational => Class::KeyValue,
             };
-            Physical::plain(&catalogue.schema, class)
+            advised(catalogue, &plan.frequencies(), class, Keys::Checked)?.best
         }
     };
     Ok(Arc::new(Mapped::new(store, physical)))
+}
+
+/// Reads the physical schema that `--mapping` names.
+///
+/// # Errors
+/// If the file cannot be read, or is none.
+pub fn read(path: &str) -> Result<Physical> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| usage(format!("cannot read {path}: {error}")))?;
+    Physical::from_toml(&text).map_err(|error| usage(format!("{path}: {error}")))
+}
+
+/// What the advisor says. Load, run and `mapping explain` ask it the same, so they agree.
+///
+/// # Errors
+/// If a query cannot be answered from records.
+pub fn advised(
+    catalogue: &Catalogue,
+    frequencies: &[f64],
+    class: Class,
+    keys: Keys,
+) -> Result<Advice> {
+    // Nobody knows the rows before the load, and a run must choose what the load chose.
+    advise(catalogue, class, &Expected { frequencies, rows: &[], keys }).map_err(as_usage)
 }

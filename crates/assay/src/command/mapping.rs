@@ -1,17 +1,18 @@
 //! Mapping: the verbs about how queries are asked of a store that takes none.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use assay_mapping::explain::{Explanation, explain};
 use assay_mapping::sql::canonical;
-use assay_mapping::{Class, Expected, Keys, Physical, advise};
-use assay_model::{Catalogue, Seed};
+use assay_mapping::{Class, Keys, Physical};
+use assay_model::{Catalogue, Seed, Statement};
 use assay_report::mapping::{self as report, Asked, Choice, Mapping, Requested, Stored};
 use assay_workload::PlanPhase;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::exit::{Exit, as_usage, usage};
+use crate::mapped;
 use crate::options::Options;
 use crate::setup::changes;
 use crate::show::put;
@@ -159,7 +160,17 @@ fn relational(matches: &ArgMatches, subject: Subject) -> Result<Mapping> {
         frequency: *frequency,
         rows: None,
         cost: None,
-        requests: Vec::new(),
+        requests: vec![Requested {
+            count: 1.0,
+            verb: "statement".into(),
+            table: asked_of(&query.statement)
+                .iter()
+                .map(|number| schema.relation(*number).name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+            key: Vec::new(),
+            sifted: Vec::new(),
+        }],
         sorted: Vec::new(),
     });
     Ok(Mapping {
@@ -174,20 +185,26 @@ fn relational(matches: &ArgMatches, subject: Subject) -> Result<Mapping> {
     })
 }
 
+/// The relations that a statement is about.
+fn asked_of(statement: &Statement) -> Vec<u16> {
+    match statement {
+        Statement::Select(select) => select.from.clone(),
+        Statement::Insert(insert) => vec![insert.relation],
+        Statement::Update(update) => vec![update.relation],
+        Statement::Delete(delete) => vec![delete.relation],
+    }
+}
+
 /// The tables that a store of records keeps the relations in, with what each query asks of them.
 fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Mapping> {
-    let (physical, origin, options) = match path(matches, "mapping") {
+    let (physical, origin, options) = match matches.get_one::<String>("mapping") {
         Some(file) => {
-            let physical = read(&file)?;
+            let physical = mapped::read(file)?;
             if physical.class != class {
-                return Err(usage(format!(
-                    "{} is for {} stores: ask with --class {}",
-                    file.display(),
-                    physical.class.name(),
-                    physical.class.name()
-                )));
+                let other = physical.class.name();
+                return Err(usage(format!("{file} is for {other} stores: ask --class {other}")));
             }
-            (physical, file.display().to_string(), Vec::new())
+            (physical, file.clone(), Vec::new())
         }
         None => advised(matches, subject, class)?,
     };
@@ -199,13 +216,6 @@ fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Re
     Ok(shown(subject, explanation, origin, options))
 }
 
-fn read(file: &Path) -> Result<Physical> {
-    let name = file.display();
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| usage(format!("--mapping: cannot read {name}: {error}")))?;
-    Physical::from_toml(&text).map_err(|error| usage(format!("{name}: {error}")))
-}
-
 /// A physical schema, where it comes from in words, what it was chosen from.
 type Advised = (Physical, String, Vec<Choice>);
 
@@ -215,8 +225,7 @@ fn advised(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Advi
         true => Keys::Trusted,
         false => Keys::Checked,
     };
-    let expected = Expected { frequencies: &subject.frequencies, rows: &[], keys };
-    let advice = advise(&subject.catalogue, class, &expected).map_err(as_usage)?;
+    let advice = mapped::advised(&subject.catalogue, &subject.frequencies, class, keys)?;
     let mut all = vec![(advice.cost, advice.best)];
     all.extend(advice.others);
     let wanted = match matches.get_one::<String>("option") {
@@ -233,13 +242,23 @@ fn advised(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Advi
     };
     let choices = all.iter().enumerate().map(|(place, (cost, physical))| Choice {
         cost: *cost,
-        tables: physical.tables.iter().map(|table| table.name.clone()).collect(),
+        tables: names(physical),
         is_shown: place + 1 == wanted,
     });
     let choices = choices.collect();
     let origin = format!("option {wanted} of {} that were ranked", advice.options);
     let (_, physical) = all.swap_remove(wanted - 1);
     Ok((physical, origin, choices))
+}
+
+/// The names of what is stored: tables, with the entries of their indexes.
+fn names(physical: &Physical) -> Vec<String> {
+    let plain = physical.tables.iter().map(|table| table.name.clone());
+    let indexes = physical
+        .tables
+        .iter()
+        .filter_map(|table| Some(format!("{} by {}", table.name, table.index.as_ref()?)));
+    plain.chain(indexes).collect()
 }
 
 fn shown(
