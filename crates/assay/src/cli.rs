@@ -241,17 +241,20 @@ fn trace() -> Command {
         )
         .subcommand(
             Command::new("export")
-                .about("Write a trace as CSV")
+                .about("Write a trace as CSV, or as the input set of BenchFoundry")
+                .allow_missing_positional(true)
+                .arg(
+                    Arg::new("format")
+                        .value_name("FORMAT")
+                        .help("csv or benchfoundry [default: csv]"),
+                )
                 .arg(file("trace", "The trace"))
-                .arg(output().help("The CSV file; default: standard output")),
+                .arg(output().help(
+                    "The CSV file; default: standard output. For benchfoundry a new directory",
+                )),
         )
         .subcommand(import())
-        .subcommand(
-            Command::new("fit")
-                .about("Make a synthetic spec that asks like a trace, trace beside spec")
-                .arg(file("trace", "The trace"))
-                .arg(output().help("The spec; default: the trace's name with .toml")),
-        )
+        .subcommand(fit().arg(output().help("The spec; default: the trace's name with .toml")))
         .subcommand(
             Command::new("split")
                 .about("Deal a trace's processes out to several files")
@@ -260,21 +263,28 @@ fn trace() -> Command {
         )
 }
 
+fn fit() -> Command {
+    Command::new("fit")
+        .about("Make a synthetic spec that asks like a trace, trace beside spec")
+        .arg(file("trace", "The trace"))
+}
+
 fn import() -> Command {
     let text = |name: &'static str, value: &'static str, about: &'static str| {
         Arg::new(name).long(name).value_name(value).help(about)
     };
     Command::new("import")
-        .about("Make a trace of somebody else's: twitter, cachelib, oracle, monitor, kv-replay")
+        .about("Make a trace of somebody else's")
         .after_help(
             "Without FILE, FORMAT is a CSV file as `assay trace export` writes it.\n\
-             What must be in the store before goes to OUT.load.trace; load and bench find it there.",
+             For benchfoundry, FILE is its properties or their directory, OUT is needed.\n\
+             What must be in the store before goes to OUT.load.trace; load, bench find it there.",
         )
         .arg(
             Arg::new("format")
                 .value_name("FORMAT")
                 .required(true)
-                .help("twitter, cachelib, oracle, monitor or kv-replay"),
+                .help("twitter, cachelib, oracle, monitor, kv-replay or benchfoundry"),
         )
         .arg(
             Arg::new("file")
@@ -337,9 +347,9 @@ fn config() -> Command {
 fn schema() -> Command {
     Command::new("schema").about("JSON Schemas of our files").arg(
         Arg::new("what")
-            .value_parser(["spec", "result"])
+            .value_parser(["spec", "tpcc", "tpcc-benchfoundry", "consbench", "result"])
             .default_value("spec")
-            .help("The workload spec, or the JSON result"),
+            .help("The workload spec, that of a workload of queries, or the JSON result"),
     )
 }
 

@@ -1,6 +1,7 @@
 //! One module per group of verbs.
 
 pub mod ask;
+pub mod benchfoundry;
 pub mod compare;
 pub mod doctor;
 pub mod list;

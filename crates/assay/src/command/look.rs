@@ -7,6 +7,7 @@ use assay_analysis::Phases;
 use assay_history::{Damage, repair as repair_bundle};
 use clap::ArgMatches;
 
+use super::benchfoundry;
 use crate::bundles;
 use crate::exit::{Exit, as_usage};
 use crate::options::Options;
@@ -35,16 +36,15 @@ enum Purpose {
 fn show_bundle(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let dir = bundles::find_any(runs_dir(&options), run_name(matches))?;
+    let phases = phases(matches);
+    if purpose == Purpose::Show && options.given("format") == Some(benchfoundry::FORMAT) {
+        let output = options.text("output").map(PathBuf::from);
+        return benchfoundry::result_log(&dir, phases, output);
+    }
     let display = Display::from(&options)?;
     if bundles::is_group(&dir) {
         return repeat::show(&dir, &options, &display);
     }
-    let phases = match matches.get_one::<String>("phases").map(String::as_str) {
-        Some("measure") => Some(Phases::Measure),
-        Some("load") => Some(Phases::Load),
-        Some("all") => Some(Phases::All),
-        _ => None,
-    };
     let judged = judge(&dir, phases)?;
     // A hallmark of other phases than the bundle was made for is none of the bundle.
     if purpose == Purpose::Judge && phases.is_none() {
@@ -52,6 +52,15 @@ fn show_bundle(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     }
     show(&judged, &display)?;
     require_hallmark(&options, &judged)
+}
+
+fn phases(matches: &ArgMatches) -> Option<Phases> {
+    match matches.get_one::<String>("phases").map(String::as_str) {
+        Some("measure") => Some(Phases::Measure),
+        Some("load") => Some(Phases::Load),
+        Some("all") => Some(Phases::All),
+        _ => None,
+    }
 }
 
 fn bundle(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {

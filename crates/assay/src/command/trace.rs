@@ -8,14 +8,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_model::{Filled, Nanos, Seed, Source};
+use assay_model::{Arguments, Filled, Named, Nanos, Seed, Source};
 use assay_run::{Arrivals, Schedule};
 use assay_trace::stat::{Mix, Sizes, compare_mix};
-use assay_trace::{Schedules, StatOptions, Trace, TraceWriter, describe, export_csv, split};
+use assay_trace::{Entry, Schedules, StatOptions, Trace, TraceWriter, describe, export_csv, split};
 use assay_workload::spec::no_files;
 use assay_workload::{PlanPhase, Spec};
 use clap::ArgMatches;
 
+use super::benchfoundry;
+use crate::arrivals::Calendar;
 use crate::exit::{Exit, as_usage, usage};
 use crate::options::Options;
 use crate::setup::{changes, draw_seed};
@@ -112,7 +114,8 @@ fn wanted_arrivals(matches: &ArgMatches) -> Result<Option<Arrivals>> {
     let process = text("arrivals").map_or("poisson", String::as_str);
     Ok(Some(Arrivals {
         shape: arrivals::shape(rate).map_err(|error| wrong("rate", error))?,
-        process: arrivals::process(process, None).map_err(|error| wrong("arrivals", error))?,
+        process: arrivals::process(process, Calendar::None)
+            .map_err(|error| wrong("arrivals", error))?,
     }))
 }
 
@@ -125,17 +128,19 @@ fn bake(
     seed: Seed,
 ) -> Result<()> {
     let mut schedule = Schedule::new(arrivals, seed, 0, 1);
-    let mut operations = Vec::new();
+    let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
     for process in 0..processes {
         if source.fill(process, &mut operations)? == Filled::End {
             break;
         }
+        source.arguments(&mut arguments);
         if schedule.time() == Nanos::NEVER {
             return Err(usage(format!(
                 "--rate: only {process} of {processes} processes come before it is 0 for ever"
             )));
         }
-        writer.push(process, &operations, Some(schedule.time()))?;
+        let intended = Some(schedule.time());
+        writer.push_entry(&Entry { intended, ..Entry::new(process, &operations, &arguments) })?;
         schedule.advance();
     }
     Ok(())
@@ -166,6 +171,13 @@ fn describe_trace(matches: &ArgMatches) -> Result<Exit> {
     for table in &header.layout.tables {
         line("table", format!("{} ({})", table.name, table.fields.join(", ")));
     }
+    if let Some(script) = &header.script {
+        let names = |list: &[Named]| {
+            list.iter().map(|named| named.name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        line("schema", names(&script.ddl));
+        line("queries", names(&script.queries));
+    }
     if let Some(part) = header.part {
         line("part", format!("{} of {}", part.index, part.of));
     }
@@ -193,6 +205,12 @@ fn stat(matches: &ArgMatches) -> Result<Exit> {
     }
     for (kind, count) in &stat.kinds {
         let _ = writeln!(text, "operations   {:<8} {count}", kind.name());
+    }
+    for (name, count) in stat.transaction_types.iter().filter(|(_, count)| *count > 0) {
+        let _ = writeln!(text, "transactions {name:<24} {count}");
+    }
+    for (name, count) in &stat.queries {
+        let _ = writeln!(text, "query        {name:<24} {count}");
     }
     push_sizes(&mut text, "bytes written", stat.written.as_ref());
     push_sizes(&mut text, "scan length", stat.scan_lengths.as_ref());
@@ -265,6 +283,20 @@ fn push_sizes(text: &mut String, name: &str, sizes: Option<&Sizes>) {
 }
 
 fn export(matches: &ArgMatches) -> Result<Exit> {
+    match matches.get_one::<String>("format").map(String::as_str) {
+        None | Some("csv") => {}
+        Some(benchfoundry::FORMAT) => {
+            let Some(output) = matches.get_one::<String>("output") else {
+                return Err(usage("--output: give the directory of the set: -o DIR"));
+            };
+            return benchfoundry::export_set(&path(matches, "trace")?, Path::new(output));
+        }
+        Some(other) => {
+            return Err(usage(format!(
+                "there is no format {other:?}; there are csv, benchfoundry"
+            )));
+        }
+    }
     let trace = Trace::open(path(matches, "trace")?).map_err(as_usage)?;
     match matches.get_one::<String>("output") {
         Some(output) => {

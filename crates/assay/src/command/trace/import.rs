@@ -17,6 +17,7 @@ use assay_workload::spec::{FieldLength, KeyOrder};
 use assay_workload::{PlanPhase, Spec};
 use clap::ArgMatches;
 
+use super::super::benchfoundry;
 use super::{number, path};
 use crate::exit::{Exit, as_usage, usage};
 use crate::show::put;
@@ -35,6 +36,12 @@ const NAMED: usize = 8;
 pub fn import(matches: &ArgMatches) -> Result<Exit> {
     let first = matches.get_one::<String>("format").context("a FORMAT is needed")?;
     match (Format::from_name(first), matches.get_one::<String>("file")) {
+        (_, Some(set)) if first == benchfoundry::FORMAT => {
+            benchfoundry::import_set(Path::new(set), &path(matches, "output")?)
+        }
+        (_, None) if first == benchfoundry::FORMAT => {
+            Err(usage("which set? `assay trace import benchfoundry DIR -o OUT.trace`"))
+        }
         (Some(format), Some(file)) => import_foreign(matches, format, file),
         (Some(_), None) => Err(usage(format!("which file? `assay trace import {first} FILE`"))),
         (None, None) => import_own(matches, Path::new(first)),
