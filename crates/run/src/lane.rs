@@ -413,7 +413,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         match self.task.source.fill(ask.process, self.book.operations(slot)) {
             Ok(Filled::Process) => {
                 if self.task.asks == Asks::Queries {
-                    self.task.source.arguments(self.book.arguments(slot));
+                    self.fetch_arguments(slot);
                 }
                 self.outcome.asked_until = self.outcome.asked_until.max(ask.intended);
                 Ok(Some(slot))
@@ -428,6 +428,11 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
                 Err(error)
             }
         }
+    }
+
+    #[inline(never)]
+    fn fetch_arguments(&mut self, slot: u32) {
+        self.task.source.arguments(self.book.arguments(slot));
     }
 
     #[inline]
@@ -481,6 +486,9 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     }
 
     /// Asks the next query of the process in `slot`, or ends its transaction.
+    ///
+    /// Apart from the way of records, which it would make longer.
+    #[inline(never)]
     fn call(&mut self, slot: u32) {
         self.scratch.parameters.clear();
         self.book.parameters(slot, &mut self.scratch.parameters);

@@ -95,7 +95,10 @@ impl Asker {
     pub fn take_back(&mut self, freed: &mut Vec<Freed>) {
         match self {
             Asker::Open(_) => freed.clear(),
-            Asker::Closed(closed) => freed.drain(..).for_each(|one| closed.take_back(one)),
+            Asker::Closed(closed) => {
+                freed.iter().for_each(|one| closed.take_back(*one));
+                freed.clear();
+            }
         }
     }
 

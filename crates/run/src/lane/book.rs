@@ -212,7 +212,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     }
 
     /// The next operation of `slot` leaves now. Gives its ticket and its session within the lane.
-    #[inline]
+    #[inline(always)]
     pub fn open(&mut self, slot: u32, started: Nanos) -> (Ticket, u32) {
         let ticket = ticket(slot, self.asked);
         self.asked += 1;
@@ -222,7 +222,11 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         slot.started = started;
         slot.waiting_for = Some(ticket);
         slot.requests = 1;
-        self.fingerprint = self.fingerprint.wrapping_add(slot.fingerprint());
+        let fingerprint = match self.asks {
+            Asks::Records => slot.operations[slot.at].fingerprint(),
+            Asks::Queries => slot.fingerprint(),
+        };
+        self.fingerprint = self.fingerprint.wrapping_add(fingerprint);
         self.tally.offered += 1;
         (ticket, slot.lane_session)
     }
@@ -494,7 +498,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     }
 
     /// Keeps the rows that a later operation of the process takes something from.
-    #[inline]
+    #[inline(never)]
     fn keep_rows(&mut self, number: usize, reply: &Reply<'_>) {
         let slot = &mut self.slots[number];
         if let Some(script) = &mut slot.script
@@ -538,7 +542,9 @@ impl<C: Clock, S: Sink> Answers for Book<'_, C, S> {
         let ended = match answer {
             Answer::Done(reply) => {
                 let ended = self.judge(&slot.operations[slot.at], &reply);
-                self.keep_rows(number, &reply);
+                if self.asks == Asks::Queries {
+                    self.keep_rows(number, &reply);
+                }
                 ended
             }
             Answer::Refused(reason) => Ended::without_reply(Outcome::Refused, reason),
@@ -558,7 +564,7 @@ impl<C: Clock, S: Sink> Answers for Book<'_, C, S> {
 
 impl Slot {
     /// The fingerprint of the slot's operation, with what it is asked with.
-    #[inline]
+    #[inline(never)]
     fn fingerprint(&self) -> u128 {
         let operation = &self.operations[self.at];
         match &self.script {
