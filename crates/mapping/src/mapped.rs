@@ -54,6 +54,8 @@ const MEMORY: &str = "assay_mapping";
 const MEMORY_FIELD: &str = "physical";
 const MEMORY_KEY: &[u8] = b"physical";
 
+const NOTHING: &str = "it holds no tables of a mapping; load them before using them";
+
 impl Mapped {
     /// Lets `inner` take queries, kept in the tables of `physical`.
     pub fn new(inner: Arc<dyn Store>, physical: Physical) -> Mapped {
@@ -82,7 +84,14 @@ impl Mapped {
         }
         // In a store of told time nothing outlives us, and asking it would move its time.
         if self.inner.capabilities().time == StoreTime::Told {
-            return Ok(());
+            return match (existing, self.prepared().is_some()) {
+                (Existing::Refuse, true) => Err(self.failed(
+                    "its tables were made ready before; replace them, or use them as they are"
+                        .into(),
+                )),
+                (Existing::Use, false) => Err(self.failed(NOTHING.into())),
+                _ => Ok(()),
+            };
         }
         let text = self.physical.to_toml();
         let mut probe = Probe::open(&*self.inner)?;
@@ -107,9 +116,7 @@ impl Mapped {
                          one that they were loaded with, or load again"
                             .into(),
                     )),
-                    None => Err(self.failed(
-                        "it holds no tables of a mapping; load them before using them".into(),
-                    )),
+                    None => Err(self.failed(NOTHING.into())),
                 };
             }
         }
@@ -194,7 +201,9 @@ impl Store for Mapped {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        self.inner.clear()
+        self.inner.clear()?;
+        *self.prepared.write().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
