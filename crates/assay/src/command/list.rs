@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
 use assay_drivers::registry;
+use assay_workload::script::{ScriptName, ScriptSpec};
 use assay_workload::{Spec, gallery};
 use clap::ArgMatches;
 
@@ -112,6 +113,9 @@ pub fn config(matches: &ArgMatches) -> Result<Exit> {
 pub fn schema(matches: &ArgMatches) -> Result<Exit> {
     let schema = match matches.get_one::<String>("what").map(String::as_str) {
         Some("result") => assay_report::json_schema(),
+        Some("tpcc") => ScriptSpec::json_schema(ScriptName::Tpcc),
+        Some("tpcc-benchfoundry") => ScriptSpec::json_schema(ScriptName::TpccBenchfoundry),
+        Some("consbench") => ScriptSpec::json_schema(ScriptName::Consbench),
         _ => Spec::json_schema(),
     };
     put(&(serde_json::to_string_pretty(&schema)? + "\n"), None)?;
