@@ -73,24 +73,6 @@ impl Server {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    /// Transactions a second that the server's own tool reaches with `script`, asked on prepared
-    /// statements for three seconds.
-    pub fn pgbench(&self, connections: usize, script: &str) -> f64 {
-        let path = self.folder.join("script.sql");
-        fs::write(&path, script).expect("the folder is ours");
-        let output = Command::new(program("pgbench"))
-            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres", "-n"])
-            .args(["-M", "prepared", "-T", "3", "-c", &connections.to_string(), "-f"])
-            .arg(&path)
-            .arg("postgres")
-            .output()
-            .expect("pgbench comes with the server");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let line = text.lines().find_map(|line| line.strip_prefix("tps = "));
-        let rate = line.and_then(|line| line.split(' ').next()).and_then(|rate| rate.parse().ok());
-        rate.unwrap_or_else(|| panic!("pgbench says: {text} {}", told(&output)))
-    }
-
     /// `kill -9` for the server with all its processes.
     pub fn kill(&mut self) {
         let children = self.children();
@@ -206,7 +188,7 @@ fn make_ours(folder: &Path) {
 }
 
 /// A program of the newest version that is here.
-fn program(name: &str) -> PathBuf {
+pub fn program(name: &str) -> PathBuf {
     let versions = fs::read_dir(VERSIONS).into_iter().flatten().flatten();
     let newest = versions
         .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
