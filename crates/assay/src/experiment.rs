@@ -521,7 +521,7 @@ impl Experiment {
         events
     }
 
-    /// Whether there was nothing to ask: a load for a trace that writes every key before it asks for
+    /// Whether there was nothing to ask: a load for a trace that writes every key before it needs
     /// it.
     fn is_nothing(&self) -> bool {
         self.is_load && self.planned == Some(0)
