@@ -125,6 +125,29 @@ impl Workload {
         )))
     }
 
+    /// The trace of queries that a load asks before this one, if one lies beside it.
+    fn script_beside(&self, trace: &Trace) -> Result<Option<Trace>> {
+        let Some(path) = &self.path else { return Ok(None) };
+        let beside = load_path(path);
+        if !beside.is_file() {
+            return Ok(None);
+        }
+        let load = Trace::open(&beside).map_err(as_usage)?;
+        let texts = |trace: &Trace| {
+            let script = trace.header().script.as_ref();
+            script.map(|script| (script.ddl.clone(), script.queries.clone()))
+        };
+        if texts(&load) == texts(trace) {
+            return Ok(Some(load));
+        }
+        Err(usage(format!(
+            "{} does not ask of the same schema with the same queries as {}: import both again, or \
+             take it away",
+            beside.display(),
+            path.display()
+        )))
+    }
+
     /// What a load writes is loaded under the name of the trace that needs it.
     fn refuse_preload(&self) -> Result<Option<Trace>> {
         let is_recorded = self.records().is_some_and(|spec| spec.dataset.is_recorded());
@@ -279,6 +302,11 @@ impl Workload {
             }
             Asked::Trace => {
                 let trace = self.trace.as_ref().context("a trace of queries is replayed")?;
+                let beside = match phase {
+                    PlanPhase::Load => self.script_beside(trace)?,
+                    PlanPhase::Run => None,
+                };
+                let trace = beside.as_ref().unwrap_or(trace);
                 Compiled::replay(trace)?.context("the trace asks queries")
             }
         }

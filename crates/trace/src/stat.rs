@@ -152,7 +152,9 @@ impl Tally {
                 transaction = Some(operation.transaction);
                 self.add_transaction(operation.transaction_type);
             }
+            // How much a query writes or may return is not in its operation.
             match operation.kind {
+                _ if operation.statement > 0 => {}
                 Kind::Scan => self.scan_lengths.add(operation.limit),
                 Kind::Update | Kind::Insert => self.written.add(operation.bytes),
                 Kind::Read | Kind::Delete | Kind::Commit | Kind::Rollback => {}
