@@ -172,3 +172,6 @@ fn read_name(text: &str, origin: &str) -> Result<ScriptName, SpecError> {
 fn read<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, SpecError> {
     toml::from_str(text).map_err(|error| toml_error(&error, text, origin))
 }
+
+#[cfg(test)]
+mod tests;
