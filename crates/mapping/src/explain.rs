@@ -291,7 +291,7 @@ impl Explainer<'_> {
             .collect();
         let equal = columns.iter().zip(&step.bound);
         let mut key: Vec<String> =
-            equal.map(|(column, value)| format!("{column} = {}", source(value))).collect();
+            equal.map(|(column, value)| assigned(column, &source(value))).collect();
         for (end, open, closed) in [(&step.lower, ">", ">="), (&step.upper, "<", "<=")] {
             if let (Some((value, with)), Some(column)) = (end, columns.get(step.bound.len())) {
                 let sign = if *with { closed } else { open };
@@ -335,6 +335,11 @@ fn is_of_key(step: &Step, condition: &Condition) -> bool {
         Comparison::Greater => is_same(&step.lower, false),
         Comparison::GreaterOrEqual => is_same(&step.lower, true),
     }
+}
+
+/// `column = value`; the column alone if an earlier row has given its value.
+fn assigned(column: &str, value: &str) -> String {
+    if column == value { column.into() } else { format!("{column} = {value}") }
 }
 
 fn shown(term: &Term) -> String {
