@@ -423,7 +423,8 @@ mod tests {
         check(
             Kind::Scan,
             Fields::One(0),
-            "*7 ZRANGEBYSCORE _indices 111578566 +inf LIMIT 0 9 (ScanKeys(Asked { table: 0, fields: One(0) }), None)",
+            "*7 ZRANGEBYSCORE _indices 111578566 +inf LIMIT 0 9 \
+             (ScanKeys(Asked { table: 0, fields: One(0) }), None)",
         );
     }
 

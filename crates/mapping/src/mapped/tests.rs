@@ -217,3 +217,146 @@ fn transactions_end_at_once_and_unknown_queries_are_refused() {
     let refused = format!("refused: {} [0]", Reason::Malformed.name());
     assert_eq!(texts, ["done [0]", "done [0]", &refused, &refused]);
 }
+
+/// Memory whose request number `at`, counted from 0 within each client, ends with `end` instead.
+/// What is `Lost` is answered by nobody.
+struct Failing {
+    inner: Memory,
+    at: u64,
+    end: Failure,
+}
+
+#[derive(Clone, Copy)]
+enum Failure {
+    Refused,
+    Unknown,
+    Lost,
+}
+
+struct FailingClient {
+    inner: Box<dyn Client>,
+    left: u64,
+    end: Failure,
+    abandoned: Vec<Ticket>,
+}
+
+impl Store for Failing {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        self.inner.prepare(layout)
+    }
+
+    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        let inner = self.inner.open(lane)?;
+        // The client that looks at what is there fails at nothing.
+        let left = if lane == 0 { u64::MAX } else { self.at };
+        Ok(Box::new(FailingClient { inner, left, end: self.end, abandoned: Vec::new() }))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        self.inner.settings()
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        self.inner.clear()
+    }
+}
+
+impl Client for FailingClient {
+    fn start(
+        &mut self,
+        now: Nanos,
+        ticket: Ticket,
+        request: &assay_store::Request<'_>,
+        answers: &mut dyn Answers,
+    ) {
+        self.left = self.left.wrapping_sub(1);
+        match (self.left == u64::MAX, self.end) {
+            (false, _) => self.inner.start(now, ticket, request, answers),
+            (true, Failure::Refused) => answers.answer(ticket, Answer::Refused(Reason::Busy)),
+            (true, Failure::Unknown) => {
+                answers.answer(ticket, Answer::Unknown(Reason::ConnectionLost));
+            }
+            (true, Failure::Lost) => self.abandoned.clear(),
+        }
+    }
+
+    fn poll(&mut self, _now: Nanos, answers: &mut dyn Answers) {
+        // What was abandoned is answered all the same, too late.
+        for ticket in self.abandoned.drain(..) {
+            answers.answer(ticket, Answer::Done(assay_store::Reply::MISSING));
+        }
+    }
+
+    fn abandon(&mut self, ticket: Ticket) {
+        self.abandoned.push(ticket);
+    }
+}
+
+/// What `query` answers when request number `at` fails.
+fn with_failure(at: u64, end: Failure, query: &str, arguments: &[Datum<'_>]) -> String {
+    let catalogue = accounts();
+    let mut physical = Physical::plain(&catalogue.schema, Class::KeyValue);
+    physical.tables[0].index = Some("account.owner".into());
+    let mapped = Mapped::new(Arc::new(Failing { inner: Memory::new(), at, end }), physical);
+    mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
+    let open = [int(1), int(7), Datum::Text("ann"), int(5)];
+    assert_eq!(Asker::new(&catalogue, &mapped).ask("open", &open), "done [3]");
+    let mut asker = Asker::new(&catalogue, &mapped);
+    asker.client = mapped.open(1).unwrap();
+    asker.ask(query, arguments)
+}
+
+#[test]
+fn a_write_is_refused_until_something_was_written_then_unknown() {
+    use Failure::{Refused, Unknown};
+    let rename = [Datum::Text("bo"), int(1), int(7)];
+    let check = |at, end, expected: &str| {
+        assert_eq!(with_failure(at, end, "rename", &rename), expected, "{at}");
+    };
+    // A get, the removal of the old entry, an update of the row, a new entry.
+    check(0, Refused, "refused: busy [1]");
+    check(0, Unknown, "refused: connection-lost [1]");
+    check(1, Refused, "refused: busy [2]");
+    check(1, Unknown, "unknown: connection-lost [2]");
+    check(2, Refused, "unknown: busy [3]");
+    check(3, Refused, "unknown: busy [4]");
+    check(4, Refused, "done [4]");
+}
+
+#[test]
+fn a_read_whose_answer_is_lost_is_unknown() {
+    let owner = [Datum::Text("ann")];
+    let check = |at, end, expected: &str| {
+        assert_eq!(with_failure(at, end, "owned", &owner), expected, "{at}");
+    };
+    check(0, Failure::Refused, "refused: busy [1]");
+    check(0, Failure::Unknown, "unknown: connection-lost [1]");
+    check(1, Failure::Refused, "(1, 7) [1]");
+}
+
+#[test]
+fn an_abandoned_query_asks_no_further_and_its_late_answer_disturbs_nobody() {
+    let catalogue = accounts();
+    let inner = Failing { inner: Memory::new(), at: 0, end: Failure::Lost };
+    let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
+    let mapped = Mapped::new(Arc::new(inner), physical);
+    mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
+    let mut asker = Asker::new(&catalogue, &mapped);
+    assert_eq!(asker.ask("open", &[int(1), int(7), Datum::Null, int(5)]), "done [2]");
+    asker.client = mapped.open(1).unwrap();
+    let mut encoded = Vec::new();
+    [int(1), int(7)].iter().for_each(|datum| datum.encode(&mut encoded));
+    let parameters = Parameters::new(&encoded);
+    let call = Call { session: 0, step: Step::Query(2), begins: false, parameters };
+    let mut inbox = Inbox::default();
+    asker.client.call(Nanos::ZERO, Ticket(90), &call, &mut inbox);
+    asker.client.abandon(Ticket(90));
+    asker.client.call(Nanos::ZERO, Ticket(91), &call, &mut inbox);
+    asker.client.poll(Nanos::ZERO, &mut inbox);
+    let answers: Vec<(Ticket, String)> = inbox.answers.into_iter().collect();
+    assert_eq!(answers, [(Ticket(91), "(NULL, 5.00) [1]".to_owned())]);
+}
