@@ -20,7 +20,7 @@ use super::plan::Compiled;
 use super::program::{Program, QueryText, named, queries};
 use crate::plan::PlanPhase;
 
-pub use readers::{probability, readers_needed};
+pub use readers::{PROBABILITY_MAX, probability, readers_needed};
 pub use spec::{ConsbenchDataset, ConsbenchSpec, Poll, TestSection, WarmUpSection};
 
 /// The queries by their places.

@@ -2,34 +2,63 @@
 
 /// The probability that `readers`, each at a replica drawn uniformly, reach all `replicas`.
 ///
-/// By inclusion and exclusion over the sets of replicas that nobody reaches:
-/// 1 - sum over i from 1 to n - 1 of (-1)^(i + 1) C(n, i) ((n - i) / n)^m.
+/// It equals 1 - sum over i from 1 to n - 1 of (-1)^(i + 1) C(n, i) ((n - i) / n)^m, by inclusion
+/// and exclusion over the sets of replicas that nobody reaches. That sum alternates between
+/// numbers so large that for some dozens of replicas no digit of it is right; so readers are added
+/// one after another here, each at a new replica or not.
 ///
 /// # Panics
 /// If there are no replicas.
 pub fn probability(replicas: u64, readers: u64) -> f64 {
-    assert!(replicas > 0, "data lies on at least one replica");
-    if readers < replicas {
-        return 0.0;
-    }
-    let n = replicas as f64;
-    let (mut missed, mut choices, mut sign) = (0.0, 1.0, 1.0);
-    for i in 1..replicas {
-        choices *= (n - (i - 1) as f64) / i as f64;
-        missed += sign * choices * libm::pow((n - i as f64) / n, readers as f64);
-        sign = -sign;
-    }
-    (1.0 - missed).clamp(0.0, 1.0)
+    let mut reached = Reached::nobody(replicas);
+    (0..readers).for_each(|_| reached.add_reader());
+    reached.all()
 }
 
 /// The least number of readers that reach all `replicas` with at least this probability.
 ///
 /// # Panics
-/// If there are no replicas, or the probability is not below 1.
+/// If there are no replicas, or the probability is above [`PROBABILITY_MAX`].
 pub fn readers_needed(replicas: u64, at_least: f64) -> u64 {
-    assert!(at_least < 1.0, "a probability that can be reached is below 1");
-    let is_enough = |readers: &u64| probability(replicas, *readers) >= at_least;
-    (replicas..).find(is_enough).expect("the probability tends to 1")
+    assert!(at_least <= PROBABILITY_MAX, "a probability that can be reached is below 1");
+    let mut reached = Reached::nobody(replicas);
+    let mut readers = 0;
+    while readers < replicas || reached.all() < at_least {
+        reached.add_reader();
+        readers += 1;
+    }
+    readers
+}
+
+/// The greatest probability that is asked for; closer to 1 rounding would count.
+pub const PROBABILITY_MAX: f64 = 0.999_999;
+
+/// How likely each number of replicas is reached.
+struct Reached {
+    shares: Vec<f64>,
+}
+
+impl Reached {
+    fn nobody(replicas: u64) -> Reached {
+        assert!(replicas > 0, "data lies on at least one replica");
+        let mut shares = vec![0.0; replicas as usize + 1];
+        shares[0] = 1.0;
+        Reached { shares }
+    }
+
+    fn add_reader(&mut self) {
+        let replicas = self.shares.len() as f64 - 1.0;
+        for count in (1..self.shares.len()).rev() {
+            let again = self.shares[count] * count as f64 / replicas;
+            let new = self.shares[count - 1] * (replicas - (count - 1) as f64) / replicas;
+            self.shares[count] = again + new;
+        }
+        self.shares[0] = 0.0;
+    }
+
+    fn all(&self) -> f64 {
+        self.shares[self.shares.len() - 1]
+    }
 }
 
 #[cfg(test)]
@@ -50,12 +79,42 @@ mod tests {
         (0..ways).filter(reaches_all).count() as f64 / ways as f64
     }
 
+    fn by_inclusion_and_exclusion(replicas: u64, readers: u64) -> f64 {
+        let n = replicas as f64;
+        let (mut missed, mut choices, mut sign) = (0.0, 1.0, 1.0);
+        for i in 1..replicas {
+            choices *= (n - (i - 1) as f64) / i as f64;
+            missed += sign * choices * ((n - i as f64) / n).powi(readers as i32);
+            sign = -sign;
+        }
+        1.0 - missed
+    }
+
     #[test]
-    fn the_formula_equals_what_counting_gives() {
+    fn readers_one_by_one_give_what_inclusion_and_exclusion_gives() {
+        for replicas in 1..=9 {
+            for readers in replicas..40 {
+                let (ours, formula) =
+                    (probability(replicas, readers), by_inclusion_and_exclusion(replicas, readers));
+                assert!((ours - formula).abs() < 1e-10, "{replicas} {readers}: {ours} {formula}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hundred_replicas_are_no_matter_of_rounding() {
+        // The coupon collector's limit: about n (ln n - ln -ln p) draws.
+        let needed = readers_needed(100, 0.95) as f64;
+        assert!((needed / (100.0 * (100f64.ln() - (-0.95f64.ln()).ln())) - 1.0).abs() < 0.02);
+        assert!(readers_needed(100, PROBABILITY_MAX) < 2_000);
+    }
+
+    #[test]
+    fn the_probability_equals_what_counting_gives() {
         for (replicas, readers) in [(1, 1), (1, 3), (2, 1), (2, 5), (3, 3), (3, 7), (4, 6), (5, 7)]
         {
-            let (formula, count) = (probability(replicas, readers), counted(replicas, readers));
-            assert!((formula - count).abs() < 1e-12, "{replicas} {readers}: {formula} {count}");
+            let (ours, count) = (probability(replicas, readers), counted(replicas, readers));
+            assert!((ours - count).abs() < 1e-12, "{replicas} {readers}: {ours} {count}");
         }
     }
 

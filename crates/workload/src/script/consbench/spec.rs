@@ -6,7 +6,7 @@ use assay_model::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::readers::readers_needed;
+use super::readers::{PROBABILITY_MAX, readers_needed};
 use crate::script::span::Span;
 use crate::script::{ScriptDataset, ScriptName};
 use crate::spec::{Problem, number};
@@ -17,6 +17,8 @@ const TESTS_MAX: u64 = i32::MAX as u64;
 const REPLICAS_MAX: u64 = 100;
 /// A lane keeps the operations of a process in memory, transactions are numbered by 16 bits.
 const READS_MAX: u64 = 60_000;
+/// Operations are numbered by 64 bits, with room for the width of a process.
+const READS_OF_ALL_MAX: u128 = 1_000_000_000_000_000;
 /// Nobody waits for longer than a hundred days.
 const SPAN_MAX: Nanos = Nanos::from_secs(100 * 86_400);
 
@@ -190,9 +192,14 @@ impl ConsbenchSpec {
             return problem("workload", value, "this is consbench".to_owned());
         }
         self.find_wrong_number().map_or(Ok(()), Err)?;
-        if !(0.0..1.0).contains(&test.probability) {
-            let reason = "it must be from 0 to less than 1: no number of readers is certain";
+        if !(0.0..=PROBABILITY_MAX).contains(&test.probability) {
+            let reason = "it must be from 0 to 0.999999: no number of readers is certain";
             return problem("test.probability", test.probability.to_string(), reason.to_owned());
+        }
+        let reads = u128::from(self.readers()) * u128::from(self.polls());
+        if reads * u128::from(self.dataset.tests) > READS_OF_ALL_MAX {
+            let reason = "these are more than 10^15 reads: read less often, or take fewer tests";
+            return problem("test.interval", test.interval.to_string(), reason.to_owned());
         }
         let chained = test.poll == Poll::Chained;
         if test.overlap && !chained {

@@ -190,8 +190,10 @@ impl TpccSpec {
         if let Some(weight) = weights.iter().find(|weight| !weight.is_finite() || **weight < 0.0) {
             return problem("transactions", weight.to_string(), "a weight is a number from 0");
         }
-        if weights.iter().sum::<f64>() <= 0.0 {
-            return problem("transactions", "0".to_owned(), "one weight must be above 0");
+        let sum: f64 = weights.iter().sum();
+        if !(sum > 0.0 && sum.is_finite()) {
+            let reason = "the sum of the weights must be above 0, and a number";
+            return problem("transactions", sum.to_string(), reason);
         }
         if self.transactions.count == Some(0) {
             let reason = "a run has at least one transaction";

@@ -289,3 +289,66 @@ fn transactions_follow_the_mix() {
     // 1 % of about 9000 orders; five standard deviations are 47.
     assert!((45..140).contains(&undone), "{undone}");
 }
+
+/// The whole numbers among the arguments of every operation that asks `query`.
+fn numbers(query: Query, operations: &[(Operation, Arguments)]) -> Vec<Vec<i64>> {
+    let of_query = operations.iter().filter(|(one, _)| one.statement == query as u16 + 1);
+    let whole = |argument| match argument {
+        Argument::Given(Datum::Int(number)) => number,
+        _ => -1,
+    };
+    of_query.map(|(_, arguments)| arguments.of(0).map(whole).collect()).collect()
+}
+
+fn share(all: &[Vec<i64>], is_one: impl Fn(&[i64]) -> bool) -> f64 {
+    all.iter().filter(|one| is_one(one)).count() as f64 / all.len() as f64
+}
+
+#[test]
+fn so_many_are_remote_or_found_by_name_as_the_standard_wants() {
+    let all = asked(&plan(SMALL, 13, PlanPhase::Run), 0..20_000);
+    let payments = numbers(Query::HistoryInsert, &all);
+    let remote = share(&payments, |row| row[0] != row[4]);
+    assert!((0.138..0.162).contains(&remote), "{remote} of {} payments", payments.len());
+    // A customer who is found by name has a number that comes from the answer.
+    let by_name = share(&payments, |row| row[2] == -1);
+    assert!((0.583..0.617).contains(&by_name), "{by_name}");
+    let lines = numbers(Query::LineInsert, &all);
+    let remote = share(&lines, |row| row[0] != row[5]);
+    assert!((0.0085..0.0115).contains(&remote), "{remote} of {} lines", lines.len());
+    let of_order = lines.len() as f64 / numbers(Query::OrderInsert, &all).len() as f64;
+    assert!((9.85..10.05).contains(&of_order), "{of_order} lines of an order");
+    let all_local = numbers(Query::OrderInsert, &all);
+    assert!(share(&all_local, |row| row[7] == 0) > 0.05);
+}
+
+#[test]
+fn with_one_warehouse_nothing_is_remote() {
+    let text = SMALL.replace("warehouses = 2", "warehouses = 1");
+    let all = asked(&plan(&text, 13, PlanPhase::Run), 0..3_000);
+    assert_eq!(share(&numbers(Query::HistoryInsert, &all), |row| row[0] != 1 || row[4] != 1), 0.0);
+    assert_eq!(share(&numbers(Query::LineInsert, &all), |row| row[5] != 1), 0.0);
+}
+
+#[test]
+fn terminals_think_for_as_long_as_the_standard_wants_only_if_asked() {
+    let thinking = format!("{SMALL}[process]\ntransactions = 2\nthink = \"standard\"\n");
+    let mut sums = [(0.0, 0.0); 5];
+    for (operation, _) in asked(&plan(&thinking, 4, PlanPhase::Run), 0..5_000) {
+        if operation.think.0 > 0 {
+            let (count, sum) = &mut sums[usize::from(operation.transaction_type) - 1];
+            *count += 1.0;
+            *sum += operation.think.as_secs_f64();
+        }
+    }
+    assert_eq!(sums.iter().map(|(count, _)| count).sum::<f64>(), 10_000.0);
+    // Keying with thinking in seconds; within five standard deviations of the mean.
+    for ((count, sum), (keying, think)) in
+        sums.into_iter().zip([(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.0), (2.0, 5.0)])
+    {
+        let mean: f64 = sum / count;
+        assert!((mean - keying - think).abs() < 5.0 * think / f64::sqrt(count), "{mean}");
+    }
+    let hurried = asked(&plan(SMALL, 4, PlanPhase::Run), 0..100);
+    assert!(hurried.iter().all(|(operation, _)| operation.think.0 == 0));
+}
