@@ -1,4 +1,4 @@
-//! Consbench: how long after a write are old values read?
+//! Consbench: for how long after a write old values are read.
 //!
 //! One process writes a key once; readers poll the key from shortly before the write until after
 //! the longest staleness that is thought possible. There are so many readers that they together
