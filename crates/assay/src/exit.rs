@@ -55,7 +55,9 @@ pub fn as_usage(error: impl std::fmt::Display) -> anyhow::Error {
 pub fn from_open(error: OpenError) -> anyhow::Error {
     let exit = match error {
         OpenError::Unreachable { .. } | OpenError::NotPermitted { .. } => Exit::Unreachable,
-        OpenError::Unsupported { .. } | OpenError::Url { .. } => Exit::Usage,
+        OpenError::Unsupported { .. } | OpenError::Url { .. } | OpenError::Contents { .. } => {
+            Exit::Usage
+        }
         OpenError::Failed { .. } => Exit::Internal,
     };
     Failure { exit, message: error.to_string() }.into()

@@ -14,7 +14,7 @@ use assay_history::manifest::{
 use assay_model::{Nanos, Seed, Setting};
 use assay_report::Style;
 use assay_run::{Latency, Load, Spin};
-use assay_store::{Calls, Capabilities, Existing, Store, StoreTime};
+use assay_store::{Calls, Capabilities, Existing, OpenError, Store, StoreTime};
 use assay_trace::Trace;
 use assay_workload::PlanPhase;
 use clap::ArgMatches;
@@ -151,7 +151,13 @@ impl Setup {
         if let Some(catalogue) = plan.catalogue() {
             let replaces = is_fresh || self.options.switch("replace")?;
             let existing = if replaces { Existing::Replace } else { Existing::Refuse };
-            return self.store.prepare_queries(catalogue, existing).map_err(from_open);
+            let prepared = self.store.prepare_queries(catalogue, existing);
+            return prepared.map_err(|error| match error {
+                OpenError::Contents { .. } if existing == Existing::Refuse => {
+                    usage(format!("{error}\n--replace drops what is there, rows included"))
+                }
+                other => from_open(other),
+            });
         }
         let layout = plan.layout().context("a plan without queries has a table")?;
         self.store.prepare(&layout).map_err(from_open)?;

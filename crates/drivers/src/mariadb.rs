@@ -37,6 +37,7 @@ pub use options::Options;
 use settings::{VARIABLES, Variables};
 
 use crate::record_texts::RecordTexts;
+use crate::relations::{Todo, decide, has};
 use crate::task::{self, Pool};
 
 /// The table of the note; a layout does not use this name.
@@ -131,39 +132,14 @@ impl Console<'_> {
         schema: &Schema,
         existing: Existing,
     ) -> Result<(), OpenError> {
-        let (mut there, mut missing) = (Vec::new(), Vec::new());
+        let mut columns = Vec::with_capacity(schema.relations.len());
         for relation in &schema.relations {
-            let columns = self.columns(&relation.name).await?;
-            if columns.is_empty() {
-                missing.push(relation.name.as_str());
-                continue;
-            }
-            let is_here = |name: &str| columns.iter().any(|other| other.eq_ignore_ascii_case(name));
-            let lacks = relation.columns.iter().find(|column| !is_here(&column.name));
-            if let (Some(column), Existing::Use) = (lacks, existing) {
-                return Err(self.refused(format!(
-                    "its table {} has no column {}; it was made for something else, so choose \
-                     another database or replace it",
-                    relation.name, column.name
-                )));
-            }
-            there.push(relation.name.as_str());
+            columns.push(self.columns(&relation.name).await?);
         }
-        match existing {
-            Existing::Use if missing.is_empty() => return Ok(()),
-            Existing::Use => {
-                let missing = missing.join(", ");
-                return Err(self.refused(format!("there is no table {missing}; load it first")));
-            }
-            Existing::Refuse if !there.is_empty() => {
-                let there = there.join(", ");
-                return Err(self.refused(format!(
-                    "it has a table {there} already; say that it may be replaced, or choose \
-                     another database"
-                )));
-            }
-            Existing::Refuse => {}
-            Existing::Replace => {
+        match decide(schema, &columns, existing, "database") {
+            Ok(Todo::Nothing) => return Ok(()),
+            Ok(Todo::Make) => {}
+            Ok(Todo::Replace) => {
                 // Tables that point to each other are dropped in any order.
                 self.run("SET SESSION foreign_key_checks = 0").await?;
                 for text in sql::drop(Dialect::MySql, schema) {
@@ -171,6 +147,7 @@ impl Console<'_> {
                 }
                 self.run("SET SESSION foreign_key_checks = 1").await?;
             }
+            Err(reason) => return Err(self.refused(reason)),
         }
         for text in sql::create(Dialect::MySql, schema, ForeignKeys::Leave) {
             self.run(&text).await?;
@@ -202,7 +179,7 @@ impl Console<'_> {
     }
 
     fn refused(&self, reason: String) -> OpenError {
-        OpenError::Failed { store: self.dialer.options.to_string(), reason }
+        OpenError::Contents { store: self.dialer.options.to_string(), reason }
     }
 }
 
@@ -230,9 +207,7 @@ impl Store for MariaDb {
                 let records = Records::new(Dialect::MySql, table);
                 console.run(&records.create(self.options().content)).await?;
                 let columns = console.columns(&table.name).await?;
-                let is_here =
-                    |name: &str| columns.iter().any(|other| other.eq_ignore_ascii_case(name));
-                let lacks = table.fields.iter().find(|name| !is_here(name));
+                let lacks = table.fields.iter().find(|name| !has(&columns, name));
                 if let Some(field) = lacks {
                     let table = &table.name;
                     return Err(console.refused(format!(

@@ -71,6 +71,10 @@ impl Mapped {
         self.prepared.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn contents(&self, reason: String) -> OpenError {
+        OpenError::Contents { store: self.inner.capabilities().name.into(), reason }
+    }
+
     fn failed(&self, reason: String) -> OpenError {
         OpenError::Failed { store: self.inner.capabilities().name.into(), reason }
     }
@@ -85,11 +89,11 @@ impl Mapped {
         // In a store of told time nothing outlives us, and asking it would move its time.
         if self.inner.capabilities().time == StoreTime::Told {
             return match (existing, self.prepared().is_some()) {
-                (Existing::Refuse, true) => Err(self.failed(
+                (Existing::Refuse, true) => Err(self.contents(
                     "its tables were made ready before; replace them, or use them as they are"
                         .into(),
                 )),
-                (Existing::Use, false) => Err(self.failed(NOTHING.into())),
+                (Existing::Use, false) => Err(self.contents(NOTHING.into())),
                 _ => Ok(()),
             };
         }
@@ -100,7 +104,7 @@ impl Mapped {
             Existing::Refuse => {
                 for (number, table) in (0_u16..).zip(&layout.tables) {
                     if number != memory && probe.has_rows(number).map_err(|why| self.failed(why))? {
-                        return Err(self.failed(format!(
+                        return Err(self.contents(format!(
                             "table {:?} has rows already; replace them, or use them as they are",
                             table.name
                         )));
@@ -111,12 +115,12 @@ impl Mapped {
                 let kept = probe.recall(memory, MEMORY_KEY).map_err(|why| self.failed(why))?;
                 return match kept {
                     Some(kept) if is_same(&kept, &text) => Ok(()),
-                    Some(_) => Err(self.failed(
+                    Some(_) => Err(self.contents(
                         "its rows are kept in another physical schema than this; give back the \
                          one that they were loaded with, or load again"
                             .into(),
                     )),
-                    None => Err(self.failed(NOTHING.into())),
+                    None => Err(self.contents(NOTHING.into())),
                 };
             }
         }

@@ -193,6 +193,14 @@ pub enum OpenError {
         /// What is missing, and what to do.
         reason: String,
     },
+    /// What the store holds is not what it must: relations are there already, missing, or others.
+    #[error("{store} does not hold what it should: {reason}")]
+    Contents {
+        /// The store's URL without secrets.
+        store: String,
+        /// What is there or missing, and what to do.
+        reason: String,
+    },
     /// The URL of the store makes no sense.
     #[error("store URL {url:?} makes no sense: {reason}")]
     Url {

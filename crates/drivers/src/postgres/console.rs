@@ -139,9 +139,8 @@ impl Console<'_> {
             }
         }
         if !there.is_empty() {
-            return Err(self.unsupported(format!(
-                "there is a table {} already; have it dropped with --replace, or name another \
-                 database",
+            return Err(self.contents(format!(
+                "there is a table {} already; have it replaced, or name another database",
                 there.join(", ")
             )));
         }
@@ -158,7 +157,7 @@ impl Console<'_> {
         }
         match differences.is_empty() {
             true => Ok(()),
-            false => Err(self.unsupported(format!(
+            false => Err(self.contents(format!(
                 "{}; load the workload first, or name the database that has it",
                 differences.join("; ")
             ))),
@@ -215,6 +214,10 @@ impl Console<'_> {
             }
         }
         self.run("BEGIN; SET LOCAL synchronous_commit = on; SELECT txid_current(); COMMIT").await
+    }
+
+    fn contents(&self, reason: String) -> OpenError {
+        OpenError::Contents { store: self.dialer.options.to_string(), reason }
     }
 
     fn unsupported(&self, reason: String) -> OpenError {

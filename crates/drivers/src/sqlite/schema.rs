@@ -6,6 +6,7 @@ use assay_store::{Existing, OpenError};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{ChangeError, NOTES, Prepared};
+use crate::relations::{Todo, decide};
 
 /// What SQLite says about how it keeps the database.
 pub(super) struct Told {
@@ -40,55 +41,25 @@ pub(super) fn make_relations(
     schema: &Schema,
     existing: Existing,
 ) -> Result<(), ChangeError> {
-    let mut there = Vec::new();
-    let mut missing = Vec::new();
-    for relation in &schema.relations {
-        let columns = columns(connection, &relation.name)?;
-        if columns.is_empty() {
-            missing.push(relation.name.clone());
-            continue;
-        }
-        let is_here = |name: &str| columns.iter().any(|other| other.eq_ignore_ascii_case(name));
-        let lacks = relation.columns.iter().find(|column| !is_here(&column.name));
-        if let (Some(column), Existing::Use) = (lacks, existing) {
-            let reason = format!(
-                "its table {} has no column {}; it was made for something else, so choose \
-                 another path or replace it",
-                relation.name, column.name
-            );
-            return Err(refused(url, reason));
-        }
-        there.push(relation.name.clone());
-    }
-    match existing {
-        Existing::Use if missing.is_empty() => return Ok(()),
-        Existing::Use => {
-            let missing = missing.join(", ");
-            return Err(refused(url, format!("there is no table {missing}; load it first")));
-        }
-        Existing::Refuse if !there.is_empty() => {
-            let there = there.join(", ");
-            let reason = format!(
-                "it has a table {there} already; say that it may be replaced, or choose another \
-                 path"
-            );
-            return Err(refused(url, reason));
-        }
-        Existing::Refuse => {}
-        Existing::Replace => {
+    let relations = schema.relations.iter();
+    let columns: rusqlite::Result<Vec<_>> =
+        relations.map(|relation| columns(connection, &relation.name)).collect();
+    match decide(schema, &columns?, existing, "path") {
+        Ok(Todo::Nothing) => return Ok(()),
+        Ok(Todo::Make) => {}
+        Ok(Todo::Replace) => {
             for text in sql::drop(Dialect::Sqlite, schema) {
                 connection.execute_batch(&text)?;
             }
+        }
+        Err(reason) => {
+            return Err(ChangeError::Open(OpenError::Failed { store: url.into(), reason }));
         }
     }
     for text in sql::create(Dialect::Sqlite, schema, ForeignKeys::Leave) {
         connection.execute_batch(&text)?;
     }
     Ok(())
-}
-
-fn refused(url: &str, reason: String) -> ChangeError {
-    ChangeError::Open(OpenError::Failed { store: url.into(), reason })
 }
 
 /// The names of a table's columns; none if there is no such table.

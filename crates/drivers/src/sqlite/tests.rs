@@ -210,10 +210,13 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
     let store = open(&url(directory.path(), "")).unwrap();
     let prepare = |existing| store.prepare_queries(&catalogue().into(), existing);
     let told = prepare(Existing::Use).unwrap_err().to_string();
-    assert!(told.ends_with("there is no table branch, account, kinds; load it first"), "{told}");
+    assert!(
+        told.ends_with("it lacks these tables: branch, account, kinds; load them first"),
+        "{told}"
+    );
     prepare(Existing::Refuse).unwrap();
     let told = prepare(Existing::Refuse).unwrap_err().to_string();
-    assert!(told.contains("it has a table branch, account, kinds already"), "{told}");
+    assert!(told.contains("it has these tables already: branch, account, kinds;"), "{told}");
     let other = Connection::open(directory.path().join("test.db")).unwrap();
     let count =
         || -> i64 { other.query_row("SELECT count(*) FROM branch", [], |row| row.get(0)).unwrap() };
