@@ -10,9 +10,13 @@
 mod embedded;
 #[cfg(any(feature = "mariadb", feature = "sqlite"))]
 mod record_texts;
+#[cfg(any(feature = "mariadb", feature = "sqlite"))]
+mod relations;
 pub mod sick;
 #[cfg(feature = "task")]
 pub mod task;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod trust;
 
 pub mod registry;
 

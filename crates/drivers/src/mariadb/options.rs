@@ -74,10 +74,11 @@ fn parse(url: &str) -> Result<Options, String> {
         return Err(format!("scheme {scheme:?} is not mariadb or mysql"));
     }
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let library = Opts::from_url(&format!("mysql://{address}")).map_err(|error| explain(&error))?;
-    if library.ip_or_hostname().is_empty() {
+    let host = address.split('/').next().unwrap_or_default();
+    if host.is_empty() || host.ends_with('@') {
         return Err("the host is missing".into());
     }
+    let library = Opts::from_url(&format!("mysql://{address}")).map_err(|error| explain(&error))?;
     if library.db_name().is_none_or(str::is_empty) {
         return Err("the database is missing: write it behind the host, as in host/test".into());
     }

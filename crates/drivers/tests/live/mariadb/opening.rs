@@ -114,11 +114,11 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
     let store = store(&server.url("?connections=1"));
     let prepare = |existing| store.prepare_queries(&catalogue().into(), existing);
     let told = prepare(Existing::Use).unwrap_err().to_string();
-    assert!(told.contains("there is no table branch, account, kinds; load it first"), "{told}");
+    assert!(told.contains("it lacks these tables: branch, account, kinds; load them first"), "{told}");
     prepare(Existing::Refuse).unwrap();
     server.sql("INSERT INTO test.branch VALUES (1, 'Ulm')");
     let told = prepare(Existing::Refuse).unwrap_err().to_string();
-    assert!(told.contains("it has a table branch, account, kinds already"), "{told}");
+    assert!(told.contains("it has these tables already: branch, account, kinds;"), "{told}");
     prepare(Existing::Use).unwrap();
     assert_eq!(server.sql("SELECT count(*) FROM test.branch"), "1");
     prepare(Existing::Replace).unwrap();
