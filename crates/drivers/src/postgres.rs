@@ -23,6 +23,7 @@ mod numeric;
 mod options;
 mod plan;
 mod settings;
+mod tls;
 mod value;
 mod wire;
 
@@ -38,7 +39,7 @@ use crate::task::Pool;
 use dialer::Dialer;
 use lane::Lane;
 use link::Postgres as Library;
-pub use options::Options;
+pub use options::{Options, Trust};
 use plan::Plan;
 
 /// A PostgreSQL server.

@@ -4,17 +4,19 @@ use std::error::Error as _;
 use std::io;
 
 use assay_store::{Isolation, OpenError};
-use tokio_postgres::config::SslMode;
-use tokio_postgres::{Config, Error, NoTls};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::{Client, Config, Connection, Error, NoTls, Socket};
 
 use super::options::Options;
+use super::tls::Tls;
 use super::wire::Wire;
 
 /// Everything that making a connection needs, read once.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Dialer {
     pub(super) options: Options,
     config: Config,
+    tls: Option<Tls>,
 }
 
 impl Dialer {
@@ -28,20 +30,18 @@ impl Dialer {
             })?;
             config.password(text.lines().next().unwrap_or_default());
         }
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(wrong(
-                "this driver has no TLS; use sslmode=disable on a network that you trust".into(),
-            ));
-        }
-        config.ssl_mode(SslMode::Disable);
-        Ok(Dialer { options, config })
+        let tls = options.tls.map(|trust| Tls::new(options.ca_file.as_deref(), trust));
+        let tls = tls.transpose().map_err(wrong)?;
+        Ok(Dialer { options, config, tls })
     }
 
     /// A connection whose transactions are kept apart as the options say.
     pub(super) async fn dial(&self) -> Result<Wire, OpenError> {
-        let (client, mover) =
-            self.config.connect(NoTls).await.map_err(|error| self.turned_away(&error))?;
-        let mut wire = Wire::new(client, Box::pin(mover));
+        let connected = match &self.tls {
+            None => self.config.connect(NoTls).await.map(wired),
+            Some(tls) => self.config.connect(tls.clone()).await.map(wired),
+        };
+        let mut wire = connected.map_err(|error| self.turned_away(&error))?;
         let setting =
             format!("SET default_transaction_isolation = '{}'", level(self.options.isolation));
         self.run(&mut wire, &setting).await?;
@@ -97,6 +97,12 @@ impl Dialer {
             };
         }
         let text = deepest(error);
+        if text.contains("TLS") {
+            return self.unreachable(format!(
+                "{text}; if it speaks none use sslmode=disable, if its certificate is not trusted \
+                 name the authority with ca_file=, or give up knowing it with sslmode=require"
+            ));
+        }
         if text.contains("password") {
             let advice = "put it into the URL, or name a file with password_file=";
             return OpenError::NotPermitted { store, reason: format!("{text}; {advice}") };
@@ -114,6 +120,13 @@ impl Dialer {
     fn unreachable(&self, reason: String) -> OpenError {
         OpenError::Unreachable { store: self.options.to_string(), reason }
     }
+}
+
+fn wired<S>((client, mover): (Client, Connection<Socket, S>)) -> Wire
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
+    Wire::new(client, Box::pin(mover))
 }
 
 /// The innermost reason of an error of the library, whose own words are few.

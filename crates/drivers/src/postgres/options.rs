@@ -9,18 +9,21 @@ use assay_model::closest;
 use assay_store::sql::Content;
 use assay_store::{Isolation, OpenError};
 use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
 
 use crate::registry::without_secrets;
+pub use crate::trust::Trust;
 
 /// An example of a right URL, for errors.
 const EXAMPLE: &str =
     "postgres://user:password@127.0.0.1:5432/database?isolation=read-committed&connections=16";
 
 /// Our own options; the others go to the library.
-const OPTION_NAMES: [&str; 4] = ["isolation", "connections", "columns", "password_file"];
+const OPTION_NAMES: [&str; 6] =
+    ["isolation", "connections", "columns", "password_file", "sslmode", "ca_file"];
 
 /// Options that PostgreSQL's own URLs have, as far as they make sense here.
-const LIBRARY_OPTIONS: [&str; 11] = [
+const LIBRARY_OPTIONS: [&str; 10] = [
     "host",
     "hostaddr",
     "port",
@@ -28,7 +31,6 @@ const LIBRARY_OPTIONS: [&str; 11] = [
     "password",
     "dbname",
     "options",
-    "sslmode",
     "connect_timeout",
     "tcp_user_timeout",
     "target_session_attrs",
@@ -56,6 +58,12 @@ pub struct Options {
     pub content: Content,
     /// Option `password_file`: a file whose first line is the password.
     pub password_file: Option<PathBuf>,
+    /// Option `sslmode=disable|require|verify-full`: how the connection is protected; none means
+    /// plain TCP. `require` takes any certificate, as PostgreSQL's own clients do.
+    pub tls: Option<Trust>,
+    /// Option `ca_file`: certificates in PEM that may vouch for the server; none means the
+    /// operating system's.
+    pub ca_file: Option<PathBuf>,
     shown: String,
 }
 
@@ -94,6 +102,8 @@ fn parse(url: &str) -> Result<Options, String> {
         connections: 16,
         content: Content::Text,
         password_file: None,
+        tls: None,
+        ca_file: None,
         shown: shown(url),
     };
     let mut theirs = Vec::new();
@@ -108,7 +118,14 @@ fn parse(url: &str) -> Result<Options, String> {
     }
     let url = format!("postgres://{address}?{}", theirs.join("&"));
     options.config = url.parse().map_err(|error| explain(&error))?;
+    if options.ca_file.is_some() && options.tls != Some(Trust::Verified) {
+        return Err("option ca_file needs sslmode=verify-full".into());
+    }
     let config = &mut options.config;
+    config.ssl_mode(match options.tls {
+        None => SslMode::Disable,
+        Some(_) => SslMode::Require,
+    });
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         return Err("the host is missing".into());
     }
@@ -169,6 +186,20 @@ impl Options {
                 };
             }
             "password_file" => self.password_file = Some(PathBuf::from(value)),
+            "ca_file" => self.ca_file = Some(PathBuf::from(value)),
+            "sslmode" => {
+                self.tls = match value {
+                    "disable" => None,
+                    "require" => Some(Trust::Insecure),
+                    "verify-full" => Some(Trust::Verified),
+                    _ => {
+                        return Err(format!(
+                            "option sslmode is disable, require or verify-full, not {value:?}: a \
+                             measurement must know whether it is encrypted"
+                        ));
+                    }
+                };
+            }
             _ => return Err(unknown_option(name)),
         }
         Ok(())
@@ -188,7 +219,7 @@ fn unknown_option(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tokio_postgres::config::{Host, SslMode};
+    use tokio_postgres::config::Host;
 
     use super::*;
 
@@ -213,13 +244,14 @@ mod tests {
     fn every_part_has_its_place() {
         let options = right(
             "postgresql://ann:p%40ss@[::1]:7000/shop?isolation=serializable&connections=4\
-             &columns=bytes&password_file=/pw&sslmode=disable&connect_timeout=2",
+             &columns=bytes&password_file=/pw&sslmode=verify-full&ca_file=/ca&connect_timeout=2",
         );
         assert_eq!(options.config.get_user(), Some("ann"));
         assert_eq!(options.config.get_password(), Some(&b"p@ss"[..]));
         assert_eq!(options.config.get_ports(), [7000]);
         assert_eq!(options.config.get_dbname(), Some("shop"));
-        assert_eq!(options.config.get_ssl_mode(), SslMode::Disable);
+        assert_eq!(options.config.get_ssl_mode(), SslMode::Require);
+        assert_eq!((options.tls, options.ca_file), (Some(Trust::Verified), Some("/ca".into())));
         assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
         assert_eq!((options.isolation, options.connections), (Isolation::Serializable, 4));
         assert_eq!(options.content, Content::Bytes);
@@ -258,7 +290,8 @@ mod tests {
             ("postgres://h/?columns=json", "text or bytes"),
             ("postgres://h/?isolatio=x", "did you mean \"isolation\""),
             ("postgres://h/?fsync=off", "there are isolation, connections"),
-            ("postgres://h/?sslmode=perhaps", "sslmode"),
+            ("postgres://h/?sslmode=prefer", "disable, require or verify-full"),
+            ("postgres://h/?ca_file=/ca", "needs sslmode=verify-full"),
             ("postgres://h/?columns", "has no value"),
         ] {
             let error = wrong(url);

@@ -9,6 +9,8 @@ use assay_store::OpenError;
 
 use assay_model::closest;
 
+pub use crate::trust::Trust;
+
 /// An example of a right URL, for errors.
 const EXAMPLE: &str = "redis://user:password@127.0.0.1:6379/0?connections=1&depth=1024";
 const OPTION_NAMES: [&str; 8] = [
@@ -69,15 +71,6 @@ pub struct Tls {
     pub ca_file: Option<PathBuf>,
     /// Option `tls_insecure`.
     pub trust: Trust,
-}
-
-/// Whether the server's certificate counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
-    /// The certificate must be vouched for and name the host.
-    Verified,
-    /// Any certificate will do: encrypted, but nobody knows with whom we talk.
-    Insecure,
 }
 
 /// Whether inserts keep the sorted set of keys.

@@ -201,7 +201,7 @@ fn need(program: &str, package: &str) {
 }
 
 /// An authority of our own, and a certificate that it gives to 127.0.0.1.
-fn make_certificates(folder: &Path) {
+pub fn make_certificates(folder: &Path) {
     let extension = "subjectAltName=IP:127.0.0.1,DNS:localhost";
     fs::write(folder.join("server.ext"), extension).expect("the folder is ours");
     let run = |words: &str| {

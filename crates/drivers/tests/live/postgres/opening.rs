@@ -107,6 +107,33 @@ fn passwords_are_checked() {
 }
 
 #[test]
+fn tls_protects_whoever_asks_for_it() {
+    let server = Server::start_tls();
+    let encrypted = |store: &Postgres| {
+        let mut asker = Asker::open(store).expect("the server is there");
+        assert_eq!(asker.ask(&read("user1")), Told::MISSING);
+        server.sql(
+            "SELECT bool_or(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                    WHERE application_name = 'assay'",
+        )
+    };
+    let ca = server.folder().join("ca.crt").display().to_string();
+    assert_eq!(encrypted(&store(&server.url(""))), "f");
+    assert_eq!(encrypted(&store(&server.url("?sslmode=require"))), "t");
+    let verified = format!("?sslmode=verify-full&ca_file={ca}");
+    assert_eq!(encrypted(&store(&server.url(&verified))), "t");
+    let told = error(&store(&server.url("?sslmode=verify-full"))).to_string();
+    assert!(told.contains("ca_file="), "{told}");
+}
+
+#[test]
+fn a_server_without_tls_is_told() {
+    let server = Server::start(&[]);
+    let told = error(&store(&server.url("?sslmode=require"))).to_string();
+    assert!(told.contains("sslmode=disable"), "{told}");
+}
+
+#[test]
 fn settings_are_read_back() {
     let server = Server::start(&["fsync=off", "synchronous_commit=local"]);
     let settings = store(&server.url("?isolation=serializable")).settings().unwrap();

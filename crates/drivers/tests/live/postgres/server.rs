@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Once;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getuid, kill_process};
 
-use crate::server::{free_port, new_folder};
+use crate::server::{free_port, make_certificates, new_folder};
 
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -28,8 +28,26 @@ pub struct Server {
 impl Server {
     /// Starts a server with these settings (`name=value`) beside those that make it a test's own.
     pub fn start(settings: &[&str]) -> Server {
+        Server::start_in(new_folder(), settings)
+    }
+
+    /// Starts a server that speaks TLS too; its certificates are in [`Server::folder`].
+    pub fn start_tls() -> Server {
         let folder = new_folder();
-        make_ours(&folder);
+        make_certificates(&folder);
+        let path = |name: &str| folder.join(name).display().to_string();
+        let (cert, key) = (path("server.crt"), path("server.key"));
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("the key is ours");
+        need();
+        give_away(Path::new(&key));
+        let settings =
+            ["ssl=on".into(), format!("ssl_cert_file={cert}"), format!("ssl_key_file={key}")];
+        Server::start_in(folder.clone(), &settings.each_ref().map(String::as_str))
+    }
+
+    fn start_in(folder: PathBuf, settings: &[&str]) -> Server {
+        need();
+        give_away(&folder);
         let cluster = folder.join("data");
         let output = as_servant(&program("initdb"))
             .args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync"])
@@ -175,15 +193,15 @@ fn as_servant(program: &Path) -> Command {
     command
 }
 
-fn make_ours(folder: &Path) {
-    need();
+/// Makes `path` the servant's, if we are root.
+fn give_away(path: &Path) {
     if getuid().is_root() {
         let number = |flag: &str| {
             let output = Command::new("id").args([flag, "postgres"]).output();
             let output = output.expect("id is there");
             String::from_utf8_lossy(&output.stdout).trim().parse().expect("the user is there")
         };
-        chown(folder, Some(number("-u")), Some(number("-g"))).expect("root may do so");
+        chown(path, Some(number("-u")), Some(number("-g"))).expect("root may do so");
     }
 }
 
