@@ -110,7 +110,8 @@ impl Mapping {
         let cost =
             self.cost().map_or(String::new(), |cost| format!(", cost {} gets", figure(cost)));
         format!(
-            "{} on a {} store: {tables} {}, {queries} {}\n{}: {requests} requests{cost} for each {}\n",
+            "{} on a {} store: {tables} {}, {queries} {}\n\
+             {}: {requests} requests{cost} for each {}\n",
             self.workload,
             self.class,
             plural("table", tables as f64),

@@ -5,7 +5,6 @@
 //! chains of operators are deep trees.
 
 use std::mem::{replace, take};
-use std::sync::LazyLock;
 
 use sqlparser::ast::{
     Assignment, ColumnDef, CreateIndex, CreateTable, Delete, Expr, FromTable, IndexColumn, Insert,
@@ -16,42 +15,21 @@ use sqlparser::parser::Parser;
 
 use super::text::DIALECT;
 
-/// One statement of each kind.
-struct Bare {
-    query: Query,
-    insert: Insert,
-    update: Update,
-    delete: Delete,
-    table: CreateTable,
-    index: CreateIndex,
+/// The statement that `sql` is, which is written out below.
+fn bare(sql: &str) -> Statement {
+    let mut statements = Parser::parse_sql(&DIALECT, sql).expect("the bare statement is SQL");
+    statements.remove(0)
 }
 
-static BARE: LazyLock<Bare> = LazyLock::new(|| {
-    let sql = "SELECT a FROM t; INSERT INTO t (a) VALUES (1); UPDATE t SET a = 1; DELETE FROM t; \
-               CREATE TABLE t (a INT); CREATE INDEX i ON t (a)";
-    let statements = Parser::parse_sql(&DIALECT, sql).expect("the bare statements are SQL");
-    let Ok(
-        [
-            Statement::Query(query),
-            Statement::Insert(insert),
-            Statement::Update(update),
-            Statement::Delete(delete),
-            Statement::CreateTable(table),
-            Statement::CreateIndex(index),
-        ],
-    ) = <[Statement; 6]>::try_from(statements)
-    else {
-        unreachable!("each statement is of the kind that it begins with")
-    };
-    let mut bare = Bare { query: *query, insert, update, delete, table, index };
-    clear_query(&mut bare.query);
-    bare.insert.columns.clear();
-    bare.insert.source = None;
-    bare.update.assignments.clear();
-    bare.table.columns.clear();
-    bare.index.columns.clear();
-    bare
-});
+fn bare_query() -> Query {
+    match bare("SELECT a FROM t") {
+        Statement::Query(mut query) => {
+            clear_query(&mut query);
+            *query
+        }
+        _ => unreachable!("a SELECT is a query"),
+    }
+}
 
 /// What a SELECT may have.
 pub(super) struct SelectParts {
@@ -78,7 +56,7 @@ fn clear_query(query: &mut Query) -> Option<SelectParts> {
 /// The parts of a SELECT; `None` if it has others.
 pub(super) fn select(mut query: Query) -> Option<SelectParts> {
     let parts = clear_query(&mut query)?;
-    (query == BARE.query).then_some(parts)
+    (query == bare_query()).then_some(parts)
 }
 
 /// What an INSERT may have.
@@ -91,16 +69,15 @@ pub(super) struct InsertParts {
 
 /// The parts of an INSERT; `None` if it has others.
 pub(super) fn insert(mut insert: Insert) -> Option<InsertParts> {
-    let bare = &BARE.insert;
+    let Statement::Insert(mut bare) = bare("INSERT INTO t (a) VALUES (1)") else { return None };
+    bare.columns.clear();
+    bare.source = None;
+    let around = bare_query();
     let table = replace(&mut insert.table, bare.table.clone());
     let columns = take(&mut insert.columns);
     let mut source = insert.source.take()?;
-    let body = replace(&mut *source.body, (*BARE.query.body).clone());
-    (insert == *bare && *source == BARE.query).then_some(InsertParts {
-        table,
-        columns,
-        source: body,
-    })
+    let body = replace(&mut *source.body, (*around.body).clone());
+    (insert == bare && *source == around).then_some(InsertParts { table, columns, source: body })
 }
 
 /// What an UPDATE may have.
@@ -112,11 +89,12 @@ pub(super) struct UpdateParts {
 
 /// The parts of an UPDATE; `None` if it has others.
 pub(super) fn update(mut update: Update) -> Option<UpdateParts> {
-    let bare = &BARE.update;
+    let Statement::Update(mut bare) = bare("UPDATE t SET a = 1") else { return None };
+    bare.assignments.clear();
     let table = replace(&mut update.table, bare.table.clone());
     let changes = take(&mut update.assignments);
     let condition = update.selection.take();
-    (update == *bare).then_some(UpdateParts { table, changes, condition })
+    (update == bare).then_some(UpdateParts { table, changes, condition })
 }
 
 /// What a DELETE may have.
@@ -127,10 +105,10 @@ pub(super) struct DeleteParts {
 
 /// The parts of a DELETE; `None` if it has others.
 pub(super) fn delete(mut delete: Delete) -> Option<DeleteParts> {
-    let bare = &BARE.delete;
+    let Statement::Delete(bare) = bare("DELETE FROM t") else { return None };
     let from = replace(&mut delete.from, bare.from.clone());
     let condition = delete.selection.take();
-    (delete == *bare).then_some(DeleteParts { from, condition })
+    (delete == bare).then_some(DeleteParts { from, condition })
 }
 
 /// What a CREATE TABLE may have, besides options of a store, which are left out.
@@ -142,13 +120,14 @@ pub(super) struct TableParts {
 
 /// The parts of a CREATE TABLE; `None` if it has others.
 pub(super) fn table(mut table: CreateTable) -> Option<TableParts> {
-    let bare = &BARE.table;
+    let Statement::CreateTable(mut bare) = bare("CREATE TABLE t (a INT)") else { return None };
+    bare.columns.clear();
     let name = replace(&mut table.name, bare.name.clone());
     let columns = take(&mut table.columns);
     let constraints = take(&mut table.constraints);
     table.table_options = bare.table_options.clone();
     table.if_not_exists = false;
-    (table == *bare).then_some(TableParts { name, columns, constraints })
+    (table == bare).then_some(TableParts { name, columns, constraints })
 }
 
 /// What a CREATE INDEX may have, besides its name, its kind and options of a store.
@@ -159,12 +138,13 @@ pub(super) struct IndexParts {
 
 /// The parts of a CREATE INDEX; `None` if it has others.
 pub(super) fn index(mut index: CreateIndex) -> Option<IndexParts> {
-    let bare = &BARE.index;
+    let Statement::CreateIndex(mut bare) = bare("CREATE INDEX i ON t (a)") else { return None };
+    bare.columns.clear();
     index.name = bare.name.clone();
     let table = replace(&mut index.table_name, bare.table_name.clone());
     let columns = take(&mut index.columns);
     index.using = None;
     index.if_not_exists = false;
     index.index_options.clear();
-    (index == *bare).then_some(IndexParts { table, columns })
+    (index == bare).then_some(IndexParts { table, columns })
 }

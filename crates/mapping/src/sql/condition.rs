@@ -1,4 +1,4 @@
-//! What follows WHERE and ON: comparisons that must all hold.
+//! Comparisons that must all hold: what follows WHERE, what follows ON.
 
 use assay_model::ColumnType;
 use assay_model::query::{ColumnRef, Comparison, Filter, Join};

@@ -1,4 +1,4 @@
-//! `CREATE TABLE` and `CREATE INDEX`, read into a schema.
+//! `CREATE TABLE`, `CREATE INDEX`, read into a schema.
 
 use std::collections::BTreeSet;
 
@@ -484,7 +484,8 @@ fn decimal(digits: ExactNumberInfo) -> Result<ColumnType, String> {
             Ok(ColumnType::Decimal { precision, scale })
         }
         _ => Err(format!(
-            "DECIMAL({precision},{scale}): give it 1 to 18 digits, as many or fewer behind the point"
+            "DECIMAL({precision},{scale}): give it 1 to 18 digits, as many or fewer behind the \
+             point"
         )),
     }
 }

@@ -77,8 +77,8 @@ fn queries_of_the_subset_are_read() {
             "SELECT d_name, d_tax FROM district WHERE d_w_id = ? AND d_id = 3 FOR UPDATE",
         ),
         (
-            "SELECT c_id AS id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = 'O''Hara' \
-             ORDER BY c_since DESC, c_id LIMIT ?",
+            "SELECT c_id AS id FROM customer WHERE c_w_id = ? AND c_d_id = ? \
+             AND c_last = 'O''Hara' ORDER BY c_since DESC, c_id LIMIT ?",
             "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = 'O''Hara' \
              ORDER BY c_since DESC, c_id LIMIT ?",
         ),
@@ -167,6 +167,14 @@ fn what_not_every_store_can_do_is_refused_by_name() {
             "INSERT INTO \"order\" (id) VALUES (1), (2)",
             "1:26: VALUES of several rows is outside; insert each by itself",
         ),
+    ] {
+        assert_eq!(wrong(sql), wanted, "{sql}");
+    }
+}
+
+#[test]
+fn what_would_not_follow_keys_is_refused_by_name() {
+    for (sql, wanted) in [
         (
             "UPDATE \"order\" SET id = 4 WHERE id = 3",
             "1:20: a new value for id of the primary key is outside; \

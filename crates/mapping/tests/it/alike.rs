@@ -1,4 +1,4 @@
-//! Random queries through every mapping, compared with a plain evaluation and with SQLite.
+//! Random queries through every mapping, held against a plain evaluation, as is SQLite.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a query may answer, and whether an answer is one of that.
+//! What a query may answer.
 
 use std::collections::BTreeMap;
 
