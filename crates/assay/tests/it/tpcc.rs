@@ -1,0 +1,78 @@
+//! TPC-C from its generator to the conditions that its rows must hold.
+
+use serde_json::Value;
+
+use crate::bundle::{manifest, number, text};
+use crate::place::Place;
+
+/// A warehouse of 60 customers instead of 30 000.
+const SMALL: &str = "--set dataset.customers_per_district=6 --set dataset.orders_per_district=6 \
+    --set dataset.items=40";
+
+fn verdicts(result: &Value) -> Vec<(String, String)> {
+    let findings = result["findings"].as_array().expect("there are findings");
+    let of = |finding: &Value, key: &str| finding[key].as_str().expect("a text").to_owned();
+    findings.iter().map(|finding| (of(finding, "name"), of(finding, "verdict"))).collect()
+}
+
+#[test]
+fn every_condition_holds_after_tpcc_on_a_store_with_transactions() {
+    let place = Place::new();
+    let words = format!("bench tpcc -t sqlite:t.db {SMALL} --closed 4 --operations 400 --seed 5");
+    let result = place.fine(&format!("{words} --bundle b --format json -q")).json();
+    let held = ["3.3.2.1", "3.3.2.2", "3.3.2.3", "3.3.2.4"]
+        .map(|clause| (format!("TPC-C {clause}"), "held".to_owned()));
+    assert_eq!(verdicts(&result), held);
+    assert_eq!(number(&result, "/overall/counts/unknown"), 0);
+    let committed = |name: &str| number(&result, &format!("/transactions/{name}/counts/done"));
+    let names = ["new-order", "payment", "order-status", "delivery", "stock-level"];
+    let all: u64 = names.iter().map(|name| committed(name)).sum();
+    let failed: u64 = names
+        .iter()
+        .map(|name| number(&result, &format!("/transactions/{name}/counts/refused")))
+        .sum();
+    assert_eq!(all + failed, 400);
+    assert!(committed("payment") > committed("delivery"));
+    assert_eq!(result["figures"][0]["name"], "tpmC");
+    assert_eq!(result["figures"][0]["note"], "not an audited TPC result");
+    let queries = result["queries"].as_object().expect("queries are told apart");
+    assert!(queries["district.next_order"]["requests_mean"].as_f64() == Some(1.0));
+    assert_eq!(manifest(&place, "b").findings.len(), 4);
+}
+
+#[test]
+fn the_same_seed_asks_the_same_of_every_store_and_from_a_trace() {
+    let place = Place::new();
+    let words = format!("{SMALL} --seed 7");
+    place.fine(&format!("trace gen tpcc {words} --operations 50 -o t.trace"));
+    let executed = |bundle: &str| manifest(&place, bundle).load.settings["executed_hash"].clone();
+    let asking = format!("{words} --operations 50 -q");
+    place.fine(&format!("bench tpcc -t sqlite:a.db {asking} --closed 2 --bundle a"));
+    place.fine(&format!("run tpcc -t memory: {asking} --closed 2 --bundle b"));
+    place.fine(&format!("run tpcc -t null: {asking} --lanes 3 --closed 3 --bundle c"));
+    place.fine("run t.trace -t null: --closed 2 -q --bundle d");
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(executed);
+    assert_eq!((&b, &c), (&a, &a), "stores and lanes do not change what is asked");
+    place.fine("trace info t.trace").shows(&d);
+}
+
+#[test]
+fn relations_that_are_there_are_dropped_only_on_demand() {
+    let place = Place::new();
+    let load = format!("load tpcc -t sqlite:t.db {SMALL} --seed 1 -q");
+    place.fine(&load);
+    place.assay(&load).code(2).says("--replace");
+    place.fine(&format!("{load} --replace"));
+}
+
+#[test]
+fn a_store_without_transactions_says_that_they_are_best_effort() {
+    let place = Place::new();
+    let words = format!("run tpcc -t memory: {SMALL} --closed 1 --operations 60 --seed 3");
+    let result = place.fine(&format!("{words} --bundle b --format json -q")).json();
+    let settings = &manifest(&place, "b").store.settings;
+    let transactions = settings.iter().find(|setting| setting.name == "transactions");
+    assert_eq!(transactions.map(|setting| setting.value.as_str()), Some("best effort"));
+    assert_eq!(text(&result, "/store/name"), "memory");
+    assert!(result["queries"]["customer.paid"]["requests_mean"].as_f64() >= Some(2.0));
+}
