@@ -18,6 +18,7 @@ pub mod reader;
 pub mod writer;
 
 pub mod benchfoundry;
+pub mod builder;
 pub mod csv;
 pub mod foreign;
 pub mod fit;
