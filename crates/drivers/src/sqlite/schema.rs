@@ -53,7 +53,7 @@ pub(super) fn make_relations(
             }
         }
         Err(reason) => {
-            return Err(ChangeError::Open(OpenError::Failed { store: url.into(), reason }));
+            return Err(ChangeError::Open(OpenError::Contents { store: url.into(), reason }));
         }
     }
     for text in sql::create(Dialect::Sqlite, schema, ForeignKeys::Leave) {
