@@ -1,0 +1,74 @@
+//! `assay mapping explain`, as its users see it.
+
+use crate::place::Place;
+
+#[test]
+fn tpcc_is_explained_for_each_class() {
+    let place = Place::new();
+    place
+        .fine("mapping explain tpcc --class relational")
+        .shows("tpcc on a relational store: 9 tables, 42 queries")
+        .shows("1 statement stock");
+    place
+        .fine("mapping explain tpcc --class key-value")
+        .shows("tpcc on a key-value store")
+        .shows("shown here")
+        .shows("UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ?")
+        .shows("1 get    district (d_w_id = ?1, d_id = ?2)")
+        .shows("1 update district (d_w_id, d_id)");
+    place
+        .fine("mapping explain tpcc --class column --format md")
+        .shows("# tpcc on a column store")
+        .shows("### warehouse.tax")
+        .shows("* 1 × get `warehouse (w_id = ?1)`");
+}
+
+#[test]
+fn the_best_option_costs_least_and_beats_the_base_tables() {
+    let place = Place::new();
+    let json = place.fine("mapping explain tpcc --class key-value --format json").json();
+    let options = json["options"].as_array().unwrap();
+    let cost = |place: usize| options[place]["cost"].as_f64().unwrap();
+    assert!(options.len() > 1 && (1..options.len()).all(|at| cost(at - 1) <= cost(at)));
+    assert!((json["cost"].as_f64().unwrap() / cost(0) - 1.0).abs() < 1e-9, "{json}");
+    let tables = json["tables"].as_array().unwrap();
+    assert!(tables.iter().any(|table| table["role"] != "base"), "{tables:?}");
+    let queries = json["queries"].as_array().unwrap();
+    let item = queries.iter().find(|query| query["name"] == "item.read").unwrap();
+    assert_eq!(item["requests"][0]["verb"], "get");
+    assert_eq!(item["requests"][0]["key"][0], "i_id = ?1");
+}
+
+#[test]
+fn a_chosen_option_is_saved_edited_and_given_back() {
+    let place = Place::new();
+    place.fine("mapping explain tpcc --class key-value --option 2 --save chosen.toml");
+    let chosen = place.read("chosen.toml");
+    place
+        .fine("mapping explain tpcc --class key-value --mapping chosen.toml")
+        .shows("chosen.toml: ");
+    place.write("edited.toml", chosen.replace("keys = \"checked\"", "keys = \"trusted\""));
+    place
+        .fine("mapping explain tpcc --class key-value --mapping edited.toml")
+        .shows("An INSERT does not look if its key is free.");
+    place.write("broken.toml", chosen.replace("warehouse.w_tax", "warehouse.w_taxes"));
+    place
+        .assay("mapping explain tpcc --class key-value --mapping broken.toml")
+        .code(2)
+        .says("warehouse.w_taxes");
+}
+
+#[test]
+fn what_cannot_be_explained_says_what_to_do() {
+    let place = Place::new();
+    let wrong = |words: &str, reason: &str| {
+        place.assay(&format!("mapping explain {words}")).code(2).says(reason);
+    };
+    wrong("ycsb-a --class column", "only queries need a mapping");
+    wrong("tpcc --class document", "document");
+    wrong("tpcc --class key-value --option 99", "there is no option 99, only 1 to");
+    wrong("tpcc --class relational --save x.toml", "leave it out");
+    wrong("tpcc --class key-value --mapping gone.toml", "gone.toml");
+    place.fine("mapping explain tpcc --class key-value --save kv.toml");
+    wrong("tpcc --class column --mapping kv.toml", "ask --class key-value");
+}
