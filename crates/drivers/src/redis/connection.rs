@@ -374,8 +374,6 @@ impl Connection {
         records: Asked,
         answers: &mut dyn Answers,
     ) -> Result<(), Lost> {
-        self.scan_rows.clear();
-        self.scan_failure = None;
         let reply = newest(&self.inbox, &self.parser);
         let mut asked = 0;
         let read = reply.texts().map(|keys| {
@@ -427,6 +425,9 @@ impl Connection {
             }
         };
         answers.answer(ticket, answer);
+        // The keys of a second scan may have come before the rows of this one.
+        self.scan_rows.clear();
+        self.scan_failure = None;
     }
 
     /// One command of the greeting was answered well enough.
@@ -458,6 +459,8 @@ impl Connection {
             answers.answer(ticket, answer);
         }
         self.in_flight = 0;
+        self.scan_rows.clear();
+        self.scan_failure = None;
         self.overdue_since = None;
         self.out.clear();
         self.sent = 0;
