@@ -14,7 +14,7 @@ fn tpcc_is_explained_for_each_class() {
         .shows("tpcc on a key-value store")
         .shows("shown here")
         .shows("UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ?")
-        .shows("1 get    district (d_w_id = ?1, d_id = ?2)")
+        .shows("1 get district (d_w_id = ?1, d_id = ?2)")
         .shows("1 update district (d_w_id, d_id)");
     place
         .fine("mapping explain tpcc --class column --format md")
