@@ -1,4 +1,4 @@
-//! Builds a trace of queries in memory, keeping equal texts and equal arguments once.
+//! Builds a trace of queries in memory, each text or list of arguments kept once.
 
 use std::collections::HashMap;
 use std::path::Path;
