@@ -164,8 +164,8 @@ pub enum Calendar<'a> {
     None,
     /// A trace, if one is baked into it.
     Trace(&'a Trace),
-    /// A workload of queries.
-    Script(&'a script::Schedule),
+    /// A workload of queries, with how long it warms the store up at the beginning.
+    Script(&'a script::Schedule, Nanos),
 }
 
 impl Calendar<'_> {
@@ -174,7 +174,15 @@ impl Calendar<'_> {
         match self {
             Calendar::None => false,
             Calendar::Trace(trace) => trace.schedules() == Schedules::Baked,
-            Calendar::Script(_) => true,
+            Calendar::Script(..) => true,
+        }
+    }
+
+    /// How long the schedule warms the store up before it measures.
+    pub fn warm_up(self) -> Nanos {
+        match self {
+            Calendar::None | Calendar::Trace(_) => Nanos::ZERO,
+            Calendar::Script(_, warm_up) => warm_up,
         }
     }
 
@@ -183,7 +191,7 @@ impl Calendar<'_> {
         match self {
             Calendar::None => bail!("SPEC is no trace, so it has no schedule of its own"),
             Calendar::Trace(trace) => timetable(trace),
-            Calendar::Script(schedule) => {
+            Calendar::Script(schedule, _) => {
                 let schedule = schedule.clone();
                 let rate = schedule.rate();
                 Ok(Timetable::new(rate, move || Box::new(Planned(schedule.clone()))))

@@ -305,7 +305,8 @@ fn extent(
     if duration == Some(Nanos::ZERO) {
         return Err(options.wrong("duration", "nothing would be asked; give more than 0s"));
     }
-    let warm_up = options.duration("warm-up")?.unwrap_or(Nanos::ZERO);
+    let usual = if is_replay(options, calendar) { calendar.warm_up() } else { Nanos::ZERO };
+    let warm_up = options.duration("warm-up")?.unwrap_or(usual);
     let (processes, duration) = match (given, duration, purpose) {
         (None, None, _) if stages_end(load).is_some() => (planned, stages(options, load, warm_up)?),
         (None, None, Purpose::Bench) if matches!(calendar, Calendar::None) => {

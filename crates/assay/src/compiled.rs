@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_model::{Catalogue, Layout, Operation, Phase, Render, Seed, Source, version};
+use assay_model::{Catalogue, Layout, Nanos, Operation, Phase, Render, Seed, Source, version};
 use assay_run::Asks;
 use assay_trace::{Header, Script, Trace};
 use assay_workload::script::{Schedule, ScriptPlan};
@@ -89,6 +89,16 @@ impl Compiled {
         }
     }
 
+    /// How many rows each relation of the catalogue has after the load; a trace does not say.
+    pub fn relation_rows(&self) -> Vec<f64> {
+        let Compiled::Script(plan, catalogue) = self else { return Vec::new() };
+        let of = |name: &str| {
+            let mut known = plan.relation_rows.iter();
+            known.find(|(one, _)| one.eq_ignore_ascii_case(name)).map_or(0.0, |one| one.1 as f64)
+        };
+        catalogue.schema.relations.iter().map(|relation| of(&relation.name)).collect()
+    }
+
     /// The table of records that the store must hold; queries bring a schema instead.
     pub fn layout(&self) -> Option<Layout> {
         match self {
@@ -145,6 +155,14 @@ impl Compiled {
         match self {
             Compiled::Script(plan, _) => plan.schedule(),
             Compiled::Records(_) | Compiled::Replay(..) => None,
+        }
+    }
+
+    /// How long the schedule warms the store up before it measures.
+    pub fn warm_up(&self) -> Nanos {
+        match self {
+            Compiled::Script(plan, _) => plan.warm_up(),
+            Compiled::Records(_) | Compiled::Replay(..) => Nanos::ZERO,
         }
     }
 

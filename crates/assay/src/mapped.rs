@@ -40,7 +40,9 @@ pub fn taking_queries(
                 DataModel::Column => Class::Column,
                 DataModel::KeyValue | DataModel::Relational => Class::KeyValue,
             };
-            advised(catalogue, &plan.frequencies(), class, Keys::Checked)?.best
+            let (frequencies, rows) = (plan.frequencies(), plan.relation_rows());
+            let expected = Expected { frequencies: &frequencies, rows: &rows, keys: Keys::Checked };
+            advised(catalogue, class, &expected)?.best
         }
     };
     Ok(Arc::new(Mapped::new(store, physical)))
@@ -60,12 +62,6 @@ pub fn read(path: &str) -> Result<Physical> {
 ///
 /// # Errors
 /// If a query cannot be answered from records.
-pub fn advised(
-    catalogue: &Catalogue,
-    frequencies: &[f64],
-    class: Class,
-    keys: Keys,
-) -> Result<Advice> {
-    // Nobody knows the rows before the load, and a run must choose what the load chose.
-    advise(catalogue, class, &Expected { frequencies, rows: &[], keys }).map_err(as_usage)
+pub fn advised(catalogue: &Catalogue, class: Class, expected: &Expected<'_>) -> Result<Advice> {
+    advise(catalogue, class, expected).map_err(as_usage)
 }

@@ -362,7 +362,7 @@ impl Setup {
         let schedule = plan.schedule();
         let calendar = match (&self.workload.trace, &schedule) {
             (Some(trace), _) => Calendar::Trace(trace),
-            (None, Some(schedule)) => Calendar::Script(schedule),
+            (None, Some(schedule)) => Calendar::Script(schedule, plan.warm_up()),
             (None, None) => Calendar::None,
         };
         let calls = self.store.capabilities().calls;

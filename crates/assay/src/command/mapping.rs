@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use assay_mapping::explain::{Explanation, explain};
 use assay_mapping::sql::canonical;
-use assay_mapping::{Class, Keys, Physical};
+use assay_mapping::{Class, Expected, Keys, Physical};
 use assay_model::{Catalogue, Seed, Statement};
 use assay_report::mapping::{self as report, Asked, Choice, Mapping, Requested, Stored};
 use assay_workload::PlanPhase;
@@ -84,6 +84,8 @@ struct Subject {
     name: String,
     catalogue: Catalogue,
     frequencies: Vec<f64>,
+    /// The rows of each relation after the load, where they are known.
+    rows: Vec<f64>,
     /// What the frequencies are per.
     per: &'static str,
 }
@@ -122,6 +124,7 @@ fn subject(matches: &ArgMatches) -> Result<Subject> {
     Ok(Subject {
         name: workload.name.clone(),
         frequencies: compiled.frequencies(),
+        rows: compiled.relation_rows(),
         catalogue: Catalogue::clone(catalogue),
         per,
     })
@@ -225,7 +228,8 @@ fn advised(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Advi
         true => Keys::Trusted,
         false => Keys::Checked,
     };
-    let advice = mapped::advised(&subject.catalogue, &subject.frequencies, class, keys)?;
+    let expected = Expected { frequencies: &subject.frequencies, rows: &subject.rows, keys };
+    let advice = mapped::advised(&subject.catalogue, class, &expected)?;
     let mut all = vec![(advice.cost, advice.best)];
     all.extend(advice.others);
     let wanted = match matches.get_one::<String>("option") {
