@@ -38,6 +38,10 @@ pub(super) fn compile(spec: &BenchfoundrySpec, seed: Seed, phase: PlanPhase) -> 
         schema: table::TABLES.iter().map(table::Table::ddl).collect(),
         queries: query::QUERIES.iter().map(|query| query.named()).collect(),
         frequencies: query::frequencies(&spec.process.weights()),
+        relation_rows: table::TABLES
+            .iter()
+            .map(|table| (table.name, table.rows * spec.dataset.scale))
+            .collect(),
         transaction_types: match phase {
             PlanPhase::Load => &["load"],
             PlanPhase::Run => &TRANSACTIONS,

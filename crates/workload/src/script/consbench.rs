@@ -68,6 +68,7 @@ pub(super) fn compile(spec: &ConsbenchSpec, seed: Seed, phase: PlanPhase) -> Com
         queries: queries(&QUERIES),
         // One transaction is one write, or one read.
         frequencies: vec![0.0, 1.0 / (reads + 1.0), reads / (reads + 1.0)],
+        relation_rows: vec![("consbench", spec.dataset.tests)],
         transaction_types: match phase {
             PlanPhase::Load => &["load"],
             PlanPhase::Run => &TRANSACTIONS,

@@ -26,6 +26,8 @@ pub struct ScriptPlan {
     pub queries: Vec<Named>,
     /// How often each query is asked for one transaction of the run, on average.
     pub frequencies: Vec<f64>,
+    /// How many rows each relation has after the load, by its name.
+    pub relation_rows: Vec<(&'static str, u64)>,
     /// The names of the transaction types, by their numbers.
     pub transaction_types: Vec<String>,
     spec: ScriptSpec,
@@ -42,6 +44,7 @@ pub(super) struct Compiled {
     pub(super) schema: Vec<Named>,
     pub(super) queries: Vec<Named>,
     pub(super) frequencies: Vec<f64>,
+    pub(super) relation_rows: Vec<(&'static str, u64)>,
     /// The names of the transaction types from number 1 on.
     pub(super) transaction_types: &'static [&'static str],
     pub(super) rows: u64,
@@ -69,6 +72,7 @@ impl ScriptPlan {
             schema: compiled.schema,
             queries: compiled.queries,
             frequencies: compiled.frequencies,
+            relation_rows: compiled.relation_rows,
             transaction_types: types.map(|name| (*name).to_owned()).collect(),
             spec: spec.clone(),
             dataset: spec.dataset(seed),

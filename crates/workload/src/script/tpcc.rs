@@ -53,6 +53,7 @@ pub(super) fn compile(spec: &TpccSpec, seed: Seed, phase: PlanPhase) -> Compiled
         schema: named(schema::TABLES),
         queries: queries(&query::QUERIES),
         frequencies: query::frequencies(&spec.transactions.weights()),
+        relation_rows: rows::by_relation(spec),
         transaction_types: match phase {
             PlanPhase::Load => &["load"],
             PlanPhase::Run => &TRANSACTIONS,

@@ -71,6 +71,26 @@ pub(super) struct Rows {
     line: Stream,
 }
 
+/// How many rows each relation has, lines at their mean.
+pub(super) fn by_relation(spec: &TpccSpec) -> Vec<(&'static str, u64)> {
+    let dataset = &spec.dataset;
+    let districts = dataset.warehouses * DISTRICTS;
+    let customers = districts * dataset.customers_per_district;
+    let orders = districts * dataset.orders_per_district;
+    vec![
+        ("warehouse", dataset.warehouses),
+        ("district", districts),
+        ("customer", customers),
+        ("history", customers),
+        ("orders", orders),
+        // The last three of ten orders were not delivered yet.
+        ("new_order", orders * 3 / 10),
+        ("order_line", orders * (LINES_LEAST + LINES_MOST) / 2),
+        ("item", dataset.items),
+        ("stock", dataset.warehouses * dataset.items),
+    ]
+}
+
 impl Rows {
     pub(super) fn new(spec: &TpccSpec, seed: Seed) -> Rows {
         let seed = Seed(spec.dataset.seed.unwrap_or(seed.0));
