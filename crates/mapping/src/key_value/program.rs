@@ -388,7 +388,7 @@ fn touched(view: &View, relation: u16, changed: &[u16]) -> (bool, bool) {
     let is_changed = |one: &Attribute| one.relation == relation && changed.contains(&one.column);
     let in_joins = view.joins.iter().any(|(one, other)| is_changed(one) || is_changed(other));
     let in_key = view.key.iter().any(|(one, _)| is_changed(one));
-    (in_joins || in_key, view.columns.iter().any(|one| is_changed(one)))
+    (in_joins || in_key, view.columns.iter().any(is_changed))
 }
 
 /// The values of the primary key, if nothing about the row need be known to write it.

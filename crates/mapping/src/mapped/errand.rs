@@ -268,10 +268,11 @@ impl Errand {
     ) -> Result<Next, Stop> {
         loop {
             match self.stage {
-                Stage::Begin => match self.begin_write(prepared, writing, out)? {
-                    true => return Ok(Next::Ask),
-                    false => {}
-                },
+                Stage::Begin => {
+                    if self.begin_write(prepared, writing, out)? {
+                        return Ok(Next::Ask);
+                    }
+                }
                 Stage::Check => {
                     let is_taken =
                         self.done(false)? && self.is_row(prepared, self.step(prepared).table);
