@@ -141,7 +141,7 @@ const KNOWN: &[Known] = &[
             summary: "PostgreSQL, over a pool of connections with prepared statements",
             url: "postgres://USER:PASSWORD@HOST:PORT/DB?isolation=read-committed|repeatable-read\
                   |serializable&connections=16&columns=text|bytes&password_file=FILE\
-                  &connect_timeout=5&sslmode=disable|require|verify-full&ca_file=FILE",
+                  &connect_timeout=5000&sslmode=disable|require|verify-full&ca_file=FILE",
             durability: "as the server is set; each report says what a crash would lose",
             feature: Some("postgres"),
             is_compiled_in: cfg!(feature = "postgres"),

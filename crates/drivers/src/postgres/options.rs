@@ -19,11 +19,18 @@ const EXAMPLE: &str =
     "postgres://user:password@127.0.0.1:5432/database?isolation=read-committed&connections=16";
 
 /// Our own options; the others go to the library.
-const OPTION_NAMES: [&str; 6] =
-    ["isolation", "connections", "columns", "password_file", "sslmode", "ca_file"];
+const OPTION_NAMES: [&str; 7] = [
+    "isolation",
+    "connections",
+    "columns",
+    "password_file",
+    "sslmode",
+    "ca_file",
+    "connect_timeout",
+];
 
 /// Options that PostgreSQL's own URLs have, as far as they make sense here.
-const LIBRARY_OPTIONS: [&str; 10] = [
+const LIBRARY_OPTIONS: [&str; 9] = [
     "host",
     "hostaddr",
     "port",
@@ -31,15 +38,14 @@ const LIBRARY_OPTIONS: [&str; 10] = [
     "password",
     "dbname",
     "options",
-    "connect_timeout",
     "tcp_user_timeout",
     "target_session_attrs",
 ];
 
 /// Connections per lane: each is a process of the server.
 const MOST_CONNECTIONS: usize = 1024;
-/// Patience for a connection, unless the URL says another.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest patience for a connection, in milliseconds.
+const LONGEST_TIMEOUT: usize = 600_000;
 
 /// Where a PostgreSQL is, and how to talk to it.
 ///
@@ -61,6 +67,8 @@ pub struct Options {
     /// Option `sslmode=disable|require|verify-full`: how the connection is protected; none means
     /// plain TCP. `require` takes any certificate, as PostgreSQL's own clients do.
     pub tls: Option<Trust>,
+    /// Option `connect_timeout`, in milliseconds: patience for a connection.
+    pub connect_timeout: Duration,
     /// Option `ca_file`: certificates in PEM that may vouch for the server; none means the
     /// operating system's.
     pub ca_file: Option<PathBuf>,
@@ -104,6 +112,7 @@ fn parse(url: &str) -> Result<Options, String> {
         password_file: None,
         tls: None,
         ca_file: None,
+        connect_timeout: Duration::from_secs(5),
         shown: shown(url),
     };
     let mut theirs = Vec::new();
@@ -132,9 +141,7 @@ fn parse(url: &str) -> Result<Options, String> {
     if config.get_user().is_none() {
         config.user("postgres");
     }
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
-    }
+    config.connect_timeout(options.connect_timeout);
     config.application_name("assay");
     Ok(options)
 }
@@ -169,14 +176,11 @@ impl Options {
                 })?;
             }
             "connections" => {
-                let number = value.parse().ok();
-                let number = number.filter(|number| (1..=MOST_CONNECTIONS).contains(number));
-                self.connections = number.ok_or_else(|| {
-                    format!(
-                        "option connections is a number from 1 to {MOST_CONNECTIONS}, not \
-                         {value:?}"
-                    )
-                })?;
+                self.connections = count(name, value, MOST_CONNECTIONS)?;
+            }
+            "connect_timeout" => {
+                let millis = count(name, value, LONGEST_TIMEOUT)?;
+                self.connect_timeout = Duration::from_millis(millis as u64);
             }
             "columns" => {
                 self.content = match value {
@@ -204,6 +208,11 @@ impl Options {
         }
         Ok(())
     }
+}
+
+fn count(name: &str, value: &str, most: usize) -> Result<usize, String> {
+    let number = value.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("option {name} is a number from 1 to {most}, not {value:?}"))
 }
 
 fn unknown_option(name: &str) -> String {
@@ -235,7 +244,7 @@ mod tests {
     fn a_host_is_enough() {
         let options = right("postgres://localhost");
         assert_eq!(options.config.get_user(), Some("postgres"));
-        assert_eq!(options.config.get_connect_timeout(), Some(&CONNECT_TIMEOUT));
+        assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_secs(5)));
         assert_eq!((options.isolation, options.connections), (Isolation::ReadCommitted, 16));
         assert_eq!(options.content, Content::Text);
     }
@@ -244,7 +253,7 @@ mod tests {
     fn every_part_has_its_place() {
         let options = right(
             "postgresql://ann:p%40ss@[::1]:7000/shop?isolation=serializable&connections=4\
-             &columns=bytes&password_file=/pw&sslmode=verify-full&ca_file=/ca&connect_timeout=2",
+             &columns=bytes&password_file=/pw&sslmode=verify-full&ca_file=/ca&connect_timeout=250",
         );
         assert_eq!(options.config.get_user(), Some("ann"));
         assert_eq!(options.config.get_password(), Some(&b"p@ss"[..]));
@@ -252,7 +261,7 @@ mod tests {
         assert_eq!(options.config.get_dbname(), Some("shop"));
         assert_eq!(options.config.get_ssl_mode(), SslMode::Require);
         assert_eq!((options.tls, options.ca_file), (Some(Trust::Verified), Some("/ca".into())));
-        assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
+        assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_millis(250)));
         assert_eq!((options.isolation, options.connections), (Isolation::Serializable, 4));
         assert_eq!(options.content, Content::Bytes);
         assert_eq!(options.password_file, Some("/pw".into()));
