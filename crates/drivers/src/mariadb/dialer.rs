@@ -1,4 +1,4 @@
-//! Makes connections, and says in words why one cannot be made.
+//! Makes connections, or says in words why one cannot be made.
 
 use std::fs;
 
