@@ -26,6 +26,7 @@ mod binomial;
 mod availability;
 mod plausibility;
 mod series;
+mod starts;
 
 pub mod sawtooth;
 
@@ -38,6 +39,7 @@ mod tests;
 pub use judge::{Judge, judge};
 pub use plausibility::{Plausibility, Verdict, plausibility};
 pub use question::{LoadModel, Phases, Processes, Question, Window};
+pub use starts::{BOX_QUANTILES, Boxplot, Starts};
 pub use summary::{
     Availability, Counts, Distribution, Group, HeatMap, Histogram, InFlight, Interval,
     IntervalSummary, Latency, Outage, Percentile, Queried, Quick, Rates, Series, Summary,
