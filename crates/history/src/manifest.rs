@@ -209,8 +209,8 @@ pub struct HistorySection {
     pub width: u64,
     /// The names of the transaction types, by number.
     pub transaction_types: Vec<String>,
-    /// The names of the queries; a record's `statement` is the place here plus one. Empty if records
-    /// were asked for by key.
+    /// The names of the queries; a record's `statement` is the place here plus one. Empty if
+    /// records were asked for by key.
     pub queries: Vec<String>,
     /// How keys are made from record numbers.
     pub key_shape: String,

@@ -54,7 +54,8 @@ fn encode_group(group: &[Record], before: &mut Before, into: &mut Vec<u8>) {
     put(group, into, shape);
 }
 
-/// The enumerations in two bytes and a bit; what varies most is lowest, so that one byte usually suffices.
+/// The enumerations in two bytes and a bit; what varies most is lowest, so that one byte usually
+/// suffices.
 fn shape(r: &Record) -> u64 {
     r.kind as u64
         | u64::from(r.found) << 3
