@@ -15,14 +15,14 @@ fn schemas(class: Class) -> Vec<Physical> {
     let catalogue = catalogue();
     let frequencies = vec![1.0; catalogue.queries.len()];
     let expected = Expected { frequencies: &frequencies, rows: &[], keys: Keys::Checked };
-    let advice = advise(&catalogue, class, &expected).unwrap();
+    let advice = advise(&catalogue, class, &expected).expect("its queries are answered");
     let others = advice.others.into_iter().map(|(_, physical)| physical);
     let plain = Physical::plain(&catalogue.schema, class);
     [plain, advice.best].into_iter().chain(others).collect()
 }
 
 fn open(url: &str) -> Arc<dyn Store> {
-    registry::open(url, &registry::Options { clock: || 0, seed: Seed(1) }).unwrap()
+    registry::open(url, &registry::Options { clock: || 0, seed: Seed(1) }).expect("it is there")
 }
 
 #[test]

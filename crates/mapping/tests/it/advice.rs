@@ -9,8 +9,8 @@ use assay_workload::script::{ScriptPlan, ScriptSpec};
 
 fn tpcc() -> Catalogue {
     let spec = ScriptSpec::Tpcc(TpccSpec::default());
-    let plan = ScriptPlan::new(&spec, Seed(1), PlanPhase::Run).unwrap();
-    sql::catalogue(&plan.schema, &plan.queries).unwrap()
+    let plan = ScriptPlan::new(&spec, Seed(1), PlanPhase::Run).expect("TPC-C is within the subset");
+    sql::catalogue(&plan.schema, &plan.queries).expect("TPC-C is within the subset")
 }
 
 /// How often each query is asked in 100 transactions of the standard mix.
@@ -61,13 +61,17 @@ fn advice(class: Class, frequencies: &[f64]) -> Advice {
     let catalogue = tpcc();
     let rows = rows(&catalogue);
     let expected = Expected { frequencies, rows: &rows, keys: Keys::Trusted };
-    advise(&catalogue, class, &expected).unwrap()
+    advise(&catalogue, class, &expected).expect("TPC-C is within the subset")
 }
 
 /// The requests of a query as `verb table ×count`, where counts are rounded.
 fn requests(physical: &Physical, query: &str) -> String {
-    let explained = explain(&tpcc(), physical).unwrap();
-    let query = explained.queries.into_iter().find(|one| one.name == query).unwrap();
+    let explained = explain(&tpcc(), physical).expect("TPC-C is within the subset");
+    let query = explained
+        .queries
+        .into_iter()
+        .find(|one| one.name == query)
+        .expect("TPC-C is within the subset");
     let requests = query.requests.iter().map(|request| {
         let (verb, table) = (request.verb.name(), &request.table);
         format!("{verb} {table} x{:.0}", request.expected)
@@ -126,7 +130,7 @@ fn a_join_that_is_read_far_more_often_than_written_is_precomputed() {
 fn a_schema_comes_back_from_its_file() {
     let frequencies = frequencies(&tpcc());
     let best = advice(Class::Column, &frequencies).best;
-    let again = Physical::from_toml(&best.to_toml()).unwrap();
+    let again = Physical::from_toml(&best.to_toml()).expect("TPC-C is within the subset");
     assert_eq!(again, best);
     assert_eq!(explain(&tpcc(), &again), explain(&tpcc(), &best));
 }
