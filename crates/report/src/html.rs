@@ -5,11 +5,13 @@
 //! made movable by uPlot, which is part of the file. The same input gives the same bytes.
 
 mod axis;
+mod box_chart;
 mod charts;
 pub mod compare;
 pub(crate) mod escape;
 mod heat_chart;
 mod line_chart;
+pub mod precision;
 mod sections;
 pub mod study;
 pub mod tune;

@@ -27,6 +27,7 @@ pub mod repeated;
 pub mod result_log;
 
 mod java;
+pub mod precision;
 pub mod study;
 pub mod tune;
 pub mod ycsb;

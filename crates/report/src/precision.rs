@@ -1,0 +1,158 @@
+//! How punctually processes begin under more and more load: the paper's experiment LOAD.
+//!
+//! D. Bermbach et al., "BenchFoundry: A Benchmarking Framework for Cloud Storage Services", ICSOC
+//! 2017, section 5, figure 6.
+
+mod rows;
+mod text;
+
+use assay_analysis::Boxplot;
+use assay_model::Nanos;
+
+use crate::units::Letters;
+use crate::verdict::{Finding, Level};
+
+pub use crate::html::precision::precision_html;
+pub(crate) use rows::{MEANING, PAPER, circumstances, numbers, paper};
+pub(crate) use text::reasons;
+pub use text::{PRECISION_SCHEMA, precision_json, precision_markdown, precision_text};
+
+/// Processes that begin later than this are late: BenchFoundry's own schedule is in whole
+/// milliseconds, so that is as exact as it could be.
+pub const PUNCTUAL: Nanos = Nanos::from_millis(1);
+
+/// Everything that the study found.
+///
+/// All texts are shown as they are, so secrets must be gone from them already.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Precision {
+    /// A headline of a few words, for example `tpcc-benchfoundry-paper on postgres`.
+    pub title: String,
+    /// The command that repeats it, as one line for a shell.
+    pub command: String,
+    /// The directory that keeps a bundle for each run.
+    pub dir: String,
+    /// The store's URL without secrets.
+    pub url: String,
+    /// Whether the store keeps nothing: its figures are a floor, no ranking.
+    pub is_no_op: bool,
+    /// When processes begin, in words.
+    pub starts: String,
+    /// The data set, in words.
+    pub loaded: String,
+    /// Processes per second at the factor 1.
+    pub base_per_s: f64,
+    /// How long each run measures.
+    pub duration: Nanos,
+    /// The seed from which those of the runs follow.
+    pub seed: u64,
+    /// The machine that asked.
+    pub machine: String,
+    /// The version of this program.
+    pub version: String,
+    /// The runs in the order in which they were made.
+    pub runs: Vec<PrecisionRun>,
+}
+
+/// The run of one load factor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrecisionRun {
+    /// The load factor.
+    pub factor: f64,
+    /// Processes per second that were planned.
+    pub planned_per_s: f64,
+    /// The name of its bundle in the study's directory.
+    pub bundle: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// What was found, as far as it came.
+    pub figures: Option<PrecisionFigures>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As it should.
+    Whole,
+    /// Somebody stopped it.
+    Interrupted,
+    /// It could not begin or not go on, for this reason.
+    Failed(String),
+}
+
+/// What a run found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrecisionFigures {
+    /// Scheduling latency: started − intended of the first operation of each process.
+    pub starts: Option<Boxplot>,
+    /// Response time of whole processes that were done, from the moment at which they were meant to
+    /// begin.
+    pub response: Option<Boxplot>,
+    /// Processes that were done, per second of the run.
+    pub done_per_s: f64,
+    /// Processes that were refused, unknown or dropped.
+    pub failed: u64,
+    /// The hallmark's verdict: `VALID`, `INVALID` and so on.
+    pub hallmark: String,
+    /// Why, if there is something to say.
+    pub reasons: String,
+}
+
+impl PrecisionRun {
+    /// The upper whisker of the scheduling latency.
+    pub fn p95(&self) -> Option<Nanos> {
+        Some(self.figures.as_ref()?.starts?.p95())
+    }
+
+    fn is_punctual(&self) -> bool {
+        self.ending == Ending::Whole && self.p95().is_some_and(|p95| p95 < PUNCTUAL)
+    }
+}
+
+/// What a reader must know first, worst first.
+pub fn findings(precision: &Precision, letters: Letters) -> Vec<Finding> {
+    let mut findings = vec![punctuality(precision, letters)];
+    for run in &precision.runs {
+        let (name, text) = match &run.ending {
+            Ending::Whole => continue,
+            Ending::Interrupted => ("interrupted", "was stopped before its end".to_owned()),
+            Ending::Failed(reason) => ("failed", format!("did not come to its end: {reason}")),
+        };
+        let text = format!("the run with factor {} {text}", run.factor);
+        findings.push(Finding { level: Level::Caution, name, text });
+    }
+    if precision.is_no_op {
+        let text = "the store keeps nothing: what is measured is this program alone".to_owned();
+        findings.push(Finding { level: Level::Caution, name: "no-op store", text });
+    }
+    findings.sort_by_key(|finding| finding.level);
+    findings
+}
+
+/// Up to which factor processes begin in time.
+fn punctuality(precision: &Precision, letters: Letters) -> Finding {
+    let mut runs: Vec<&PrecisionRun> = precision.runs.iter().collect();
+    runs.sort_by(|a, b| a.factor.total_cmp(&b.factor));
+    let held: Vec<&PrecisionRun> =
+        runs.iter().copied().take_while(|run| run.is_punctual()).collect();
+    let limit = crate::units::duration(PUNCTUAL, letters);
+    let Some(last) = held.last() else {
+        let text = format!("no load factor had 95 % of its processes begin within {limit}");
+        return Finding { level: Level::Alarm, name: "late", text };
+    };
+    let worst = held.iter().filter_map(|run| run.p95()).max().unwrap_or(Nanos::ZERO);
+    let text = format!(
+        "95 % of the processes begin within {} of their moment up to factor {}, {}",
+        crate::units::duration(worst, letters),
+        last.factor,
+        crate::units::rate(last.planned_per_s),
+    );
+    if held.len() == runs.len() {
+        return Finding { level: Level::Fine, name: "punctual", text };
+    }
+    let text = format!("{text}; at factor {} not within {limit}", runs[held.len()].factor);
+    Finding { level: Level::Caution, name: "punctual at first", text }
+}
+
+#[cfg(test)]
+mod tests;
