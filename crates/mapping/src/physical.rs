@@ -41,7 +41,8 @@ impl Class {
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// A relation as it is, under its primary key: what everything else can be rebuilt from.
-    Base,
+    #[serde(rename = "base")]
+    Whole,
     /// A relation under the key that a query asks by.
     Query,
     /// The rows of a join, computed when they are written.
@@ -56,7 +57,7 @@ impl Role {
     /// The name in files and explanations.
     pub const fn name(self) -> &'static str {
         match self {
-            Role::Base => "base",
+            Role::Whole => "base",
             Role::Query => "query",
             Role::Join => "join",
             Role::Lookup => "lookup",
@@ -148,9 +149,10 @@ pub enum FitError {
     },
     /// A relation has no base table, or two.
     #[error(
-        "relation {relation:?} has {count} tables of the role base; it needs exactly one, with every column"
+        "relation {relation:?} has {count} tables of the role base; it needs exactly one, with \
+         every column"
     )]
-    Base {
+    Relation {
         /// The relation.
         relation: String,
         /// How many there are.
@@ -173,7 +175,7 @@ impl Physical {
     /// Each relation as it is, under its primary key: the schema that nobody has advised on.
     pub fn plain(schema: &Schema, class: Class) -> Physical {
         let tables = (0..).zip(&schema.relations).map(|(number, relation)| {
-            let view = View::base(schema, number);
+            let view = View::whole(schema, number);
             PhysicalTable::named(schema, &relation.name, &view, 1)
         });
         let tables = tables.collect();
@@ -207,17 +209,17 @@ impl Physical {
             }
         }
         for (number, relation) in (0..).zip(&schema.relations) {
-            let is_base = |view: &&View| view.role == Role::Base && view.relations == [number];
-            let count = views.iter().filter(is_base).count();
+            let is_kept = |view: &&View| view.role == Role::Whole && view.relations == [number];
+            let count = views.iter().filter(is_kept).count();
             let is_used = views.iter().any(|view| view.relations.contains(&number));
-            let is_whole = views.iter().filter(is_base).all(|view| {
+            let is_whole = views.iter().filter(is_kept).all(|view| {
                 let columns = (0..).zip(&relation.columns);
                 columns
                     .map(|(column, _)| column)
                     .all(|column| view.holds(Attribute { relation: number, column }))
             });
             if count > 1 || count == 0 && is_used || !is_whole {
-                return Err(FitError::Base { relation: relation.name.clone(), count });
+                return Err(FitError::Relation { relation: relation.name.clone(), count });
             }
         }
         Ok(views)
@@ -293,14 +295,14 @@ impl PhysicalTable {
         if self.role == Role::Entries {
             return Err(self.wrong("entries follow from a table's index; give that table an index"));
         }
-        if (self.role == Role::Base) && (relations.len() > 1) {
+        if (self.role == Role::Whole) && (relations.len() > 1) {
             return Err(self.wrong("a base table holds one relation; a join has the role join"));
         }
         let mut view = View::new(schema, self.role, &relations, joins, (key, columns?));
         if view.index.is_none() {
             view.index = index;
         }
-        if self.role == Role::Base
+        if self.role == Role::Whole
             && view.key.len() != schema.relation(relations[0]).primary_key.len()
         {
             return Err(self.wrong("the key of a base table is the primary key, in any order"));

@@ -25,7 +25,7 @@ pub(super) fn merged(one: &View, other: &View) -> Option<View> {
     let mut merged = one.clone();
     merged.role = match (one.role, other.role) {
         (Role::Lookup, role) | (role, Role::Lookup) => role,
-        (Role::Base, _) | (_, Role::Base) => Role::Base,
+        (Role::Whole, _) | (_, Role::Whole) => Role::Whole,
         (role, _) => role,
     };
     merged.columns.extend(&other.columns);

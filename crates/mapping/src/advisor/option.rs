@@ -1,4 +1,4 @@
-//! Options: which tables there are besides the plain base tables, and what that costs.
+//! Options: what it costs to have which tables besides the plain base tables.
 
 use std::collections::HashMap;
 
@@ -123,13 +123,13 @@ impl<'a> Ranking<'a> {
     pub(super) fn views(&self, choice: &Choice) -> Vec<View> {
         let chosen = || choice.iter().map(|number| &self.candidates[usize::from(*number)]);
         let relations = 0..self.catalogue.schema.relations.len() as u16;
-        let base = relations.map(|relation| {
-            let is_base = |view: &&View| view.role == Role::Base && view.relations == [relation];
-            let own = chosen().find(is_base).cloned();
-            own.unwrap_or_else(|| View::base(&self.catalogue.schema, relation))
+        let kept = relations.map(|relation| {
+            let is_its_own = |view: &&View| view.role == Role::Whole && view.relations == [relation];
+            let own = chosen().find(is_its_own).cloned();
+            own.unwrap_or_else(|| View::whole(&self.catalogue.schema, relation))
         });
-        let others = chosen().filter(|view| view.role != Role::Base).cloned();
-        base.chain(others).collect()
+        let others = chosen().filter(|view| view.role != Role::Whole).cloned();
+        kept.chain(others).collect()
     }
 
     fn number(&mut self, view: &View) -> u16 {
@@ -146,14 +146,14 @@ impl<'a> Ranking<'a> {
     pub(super) fn extended(&mut self, choice: &Choice, variant: &[View]) -> Option<Choice> {
         let mut extended = choice.clone();
         for view in variant {
-            if view.role == Role::Base
-                && *view == View::base(&self.catalogue.schema, view.relations[0])
+            if view.role == Role::Whole
+                && *view == View::whole(&self.catalogue.schema, view.relations[0])
             {
                 continue;
             }
             let rival = extended.iter().copied().find(|number| {
                 let one = &self.candidates[usize::from(*number)];
-                view.role == Role::Base && one.role == Role::Base && one.relations == view.relations
+                view.role == Role::Whole && one.role == Role::Whole && one.relations == view.relations
             });
             let mut view = view.clone();
             if let Some(rival) = rival {

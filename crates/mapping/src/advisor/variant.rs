@@ -129,8 +129,8 @@ fn based(
     key: Vec<(Attribute, Direction)>,
     index: Option<Attribute>,
 ) -> View {
-    let columns = View::base(schema, relation).fields().collect();
-    let view = View::new(schema, Role::Base, &[relation], Vec::new(), (key, columns));
+    let columns = View::whole(schema, relation).fields().collect();
+    let view = View::new(schema, Role::Whole, &[relation], Vec::new(), (key, columns));
     View { index, ..view }
 }
 

@@ -272,16 +272,16 @@ enum Asked {
 fn compile_insert(stock: Stock<'_>, insert: &Insert, keys: Keys) -> Option<Costed> {
     let relation = insert.relation;
     let declared = stock.schema.relation(relation);
-    let base = stock
+    let kept = stock
         .stored
         .iter()
-        .position(|view| view.role == Role::Base && view.relations == [relation])?;
+        .position(|view| view.role == Role::Whole && view.relations == [relation])?;
     let width = declared.columns.len() as u16;
     let columns: Vec<(u16, Term)> =
         insert.columns.iter().copied().zip(insert.terms.iter().cloned()).collect();
     let check = (keys == Keys::Checked).then(|| Step {
-        table: base as u16,
-        bound: stock.stored[base]
+        table: kept as u16,
+        bound: stock.stored[kept]
             .key
             .iter()
             .map(|(one, _)| Source::Slot(width + one.column))
@@ -289,7 +289,7 @@ fn compile_insert(stock: Stock<'_>, insert: &Insert, keys: Keys) -> Option<Coste
         lower: None,
         upper: None,
         is_get: true,
-        takes: stock.stored[base].fields().map(|one| one.column).collect(),
+        takes: stock.stored[kept].fields().map(|one| one.column).collect(),
         conditions: Vec::new(),
         expected: 1.0,
     });
@@ -324,7 +324,7 @@ impl Writing {
 fn tables_of(stock: Stock<'_>, relation: u16) -> Vec<usize> {
     let holds = |table: &usize| stock.stored[*table].relations.contains(&relation);
     let mut tables: Vec<usize> = (0..stock.stored.len()).filter(holds).collect();
-    tables.sort_by_key(|table| stock.stored[*table].role != Role::Base);
+    tables.sort_by_key(|table| stock.stored[*table].role != Role::Whole);
     tables
 }
 

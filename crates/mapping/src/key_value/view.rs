@@ -33,11 +33,11 @@ pub(crate) struct View {
 
 impl View {
     /// The table of all rows of `relation` under its primary key, whole.
-    pub(crate) fn base(schema: &Schema, relation: u16) -> View {
+    pub(crate) fn whole(schema: &Schema, relation: u16) -> View {
         let number = |column| Attribute { relation, column };
         let whole = (0..).zip(&schema.relation(relation).columns);
         let columns = whole.map(|(column, _)| number(column)).collect();
-        View::new(schema, Role::Base, &[relation], Vec::new(), (Vec::new(), columns))
+        View::new(schema, Role::Whole, &[relation], Vec::new(), (Vec::new(), columns))
     }
 
     /// A table whose key begins with `layout.0` and that has the columns `layout.1` besides.
