@@ -194,6 +194,34 @@ fn study() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(co)
+        .subcommand(study_benchfoundry())
+}
+
+fn study_benchfoundry() -> Command {
+    let workload = Arg::new("spec")
+        .long("workload")
+        .value_name("SPEC")
+        .value_hint(ValueHint::FilePath)
+        .default_value("tpcc-benchfoundry-paper")
+        .help("tpcc-benchfoundry, its -paper or -corrected form, or a TOML file of that kind");
+    let factors = Arg::new("factors")
+        .long("factors")
+        .value_name("LIST")
+        .default_value("1,5,25,125,625")
+        .help("Load factors, a run each: 1 is two processes per second");
+    let set = many("set", "KEY=VALUE", "Change a key of the workload");
+    let without = &crate::command::study::benchfoundry::WITHOUT;
+    let own = |key: &&Key| {
+        let is_run = key.verbs.contains(&Verb::Run) && !without.contains(&key.name);
+        is_run || key.name == "replace"
+    };
+    let hide = |command: Command, name: &'static str| command.mut_arg(name, |arg| arg.hide(true));
+    let command = Command::new("benchfoundry")
+        .about("Scheduling latency by load factor: the experiment LOAD of BenchFoundry's paper")
+        .args([workload, factors, set])
+        .args(KEYS.iter().filter(own).map(argument))
+        .arg(config_file());
+    ["repeat-seeds", "arrival-seed", "require-hallmark"].into_iter().fold(command, hide)
 }
 
 fn trace() -> Command {

@@ -44,6 +44,8 @@ pub struct Experiment {
     pub fields: Arc<[String]>,
     /// In which tongue the plan asks.
     pub asks: Asks,
+    /// How long it took to make the store ready.
+    pub init: Nanos,
     /// How to ask.
     pub asking: Asking,
     /// Whether this fills the store.
@@ -504,6 +506,9 @@ impl Experiment {
                 text: phase.name.clone(),
             })
             .collect();
+        // What comes before the epoch has no place on the time axis but its beginning.
+        let init = format!("init, {} before", self.init);
+        events.insert(0, Event { at: Nanos::ZERO, kind: EventKind::Phase, text: init });
         events.extend(self.listening.control().rate_changes().iter().map(|change| Event {
             at: change.at,
             kind: EventKind::Change,

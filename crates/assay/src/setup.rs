@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_drivers::registry;
-use assay_history::Manifest;
 use assay_history::manifest::{
     HistorySection, LoadSection, MachineSection, RunSection, SettingSection, SpecSection,
     StoreSection,
 };
-use assay_model::{Nanos, Seed, Setting};
+use assay_history::{Manifest, read_events, write_events};
+use assay_model::{Event, EventKind, Nanos, Seed, Setting};
 use assay_report::Style;
-use assay_run::{Latency, Load, Spin};
+use assay_run::{Latency, Load, Spin, clock};
 use assay_store::{Calls, Capabilities, Existing, OpenError, Store, StoreTime};
 use assay_trace::Trace;
 use assay_workload::PlanPhase;
@@ -66,6 +66,8 @@ pub struct Setup {
     pub thresholds: BTreeMap<String, f64>,
     /// Whether this process has filled the store.
     pub is_loaded: bool,
+    /// How long it took to make the store ready the last time.
+    pub init: Nanos,
 }
 
 impl Setup {
@@ -122,6 +124,7 @@ impl Setup {
             options,
             thresholds,
             is_loaded: false,
+            init: Nanos::ZERO,
         })
     }
 
@@ -133,7 +136,9 @@ impl Setup {
         let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
         self.require_kinds(PlanPhase::Load)?;
         let dataset = plan.loaded();
+        let begun = clock::monotonic();
         self.prepare_to_load(&plan, &dataset)?;
+        self.init = clock::monotonic().since(begun);
         self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
         let asking = self.asking(&plan, Purpose::Load, self.loaded(plan.len())?)?;
         let finished = self.experiment(&plan, asking, dir, true)?.perform()?;
@@ -147,10 +152,9 @@ impl Setup {
 
     /// Makes room for what a load writes. What is there already is removed only if that is wanted.
     fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
-        let is_fresh = self.options.switch("fresh")?;
+        let is_fresh = self.options.switch("fresh")? || self.options.switch("replace")?;
         if let Some(catalogue) = plan.catalogue() {
-            let replaces = is_fresh || self.options.switch("replace")?;
-            let existing = if replaces { Existing::Replace } else { Existing::Refuse };
+            let existing = if is_fresh { Existing::Replace } else { Existing::Refuse };
             let prepared = self.store.prepare_queries(catalogue, existing);
             return prepared.map_err(|error| match error {
                 OpenError::Contents { .. } if existing == Existing::Refuse => {
@@ -216,7 +220,26 @@ impl Setup {
         if finished.exit == Exit::Fine {
             self.examine(&finished.dir)?;
         }
+        if self.options.switch("clean-up")? {
+            self.clean_up(&finished.dir)?;
+        }
         Ok(finished)
+    }
+
+    /// Removes what was loaded; the last phase of a run, which its bundle has as an event.
+    fn clean_up(&self, dir: &Path) -> Result<()> {
+        let begun = clock::monotonic();
+        self.store.clear().map_err(from_open)?;
+        let took = clock::monotonic().since(begun);
+        let mut events = read_events(dir)?;
+        let end = Manifest::read(dir)?.phases.iter().map(|phase| phase.to_ns).max();
+        events.push(Event {
+            at: Nanos(end.unwrap_or_default()),
+            kind: EventKind::Phase,
+            text: format!("clean-up, {took}"),
+        });
+        write_events(dir, &events)?;
+        Ok(())
     }
 
     /// Looks at the rows that the run has left behind, if the workload says what must hold of them.
@@ -246,7 +269,9 @@ impl Setup {
         self.asking(&plan, purpose, planned)?;
         self.agree_with_store()?;
         let (plan, planned) = self.planned()?;
+        let begun = clock::monotonic();
         self.prepare_to_run(&plan)?;
+        self.init = clock::monotonic().since(begun);
         let asking = self.asking(&plan, purpose, planned)?;
         let dir = self.dir.clone();
         let floor = self.floor(&asking, planned)?;
@@ -422,6 +447,7 @@ impl Setup {
             render,
             fields,
             asks,
+            init: self.init,
             asking,
             is_load,
             seed: self.arrivals,

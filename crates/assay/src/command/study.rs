@@ -1,5 +1,6 @@
 //! Studies: many runs that answer one question.
 
+pub mod benchfoundry;
 pub mod co;
 
 use anyhow::Result;
@@ -10,6 +11,7 @@ use crate::exit::Exit;
 /// `assay study`.
 pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
     match matches.subcommand() {
+        Some(("benchfoundry", matches)) => benchfoundry::benchfoundry(matches),
         Some(("co", matches)) => co::co(matches),
         _ => Ok(Exit::Usage),
     }

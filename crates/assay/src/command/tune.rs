@@ -267,7 +267,7 @@ fn fill(setup: &mut Setup) -> Result<()> {
 }
 
 /// Words as a shell takes them.
-fn quoted(words: &[String]) -> String {
+pub fn quoted(words: &[String]) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=,@%+…".contains(letter);
     let quote = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
         true => word.clone(),

@@ -106,6 +106,7 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
     let runs_dir = std::env::var("ASSAY_RUNS_DIR").unwrap_or_else(|_| "runs".to_owned());
     Ok(Setup {
         is_loaded: false,
+        init: Nanos::ZERO,
         options: Options::default(),
         workload: Workload {
             name: name.clone(),

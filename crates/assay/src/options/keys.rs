@@ -218,7 +218,12 @@ pub const KEYS: &[Key] = &[
     switch("force", ASKING, "Ask although the data set was loaded with other parameters"),
     switch("keep", &[Bench], "Keep the embedded store that was made for this bench"),
     switch("fresh", &[Load], "Remove what an earlier load put there first"),
-    switch("replace", &[Bench, Load], "Drop the relations that exist already, rows included"),
+    switch("replace", &[Bench, Load], "Remove what is there first: tables with all rows"),
+    switch(
+        "clean-up",
+        &[Bench, Run],
+        "Remove from the store what the load has put there, when the run is over",
+    ),
     text(
         "mapping",
         "FILE",
