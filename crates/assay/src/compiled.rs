@@ -17,7 +17,7 @@ use crate::note::Loaded;
 #[derive(Clone)]
 pub enum Compiled {
     /// Records by key.
-    Records(Plan),
+    Records(Box<Plan>),
     /// Queries, with what their SQL means.
     Script(ScriptPlan, Arc<Catalogue>),
     /// The queries of a trace that came from elsewhere, so that no specification is behind it.
@@ -169,7 +169,7 @@ impl Compiled {
     /// What load and run must agree on.
     pub fn loaded(&self) -> Loaded {
         match self {
-            Compiled::Records(plan) => Loaded::Records(plan.dataset().clone()),
+            Compiled::Records(plan) => Loaded::Records(Box::new(plan.dataset().clone())),
             Compiled::Script(plan, _) => Loaded::Script(plan.dataset().clone()),
             Compiled::Replay(..) => Loaded::of_trace(),
         }

@@ -21,7 +21,7 @@ pub struct Note {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loaded {
     /// Records by key.
-    Records(Dataset),
+    Records(Box<Dataset>),
     /// The rows of a workload of queries.
     Script(ScriptDataset),
 }
@@ -52,7 +52,9 @@ impl Loaded {
     pub fn with_seed_of(&self, other: &Loaded) -> Loaded {
         let seed = other.seed().cloned();
         match self {
-            Loaded::Records(dataset) => Loaded::Records(Dataset { seed, ..dataset.clone() }),
+            Loaded::Records(dataset) => {
+                Loaded::Records(Box::new(Dataset { seed, ..dataset.as_ref().clone() }))
+            }
             Loaded::Script(dataset) => Loaded::Script(ScriptDataset { seed, ..dataset.clone() }),
         }
     }
@@ -60,7 +62,7 @@ impl Loaded {
     /// Only the rows of queries name a workload.
     fn from_toml(dataset: toml::Value) -> Result<Loaded, toml::de::Error> {
         match dataset.get("workload") {
-            None => dataset.try_into().map(Loaded::Records),
+            None => dataset.try_into().map(|dataset| Loaded::Records(Box::new(dataset))),
             Some(_) => dataset.try_into().map(Loaded::Script),
         }
     }
@@ -87,7 +89,7 @@ impl Note {
     /// As text, for the store.
     pub fn to_text(&self) -> String {
         let dataset = match &self.dataset {
-            Loaded::Records(dataset) => toml::Table::try_from(dataset),
+            Loaded::Records(dataset) => toml::Table::try_from(dataset.as_ref()),
             Loaded::Script(dataset) => toml::Table::try_from(dataset),
         };
         let dataset = dataset

@@ -43,7 +43,7 @@ pub struct Workload {
 #[derive(Clone, Debug)]
 pub enum Asked {
     /// Records by key.
-    Records(Spec),
+    Records(Box<Spec>),
     /// Queries.
     Script(ScriptSpec),
     /// The queries of a trace that came from elsewhere.
@@ -221,7 +221,7 @@ impl Workload {
         let read = || Spec::from_toml(&trace.header().spec, &origin, &no_files);
         let asked = match trace.header().script {
             Some(_) => Asked::Trace,
-            None => Asked::Records(read().map_err(as_usage)?),
+            None => Asked::Records(Box::new(read().map_err(as_usage)?)),
         };
         let path = Some(path.to_owned());
         Ok(Workload { trace: Some(trace), path, ..Workload::plain(name, asked) })
@@ -248,7 +248,7 @@ impl Workload {
         }
         Ok(Workload {
             client: Some(reading.options),
-            ..Workload::plain(name, Asked::Records(reading.spec))
+            ..Workload::plain(name, Asked::Records(Box::new(reading.spec)))
         })
     }
 
@@ -295,7 +295,7 @@ impl Workload {
     pub fn plan(&self, seed: Seed, phase: PlanPhase) -> Result<Compiled> {
         match &self.asked {
             Asked::Records(spec) => {
-                Ok(Compiled::Records(Plan::new(spec, seed, phase).map_err(as_usage)?))
+                Ok(Compiled::Records(Box::new(Plan::new(spec, seed, phase).map_err(as_usage)?)))
             }
             Asked::Script(spec) => {
                 Compiled::script(ScriptPlan::new(spec, seed, phase).map_err(as_usage)?)
@@ -376,7 +376,9 @@ impl Asked {
     fn parse(text: &str, origin: &str) -> Result<Asked, SpecError> {
         match ScriptSpec::is_script(text) {
             true => ScriptSpec::from_toml(text, origin).map(Asked::Script),
-            false => Spec::from_toml(text, origin, &file_text).map(Asked::Records),
+            false => {
+                Spec::from_toml(text, origin, &file_text).map(|spec| Asked::Records(Box::new(spec)))
+            }
         }
     }
 
@@ -406,7 +408,7 @@ fn replaced(text: &str, sets: &[String]) -> Result<String> {
             text.parse::<toml::Value>().unwrap_or_else(|_| toml::Value::String(text.to_owned()));
         let Some((section, key)) = path.split_once('.') else {
             // A key without a section is one that the document has, or a section's name forgotten.
-            if !document.get(path).is_some_and(|there| !there.is_table()) {
+            if document.get(path).is_none_or(toml::Value::is_table) {
                 return Err(usage(format!("--set {set}: name a key as section.key")));
             }
             document.insert(path.to_owned(), value);

@@ -110,7 +110,7 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
         options: Options::default(),
         workload: Workload {
             name: name.clone(),
-            asked: Asked::Records(reading.spec.clone()),
+            asked: Asked::Records(Box::new(reading.spec.clone())),
             trace: None,
             path: None,
             client: Some(reading.options.clone()),

@@ -159,7 +159,7 @@ fn told(output: &Path, trace: &Trace, fitted: &Fit, spec: &Spec) -> Result<Strin
     let plan = assay_workload::Plan::new(&drawn, seed, PlanPhase::Run).map_err(as_usage)?;
     let options = StatOptions::default();
     let mut source = plan.source();
-    let header = crate::compiled::Compiled::Records(plan).header(seed);
+    let header = crate::compiled::Compiled::Records(Box::new(plan)).header(seed);
     let found = stat(source.as_mut(), 0..operations, &header, options)?;
     let mut text = format!("{:<24} {:>12} {:>12}\n", "", "trace", "spec");
     let mut row = |name: &str, trace: String, spec: String| {

@@ -103,7 +103,7 @@ fn import_foreign(matches: &ArgMatches, format: Format, file: &str) -> Result<Ex
     let input = unpacked(input).map_err(|error| named(&error))?;
     let requests = Requests::open(input, format, tolerated).map_err(|error| named(&error))?;
     let plan = recorded(&Facts::default()).and_then(|spec| {
-        Workload::plain(format.name(), Asked::Records(spec)).plan(seed, PlanPhase::Run)
+        Workload::plain(format.name(), Asked::Records(Box::new(spec))).plan(seed, PlanPhase::Run)
     })?;
     let spec = |facts: &Facts| match recorded(facts) {
         Ok(spec) => spec.to_toml(),
