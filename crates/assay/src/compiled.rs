@@ -19,7 +19,7 @@ pub enum Compiled {
     /// Records by key.
     Records(Box<Plan>),
     /// Queries, with what their SQL means.
-    Script(ScriptPlan, Arc<Catalogue>),
+    Script(Box<ScriptPlan>, Arc<Catalogue>),
     /// The queries of a trace that came from elsewhere, so that no specification is behind it.
     Replay(Trace, Arc<Catalogue>),
 }
@@ -32,7 +32,7 @@ impl Compiled {
     pub fn script(plan: ScriptPlan) -> Result<Compiled> {
         let catalogue =
             assay_mapping::sql::catalogue(&plan.schema, &plan.queries).map_err(as_usage)?;
-        Ok(Compiled::Script(plan, Arc::new(catalogue)))
+        Ok(Compiled::Script(Box::new(plan), Arc::new(catalogue)))
     }
 
     /// Reads the SQL of `trace`; `None` if it asks for records by key.
