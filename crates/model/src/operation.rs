@@ -148,7 +148,7 @@ impl Operation {
     /// The hash of a trace is the sum of the fingerprints of its operations modulo 2^128. A sum
     /// does not care about order, so lanes and agents each add up their share and the total is the
     /// same however many there are. Two 64-bit halves are mixed from different linear
-    /// combinations, each by two rounds of [`mix`](crate::seed::mix).
+    /// combinations, each by two rounds of [`mix`].
     #[inline]
     pub fn fingerprint(&self) -> u128 {
         let shape = u64::from(self.kind as u8)

@@ -1,7 +1,7 @@
 //! BenchFoundry's input set: its properties, lists, traces as files of ours, with the way back.
 //!
-//! A [`Set`] is found by its properties. [`import`] reads its traces process by process into one
-//! trace per phase, [`export`] writes them as a set again: other numbers for parameter lists, the
+//! A [`Set`] is found by its properties. [`import()`] reads its traces process by process into one
+//! trace per phase, [`export()`] writes them as a set again: other numbers for parameter lists, the
 //! same content. What BenchFoundry's own reader would misread comes back as [`Remarks`].
 
 mod lines;

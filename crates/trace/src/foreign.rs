@@ -1,7 +1,7 @@
 //! Traces of other people: what their stores were once asked, to be asked again.
 //!
 //! A [`Format`] is read by one parser, line by line, as [`Requests`]. [`stage`] samples,
-//! multiplies, repeats or spreads these as iterators over iterators. [`import`] turns what comes
+//! multiplies, repeats or spreads these as iterators over iterators. [`import()`] turns what comes
 //! out into two traces of ours: what is to be asked, with its own schedule, beside what a store
 //! must hold before. Nothing here depends on the length of a file.
 

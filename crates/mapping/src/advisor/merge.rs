@@ -25,7 +25,7 @@ pub(super) fn merged(one: &View, other: &View) -> Option<View> {
     let mut merged = one.clone();
     merged.role = match (one.role, other.role) {
         (Role::Lookup, role) | (role, Role::Lookup) => role,
-        (Role::Whole, _) | (_, Role::Whole) => Role::Whole,
+        (Role::BaseTable, _) | (_, Role::BaseTable) => Role::BaseTable,
         (role, _) => role,
     };
     merged.columns.extend(&other.columns);

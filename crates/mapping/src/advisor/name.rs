@@ -15,7 +15,7 @@ pub(super) fn name(schema: &Schema, view: &View) -> String {
     let relations: Vec<String> =
         view.relations.iter().map(|one| schema.relation(*one).name.clone()).collect();
     let relations = relations.join("_");
-    if view.role == Role::Whole {
+    if view.role == Role::BaseTable {
         return relations;
     }
     let key = view.key.iter().take(COLUMNS_TOLD);

@@ -124,11 +124,12 @@ impl<'a> Ranking<'a> {
         let chosen = || choice.iter().map(|number| &self.candidates[usize::from(*number)]);
         let relations = 0..self.catalogue.schema.relations.len() as u16;
         let kept = relations.map(|relation| {
-            let is_its_own = |view: &&View| view.role == Role::Whole && view.relations == [relation];
+            let is_its_own =
+                |view: &&View| view.role == Role::BaseTable && view.relations == [relation];
             let own = chosen().find(is_its_own).cloned();
             own.unwrap_or_else(|| View::whole(&self.catalogue.schema, relation))
         });
-        let others = chosen().filter(|view| view.role != Role::Whole).cloned();
+        let others = chosen().filter(|view| view.role != Role::BaseTable).cloned();
         kept.chain(others).collect()
     }
 
@@ -146,14 +147,16 @@ impl<'a> Ranking<'a> {
     pub(super) fn extended(&mut self, choice: &Choice, variant: &[View]) -> Option<Choice> {
         let mut extended = choice.clone();
         for view in variant {
-            if view.role == Role::Whole
+            if view.role == Role::BaseTable
                 && *view == View::whole(&self.catalogue.schema, view.relations[0])
             {
                 continue;
             }
             let rival = extended.iter().copied().find(|number| {
                 let one = &self.candidates[usize::from(*number)];
-                view.role == Role::Whole && one.role == Role::Whole && one.relations == view.relations
+                view.role == Role::BaseTable
+                    && one.role == Role::BaseTable
+                    && one.relations == view.relations
             });
             let mut view = view.clone();
             if let Some(rival) = rival {

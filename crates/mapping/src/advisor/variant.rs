@@ -130,7 +130,7 @@ fn based(
     index: Option<Attribute>,
 ) -> View {
     let columns = View::whole(schema, relation).fields().collect();
-    let view = View::new(schema, Role::Whole, &[relation], Vec::new(), (key, columns));
+    let view = View::new(schema, Role::BaseTable, &[relation], Vec::new(), (key, columns));
     View { index, ..view }
 }
 

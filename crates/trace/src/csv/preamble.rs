@@ -31,7 +31,7 @@ pub(super) fn write(header: &Header, script: &Script, into: &mut impl Write) -> 
     Ok(())
 }
 
-/// Reads lines of [`write`] up to the line that names the columns, which it gives back.
+/// Reads lines of [`write()`] up to the line that names the columns, which it gives back.
 pub(super) fn read(
     records: &mut Records<impl BufRead>,
     header: &mut Header,
