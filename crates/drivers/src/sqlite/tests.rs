@@ -157,6 +157,16 @@ fn a_transaction_that_read_before_another_wrote_conflicts() {
 }
 
 #[test]
+fn a_key_of_one_number_cannot_be_without_value() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&url(directory.path(), "")).unwrap();
+    store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
+    let other = Connection::open(directory.path().join("test.db")).unwrap();
+    let told = other.execute("INSERT INTO branch VALUES (NULL, 'Ulm')", []).unwrap_err();
+    assert_eq!(told.to_string(), "NOT NULL constraint failed: branch.id");
+}
+
+#[test]
 fn money_is_kept_in_its_smallest_units() {
     let directory = tempfile::tempdir().unwrap();
     let (mut caller, other) = bank(directory.path(), "");

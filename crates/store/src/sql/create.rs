@@ -53,7 +53,7 @@ fn create_table(
 ) -> String {
     let mut parts: Vec<String> = Vec::new();
     for (number, column) in (0..).zip(&relation.columns) {
-        parts.push(declare(dialect, column, is_indexed(relation, number)));
+        parts.push(declare(dialect, column, place_of(relation, number)));
     }
     parts.push(format!("PRIMARY KEY ({})", names(dialect, relation, &relation.primary_key)));
     if foreign_keys == ForeignKeys::Declare {
@@ -72,22 +72,45 @@ pub(super) fn suffix(dialect: Dialect) -> &'static str {
     }
 }
 
-fn declare(dialect: Dialect, column: &Column, is_indexed: bool) -> String {
-    let kind = match (dialect, column.kind, is_indexed) {
-        (Dialect::MySql, ColumnType::Text { length: None, .. }, true) => {
+/// What a column is for its relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// The whole primary key.
+    Key,
+    /// A part of a key or of an index.
+    Indexed,
+    /// Nothing that is searched for.
+    Plain,
+}
+
+fn declare(dialect: Dialect, column: &Column, place: Place) -> String {
+    let kind = match (dialect, column.kind) {
+        (Dialect::MySql, ColumnType::Text { length: None, .. }) if place != Place::Plain => {
             format!("VARCHAR({KEY_LENGTH})")
         }
-        (Dialect::MySql, ColumnType::Bytes, true) => format!("VARBINARY({KEY_LENGTH})"),
+        (Dialect::MySql, ColumnType::Bytes) if place != Place::Plain => {
+            format!("VARBINARY({KEY_LENGTH})")
+        }
+        (Dialect::Sqlite, kind) => match column_type(dialect, kind) {
+            // As `INTEGER` it would be the number of the row, which SQLite invents if there is none.
+            kind if kind == "INTEGER" && place == Place::Key => "INT".into(),
+            kind => kind,
+        },
         _ => column_type(dialect, column.kind),
     };
     let null = if column.is_nullable { "" } else { " NOT NULL" };
     format!("{} {kind}{null}", dialect.name(&column.name))
 }
 
-fn is_indexed(relation: &Relation, column: u16) -> bool {
-    relation.primary_key.contains(&column)
+fn place_of(relation: &Relation, column: u16) -> Place {
+    let is_searched = relation.primary_key.contains(&column)
         || relation.indexes.iter().any(|columns| columns.contains(&column))
-        || relation.foreign_keys.iter().any(|key| key.columns.contains(&column))
+        || relation.foreign_keys.iter().any(|key| key.columns.contains(&column));
+    match is_searched {
+        true if relation.primary_key == [column] => Place::Key,
+        true => Place::Indexed,
+        false => Place::Plain,
+    }
 }
 
 /// How `kind` is declared.

@@ -136,10 +136,10 @@ fn relations_are_made_with_their_keys_and_indexes() {
             CREATE TABLE `order` (customer INTEGER NOT NULL, number INTEGER NOT NULL,
               PRIMARY KEY (customer, number)) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE
               utf8mb4_bin
-            CREATE TABLE Customer (id INTEGER NOT NULL, name TEXT NOT NULL, state TEXT NOT
-              NULL, city TEXT, balance INTEGER NOT NULL, small INTEGER NOT NULL, big INTEGER
-              NOT NULL, weight REAL, photo BLOB, since INTEGER, good INTEGER NOT NULL,
-              PRIMARY KEY (id))
+            CREATE TABLE Customer (id INT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL,
+              city TEXT, balance INTEGER NOT NULL, small INTEGER NOT NULL, big INTEGER NOT
+              NULL, weight REAL, photo BLOB, since INTEGER, good INTEGER NOT NULL, PRIMARY
+              KEY (id))
             CREATE INDEX Customer_index_1 ON Customer (name, id)
             CREATE TABLE "order" (customer INTEGER NOT NULL, number INTEGER NOT NULL,
               PRIMARY KEY (customer, number))
