@@ -42,7 +42,7 @@ impl Class {
 pub enum Role {
     /// A relation as it is, under its primary key: what everything else can be rebuilt from.
     #[serde(rename = "base")]
-    Whole,
+    BaseTable,
     /// A relation under the key that a query asks by.
     Query,
     /// The rows of a join, computed when they are written.
@@ -57,7 +57,7 @@ impl Role {
     /// The name in files and explanations.
     pub const fn name(self) -> &'static str {
         match self {
-            Role::Whole => "base",
+            Role::BaseTable => "base",
             Role::Query => "query",
             Role::Join => "join",
             Role::Lookup => "lookup",
@@ -209,7 +209,7 @@ impl Physical {
             }
         }
         for (number, relation) in (0..).zip(&schema.relations) {
-            let is_kept = |view: &&View| view.role == Role::Whole && view.relations == [number];
+            let is_kept = |view: &&View| view.role == Role::BaseTable && view.relations == [number];
             let count = views.iter().filter(is_kept).count();
             let is_used = views.iter().any(|view| view.relations.contains(&number));
             let is_whole = views.iter().filter(is_kept).all(|view| {
@@ -295,14 +295,14 @@ impl PhysicalTable {
         if self.role == Role::Entries {
             return Err(self.wrong("entries follow from a table's index; give that table an index"));
         }
-        if (self.role == Role::Whole) && (relations.len() > 1) {
+        if (self.role == Role::BaseTable) && (relations.len() > 1) {
             return Err(self.wrong("a base table holds one relation; a join has the role join"));
         }
         let mut view = View::new(schema, self.role, &relations, joins, (key, columns?));
         if view.index.is_none() {
             view.index = index;
         }
-        if self.role == Role::Whole
+        if self.role == Role::BaseTable
             && view.key.len() != schema.relation(relations[0]).primary_key.len()
         {
             return Err(self.wrong("the key of a base table is the primary key, in any order"));

@@ -10,7 +10,8 @@ const BANNED: [&str; 12] = [
 ];
 
 /// Terms of the field that contain a banned word with a meaning of its own.
-const TERMS: [(&str, &str); 3] = [("data", "model"), ("data", "set"), ("data", "type")];
+const TERMS: [(&str, &str); 4] =
+    [("base", "table"), ("data", "model"), ("data", "set"), ("data", "type")];
 
 /// Declared names have no banned word in them; names of others may be used as they are.
 pub fn check_words(source: &Source) -> Vec<Finding> {
@@ -162,7 +163,9 @@ mod tests {
     fn terms_of_the_field_keep_their_words() {
         assert_eq!(found("enum DataModel { KeyValue }"), [0; 0]);
         assert_eq!(found("fn f(data_set: u8, data_sets: u8) {}"), [0; 0]);
+        assert_eq!(found("enum Role { BaseTable } fn f(base_tables: u8) {}"), [0; 0]);
         assert_eq!(found("struct DataHolder;"), [1]);
+        assert_eq!(found("struct TableBase;"), [1]);
     }
 
     #[test]

@@ -275,7 +275,7 @@ fn compile_insert(stock: Stock<'_>, insert: &Insert, keys: Keys) -> Option<Coste
     let kept = stock
         .stored
         .iter()
-        .position(|view| view.role == Role::Whole && view.relations == [relation])?;
+        .position(|view| view.role == Role::BaseTable && view.relations == [relation])?;
     let width = declared.columns.len() as u16;
     let columns: Vec<(u16, Term)> =
         insert.columns.iter().copied().zip(insert.terms.iter().cloned()).collect();
@@ -324,7 +324,7 @@ impl Writing {
 fn tables_of(stock: Stock<'_>, relation: u16) -> Vec<usize> {
     let holds = |table: &usize| stock.stored[*table].relations.contains(&relation);
     let mut tables: Vec<usize> = (0..stock.stored.len()).filter(holds).collect();
-    tables.sort_by_key(|table| stock.stored[*table].role != Role::Whole);
+    tables.sort_by_key(|table| stock.stored[*table].role != Role::BaseTable);
     tables
 }
 

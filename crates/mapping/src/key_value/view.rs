@@ -37,7 +37,7 @@ impl View {
         let number = |column| Attribute { relation, column };
         let whole = (0..).zip(&schema.relation(relation).columns);
         let columns = whole.map(|(column, _)| number(column)).collect();
-        View::new(schema, Role::Whole, &[relation], Vec::new(), (Vec::new(), columns))
+        View::new(schema, Role::BaseTable, &[relation], Vec::new(), (Vec::new(), columns))
     }
 
     /// A table whose key begins with `layout.0` and that has the columns `layout.1` besides.
