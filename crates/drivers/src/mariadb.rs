@@ -22,11 +22,11 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use assay_model::{Catalogue, Kind, Layout, Nanos, Schema, Setting};
+use assay_model::{Catalogue, Kind, Layout, Nanos, Reason, Schema, Setting};
 use assay_store::sql::{self, Asked, Dialect, ForeignKeys, Records};
 use assay_store::{
-    Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Request, ScanOrder,
-    Store, StoreTime, Ticket,
+    Answer, Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Reply,
+    Request, ScanOrder, Step, Store, StoreTime, Ticket,
 };
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
@@ -323,7 +323,20 @@ impl Client for Lane {
 
     fn call(&mut self, _now: Nanos, ticket: Ticket, call: &Call<'_>, answers: &mut dyn Answers) {
         let plan = Arc::clone(&self.pool.library().plan);
+        if call.begins {
+            // Whatever the session still has open, nobody will end it any more.
+            self.pool.leave(call.session);
+        }
         let is_held = self.pool.holds(call.session);
+        let nothing_to_end = match call.step {
+            Step::Query(_) => None,
+            Step::Commit => Some(Answer::Refused(Reason::TransactionFailed)),
+            Step::Rollback => Some(Answer::Done(Reply::WRITTEN)),
+        };
+        if let Some(answer) = nothing_to_end.filter(|_| !is_held) {
+            // Nothing is to be undone, but nothing became final either.
+            return answers.answer(ticket, answer);
+        }
         self.pool.submit(ticket, call.session, answers, |job| job.fill_call(&plan, call, is_held));
     }
 

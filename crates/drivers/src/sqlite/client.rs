@@ -117,6 +117,10 @@ impl SqliteClient {
                 let asked = usize::from(number).checked_sub(1);
                 let asked = asked.and_then(|place| plan.queries.get(place));
                 let asked = asked.ok_or_else(|| Failure::refused(Reason::Malformed))?;
+                if call.begins {
+                    // Whatever the session still has open, nobody will end it any more.
+                    self.leave(call.session);
+                }
                 match self.place(call.session) {
                     Some(place) => self.go_on(place, asked, call.parameters),
                     None if call.begins => {
@@ -131,7 +135,7 @@ impl SqliteClient {
             }
             Step::Commit => {
                 let place = self.place(call.session);
-                let place = place.ok_or_else(|| Failure::refused(Reason::Malformed))?;
+                let place = place.ok_or_else(|| Failure::refused(Reason::TransactionFailed))?;
                 let transaction = self.open.swap_remove(place);
                 let done = run(&transaction.connection, "COMMIT");
                 let done = done.map_err(|error| meaning(&error, Stage::Committing));
