@@ -8,7 +8,7 @@
 use assay_model::{Nanos, Outcome, Phase, Record};
 
 use crate::LONGEST;
-use crate::summary::Histogram;
+use crate::summary::{Distribution, Histogram};
 
 /// The quantiles of a boxplot as figure 6 of the paper has them, rising.
 pub const BOX_QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -71,6 +71,18 @@ impl Boxplot {
         (!histogram.is_empty()).then_some(Boxplot { count: histogram.len(), quantiles, max })
     }
 
+    /// The five numbers of all values of `distributions` together; `None` if there are none.
+    pub fn over<'a>(distributions: impl IntoIterator<Item = &'a Distribution>) -> Option<Boxplot> {
+        let mut all = Histogram::new_with_bounds(1, LONGEST.0, 3).expect("these bounds are wide");
+        let mut max = Nanos::ZERO;
+        for distribution in distributions {
+            let added = all.add(&distribution.histogram);
+            added.expect("no distribution has values above the longest");
+            max = max.max(distribution.max);
+        }
+        Boxplot::of(&all, max)
+    }
+
     /// The median.
     pub const fn median(&self) -> Nanos {
         self.quantiles[2]
@@ -87,7 +99,11 @@ mod tests {
     use assay_model::Kind;
 
     use super::*;
-    use crate::tests::done;
+    use crate::tests::{ask, done, history, question};
+
+    fn summary(text: &str) -> crate::Summary {
+        ask(question(0, 10), &history(text))
+    }
 
     /// Operation `place` of `process`, at most three of which there are, `late` ns after its time.
     fn operation(process: u64, place: u64, late: u64) -> Record {
@@ -128,6 +144,17 @@ mod tests {
         let late = operation(0, 0, 0);
         starts.push(&[Record { intended: Nanos(500), started: Nanos(100), ..late }]);
         assert_eq!(starts.boxplot().map(|found| found.max), Some(Nanos(400)));
+    }
+
+    #[test]
+    fn several_distributions_have_one_boxplot() {
+        let reads = summary("read 1 0..1 done hit · read 1 0..3 done hit");
+        let updates = summary("update 1 0..2 done hit");
+        let both = [&reads, &updates].map(|summary| &summary.overall.hits.response);
+        let found = Boxplot::over(both).unwrap();
+        assert_eq!((found.count, found.max), (3, Nanos::from_millis(3)));
+        assert_eq!(found.median().0 / 10_000, 200);
+        assert_eq!(Boxplot::over([]), None);
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod repeat;
 mod sick;
 mod signals;
 mod study;
+mod study_benchfoundry;
 mod told;
 mod tpcc;
 mod tune;

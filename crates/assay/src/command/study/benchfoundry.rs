@@ -1,0 +1,356 @@
+//! The experiment LOAD of the paper on BenchFoundry: how punctual processes are under load.
+//!
+//! D. Bermbach et al., "BenchFoundry: A Benchmarking Framework for Cloud Storage Services", ICSOC
+//! 2017, section 5.
+
+mod wanted;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use assay_analysis::{Boxplot, Counts, Group, Starts, Summary};
+use assay_history::Manifest;
+use assay_model::{Seed, quantity};
+use assay_report::hallmark;
+use assay_report::precision::{
+    Ending, Precision, PrecisionFigures, PrecisionRun, precision_html, precision_json,
+    precision_markdown, precision_text,
+};
+use assay_report::units::rate;
+use assay_workload::script::benchfoundry::{BenchfoundrySpec, Starts as When};
+use clap::ArgMatches;
+
+use crate::asking::Purpose;
+use crate::command::tune::quoted;
+use crate::exit::{Exit, Failure, as_usage, from_open};
+use crate::options::{Options, Origin};
+use crate::progress::Show;
+use crate::setup::{Setup, changes, typed};
+use crate::show::{Display, Format, Judged, judge_beside, keep_hallmark, put};
+use crate::workload::{Changes, Workload};
+use crate::{bundles, machine, thresholds};
+
+pub use wanted::WITHOUT;
+
+use wanted::{Wanted, run_command, spec_of};
+
+/// The result in the study's own directory.
+const RESULT: &str = "study.json";
+
+/// Where the data set's load is kept; `load` would look like a run's.
+const DATASET: &str = "data-set";
+
+/// A study under way.
+struct Under {
+    setup: Setup,
+    wanted: Wanted,
+    spec: BenchfoundrySpec,
+    changes: Changes,
+    root: PathBuf,
+    seed: Seed,
+    loaded: &'static str,
+    interrupts: u32,
+}
+
+/// `assay study benchfoundry`.
+pub fn benchfoundry(matches: &ArgMatches) -> Result<Exit> {
+    let options = Options::gather(matches)?;
+    let wanted = Wanted::from(matches, &options)?;
+    let display = Display::from(&options)?;
+    require_format(&options, &display)?;
+    let mut under = Under::begin(matches, options, wanted)?;
+    let listening = Arc::clone(&under.setup.listening);
+    under.fill()?;
+    // An interrupt between two runs must not lose those that were made.
+    let during = listening.during();
+    let mut runs = Vec::new();
+    for place in 0..under.wanted.factors.len() {
+        let run = under.run(place);
+        under.say(&run);
+        runs.push(run);
+        if under.interrupts > 1 {
+            break;
+        }
+    }
+    drop(during);
+    let precision = under.precision(runs);
+    under.keep(&precision)?;
+    show(&precision, &display)?;
+    if under.setup.show != Show::Nothing {
+        eprintln!("kept in {}", under.root.display());
+    }
+    Ok(exit(&precision, under.interrupts))
+}
+
+impl Under {
+    fn begin(matches: &ArgMatches, options: Options, wanted: Wanted) -> Result<Under> {
+        let mut changes = changes(matches, &options)?;
+        let mut setup = Setup::with(matches, options, Purpose::Run)?;
+        thresholds::take(&mut changes.sets);
+        let spec = spec_of(&setup.workload)?.clone();
+        wanted.agree_with(&setup.options, &spec)?;
+        setup.show = match setup.show {
+            Show::Dashboard => Show::Lines,
+            other => other,
+        };
+        let seed = setup.seed;
+        if setup.options.text("bundle").is_none() {
+            let runs_dir = setup.options.text("runs-dir").unwrap_or("runs");
+            let name = format!("study-{}", setup.workload.name);
+            setup.dir = bundles::fresh(Path::new(runs_dir), &name, seed.0);
+        }
+        let root = setup.dir.clone();
+        for factor in &wanted.factors {
+            bundles::require_free(&dir_of(&root, *factor))?;
+        }
+        let under =
+            Under { setup, wanted, spec, changes, root, seed, loaded: "none", interrupts: 0 };
+        // A factor that makes no sense must not be found out after a load.
+        for factor in &under.wanted.factors {
+            under.workload(*factor)?;
+        }
+        Ok(under)
+    }
+
+    /// Loads the data set once, unless the store says that it is there.
+    fn fill(&mut self) -> Result<()> {
+        if self.setup.store.capabilities().is_no_op {
+            self.loaded = "none: the store keeps nothing";
+            return Ok(());
+        }
+        if !self.setup.options.switch("replace")? && self.setup.has_note()? {
+            self.loaded = "as it was found in the store";
+            return Ok(());
+        }
+        let finished = self.setup.load(&self.root.join(DATASET))?;
+        if finished.exit != Exit::Fine {
+            let message = format!("the load failed; see `assay report {}`", finished.dir.display());
+            return Err(Failure { exit: finished.exit, message }.into());
+        }
+        self.loaded = "loaded once, before the first run";
+        Ok(())
+    }
+
+    /// What is asked with a load factor.
+    fn workload(&self, factor: f64) -> Result<Workload> {
+        let mut changes = self.changes.clone();
+        changes.sets.extend(self.sets(factor));
+        Workload::read(&self.wanted.workload, &changes)
+    }
+
+    fn sets(&self, factor: f64) -> [String; 2] {
+        let runtime = self.wanted.warm_up + self.wanted.duration;
+        [
+            format!("process.process_target_scaler={factor}"),
+            format!("process.runtime={}", quantity::write_time(runtime)),
+        ]
+    }
+
+    /// Processes per second at the load factor 1.
+    fn base(&self) -> f64 {
+        self.spec.process.weights().iter().sum()
+    }
+
+    /// Makes the run of the factor at `place`; whatever comes of it is told, not raised.
+    fn run(&mut self, place: usize) -> PrecisionRun {
+        let factor = self.wanted.factors[place];
+        let dir = dir_of(&self.root, factor);
+        let attempt = self.ask(place, &dir);
+        let is_stopped = matches!(attempt, Ok(Exit::Interrupted));
+        self.interrupts += u32::from(is_stopped);
+        let ending = match attempt {
+            Ok(Exit::Fine) => Ending::Whole,
+            Ok(Exit::Interrupted) => Ending::Interrupted,
+            Ok(_) => Ending::Failed(reason(&dir)),
+            Err(error) => Ending::Failed(format!("{error:#}")),
+        };
+        let (figures, ending) = match (self.judge(&dir), ending) {
+            (Ok(figures), ending) => (Some(figures), ending),
+            (Err(error), Ending::Whole) => (None, Ending::Failed(format!("{error:#}"))),
+            (Err(_), ending) => (None, ending),
+        };
+        PrecisionRun {
+            factor,
+            planned_per_s: factor * self.base(),
+            bundle: name_of(factor),
+            ending,
+            figures,
+        }
+    }
+
+    fn ask(&mut self, place: usize, dir: &Path) -> Result<Exit> {
+        let factor = self.wanted.factors[place];
+        // What ended the run before does not end this one.
+        self.setup.listening.control().go_on();
+        self.setup.workload = self.workload(factor)?;
+        // New rows get keys of the run's seed: two runs of one seed would write the same.
+        self.setup.seed = Seed(self.seed.0.wrapping_add(place as u64 + 1));
+        self.setup.arrivals = self.setup.seed;
+        self.setup.dir = dir.to_owned();
+        let planned = self.base() * factor;
+        let duration = quantity::write_time(self.wanted.duration);
+        self.setup.options.set("duration", &duration, Origin::Flag);
+        if self.spec.process.starts == When::Model {
+            self.setup.options.set("rate", &planned.to_string(), Origin::Flag);
+        }
+        self.setup.command = self.command(factor, planned);
+        if self.setup.show != Show::Nothing {
+            let (number, of) = (place + 1, self.wanted.factors.len());
+            eprintln!("run {number} of {of}: factor {factor}, {} processes", rate(planned));
+        }
+        self.setup.store.settle().map_err(from_open)?;
+        Ok(self.setup.run(Purpose::Run)?.exit)
+    }
+
+    /// The command that makes a run of its own.
+    fn command(&self, factor: f64, planned: f64) -> Vec<String> {
+        let mut words = run_command(&typed(), &self.wanted.workload);
+        for set in self.sets(factor) {
+            words.extend(["--set".to_owned(), set]);
+        }
+        if self.spec.process.starts == When::Model {
+            words.extend(["--rate".to_owned(), planned.to_string()]);
+        }
+        let duration = quantity::write_time(self.wanted.duration);
+        words.extend(["--duration".to_owned(), duration]);
+        words.extend(["--seed".to_owned(), self.setup.seed.to_string()]);
+        words
+    }
+
+    fn judge(&self, dir: &Path) -> Result<PrecisionFigures> {
+        let manifest = Manifest::read(dir).map_err(as_usage)?;
+        let mut starts = Starts::new(manifest.history.width);
+        let judged = judge_beside(dir, None, &mut |records| starts.push(records))?;
+        keep_hallmark(dir, &judged)?;
+        Ok(figures(&judged, &starts))
+    }
+
+    /// A line on what came of a run.
+    fn say(&self, run: &PrecisionRun) {
+        match &run.ending {
+            Ending::Whole => {}
+            Ending::Interrupted if self.interrupts > 1 => {
+                eprintln!("factor {} was interrupted too; the study ends here", run.factor);
+            }
+            Ending::Interrupted => eprintln!(
+                "factor {} was interrupted; the study goes on, a second interrupt ends it",
+                run.factor
+            ),
+            Ending::Failed(reason) => {
+                eprintln!("warning: factor {} failed: {reason}; the study goes on", run.factor);
+            }
+        }
+        if let (Some(p95), true) = (run.p95(), self.setup.show != Show::Nothing) {
+            eprintln!("factor {}: 95 % of the processes began within {p95}", run.factor);
+        }
+    }
+
+    fn precision(&self, runs: Vec<PrecisionRun>) -> Precision {
+        let capabilities = self.setup.store.capabilities();
+        let starts = match self.spec.process.starts {
+            When::Second => "all processes of a second begin at once, as the generator has it",
+            When::Even => "processes begin at even distances, as the paper describes it",
+            When::Model => "processes begin when the load model says",
+        };
+        let mut command = typed();
+        if self.setup.options.given("seed").is_none() {
+            command.extend(["--seed".to_owned(), self.seed.to_string()]);
+        }
+        Precision {
+            title: format!("{} on {}", self.setup.workload.name, capabilities.name),
+            command: quoted(&command),
+            dir: self.root.display().to_string(),
+            url: self.setup.url.clone(),
+            is_no_op: capabilities.is_no_op,
+            starts: format!("{}: {starts}", self.setup.workload.name),
+            loaded: self.loaded.to_owned(),
+            base_per_s: self.base(),
+            duration: self.wanted.duration,
+            seed: self.seed.0,
+            machine: format!("{} x {}", machine::cores(), machine::processor()),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            runs,
+        }
+    }
+
+    fn keep(&self, precision: &Precision) -> Result<()> {
+        let path = self.root.join(RESULT);
+        std::fs::create_dir_all(&self.root)
+            .and_then(|()| std::fs::write(&path, precision_json(precision)))
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// What a judged run says of the study's question.
+fn figures(judged: &Judged, starts: &Starts) -> PrecisionFigures {
+    let groups = processes(&judged.summary);
+    let response = Boxplot::over(groups.iter().map(|group| &group.hits.response));
+    let sum = |of: fn(&Group) -> f64| groups.iter().map(|group| of(group)).sum::<f64>();
+    let line = hallmark::line(&judged.facts);
+    let name = line.as_ref().map_or("none", |line| line.name);
+    PrecisionFigures {
+        starts: starts.boxplot(),
+        response,
+        done_per_s: sum(|group| group.rates.done_per_s),
+        failed: groups.iter().map(|group| failed(&group.counts)).sum(),
+        hallmark: name.trim_start_matches("HALLMARK ").to_lowercase(),
+        reasons: line.map_or_else(String::new, |line| line.reasons),
+    }
+}
+
+/// How many were not done.
+fn failed(counts: &Counts) -> u64 {
+    counts.refused + counts.unknown + counts.dropped
+}
+
+/// The groups that hold each process once: where every process is one transaction, transactions
+/// are the processes.
+fn processes(summary: &Summary) -> Vec<&Group> {
+    match &summary.processes {
+        Some(processes) => vec![&processes.group],
+        None => summary.transactions.iter().map(|transactions| &transactions.group).collect(),
+    }
+}
+
+/// Why the run in `dir` ended as it did.
+fn reason(dir: &Path) -> String {
+    let manifest = Manifest::read(dir).ok();
+    let reason = manifest.and_then(|manifest| manifest.reason);
+    reason.unwrap_or_else(|| "nothing that it asked was done".to_owned())
+}
+
+fn name_of(factor: f64) -> String {
+    format!("factor-{factor}")
+}
+
+fn dir_of(root: &Path, factor: f64) -> PathBuf {
+    root.join(name_of(factor))
+}
+
+/// Forms that the study can take.
+fn require_format(options: &Options, display: &Display) -> Result<()> {
+    match display.format {
+        Format::Text | Format::Json | Format::Markdown | Format::Html => Ok(()),
+        _ => Err(options.wrong("format", "this study is shown as text, json, md or html")),
+    }
+}
+
+fn show(precision: &Precision, display: &Display) -> Result<()> {
+    let text = match display.format {
+        Format::Json => precision_json(precision),
+        Format::Markdown => precision_markdown(precision),
+        Format::Html => precision_html(precision),
+        _ => precision_text(precision, display.style),
+    };
+    put(&text, display.output.as_deref())
+}
+
+fn exit(precision: &Precision, interrupts: u32) -> Exit {
+    let has_failed = |run: &PrecisionRun| matches!(run.ending, Ending::Failed(_));
+    match interrupts {
+        0 if precision.runs.iter().any(has_failed) => Exit::Internal,
+        0 => Exit::Fine,
+        _ => Exit::Interrupted,
+    }
+}
