@@ -86,7 +86,7 @@ fn tpcc_gets_its_base_tables_with_a_way_to_names_and_to_last_orders() {
         let advice = advice(class, &frequencies);
         let best = &advice.best;
         let roles = |role| best.tables.iter().filter(|table| table.role == role).count();
-        assert_eq!((roles(Role::Whole), roles(Role::Join)), (9, 0));
+        assert_eq!((roles(Role::BaseTable), roles(Role::Join)), (9, 0));
         assert!(advice.cost < 0.8 * advice.plain_cost, "{} {}", advice.cost, advice.plain_cost);
         let check = |query, expected: &str| assert_eq!(requests(best, query), expected);
         check("warehouse.tax", "get warehouse x1");
