@@ -92,7 +92,7 @@ fn declare(dialect: Dialect, column: &Column, place: Place) -> String {
             format!("VARBINARY({KEY_LENGTH})")
         }
         (Dialect::Sqlite, kind) => match column_type(dialect, kind) {
-            // As `INTEGER` it would be the number of the row, which SQLite invents if there is none.
+            // As `INTEGER` it would be the row's number, which SQLite invents if none is given.
             kind if kind == "INTEGER" && place == Place::Key => "INT".into(),
             kind => kind,
         },
