@@ -8,8 +8,8 @@
 //! * If a request fails before anything was written, the query is refused (a SELECT whose answer is
 //!   lost is unknown). Once something was written, it is unknown: half of it happened.
 //! * An UPDATE or DELETE by its whole primary key that needs no old value is sent as it is. What
-//!   the store says about a missing row is what the query answers: Redis creates a part of a
-//!   record and says that it was there; such a part is no row to any query.
+//!   the store says about a missing row is what the query answers; where it creates a part of a
+//!   record and says that it was there, such a part is no row to any query.
 //! * Foreign keys are not checked.
 
 mod client;
@@ -162,6 +162,13 @@ impl Store for Mapped {
         };
         if self.inner.capabilities().data_model == DataModel::Relational {
             return Err(unsupported("it takes queries by itself; leave the mapping out".into()));
+        }
+        if !self.inner.capabilities().keeps_other_fields && !self.inner.capabilities().is_no_op {
+            return Err(unsupported(
+                "an update of it loses the fields that are not written, so rows would lose columns; \
+                 name a store that keeps them"
+                    .into(),
+            ));
         }
         let compiled = Compiled::new(catalogue, &self.physical);
         let compiled = compiled.map_err(|error| unsupported(error.to_string()))?;

@@ -404,8 +404,10 @@ impl Connection {
             Step::Named(table) => reply.named(tongue.places(table), &mut self.spans),
             _ => reply.record(&mut self.spans),
         };
-        // A key in the index without a record is a record that is not there.
-        let kept = read.and_then(|()| match self.spans.is_empty() {
+        // A key in the index without a record is a record that is not there. Who scans on from the
+        // last record has to know that the scan has not come to its end.
+        let is_gap = self.spans.is_empty();
+        let kept = read.and_then(|()| match is_gap && !tongue.tells_gaps(asked.table) {
             true => Ok(()),
             false => keep_row(reply.buffer, &self.spans, &mut self.scan_rows),
         });

@@ -98,6 +98,8 @@ struct Spoken {
     fields: Range<usize>,
     /// All of its words after one another.
     all_words: Vec<u8>,
+    /// Whether a scan tells of keys whose record is gone.
+    tells_gaps: bool,
 }
 
 /// What scans go by.
@@ -139,7 +141,8 @@ impl Tongue {
                     (Order::Key, prefix, format!("{ORDER}{}", table.name).into_bytes())
                 }
             };
-            tongue.tables.push(Spoken { order, prefix, index, fields, all_words });
+            let tells_gaps = table.needs_key_order;
+            tongue.tables.push(Spoken { order, prefix, index, fields, all_words, tells_gaps });
         }
         tongue
     }
@@ -158,6 +161,11 @@ impl Tongue {
     /// Where each field's name of a table is in [`Tongue::names`].
     pub(super) fn places(&self, table: u16) -> &[Range<u32>] {
         &self.places[self.tables[usize::from(table)].fields.clone()]
+    }
+
+    /// Whether a scan of this table returns a record without fields for a key whose record is gone.
+    pub(super) fn tells_gaps(&self, table: u16) -> bool {
+        self.tables[usize::from(table)].tells_gaps
     }
 
     /// For each table the sorted set of its keys, with what stands before each of them.

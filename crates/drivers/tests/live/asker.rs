@@ -110,7 +110,12 @@ impl Asker {
 
     /// The same for records of `fields` fields.
     pub fn open_wide(store: &dyn Store, fields: usize) -> Result<Asker, OpenError> {
-        store.prepare(&layout(fields))?;
+        Asker::open_laid(store, &layout(fields))
+    }
+
+    /// The same for records of a layout.
+    pub fn open_laid(store: &dyn Store, layout: &Layout) -> Result<Asker, OpenError> {
+        store.prepare(layout)?;
         let client = store.open(0)?;
         Ok(Asker { client, epoch: Instant::now(), next: 0, inbox: Inbox::default() })
     }

@@ -412,10 +412,18 @@ impl Search<'_> {
         let first = &state.accesses[0];
         let covers_all = first.places.len() == self.question.places.len();
         let view = &self.stock.stored[first.view];
-        let is_seen = |filter: &Filter| {
-            view.fields().any(|field| self.reference(view, &first.places, field) == filter.column)
+        let reference = |of: Attribute| self.reference(view, &first.places, of);
+        let is_seen = |of: ColumnRef| view.fields().any(|field| reference(field) == of);
+        let is_joined = |&(one, other): &(ColumnRef, ColumnRef)| {
+            let is_kept = |&(left, right): &(Attribute, Attribute)| {
+                let pair = (reference(left), reference(right));
+                pair == (one, other) || pair == (other, one)
+            };
+            is_seen(one) && is_seen(other) || view.joins.iter().any(is_kept)
         };
-        covers_all && self.question.filters.iter().all(is_seen)
+        covers_all
+            && self.question.filters.iter().all(|filter| is_seen(filter.column))
+            && self.question.joins.iter().all(is_joined)
     }
 }
 

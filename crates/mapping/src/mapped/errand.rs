@@ -166,6 +166,7 @@ impl Errand {
         self.incoming.begin(width);
         let (incoming, buffer) = (&mut self.incoming, &mut self.buffer);
         let mut guess = 0;
+        let count = rows.count() as usize;
         rows.each(|field| {
             while incoming.count() <= field.row as usize {
                 incoming.push(&[]);
@@ -183,6 +184,9 @@ impl Errand {
             let line = incoming.line_mut(field.row as usize);
             line[place] = (begin, buffer.len() as u32);
         });
+        while incoming.count() < count {
+            incoming.push(&[]);
+        }
     }
 
     /// Goes on until something must be asked, or all is done.
@@ -580,11 +584,16 @@ impl Errand {
                 return Ok(true);
             }
         }
-        if count < self.batch as usize || last.is_empty() {
+        if count < self.batch as usize {
             return Ok(true);
         }
-        last.push(0);
-        self.key = last;
+        if !last.is_empty() {
+            last.push(0);
+            self.key = last;
+        } else if self.batch >= LARGEST_BATCH {
+            // None of them is a row, so nobody knows the key from which to go on.
+            return Err(End::Refused(Reason::Garbled));
+        }
         self.batch = (self.batch * 4).min(LARGEST_BATCH);
         Ok(false)
     }

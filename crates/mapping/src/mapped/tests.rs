@@ -164,6 +164,79 @@ fn ranges_stop_where_their_prefix_ends_and_go_on_in_batches() {
 }
 
 #[test]
+fn parts_of_records_hide_no_rows_behind_them() {
+    let catalogue = catalogue(
+        &["item: CREATE TABLE item (id INT PRIMARY KEY, size INT)"],
+        &[
+            "add: INSERT INTO item (id, size) VALUES (?, ?)",
+            "first: SELECT id FROM item WHERE id >= ? ORDER BY id LIMIT 1",
+            "all: SELECT id FROM item",
+        ],
+    );
+    let inner: Arc<dyn Store> = Arc::new(Memory::new());
+    let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
+    let mapped = Mapped::new(Arc::clone(&inner), physical);
+    mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
+    let mut asker = Asker::new(&catalogue, &mapped);
+    asker.ask("add", &[int(40), int(4)]);
+    let mut client = inner.open(1).unwrap();
+    for id in 0..20 {
+        let mut key = Vec::new();
+        crate::order::encode(&int(id), assay_model::query::Direction::Ascending, &mut key);
+        let spans = [(1, 0..0)];
+        let request = assay_store::Request {
+            session: 0,
+            kind: assay_model::Kind::Insert,
+            table: 0,
+            key: &key,
+            fields: assay_model::Fields::All,
+            limit: 1,
+            values: assay_store::Values::new(&spans, &[]),
+        };
+        client.start(Nanos::ZERO, Ticket(id as u64), &request, &mut Inbox::default());
+    }
+    assert_eq!(asker.ask("first", &[int(0)]), "(40) [4]");
+    assert_eq!(asker.ask("all", &[]), "(40) [2]");
+}
+
+#[test]
+fn a_join_that_a_table_lacks_is_checked_before_rows_are_counted() {
+    let catalogue = catalogue(
+        &[
+            "a: CREATE TABLE a (id INT PRIMARY KEY, x INT, y INT)",
+            "b: CREATE TABLE b (id INT PRIMARY KEY, x INT, y INT)",
+        ],
+        &[
+            "a: INSERT INTO a (id, x, y) VALUES (?, ?, ?)",
+            "b: INSERT INTO b (id, x, y) VALUES (?, ?, ?)",
+            "one: SELECT a.id FROM a JOIN b ON a.x = b.id \
+             WHERE a.x >= ? ORDER BY a.x, a.id LIMIT 1",
+            "both: SELECT a.id FROM a JOIN b ON a.x = b.id AND a.y = b.y \
+             WHERE a.x >= ? ORDER BY a.x, a.id LIMIT 1",
+        ],
+    );
+    let mut physical = Physical::plain(&catalogue.schema, Class::KeyValue);
+    let mut join = physical.tables[0].clone();
+    join.name = "a_b".into();
+    join.role = crate::Role::Join;
+    join.relations = vec!["a".into(), "b".into()];
+    join.joins = vec!["a.x = b.id".into()];
+    join.key = ["a.x", "a.id"].map(str::to_owned).to_vec();
+    join.columns = vec![];
+    physical.tables.push(join);
+    let mapped = Mapped::new(Arc::new(Memory::new()), physical);
+    mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
+    let mut asker = Asker::new(&catalogue, &mapped);
+    asker.ask("b", &[int(7), int(0), int(6)]);
+    for (id, y) in [(1, 5), (2, 6)] {
+        asker.ask("a", &[int(id), int(7), int(y)]);
+    }
+    assert!(asker.ask("one", &[int(7)]).starts_with("(1) "));
+    let both = asker.ask("both", &[int(7)]);
+    assert!(both.starts_with("(2) "), "{both}");
+}
+
+#[test]
 fn what_a_column_cannot_hold_is_refused_before_anything_is_written() {
     let catalogue = accounts();
     let mut asker = Asker::new(&catalogue, &plain(&catalogue));

@@ -49,6 +49,22 @@ fn what_another_tool_has_loaded_is_read() {
 }
 
 #[test]
+fn who_scans_on_by_keys_is_told_of_records_that_are_gone() {
+    let server = Server::start(&[]);
+    let redis = store(&server.url(""));
+    let mut layout = layout(2);
+    layout.tables[0].needs_key_order = true;
+    let mut asker = Asker::open_laid(&redis, &layout).unwrap();
+    for key in ["user1", "user2"] {
+        asker.ask(&insert(key, &["a", "b"]));
+    }
+    server.cli(&["DEL", "usertable:user1"]);
+    assert_eq!(asker.ask(&scan("user1", 1)), Told::row(""));
+    let both = vec![String::new(), "field0=a field1=b".to_owned()];
+    assert_eq!(asker.ask(&scan("user1", 9)), Told::Done(true, both));
+}
+
+#[test]
 fn an_update_of_a_missing_record_creates_it_outside_the_index() {
     let server = Server::start(&[]);
     let mut asker = asker(&server.url(""));
