@@ -276,6 +276,18 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
 }
 
 #[test]
+fn a_store_whose_updates_lose_fields_keeps_no_rows() {
+    let catalogue = accounts();
+    let mut config = assay_store::sick::Config::default();
+    config.set("updates", "replace").unwrap();
+    let sick = assay_store::sick::Sick::new(config, assay_model::Seed(1)).unwrap();
+    let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
+    let mapped = Mapped::new(Arc::new(sick), physical);
+    let told = mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap_err().to_string();
+    assert!(told.contains("name a store that keeps them"), "{told}");
+}
+
+#[test]
 fn transactions_end_at_once_and_unknown_queries_are_refused() {
     let catalogue = accounts();
     let mapped = plain(&catalogue);

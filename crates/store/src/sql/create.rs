@@ -33,16 +33,19 @@ pub fn create(dialect: Dialect, schema: &Schema, foreign_keys: ForeignKeys) -> V
 }
 
 /// The statements that remove every relation of `schema`, those that point at others first.
+///
+/// PostgreSQL takes them all at once, so that they may point at each other however they want;
+/// what else needs one of them (a view, another table) stays, and the statement fails.
 pub fn drop(dialect: Dialect, schema: &Schema) -> Vec<String> {
-    let drop_one = |relation: &Relation| {
-        let table = dialect.name(&relation.name);
-        match dialect {
-            // Foreign keys that other relations still have would be in the way.
-            Dialect::Postgres => format!("DROP TABLE IF EXISTS {table} CASCADE"),
-            Dialect::MySql | Dialect::Sqlite => format!("DROP TABLE IF EXISTS {table}"),
+    let names: Vec<String> =
+        schema.relations.iter().rev().map(|relation| dialect.name(&relation.name)).collect();
+    match dialect {
+        _ if names.is_empty() => Vec::new(),
+        Dialect::Postgres => vec![format!("DROP TABLE IF EXISTS {}", names.join(", "))],
+        Dialect::MySql | Dialect::Sqlite => {
+            names.iter().map(|name| format!("DROP TABLE IF EXISTS {name}")).collect()
         }
-    };
-    schema.relations.iter().rev().map(drop_one).collect()
+    }
 }
 
 fn create_table(

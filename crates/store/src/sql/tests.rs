@@ -170,13 +170,12 @@ fn relations_are_removed_from_the_last_to_the_first() {
     check_lines(
         |dialect| drop(dialect, &schema()),
         expect![[r#"
-        DROP TABLE IF EXISTS "order" CASCADE
-        DROP TABLE IF EXISTS customer CASCADE
-        DROP TABLE IF EXISTS `order`
-        DROP TABLE IF EXISTS Customer
-        DROP TABLE IF EXISTS "order"
-        DROP TABLE IF EXISTS Customer
-    "#]],
+            DROP TABLE IF EXISTS "order", customer
+            DROP TABLE IF EXISTS `order`
+            DROP TABLE IF EXISTS Customer
+            DROP TABLE IF EXISTS "order"
+            DROP TABLE IF EXISTS Customer
+        "#]],
     );
 }
 
