@@ -214,6 +214,8 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             }
         }
         self.drain();
+        // The last answers came after the last look around.
+        self.notice_failure();
         self.finish()
     }
 
@@ -230,6 +232,11 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         if self.book.sink.is_broken() {
             self.trouble(Trouble::History);
         }
+        self.notice_failure();
+    }
+
+    /// Ends the run at the first failure, if that is wanted.
+    fn notice_failure(&mut self) {
         if self.task.stop_at_failure && self.book.first_failure.is_some() {
             self.trouble(Trouble::Failure);
         }
@@ -307,10 +314,12 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     /// Asks the next operation of `slot` if the client has room for it.
     ///
     /// A process within a transaction has a connection already: to let it wait for one could be
-    /// to wait for ever, for others may wait for what it holds.
+    /// to wait for ever, for others may wait for what it holds. Between two transactions it stands
+    /// behind those that wait already, who would else wait until its last.
     #[inline]
     fn ask_or_hold(&mut self, slot: u32) {
-        match self.client.is_ready() || self.book.is_in_transaction(slot) {
+        let has_room = self.held.is_empty() && self.client.is_ready();
+        match has_room || self.book.is_in_transaction(slot) {
             true => self.ask(slot),
             false => self.held.push_back(slot),
         }

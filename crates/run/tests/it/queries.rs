@@ -9,8 +9,8 @@ use assay_model::{
     Argument, Arguments, Datum, Fields, Filled, Kind, Layout, Nanos, Operation, Outcome, Reason,
     Record, Setting, Source, SourceError, Taken,
 };
-use assay_run::executor::execute_alone;
-use assay_run::{Asks, Control, Extent, Load, Overflow, Told};
+use assay_run::executor::{LaneOutcome, Trouble, execute_alone};
+use assay_run::{Asks, Control, Extent, Lanes, Load, Overflow, Told};
 use assay_store::answer::{encode_field, encode_row};
 use assay_store::{
     Answer, Answers, Call, Capabilities, Client, OpenError, Reply, Request, Rows, Step, Store,
@@ -66,6 +66,46 @@ impl Source for Orders {
     }
 }
 
+/// Two processes of two transactions each; the first thinks before its second one.
+struct Turns;
+
+impl Source for Turns {
+    fn len(&self) -> Option<u64> {
+        Some(2)
+    }
+
+    fn width(&self) -> u64 {
+        6
+    }
+
+    fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError> {
+        into.clear();
+        into.extend((0..6u16).map(|place| {
+            let is_commit = place % 3 == 2;
+            let thinks = process == 0 && place == 3;
+            Operation {
+                index: process * 6 + u64::from(place),
+                key: process,
+                kind: if is_commit { Kind::Commit } else { Kind::Read },
+                fields: Fields::All,
+                limit: 1,
+                bytes: 0,
+                statement: if is_commit { 0 } else { 10 * process as u16 + 1 + place },
+                transaction: place / 3,
+                transaction_type: 1,
+                ends_transaction: is_commit,
+                think: if thinks { MS } else { Nanos::ZERO },
+            }
+        }));
+        Ok(Filled::Process)
+    }
+
+    fn arguments(&mut self, into: &mut Arguments) {
+        into.clear();
+        (0..6).for_each(|_| into.end_operation());
+    }
+}
+
 /// A store of one connection: whoever holds it in a transaction keeps others out.
 struct Bank {
     stand: Stand,
@@ -76,10 +116,19 @@ struct Bank {
 
 struct Teller {
     holder: Option<u32>,
-    waiting: VecDeque<(Nanos, Ticket, Result<i64, Reason>)>,
+    waiting: VecDeque<Due>,
     refuses: fn(u16) -> bool,
     said: Arc<Mutex<Vec<String>>>,
     free: Rc<RefCell<Nanos>>,
+}
+
+/// An answer that is due.
+struct Due {
+    at: Nanos,
+    ticket: Ticket,
+    result: Result<i64, Reason>,
+    /// Whether the connection is free with it.
+    frees: bool,
 }
 
 impl Store for Bank {
@@ -138,18 +187,20 @@ impl Client for Teller {
             self.holder = Some(call.session);
         }
         let ends = matches!(call.step, Step::Commit | Step::Rollback) || is_refused;
-        if ends && self.holder == Some(call.session) {
-            self.holder = None;
-        }
+        let frees = ends && self.holder == Some(call.session);
         let mut free = self.free.borrow_mut();
         *free = (*free).max(now) + MS;
         let result = if is_refused { Err(Reason::Conflict) } else { Ok(3001) };
-        self.waiting.push_back((*free, ticket, result));
+        self.waiting.push_back(Due { at: *free, ticket, result, frees });
     }
 
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
-        while self.waiting.front().is_some_and(|(due, _, _)| *due <= now) {
-            let (_, ticket, result) = self.waiting.pop_front().expect("there is a front");
+        while self.waiting.front().is_some_and(|due| due.at <= now) {
+            let Due { ticket, result, frees, .. } =
+                self.waiting.pop_front().expect("there is a front");
+            if frees {
+                self.holder = None;
+            }
             let mut rows = Vec::new();
             match result {
                 Err(reason) => answers.answer(ticket, Answer::Refused(reason)),
@@ -167,21 +218,34 @@ impl Client for Teller {
     }
 
     fn due(&self) -> Option<Nanos> {
-        self.waiting.front().map(|(due, _, _)| *due)
+        self.waiting.front().map(|due| due.at)
     }
 }
 
 fn simulate(load: Load, extent: Extent, refuses: fn(u16) -> bool) -> (Vec<Record>, Vec<String>) {
-    let source = || Box::new(Orders) as Box<dyn Source>;
-    let run = assay_run::Lanes { asks: Asks::Queries, ..lanes(1, &source, load, extent) };
+    simulate_of(&|| Box::new(Orders) as Box<dyn Source>, load, extent, refuses)
+}
+
+fn simulate_of(
+    source: &(dyn Fn() -> Box<dyn Source> + Sync),
+    load: Load,
+    extent: Extent,
+    refuses: fn(u16) -> bool,
+) -> (Vec<Record>, Vec<String>) {
+    let run = Lanes { asks: Asks::Queries, ..lanes(1, source, load, extent) };
+    let (_, records, said) = perform(&run, refuses);
+    (records, said)
+}
+
+fn perform(run: &Lanes<'_>, refuses: fn(u16) -> bool) -> (LaneOutcome, Vec<Record>, Vec<String>) {
     let clock = Told::new();
     let said = Arc::new(Mutex::new(Vec::new()));
     let stand = Stand(Manner::Inline, clock.clone());
     let store = Bank { stand, refuses, said: Arc::clone(&said) };
-    let (_, records) =
-        execute_alone(&run, &store, clock, Vec::new(), &Control::new()).expect("a stand-in opens");
+    let (outcome, records) =
+        execute_alone(run, &store, clock, Vec::new(), &Control::new()).expect("a stand-in opens");
     let said = said.lock().expect("nobody panics").clone();
-    (records, said)
+    (outcome, records, said)
 }
 
 #[test]
@@ -220,4 +284,25 @@ fn who_holds_the_last_connection_goes_on_while_others_wait_for_it() {
     assert!(records.iter().all(|record| record.outcome == Outcome::Done), "{said:?}");
     let longest = records.iter().map(|record| record.lag()).max();
     assert!(longest > Some(MS), "waiting for the connection is lag");
+}
+
+#[test]
+fn who_has_waited_for_the_connection_goes_before_who_gives_it_back() {
+    let source = || Box::new(Turns) as Box<dyn Source>;
+    let (_, said) =
+        simulate_of(&source, open(2000.0, 10, Overflow::Queue), extent(Some(2), None), |_| false);
+    let begun: Vec<&str> =
+        said.iter().filter_map(|said| said.strip_prefix("begin ")).map(str::trim).collect();
+    // The first process is due again while the second one is in its first transaction.
+    assert_eq!(begun, ["Query(1)", "Query(11)", "Query(4)", "Query(14)"]);
+}
+
+#[test]
+fn a_load_whose_last_operation_fails_has_failed() {
+    let source = || Box::new(Orders) as Box<dyn Source>;
+    let load = open(10.0, 10, Overflow::Queue);
+    let stops = Lanes { stop_at_failure: true, ..lanes(1, &source, load, extent(Some(1), None)) };
+    let load = Lanes { asks: Asks::Queries, ..stops };
+    let troubles = [|_| false, |n| n == 3].map(|refuses| perform(&load, refuses).0.trouble);
+    assert_eq!(troubles, [None, Some(Trouble::Failure)]);
 }
