@@ -344,10 +344,15 @@ fn ask(
     if given.len() != asked.arguments.len() {
         return Err(Failure::refused(Reason::Malformed));
     }
-    for (place, (argument, kind)) in (1..).zip(asked.arguments.iter().zip(&asked.kinds)) {
+    let uses = asked.kinds.iter().zip(&asked.compares);
+    for (place, (argument, (kind, compares))) in (1..).zip(asked.arguments.iter().zip(uses)) {
         let datum = given.get(usize::from(*argument));
         let datum = datum.ok_or_else(|| Failure::refused(Reason::Malformed))?;
-        statement.raw_bind_parameter(place, value::bound(*datum, *kind)?).map_err(failed)?;
+        let value = match compares {
+            true => value::compared(*datum, *kind)?,
+            false => value::bound(*datum, *kind)?,
+        };
+        statement.raw_bind_parameter(place, value).map_err(failed)?;
     }
     if writes(asked) {
         return Ok(statement.raw_execute().map_err(failed)? > 0);

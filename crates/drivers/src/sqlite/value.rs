@@ -11,7 +11,41 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 
 use crate::embedded::failure::Failure;
 
-/// `datum` as it is written to, or compared with, a column of this type.
+/// `datum` as it is compared with a column of this type. A decimal with more digits than the
+/// column has equals no value there, but lies between two.
+pub(super) fn compared<'a>(datum: Datum<'a>, kind: ColumnType) -> Result<ToSqlOutput<'a>, Failure> {
+    let real = |number| Ok(ToSqlOutput::Borrowed(ValueRef::Real(number)));
+    match (datum, kind) {
+        (Datum::Int(_) | Datum::Decimal(_), ColumnType::Decimal { scale, .. }) => {
+            match datum.exact() {
+                Some(exact) if !fits(exact, scale) => {
+                    real(double(exact) * 10f64.powi(i32::from(scale)))
+                }
+                _ => bound(datum, kind),
+            }
+        }
+        (Datum::Double(number), ColumnType::Decimal { scale, .. }) => {
+            // Display writes the shortest digits that mean this number.
+            match number.to_string().parse() {
+                Ok(digits) => compared(Datum::Decimal(digits), kind),
+                Err(_) => real(number * 10f64.powi(i32::from(scale))),
+            }
+        }
+        (Datum::Decimal(decimal), ColumnType::Integer { .. }) if !fits(decimal, 0) => {
+            real(double(decimal))
+        }
+        (Datum::Double(number), ColumnType::Integer { .. }) => real(number),
+        _ => bound(datum, kind),
+    }
+}
+
+/// Whether a number has no digits behind so many places.
+fn fits(number: Decimal, scale: u8) -> bool {
+    let kept = number.rescaled(scale);
+    kept.is_some_and(|kept| kept.partial_cmp(&number).is_some_and(|order| order.is_eq()))
+}
+
+/// `datum` as it is written to a column of this type.
 pub(super) fn bound<'a>(datum: Datum<'a>, kind: ColumnType) -> Result<ToSqlOutput<'a>, Failure> {
     use ToSqlOutput::Borrowed;
     let wrong = || Failure {
@@ -41,6 +75,9 @@ pub(super) fn bound<'a>(datum: Datum<'a>, kind: ColumnType) -> Result<ToSqlOutpu
         }
         (Datum::Int(number), ColumnType::Double) => borrowed(ValueRef::Real(number as f64)),
         (Datum::Int(number), _) => borrowed(ValueRef::Integer(number)),
+        // What is no whole number could be kept, but not read back.
+        (Datum::Decimal(decimal), ColumnType::Integer { .. }) if !fits(decimal, 0) => Err(wrong()),
+        (Datum::Double(_), ColumnType::Integer { .. }) => Err(wrong()),
         (Datum::Decimal(decimal), _) => match decimal.rescaled(0) {
             Some(whole) if whole.partial_cmp(&decimal).is_some_and(|order| order.is_eq()) => {
                 borrowed(ValueRef::Integer(whole.mantissa))
@@ -93,7 +130,11 @@ mod tests {
     }
 
     fn kept(datum: Datum<'_>, kind: ColumnType) -> String {
-        match bound(datum, kind) {
+        shown(bound(datum, kind))
+    }
+
+    fn shown(bound: Result<ToSqlOutput<'_>, Failure>) -> String {
+        match bound {
             Ok(ToSqlOutput::Borrowed(value)) => format!("{value:?}"),
             Ok(ToSqlOutput::Owned(value)) => format!("{value:?}"),
             Ok(_) => "something else".into(),
@@ -114,9 +155,21 @@ mod tests {
     }
 
     #[test]
+    fn a_number_with_more_digits_than_the_column_equals_none_there() {
+        let asked = |datum, kind| shown(compared(datum, kind));
+        assert_eq!(asked(decimal("12.345"), MONEY), "Real(1234.5)");
+        assert_eq!(asked(decimal("12.340"), MONEY), "Integer(1234)");
+        assert_eq!(asked(Datum::Int(i64::MAX), MONEY), "Real(9.223372036854776e20)");
+        assert_eq!(asked(Datum::Double(0.29), MONEY), "Integer(29)");
+        assert_eq!(asked(decimal("3.50"), COUNT), "Real(3.5)");
+        assert_eq!(asked(decimal("3.00"), COUNT), "Integer(3)");
+        assert_eq!(asked(Datum::Text("a"), COUNT), "Text([97])");
+    }
+
+    #[test]
     fn numbers_become_what_their_column_holds() {
         assert_eq!(kept(decimal("3.00"), COUNT), "Integer(3)");
-        assert_eq!(kept(decimal("3.50"), COUNT), "Real(3.5)");
+        assert!(kept(decimal("3.50"), COUNT).starts_with("refused malformed: 3.50"));
         assert_eq!(kept(Datum::Int(3), ColumnType::Double), "Real(3.0)");
         assert_eq!(found(ValueRef::Integer(3), ColumnType::Double), Some(Datum::Double(3.0)));
         assert_eq!(kept(Datum::Bool(true), ColumnType::Boolean), "Integer(1)");

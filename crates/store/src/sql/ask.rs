@@ -17,6 +17,8 @@ pub struct Asked {
     pub arguments: Vec<u16>,
     /// The type of the column that each place is compared with or written to.
     pub kinds: Vec<ColumnType>,
+    /// Whether each place is compared with its column; otherwise the column is to hold it.
+    pub compares: Vec<bool>,
     /// The types of the columns of each row that comes back; empty for what changes rows.
     pub output: Vec<ColumnType>,
 }
@@ -144,6 +146,11 @@ impl<'a> Writer<'a> {
             };
             self.add(&format!("{} {comparison} ", self.column(filter.column)));
             self.operand(&filter.term, self.kind(filter.column));
+            if let (Term::Parameter(_), Some(compares)) =
+                (&filter.term, self.asked.compares.last_mut())
+            {
+                *compares = true;
+            }
         }
     }
 
@@ -180,6 +187,7 @@ impl<'a> Writer<'a> {
             Term::Parameter(number) => {
                 self.asked.arguments.push(*number);
                 self.asked.kinds.push(kind);
+                self.asked.compares.push(false);
                 self.add(&self.dialect.place(self.asked.arguments.len()));
             }
             Term::Literal(encoded) => {
