@@ -21,6 +21,9 @@ pub use text::{PRECISION_SCHEMA, precision_json, precision_markdown, precision_t
 /// milliseconds, so that is as exact as it could be.
 pub const PUNCTUAL: Nanos = Nanos::from_millis(1);
 
+/// The hallmark's verdict on a run whose figures may not be believed.
+const INVALID: &str = "invalid";
+
 /// Everything that the study found.
 ///
 /// All texts are shown as they are, so secrets must be gone from them already.
@@ -92,7 +95,7 @@ pub struct PrecisionFigures {
     pub done_per_s: f64,
     /// Processes that were refused, unknown or dropped.
     pub failed: u64,
-    /// The hallmark's verdict: `VALID`, `INVALID` and so on.
+    /// The hallmark's verdict: `valid`, `invalid` and so on.
     pub hallmark: String,
     /// Why, if there is something to say.
     pub reasons: String,
@@ -121,12 +124,25 @@ pub fn findings(precision: &Precision, letters: Letters) -> Vec<Finding> {
         let text = format!("the run with factor {} {text}", run.factor);
         findings.push(Finding { level: Level::Caution, name, text });
     }
+    findings.extend(unmarked(precision));
     if precision.is_no_op {
         let text = "the store keeps nothing: what is measured is this program alone".to_owned();
         findings.push(Finding { level: Level::Caution, name: "no-op store", text });
     }
     findings.sort_by_key(|finding| finding.level);
     findings
+}
+
+/// Which runs' figures may not be believed, by their hallmarks.
+fn unmarked(precision: &Precision) -> Option<Finding> {
+    let is_invalid = |run: &&PrecisionRun| {
+        run.figures.as_ref().is_some_and(|figures| figures.hallmark == INVALID)
+    };
+    let factors = precision.runs.iter().filter(is_invalid).map(|run| run.factor.to_string());
+    let factors: Vec<String> = factors.collect();
+    let text =
+        format!("the hallmark of factor {} is invalid; the reasons are below", factors.join(", "));
+    (!factors.is_empty()).then_some(Finding { level: Level::Caution, name: "hallmark", text })
 }
 
 /// Up to which factor processes begin in time.

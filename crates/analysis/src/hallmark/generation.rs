@@ -21,6 +21,12 @@ const UNNOTICED_PER_STRETCH: f64 = 4.0;
 /// Relative deviation of a constant gap that is still called constant.
 const CONSTANT: f64 = 0.1;
 
+/// Gaps that differ by less than this part of the mean are alike.
+const ALIKE: f64 = 1e-3;
+
+/// A share of gaps that are alike from which on they are a step of the distribution.
+const STEP: f64 = 0.05;
+
 /// Standard deviations that chance exceeds once in a thousand times, either way.
 const ONCE_IN_A_THOUSAND: f64 = 3.3;
 
@@ -243,7 +249,9 @@ fn gap_distance(case: &Case, process: Gaps) -> Option<Measure> {
         }
         _ => {
             let (_, intended) = unit_gaps(case, Moment::Intended)?;
-            let tolerance = if process == Gaps::Constant { CONSTANT } else { 0.0 }.max(tolerance);
+            let is_stepped = process == Gaps::Dependent && has_step(&intended);
+            let is_lenient = process == Gaps::Constant || is_stepped;
+            let tolerance = if is_lenient { CONSTANT } else { 0.0 }.max(tolerance);
             distance::to_sample(&sent, &intended, tolerance)
         }
     };
@@ -257,6 +265,13 @@ fn gap_distance(case: &Case, process: Gaps) -> Option<Measure> {
     } else {
         Measure::shown(Statistic::GapDistance, found)
     })
+}
+
+/// Whether many of the sorted `gaps` of a recorded schedule are alike, as where arrivals are evenly
+/// spread or come together: there the least lateness moves a whole step of the distribution.
+fn has_step(gaps: &[f64]) -> bool {
+    let share = ((gaps.len() as f64 * STEP) as usize).max(1);
+    gaps.windows(share + 1).any(|gaps| gaps[share] - gaps[0] < ALIKE)
 }
 
 /// How early or late a request may be without making a difference, in nanoseconds.

@@ -19,7 +19,7 @@ fn run(factor: f64, micros: u64) -> PrecisionRun {
             response: Some(boxplot(micros * 50)),
             done_per_s: 2.0 * factor,
             failed: 0,
-            hallmark: "VALID".to_owned(),
+            hallmark: "valid".to_owned(),
             reasons: String::new(),
         }),
     }
@@ -68,6 +68,14 @@ fn the_first_factor_that_is_late_is_named() {
 }
 
 #[test]
+fn a_run_without_a_hallmark_is_pointed_at() {
+    let mut study = study();
+    study.runs[1].figures.as_mut().unwrap().hallmark = "invalid".to_owned();
+    let text = "HALLMARK: the hallmark of factor 25 is invalid; the reasons are below";
+    assert_eq!(told(&study)[0], text);
+}
+
+#[test]
 fn runs_that_did_not_come_to_their_end_are_told() {
     let mut study = study();
     study.runs[1].ending = Ending::Interrupted;
@@ -92,7 +100,7 @@ fn the_table_stands_beside_the_paper() {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(
         words(&table[3]),
-        "125 250/s 250/s 9.00 18.0 27.0 45.0 90.0 900 1.35 ms 4.50 ms 0 VALID overloaded"
+        "125 250/s 250/s 9.00 18.0 27.0 45.0 90.0 900 1.35 ms 4.50 ms 0 valid overloaded"
     );
     assert_eq!(paper(625.0), "out of memory");
     assert_eq!(paper(10.0), "-");
@@ -104,7 +112,7 @@ fn every_form_has_the_figures() {
     let style = Style { colour: false, width: 100, letters: Letters::Ascii };
     let text = precision_text(&study, style);
     assert!(text.starts_with("PUNCTUAL: ") && text.contains("overloaded"), "{text}");
-    assert!(precision_markdown(&study).contains("| VALID    | overloaded |"));
+    assert!(precision_markdown(&study).contains("| valid    | overloaded |"));
     let json: serde_json::Value = serde_json::from_str(&precision_json(&study)).unwrap();
     assert_eq!(json["schema"], PRECISION_SCHEMA);
     assert_eq!(json["runs"][2]["scheduling_latency_ns"]["p95"], 90_000);
