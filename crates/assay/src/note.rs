@@ -48,6 +48,14 @@ impl Loaded {
         }
     }
 
+    /// Whether both are rows of the same workload of queries, of whatever size.
+    pub fn is_of(&self, other: &Loaded) -> bool {
+        match (self, other) {
+            (Loaded::Script(one), Loaded::Script(other)) => one.workload == other.workload,
+            _ => false,
+        }
+    }
+
     /// The same with the seed of `other`: the same rows may hold other values.
     pub fn with_seed_of(&self, other: &Loaded) -> Loaded {
         let seed = other.seed().cloned();

@@ -154,7 +154,8 @@ impl Setup {
     fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
         let is_fresh = self.options.switch("fresh")? || self.options.switch("replace")?;
         if let Some(catalogue) = plan.catalogue() {
-            let existing = if is_fresh { Existing::Replace } else { Existing::Refuse };
+            let may_drop = self.options.switch("replace")? || is_fresh && self.is_ours(dataset)?;
+            let existing = if may_drop { Existing::Replace } else { Existing::Refuse };
             let prepared = self.store.prepare_queries(catalogue, existing);
             return prepared.map_err(|error| match error {
                 OpenError::Contents { .. } if existing == Existing::Refuse => {
@@ -170,6 +171,12 @@ impl Setup {
             self.store.prepare(&layout).map_err(from_open)?;
         }
         self.refuse_to_mix(dataset)
+    }
+
+    /// Whether a load of the same workload has left what is there: only that is dropped unasked.
+    fn is_ours(&self, dataset: &Loaded) -> Result<bool> {
+        let Some(text) = self.store.note().map_err(from_open)? else { return Ok(false) };
+        Ok(Note::parse(&text, &self.url).is_ok_and(|note| note.dataset.is_of(dataset)))
     }
 
     /// Makes the store ready to be asked what it holds.

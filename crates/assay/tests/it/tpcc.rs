@@ -66,6 +66,15 @@ fn relations_that_are_there_are_dropped_only_on_demand() {
 }
 
 #[test]
+fn fresh_drops_what_a_load_has_left_but_no_table_of_somebody_else() {
+    let place = Place::new();
+    place.fine("load consbench -t sqlite:t.db --set dataset.tests=2 --seed 1 -q");
+    place.assay(&format!("load tpcc -t sqlite:t.db {SMALL} --fresh -q")).code(0);
+    place.assay("load consbench -t sqlite:t.db --fresh -q").code(2).says("--replace");
+    place.fine(&format!("load tpcc -t sqlite:t.db {SMALL} --fresh -q"));
+}
+
+#[test]
 fn a_store_without_transactions_says_that_they_are_best_effort() {
     let place = Place::new();
     let words = format!("run tpcc -t memory: {SMALL} --closed 1 --operations 60 --seed 3");
