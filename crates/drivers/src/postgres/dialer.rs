@@ -37,15 +37,30 @@ impl Dialer {
 
     /// A connection whose transactions are kept apart as the options say.
     pub(super) async fn dial(&self) -> Result<Wire, OpenError> {
-        let connected = match &self.tls {
-            None => self.config.connect(NoTls).await.map(wired),
-            Some(tls) => self.config.connect(tls.clone()).await.map(wired),
+        // The library bounds only the connecting: something that never answers needs a bound too.
+        let patience = self.options.connect_timeout;
+        let connected = match tokio::time::timeout(patience, self.connect()).await {
+            Ok(connected) => connected,
+            Err(_) => {
+                return Err(self.unreachable(format!(
+                    "nothing that a PostgreSQL would say came within {} ms: either nobody listens \
+                     there or it is none; check host and port",
+                    patience.as_millis()
+                )));
+            }
         };
         let mut wire = connected.map_err(|error| self.turned_away(&error))?;
         let setting =
             format!("SET default_transaction_isolation = '{}'", level(self.options.isolation));
         self.run(&mut wire, &setting).await?;
         Ok(wire)
+    }
+
+    async fn connect(&self) -> Result<Wire, Error> {
+        match &self.tls {
+            None => self.config.connect(NoTls).await.map(wired),
+            Some(tls) => self.config.connect(tls.clone()).await.map(wired),
+        }
     }
 
     /// Runs statements that give nothing back.

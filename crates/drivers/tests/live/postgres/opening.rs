@@ -1,6 +1,7 @@
 //! Opening, preparing, clearing: what is said when it cannot be done.
 
 use std::fs;
+use std::io::Read as _;
 use std::sync::Arc;
 
 use assay_drivers::postgres::Postgres;
@@ -11,6 +12,7 @@ use assay_store::{Existing, OpenError, Store};
 use super::server::Server;
 use super::store;
 use crate::asker::{Asker, Told, insert, layout, read};
+use crate::impostor::listen;
 use crate::server::free_port;
 
 fn error(store: &Postgres) -> OpenError {
@@ -65,6 +67,14 @@ fn nobody_there_is_unreachable() {
     let told = error(&store(&url));
     assert!(matches!(told, OpenError::Unreachable { .. }), "{told}");
     assert!(told.to_string().contains("is the server running"), "{told}");
+}
+
+#[test]
+fn somebody_who_never_answers_is_not_waited_for_for_ever() {
+    let port = listen(|mut socket| drop(socket.read_to_end(&mut Vec::new())));
+    let told = error(&store(&format!("postgres://127.0.0.1:{port}/postgres?connect_timeout=50")));
+    assert!(matches!(told, OpenError::Unreachable { .. }), "{told}");
+    assert!(told.to_string().contains("within 50 ms"), "{told}");
 }
 
 #[test]
@@ -168,6 +178,10 @@ fn relations_that_differ_are_named() {
     let mut caller = Caller::open(&store, 0).unwrap();
     assert_eq!(caller.ask(0, 6, &[assay_model::Datum::Text("Ann")]), Heard::MISSING);
     drop(caller);
+    server.sql("CREATE VIEW cities AS SELECT city FROM branch");
+    let kept = told(Existing::Replace);
+    assert!(kept.contains("(2BP01)"), "{kept}");
+    server.sql("DROP VIEW cities");
     store.clear().unwrap();
     assert_eq!(server.sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), "0");
 }
