@@ -8,7 +8,7 @@ use assay_analysis::hallmark::{Check, CheckVerdict};
 
 use crate::compare::words::{figure_name, is_worse, told};
 use crate::compare::{Contrast, Trial};
-use crate::facts::Facts;
+use crate::facts::{Facts, RuleFinding};
 use crate::hallmark::words;
 use crate::html::escape::escape;
 use crate::repeated::{self, Group};
@@ -50,6 +50,7 @@ enum Outcome {
 pub fn run(facts: &Facts, summary: &Summary) -> String {
     let findings = verdict::findings(facts, summary, Letters::Unicode);
     let mut cases = of_findings(&findings);
+    cases.extend(facts.findings.iter().map(of_rule));
     let checks = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
     cases.extend(checks.map(of_check));
     suite(&facts.title, summary.duration.as_secs_f64(), &cases)
@@ -67,8 +68,10 @@ pub fn group(group: &Group) -> String {
             }
         }
     }
+    let mut cases = of_findings(&findings);
+    cases.extend(worst_rules(group).into_iter().map(of_rule));
     let run = group.side.typical();
-    suite(&run.facts.title, run.summary.duration.as_secs_f64(), &of_findings(&findings))
+    suite(&run.facts.title, run.summary.duration.as_secs_f64(), &cases)
 }
 
 /// A comparison: a case for each condition, or for each figure in question if there are none.
@@ -110,6 +113,25 @@ fn of_findings(findings: &[Finding]) -> Vec<Case> {
     // In the same order whatever failed.
     cases.sort_by(|one, other| one.name.cmp(&other.name));
     cases
+}
+
+/// Each rule of the workload once: of a run that breaks it, if there is one.
+fn worst_rules(group: &Group) -> Vec<&RuleFinding> {
+    let mut rules: Vec<&RuleFinding> = Vec::new();
+    for rule in group.side.runs.iter().flat_map(|run| &run.facts.findings) {
+        match rules.iter_mut().find(|known| known.name == rule.name) {
+            None => rules.push(rule),
+            Some(known) if known.is_held => *known = rule,
+            Some(_) => {}
+        }
+    }
+    rules
+}
+
+/// A rule of the workload's own.
+fn of_rule(rule: &RuleFinding) -> Case {
+    let outcome = if rule.is_held { Outcome::Passed } else { Outcome::Failed };
+    Case { name: format!("{}, {}", rule.name, rule.rule), outcome, text: rule.text.clone() }
 }
 
 /// A remark passes; what cannot be told, or is not there, is skipped.
@@ -208,6 +230,28 @@ mod tests {
             other => assert_eq!(other, "nothing"),
         }
         (facts, summary)
+    }
+
+    #[test]
+    fn a_rule_that_is_broken_fails_in_a_run_or_in_any_of_several() {
+        let with = |is_held| {
+            let (mut facts, summary) = ill("nothing");
+            let (name, rule) = ("TPC-C 3.3.2.1".to_owned(), "w_ytd = sum(d_ytd)".to_owned());
+            facts.findings = vec![RuleFinding { name, rule, is_held, text: "told".to_owned() }];
+            Run { facts, summary }
+        };
+        let failed = "name=\"TPC-C 3.3.2.1, w_ytd = sum(d_ytd)\"><failure message=\"told\"";
+        let (held, broken) = (with(true), with(false));
+        assert!(!run(&held.facts, &held.summary).contains(failed));
+        assert!(run(&broken.facts, &broken.summary).contains(failed));
+        let group = Group {
+            side: Side { name: "last".to_owned(), runs: vec![held, broken, with(true)] },
+            wanted: 3,
+            meeting: String::new(),
+            command: String::new(),
+            figures: Vec::new(),
+        };
+        assert_eq!(self::group(&group).matches(failed).count(), 1);
     }
 
     #[test]
