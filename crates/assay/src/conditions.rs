@@ -1,5 +1,6 @@
 //! What must hold of a store's rows when a workload has ended, asked of the store itself.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -112,11 +113,14 @@ impl Answers for Listener<'_> {
 fn section(finding: &Finding) -> FindingSection {
     let condition = finding.condition;
     let places = |count: usize| if count == 1 { "place" } else { "places" };
-    let text = match finding.violations.len() {
+    let place = |violation: &Violation| (violation.warehouse, violation.district);
+    // A condition of three sides can be broken twice in one place.
+    let broken: BTreeSet<_> = finding.violations.iter().map(place).collect();
+    let text = match broken.len() {
         0 => format!("holds in {} {}", finding.examined, places(finding.examined as usize)),
         count => {
             let told: Vec<String> = finding.violations.iter().take(SHOWN).map(violation).collect();
-            let more = match count.saturating_sub(SHOWN) {
+            let more = match finding.violations.len().saturating_sub(SHOWN) {
                 0 => String::new(),
                 more => format!("; and {more} more"),
             };
@@ -142,5 +146,24 @@ fn side(side: &Side) -> String {
     match side.value {
         Some(value) => format!("{} is {value}", side.name),
         None => format!("{} is not there", side.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_workload::script::tpcc::conditions::Condition;
+
+    #[test]
+    fn a_place_that_breaks_a_condition_twice_is_one_place() {
+        let side = |name| Side { name, value: None };
+        let of = |name| {
+            let (left, right) = (side("d_next_o_id - 1"), side(name));
+            Violation { warehouse: 1, district: Some(2), left, right }
+        };
+        let violations = vec![of("max(o_id)"), of("max(no_o_id)")];
+        let finding = Finding { condition: Condition::LastOrder, examined: 20, violations };
+        let text = section(&finding).text;
+        assert!(text.starts_with("violated in 1 of 20 places: warehouse 1, district 2:"), "{text}");
     }
 }
