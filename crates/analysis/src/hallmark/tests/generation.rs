@@ -125,6 +125,22 @@ fn gamma_and_jittered_gaps_are_compared_with_what_was_intended() {
 }
 
 #[test]
+fn an_even_schedule_that_was_recorded_may_be_late_by_little() {
+    let mut run = healthy();
+    run.arrive(|_| 1.0);
+    run.evidence.arrivals = Some(Promise::steady(Gaps::Dependent));
+    run.thresholds.gap_tolerance = 0.0;
+    let punctual = run.each(|record| {
+        let late = Nanos(record.index % 7 * 1_000);
+        record.started += late;
+        record.ended += late;
+    });
+    assert_eq!(verdict(&punctual, CheckId::ArrivalProcess), CheckVerdict::Pass);
+    let late = punctual.each(|record| held_up(record, 0.04, 0.02));
+    assert_eq!(verdict(&late, CheckId::ArrivalProcess), CheckVerdict::Fail);
+}
+
+#[test]
 fn an_unknown_process_is_not_assessable_and_no_obstacle() {
     let run = healthy().observing(|evidence| evidence.arrivals = None);
     let found = verdict(&run, CheckId::ArrivalProcess);
