@@ -99,7 +99,8 @@ pub enum WriteError {
     /// A transaction ends somewhere else than with its last operation.
     #[error(
         "operation {index} breaks its transaction: numbers of transactions rise within a process, \
-         and exactly the last operation of each ends it"
+         and exactly the last operation of each ends it, which is a commit or rollback if there \
+         are several queries"
     )]
     Transaction {
         /// The operation.
@@ -506,17 +507,24 @@ impl TraceWriter {
 /// The first operation of a process that does not end its transaction as it should.
 ///
 /// The flag `ends_transaction` therefore follows from the transactions' numbers, which the hash
-/// covers, and needs no place in it.
+/// covers, and needs no place in it. Several queries end with a commit or a rollback, which ends
+/// nothing else: a store would keep their transaction open for ever.
 #[inline]
 pub(crate) fn broken_transaction(operations: &[Operation]) -> Option<u64> {
     let mut rest = operations.iter().peekable();
+    let mut before = None;
     while let Some(operation) = rest.next() {
         let next = rest.peek().map(|next| next.transaction);
         let is_last = next != Some(operation.transaction);
         let falls = next.is_some_and(|next| next < operation.transaction);
-        if falls || operation.ends_transaction != is_last {
+        let is_alone = is_last && before != Some(operation.transaction);
+        let closes = operation.kind.ends_transaction();
+        let is_closed = operation.statement == 0 || !is_last || is_alone;
+        let is_right = if closes { is_last && !is_alone } else { is_closed };
+        if falls || operation.ends_transaction != is_last || !is_right {
             return Some(operation.index);
         }
+        before = Some(operation.transaction);
     }
     None
 }

@@ -246,15 +246,19 @@ fn hints_and_the_numbers_that_processes_had_elsewhere_come_back() {
 
 /// What a writer says about a process that `change` has spoilt.
 fn refused(change: impl FnOnce(&mut Vec<Operation>, &mut Arguments)) -> String {
+    let error = spoilt(change);
+    assert!(matches!(error, WriteError::Statement(_)), "{error}");
+    error.to_string()
+}
+
+fn spoilt(change: impl FnOnce(&mut Vec<Operation>, &mut Arguments)) -> WriteError {
     let scratch = Scratch::new();
     let mut writer = TraceWriter::create(scratch.path("t.trace"), header()).unwrap();
     let (mut source, mut operations, mut arguments) = (shop(9), Vec::new(), Arguments::default());
     source.fill(6, &mut operations).unwrap();
     source.arguments(&mut arguments);
     change(&mut operations, &mut arguments);
-    let error = writer.push_entry(&Entry::new(6, &operations, &arguments)).unwrap_err();
-    assert!(matches!(error, WriteError::Statement(_)), "{error}");
-    error.to_string()
+    writer.push_entry(&Entry::new(6, &operations, &arguments)).unwrap_err()
 }
 
 #[test]
@@ -295,6 +299,27 @@ fn statements_that_make_no_sense_are_refused_with_what_to_do() {
         "operation 48 takes an argument from operation 0 of its process, which does not come \
          before it"
     );
+}
+
+#[test]
+fn several_queries_end_with_a_commit_which_ends_nothing_else() {
+    let broken = |change: fn(&mut Vec<Operation>)| match spoilt(|operations, _| change(operations))
+    {
+        WriteError::Transaction { index } => index - 6 * WIDTH,
+        other => panic!("{other}"),
+    };
+    // Process 6 has three queries with their commit, then a query alone.
+    let without = |operations: &mut Vec<Operation>| {
+        operations.remove(3);
+        operations[2].ends_transaction = true;
+    };
+    assert_eq!(broken(without), 2);
+    let in_the_middle = |operations: &mut Vec<Operation>| {
+        (operations[1].kind, operations[1].statement) = (Kind::Commit, 0);
+    };
+    assert_eq!(broken(in_the_middle), 1);
+    let alone = |operations: &mut Vec<Operation>| drop(operations.drain(..3));
+    assert_eq!(broken(alone), 3);
 }
 
 #[test]
@@ -395,7 +420,8 @@ fn a_trace_of_queries_survives_the_way_through_text() {
     assert_eq!(
         error(text[..=cut].to_owned()),
         "up to line 13: operation 2 breaks its transaction: numbers of transactions rise within a \
-         process, and exactly the last operation of each ends it"
+         process, and exactly the last operation of each ends it, which is a commit or rollback \
+         if there are several queries"
     );
     let few = error(text.replacen(",\"0\"", ",\"0;1\"", 1));
     assert!(few.contains("operation 0 has 2 arguments, but query \"get\" takes 1"), "{few}");
