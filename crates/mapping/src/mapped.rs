@@ -165,8 +165,8 @@ impl Store for Mapped {
         }
         if !self.inner.capabilities().keeps_other_fields && !self.inner.capabilities().is_no_op {
             return Err(unsupported(
-                "an update of it loses the fields that are not written, so rows would lose columns; \
-                 name a store that keeps them"
+                "an update of it loses the fields that are not written, so rows would lose \
+                 columns; name a store that keeps them"
                     .into(),
             ));
         }
