@@ -35,7 +35,8 @@ pub struct Call<'a> {
     /// What is asked.
     pub step: Step,
     /// Whether it opens a transaction, which a later [`Step::Commit`] or [`Step::Rollback`] of the
-    /// same session ends. A query outside a transaction is one by itself.
+    /// same session ends. What the session had open before is undone. A query outside a transaction
+    /// is one by itself.
     pub begins: bool,
     /// The query's arguments.
     pub parameters: Parameters<'a>,

@@ -19,6 +19,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(atomic, "a transaction that is left is undone", leave),
     rule(atomic, "a transaction whose step fails is undone, and its session goes on", failure),
     rule(atomic, "a commit outside a transaction makes nothing of what failed", late_commit),
+    rule(atomic, "a transaction takes nothing along of one that was never ended", begin_again),
     rule(concurrent, "what is not committed shows to nobody else", isolation),
     rule(concurrent, "an abandoned step undoes its transaction", abandon),
     rule(concurrent, "many transactions under way together are each answered", many),
@@ -132,6 +133,20 @@ fn late_commit(store: &dyn Store) -> Result<(), Broken> {
     // Nobody should ask it; what matters is that nothing comes of it.
     caller.end(1, Step::Commit);
     expect_neither(&mut caller)
+}
+
+fn begin_again(store: &dyn Store) -> Result<(), Broken> {
+    let mut caller = with_ann(store)?;
+    half_way(&mut caller)?;
+    let heard = caller.begin(1, ask_for::OPEN, &[int(1), int(2), BOB, money(5)]);
+    if matches!(heard, Heard::Refused(_)) {
+        // Its connection was the only one, and is still busy with undoing.
+        return expect_neither(&mut caller);
+    }
+    same(ask_for::OPEN, heard, Heard::WRITTEN)?;
+    caller.expect_in(1, ask_for::DEPOSIT, &deposit(100, FIRST), Heard::WRITTEN)?;
+    ended(&mut caller, 1, Step::Commit)?;
+    expect_both(&mut caller)
 }
 
 fn isolation(store: &dyn Store) -> Result<(), Broken> {
