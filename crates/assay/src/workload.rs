@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use assay_model::{Kind, Phase, Seed};
 use assay_trace::foreign::load_path;
-use assay_trace::{Part, Trace};
+use assay_trace::{Header, Part, Trace};
 use assay_workload::gallery::{self, Form};
 use assay_workload::spec::no_files;
 use assay_workload::ycsb::{self, ClientOptions, Properties, Strictness};
@@ -220,7 +220,7 @@ impl Workload {
         let origin = format!("{} (its spec)", path.display());
         let read = || Spec::from_toml(&trace.header().spec, &origin, &no_files);
         let asked = match trace.header().script {
-            Some(_) => Asked::Trace,
+            Some(_) => specified(trace.header()).unwrap_or(Asked::Trace),
             None => Asked::Records(Box::new(read().map_err(as_usage)?)),
         };
         let path = Some(path.to_owned());
@@ -365,6 +365,20 @@ pub fn read_properties(file: &str) -> Result<Properties> {
 /// If there is no `=`.
 pub fn split<'a>(text: &'a str, flag: &str) -> Result<(&'a str, &'a str)> {
     text.split_once('=').ok_or_else(|| usage(format!("{flag} {text}: write it as key=value")))
+}
+
+/// The specification behind a trace of queries, which says what a load writes before it; `None` if
+/// it came from elsewhere or asks with other texts than this version would.
+fn specified(header: &Header) -> Option<Asked> {
+    let script = header.script.as_ref().filter(|_| ScriptSpec::is_script(&header.spec))?;
+    let spec = ScriptSpec::from_toml(&header.spec, "trace").ok()?;
+    let phase = match header.phase {
+        Phase::Load => PlanPhase::Load,
+        Phase::WarmUp | Phase::Measure => PlanPhase::Run,
+    };
+    let plan = ScriptPlan::new(&spec, header.seed, phase).ok()?;
+    let is_same = plan.schema == script.ddl && plan.queries == script.queries;
+    is_same.then_some(Asked::Script(spec))
 }
 
 impl Asked {
