@@ -1,9 +1,9 @@
 //! How late processes begin, as the five numbers of a boxplot.
 //!
 //! The scheduling latency is that of BenchFoundry: the time between the moment at which a process
-//! was meant to begin and the one at which it did (D. Bermbach et al., "BenchFoundry: A Benchmarking
-//! Framework for Cloud Storage Services", ICSOC 2017, section 5.1). Here that is the lag of its
-//! first operation; the lag of later ones follows from answers, not from the schedule.
+//! was meant to begin and the one at which it did (D. Bermbach et al., "BenchFoundry: A
+//! Benchmarking Framework for Cloud Storage Services", ICSOC 2017, section 5.1). Here that is the
+//! lag of its first operation; the lag of later ones follows from answers, not from the schedule.
 
 use assay_model::{Nanos, Outcome, Phase, Record};
 

@@ -1,4 +1,4 @@
-//! How punctually processes begin under more and more load: the paper's experiment LOAD.
+//! How punctually processes begin under growing load: the paper's experiment LOAD.
 //!
 //! D. Bermbach et al., "BenchFoundry: A Benchmarking Framework for Cloud Storage Services", ICSOC
 //! 2017, section 5, figure 6.
@@ -44,7 +44,7 @@ pub struct Precision {
     /// The data set, in words.
     pub loaded: String,
     /// Processes per second at the factor 1.
-    pub base_per_s: f64,
+    pub unit_per_s: f64,
     /// How long each run measures.
     pub duration: Nanos,
     /// The seed from which those of the runs follow.

@@ -1,4 +1,4 @@
-//! The punctuality of processes under more and more load as one page.
+//! The punctuality of processes under growing load as one page.
 
 use super::box_chart::BoxChart;
 use super::escape::escape;
@@ -51,9 +51,9 @@ fn opening(precision: &Precision) -> String {
     out + "</section>\n"
 }
 
-const LEAD: &str = "A process is to begin at a moment that was fixed before the run. Each box shows \
-    how late the processes of one run began: its edges are the 25th and the 75th percentile, the \
-    line in it the median, the whiskers the 5th and the 95th, as in figure 6 of the paper. The \
+const LEAD: &str = "A process is to begin at a moment that was fixed before the run. Each box \
+    shows how late the processes of one run began: its edges are the 25th and the 75th percentile, \
+    the line in it the median, the whiskers the 5th and the 95th, as in figure 6 of the paper. The \
     dashed line is one millisecond, the grain of BenchFoundry’s own schedule.";
 
 fn charts(precision: &Precision) -> String {
@@ -81,9 +81,9 @@ fn figure(
         boxes: boxes.collect(),
         limit,
     };
-    let base = precision.base_per_s;
+    let unit = precision.unit_per_s;
     format!(
-        "<figure><figcaption>{title}, by load factor (×1 is {base} processes per second)\
+        "<figure><figcaption>{title}, by load factor (×1 is {unit} processes per second)\
          </figcaption>\n{}</figure>\n",
         chart.html()
     )

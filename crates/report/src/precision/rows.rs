@@ -17,9 +17,9 @@ pub(crate) const PAPER: [&str; 3] = [
      4,211 rows in nine tables, four kinds of process of one transaction each, two processes per \
      second times the load factor at a constant rate, for 120 s. Figure 6 shows boxes of the 5th, \
      25th, 50th, 75th and 95th percentile.",
-    "The text gives no numbers. Scheduling latency was low for normal load levels and rose with the \
-     load; factor 125 effectively overloaded the instance, factors 250 and 625 ended for want of \
-     memory. Of another experiment it says that factor 50 was more than a small instance could \
+    "The text gives no numbers. Scheduling latency was low for normal load levels and rose with \
+     the load; factor 125 effectively overloaded the instance, factors 250 and 625 ended for want \
+     of memory. Of another experiment it says that factor 50 was more than a small instance could \
      sustain with reasonable precision.",
     "Two machines of different size and age cannot be ranked by this. It shows up to which load a \
      generator's own figures can be trusted: what is late before the store is asked is not the \

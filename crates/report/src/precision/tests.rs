@@ -34,7 +34,7 @@ fn study() -> Precision {
         is_no_op: false,
         starts: "at even distances".to_owned(),
         loaded: "loaded for this study".to_owned(),
-        base_per_s: 2.0,
+        unit_per_s: 2.0,
         duration: Nanos::from_secs(120),
         seed: 7,
         machine: "2 x Some CPU".to_owned(),

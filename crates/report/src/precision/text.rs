@@ -78,7 +78,7 @@ pub fn precision_json(precision: &Precision) -> String {
         "no_op": precision.is_no_op,
         "starts": precision.starts,
         "loaded": precision.loaded,
-        "base_per_s": precision.base_per_s,
+        "unit_per_s": precision.unit_per_s,
         "duration_ns": precision.duration.0,
         "seed": precision.seed,
         "machine": precision.machine,

@@ -148,7 +148,7 @@ impl Under {
     }
 
     /// Processes per second at the load factor 1.
-    fn base(&self) -> f64 {
+    fn unit_rate(&self) -> f64 {
         self.spec.process.weights().iter().sum()
     }
 
@@ -172,7 +172,7 @@ impl Under {
         };
         PrecisionRun {
             factor,
-            planned_per_s: factor * self.base(),
+            planned_per_s: factor * self.unit_rate(),
             bundle: name_of(factor),
             ending,
             figures,
@@ -188,7 +188,7 @@ impl Under {
         self.setup.seed = Seed(self.seed.0.wrapping_add(place as u64 + 1));
         self.setup.arrivals = self.setup.seed;
         self.setup.dir = dir.to_owned();
-        let planned = self.base() * factor;
+        let planned = self.unit_rate() * factor;
         let duration = quantity::write_time(self.wanted.duration);
         self.setup.options.set("duration", &duration, Origin::Flag);
         if self.spec.process.starts == When::Model {
@@ -265,7 +265,7 @@ impl Under {
             is_no_op: capabilities.is_no_op,
             starts: format!("{}: {starts}", self.setup.workload.name),
             loaded: self.loaded.to_owned(),
-            base_per_s: self.base(),
+            unit_per_s: self.unit_rate(),
             duration: self.wanted.duration,
             seed: self.seed.0,
             machine: format!("{} x {}", machine::cores(), machine::processor()),
