@@ -196,6 +196,7 @@ impl Setup {
             None if self.workload.records().is_some_and(|spec| spec.dataset.is_recorded()) => {
                 Ok(Some(0))
             }
+            None if self.workload.loads_no_row()? => Ok(Some(0)),
             None => Ok(planned),
         }
     }

@@ -148,6 +148,16 @@ impl Workload {
         )))
     }
 
+    /// Whether a load makes the relations alone: a trace of queries came without another one that is
+    /// to be loaded before it.
+    ///
+    /// # Errors
+    /// If what lies beside it is no such trace.
+    pub fn loads_no_row(&self) -> Result<bool> {
+        let (Asked::Trace, Some(trace)) = (&self.asked, &self.trace) else { return Ok(false) };
+        Ok(trace.header().phase != Phase::Load && self.script_beside(trace)?.is_none())
+    }
+
     /// What a load writes is loaded under the name of the trace that needs it.
     fn refuse_preload(&self) -> Result<Option<Trace>> {
         let is_recorded = self.records().is_some_and(|spec| spec.dataset.is_recorded());

@@ -85,3 +85,16 @@ fn a_store_without_transactions_says_that_they_are_best_effort() {
     assert_eq!(text(&result, "/store/name"), "memory");
     assert!(result["queries"]["customer.paid"]["requests_mean"].as_f64() >= Some(2.0));
 }
+
+#[test]
+fn a_trace_is_asked_of_what_its_specification_loads() {
+    let place = Place::new();
+    place.fine(&format!("trace gen tpcc {SMALL} --operations 20 --seed 7 -o t.trace"));
+    place.fine("bench t.trace -t sqlite:t.db --bundle b -q");
+    let manifest = manifest(&place, "b");
+    assert_eq!(manifest.spec.name, "t");
+    let held = manifest.findings.iter().filter(|finding| finding.verdict == "held");
+    assert_eq!(held.count(), 4);
+    place.fine(&format!("load tpcc -t sqlite:own.db {SMALL} --seed 7 -q"));
+    place.fine("run t.trace -t sqlite:own.db -q");
+}
