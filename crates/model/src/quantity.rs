@@ -24,8 +24,8 @@ const UNITS: [(&str, u64); 15] = [
 /// Nanoseconds in each unit of time, the shorter names after those that end with them.
 const TIMES: [(&str, u64); 7] = [
     ("ns", 1),
-    ("us", 1_000),
     ("µs", 1_000),
+    ("us", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
     ("m", 60_000_000_000),
