@@ -68,6 +68,9 @@ struct Slot {
     requests: u16,
     /// Whether a transaction is open.
     is_in_transaction: bool,
+    /// Whether nobody knows what became of one of its queries, so that its session may still be at
+    /// work.
+    is_in_doubt: bool,
     /// Only where the plan asks queries.
     script: Option<Box<Script>>,
 }
@@ -153,6 +156,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
                 is_free: true,
                 requests: 1,
                 is_in_transaction: false,
+                is_in_doubt: false,
                 script: (self.asks == Asks::Queries).then(Box::default),
             });
             self.slots.len() as u32 - 1
@@ -165,6 +169,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         slot.lane_session = ask.lane_session;
         slot.intended = ask.intended;
         slot.is_in_transaction = false;
+        slot.is_in_doubt = false;
         number
     }
 
@@ -346,7 +351,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             self.continuing.push(number as u32);
             return;
         }
-        let is_unknown = ended.outcome == Outcome::Unknown;
+        let is_unknown = ended.outcome == Outcome::Unknown || slot.is_in_doubt;
         self.release_after(number as u32, ended_at, ended.reason, is_unknown);
     }
 
@@ -359,6 +364,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
         if self.asks == Asks::Queries {
             let ends = slot.operations[slot.at].ends_transaction;
             slot.is_in_transaction = !ends && ended.outcome == Outcome::Done;
+            slot.is_in_doubt |= ended.outcome == Outcome::Unknown;
         }
         slot.at += 1;
     }
