@@ -148,8 +148,8 @@ impl Workload {
         )))
     }
 
-    /// Whether a load makes the relations alone: a trace of queries came without another one that is
-    /// to be loaded before it.
+    /// Whether a load makes the relations alone: a trace of queries came without another one that
+    /// is to be loaded before it.
     ///
     /// # Errors
     /// If what lies beside it is no such trace.

@@ -67,7 +67,7 @@ fn a_set_without_a_preload_is_asked_of_empty_relations() {
     let place = Place::new();
     set(&place);
     let properties = place.read("set.properties");
-    place.write("set.properties", &properties.replace(":load\n", ":none\n"));
+    place.write("set.properties", properties.replace(":load\n", ":none\n"));
     place.write("run", "BOP;0;10\nBOT;0\n7;1\nEOT\nEOP\nBOP;5;11\nBOT;0\n7;2\nEOT\nEOP\n");
     place.fine("trace import benchfoundry set.properties -o a.trace");
     place.fine("bench a.trace -t sqlite:shop.db --bundle b -q");
