@@ -5,7 +5,7 @@ use assay_model::Phase;
 
 use crate::facts::{Facts, RuleFinding, State, WorkloadFigure};
 use crate::units::{Letters, count, duration, percent};
-use crate::verdict::{model_meaning, model_name};
+use crate::verdict::{Tried, Unit, model_meaning, model_name};
 
 /// What was run against what, as pairs of a title and a text.
 pub fn circumstances(
@@ -100,7 +100,15 @@ fn small(number: f64) -> String {
 /// Success and outages in one line.
 pub fn availability(summary: &Summary, letters: Letters) -> String {
     let availability = &summary.availability;
-    let success = format!("{} of what was asked succeeded", percent(availability.success_ratio));
+    let tried = Tried::of(summary);
+    let success = match tried.unit {
+        Unit::Operations => {
+            format!("{} of what was asked succeeded", percent(availability.success_ratio))
+        }
+        Unit::Transactions => {
+            format!("{} of the transactions succeeded", percent(1.0 - tried.failed_share()))
+        }
+    };
     let Some(longest) = availability.longest else {
         return format!("{success}, no outage");
     };

@@ -1,8 +1,8 @@
 //! What a reader must know before any figure, worst first.
 
 use assay_analysis::hallmark::CheckId;
-use assay_analysis::{LoadModel, Summary, Verdict};
-use assay_model::Nanos;
+use assay_analysis::{Counts, LoadModel, Summary, Verdict};
+use assay_model::{Nanos, Outcome, Reason};
 
 use crate::facts::{Facts, State};
 use crate::hallmark::{self, Time};
@@ -124,6 +124,70 @@ pub enum Opening {
     Headline(String),
 }
 
+/// What failures are counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Records were asked for by key, one at a time.
+    Operations,
+    /// Queries were asked: one that fails takes its whole transaction with it, so a share of
+    /// queries would make little of it.
+    Transactions,
+}
+
+/// What was tried, and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tried {
+    /// What the counts are about.
+    pub unit: Unit,
+    offered: u64,
+    refused: u64,
+    unknown: u64,
+    dropped: u64,
+    /// Those of `dropped` that were given up because something before them had failed.
+    given_up: u64,
+}
+
+impl Tried {
+    /// Transactions where queries were asked, else operations.
+    pub fn of(summary: &Summary) -> Tried {
+        let types = &summary.transactions;
+        let offered: u64 = types.iter().map(|types| types.group.counts.offered).sum();
+        if summary.queries.is_empty() || offered == 0 {
+            return Tried::counted(Unit::Operations, [&summary.overall.counts]);
+        }
+        Tried::counted(Unit::Transactions, types.iter().map(|types| &types.group.counts))
+    }
+
+    fn counted<'a>(unit: Unit, parts: impl IntoIterator<Item = &'a Counts>) -> Tried {
+        let none = Tried { unit, offered: 0, refused: 0, unknown: 0, dropped: 0, given_up: 0 };
+        parts.into_iter().fold(none, |sum, counts| Tried {
+            unit,
+            offered: sum.offered + counts.offered,
+            refused: sum.refused + counts.refused,
+            unknown: sum.unknown + counts.unknown,
+            dropped: sum.dropped + counts.dropped,
+            given_up: sum.given_up + given_up(counts),
+        })
+    }
+
+    /// The share of what was tried that failed. What the load model alone kept from the store is
+    /// no failure of the store's.
+    pub fn failed_share(&self) -> f64 {
+        let given_up = self.given_up * u64::from(self.unit == Unit::Transactions);
+        let failed = self.refused + self.unknown + given_up;
+        let tried = self.offered - self.dropped + given_up;
+        failed as f64 / tried.max(1) as f64
+    }
+}
+
+/// Operations that were not asked because something before them in their process had failed.
+fn given_up(counts: &Counts) -> u64 {
+    let is_given_up =
+        |outcome, reason| outcome == Outcome::Dropped && reason == Reason::TransactionFailed;
+    let reasons = counts.reasons.iter();
+    reasons.filter(|(outcome, reason, _)| is_given_up(*outcome, *reason)).map(|of| of.2).sum()
+}
+
 /// The figures that everybody asks for first, in one line.
 pub fn headline(summary: &Summary, letters: Letters) -> String {
     line(summary, Shown::of(&summary.overall.hits.response, 0.99, false), letters)
@@ -148,11 +212,15 @@ fn line(summary: &Summary, p99: Shown, letters: Letters) -> String {
             format!("{} done in a closed loop", rate(rates.done_per_s))
         }
     };
-    let counts = &summary.overall.counts;
-    let failed = counts.refused + counts.unknown + counts.dropped;
-    let failures = match failed {
-        0 => "no failures".to_owned(),
-        failed => format!("{} of {} failed", count(failed), count(counts.offered)),
+    let tried = Tried::of(summary);
+    let failures = match (tried.refused + tried.unknown + tried.dropped, tried.unit) {
+        (0, _) => "no failures".to_owned(),
+        (failed, Unit::Operations) => {
+            format!("{} of {} failed", count(failed), count(tried.offered))
+        }
+        (failed, Unit::Transactions) => {
+            format!("{} of {} transactions failed", count(failed), count(tried.offered))
+        }
     };
     format!("{done}, response p99 {}, {failures}", p99.phrase(letters))
 }
@@ -218,7 +286,9 @@ fn shortfall(summary: &Summary) -> Option<Finding> {
     if promised <= 0.0 || seconds <= 0.0 {
         return None;
     }
-    let failed_per_s = (counts.refused + counts.unknown) as f64 / seconds;
+    // What was given up because of a failure is part of that failure.
+    let failed = counts.refused + counts.unknown + given_up(counts);
+    let failed_per_s = failed as f64 / seconds;
     let achieved = summary.overall.rates.done_per_s;
     let usual = quantile(&summary.overall.hits.response, 0.5).unwrap_or_default();
     let under_way = promised * (usual.as_secs_f64() / seconds).min(UNDER_WAY);
@@ -244,21 +314,21 @@ fn shortfall(summary: &Summary) -> Option<Finding> {
 }
 
 fn failures(summary: &Summary) -> Option<Finding> {
-    let counts = &summary.overall.counts;
-    let failed = counts.refused + counts.unknown;
-    let asked = counts.offered - counts.dropped;
-    let share = failed as f64 / asked.max(1) as f64;
+    let tried = Tried::of(summary);
+    let share = tried.failed_share();
     if share < NOTEWORTHY {
         return None;
     }
+    let (refused, unknown) = (count(tried.refused), count(tried.unknown));
+    let (noun, given_up) = match (tried.unit, tried.given_up) {
+        (Unit::Operations, _) => ("operations", String::new()),
+        (Unit::Transactions, 0) => ("transactions", String::new()),
+        (Unit::Transactions, number) => ("transactions", format!(", {} given up", count(number))),
+    };
+    let share = percent(share);
     alarm(
         "failing",
-        format!(
-            "{} of the operations failed ({} refused, {} unknown)",
-            percent(share),
-            count(counts.refused),
-            count(counts.unknown)
-        ),
+        format!("{share} of the {noun} failed ({refused} refused, {unknown} unknown{given_up})"),
     )
 }
 
@@ -377,6 +447,8 @@ pub fn model_meaning(load: LoadModel) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use assay_analysis::{Queried, Transactions};
+
     use super::*;
     use crate::sample;
 
@@ -439,6 +511,55 @@ mod tests {
                 summary.overall.counts.refused = 60;
             }),
             ["FAILING: 10 % of the operations failed (60 refused, 0 unknown)"]
+        );
+    }
+
+    /// 600 operations of 200 transactions, of which `refused` failed by their first query.
+    fn transactions(summary: &mut Summary, refused: u64) {
+        let mut group = summary.overall.clone();
+        summary.queries = vec![Queried {
+            number: 1,
+            name: "find".into(),
+            group: group.clone(),
+            requests_mean: 1.0,
+        }];
+        let dropped = (Outcome::Dropped, Reason::TransactionFailed, refused * 2);
+        summary.overall.counts.refused = refused;
+        summary.overall.counts.dropped = refused * 2;
+        summary.overall.counts.reasons = vec![dropped];
+        summary.overall.rates.done_per_s -= refused as f64;
+        let done = 200 - refused;
+        group.counts = Counts { offered: 200, done, hits: done, refused, ..Counts::default() };
+        summary.transactions =
+            vec![Transactions { number: 1, name: "look".into(), group, unfinished: 0 }];
+    }
+
+    #[test]
+    fn queries_fail_by_whole_transactions_and_are_no_overload() {
+        let found = shouts(|_, summary| transactions(summary, 150));
+        assert_eq!(found, ["FAILING: 75 % of the transactions failed (150 refused, 0 unknown)"]);
+        let mut summary = sample::summary();
+        transactions(&mut summary, 150);
+        let line = headline(&summary, Letters::Ascii);
+        assert!(line.ends_with(", 150 of 200 transactions failed"), "{line}");
+        let available = crate::prose::availability(&summary, Letters::Ascii);
+        assert!(available.starts_with("25 % of the transactions succeeded, "), "{available}");
+    }
+
+    #[test]
+    fn transactions_given_up_after_a_failure_failed_too() {
+        let found = shouts(|_, summary| {
+            transactions(summary, 50);
+            let counts = &mut summary.transactions[0].group.counts;
+            (counts.done, counts.hits, counts.dropped) = (100, 100, 50);
+            counts.reasons = vec![
+                (Outcome::Dropped, Reason::InFlightLimit, 20),
+                (Outcome::Dropped, Reason::TransactionFailed, 30),
+            ];
+        });
+        assert_eq!(
+            found,
+            ["FAILING: 44.4 % of the transactions failed (50 refused, 0 unknown, 30 given up)"]
         );
     }
 

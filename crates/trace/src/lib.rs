@@ -20,8 +20,8 @@ pub mod writer;
 pub mod benchfoundry;
 pub mod builder;
 pub mod csv;
-pub mod foreign;
 pub mod fit;
+pub mod foreign;
 pub mod split;
 pub mod stat;
 
