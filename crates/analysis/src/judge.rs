@@ -5,11 +5,11 @@ use assay_model::{Kind, Nanos, Outcome, Phase, Record, Verified};
 use crate::account::{Account, Ending, Moved, Span, Traffic};
 use crate::availability::Bins;
 use crate::plausibility::{Plausibility, Verdict, plausibility};
-use crate::question::{Phases, Processes, Question, Window};
+use crate::question::{Atomicity, Phases, Processes, Question, Window};
 use crate::series::Intervals;
 use crate::summary::{InFlight, Queried, Series, Summary, Transactions, ValueChecks};
 use crate::tally::{SlotClock, Strand};
-use crate::transactions::Open;
+use crate::transactions::{Open, Transaction};
 
 /// The difference up to which two ways to count concurrency are said to agree.
 const AGREEMENT: f64 = 0.1;
@@ -47,6 +47,8 @@ pub struct Judge {
     transactions: Vec<(u16, Account)>,
     open_processes: Open,
     whole_processes: Account,
+    /// Whether some process had more than one transaction.
+    has_several: bool,
     queries: Vec<(u16, Account)>,
     /// Requests that each query took, in the order of `queries`.
     requests: Vec<u64>,
@@ -89,6 +91,7 @@ impl Judge {
             transactions: Vec::new(),
             open_processes: Open::default(),
             whole_processes: Account::default(),
+            has_several: false,
             queries: Vec::new(),
             requests: Vec::new(),
             verified: [0; Verified::ALL.len()],
@@ -180,7 +183,7 @@ impl Judge {
     #[inline(never)]
     fn add_to_transaction(&mut self, record: &Record) {
         let Some(mut transaction) = self.open.add(record) else { return };
-        self.settle_ending(&mut transaction.ending);
+        self.settle_ending(&mut transaction);
         let side = self.sides[transaction.phase as usize];
         let is_judged = side == Side::Judged;
         let is_traffic = self.is_traffic(side);
@@ -196,8 +199,14 @@ impl Judge {
     }
 
     /// A transaction of queries that came to its end is what its user wanted, whatever its queries
-    /// found: that an item is missing may be why it was rolled back.
-    fn settle_ending(&self, ending: &mut Ending) {
+    /// found: that an item is missing may be why it was rolled back. One that failed after it had
+    /// written is unknown where the store undoes nothing: part of it happened.
+    fn settle_ending(&self, transaction: &mut Transaction) {
+        let ending = &mut transaction.ending;
+        let is_kept = self.question.atomicity == Atomicity::BestEffort && transaction.has_written;
+        if is_kept && ending.outcome != Outcome::Done {
+            ending.outcome = Outcome::Unknown;
+        }
         if !self.question.queries.is_empty() {
             let is_done = ending.outcome == Outcome::Done;
             (ending.found, ending.good) = (is_done, is_done);
@@ -221,6 +230,7 @@ impl Judge {
 
     /// Counts the process of `record` if that is its last.
     fn add_to_process(&mut self, record: &Record) {
+        self.has_several |= record.transaction > 0;
         // A process is put together as a transaction is, of all that it asked.
         let part = Record {
             transaction: 0,
@@ -229,7 +239,7 @@ impl Judge {
             ..*record
         };
         let Some(mut process) = self.open_processes.add(&part) else { return };
-        self.settle_ending(&mut process.ending);
+        self.settle_ending(&mut process);
         let side = self.sides[process.phase as usize];
         let slot = if side == Side::Judged { self.slot(process.span.intended) } else { 0 };
         if self.is_traffic(side) {
@@ -263,6 +273,7 @@ impl Judge {
             self.requests[place] += requests;
         }
         self.whole_processes.merge(&other.whole_processes);
+        self.has_several |= other.has_several;
         self.open_processes.merge(other.open_processes);
         self.open.merge(other.open);
         add_each(&mut self.verified, &other.verified);
@@ -381,8 +392,7 @@ impl Judge {
         let unfinished = self.open_processes.unfinished(0, judged);
         let group = self.whole_processes.finish(duration, None);
         // Where each process is one transaction, all of this has been told already.
-        let transactions: u64 = self.transactions.iter().map(|(_, one)| one.offered()).sum();
-        let is_more = group.counts.offered + unfinished > 0 && group.counts.offered != transactions;
+        let is_more = self.has_several && group.counts.offered + unfinished > 0;
         let name = "process".to_owned();
         is_more.then_some(Transactions { number: 0, name, group, unfinished })
     }

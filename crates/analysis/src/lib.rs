@@ -38,7 +38,7 @@ mod tests;
 
 pub use judge::{Judge, judge};
 pub use plausibility::{Plausibility, Verdict, plausibility};
-pub use question::{LoadModel, Phases, Processes, Question, Window};
+pub use question::{Atomicity, LoadModel, Phases, Processes, Question, Window};
 pub use starts::{BOX_QUANTILES, Boxplot, Starts};
 pub use summary::{
     Availability, Counts, Distribution, Group, HeatMap, Histogram, InFlight, Interval,

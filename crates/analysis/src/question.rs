@@ -14,6 +14,8 @@ pub struct Question {
     pub width: u64,
     /// Whether processes have several transactions, so that they are worth figures of their own.
     pub processes: Processes,
+    /// What a transaction that failed has left behind.
+    pub atomicity: Atomicity,
     /// The phases that the figures are about.
     pub phases: Phases,
     /// Wanted width of a series interval; it doubles as often as the run is too long for it.
@@ -35,6 +37,7 @@ impl Default for Question {
             queries: Vec::new(),
             width: 0,
             processes: Processes::AsTransactions,
+            atomicity: Atomicity::Whole,
             phases: Phases::Measure,
             interval: Nanos::from_secs(1),
             window: None,
@@ -52,6 +55,17 @@ pub enum Processes {
     AsTransactions,
     /// Processes have several transactions, with pauses between them perhaps.
     Judged,
+}
+
+/// What a transaction that failed has left behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Atomicity {
+    /// Nothing: the store undoes it, so one that was refused certainly did not happen.
+    #[default]
+    Whole,
+    /// Everything that was written before it failed, for the store has no transactions. One that
+    /// had written counts as unknown then: part of it happened.
+    BestEffort,
 }
 
 /// The phases that the figures are about.

@@ -27,6 +27,8 @@ pub struct Transaction {
     pub ending: Ending,
     /// What all of its operations moved.
     pub moved: Moved,
+    /// Whether one of its operations wrote and was done.
+    pub has_written: bool,
 }
 
 impl Transaction {
@@ -37,6 +39,7 @@ impl Transaction {
             span: Span::of(record),
             ending: Ending::of(record),
             moved: Moved::by(record),
+            has_written: record.outcome == Outcome::Done && record.kind.writes(),
         }
     }
 
@@ -56,6 +59,7 @@ impl Transaction {
             started: self.span.started.min(other.span.started),
             ended: self.span.ended.max(other.span.ended),
         };
+        self.has_written |= other.has_written;
         self.moved = Moved {
             bytes_in: self.moved.bytes_in + other.moved.bytes_in,
             bytes_out: self.moved.bytes_out + other.moved.bytes_out,

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use assay_history::manifest::FindingSection;
-use assay_model::{Datum, Nanos, Parameters};
+use assay_model::{Datum, Named, Nanos, Parameters};
 use assay_store::{Answer, Answers, Call, Client, Step, Store, Ticket};
 use assay_workload::ScriptSpec;
 use assay_workload::script::tpcc::conditions::{Examination, Finding, Question, Side, Violation};
 
-use crate::exit::from_open;
+use crate::exit::{Exit, from_open};
+use crate::workload::Asked;
 
 /// How long an answer is waited for, in rounds of [`ROUND`].
 const ROUNDS: u32 = 3_000;
@@ -19,6 +20,44 @@ const ROUND: Duration = Duration::from_millis(10);
 
 /// Violations that are written out; the others are counted.
 const SHOWN: usize = 3;
+
+/// Whether what a run has left behind can be looked at.
+#[derive(Debug)]
+pub enum Examinable<'a> {
+    /// By the conditions of this workload.
+    Spec(&'a ScriptSpec),
+    /// It has conditions, or may have; this is why they are not looked at.
+    Not(&'static str),
+    /// It has no conditions.
+    Nothing,
+}
+
+/// Whether what a run of `asked` over the tables of `ddl` that ended with `exit` has left behind
+/// can be looked at.
+pub fn examinable<'a>(asked: &'a Asked, ddl: &[Named], exit: Exit) -> Examinable<'a> {
+    match asked {
+        Asked::Script(spec @ ScriptSpec::Tpcc(_)) => match exit {
+            Exit::Fine => Examinable::Spec(spec),
+            Exit::Interrupted => Examinable::Not(
+                "the conditions of TPC-C were not examined because the run was interrupted",
+            ),
+            _ => {
+                Examinable::Not("the conditions of TPC-C were not examined because the run failed")
+            }
+        },
+        // Whoever made a trace may have meant TPC-C: its tables are all that tells.
+        Asked::Trace if has_tables_of_tpcc(ddl) => Examinable::Not(
+            "the conditions of TPC-C were not examined because the trace is not of this version's \
+             TPC-C, so what its rows must hold is not known",
+        ),
+        Asked::Trace | Asked::Script(_) | Asked::Records(_) => Examinable::Nothing,
+    }
+}
+
+fn has_tables_of_tpcc(ddl: &[Named]) -> bool {
+    let has = |name| ddl.iter().any(|table: &Named| table.text.to_ascii_lowercase().contains(name));
+    ["warehouse", "district", "customer", "stock"].into_iter().all(has)
+}
 
 /// The conditions of the workload with what was found; none if it has no conditions.
 ///
@@ -165,5 +204,28 @@ mod tests {
         let finding = Finding { condition: Condition::LastOrder, examined: 20, violations };
         let text = section(&finding).text;
         assert!(text.starts_with("violated in 1 of 20 places: warehouse 1, district 2:"), "{text}");
+    }
+
+    #[test]
+    fn conditions_that_are_not_examined_say_why() {
+        let why = |asked: &Asked, ddl: &[&str], exit| {
+            let named = |text: &&str| Named { name: String::new(), text: (*text).to_owned() };
+            let ddl: Vec<Named> = ddl.iter().map(named).collect();
+            match examinable(asked, &ddl, exit) {
+                Examinable::Spec(_) => "examined",
+                Examinable::Nothing => "nothing",
+                Examinable::Not(why) => why.split_once("because ").expect("a reason").1,
+            }
+        };
+        let spec = ScriptSpec::from_toml("workload = \"tpcc\"", "test").unwrap();
+        let tpcc = Asked::Script(spec);
+        assert_eq!(why(&tpcc, &[], Exit::Fine), "examined");
+        assert_eq!(why(&tpcc, &[], Exit::Interrupted), "the run was interrupted");
+        assert_eq!(why(&tpcc, &[], Exit::Unreachable), "the run failed");
+        let tables = ["warehouse", "district", "customer", "stock"];
+        let foreign = why(&Asked::Trace, &tables.map(|_| "CREATE TABLE a (b INT)"), Exit::Fine);
+        assert_eq!(foreign, "nothing");
+        let foreign = why(&Asked::Trace, &tables, Exit::Fine);
+        assert!(foreign.starts_with("the trace is not of this version's TPC-C"), "{foreign}");
     }
 }

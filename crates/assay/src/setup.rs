@@ -14,7 +14,7 @@ use assay_history::{Manifest, read_events, write_events};
 use assay_model::{Event, EventKind, Nanos, Seed, Setting};
 use assay_report::Style;
 use assay_run::{Latency, Load, Spin, clock};
-use assay_store::{Calls, Capabilities, Existing, OpenError, Store, StoreTime};
+use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
 use assay_trace::Trace;
 use assay_workload::PlanPhase;
 use clap::ArgMatches;
@@ -22,6 +22,7 @@ use clap::ArgMatches;
 use crate::arrivals::Calendar;
 use crate::asking::{Asking, Purpose};
 use crate::compiled::{Compiled, replayed};
+use crate::conditions::Examinable;
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
 use crate::note::{Loaded, Note};
@@ -30,7 +31,7 @@ use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::show::{Display, judge, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
-use crate::workload::{Asked, Changes, Workload};
+use crate::workload::{Changes, Workload};
 use crate::{bundles, conditions, floor, live, machine, mapped, thresholds};
 
 /// Everything that is decided before the first phase.
@@ -225,9 +226,7 @@ impl Setup {
     /// If the store holds other data than the workload wants, or the run could not begin.
     pub fn run(&mut self, purpose: Purpose) -> Result<Finished> {
         let finished = self.ready(purpose)?.perform()?;
-        if finished.exit == Exit::Fine {
-            self.examine(&finished.dir)?;
-        }
+        self.examine(&finished)?;
         if self.options.switch("clean-up")? {
             self.clean_up(&finished.dir)?;
         }
@@ -251,18 +250,23 @@ impl Setup {
     }
 
     /// Looks at the rows that the run has left behind, if the workload says what must hold of them.
-    fn examine(&self, dir: &Path) -> Result<()> {
-        let Asked::Script(spec) = &self.workload.asked else { return Ok(()) };
+    fn examine(&self, finished: &Finished) -> Result<()> {
         if self.store.capabilities().is_no_op {
             return Ok(());
         }
-        let mut manifest = Manifest::read(dir)?;
-        match conditions::examine(&self.store, spec) {
-            Ok(findings) => manifest.findings = findings,
-            // What was measured is worth more than what could not be looked at.
-            Err(error) => manifest.notes.push(format!("{error:#}")),
+        let script = self.workload.trace.as_ref().and_then(|trace| trace.header().script.as_ref());
+        let ddl = script.map_or(&[][..], |script| &script.ddl[..]);
+        let mut manifest = Manifest::read(&finished.dir)?;
+        match conditions::examinable(&self.workload.asked, ddl, finished.exit) {
+            Examinable::Spec(spec) => match conditions::examine(&self.store, spec) {
+                Ok(findings) => manifest.findings = findings,
+                // What was measured is worth more than what could not be looked at.
+                Err(error) => manifest.notes.push(format!("{error:#}")),
+            },
+            Examinable::Not(why) => manifest.notes.push(why.to_owned()),
+            Examinable::Nothing => return Ok(()),
         }
-        manifest.write(dir)?;
+        manifest.write(&finished.dir)?;
         Ok(())
     }
 
@@ -576,6 +580,7 @@ fn flags(capabilities: &Capabilities) -> BTreeMap<String, String> {
         ("calls", calls_name(capabilities.calls).to_owned()),
         ("persistent", capabilities.is_persistent.to_string()),
         ("keeps_other_fields", capabilities.keeps_other_fields.to_string()),
+        ("isolation", capabilities.isolation.map_or("none", Isolation::name).to_owned()),
         ("hidden_retries", capabilities.hidden_retries.unwrap_or("none").to_owned()),
     ]
     .map(|(name, value)| (name.to_owned(), value))

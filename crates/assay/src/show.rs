@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_analysis::hallmark::Examiner;
-use assay_analysis::{Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window};
+use assay_analysis::{Atomicity, Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window};
 use assay_history::manifest::FindingSection;
 use assay_history::{
     Columns, Damage, History, Manifest, Observation, State as ManifestState, read_events,
@@ -265,6 +265,7 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
         queries: manifest.history.queries.clone(),
         width: manifest.history.width,
         processes: processes(manifest),
+        atomicity: atomicity(manifest),
         phases,
         window,
         load,
@@ -277,6 +278,15 @@ fn processes(manifest: &Manifest) -> Processes {
     match manifest.history.queries.is_empty() {
         true => Processes::AsTransactions,
         false => Processes::Judged,
+    }
+}
+
+/// Queries of a store that says that it has no transactions; older bundles say nothing.
+fn atomicity(manifest: &Manifest) -> Atomicity {
+    let isolation = manifest.store.capabilities.get("isolation").map(String::as_str);
+    match isolation == Some("none") && !manifest.history.queries.is_empty() {
+        true => Atomicity::BestEffort,
+        false => Atomicity::Whole,
     }
 }
 
@@ -303,6 +313,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
             url: manifest.store.url.clone(),
             settings: manifest.store.settings.iter().cloned().map(Into::into).collect(),
             is_no_op: manifest.store.capabilities.get("no_op").is_some_and(|text| text == "true"),
+            is_best_effort: atomicity(manifest) == Atomicity::BestEffort,
         },
         load: manifest.load.text.clone(),
         sessions,

@@ -203,6 +203,7 @@ fn facts() -> Facts {
                 setting("maxmemory-policy", "noeviction", "a full store refuses writes"),
             ],
             is_no_op: false,
+            is_best_effort: false,
         },
         load: "Poisson arrivals, at most 64 in flight, then queue".to_owned(),
         sessions: 64,

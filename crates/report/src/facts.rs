@@ -67,6 +67,9 @@ pub struct StoreFacts {
     pub settings: Vec<Setting>,
     /// Whether it keeps nothing and finds nothing: its figures are a floor, no ranking.
     pub is_no_op: bool,
+    /// Whether it was asked queries without having transactions: nothing of one that fails or is
+    /// rolled back is undone.
+    pub is_best_effort: bool,
 }
 
 /// A rule about the store's rows, with what was found.

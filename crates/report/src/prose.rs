@@ -7,6 +7,10 @@ use crate::facts::{Facts, RuleFinding, State, WorkloadFigure};
 use crate::units::{Letters, count, duration, percent};
 use crate::verdict::{Tried, Unit, model_meaning, model_name};
 
+/// What must be known of transactions where the store has none.
+const BEST_EFFORT: &str = "transactions are best effort: the store has none, so what one had \
+                           written stays when it fails (counted as unknown) or is rolled back";
+
 /// What was run against what, as pairs of a title and a text.
 pub fn circumstances(
     facts: &Facts,
@@ -23,14 +27,18 @@ pub fn circumstances(
         "" => sessions,
         text => format!("{text}; {sessions}"),
     };
-    vec![
-        ("store", format!("{}  {}", facts.store.name, facts.store.url)),
+    let mut texts = vec![("store", format!("{}  {}", facts.store.name, facts.store.url))];
+    if facts.store.is_best_effort {
+        texts.push(("atomicity", BEST_EFFORT.to_owned()));
+    }
+    texts.extend([
         ("model", format!("{}: {}", model_name(summary.load), model_meaning(summary.load))),
         ("load", load),
         ("plan", format!("{}, seed {}{}", facts.spec, facts.seed, trace_hashes(facts))),
         ("measured", measured(facts, summary, letters)),
         ("machine", format!("{}; assay {}", facts.machine, facts.version)),
-    ]
+    ]);
+    texts
 }
 
 fn plural(number: u64, noun: &str) -> String {
@@ -142,4 +150,22 @@ pub fn value_checks(summary: &Summary) -> Option<String> {
         count(values.wrong),
         count(values.empty)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn that_transactions_are_best_effort_is_said_once() {
+        let mut facts = sample::facts();
+        let said = |facts: &Facts| {
+            let all = circumstances(facts, &sample::summary(), Letters::Ascii);
+            all.into_iter().filter(|(_, text)| text.contains("best effort")).count()
+        };
+        assert_eq!(said(&facts), 0);
+        facts.store.is_best_effort = true;
+        assert_eq!(said(&facts), 1);
+    }
 }

@@ -32,6 +32,7 @@ pub fn facts() -> Facts {
                 setting("maxmemory", "0", "no bound"),
             ],
             is_no_op: false,
+            is_best_effort: false,
         },
         load: "Poisson arrivals, at most 64 in flight, then queue".to_owned(),
         sessions: 64,

@@ -3,7 +3,7 @@
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record};
 
 use super::question;
-use crate::{Judge, Processes, Question, Summary};
+use crate::{Atomicity, Judge, Processes, Question, Summary};
 
 /// One operation of a process whose first place is 0: place, kind, statement, from..until in ms.
 fn record(process: u64, place: u64, kind: Kind, statement: u16, from: u64, until: u64) -> Record {
@@ -38,12 +38,17 @@ fn process(number: u64, at: u64) -> [Record; 4] {
 }
 
 fn judged(records: &[Record]) -> Summary {
+    judged_with(Atomicity::Whole, records)
+}
+
+fn judged_with(atomicity: Atomicity, records: &[Record]) -> Summary {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let question = Question {
         transaction_types: names(&["operation", "look", "change"]),
         queries: names(&["find", "write"]),
         width: 4,
         processes: Processes::Judged,
+        atomicity,
         ..question(0, 1000)
     };
     let mut judge = Judge::new(question);
@@ -98,6 +103,57 @@ fn a_transaction_that_misses_a_row_is_done_one_that_aborts_is_not() {
     assert_eq!((counts.done, counts.hits, counts.misses, counts.refused), (1, 1, 0, 1));
     assert_eq!(summary.transactions[1].group.counts.done, 2, "the process went on");
     assert_eq!(summary.processes.map(|all| all.group.counts.refused), Some(1));
+}
+
+/// An update, then a read that is refused, then a commit that is not asked.
+fn aborted(kind: Kind) -> [Record; 3] {
+    let mut records = [
+        record(0, 0, kind, 2, 0, 1),
+        record(0, 1, Kind::Read, 1, 1, 2),
+        record(0, 2, Kind::Commit, 0, 2, 2),
+    ];
+    for (place, record) in records.iter_mut().enumerate() {
+        (record.transaction, record.transaction_type) = (0, 1);
+        (record.ends_transaction, record.ends_process) = (place == 2, place == 2);
+    }
+    (records[1].outcome, records[1].reason) = (Outcome::Refused, Reason::Busy);
+    (records[2].outcome, records[2].reason) = (Outcome::Dropped, Reason::TransactionFailed);
+    records
+}
+
+#[test]
+fn what_was_written_before_a_failure_stays_where_nothing_is_undone() {
+    let counted = |atomicity, kind| {
+        let counts = judged_with(atomicity, &aborted(kind)).transactions[0].group.counts.clone();
+        (counts.refused, counts.unknown, counts.reasons)
+    };
+    let refused = (1, 0, vec![(Outcome::Refused, Reason::Busy, 1)]);
+    let unknown = (0, 1, vec![(Outcome::Unknown, Reason::Busy, 1)]);
+    assert_eq!(counted(Atomicity::Whole, Kind::Update), refused);
+    assert_eq!(counted(Atomicity::BestEffort, Kind::Update), unknown);
+    assert_eq!(counted(Atomicity::BestEffort, Kind::Read), refused, "nothing was written");
+}
+
+#[test]
+fn what_was_done_is_done_whatever_would_be_undone() {
+    let summary = judged_with(Atomicity::BestEffort, &process(0, 0));
+    let done: Vec<u64> = summary.transactions.iter().map(|all| all.group.counts.done).collect();
+    assert_eq!(done, [1, 1]);
+}
+
+#[test]
+fn one_process_of_several_transactions_is_enough_to_tell_of_processes() {
+    // Three processes, three transactions that ended: equal numbers by chance.
+    let mut alone = process(1, 100);
+    alone[1].ends_process = true;
+    let several = process(0, 0);
+    let mut lone = record(2, 0, Kind::Read, 1, 200, 201);
+    (lone.transaction_type, lone.ends_transaction, lone.ends_process) = (0, true, true);
+    let summary = judged(&[&several[..], &alone[..2], &[lone]].concat());
+    let transactions = summary.transactions.iter().map(|all| all.group.counts.offered);
+    assert_eq!(transactions.sum::<u64>(), 3);
+    assert_eq!(summary.processes.map(|all| all.group.counts.offered), Some(3));
+    assert!(judged(&[lone]).processes.is_none(), "a lone query is a process of one transaction");
 }
 
 #[test]
