@@ -27,7 +27,7 @@ pub fn precision_text(precision: &Precision, style: Style) -> String {
     let reasons = reasons(precision);
     if !reasons.is_empty() {
         page.heading("Hallmarks with a reason");
-        reasons.iter().for_each(|(title, text)| page.titled(title, text));
+        reasons.iter().for_each(|(title, text)| page.indented(&format!("{title}: {text}")));
     }
     page.heading("The paper's own runs");
     PAPER.iter().for_each(|text| page.indented(text));
