@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_analysis::hallmark::Examiner;
-use assay_analysis::{Atomicity, Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window};
+use assay_analysis::{
+    Atomicity, Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window,
+};
 use assay_history::manifest::FindingSection;
 use assay_history::{
     Columns, Damage, History, Manifest, Observation, State as ManifestState, read_events,
