@@ -6,7 +6,8 @@ use assay_model::{ColumnType, Datum, Decimal};
 /// The value as a column of type `kind` keeps it; `None` if it cannot.
 ///
 /// No value fits everywhere. Whole numbers become decimals or doubles, decimals are rounded half
-/// away from zero to the column's digits, texts that name a moment become one, and 0 or 1 a truth
+/// away from zero to the column's digits but fit a column of whole numbers only if they are whole,
+/// texts that name a moment become one, and 0 or 1 a truth
 /// value. A value that fits already stays as it is.
 pub fn fit(datum: Datum<'_>, kind: ColumnType) -> Option<Datum<'_>> {
     match (kind, datum) {
@@ -16,7 +17,9 @@ pub fn fit(datum: Datum<'_>, kind: ColumnType) -> Option<Datum<'_>> {
             (number << unused >> unused == number).then_some(datum)
         }
         (ColumnType::Integer { .. }, Datum::Decimal(decimal)) => {
-            fit(Datum::Int(decimal.rescaled(0)?.mantissa), kind)
+            let whole = decimal.rescaled(0)?;
+            let is_whole = whole.partial_cmp(&decimal) == Some(std::cmp::Ordering::Equal);
+            is_whole.then(|| fit(Datum::Int(whole.mantissa), kind)).flatten()
         }
         (ColumnType::Decimal { precision, scale }, Datum::Int(_) | Datum::Decimal(_)) => {
             let decimal = datum.exact()?.rescaled(scale)?;
@@ -82,6 +85,8 @@ mod tests {
         assert_eq!(fit(number("12.345"), money), Some(number("12.35")));
         assert_eq!(fit(Datum::Int(7), money), Some(number("7.00")));
         assert_eq!(fit(number("99.996"), money), None);
+        assert_eq!(fit(number("3.00"), long), Some(Datum::Int(3)));
+        assert_eq!(fit(number("3.5"), long), None, "as PostgreSQL and SQLite refuse it");
         assert_eq!(fit(number("0.1"), ColumnType::Double), Some(Datum::Double(0.1)));
     }
 

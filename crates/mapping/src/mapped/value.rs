@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use assay_model::datum::Moment;
+use assay_model::datum::SCALE_MAX;
 use assay_model::query::Comparison;
 use assay_model::{ColumnType, Datum, Decimal};
 
@@ -11,8 +12,7 @@ pub(crate) fn compared(datum: Datum<'_>, kind: ColumnType) -> Option<Datum<'_>> 
     match (kind, datum) {
         (_, Datum::Null) => Some(Datum::Null),
         (ColumnType::Integer { .. } | ColumnType::Decimal { .. }, Datum::Double(number)) => {
-            // Display writes the shortest digits that mean this number.
-            number.to_string().parse().ok().map(Datum::Decimal)
+            near(number).map(Datum::Decimal)
         }
         (ColumnType::Integer { .. } | ColumnType::Decimal { .. }, _) => {
             datum.exact().map(|_| datum)
@@ -30,6 +30,30 @@ pub(crate) fn compared(datum: Datum<'_>, kind: ColumnType) -> Option<Datum<'_>> 
         (ColumnType::Boolean, Datum::Int(number)) => Some(Datum::Bool(number != 0)),
         _ => None,
     }
+}
+
+/// The decimal that stands for `number` among those that a column can hold; `None` if it is none.
+///
+/// A number beyond them all becomes the last one on its side, so that `< 1e300` still holds for
+/// every value; one too close to zero becomes the closest to zero that is not zero.
+fn near(number: f64) -> Option<Decimal> {
+    // Display writes the shortest digits that mean this number.
+    if let Ok(exact) = number.to_string().parse() {
+        return Some(exact);
+    }
+    let is_positive = number > 0.0;
+    if number.is_nan() {
+        return None;
+    }
+    if number.abs() >= 1.0 {
+        let mantissa = if is_positive { i64::MAX } else { i64::MIN };
+        return Some(Decimal { mantissa, scale: 0 });
+    }
+    let rounded: Decimal = format!("{number:.18}").parse().ok()?;
+    Some(match rounded.mantissa {
+        0 => Decimal { mantissa: if is_positive { 1 } else { -1 }, scale: SCALE_MAX },
+        _ => rounded,
+    })
 }
 
 /// `datum` in the type of `other`, as a comparison of the two takes it.
@@ -106,6 +130,22 @@ mod tests {
         assert!(holds(&Datum::Int(1), Comparison::Less, &decimal("1.5")));
         assert!(holds(&decimal("1.50"), Comparison::Equal, &decimal("1.5")));
         assert!(!holds(&Datum::Text("1"), Comparison::Equal, &Datum::Int(1)));
+    }
+
+    #[test]
+    fn a_double_beyond_every_decimal_still_has_a_side() {
+        let money = ColumnType::Decimal { precision: 12, scale: 2 };
+        let holds = |left: &str, comparison, right: f64| {
+            let right = compared(Datum::Double(right), money).unwrap();
+            holds(&decimal(left), comparison, &right)
+        };
+        for (side, comparison) in [(1e300, Comparison::Less), (-1e300, Comparison::Greater)] {
+            assert!(holds("0", comparison, side) && holds("-9999999999.99", comparison, side));
+        }
+        assert!(holds("9999999999.99", Comparison::Less, f64::INFINITY));
+        assert!(holds("0", Comparison::Less, 1e-30) && holds("0.01", Comparison::Greater, 1e-30));
+        assert!(holds("0", Comparison::Greater, -1e-30));
+        assert_eq!(compared(Datum::Double(f64::NAN), money), None);
     }
 
     #[test]
