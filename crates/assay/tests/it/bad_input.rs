@@ -59,7 +59,9 @@ fn a_spec_that_is_nowhere_names_those_that_are() {
             there is no file ycsb-g, and the gallery has no workload "ycsb-g" (did
             you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e,
             ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
-            chronicle-10-95, tpcc"#]],
+            chronicle-10-95, tpcc, tpcc-benchfoundry, tpcc-benchfoundry-paper,
+            tpcc-benchfoundry-corrected, consbench, consbench-repo, facebook-etc,
+            rocksdb-mixgraph, twitter-cluster-1 to twitter-cluster-54"#]],
     );
 }
 
@@ -290,9 +292,9 @@ fn a_store_must_exist() {
     check_flags(
         "-t mysql://127.0.0.1",
         &expect![[r#"
-            store URL "mysql://127.0.0.1" makes no sense: there is no store
-            "mysql"; there are fjall, redb, redis, rediss, valkey, valkeys,
-            memory, sick, null"#]],
+            store URL "mysql://127.0.0.1" makes no sense: the database is missing:
+            write it behind the host, as in host/test; a right one is
+            mariadb://user:password@127.0.0.1:3306/database?isolation=repeatable-read&connections=16"#]],
     );
     check_flags(
         "-t redsi://127.0.0.1",

@@ -64,6 +64,7 @@ fn settings_name_where_they_are_from() {
         keep         =                          # not set
         fresh        =                          # not set
         replace      =                          # not set
+        clean-up     =                          # not set
         mapping      =                          # not set
     "#]]
     .assert_eq(&ran.out);
