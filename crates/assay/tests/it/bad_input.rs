@@ -290,11 +290,11 @@ fn a_store_must_exist() {
         `assay stores` lists them"#]],
     );
     check_flags(
-        "-t mysql://127.0.0.1",
+        "-t mongodb://127.0.0.1",
         &expect![[r#"
-            store URL "mysql://127.0.0.1" makes no sense: the database is missing:
-            write it behind the host, as in host/test; a right one is
-            mariadb://user:password@127.0.0.1:3306/database?isolation=repeatable-read&connections=16"#]],
+            store URL "mongodb://127.0.0.1" makes no sense: there is no store
+            "mongodb"; there are fjall, redb, sqlite, mariadb, mysql, redis,
+            rediss, valkey, valkeys, postgres, postgresql, memory, sick, null"#]],
     );
     check_flags(
         "-t redsi://127.0.0.1",
