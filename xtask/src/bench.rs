@@ -6,8 +6,10 @@
 
 mod bars;
 mod binary;
+mod bridge;
 mod crates;
 mod figures;
+mod floor;
 mod machine;
 mod peer;
 mod redis;
@@ -109,7 +111,9 @@ pub struct Case {
 pub fn bench(root: &Path, options: &Options) -> Result<()> {
     let folder = root.join("target/bench");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {folder:?}"))?;
-    run_cargo(root, &["build", "--release", "--package", "assay"], &[])?;
+    // The default stores, with the bridge to Java.
+    let build = ["build", "--release", "--package", "assay", "--features", "assay/jvm"];
+    run_cargo(root, &build, &[])?;
     let before = machine::describe()?;
     let cases = cases(root, &folder, options)?;
     if cases.is_empty() {
@@ -135,12 +139,14 @@ fn cases(root: &Path, folder: &Path, options: &Options) -> Result<Vec<Case>> {
         for size in SIZES {
             cases.push(binary::closed(&assay, workload, options.scaled(size)));
             cases.push(peer::case(folder, workload, options.scaled(size)));
+            cases.push(bridge::case(root, &assay, workload, options.scaled(size)));
         }
     }
     for size in SIZES {
         cases.push(binary::trace(&assay, options.scaled(size)));
     }
     for rate in RATES {
+        cases.push(floor::case(&binary::rate_name(rate), options.scaled(SECONDS)));
         cases.push(binary::open(&assay, rate, options.scaled(SECONDS)));
     }
     cases.retain(|case| wanted(&case.name));

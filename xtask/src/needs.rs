@@ -28,6 +28,47 @@ pub const FOR_TESTS: &[Need] = &[
         reason: "live tests of the PostgreSQL driver",
     },
     Need {
+        probe: &["memcached", "-V"],
+        package: "memcached",
+        reason: "live tests of the memcached driver",
+    },
+    Need {
+        probe: &["mariadbd", "--version"],
+        package: "mariadb-server",
+        reason: "live tests of the MariaDB driver",
+    },
+    Need {
+        probe: &["etcd", "--version"],
+        package: "etcd-server",
+        reason: "live tests of the etcd driver",
+    },
+    Need {
+        probe: &["etcdctl", "version"],
+        package: "etcd-client",
+        reason: "live tests of the etcd driver",
+    },
+    Need {
+        probe: &["nats-server", "--version"],
+        package: "nats-server",
+        reason: "live tests of the NATS driver",
+    },
+    Need {
+        probe: &["openssl", "version"],
+        package: "openssl",
+        reason: "certificates for live tests",
+    },
+    Need {
+        probe: &["javac", "-version"],
+        package: "openjdk-17-jdk-headless",
+        reason: "live tests of Ignite, Cassandra and Java's stores",
+    },
+    Need {
+        probe: &["mvn", "--version"],
+        package: "maven",
+        reason: "fetching Java's stores from Maven Central",
+    },
+    Need { probe: &["ip", "-V"], package: "iproute2", reason: "tests in a network of their own" },
+    Need {
         probe: &["python3", "-m", "ensurepip", "--version"],
         package: "python3-venv",
         reason: "a test that reads a history with DuckDB",
@@ -52,6 +93,11 @@ pub const FOR_PEER: &[Need] = &[
         probe: &["mvn", "--version"],
         package: "maven",
         reason: "fetching YCSB from Maven Central",
+    },
+    Need {
+        probe: &["javac", "-version"],
+        package: "openjdk-17-jdk-headless",
+        reason: "our Java part",
     },
 ];
 
@@ -86,7 +132,8 @@ pub fn provide(needs: &[Need]) -> Result<()> {
     }
 }
 
-fn works(probe: &[&str]) -> bool {
+/// Whether a program is there and answers.
+pub fn works(probe: &[&str]) -> bool {
     let mut command = Command::new(probe[0]);
     command.args(&probe[1..]).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())

@@ -17,6 +17,8 @@ mod distribution;
 mod tally;
 mod transactions;
 
+pub mod effect;
+pub mod servers;
 pub mod slo;
 pub mod sweep;
 pub mod tune;
@@ -32,6 +34,9 @@ pub mod sawtooth;
 
 pub mod compare;
 pub mod hallmark;
+
+pub mod matrix;
+pub mod usl;
 
 #[cfg(test)]
 mod tests;

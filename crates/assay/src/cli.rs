@@ -13,9 +13,9 @@ pub fn command() -> Command {
             "Start here:  assay bench ycsb-a\n\
              Then:        assay run ycsb-b -t redis://127.0.0.1:6379 --rate 20k/s --duration 30s\n\
              \n\
-             Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 store unreachable,\n\
-             5 no hallmark although one was required, 99 no rate holds the objective,\n\
-             130 interrupted.",
+             Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression or a broken rule, 4 store\n\
+             unreachable, 5 no hallmark although one was required, 7 something was not done to\n\
+             the store that should be, 99 no rate holds the objective, 130 interrupted.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -27,12 +27,13 @@ pub fn command() -> Command {
         .subcommand(showing("report", "Show a bundle's result in another form"))
         .subcommand(compare())
         .subcommand(history())
+        .subcommand(lab())
         .subcommand(crate::command::sick::command())
         .subcommand(study())
         .subcommand(trace())
         .subcommand(crate::command::mapping::command(spec_changes()))
         .subcommand(workloads())
-        .subcommand(Command::new("stores").about("The stores that can be asked, by URL"))
+        .subcommand(stores())
         .subcommand(doctor())
         .subcommand(config())
         .subcommand(schema())
@@ -55,6 +56,7 @@ fn asking(name: &'static str, verb: Verb, about: &'static str) -> Command {
         .args(spec_changes())
         .args(keys(verb))
         .arg(config_file())
+        .arg(no_config())
 }
 
 fn tune() -> Command {
@@ -103,6 +105,14 @@ fn argument(key: &Key) -> Arg {
 fn config_file() -> Arg {
     many("config", "FILE", "A file of settings, beside ./assay.toml; later ones win")
         .value_hint(ValueHint::FilePath)
+}
+
+/// What a study's cells are asked with, so that nothing but the study decides them.
+fn no_config() -> Arg {
+    Arg::new("no-config")
+        .long("no-config")
+        .action(ArgAction::SetTrue)
+        .help("Settings neither from the environment nor from ./assay.toml and the user's file")
 }
 
 fn bundle() -> Arg {
@@ -189,9 +199,17 @@ fn study() -> Command {
         .arg(
             text("keep", "DIR", "Keep a bundle of every run there").value_hint(ValueHint::DirPath),
         );
+    let is_shared = |key: &&Key| crate::command::study::matrix::KEYS.contains(&key.name);
     Command::new("study")
-        .about("Many runs that answer one question")
-        .subcommand_required(true)
+        .about("Many runs that answer one question: stores x workloads x nodes x loads")
+        .after_help(
+            "Each cell of the matrix is a bundle. Run the same command again after a crash: it \
+             goes on with what is missing.",
+        )
+        .args(crate::command::study::matrix::arguments())
+        .args(KEYS.iter().filter(is_shared).map(argument))
+        .arg(config_file())
+        .args_conflicts_with_subcommands(true)
         .arg_required_else_help(true)
         .subcommand(co)
         .subcommand(study_benchfoundry())
@@ -375,9 +393,9 @@ fn config() -> Command {
 fn schema() -> Command {
     Command::new("schema").about("JSON Schemas of our files").arg(
         Arg::new("what")
-            .value_parser(["spec", "tpcc", "tpcc-benchfoundry", "consbench", "result"])
+            .value_parser(["spec", "tpcc", "tpcc-benchfoundry", "consbench", "result", "study"])
             .default_value("spec")
-            .help("The workload spec, that of a workload of queries, or the JSON result"),
+            .help("The workload spec, that of a workload of queries, the JSON result, a study"),
     )
 }
 
@@ -385,6 +403,21 @@ fn completion() -> Command {
     Command::new("completion").about("Completions for a shell").arg(
         Arg::new("shell").required(true).value_parser(clap::value_parser!(clap_complete::Shell)),
     )
+}
+
+/// The lab's commands take one setting.
+fn lab() -> Command {
+    crate::command::lab::command(lab_places())
+}
+
+fn stores() -> Command {
+    crate::command::stores::command(lab_places())
+}
+
+/// Where labs are.
+fn lab_places() -> [Arg; 2] {
+    let own = KEYS.iter().find(|key| key.name == "lab-dir").expect("it is one of the settings");
+    [argument(own), config_file()]
 }
 
 /// YCSB's own command line; its flags have one dash, so they are taken as they are.

@@ -37,7 +37,7 @@ pub enum Examinable<'a> {
 pub fn examinable<'a>(asked: &'a Asked, ddl: &[Named], exit: Exit) -> Examinable<'a> {
     match asked {
         Asked::Script(spec @ ScriptSpec::Tpcc(_)) => match exit {
-            Exit::Fine => Examinable::Spec(spec),
+            Exit::Fine | Exit::Undone => Examinable::Spec(spec),
             Exit::Interrupted => Examinable::Not(
                 "the conditions of TPC-C were not examined because the run was interrupted",
             ),

@@ -13,12 +13,14 @@ pub enum Exit {
     Internal = 1,
     /// The command, a file or a setting makes no sense.
     Usage = 2,
-    /// A comparison met a condition that it was to fail on.
+    /// A comparison met a condition that it was to fail on, or a store breaks a rule.
     Regression = 3,
     /// The store cannot be reached, or does not let us.
     Unreachable = 4,
     /// The run came to its end, but a hallmark was required and there is none.
     NoHallmark = 5,
+    /// The run came to its end, but not all that was to be done to the store meanwhile was done.
+    Undone = 7,
     /// No rate was found that holds the objective.
     Breached = 99,
     /// Somebody stopped it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
@@ -12,6 +12,7 @@ use assay_history::manifest::{FloorSection, PhaseSection, SettingSection};
 use assay_history::{Bundle, LaneSink, Manifest, Memory, Observation, State, WriteError, Writer};
 use assay_model::{Event, EventKind, Nanos, Phase, Reason, Record, Render, Seed, Source};
 use assay_report::Style;
+use assay_run::control::Urgency;
 use assay_run::executor::{Failure as FirstFailure, Trouble};
 use assay_run::{
     ArrivalProcess, Arrivals, Asks, Control, ExecuteError, Gauge, Lanes, Latency, Load, Outcome,
@@ -22,7 +23,9 @@ use assay_store::{Calls, Store, StoreTime};
 use assay_trace::{Header, TraceHash};
 
 use crate::asking::Asking;
+use crate::deeds::{self, Act, Deed, Performed};
 use crate::exit::{Exit, as_usage, from_open};
+use crate::lab::LabClient;
 use crate::live::{Caption, Dashboard};
 use crate::port::{Port, Subject};
 use crate::progress::{self, Goal, Lines, Show, Viewer};
@@ -76,6 +79,12 @@ pub struct Experiment {
     pub floor: Nanos,
     /// What was seen of the machine during the run.
     pub observations: Vec<Observation>,
+    /// The lab that the store is in, if it is in one.
+    pub lab: Option<LabClient>,
+    /// What is done to it meanwhile.
+    pub deeds: Vec<Deed>,
+    /// What was done to it, with how that ended.
+    pub done: Performed,
 }
 
 /// What came of an experiment.
@@ -101,6 +110,10 @@ impl Sink for HistorySink {
 
     fn is_broken(&self) -> bool {
         self.0.is_broken()
+    }
+
+    fn room(&self) -> usize {
+        self.0.room()
     }
 
     fn stalls(&self) -> u64 {
@@ -154,6 +167,7 @@ impl Experiment {
             // The blocks can be judged as they are, so there is a result all the same.
             eprintln!("error: {error}");
         }
+        self.say_undone();
         Ok(Finished { dir: self.dir.clone(), exit: self.exit(&outcome) })
     }
 
@@ -170,8 +184,9 @@ impl Experiment {
         control.set_clock(None);
         let viewers = self.viewers(&steering);
         let is_told = self.is_told();
-        let (outcome, observations) = thread::scope(|scope| {
-            let run = self.run();
+        let experiment = &*self;
+        let (outcome, observations, done) = thread::scope(|scope| {
+            let run = experiment.run();
             let (gauges, over) = (&gauges, &is_over);
             let watch = move || progress::watch(gauges, &steering, viewers, over);
             let watcher = thread::Builder::new()
@@ -183,6 +198,8 @@ impl Experiment {
                 .then(|| observer.spawn_scoped(scope, || observe::watch(control, over)))
                 .transpose()
                 .context("cannot start the thread that watches the machine")?;
+            let servers = experiment.watch_servers(scope, control, over)?;
+            let deeds = experiment.do_deeds(scope, control, over)?;
             let result = {
                 // Even if a lane panics: whoever watches must not watch for ever.
                 let _raised = raised_at_end;
@@ -197,12 +214,45 @@ impl Experiment {
             }
             let (outcome, sinks) = result.map_err(from_execute)?;
             drop(sinks);
-            let seen = observer.map_or(Ok(Vec::new()), ScopedJoinHandle::join);
-            let seen = seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            anyhow::Ok((outcome, seen))
+            let mut seen = joined(observer);
+            seen.extend(joined(servers));
+            anyhow::Ok((outcome, seen, joined(deeds)))
         })?;
         self.observations = observations;
+        self.done = done;
         Ok(outcome)
+    }
+
+    /// Watches the servers of the lab, if the store is in one.
+    fn watch_servers<'scope, 'env: 'scope>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        control: &'env Control,
+        is_over: &'env AtomicBool,
+    ) -> Result<Option<ScopedJoinHandle<'scope, Vec<Observation>>>> {
+        let Some(lab) = &self.lab else { return Ok(None) };
+        let watch = move || observe::servers::watch(lab.folder(), control, is_over);
+        let thread = thread::Builder::new().name("servers".to_owned()).spawn_scoped(scope, watch);
+        thread.map(Some).context("cannot start the thread that watches the servers")
+    }
+
+    /// Does to the lab what is to be done meanwhile.
+    fn do_deeds<'scope, 'env: 'scope>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        control: &'env Control,
+        is_over: &'env AtomicBool,
+    ) -> Result<Option<ScopedJoinHandle<'scope, Performed>>> {
+        let (Some(lab), false) = (&self.lab, self.deeds.is_empty() || self.is_load) else {
+            return Ok(None);
+        };
+        let deeds = &self.deeds;
+        // A run that was stopped does not wait for what may take as long as it likes.
+        let is_wanted = || !is_over.load(Ordering::Relaxed) || control.urgency() == Urgency::None;
+        let act = move |act: Act| act.upon(lab, &is_wanted);
+        let perform = move || deeds::perform(deeds, control, is_over, act);
+        let thread = thread::Builder::new().name("deeds".to_owned()).spawn_scoped(scope, perform);
+        thread.map(Some).context("cannot start the thread that scales or breaks the store")
     }
 
     /// Those who watch the run; nobody where it is over in a blink.
@@ -324,7 +374,8 @@ impl Experiment {
         if self.floor == Nanos::ZERO || self.is_load || self.is_told() {
             return Ok(None);
         }
-        floor::measure(self.run(), self.floor).map_err(from_execute)
+        let calls = self.store.capabilities().calls;
+        floor::measure(self.run(), self.floor, calls).map_err(from_execute)
     }
 
     /// The run could not begin: the bundle says so.
@@ -410,6 +461,7 @@ impl Experiment {
                 rate_change(first)
             ));
         }
+        notes.extend(self.done.failures.iter().chain(&self.done.goes_on).cloned());
         let stalls = outcome.sum(|lane| lane.stalls);
         if stalls > 0 {
             notes.push(format!(
@@ -518,6 +570,7 @@ impl Experiment {
             kind: EventKind::Change,
             text: format!("rate {}", rate_change(change)),
         }));
+        events.extend(self.done.events.iter().cloned());
         if let Some(failure) = outcome.first_failure() {
             let text = format!("first failure: {}", failure.reason.name());
             events.push(Event { at: failure.at, kind: EventKind::Notice, text });
@@ -536,6 +589,14 @@ impl Experiment {
         self.is_load && self.planned == Some(0)
     }
 
+    /// What was to be done to the store and was not; of a run that was stopped, what goes on.
+    fn say_undone(&self) {
+        if self.manifest.state == State::Finished {
+            self.done.failures.iter().for_each(|failure| eprintln!("error: {failure}"));
+        }
+        self.done.goes_on.iter().for_each(|what| eprintln!("warning: {what}"));
+    }
+
     fn exit(&self, outcome: &Outcome) -> Exit {
         let reason = outcome.first_failure().map(|failure| failure.reason);
         let is_away = matches!(reason, Some(Reason::Unreachable | Reason::ConnectionLost))
@@ -545,12 +606,20 @@ impl Experiment {
             State::Finished if outcome.sum(|lane| lane.outcomes[0]) == 0 && !self.is_nothing() => {
                 Exit::Unreachable
             }
+            State::Finished if self.done.goes_on.is_some() => Exit::Interrupted,
+            State::Finished if !self.done.failures.is_empty() => Exit::Undone,
             State::Finished | State::Running => Exit::Fine,
             State::Interrupted => Exit::Interrupted,
             State::Failed if is_away => Exit::Unreachable,
             State::Failed => Exit::Internal,
         }
     }
+}
+
+/// What a thread came back with, if there was one; its panic goes on here.
+fn joined<T: Default>(thread: Option<ScopedJoinHandle<'_, T>>) -> T {
+    let ended = thread.map_or(Ok(T::default()), ScopedJoinHandle::join);
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Raises the flag that ends the watching.

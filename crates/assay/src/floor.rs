@@ -15,6 +15,7 @@ use assay_run::{
     ArrivalProcess, Arrivals, Control, Extent, Gauge, Lanes, Latency, Load, Open, Overflow, Sink,
     execute,
 };
+use assay_store::Calls;
 use assay_store::null::Null;
 
 use crate::asking::Asking;
@@ -37,34 +38,56 @@ const PERCENTILES: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")
 /// With fewer values beyond a percentile than this it is left out.
 const BEYOND: f64 = 3.0;
 
+/// Latencies that are gathered before they are counted: about as many as the records which a run
+/// gathers before it hands them over.
+const GATHERED: usize = 4096;
+
 /// Counts the latencies of one lane.
 struct Counts {
     response: Histogram,
     service: Histogram,
+    /// Response with service, not counted yet: a copy is cheap beside counting, as it is in a run.
+    gathered: Vec<(Nanos, Nanos)>,
+    /// How the store of the run answers.
+    calls: Calls,
 }
 
 impl Counts {
-    fn new() -> Counts {
+    fn new(calls: Calls) -> Counts {
         let [response, service] = [(); 2].map(|()| {
             Histogram::new_with_bounds(1, LONGEST.0, 3).expect("3 significant digits are allowed")
         });
-        Counts { response, service }
+        Counts { response, service, gathered: Vec::with_capacity(GATHERED), calls }
     }
 }
 
 impl Sink for Counts {
+    #[inline]
     fn push(&mut self, record: Record) {
         if record.phase != Phase::Measure {
             return;
         }
-        self.response.saturating_record(record.ended.since(record.intended).0);
-        self.service.saturating_record(record.ended.since(record.started).0);
+        self.gathered.push((record.response(), record.service()));
+        if self.gathered.len() == GATHERED {
+            self.flush();
+        }
     }
 
-    fn flush(&mut self) {}
+    #[cold]
+    fn flush(&mut self) {
+        for (response, service) in self.gathered.drain(..) {
+            self.response.saturating_record(response.0);
+            self.service.saturating_record(service.0);
+        }
+    }
 
     fn is_broken(&self) -> bool {
         false
+    }
+
+    /// Bursts only where the run has them too: the store of the floor always answers at once.
+    fn room(&self) -> usize {
+        if self.calls == Calls::Inline { GATHERED - self.gathered.len() } else { 0 }
     }
 
     fn stalls(&self) -> u64 {
@@ -86,13 +109,15 @@ pub fn usual_length(asking: &Asking, planned: Option<u64>) -> Nanos {
     Nanos(run.0 / 10).min(LONGEST_BY_ITSELF)
 }
 
-/// Asks what `run` asks, as it asks, for `length`; rates are bounded to what a lane can do.
+/// Asks what `run` asks, as it would a store that answers as `calls` says, for `length`; rates are
+/// bounded to what a lane can do.
 ///
 /// # Errors
 /// If a thread cannot be started.
 pub fn measure(
     run: Lanes<'_>,
     length: Nanos,
+    calls: Calls,
 ) -> Result<Option<FloorSection>, assay_run::ExecuteError> {
     let warm_up = Nanos(length.0 / WARM_UP);
     let extent = Extent {
@@ -104,7 +129,7 @@ pub fn measure(
     let lanes = run.lanes;
     let control = Control::new();
     let gauges: Vec<Gauge> = (0..lanes).map(|_| Gauge::new(Latency::Response)).collect();
-    let sinks = (0..lanes).map(|_| Counts::new()).collect();
+    let sinks = (0..lanes).map(|_| Counts::new(calls)).collect();
     let store = Null::new();
     let sinks = thread::scope(|scope| {
         let (is_over, over) = mpsc::channel::<()>();
@@ -150,20 +175,21 @@ fn mean_rate(arrivals: &Arrivals, extent: Extent) -> f64 {
 }
 
 fn section(run: &Lanes<'_>, sinks: &[Counts]) -> Option<FloorSection> {
-    let mut all = Counts::new();
-    for sink in sinks {
-        all.response += &sink.response;
-        all.service += &sink.service;
+    let (first, others) = sinks.split_first()?;
+    let (mut response, mut service) = (first.response.clone(), first.service.clone());
+    for sink in others {
+        response += &sink.response;
+        service += &sink.service;
     }
-    (!all.response.is_empty()).then(|| FloorSection {
+    (!response.is_empty()).then(|| FloorSection {
         duration_ns: run.extent.end().0,
-        operations: all.response.len(),
+        operations: response.len(),
         rate_per_s: match &run.load {
             Load::Open(open) => open.arrivals.shape.constant_rate(),
             Load::Closed(_) => None,
         },
-        response_ns: percentiles(&all.response),
-        service_ns: percentiles(&all.service),
+        response_ns: percentiles(&response),
+        service_ns: percentiles(&service),
     })
 }
 

@@ -3,6 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use assay_drivers::registry::Surroundings;
+
+/// What stores may ask about the place where this program runs.
+pub fn surroundings() -> Surroundings {
+    Surroundings {
+        variable: |name| std::env::var_os(name),
+        program: || std::env::current_exe().ok(),
+    }
+}
+
 /// How many threads can run at once.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -52,4 +62,11 @@ pub fn system() -> String {
 /// The load average of the last minute, where the system tells.
 pub fn load_average() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// Memory that programs can have without others being driven out, where the system tells.
+pub fn memory_free() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
 }

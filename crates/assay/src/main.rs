@@ -11,16 +11,19 @@ macro_rules! eprintln {
 
 mod arrivals;
 mod asking;
+mod binding;
 mod broken;
 mod bundles;
 mod cli;
 mod command;
 mod compiled;
 mod conditions;
+mod deeds;
 mod evidence;
 mod exit;
 mod experiment;
 mod floor;
+mod lab;
 mod live;
 mod machine;
 mod mapped;
@@ -30,12 +33,14 @@ mod options;
 mod port;
 mod progress;
 mod repeat;
+mod section;
 mod setup;
 mod show;
 mod side;
 mod signals;
 mod slo;
 mod steering;
+mod tether;
 mod thresholds;
 mod truth;
 mod units;
@@ -70,12 +75,13 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "report" => command::look::report(matches),
         "compare" => command::compare::compare(matches),
         "history" => command::look::repair(matches),
+        "lab" => command::lab::dispatch(matches),
         "sick" => command::sick::dispatch(matches),
         "study" => command::study::dispatch(matches),
         "trace" => command::trace::dispatch(matches),
         "mapping" => command::mapping::dispatch(matches),
         "workloads" => command::list::workloads(matches),
-        "stores" => command::list::stores(),
+        "stores" => command::stores::dispatch(matches),
         "doctor" => command::doctor::doctor(matches),
         "config" => command::list::config(matches),
         "schema" => command::list::schema(matches),

@@ -2,29 +2,32 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use assay_mapping::{Advice, Class, Expected, Keys, Mapped, Physical, advise};
-use assay_model::Catalogue;
+use assay_model::{Catalogue, Seed};
 use assay_store::{DataModel, Store};
+use assay_workload::PlanPhase;
 
-use crate::compiled::Compiled;
 use crate::exit::{as_usage, usage};
 use crate::options::Options;
+use crate::workload::Workload;
 
-/// The store as it takes the queries of `plan`: itself, or with a mapping before it.
+/// The store as it takes what `workload` asks, drawn from `seed`: itself, or with a mapping before
+/// it.
 ///
 /// The physical schema is the one that `--mapping` names, else the one that is advised.
 ///
 /// # Errors
-/// If the file cannot be read, or is no physical schema.
+/// If the file cannot be read, or is no physical schema, or the workload cannot be compiled.
 pub fn taking_queries(
     store: Arc<dyn Store>,
-    plan: &Compiled,
+    workload: &Workload,
+    seed: Seed,
     options: &Options,
 ) -> Result<Arc<dyn Store>> {
     let capabilities = store.capabilities();
     let given = options.text("mapping");
-    let Some(catalogue) = plan.catalogue().filter(|_| !capabilities.takes_queries) else {
+    if capabilities.takes_queries || workload.records().is_some() {
         return match given {
             Some(_) => Err(options.wrong(
                 "mapping",
@@ -32,10 +35,12 @@ pub fn taking_queries(
             )),
             None => Ok(store),
         };
-    };
+    }
     let physical = match given {
         Some(path) => read(path)?,
         None => {
+            let plan = workload.plan(seed, PlanPhase::Run)?;
+            let catalogue = plan.catalogue().context("what asks no records asks queries")?;
             let class = match capabilities.data_model {
                 DataModel::Column => Class::Column,
                 DataModel::KeyValue | DataModel::Relational => Class::KeyValue,

@@ -5,6 +5,7 @@
 //! never decides: what the numbers mean is the judge's affair, from `observations.parquet`.
 
 mod hiccups;
+pub mod servers;
 mod system;
 pub mod window;
 
@@ -50,6 +51,14 @@ pub mod metric {
     pub const RETRANSMITS: &str = "tcp_retransmits";
     /// Memory that the process holds; no counter.
     pub const MEMORY: &str = "memory_bytes";
+    /// Bytes that a process had the disk read.
+    pub const DISK_READ: &str = "disk_read_bytes";
+    /// Bytes that a process had the disk write.
+    pub const DISK_WRITTEN: &str = "disk_written_bytes";
+    /// Bytes that came over TCP.
+    pub const RECEIVED: &str = "received_bytes";
+    /// Bytes that left over TCP.
+    pub const SENT: &str = "sent_bytes";
     /// One of the longest hiccups: its length, at the moment at which it began.
     pub const HICCUP: &str = "hiccup_ns";
     /// Hiccups since the row of this metric before; the part is the length in ns that they do not

@@ -18,6 +18,8 @@ pub use keys::{KEYS, Key, Shape, Verb};
 
 /// Names of environment variables begin with this.
 const ENVIRONMENT: &str = "ASSAY_";
+/// A variable of that name which is no setting: a store asks for it.
+const OF_STORES: &str = "ASSAY_JVM_BRIDGE";
 
 /// The file in the current directory that is read if it is there.
 const LOCAL_FILE: &str = "assay.toml";
@@ -66,16 +68,22 @@ pub struct Options {
 }
 
 impl Options {
-    /// Gathers flag, environment, `--config`, `./assay.toml`, the user's file and defaults.
+    /// Gathers flag, environment, `--config`, `./assay.toml`, the user's file and defaults;
+    /// `--no-config` leaves out what nobody typed.
     ///
     /// # Errors
     /// If a file cannot be read, or names a setting that does not exist.
     pub fn gather(matches: &ArgMatches) -> Result<Options> {
-        let environment: Vec<(String, String)> = std::env::vars().collect();
+        let is_typed_only = matches!(matches.try_get_one::<bool>("no-config"), Ok(Some(true)));
+        let environment: Vec<(String, String)> = match is_typed_only {
+            true => Vec::new(),
+            false => std::env::vars().collect(),
+        };
         let mut options = Options::default();
         options.add_defaults();
         let user_file = user_file(&environment);
-        for path in user_file.into_iter().chain([PathBuf::from(LOCAL_FILE)]) {
+        let files = user_file.into_iter().chain([PathBuf::from(LOCAL_FILE)]);
+        for path in files.filter(|_| !is_typed_only) {
             if path.is_file() {
                 options.add_file(&path)?;
             }
@@ -110,17 +118,28 @@ impl Options {
                 continue;
             }
             let key = find(&name, &path.display().to_string())?;
-            let text = match value {
-                toml::Value::String(text) => text,
-                other => other.to_string(),
-            };
-            self.set(key.name, &text, Origin::File(path.to_owned()));
+            self.set(key.name, &text_of(value), Origin::File(path.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Takes the settings that the spec in `path` brings along, beneath all that somebody gave.
+    ///
+    /// # Errors
+    /// If it names a setting that does not exist.
+    pub fn add_beneath(&mut self, path: &str, settings: &toml::Table) -> Result<()> {
+        for (name, value) in settings {
+            let key = find(name, &format!("{path}, section [run]"))?;
+            if self.given(key.name).is_none() {
+                let origin = Origin::File(PathBuf::from(path));
+                self.set(key.name, &text_of(value.clone()), origin);
+            }
         }
         Ok(())
     }
 
     fn add_environment(&mut self, environment: &[(String, String)]) -> Result<()> {
-        for (variable, text) in environment {
+        for (variable, text) in environment.iter().filter(|(name, _)| name != OF_STORES) {
             if let Some(rest) = variable.strip_prefix(ENVIRONMENT) {
                 let key = find(&rest.to_lowercase().replace('_', "-"), variable)?;
                 self.set(key.name, text, Origin::Environment(variable.clone()));
@@ -242,6 +261,17 @@ impl Options {
             None | Some(Origin::Flag | Origin::Default) => usage(format!("--{name}: {reason}")),
             Some(origin) => usage(format!("{name} (from {origin}): {reason}")),
         }
+    }
+}
+
+/// A setting as it would be typed; of a list, one after the other.
+pub fn text_of(value: toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text,
+        toml::Value::Array(values) => {
+            values.into_iter().map(text_of).collect::<Vec<_>>().join("; ")
+        }
+        other => other.to_string(),
     }
 }
 

@@ -82,7 +82,7 @@ pub fn perform(
         is_quiet = setup.show == Show::Nothing;
         let finished = group.run(setup, purpose, number)?;
         if finished.exit != Exit::Fine {
-            eprintln!("{}", why_ended(&group.repeat, number));
+            eprintln!("{}", why_ended(&group.repeat, number, finished.exit));
             if group.repeat.runs.is_empty() {
                 return Ok(finished.exit);
             }
@@ -208,9 +208,13 @@ impl Under {
     }
 }
 
-fn why_ended(repeat: &Repeat, number: u64) -> String {
+fn why_ended(repeat: &Repeat, number: u64, exit: Exit) -> String {
     let times = repeat.wanted;
     match repeat.runs.len() as u64 == number {
+        _ if exit == Exit::Undone => format!(
+            "in run {number} of {times} not all was done to the store that was to be; the group \
+             ends here"
+        ),
         true => format!("interrupted after run {number} of {times}; the group ends here"),
         false => format!("run {number} of {times} did not come to its end; the group ends here"),
     }

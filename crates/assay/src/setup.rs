@@ -21,10 +21,13 @@ use clap::ArgMatches;
 
 use crate::arrivals::Calendar;
 use crate::asking::{Asking, Purpose};
+use crate::binding::{is_java, redacted, sizes, with_properties};
 use crate::compiled::{Compiled, replayed};
 use crate::conditions::Examinable;
+use crate::deeds::{self, Deed};
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
+use crate::lab::tied::RunLab;
 use crate::note::{Loaded, Note};
 use crate::options::Options;
 use crate::port::{self, Port};
@@ -69,6 +72,11 @@ pub struct Setup {
     pub is_loaded: bool,
     /// How long it took to make the store ready the last time.
     pub init: Nanos,
+    /// What is done to the lab while the store is asked.
+    pub deeds: Vec<Deed>,
+    /// The lab that the store is in, if it is in one. The last field: it ends after the store's
+    /// connections.
+    pub lab: Option<RunLab>,
 }
 
 impl Setup {
@@ -84,13 +92,14 @@ impl Setup {
     ///
     /// # Errors
     /// If something makes no sense, or the store cannot be opened.
-    pub fn with(matches: &ArgMatches, options: Options, purpose: Purpose) -> Result<Setup> {
+    pub fn with(matches: &ArgMatches, mut options: Options, purpose: Purpose) -> Result<Setup> {
         // A wrong format must not be found out after the run.
         Display::from(&options)?;
         let mut changes = changes(matches, &options)?;
         let sets = thresholds::take(&mut changes.sets);
         let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
         let mut workload = Workload::read(spec, &changes)?;
+        options.add_beneath(spec, &workload.settings)?;
         if purpose == Purpose::Bench {
             suggest_size(&mut workload, &changes)?;
         }
@@ -103,12 +112,25 @@ impl Setup {
             None => bundles::fresh(&runs_dir, &workload.name, seed.0),
         };
         bundles::require_free(&dir)?;
-        let target = target(&options, purpose, &dir)?;
+        let deeds = deeds::read(&options)?;
+        let lab = RunLab::from(&options)?;
+        if let Some(lab) = &lab {
+            deeds::check(&deeds, lab.record(), &options)?;
+        }
+        let target = match &lab {
+            Some(lab) => lab.url().to_owned(),
+            None => target(&options, purpose, &dir)?,
+        };
+        let target = knowing(target, &workload);
+        let target = with_options(at_consistency(target, &options)?, &options);
         let arrivals = options.count("arrival-seed")?.map_or(seed, Seed);
-        let clock = registry::Options { clock: monotonic_ns, seed: arrivals };
+        let clock = registry::Options {
+            clock: monotonic_ns,
+            seed: arrivals,
+            surroundings: machine::surroundings(),
+        };
         let store = registry::open(&target, &clock).map_err(from_open)?;
-        let plan = workload.plan(seed, PlanPhase::Run)?;
-        let store = mapped::taking_queries(store, &plan, &options)?;
+        let store = mapped::taking_queries(store, &workload, seed, &options)?;
         Ok(Setup {
             workload,
             seed,
@@ -126,6 +148,8 @@ impl Setup {
             thresholds,
             is_loaded: false,
             init: Nanos::ZERO,
+            deeds,
+            lab,
         })
     }
 
@@ -277,10 +301,11 @@ impl Setup {
     pub fn ready(&mut self, purpose: Purpose) -> Result<Experiment> {
         self.require_kinds(PlanPhase::Run)?;
         // Whatever is wrong with the settings must not be found out after a load.
-        let (plan, planned) = self.planned()?;
+        let (mut plan, mut planned) = self.planned()?;
         self.asking(&plan, purpose, planned)?;
-        self.agree_with_store()?;
-        let (plan, planned) = self.planned()?;
+        if self.agree_with_store()? {
+            (plan, planned) = self.planned()?;
+        }
         let begun = clock::monotonic();
         self.prepare_to_run(&plan)?;
         self.init = clock::monotonic().since(begun);
@@ -319,43 +344,52 @@ impl Setup {
         Ok(given.unwrap_or_else(|| floor::usual_length(asking, planned)))
     }
 
-    /// Compares what is in the store with what the workload wants.
-    fn agree_with_store(&mut self) -> Result<()> {
+    /// Compares what is in the store with what the workload wants. Whether the workload has taken
+    /// something from there, so that its plan is another one now.
+    fn agree_with_store(&mut self) -> Result<bool> {
         let capabilities = self.store.capabilities();
         if capabilities.is_no_op {
-            return Ok(());
+            return Ok(false);
         }
         let Some(text) = self.store.note().map_err(from_open)? else {
-            if !capabilities.is_persistent {
-                return if self.is_loaded { Ok(()) } else { self.load_first() };
+            if !capabilities.is_persistent || self.has_own_lab() {
+                if !self.is_loaded {
+                    self.load_first()?;
+                }
+                return Ok(false);
             }
             eprintln!(
                 "warning: {} does not say what was loaded into it (not by `assay load`?); \
                  records that are not there will be counted as misses",
                 self.url
             );
-            return Ok(());
+            return Ok(false);
         };
         let note = Note::parse(&text, &self.url)?;
-        self.workload.take_value_seed(&note.dataset);
-        let wanted = self.workload.plan(self.seed, PlanPhase::Run)?.loaded();
+        let has_changed = self.workload.take_value_seed(&note.dataset);
+        let wanted = self.workload.dataset(self.seed);
         let mut differences = wanted.differences(&note.dataset);
         if !note.is_complete {
             differences.insert(0, "the load of it did not come to its end".to_owned());
         }
         if differences.is_empty() {
-            return Ok(());
+            return Ok(has_changed);
         }
         let text = differences.join("\n  ");
         if self.options.switch("force")? {
             eprintln!("warning: {} holds another data set (--force):\n  {text}", self.url);
-            return Ok(());
+            return Ok(has_changed);
         }
         Err(usage(format!(
             "{} holds another data set than this run wants:\n  {text}\n\
              load it again (`assay load … --fresh`), change the workload, or insist with --force",
             self.url
         )))
+    }
+
+    /// Whether the store was started for this process alone.
+    pub fn has_own_lab(&self) -> bool {
+        self.lab.as_ref().is_some_and(RunLab::is_own)
     }
 
     /// A store that ends with this process is empty: there is nothing to ask before a load.
@@ -430,7 +464,8 @@ impl Setup {
         is_load: bool,
     ) -> Result<Experiment> {
         let asking = self.in_the_stores_time(asking);
-        let settings = self.store.settings().map_err(from_open)?;
+        let mut settings = self.store.settings().map_err(from_open)?;
+        settings.extend(self.lab.iter().flat_map(RunLab::settings));
         let manifest = self.manifest(plan, &asking, settings, is_load);
         let header = plan.header(self.seed);
         let fields = plan.fields();
@@ -474,6 +509,9 @@ impl Setup {
             port: self.port.clone(),
             floor: Nanos::ZERO,
             observations: Vec::new(),
+            lab: self.lab.as_ref().map(|lab| lab.client().clone()),
+            deeds: self.deeds.clone(),
+            done: deeds::Performed::default(),
             stops_at_failure: is_load,
         })
     }
@@ -517,7 +555,7 @@ impl Setup {
             store: StoreSection {
                 url: self.url.clone(),
                 name: capabilities.name.to_owned(),
-                version: String::new(),
+                version: self.lab.as_ref().map_or(String::new(), |lab| lab.version().to_owned()),
                 capabilities: flags(&capabilities),
                 settings: settings.into_iter().map(SettingSection::from).collect(),
             },
@@ -682,10 +720,38 @@ fn target(options: &Options, purpose: Purpose, dir: &Path) -> Result<String> {
             Ok(format!("{}:{}", registry::EMBEDDED_DEFAULT, dir.join("store").display()))
         }
         None => Err(usage(
-            "which store? give -t URL, for example -t redis://127.0.0.1:6379; \
-             `assay stores` lists them",
+            "which store? give -t URL, for example -t redis://127.0.0.1:6379; `assay stores` \
+             lists them; --up redis starts one here",
         )),
     }
+}
+
+/// `url` with what the workload has to say to a Java binding.
+fn knowing(url: String, workload: &Workload) -> String {
+    let url = match workload.records().filter(|_| is_java(&url)) {
+        Some(spec) => with_properties(url, &sizes(spec)),
+        None => url,
+    };
+    with_properties(url, &workload.binding)
+}
+
+/// `url` with the consistency that setting `consistency` names; a store that has no such option
+/// says so when it is opened.
+fn at_consistency(url: String, options: &Options) -> Result<String> {
+    let Some(level) = options.text("consistency") else { return Ok(url) };
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    if query.split('&').any(|pair| pair.starts_with("consistency=")) {
+        return Err(options.wrong("consistency", "the URL of the store names another one"));
+    }
+    let mark = if url.contains('?') { '&' } else { '?' };
+    Ok(format!("{url}{mark}consistency={level}"))
+}
+
+/// `url` with the options that setting `url-options` adds to it.
+fn with_options(url: String, options: &Options) -> String {
+    let Some(more) = options.text("url-options") else { return url };
+    let mark = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{mark}{more}")
 }
 
 /// The command line as it was typed, URLs without secrets, with the seed that was drawn.
@@ -705,17 +771,6 @@ pub fn typed() -> Vec<String> {
         *first = "assay".to_owned();
     }
     words
-}
-
-fn redacted(word: &str) -> String {
-    let (flag, value) = match word.split_once('=') {
-        Some((flag, value)) if flag.starts_with('-') || flag.contains("password") => (flag, value),
-        _ => return registry::without_secrets(word),
-    };
-    match flag.contains("password") && !flag.contains("file") {
-        true => format!("{flag}=…"),
-        false => format!("{flag}={}", registry::without_secrets(value)),
-    }
 }
 
 /// A monotonic clock for stores that pretend to work.

@@ -6,22 +6,25 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use assay_analysis::hallmark::Examiner;
 use assay_analysis::{
-    Atomicity, Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window,
+    Atomicity, Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window, effect,
+    servers,
 };
 use assay_history::manifest::FindingSection;
 use assay_history::{
     Columns, Damage, History, Manifest, Observation, State as ManifestState, read_events,
     read_observations,
 };
-use assay_model::{Nanos, Phase, Record};
+use assay_model::{Event, EventKind, Nanos, Phase, Record};
 use assay_report::{
-    Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
+    DeedEffect, Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
 };
 use assay_workload::ScriptSpec;
 use assay_workload::script::tpcc::conditions::NOT_AUDITED;
 
+use crate::deeds;
 use crate::evidence;
 use crate::exit::{Exit, as_usage, usage};
+use crate::observe;
 use crate::options::Options;
 
 /// A form that a result can take.
@@ -179,6 +182,10 @@ pub fn judge_beside(
     let seen = observations.as_deref();
     let evidence = evidence::gather(&manifest, &summary, &events, seen, history.records());
     facts.hallmark = Some(examiner.finish(&summary, &evidence));
+    let course = timeline.as_ref().unwrap_or(&summary.series);
+    facts.effects = effects_of(&events, course, summary.window);
+    facts.servers =
+        observe::servers::counted(seen.unwrap_or_default()).iter().map(servers::course).collect();
     facts.events = events;
     let (kept, counted) = (history.records(), manifest.history.records);
     if kept != counted && manifest.state != ManifestState::Running && counted > 0 {
@@ -193,6 +200,35 @@ pub fn judge_beside(
         ));
     }
     Ok(Judged { timeline, facts, summary })
+}
+
+/// What was seen of the deeds among the events: of what was done to the store.
+fn effects_of(events: &[Event], course: &Series, window: Window) -> Vec<DeedEffect> {
+    let is_deed = |event: &&Event| {
+        matches!(event.kind, EventKind::Change | EventKind::Fault)
+            && event.text.starts_with(deeds::MARK)
+    };
+    let deeds: Vec<&Event> = events.iter().filter(is_deed).collect();
+    let moments: Vec<Nanos> = deeds.iter().map(|event| event.at).collect();
+    let found = effect::effects(course, window, &moments);
+    let has_ended = |deed: &Event, how: &str| {
+        let start = format!("{} {how}", deed.text);
+        let later = events.iter().filter(|event| event.at >= deed.at);
+        later.filter(|event| event.kind == EventKind::Notice).any(|e| e.text.starts_with(&start))
+    };
+    let texts = deeds.iter().map(|event| {
+        let text = &event.text[deeds::MARK.len()..];
+        match event {
+            event if has_ended(event, "failed") => format!("{text} (failed)"),
+            event if has_ended(event, "goes on") => format!("{text} (not ended)"),
+            _ => text.to_owned(),
+        }
+    });
+    texts
+        .zip(moments)
+        .zip(found)
+        .map(|((text, at), effect)| DeedEffect { text, at, effect })
+        .collect()
 }
 
 /// What was seen of the machine; a damaged file is told, and then nothing was seen.
@@ -345,6 +381,8 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         findings: findings(manifest),
         figures: figures(manifest, summary),
         events: Vec::new(),
+        effects: Vec::new(),
+        servers: Vec::new(),
         hallmark: None,
         floor: floor(manifest),
     }

@@ -7,7 +7,7 @@ use assay_analysis::hallmark::Thresholds;
 use assay_model::closest;
 
 use crate::exit::usage;
-use crate::options::{HALLMARK, Options};
+use crate::options::Options;
 
 /// What `--set` keys of thresholds begin with.
 const PREFIX: &str = "hallmark.";
@@ -18,25 +18,6 @@ pub fn take(sets: &mut Vec<String>) -> Vec<String> {
         std::mem::take(sets).into_iter().partition(|set: &String| set.starts_with(PREFIX));
     *sets = others;
     thresholds
-}
-
-/// The text of a spec without its section `[hallmark]`, lines keeping their numbers, with that
-/// section.
-pub fn cut(text: &str) -> (String, toml::Table) {
-    let document = text.parse::<toml::Table>().ok();
-    let Some(toml::Value::Table(section)) = document.and_then(|mut all| all.remove(HALLMARK))
-    else {
-        return (text.to_owned(), toml::Table::new());
-    };
-    let mut is_inside = false;
-    let kept = text.lines().map(|line| {
-        let start = line.trim_start();
-        if start.starts_with('[') {
-            is_inside = start.trim_start_matches('[').trim_start().starts_with(HALLMARK);
-        }
-        if is_inside || start.starts_with(PREFIX) { "" } else { line }
-    });
-    (kept.collect::<Vec<_>>().join("\n"), section)
 }
 
 /// All changes, the strongest last: configuration files, the spec, `--set`.
@@ -122,15 +103,5 @@ mod tests {
         let found = changed(&Options::default(), &spec, &sets).unwrap();
         let wanted = [("lag_share_fail", 0.5), ("length_fail", 1.0)];
         assert_eq!(found, wanted.map(|(name, value)| (name.to_owned(), value)).into());
-    }
-
-    #[test]
-    fn the_section_is_cut_out_and_lines_keep_their_numbers() {
-        let text = "[dataset]\nrecords = 1\n[hallmark]\nlength_fail = 1\n[keys]\nx = 2";
-        let (rest, section) = cut(text);
-        assert_eq!(rest, "[dataset]\nrecords = 1\n\n\n[keys]\nx = 2");
-        assert_eq!(section["length_fail"].as_integer(), Some(1));
-        assert_eq!(cut("[dataset]\nrecords = 1").0, "[dataset]\nrecords = 1");
-        assert_eq!(cut("no TOML [").0, "no TOML [");
     }
 }

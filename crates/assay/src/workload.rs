@@ -1,5 +1,6 @@
 //! From what was typed as SPEC to a workload: gallery, TOML, YCSB properties or a trace.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,11 @@ use assay_workload::{Plan, PlanPhase, ScriptPlan, ScriptSpec, Spec, SpecError};
 use crate::compiled::Compiled;
 use crate::exit::{as_usage, usage};
 use crate::note::Loaded;
-use crate::thresholds;
+use crate::options::HALLMARK;
+use crate::section;
+
+/// The section of a spec that holds settings of commands that ask it.
+const RUN: &str = "run";
 
 /// The first bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
@@ -33,10 +38,14 @@ pub struct Workload {
     pub path: Option<PathBuf>,
     /// What YCSB's client would do, if SPEC was made of properties.
     pub client: Option<ClientOptions>,
+    /// What only a store's binding understands, if SPEC was made of properties.
+    pub binding: BTreeMap<String, String>,
     /// Whether it is of the gallery, whose sizes are only examples.
     pub entry: Option<&'static gallery::Entry>,
     /// Thresholds of the hallmark that SPEC changes.
     pub hallmark: toml::Table,
+    /// Settings that SPEC brings along, beneath what anybody else says.
+    pub settings: toml::Table,
 }
 
 /// What a workload asks.
@@ -210,9 +219,10 @@ impl Workload {
         if path.extension().is_some_and(|ending| ending == "toml") {
             let text = String::from_utf8(bytes)
                 .map_err(|_| usage(format!("{origin} is no TOML: it is not UTF-8")))?;
-            let (text, hallmark) = thresholds::cut(&text);
+            let (text, hallmark) = section::cut(&text, HALLMARK);
+            let (text, settings) = section::cut(&text, RUN);
             let asked = Asked::from_toml(&text, &origin)?;
-            return Ok(Workload { hallmark, ..Workload::plain(&name, asked) });
+            return Ok(Workload { hallmark, settings, ..Workload::plain(&name, asked) });
         }
         let properties = Properties::parse(&bytes, &origin).map_err(as_usage)?;
         Workload::from_properties(&name, properties, changes)
@@ -253,11 +263,9 @@ impl Workload {
         for warning in &reading.warnings {
             eprintln!("warning: {warning}");
         }
-        for name in reading.binding.keys() {
-            eprintln!("warning: {name} speaks to a YCSB binding; here -t URL names the store");
-        }
         Ok(Workload {
             client: Some(reading.options),
+            binding: reading.binding,
             ..Workload::plain(name, Asked::Records(Box::new(reading.spec)))
         })
     }
@@ -265,8 +273,10 @@ impl Workload {
     /// A workload that is nothing but its spec.
     pub fn plain(name: &str, asked: Asked) -> Workload {
         let name = name.to_owned();
-        let hallmark = toml::Table::new();
-        Workload { name, asked, trace: None, path: None, client: None, entry: None, hallmark }
+        let (hallmark, settings) = (toml::Table::new(), toml::Table::new());
+        let (trace, path, client, entry) = (None, None, None, None);
+        let binding = BTreeMap::new();
+        Workload { name, asked, trace, path, client, binding, entry, hallmark, settings }
     }
 
     fn apply(&mut self, changes: &Changes) -> Result<()> {
@@ -322,6 +332,16 @@ impl Workload {
         }
     }
 
+    /// What the store must hold for it, if the run draws from `seed`; as its plan says, which does
+    /// not have to be compiled for that.
+    pub fn dataset(&self, seed: Seed) -> Loaded {
+        match &self.asked {
+            Asked::Records(spec) => Loaded::Records(Box::new(spec.dataset(seed))),
+            Asked::Script(spec) => Loaded::Script(spec.dataset(seed)),
+            Asked::Trace => Loaded::of_trace(),
+        }
+    }
+
     /// The specification of records by key; `None` if queries are asked.
     pub fn records(&self) -> Option<&Spec> {
         match &self.asked {
@@ -347,14 +367,17 @@ impl Workload {
     }
 
     /// Takes the seed of the values from what the store says was loaded, unless the spec has one.
-    pub fn take_value_seed(&mut self, loaded: &Loaded) {
+    /// Whether it did: then a plan that was compiled before is not its plan any more.
+    pub fn take_value_seed(&mut self, loaded: &Loaded) -> bool {
         match (&mut self.asked, loaded) {
             (Asked::Records(spec), Loaded::Records(loaded)) => {
                 let seed = loaded.seed.as_deref().and_then(|text| text.parse().ok());
-                spec.dataset.seed = spec.dataset.seed.or(seed);
+                let before = spec.dataset.seed;
+                spec.dataset.seed = before.or(seed);
+                spec.dataset.seed != before
             }
             (Asked::Script(spec), Loaded::Script(loaded)) => spec.take_seed(loaded),
-            _ => {}
+            _ => false,
         }
     }
 }
@@ -446,4 +469,28 @@ fn replaced(text: &str, sets: &[String]) -> Result<String> {
         table.insert(key.to_owned(), value);
     }
     Ok(document.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_workload_wants_in_the_store_is_what_its_plan_says() {
+        for name in ["ycsb-a", "ycsb-e", "tpcc", "tpcc-benchfoundry", "consbench"] {
+            let mut workload = Workload::read(name, &Changes::default()).unwrap();
+            let planned = |workload: &Workload| {
+                let plan = workload.plan(Seed(7), PlanPhase::Run).unwrap();
+                assert_eq!(workload.dataset(Seed(7)), plan.loaded(), "{name}");
+                plan.loaded()
+            };
+            let wanted = planned(&workload);
+            let there = workload.plan(Seed(8), PlanPhase::Load).unwrap().loaded();
+            let has_seed = wanted != there;
+            // A seed is taken once, by workloads that have one.
+            assert_eq!(workload.take_value_seed(&there), has_seed, "{name}");
+            assert_eq!(planned(&workload), there, "{name}");
+            assert!(!workload.take_value_seed(&wanted), "{name}");
+        }
+    }
 }

@@ -216,8 +216,12 @@ fn workers(size: u64) {
 }
 
 fn open(url: &str) -> std::sync::Arc<dyn Store> {
-    registry::open(url, &registry::Options { clock: || 0, seed: assay_model::Seed(1) })
-        .expect("the store opens")
+    let options = registry::Options {
+        clock: || 0,
+        seed: assay_model::Seed(1),
+        surroundings: registry::Surroundings::NONE,
+    };
+    registry::open(url, &options).expect("the store opens")
 }
 
 /// Reads, then overwrites of whole records: first bare, then through a client, in turns.

@@ -51,7 +51,7 @@ impl Library for Case {
                 socket.readable().await.expect("the runtime lives");
             }
         }
-        Fate { ending: Ending::Done { found: true }, after: After::Free }
+        Fate::new(Ending::Done { found: true }, After::Free)
     }
 
     async fn undo(&self, _connection: &mut Option<UnixStream>) -> Result<(), Lost> {

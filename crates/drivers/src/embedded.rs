@@ -9,8 +9,11 @@
 //! nothing and answers `found = false`, and so does a delete. Scans go in the order of the keys'
 //! bytes.
 
+#[allow(dead_code, reason = "each store takes the parts that its place has")]
 pub(crate) mod address;
 pub(crate) mod failure;
+#[cfg(any(feature = "fjall", feature = "rocksdb"))]
+pub(crate) mod stripes;
 
 use std::sync::{Arc, PoisonError, RwLock};
 

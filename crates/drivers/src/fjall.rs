@@ -4,8 +4,6 @@
 //! answered, then to a table in memory, which threads of fjall's own write out later. Changes that
 //! read first (updates, deletes) and all writes of one key take turns under a striped lock.
 
-mod stripes;
-
 use std::fs;
 use std::io::{self, Write};
 use std::ops::Bound;
@@ -17,8 +15,8 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use crate::embedded::address::Address;
 use crate::embedded::failure::{Failure, FirstFailure, Stage};
+use crate::embedded::stripes::Stripes;
 use crate::embedded::{Embedded, Engine};
-use stripes::Stripes;
 
 /// The cache's size where the URL does not say it. fjall's own default of 32 MiB holds a third of
 /// a hundred thousand YCSB records, which makes the smallest benchmark a benchmark of misses.
@@ -46,7 +44,7 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     if cache_bytes < LEAST_CACHE_BYTES {
         return Err(address.wrong("cache is below 1MiB".into()));
     }
-    check_place(&address)?;
+    address.check_directory("fjall", "version")?;
     let opened = Database::builder(&address.path).cache_size(cache_bytes).open();
     let database = opened.map_err(|error| explain(&address, &error))?;
     let engine = Fjall {
@@ -74,26 +72,6 @@ struct Fjall {
     cache_bytes: u64,
     stripes: Stripes,
     first_failure: FirstFailure,
-}
-
-/// fjall would spread its files among whatever is there already.
-fn check_place(address: &Address<'_>) -> Result<(), OpenError> {
-    let path = address.path.as_path();
-    let entries = match fs::read_dir(path) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            let reason = "is a file; fjall needs a directory, which may be new or empty";
-            return Err(address.failed(format!("{} {reason}", path.display())));
-        }
-        Err(error) => return Err(address.denied(path, &error)),
-    };
-    let is_ours = path.join("version").is_file();
-    if !is_ours && entries.count() > 0 {
-        let reason = "holds something that is no fjall database; choose a new or empty directory";
-        return Err(address.failed(format!("{} {reason}", path.display())));
-    }
-    Ok(())
 }
 
 fn explain(address: &Address<'_>, error: &fjall::Error) -> OpenError {

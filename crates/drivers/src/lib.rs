@@ -2,12 +2,34 @@
 //!
 //! The binary opens them by URL through the [`registry`]; nothing else knows them by name.
 
-#[cfg(any(feature = "fjall", feature = "redb", feature = "sqlite"))]
+#[cfg(any(
+    feature = "cassandra",
+    feature = "dynamodb",
+    feature = "etcd",
+    feature = "ignite",
+    feature = "jvm",
+    feature = "memcached",
+    feature = "mongodb",
+    feature = "nats",
+    feature = "redis",
+    feature = "tikv"
+))]
+#[allow(dead_code, reason = "each driver takes the parts that its URL has")]
+mod address;
+#[cfg(any(
+    feature = "fjall",
+    feature = "lmdb",
+    feature = "redb",
+    feature = "rocksdb",
+    feature = "sqlite"
+))]
 #[cfg_attr(
-    not(any(feature = "fjall", feature = "redb")),
+    not(any(feature = "fjall", feature = "lmdb", feature = "redb", feature = "rocksdb")),
     allow(dead_code, reason = "SQLite needs its address with its failures only")
 )]
 mod embedded;
+#[cfg(any(feature = "ignite", feature = "memcached", feature = "redis"))]
+mod java_hash;
 #[cfg(any(feature = "mariadb", feature = "sqlite"))]
 mod record_texts;
 #[cfg(any(feature = "mariadb", feature = "sqlite"))]
@@ -15,20 +37,48 @@ mod relations;
 pub mod sick;
 #[cfg(feature = "task")]
 pub mod task;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(any(feature = "etcd", feature = "postgres", feature = "redis"))]
 mod trust;
+#[cfg(any(feature = "memcached", feature = "redis"))]
+#[cfg_attr(
+    not(feature = "redis"),
+    allow(dead_code, reason = "memcached has no TLS, nor field names beside its replies")
+)]
+mod wire;
 
 pub mod registry;
 
+#[cfg(feature = "cassandra")]
+pub mod cassandra;
+#[cfg(feature = "dynamodb")]
+pub mod dynamodb;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 #[cfg(feature = "fjall")]
 pub mod fjall;
+#[cfg(feature = "ignite")]
+pub mod ignite;
+#[cfg(feature = "jvm")]
+pub mod jvm;
+#[cfg(feature = "lmdb")]
+pub mod lmdb;
 #[cfg(feature = "mariadb")]
 pub mod mariadb;
+#[cfg(feature = "memcached")]
+pub mod memcached;
+#[cfg(feature = "mongodb")]
+pub mod mongodb;
+#[cfg(feature = "nats")]
+pub mod nats;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redb")]
 pub mod redb;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(feature = "rocksdb")]
+pub mod rocksdb;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(feature = "tikv")]
+pub mod tikv;

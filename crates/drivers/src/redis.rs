@@ -1,4 +1,4 @@
-//! Redis or Valkey, over a pipelined connection of our own.
+//! Redis or Valkey over connections of our own: a server, a cluster, or behind sentinels.
 //!
 //! A lane has some TCP connections, each of which carries many requests at once; a session always
 //! uses the same connection, so its requests reach the server in its order. Records are laid out
@@ -15,17 +15,20 @@
 //! * A connection that breaks makes unknown whatever may have left, reads too, and refuses the
 //!   rest. It is made anew in the background, first after 10 ms, then ever more slowly up to once
 //!   a second; meanwhile its sessions' requests are refused at once as unreachable.
+//!
+//! In a cluster each command goes to the master that has its key, so an insert or delete is two
+//! requests to two nodes, and what a node does not have is asked once more where it says. Behind
+//! sentinels they are asked for the master whenever a connection is made.
 
-mod connect;
+mod cluster;
 mod connection;
 mod console;
 mod dialer;
 mod error;
-mod inbox;
-mod java_hash;
 mod lane;
 mod options;
 mod reply;
+mod sentinel;
 mod settings;
 mod tls;
 mod tongue;
@@ -39,13 +42,16 @@ use assay_model::{Kind, Layout, Setting};
 use assay_store::resp::{Protocol, Value};
 use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
 
-use connection::Shared;
-use console::Console;
-use dialer::Dialer;
+use cluster::{ClusterLane, Consoles};
+use connection::{Connection, Shared};
+use dialer::{Dialer, Target};
 use lane::Lane;
-pub use options::{Index, Options, Password, RecordShape, Tls, Trust};
+pub use options::{Index, Options, Password, RecordShape, Tls, Topology, Trust};
 use settings::Facts;
 use tongue::{INDEX, Tongue};
+
+use crate::wire::link::Wire;
+use crate::wire::sockets;
 
 /// How many keys are removed with one command when the store is cleared.
 const CLEARED_AT_ONCE: usize = 1000;
@@ -53,7 +59,11 @@ const CLEARED_AT_ONCE: usize = 1000;
 /// The key that says what was loaded. YCSB's keys begin with "user", its index is `_indices`.
 const NOTE: &[u8] = b"_assay:data-set";
 
-/// A Redis or Valkey server.
+/// What happens to a command that a node of a cluster sends elsewhere.
+const FOLLOWED: &str =
+    "a command that a node did not execute (MOVED, ASK) is sent once more, to the node it names";
+
+/// A Redis or Valkey server, or a cluster of them.
 pub struct Redis {
     dialer: Arc<Dialer>,
     tongue: RwLock<Option<Arc<Tongue>>>,
@@ -81,24 +91,8 @@ impl Redis {
         &self.dialer.options
     }
 
-    fn console(&self) -> Result<Console, OpenError> {
-        Ok(self.dialer.dial(&self.dialer.resolve()?)?.0)
-    }
-
-    fn ask(&self, console: &mut Console, words: &[&[u8]]) -> Result<Value, OpenError> {
-        match console.ask(words) {
-            Ok(Value::Error(error)) => {
-                let command = String::from_utf8_lossy(words[0]).into_owned();
-                let store = self.options().to_string();
-                let reason = format!("to {command} it says: {error}");
-                Err(match error.starts_with("NOPERM") {
-                    true => OpenError::NotPermitted { store, reason },
-                    false => OpenError::Failed { store, reason },
-                })
-            }
-            Ok(value) => Ok(value),
-            Err(error) => Err(self.dialer.explain(&error)),
-        }
+    fn consoles(&self) -> Result<Consoles<'_>, OpenError> {
+        Consoles::open(&self.dialer)
     }
 
     fn unsupported(&self, reason: String) -> OpenError {
@@ -132,35 +126,96 @@ impl Redis {
     /// Removes the records that an index names, then the index.
     fn clear_table(
         &self,
-        console: &mut Console,
+        consoles: &mut Consoles<'_>,
         index: &[u8],
         prefix: &[u8],
     ) -> Result<(), OpenError> {
         let last = (CLEARED_AT_ONCE - 1).to_string();
         loop {
-            let keys = self.ask(console, &[b"ZRANGE", index, b"0", last.as_bytes()])?;
+            let keys = consoles.ask(index, &[b"ZRANGE", index, b"0", last.as_bytes()])?;
             let Value::Array(keys) = keys else { break };
             let keys = keys.iter().filter_map(Value::text);
             let keys: Vec<Vec<u8>> = keys.map(|key| [prefix, key].concat()).collect();
             if keys.is_empty() {
                 break;
             }
-            let words: Vec<&[u8]> =
-                std::iter::once(&b"DEL"[..]).chain(keys.iter().map(Vec::as_slice)).collect();
-            self.ask(console, &words)?;
+            consoles.remove(&keys)?;
             let last = (keys.len() - 1).to_string();
-            self.ask(console, &[b"ZREMRANGEBYRANK", index, b"0", last.as_bytes()])?;
+            consoles.ask(index, &[b"ZREMRANGEBYRANK", index, b"0", last.as_bytes()])?;
         }
-        self.ask(console, &[b"DEL", index]).map(drop)
+        consoles.remove(&[index.to_vec()])
+    }
+
+    /// Removes nothing but the note, if there is nothing else.
+    fn clear_unindexed(&self, consoles: &mut Consoles<'_>) -> Result<(), OpenError> {
+        let count = |value: &Value| if let Value::Integer(count) = value { *count } else { 0 };
+        let notes = count(&consoles.ask(NOTE, &[b"EXISTS", NOTE])?);
+        let all: i64 = consoles.ask_each(&[b"DBSIZE"])?.iter().map(count).sum();
+        if all == notes {
+            return consoles.remove(&[NOTE.to_vec()]);
+        }
+        Err(self.unsupported(
+            "with index=off nobody knows which keys are records; empty the database yourself, or \
+             leave the option out"
+                .into(),
+        ))
+    }
+
+    fn open_cluster(&self, tongue: Arc<Tongue>) -> Result<Box<dyn Client>, OpenError> {
+        let (map, targets) = self.consoles()?.into_map();
+        if targets.len() * self.options().connections > sockets::MOST {
+            let most = sockets::MOST;
+            return Err(self.unsupported(format!(
+                "{} masters times connections is more than {most}; use fewer connections",
+                targets.len()
+            )));
+        }
+        let mut connections = Vec::new();
+        let mut protocol = Protocol::Resp2;
+        for target in targets {
+            let made = self.connect(target, tongue.clone(), Vec::new())?;
+            protocol = made.0;
+            connections.extend(made.1);
+        }
+        let dialer = self.dialer.clone();
+        Ok(Box::new(ClusterLane::new(dialer, tongue, protocol, &map, connections)))
+    }
+
+    /// The connections of a lane with one server.
+    fn connect(
+        &self,
+        target: Target,
+        tongue: Arc<Tongue>,
+        sentinels: Vec<Target>,
+    ) -> Result<(Protocol, Vec<Connection>), OpenError> {
+        let mut transports = Vec::new();
+        let mut protocol = Protocol::Resp2;
+        for _ in 0..self.options().connections {
+            let (console, spoken) = self.dialer.dial(&target)?;
+            let transport = console.into_transport();
+            if let Err(error) = transport.socket().set_nonblocking(true) {
+                let store = self.options().to_string();
+                let reason = format!("the socket cannot be made to not block: {error}");
+                return Err(OpenError::Failed { store, reason });
+            }
+            protocol = spoken;
+            transports.push(transport);
+        }
+        let tells_redirects = self.options().topology == Topology::Cluster;
+        let dialer = self.dialer.clone();
+        let shared =
+            Rc::new(Shared { dialer, tongue, target, protocol, sentinels, tells_redirects });
+        let connection = |transport| Connection::new(shared.clone(), transport);
+        Ok((protocol, transports.into_iter().map(connection).collect()))
     }
 
     /// A node of a cluster answers for its own keys only; all of them must be here.
-    fn check_cluster(&self, console: &mut Console) -> Result<(), OpenError> {
-        let facts = Facts::ask(console).map_err(|error| self.dialer.explain(&error))?;
-        if !facts.is_cluster() {
+    fn check_alone(&self, consoles: &mut Consoles<'_>) -> Result<(), OpenError> {
+        let facts = consoles.ask(b"", &[b"INFO"]).unwrap_or(Value::Null);
+        if !Facts::of(&facts).is_cluster() {
             return Ok(());
         }
-        let answer = self.ask(console, &[b"CLUSTER", b"INFO"])?;
+        let answer = consoles.ask(b"", &[b"CLUSTER", b"INFO"])?;
         let text = String::from_utf8_lossy(answer.text().unwrap_or_default()).into_owned();
         let says = |fact: &str| text.lines().any(|line| line.trim() == fact);
         // A fresh node counts itself but has no slots yet.
@@ -168,8 +223,8 @@ impl Redis {
             return Ok(());
         }
         Err(self.unsupported(
-            "it is one node of a cluster, which refuses the keys of the others; this driver asks \
-             a single server, so name one without cluster-enabled"
+            "it is one node of a cluster, which refuses the keys of the others; redis:// asks a \
+             single server, so write redis+cluster://, or name one without cluster-enabled"
                 .into(),
         ))
     }
@@ -180,12 +235,16 @@ impl Store for Redis {
         let scans = self.options().index == Index::Kept;
         let kinds =
             Kind::OF_RECORDS.into_iter().filter(|kind| scans || *kind != Kind::Scan).collect();
+        let (name, hidden_retries) = match self.options().topology {
+            Topology::Cluster => ("redis-cluster", Some(FOLLOWED)),
+            Topology::Single | Topology::Sentinel { .. } => ("redis", None),
+        };
         Capabilities {
-            name: "redis",
+            name,
             data_model: DataModel::KeyValue,
             kinds,
             calls: Calls::Pipelined,
-            hidden_retries: None,
+            hidden_retries,
             keeps_other_fields: true,
             scan_order: ScanOrder::Own,
             is_no_op: false,
@@ -198,7 +257,10 @@ impl Store for Redis {
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         self.check_layout(layout)?;
-        self.check_cluster(&mut self.console()?)?;
+        let mut consoles = self.consoles()?;
+        if self.options().topology != Topology::Cluster {
+            self.check_alone(&mut consoles)?;
+        }
         let Options { shape, index, .. } = *self.options();
         let tongue = Tongue::new(&layout.tables, shape, index);
         *self.tongue.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(tongue));
@@ -212,63 +274,48 @@ impl Store for Redis {
             let reason = "the names of the fields are not known before it is prepared".into();
             return Err(OpenError::Failed { store, reason });
         };
-        let addresses = self.dialer.resolve()?;
-        let mut transports = Vec::new();
-        let mut protocol = Protocol::Resp2;
-        for _ in 0..self.options().connections {
-            let (console, spoken) = self.dialer.dial(&addresses)?;
-            let transport = console.into_transport();
-            if let Err(error) = transport.socket().set_nonblocking(true) {
-                let store = self.options().to_string();
-                let reason = format!("the socket cannot be made to not block: {error}");
-                return Err(OpenError::Failed { store, reason });
+        let options = self.options();
+        let (target, sentinels) = match &options.topology {
+            Topology::Single => (self.dialer.target(&options.host, options.port)?, Vec::new()),
+            Topology::Sentinel { .. } => {
+                (sentinel::master(&self.dialer)?, sentinel::sentinels(&self.dialer))
             }
-            protocol = spoken;
-            transports.push(transport);
-        }
-        let shared = Shared { dialer: self.dialer.clone(), tongue, addresses, protocol };
-        Ok(Box::new(Lane::new(Rc::new(shared), transports)))
+            Topology::Cluster => return self.open_cluster(tongue),
+        };
+        let (_, connections) = self.connect(target, tongue, sentinels)?;
+        Ok(Box::new(Lane::new(connections, options.depth)))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        let mut console = self.console()?;
-        settings::read(&mut console).map_err(|error| self.dialer.explain(&error))
+        cluster::settings(&self.dialer)
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
-        let answer = self.ask(&mut self.console()?, &[b"GET", NOTE])?;
+        let answer = self.consoles()?.ask(NOTE, &[b"GET", NOTE])?;
         Ok(answer.text().map(|text| String::from_utf8_lossy(text).into_owned()))
     }
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
-        self.ask(&mut self.console()?, &[b"SET", NOTE, note.as_bytes()]).map(drop)
+        self.consoles()?.ask(NOTE, &[b"SET", NOTE, note.as_bytes()]).map(drop)
     }
 
     /// Removes the records that the index names, the index, the note. Whatever else is in the
     /// database stays, so a record that only updates have made stays too.
     fn clear(&self) -> Result<(), OpenError> {
-        let mut console = self.console()?;
+        let mut consoles = self.consoles()?;
         if self.options().index == Index::Off {
-            let notes = self.ask(&mut console, &[b"EXISTS", NOTE])?;
-            if self.ask(&mut console, &[b"DBSIZE"])? == notes {
-                return self.ask(&mut console, &[b"DEL", NOTE]).map(drop);
-            }
-            return Err(self.unsupported(
-                "with index=off nobody knows which keys are records; empty the database \
-                 yourself, or leave the option out"
-                    .into(),
-            ));
+            return self.clear_unindexed(&mut consoles);
         }
         let tongue = self.tongue.read().unwrap_or_else(PoisonError::into_inner).clone();
         match tongue {
-            None => self.clear_table(&mut console, INDEX, b"")?,
+            None => self.clear_table(&mut consoles, INDEX, b"")?,
             Some(tongue) => {
                 for (index, prefix) in tongue.indexes() {
-                    self.clear_table(&mut console, index, prefix)?;
+                    self.clear_table(&mut consoles, index, prefix)?;
                 }
             }
         }
-        self.ask(&mut console, &[b"DEL", NOTE]).map(drop)
+        consoles.remove(&[NOTE.to_vec()])
     }
 }
 

@@ -1,5 +1,7 @@
 //! Opens a store by its URL, out of the list of those that there are.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use assay_model::{Nanos, Seed, closest, quantity};
@@ -17,6 +19,22 @@ pub struct Options {
     pub clock: Clock,
     /// The run's seed, for stores that draw; a store's URL may name another.
     pub seed: Seed,
+    /// What is around this process, for stores that need programs of others.
+    pub surroundings: Surroundings,
+}
+
+/// What a store may ask about the place where it runs; only the binary looks it up.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// The value of an environment variable.
+    pub variable: fn(&str) -> Option<OsString>,
+    /// Where this program is, if the system tells.
+    pub program: fn() -> Option<PathBuf>,
+}
+
+impl Surroundings {
+    /// An empty environment, and a program that nobody knows.
+    pub const NONE: Surroundings = Surroundings { variable: |_| None, program: || None };
 }
 
 /// The scheme of the store that is used when none is named: on disk, in this process.
@@ -50,10 +68,29 @@ pub fn list() -> Vec<Listed> {
 /// # Errors
 /// If no store has that scheme, this binary was built without it, or it does not open.
 pub fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    (find(url)?.open)(url, options).map_err(discreet)
+}
+
+/// The error with nothing in it that is for nobody's eyes.
+fn discreet(error: OpenError) -> OpenError {
+    match error {
+        OpenError::Url { url, reason } => OpenError::Url { url: without_secrets(&url), reason },
+        other => other,
+    }
+}
+
+/// The store that has the scheme of `url`, whether compiled in or not.
+///
+/// # Errors
+/// If there is none.
+pub fn require_scheme(url: &str) -> Result<Listed, OpenError> {
+    find(url).map(|known| known.listed)
+}
+
+fn find(url: &str) -> Result<&'static Known, OpenError> {
     let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
     let known = KNOWN.iter().find(|known| schemes(known).any(|other| other == scheme));
-    let known = known.ok_or_else(|| unknown(url, scheme))?;
-    (known.open)(url, options)
+    known.ok_or_else(|| unknown(url, scheme))
 }
 
 struct Known {
@@ -93,6 +130,32 @@ const KNOWN: &[Known] = &[
         },
         aliases: &[],
         open: open_redb,
+    },
+    Known {
+        listed: Listed {
+            scheme: "lmdb",
+            summary: "copy-on-write B+tree in this process, mapped into memory from a directory",
+            url: "lmdb:PATH?durability=fsync|no-meta-sync|none&map=4GiB&readers=126",
+            durability: "fsync: survives kill -9 and a power cut; none: kill -9, nothing after a \
+                         power cut",
+            feature: Some("lmdb"),
+            is_compiled_in: cfg!(feature = "lmdb"),
+        },
+        aliases: &[],
+        open: open_lmdb,
+    },
+    Known {
+        listed: Listed {
+            scheme: "rocksdb",
+            summary: "RocksDB: log-structured merge tree in this process, in a directory",
+            url: "rocksdb:PATH?durability=process|fsync|none&cache=256MiB&compression=none|lz4",
+            durability: "process: survives kill -9, not a power cut; fsync: survives both; none: \
+                         neither",
+            feature: Some("rocksdb"),
+            is_compiled_in: cfg!(feature = "rocksdb"),
+        },
+        aliases: &[],
+        open: open_rocksdb,
     },
     Known {
         listed: Listed {
@@ -137,6 +200,51 @@ const KNOWN: &[Known] = &[
     },
     Known {
         listed: Listed {
+            scheme: "redis+cluster",
+            summary: "Redis Cluster, over pipelined connections with every master",
+            url: "redis+cluster://USER:PASSWORD@HOST:PORT,HOST:PORT?connections=1&depth=1024\
+                  &index=on|off&layout=hash|string&password_file=FILE&connect_timeout=5000\
+                  &ca_file=FILE&tls_insecure=true",
+            durability: "as the nodes are set; a failover loses what replicas were not told yet",
+            feature: Some("redis"),
+            is_compiled_in: cfg!(feature = "redis"),
+        },
+        aliases: &[
+            "redis-cluster",
+            "rediss+cluster",
+            "rediss-cluster",
+            "valkey+cluster",
+            "valkey-cluster",
+            "valkeys+cluster",
+            "valkeys-cluster",
+        ],
+        open: open_redis,
+    },
+    Known {
+        listed: Listed {
+            scheme: "redis+sentinel",
+            summary: "Redis behind sentinels, which know where the master is",
+            url: "redis+sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DB?connections=1\
+                  &depth=1024&index=on|off&layout=hash|string&password_file=FILE\
+                  &sentinel_password_file=FILE&connect_timeout=5000&ca_file=FILE\
+                  &tls_insecure=true",
+            durability: "as the server is set; a failover loses what replicas were not told yet",
+            feature: Some("redis"),
+            is_compiled_in: cfg!(feature = "redis"),
+        },
+        aliases: &[
+            "redis-sentinel",
+            "rediss+sentinel",
+            "rediss-sentinel",
+            "valkey+sentinel",
+            "valkey-sentinel",
+            "valkeys+sentinel",
+            "valkeys-sentinel",
+        ],
+        open: open_redis,
+    },
+    Known {
+        listed: Listed {
             scheme: "postgres",
             summary: "PostgreSQL, over a pool of connections with prepared statements",
             url: "postgres://USER:PASSWORD@HOST:PORT/DB?isolation=read-committed|repeatable-read\
@@ -148,6 +256,138 @@ const KNOWN: &[Known] = &[
         },
         aliases: &["postgresql"],
         open: open_postgres,
+    },
+    Known {
+        listed: Listed {
+            scheme: "mongodb",
+            summary: "MongoDB, or FerretDB, over a pool of connections; documents as in YCSB",
+            url: "mongodb://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?connections=16\
+                  &w=majority|1&journal=true|false&read_concern=local|majority|linearizable\
+                  |available|snapshot&read_preference=primary|primaryPreferred|secondary\
+                  |secondaryPreferred|nearest&keys=text|bytes&replica_set=NAME\
+                  &auth_source=admin&password_file=FILE&connect_timeout=5000",
+            durability: "as the server is set; each report says what a crash would lose",
+            feature: Some("mongodb"),
+            is_compiled_in: cfg!(feature = "mongodb"),
+        },
+        aliases: &[],
+        open: open_mongodb,
+    },
+    Known {
+        listed: Listed {
+            scheme: "nats",
+            summary: "NATS JetStream's key-value buckets, over one connection per lane; no scans",
+            url: "nats://USER:PASSWORD@HOST:PORT,HOST:PORT/BUCKET_PREFIX?connections=64\
+                  &read=direct|leader&replicas=1&storage=file|memory&password_file=FILE\
+                  &connect_timeout=5000",
+            durability: "file: survives kill -9, of a power cut all but the last 2 minutes; \
+                         memory: neither",
+            feature: Some("nats"),
+            is_compiled_in: cfg!(feature = "nats"),
+        },
+        aliases: &[],
+        open: open_nats,
+    },
+    Known {
+        listed: Listed {
+            scheme: "etcd",
+            summary: "etcd, over gRPC to one member or several; etcds:// is over TLS",
+            url: "etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/PREFIX?connections=64\
+                  &read=linearizable|serializable&password_file=FILE&connect_timeout=5000\
+                  &ca_file=FILE&tls_insecure=true",
+            durability: "every write is on the disks of a majority of the members",
+            feature: Some("etcd"),
+            is_compiled_in: cfg!(feature = "etcd"),
+        },
+        aliases: &["etcds"],
+        open: open_etcd,
+    },
+    Known {
+        listed: Listed {
+            scheme: "tikv",
+            summary: "TiKV, found through its placement drivers, raw or in transactions",
+            url: "tikv://PD:PORT,PD:PORT/?mode=optimistic|pessimistic|raw&update=cas|put\
+                  &connections=64&connect_timeout=5000&request_timeout=30000&ca_file=FILE\
+                  &cert_file=FILE&key_file=FILE",
+            durability: "every write is on the disks of most copies of its region",
+            feature: Some("tikv"),
+            is_compiled_in: cfg!(feature = "tikv"),
+        },
+        aliases: &[],
+        open: open_tikv,
+    },
+    Known {
+        listed: Listed {
+            scheme: "cassandra",
+            summary: "Cassandra or ScyllaDB in CQL, prepared, asked of nodes that have the record",
+            url: "cassandra://USER:PASSWORD@HOST:PORT,HOST/KEYSPACE?consistency=QUORUM|ONE|ALL|…\
+                  &read_consistency=…&write_consistency=…&serial_consistency=SERIAL|LOCAL_SERIAL\
+                  &replication=3&insert=upsert|lwt&update=upsert|lwt&columns=text|bytes\
+                  &connections=1&in_flight=64&compression=none|lz4|snappy&datacenter=NAME\
+                  &password_file=FILE&connect_timeout=10000",
+            durability: "as the cluster is set; each report says what a crash would lose",
+            feature: Some("cassandra"),
+            is_compiled_in: cfg!(feature = "cassandra"),
+        },
+        aliases: &["scylla"],
+        open: open_cassandra,
+    },
+    Known {
+        listed: Listed {
+            scheme: "memcached",
+            summary: "memcached 1.6 or later, one server or several, over pipelined connections",
+            url: "memcached://USER:PASSWORD@HOST:PORT,HOST:PORT?connections=4&depth=1024\
+                  &password_file=FILE&connect_timeout=5000",
+            durability: "none: a restart loses everything; with full memory records are evicted",
+            feature: Some("memcached"),
+            is_compiled_in: cfg!(feature = "memcached"),
+        },
+        aliases: &[],
+        open: open_memcached,
+    },
+    Known {
+        listed: Listed {
+            scheme: "dynamodb",
+            summary: "DynamoDB Local, or another endpoint over HTTP, through Amazon's client",
+            url: "dynamodb://ACCESS_KEY:SECRET@HOST:PORT/TABLE_PREFIX?region=us-east-1&key=y_id\
+                  &columns=text|bytes&consistent_read=on|off&connections=16&password_file=FILE\
+                  &connect_timeout=5000",
+            durability: "as the service promises; DynamoDB Local does not tell",
+            feature: Some("dynamodb"),
+            is_compiled_in: cfg!(feature = "dynamodb"),
+        },
+        aliases: &[],
+        open: open_dynamodb,
+    },
+    Known {
+        listed: Listed {
+            scheme: "ignite",
+            summary: "Apache Ignite 2, over its thin protocol, to the node that owns the key",
+            url: "ignite://USER:PASSWORD@HOST:PORT,…/PREFIX?connections=16&backups=1\
+                  &atomicity=atomic|transactional&write_sync=full_sync|primary_sync|full_async\
+                  &read_from_backup=on|off&index=on|off&fields=text|bytes\
+                  &insert=put|put_if_absent&partition_awareness=on|off&password_file=FILE\
+                  &connect_timeout=5000",
+            durability: "as the cluster is set; each report says what a crash would lose",
+            feature: Some("ignite"),
+            is_compiled_in: cfg!(feature = "ignite"),
+        },
+        aliases: &[],
+        open: open_ignite,
+    },
+    Known {
+        listed: Listed {
+            scheme: "jvm",
+            summary: "a Java binding of YCSB, Chronicle Map among them, in a JVM in this process",
+            url: "jvm:CLASS?classpath=DIR/*:FILE.jar&p.NAME=VALUE&properties=FILE\
+                  &calls=inline|blocking&kinds=read,update,insert,scan,delete&scan=own|key\
+                  &updates=fields|record&persistent=true|false&java=DIR&bridge=DIR&jvm=-Xmx2g",
+            durability: "as the binding's store is set, which bindings do not tell",
+            feature: Some("jvm"),
+            is_compiled_in: cfg!(feature = "jvm"),
+        },
+        aliases: &[],
+        open: open_jvm,
     },
     Known {
         listed: Listed {
@@ -199,14 +439,32 @@ fn unknown(url: &str, scheme: &str) -> OpenError {
     OpenError::Url { url: without_secrets(url), reason }
 }
 
-/// What stands before an `@` in the authority may hold a password.
+/// What stands before an `@` in the authority may hold a password, and so may an option.
 pub fn without_secrets(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.into() };
+    let url = without_secret_options(url);
+    let Some((scheme, rest)) = url.split_once("://") else { return url };
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     match authority.rfind('@') {
         Some(at) => format!("{scheme}://…{}", &rest[at..]),
-        None => url.into(),
+        None => url,
     }
+}
+
+/// Whether what stands behind this name is for nobody's eyes; a file's name is no secret.
+pub fn names_a_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_secret =
+        ["passw", "secret", "credential", "token"].iter().any(|mark| name.contains(mark));
+    is_secret && !name.ends_with("file")
+}
+
+fn without_secret_options(url: &str) -> String {
+    let Some((address, query)) = url.split_once('?') else { return url.into() };
+    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, _)) if names_a_secret(name) => format!("{name}=…"),
+        _ => pair.to_owned(),
+    });
+    format!("{address}?{}", pairs.collect::<Vec<_>>().join("&"))
 }
 
 /// The error of a binary that was built without the store. Reached only without the feature.
@@ -264,6 +522,26 @@ fn open_redb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError>
     Err(not_compiled_in(url, "redb"))
 }
 
+#[cfg(feature = "lmdb")]
+fn open_lmdb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(crate::lmdb::open(url)?.into())
+}
+
+#[cfg(not(feature = "lmdb"))]
+fn open_lmdb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "lmdb"))
+}
+
+#[cfg(feature = "rocksdb")]
+fn open_rocksdb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(crate::rocksdb::open(url)?.into())
+}
+
+#[cfg(not(feature = "rocksdb"))]
+fn open_rocksdb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "rocksdb"))
+}
+
 #[cfg(feature = "sqlite")]
 fn open_sqlite(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     Ok(crate::sqlite::open(url)?.into())
@@ -284,6 +562,26 @@ fn open_postgres(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenEr
     Err(not_compiled_in(url, "postgres"))
 }
 
+#[cfg(feature = "mongodb")]
+fn open_mongodb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::mongodb::MongoDb::from_url(url)?))
+}
+
+#[cfg(not(feature = "mongodb"))]
+fn open_mongodb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "mongodb"))
+}
+
+#[cfg(feature = "nats")]
+fn open_nats(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::nats::Nats::from_url(url)?))
+}
+
+#[cfg(not(feature = "nats"))]
+fn open_nats(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "nats"))
+}
+
 #[cfg(feature = "mariadb")]
 fn open_mariadb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     Ok(Arc::new(crate::mariadb::MariaDb::from_url(url)?))
@@ -294,6 +592,36 @@ fn open_mariadb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenErr
     Err(not_compiled_in(url, "mariadb"))
 }
 
+#[cfg(feature = "etcd")]
+fn open_etcd(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::etcd::Etcd::from_url(url)?))
+}
+
+#[cfg(not(feature = "etcd"))]
+fn open_etcd(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "etcd"))
+}
+
+#[cfg(feature = "tikv")]
+fn open_tikv(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::tikv::TiKv::from_url(url)?))
+}
+
+#[cfg(not(feature = "tikv"))]
+fn open_tikv(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "tikv"))
+}
+
+#[cfg(feature = "memcached")]
+fn open_memcached(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::memcached::Memcached::from_url(url)?))
+}
+
+#[cfg(not(feature = "memcached"))]
+fn open_memcached(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "memcached"))
+}
+
 #[cfg(feature = "redis")]
 fn open_redis(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     Ok(Arc::new(crate::redis::Redis::from_url(url)?))
@@ -302,6 +630,46 @@ fn open_redis(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError
 #[cfg(not(feature = "redis"))]
 fn open_redis(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     Err(not_compiled_in(url, "redis"))
+}
+
+#[cfg(feature = "cassandra")]
+fn open_cassandra(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::cassandra::Cassandra::from_url(url)?))
+}
+
+#[cfg(not(feature = "cassandra"))]
+fn open_cassandra(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "cassandra"))
+}
+
+#[cfg(feature = "dynamodb")]
+fn open_dynamodb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::dynamodb::DynamoDb::from_url(url)?))
+}
+
+#[cfg(not(feature = "dynamodb"))]
+fn open_dynamodb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "dynamodb"))
+}
+
+#[cfg(feature = "jvm")]
+fn open_jvm(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(crate::jvm::open(url, &options.surroundings)?.into())
+}
+
+#[cfg(not(feature = "jvm"))]
+fn open_jvm(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "jvm"))
+}
+
+#[cfg(feature = "ignite")]
+fn open_ignite(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::ignite::Ignite::from_url(url)?))
+}
+
+#[cfg(not(feature = "ignite"))]
+fn open_ignite(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "ignite"))
 }
 
 #[cfg(test)]

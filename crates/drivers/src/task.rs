@@ -20,6 +20,7 @@
 mod alarm;
 mod bell;
 mod pool;
+mod records;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use assay_model::Reason;
 use assay_store::OpenError;
 
 pub use pool::Pool;
+pub use records::RecordsClient;
 
 /// A client library, as far as a [`Pool`] needs it.
 pub trait Library: 'static {
@@ -67,6 +69,15 @@ pub struct Fate {
     pub ending: Ending,
     /// The connection's state.
     pub after: After,
+    /// How many requests it took.
+    pub requests: u16,
+}
+
+impl Fate {
+    /// The end of a job that was one request.
+    pub const fn new(ending: Ending, after: After) -> Fate {
+        Fate { ending, after, requests: 1 }
+    }
 }
 
 /// What a job's ticket is answered with.

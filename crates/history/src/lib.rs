@@ -20,6 +20,7 @@ pub mod observations;
 pub mod read;
 pub mod repair;
 pub mod repeat;
+pub mod sheet;
 pub mod truth;
 
 mod page;
@@ -39,5 +40,6 @@ pub use read::{Batch, History, OpenError, ReadError};
 pub use repair::{RepairError, Repaired, repair};
 pub use repeat::{Meeting, Repeat, RepeatError, RepeatedRun};
 pub use seal::{SealError, Sealed, SealedPart};
+pub use sheet::{SheetColumn, SheetError, SheetValues, read_sheet, write_sheet};
 pub use truth::{TruthError, TruthRow, TruthWriter, read_truth};
 pub use writer::{LaneSink, Memory, StartError, WriteError, Writer, Written};

@@ -1,6 +1,8 @@
 //! What a report says about a run beside its figures.
 
+use assay_analysis::effect::Effect;
 use assay_analysis::hallmark::Hallmark;
+use assay_analysis::servers::ServerCourse;
 use assay_model::{Event, Nanos, Phase, Setting};
 
 /// Everything about a run that no record tells: what was asked, of what, by whom and when.
@@ -50,6 +52,10 @@ pub struct Facts {
     pub figures: Vec<WorkloadFigure>,
     /// What happened to the run as a whole, in order of time.
     pub events: Vec<Event>,
+    /// What was done to the store meanwhile, with what was seen of it in its answers.
+    pub effects: Vec<DeedEffect>,
+    /// What the store's servers used of their machine, where somebody looked.
+    pub servers: Vec<ServerCourse>,
     /// Whether the figures may be believed, if the run was examined.
     pub hallmark: Option<Hallmark>,
     /// What the instrument itself needs, by percentile, if that was measured.
@@ -83,6 +89,17 @@ pub struct RuleFinding {
     pub is_held: bool,
     /// Where, with both sides if it does not hold.
     pub text: String,
+}
+
+/// Something that was done to the store, with what was seen of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeedEffect {
+    /// What was done, for example `scale to 2`.
+    pub text: String,
+    /// When, on the run's time axis.
+    pub at: Nanos,
+    /// What was seen; `None` if too little of the run lies before or after it to tell.
+    pub effect: Option<Effect>,
 }
 
 /// A figure that the workload's own definition asks for.

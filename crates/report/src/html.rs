@@ -5,14 +5,17 @@
 //! made movable by uPlot, which is part of the file. The same input gives the same bytes.
 
 mod axis;
+mod bar_chart;
 mod box_chart;
 mod charts;
 pub mod compare;
 pub(crate) mod escape;
 mod heat_chart;
 mod line_chart;
+pub mod matrix;
 pub mod precision;
 mod sections;
+mod servers;
 pub mod study;
 pub mod tune;
 
@@ -35,10 +38,11 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// The sections that the page's beginning points to.
-const CONTENTS: [(&str, &str); 8] = [
+const CONTENTS: [(&str, &str); 9] = [
     ("circumstances", "Circumstances"),
     ("percentiles", "Percentiles"),
     ("course", "Over time"),
+    ("servers", "Servers"),
     ("heat", "Heat map"),
     ("lag", "Lag"),
     ("outcomes", "Outcomes"),
@@ -56,10 +60,12 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     let (latency, throughput, lag) = (course.latency(), course.throughput(), course.lag());
     let spectra = spectra(summary);
     let lag_spectrum = charts::lag_spectrum(summary);
+    let servers = servers::charts(facts, &course);
 
     let mut body = sections::circumstances(facts, summary);
     body += &sections::percentiles(facts, summary, &spectra);
     body += &sections::course(facts, series, &latency, &throughput);
+    body += &sections::servers(facts, summary, &servers);
     body += &sections::heat(series);
     body += &sections::lag(series, &lag, lag_spectrum.as_ref());
     body += &sections::transactions(facts, summary);
@@ -70,6 +76,7 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
 
     let over_time = [&latency, &throughput, &lag];
     let movable = spectra.iter().map(|(_, chart)| chart).chain(over_time).chain(&lag_spectrum);
+    let movable = movable.chain(servers.iter().map(|titled| &titled.chart));
     let body = sections::opening(facts, summary) + &contents(&body) + &body;
     page(&facts.title, &body, &movable.collect::<Vec<_>>())
 }

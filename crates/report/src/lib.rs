@@ -9,7 +9,8 @@ pub mod verdict;
 
 mod percentile;
 mod prose;
-mod table;
+mod servers;
+pub mod table;
 mod tables;
 pub mod units;
 
@@ -23,6 +24,7 @@ mod terminal;
 pub mod compare;
 pub mod junit;
 pub mod mapping;
+pub mod matrix;
 pub mod repeated;
 pub mod result_log;
 
@@ -36,7 +38,7 @@ pub mod ycsb;
 mod sample;
 
 pub use csv::csv;
-pub use facts::{Facts, PhaseSpan, RuleFinding, State, StoreFacts, WorkloadFigure};
+pub use facts::{DeedEffect, Facts, PhaseSpan, RuleFinding, State, StoreFacts, WorkloadFigure};
 pub use hdr_log::{WriteLogError, hdr_log};
 pub use html::compare::{compare_html, group_html};
 pub use html::html;

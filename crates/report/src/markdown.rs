@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::hallmark::{self, Rows};
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Opening};
-use crate::{prose, tables};
+use crate::{prose, servers, tables};
 
 /// The result as Markdown: verdict, circumstances, tables. Texts cannot become markup.
 pub fn markdown(facts: &Facts, summary: &Summary) -> String {
@@ -48,6 +48,16 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
     out.push('\n');
     if tables::has_failures(summary) {
         out += &tables::reasons(summary).markdown();
+        out.push('\n');
+    }
+    for text in servers::effects(facts, letters) {
+        out += &format!("* {}\n", escape(&text));
+    }
+    if !facts.effects.is_empty() {
+        out.push('\n');
+    }
+    if let Some(table) = servers::table(facts, summary) {
+        out += &table.markdown();
         out.push('\n');
     }
     let checks = hallmark::checks(facts, Rows::Notable);

@@ -53,6 +53,8 @@ pub fn facts() -> Facts {
         notices: Vec::new(),
         findings: Vec::new(),
         figures: Vec::new(),
+        effects: Vec::new(),
+        servers: Vec::new(),
         hallmark: None,
         floor: Vec::new(),
         events: vec![Event {

@@ -7,7 +7,7 @@ use crate::hallmark::{self, Rows};
 use crate::table::Table;
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level, Opening};
-use crate::{prose, tables};
+use crate::{prose, servers, tables};
 
 /// How the terminal looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,15 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     if tables::has_failures(summary) {
         page.blank();
         page.table(&tables::reasons(summary));
+    }
+    let effects = servers::effects(facts, letters);
+    if !effects.is_empty() {
+        page.heading("Effects");
+        effects.iter().for_each(|text| page.indented(text));
+    }
+    if let Some(table) = servers::table(facts, summary) {
+        page.heading("Servers");
+        page.table(&table);
     }
     page.heading("Checks");
     if let Some(text) = hallmark::floor(facts, style.letters) {

@@ -157,7 +157,7 @@ pub fn execute<S: Sink + Send>(
                 drop(ready_sender.send(report));
                 // Only lanes that have yet to report hold senders: one that dies ends the wait.
                 drop(ready_sender);
-                let task = run.task(lane, counter, control);
+                let task = run.task(lane, counter, control, store);
                 let (client, clock) = (client?, start.recv().ok()?);
                 Some(Lane::new(task, client, clock, control, gauge, sink).work())
             };
@@ -216,7 +216,7 @@ pub fn execute_alone<C: Clock + Clone, S: Sink>(
     let gauge = Gauge::new(crate::gauge::Latency::Response);
     let client = store.open(0)?;
     run.begin(control);
-    let task = run.task(0, Arc::new(AtomicU64::new(0)), control);
+    let task = run.task(0, Arc::new(AtomicU64::new(0)), control, store);
     Ok(Lane::new(task, client, clock, control, &gauge, sink).work())
 }
 
@@ -241,7 +241,7 @@ pub fn execute_in_told_time<S: Sink>(
     assert_eq!(run.lanes, 1, "told time has one lane");
     let client = store.open(0)?;
     run.begin(control);
-    let task = run.task(0, Arc::new(AtomicU64::new(0)), control);
+    let task = run.task(0, Arc::new(AtomicU64::new(0)), control, store);
     let ends_by_number = run.extent.processes.is_some() || task.source.len().is_some();
     // Arrivals of the open model come at moments of their own, so with them time goes on.
     let is_open = matches!(run.load, Load::Open(_));
@@ -314,7 +314,13 @@ impl Lanes<'_> {
         });
     }
 
-    fn task(&self, lane: usize, counter: Arc<AtomicU64>, control: &Control) -> Task {
+    fn task(
+        &self,
+        lane: usize,
+        counter: Arc<AtomicU64>,
+        control: &Control,
+        store: &dyn Store,
+    ) -> Task {
         let source = (self.source)();
         let processes =
             self.extent.processes.unwrap_or(u64::MAX).min(source.len().unwrap_or(u64::MAX));
@@ -338,6 +344,7 @@ impl Lanes<'_> {
             render: Arc::clone(&self.render),
             fields: Arc::clone(&self.fields),
             asks: self.asks,
+            calls: store.capabilities().calls,
             asker,
             in_flight,
             overflow,

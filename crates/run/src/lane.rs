@@ -1,7 +1,9 @@
 //! One thread of the executor: asks its share of the plan of its own client.
 
+mod ahead;
 mod asker;
 mod book;
+mod burst;
 mod script;
 
 use std::cmp::Reverse;
@@ -11,8 +13,9 @@ use std::sync::Arc;
 
 use assay_model::{
     Fields, Filled, Kind, Nanos, Operation, Parameters, Reason, Render, Source, SourceError,
+    version,
 };
-use assay_store::{Call, Client, Request, Step, Ticket, Values};
+use assay_store::{Call, Calls, Client, Request, Step, Ticket, Values};
 
 use crate::clock::Clock;
 use crate::control::{Control, Urgency};
@@ -20,6 +23,7 @@ use crate::gauge::Gauge;
 use crate::load::{Asks, Extent, Overflow};
 use crate::sink::Sink;
 
+use ahead::Ahead;
 pub(crate) use asker::{Ask, Asker, Claims, ClosedAsker, Next, OpenAsker};
 use book::Book;
 
@@ -45,6 +49,8 @@ pub(crate) struct Task {
     pub fields: Arc<[String]>,
     /// In which tongue the plan asks.
     pub asks: Asks,
+    /// How the client answers.
+    pub calls: Calls,
     /// When processes are asked.
     pub asker: Asker,
     /// The most processes in flight on this lane.
@@ -138,6 +144,8 @@ pub(crate) struct Lane<'a, C, S> {
     control: &'a Control,
     book: Book<'a, C, S>,
     scratch: Scratch,
+    /// What is drawn for the next burst, where there are any.
+    ahead: Option<Ahead>,
     /// Slots whose next operation waits for its process to have thought.
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// Slots whose next operation is due but for which the client has no room.
@@ -174,6 +182,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         let is_open = task.asker.next_arrival().is_some();
         let turns_away = is_open && task.overflow != Overflow::Queue;
         Lane {
+            ahead: burst::may_burst(&task).then(Ahead::default),
             task,
             client,
             clock,
@@ -204,7 +213,10 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
                 break;
             }
             let answers = self.book.answers;
-            let busy = self.ask_some();
+            let busy = match self.is_ready_to_burst() {
+                true => self.ask_burst(),
+                false => self.ask_some(),
+            };
             self.client.poll(self.book.last, &mut self.book);
             match busy {
                 // An answer may have made something possible: no rest before another look.
@@ -419,7 +431,9 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     #[inline]
     fn prepare(&mut self, ask: Ask) -> Result<Option<u32>, SourceError> {
         let slot = self.book.take_slot(&ask);
-        match self.task.source.fill(ask.process, self.book.operations(slot)) {
+        let operations = self.book.operations(slot);
+        let drawn = self.ahead.as_mut().and_then(|ahead| ahead.take(ask.process, operations));
+        match drawn.unwrap_or_else(|| self.task.source.fill(ask.process, operations)) {
             Ok(Filled::Process) => {
                 if self.task.asks == Asks::Queries {
                     self.fetch_arguments(slot);
@@ -554,15 +568,20 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
 }
 
 impl Scratch {
+    /// How many bytes are rendered.
+    fn bytes(&self) -> usize {
+        self.key.len() + self.values.len()
+    }
+
     #[inline]
     fn render(&mut self, operation: &Operation, render: &dyn Render, fields: usize) {
         self.key.clear();
         render.key(operation.key, &mut self.key);
         self.spans.clear();
+        self.values.clear();
         if !matches!(operation.kind, Kind::Update | Kind::Insert) {
             return;
         }
-        self.values.clear();
         let written = match operation.fields {
             Fields::One(field) => field..field + 1,
             Fields::All | Fields::Named => 0..fields as u16,
@@ -578,6 +597,16 @@ impl Scratch {
 /// The number of a request in flight: a slot, and how often the slot had been used before.
 fn ticket(slot: u32, use_number: u64) -> Ticket {
     Ticket(use_number << 24 | u64::from(slot))
+}
+
+/// The version that `operation` writes if it is done, or [`version::NONE`].
+#[inline]
+fn version_of(operation: &Operation, render: &dyn Render) -> u64 {
+    let writes = matches!(operation.kind, Kind::Update | Kind::Insert);
+    match writes && operation.statement == 0 {
+        true => render.version_written(operation),
+        false => version::NONE,
+    }
 }
 
 /// The slot that a ticket stands for.

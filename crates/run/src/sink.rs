@@ -13,6 +13,15 @@ pub trait Sink {
     /// Whether records can no longer be kept, so that the run has to end.
     fn is_broken(&self) -> bool;
 
+    /// How many records can be pushed, one upon the other, before one of them costs more than a
+    /// copy; 0 if each may.
+    ///
+    /// A store that answers at once is asked in bursts of no more operations than that: within a
+    /// burst the time that a push takes belongs to the next operation.
+    fn room(&self) -> usize {
+        0
+    }
+
     /// How often [`Sink::push`] had to wait for the history.
     fn stalls(&self) -> u64;
 }
@@ -26,6 +35,10 @@ impl Sink for Vec<Record> {
 
     fn is_broken(&self) -> bool {
         false
+    }
+
+    fn room(&self) -> usize {
+        self.capacity() - self.len()
     }
 
     fn stalls(&self) -> u64 {

@@ -25,7 +25,7 @@ use assay_model::{Kind, Layout, Table};
 use crate::seam::{OpenError, Store};
 use talk::{Ask, Got, Talk};
 
-/// One way in which a store breaks the contract.
+/// One way in which a store does not keep the contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The rule that is broken, as a sentence.
@@ -40,25 +40,40 @@ impl fmt::Display for Finding {
     }
 }
 
+/// What a store made of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It keeps it.
+    Held,
+    /// It breaks it; this happened instead.
+    Violated(String),
+    /// It cannot keep such a key or value, and says so before anything happens; this was asked.
+    Refused(String),
+    /// It does not declare what the rule is about.
+    NotDeclared,
+}
+
+/// A rule with what a store made of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// The rule, as a sentence.
+    pub rule: &'static str,
+    /// What the store made of it.
+    pub verdict: Verdict,
+}
+
+/// Asks `store` about every rule on records, in order.
+///
+/// Everything in the store is removed, before and after.
+pub fn survey(store: &dyn Store) -> Vec<Ruling> {
+    rule_on(store, &RULES, fresh)
+}
+
 /// Checks every rule that applies to `store`; what is returned is broken.
 ///
 /// Everything in the store is removed, before and after.
 pub fn check(store: &dyn Store) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for rule in RULES.iter().copied().flatten() {
-        if !(rule.applies)(store) {
-            continue;
-        }
-        let outcome = fresh(store).and_then(|()| (rule.check)(store));
-        if let Err(broken) = outcome {
-            findings.push(Finding { rule: rule.sentence, instead: broken.0 });
-        }
-    }
-    if let Err(error) = store.clear() {
-        let rule = "a store can be cleared";
-        findings.push(Finding { rule, instead: error.to_string() });
-    }
-    findings
+    broken(survey(store))
 }
 
 /// Checks every rule that applies to `store`, for use in tests.
@@ -81,7 +96,7 @@ pub fn leave_mark(store: &dyn Store) -> Result<(), Finding> {
         expect(&mut talk, &Ask::insert("mark", &MARK), Got::WRITTEN)?;
         store.settle().map_err(Broken::from)
     });
-    written.map_err(|broken| Finding { rule: SURVIVES, instead: broken.0 })
+    written.map_err(|broken| Finding { rule: SURVIVES, instead: broken.instead })
 }
 
 /// Looks for what [`leave_mark`] left.
@@ -93,7 +108,7 @@ pub fn find_mark(store: &dyn Store) -> Result<(), Finding> {
         let mut talk = Talk::open(store, 0)?;
         expect(&mut talk, &Ask::read("mark"), whole(&MARK))
     });
-    found.map_err(|broken| Finding { rule: SURVIVES, instead: broken.0 })
+    found.map_err(|broken| Finding { rule: SURVIVES, instead: broken.instead })
 }
 
 const SURVIVES: &str = "what was settled is there when a persistent store is opened again";
@@ -111,6 +126,7 @@ fn layout() -> Layout {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Rule {
     sentence: &'static str,
     applies: fn(&dyn Store) -> bool,
@@ -118,11 +134,21 @@ struct Rule {
 }
 
 /// What happened instead of what the rule says.
-struct Broken(String);
+struct Broken {
+    instead: String,
+    /// Whether it is that the store refused, before anything happened, what it cannot keep.
+    is_limit: bool,
+}
+
+impl Broken {
+    fn by(instead: impl Into<String>) -> Broken {
+        Broken { instead: instead.into(), is_limit: false }
+    }
+}
 
 impl From<OpenError> for Broken {
     fn from(error: OpenError) -> Broken {
-        Broken(error.to_string())
+        Broken::by(error.to_string())
     }
 }
 
@@ -136,6 +162,46 @@ const fn rule(
 
 const RULES: [&[Rule]; 5] =
     [declarations::RULES, records::RULES, values::RULES, scans::RULES, tickets::RULES];
+
+/// What `store` makes of each of `rules`, made `fresh` before every one.
+fn rule_on(
+    store: &dyn Store,
+    rules: &[&'static [Rule]],
+    fresh: fn(&dyn Store) -> Result<(), Broken>,
+) -> Vec<Ruling> {
+    let judge = |rule: Rule| {
+        if !(rule.applies)(store) {
+            return Ruling { rule: rule.sentence, verdict: Verdict::NotDeclared };
+        }
+        let outcome = fresh(store).and_then(|()| (rule.check)(store));
+        Ruling { rule: rule.sentence, verdict: outcome.into() }
+    };
+    let mut rulings: Vec<Ruling> = rules.iter().copied().flatten().copied().map(judge).collect();
+    let cleared = store.clear().map_err(Broken::from);
+    rulings.push(Ruling { rule: "a store can be cleared", verdict: cleared.into() });
+    rulings
+}
+
+impl From<Result<(), Broken>> for Verdict {
+    fn from(outcome: Result<(), Broken>) -> Verdict {
+        match outcome {
+            Ok(()) => Verdict::Held,
+            Err(Broken { instead, is_limit: true }) => Verdict::Refused(instead),
+            Err(Broken { instead, .. }) => Verdict::Violated(instead),
+        }
+    }
+}
+
+/// Those of `rulings` that the store does not keep.
+fn broken(rulings: Vec<Ruling>) -> Vec<Finding> {
+    let finding = |ruling: Ruling| match ruling.verdict {
+        Verdict::Violated(instead) | Verdict::Refused(instead) => {
+            Some(Finding { rule: ruling.rule, instead })
+        }
+        Verdict::Held | Verdict::NotDeclared => None,
+    };
+    rulings.into_iter().filter_map(finding).collect()
+}
 
 fn always(_store: &dyn Store) -> bool {
     true
@@ -168,12 +234,12 @@ fn expect(talk: &mut Talk, ask: &Ask, expected: Got) -> Result<(), Broken> {
     if got == expected {
         return Ok(());
     }
-    Err(Broken(format!("{ask} gave {got} instead of {expected}")))
+    Err(Broken::by(format!("{ask} gave {got} instead of {expected}")))
 }
 
 /// Complains with `instead` unless `holds`.
 fn ensure(holds: bool, instead: impl FnOnce() -> String) -> Result<(), Broken> {
-    if holds { Ok(()) } else { Err(Broken(instead())) }
+    if holds { Ok(()) } else { Err(Broken::by(instead())) }
 }
 
 #[cfg(test)]

@@ -24,6 +24,6 @@ pub mod workers;
 
 pub use answer::{Answer, Answers, Reply, Rows};
 pub use capabilities::{Calls, Capabilities, DataModel, Isolation, ScanOrder, StoreTime};
-pub use request::{Call, Request, Step, Ticket, Values};
+pub use request::{Call, OwnedRequest, Request, Step, Ticket, Values};
 pub use seam::{Client, Existing, OpenError, Store};
 pub use truth::{Illness, Illnesses, Truth};

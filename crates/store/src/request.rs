@@ -27,6 +27,70 @@ pub struct Request<'a> {
     pub values: Values<'a>,
 }
 
+/// A request that owns its bytes, for clients that answer later.
+///
+/// Used again and again: its buffers grow to the largest request, then stay.
+#[derive(Clone, Debug)]
+pub struct OwnedRequest {
+    session: u32,
+    kind: Kind,
+    table: u16,
+    fields: Fields,
+    limit: u32,
+    key: Vec<u8>,
+    spans: Vec<(u16, Range<u32>)>,
+    bytes: Vec<u8>,
+}
+
+impl Default for OwnedRequest {
+    /// A read of the empty key.
+    fn default() -> OwnedRequest {
+        OwnedRequest {
+            session: 0,
+            kind: Kind::Read,
+            table: 0,
+            fields: Fields::All,
+            limit: 0,
+            key: Vec::new(),
+            spans: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+}
+
+impl OwnedRequest {
+    /// Copies `request`, over what was there.
+    pub fn fill(&mut self, request: &Request<'_>) {
+        self.session = request.session;
+        self.kind = request.kind;
+        self.table = request.table;
+        self.fields = request.fields;
+        self.limit = request.limit;
+        self.key.clear();
+        self.key.extend_from_slice(request.key);
+        self.spans.clear();
+        self.bytes.clear();
+        for (field, value) in request.values.iter() {
+            let begin = self.bytes.len() as u32;
+            self.bytes.extend_from_slice(value);
+            self.spans.push((field, begin..self.bytes.len() as u32));
+        }
+    }
+
+    /// The request, as it was filled in last.
+    pub fn request(&self) -> Request<'_> {
+        Request {
+            session: self.session,
+            kind: self.kind,
+            table: self.table,
+            key: &self.key,
+            fields: self.fields,
+            limit: self.limit,
+            values: Values::new(&self.spans, &self.bytes),
+        }
+    }
+}
+
 /// One step of a process that asks logical queries: a query itself, or the end of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {

@@ -105,6 +105,17 @@ pub fn choose<'a>(
     Ok(Rows::Spans { bytes: row, spans, rows: 1 })
 }
 
+/// Whether `row` is one record from its first byte to its last: what others keep under a key is
+/// hardly ever.
+pub fn is_whole(row: &[u8]) -> bool {
+    let Some(&count) = row.first_chunk() else { return false };
+    let (mut fields, mut end) = (0, COUNT_BYTES);
+    for place in walk(row) {
+        (fields, end) = (fields + 1, place.value.end);
+    }
+    fields == usize::from(u16::from_le_bytes(count)) && end == row.len()
+}
+
 /// Appends the record that consists of those fields of `row` that a scan asks for.
 ///
 /// # Errors

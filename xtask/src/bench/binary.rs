@@ -140,6 +140,11 @@ pub fn sample(what: &str, size: &str, value: f64, unit: &str) -> Sample {
     Sample { what: what.to_owned(), size: size.to_owned(), value, unit: unit.to_owned() }
 }
 
+/// Arrivals per second as a size.
+pub fn rate_name(rate: u64) -> String {
+    format!("{}/s", short(rate))
+}
+
 /// A number of operations as a person writes it: `5M`.
 pub fn short(count: u64) -> String {
     match count {
@@ -190,7 +195,7 @@ pub fn closed(assay: &Binary, workload: Workload, operations: u64) -> Case {
 /// The null store in open loop: does the generator keep its promise?
 pub fn open(assay: &Binary, rate: u64, seconds: u64) -> Case {
     let assay = assay.clone();
-    let size = format!("{}/s", short(rate));
+    let size = rate_name(rate);
     Case {
         name: format!("null open ycsb-c {size}"),
         run: Box::new(move || {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::bench::binary::{
-    Binary, DONE, DONE_PER_S, expect_count, figure, lag_samples, sample, short,
+    Binary, DONE, DONE_PER_S, expect_count, figure, lag_samples, rate_name, sample,
 };
 use crate::bench::{Case, Options, SECONDS};
 use crate::needs;
@@ -72,7 +72,7 @@ pub fn cases(
 ) -> Result<Vec<Case>> {
     let rates = [20_000, 100_000, 250_000];
     let sessions = [1, 4, 16];
-    let open_name = |rate: u64| format!("redis open ycsb-c {}/s", short(rate));
+    let open_name = |rate: u64| format!("redis open ycsb-c {}", rate_name(rate));
     let closed_name = |sessions: u64| format!("redis closed ycsb-c {sessions}");
     let mut names = rates.map(open_name).into_iter().chain(sessions.map(closed_name));
     if !names.any(|name| wanted(&name)) {
@@ -103,7 +103,7 @@ fn open(assay: &Binary, server: &Rc<Server>, name: String, rate: u64, seconds: u
         arguments.extend(["--rate", &rate_text, "--duration", &duration, "--format", "json"]);
         arguments.extend(SHAPE);
         let ran = assay.run(&arguments)?;
-        lag_samples("redis", &format!("{}/s", short(rate)), &ran.json()?)
+        lag_samples("redis", &rate_name(rate), &ran.json()?)
     };
     Case { name, run: Box::new(run) }
 }

@@ -11,9 +11,12 @@ const METHOD: &str = "\
 Closed loop: one lane, one session, every operation kept in the history. Open loop: one lane,
 workload C, Poisson arrivals. Trace generation: per second of processor time. YCSB:
 `site.ycsb:core` 0.17.0 from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no
-history. Redis: on loopback, 100,000 records of one field of 100 bytes; in closed loop as many
+history; by the bridge it is the same class, called by us in a Java virtual machine of our process.
+Redis: on loopback, 100,000 records of one field of 100 bytes; in closed loop as many
 connections as sessions (the size) without pipelining, as YCSB's binding has them; client CPU is
-the whole command's, start with report included, per operation.
+the whole command's, start with report included, per operation. Floor of lag: a loop that does
+nothing but read the clock, just before the run of that rate; arrivals that fall into its gaps are
+late on this machine whoever asks for them.
 ";
 
 /// The page.

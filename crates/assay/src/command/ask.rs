@@ -8,9 +8,11 @@ use crate::exit::Exit;
 use crate::options::Options;
 use crate::repeat;
 use crate::setup::Setup;
+use crate::tether;
 
 /// `assay load`: fills a store.
 pub fn load(matches: &ArgMatches) -> Result<Exit> {
+    tether::heed()?;
     let mut setup = Setup::from(matches, Purpose::Load)?;
     let dir = setup.dir.clone();
     let finished = setup.load(&dir)?;
@@ -19,6 +21,7 @@ pub fn load(matches: &ArgMatches) -> Result<Exit> {
 
 /// `assay run`: asks a store.
 pub fn run(matches: &ArgMatches) -> Result<Exit> {
+    tether::heed()?;
     let options = Options::gather(matches)?;
     if let Some(times) = repeat::times(&options)? {
         return repeat::perform(matches, options, Purpose::Run, times);

@@ -5,10 +5,14 @@ use std::fs;
 
 use anyhow::Result;
 use assay_drivers::registry;
+use assay_lab::{Recipe, recipes};
 use assay_model::Seed;
 use clap::ArgMatches;
 
+use crate::command::lab::{Readiness, readiness};
 use crate::exit::{Exit, from_open};
+use crate::lab::errand::missing_feature;
+use crate::lab::labs::house;
 use crate::machine;
 use crate::show::put;
 
@@ -45,6 +49,7 @@ pub fn doctor(matches: &ArgMatches) -> Result<Exit> {
         open_files(),
         room(),
     ];
+    findings.extend(labs()?);
     let mut is_away = None;
     if let Some(url) = matches.get_one::<String>("target") {
         match store(url) {
@@ -151,9 +156,31 @@ fn room() -> Finding {
     }
 }
 
+/// What is missing to start each store that the lab can start.
+fn labs() -> Result<Vec<Finding>> {
+    let house = house()?;
+    let one = |recipe: &&dyn Recipe| {
+        let card = recipe.card();
+        let name = card.name;
+        let driver = missing_feature(*recipe)
+            .map(|feature| format!("its driver in this binary (build with --features {feature})"));
+        let (but, what) = match readiness(&card, &house.lacks(&card), house.can_install()) {
+            Readiness::Ready => (String::new(), None),
+            Readiness::Nearly(but) => (format!("; {but}"), None),
+            Readiness::Lacking(what) => (String::new(), Some(what)),
+        };
+        let missing: Vec<String> = what.into_iter().chain(driver).collect();
+        match missing.is_empty() {
+            true => finding(Level::Fine, format!("lab {name}: can be started here{but}")),
+            false => finding(Level::Doubt, format!("lab {name}: missing {}", missing.join("; "))),
+        }
+    };
+    Ok(recipes::ALL.iter().map(one).collect())
+}
+
 fn store(url: &str) -> Result<Vec<Finding>> {
     let clock = || assay_run::clock::monotonic().0;
-    let options = registry::Options { clock, seed: Seed(0) };
+    let options = registry::Options { clock, seed: Seed(0), surroundings: machine::surroundings() };
     let store = registry::open(url, &options).map_err(from_open)?;
     let settings = store.settings().map_err(from_open)?;
     let mut findings =

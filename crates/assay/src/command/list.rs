@@ -1,4 +1,4 @@
-//! The verbs that print what we have: workloads, stores, settings, schemas, completions.
+//! The verbs that print what we have: workloads, settings, schemas, completions.
 
 use std::fmt::Write as _;
 
@@ -8,6 +8,7 @@ use assay_workload::script::{ScriptName, ScriptSpec};
 use assay_workload::{Spec, gallery};
 use clap::ArgMatches;
 
+use crate::command::study::matrix::file::StudyFile;
 use crate::exit::{Exit, as_usage, usage};
 use crate::options::{KEYS, Options};
 use crate::show::put;
@@ -71,23 +72,6 @@ fn list(wanted: &str, text: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// `assay stores`.
-pub fn stores() -> Result<Exit> {
-    let mut text = String::new();
-    for store in registry::list() {
-        let missing = match (store.is_compiled_in, store.feature) {
-            (false, Some(feature)) => format!("  (build with --features {feature})"),
-            _ => String::new(),
-        };
-        let _ = writeln!(text, "{}{missing}", store.scheme);
-        let _ = writeln!(text, "    {}", store.summary);
-        let _ = writeln!(text, "    {}", store.url);
-        let _ = writeln!(text, "    durability: {}", store.durability);
-    }
-    put(&text, None)?;
-    Ok(Exit::Fine)
-}
-
 /// `assay config show`.
 pub fn config(matches: &ArgMatches) -> Result<Exit> {
     let Some((_, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
@@ -113,6 +97,7 @@ pub fn config(matches: &ArgMatches) -> Result<Exit> {
 pub fn schema(matches: &ArgMatches) -> Result<Exit> {
     let schema = match matches.get_one::<String>("what").map(String::as_str) {
         Some("result") => assay_report::json_schema(),
+        Some("study") => StudyFile::json_schema(),
         Some("tpcc") => ScriptSpec::json_schema(ScriptName::Tpcc),
         Some("tpcc-benchfoundry") => ScriptSpec::json_schema(ScriptName::TpccBenchfoundry),
         Some("consbench") => ScriptSpec::json_schema(ScriptName::Consbench),

@@ -2,6 +2,7 @@
 
 pub mod benchfoundry;
 pub mod co;
+pub mod matrix;
 
 use anyhow::Result;
 use clap::ArgMatches;
@@ -13,6 +14,6 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
     match matches.subcommand() {
         Some(("benchfoundry", matches)) => benchfoundry::benchfoundry(matches),
         Some(("co", matches)) => co::co(matches),
-        _ => Ok(Exit::Usage),
+        _ => matrix::matrix(matches),
     }
 }

@@ -244,7 +244,9 @@ fn first_seed(setup: &Setup, wanted: &Wanted) -> Result<Seed> {
 /// A store in this process is loaded once, before the first step, if it does not say that it was.
 fn fill(setup: &mut Setup) -> Result<()> {
     let capabilities = setup.store.capabilities();
-    let is_near = capabilities.calls != Calls::Pipelined || !capabilities.is_persistent;
+    let is_near = capabilities.calls != Calls::Pipelined
+        || !capabilities.is_persistent
+        || setup.has_own_lab();
     if capabilities.is_no_op || !is_near || setup.has_note()? {
         return Ok(());
     }

@@ -20,8 +20,10 @@ use assay_workload::ycsb::{ClientOptions, Interval, Reading, Strictness, read};
 use clap::ArgMatches;
 
 use crate::asking::{Asking, usual_lanes, usual_workers};
+use crate::binding::{self, escaped};
 use crate::bundles;
 use crate::exit::{Exit, as_usage, from_open, usage};
+use crate::machine::surroundings;
 use crate::note::Note;
 use crate::options::Options;
 use crate::port::{self, Port};
@@ -93,20 +95,26 @@ fn refuse_what_we_do_not_do(options: &ClientOptions) -> Result<()> {
 }
 
 fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
-    let url = url(&arguments.binding, &reading.binding)?;
+    let url = url(arguments, &reading.binding)?;
     let seed = match reading.binding.get("assay.seed") {
         Some(text) => {
             Seed(text.parse().map_err(|_| usage(format!("assay.seed={text} is no whole number")))?)
         }
         None => crate::setup::draw_seed()?,
     };
-    let clock = registry::Options { clock: || assay_run::clock::monotonic().0, seed };
+    let clock = registry::Options {
+        clock: || assay_run::clock::monotonic().0,
+        seed,
+        surroundings: surroundings(),
+    };
     let store = registry::open(&url, &clock).map_err(from_open)?;
     let name = format!("ycsb-{}", arguments.workload_name());
     let runs_dir = std::env::var("ASSAY_RUNS_DIR").unwrap_or_else(|_| "runs".to_owned());
     Ok(Setup {
         is_loaded: false,
         init: Nanos::ZERO,
+        deeds: Vec::new(),
+        lab: None,
         options: Options::default(),
         workload: Workload {
             name: name.clone(),
@@ -114,8 +122,10 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
             trace: None,
             path: None,
             client: Some(reading.options.clone()),
+            binding: BTreeMap::new(),
             entry: None,
             hallmark: toml::Table::new(),
+            settings: toml::Table::new(),
         },
         seed,
         arrivals: seed,
@@ -154,12 +164,22 @@ fn command_line(seed: Seed, properties: &BTreeMap<String, String>) -> Vec<String
 }
 
 /// The URL that a binding's name and properties stand for.
-fn url(binding: &str, properties: &BTreeMap<String, String>) -> Result<String> {
+fn url(arguments: &Arguments, properties: &BTreeMap<String, String>) -> Result<String> {
     let get = |name: &str| properties.get(name).map(String::as_str);
     if let Some(url) = get("assay.url") {
         return Ok(url.to_owned());
     }
-    match binding {
+    if binding::is_class(&arguments.binding) {
+        let url = binding::url(&arguments.binding, &arguments.class_path, &arguments.machine);
+        // YCSB hands every property on, its workload's too.
+        let all = arguments.properties.iter();
+        let all = all.map(|(name, property)| (name.to_owned(), property.value.clone()));
+        return Ok(binding::with_properties(url, &all.collect()));
+    }
+    for word in arguments.class_path.iter().chain(&arguments.machine) {
+        eprintln!("warning: {word}: {} is no Java class, there is no JVM here", arguments.binding);
+    }
+    match arguments.binding.as_str() {
         "basic" => Ok("null:".to_owned()),
         "memory" => Ok("memory:".to_owned()),
         "redis" => {
@@ -180,22 +200,13 @@ fn url(binding: &str, properties: &BTreeMap<String, String>) -> Result<String> {
             let known = ["basic", "memory", "redis"];
             let hint = match assay_model::closest(other, known) {
                 Some(near) => format!("did you mean {near}?"),
-                None => "there are basic, memory, redis; -p assay.url=URL names any store".into(),
+                None => "there are basic, memory, redis; a name with dots is a Java class; \
+                         -p assay.url=URL names any store"
+                    .into(),
             };
             Err(usage(format!("there is no binding {other}; {hint}")))
         }
     }
-}
-
-/// A password as a URL can hold it.
-fn escaped(password: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-            char::from(byte).to_string()
-        }
-        other => format!("%{other:02X}"),
-    };
-    password.bytes().map(byte).collect()
 }
 
 fn perform(
@@ -238,7 +249,7 @@ fn warn_of_differences(setup: &mut Setup) -> Result<()> {
     let Some(text) = setup.store.note().map_err(from_open)? else { return Ok(()) };
     let note = Note::parse(&text, &setup.url)?;
     setup.workload.take_value_seed(&note.dataset);
-    let wanted = setup.workload.plan(setup.seed, PlanPhase::Run)?.loaded();
+    let wanted = setup.workload.dataset(setup.seed);
     for difference in wanted.differences(&note.dataset) {
         eprintln!("warning: {difference}");
     }

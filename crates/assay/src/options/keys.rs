@@ -71,6 +71,31 @@ pub const KEYS: &[Key] = &[
         ..text("target", "URL", None, ASKING, "The store; `assay stores` lists them")
     },
     text(
+        "up",
+        "STORE[:N]",
+        None,
+        ASKING,
+        "Start this store here with N nodes, ask it, end it; `assay lab ls` lists them",
+    ),
+    text(
+        "consistency",
+        "LEVEL",
+        None,
+        ASKING,
+        "What a read or write waits for, in the store's own word, such as QUORUM: option \
+         consistency of its URL",
+    ),
+    text(
+        "url-options",
+        "OPTIONS",
+        None,
+        ASKING,
+        "More options of the store's URL, for one that --up or --lab names: \
+         read=serializable&connections=4",
+    ),
+    text("lab", "NAME", None, ASKING, "The store that `assay lab up` has started"),
+    text("lab-dir", "DIR", None, ASKING, "Where labs live; default: assay/lab in ~/.local/state"),
+    text(
         "rate",
         "RATE",
         None,
@@ -152,6 +177,13 @@ pub const KEYS: &[Key] = &[
     text("confirm", "N", None, TUNING, "Fresh runs that must hold at the rate found; default: 3"),
     text("sweep", "RATES", None, TUNING, "No search but a curve: rate=1k..100k:log:8, or lin"),
     switch("resume", TUNING, "Go on with the steps that are in --bundle DIR"),
+    text(
+        "at",
+        "DEEDS",
+        None,
+        MEASURING,
+        "What is done to the lab's store meanwhile: '300s: scale to 2; 10m: kill node 1'",
+    ),
     text("timeout", "TIME", Some("10s"), ASKING, "Patience with an answer; then it is unknown"),
     text("lanes", "N", None, ASKING, "Threads that ask; default: half of the cores"),
     text(

@@ -85,6 +85,21 @@ fn a_spec_that_is_cut_off_names_the_line() {
 }
 
 #[test]
+fn what_comes_behind_the_settings_of_a_spec_is_found_at_its_line() {
+    let settings = "[run]\r\nat = [\r\n  \"1s: kill 1\", # [x]\r\n]\r\n'up' = \"etcd\"\r\n";
+    check_spec(
+        "s.toml",
+        &format!("{settings}[dataset]\r\nrecrods = 10\r\n"),
+        &expect![[r#"s.toml:7: unknown key "recrods"; did you mean "records"?"#]],
+    );
+    check_spec(
+        "s.toml",
+        "hallmark . lag_p99 = 1\nrun = { at = [\n  \"[dataset]\",\n] }\n[datasets]\n",
+        &expect![[r#"s.toml:5: unknown key "datasets"; did you mean "dataset"?"#]],
+    );
+}
+
+#[test]
 fn a_misspelt_key_is_answered_with_the_nearest_one() {
     check_spec(
         "s.toml",
@@ -286,15 +301,21 @@ fn a_store_must_exist() {
     check_flags(
         "",
         &expect![[r#"
-        which store? give -t URL, for example -t redis://127.0.0.1:6379;
-        `assay stores` lists them"#]],
+            which store? give -t URL, for example -t redis://127.0.0.1:6379;
+            `assay stores` lists them; --up redis starts one here"#]],
     );
     check_flags(
-        "-t mongodb://127.0.0.1",
+        "-t hbase://127.0.0.1",
         &expect![[r#"
-            store URL "mongodb://127.0.0.1" makes no sense: there is no store
-            "mongodb"; there are fjall, redb, sqlite, mariadb, mysql, redis,
-            rediss, valkey, valkeys, postgres, postgresql, memory, sick, null"#]],
+            store URL "hbase://127.0.0.1" makes no sense: there is no store
+            "hbase"; there are fjall, redb, lmdb, rocksdb, sqlite, mariadb, mysql,
+            redis, rediss, valkey, valkeys, redis+cluster, redis-cluster,
+            rediss+cluster, rediss-cluster, valkey+cluster, valkey-cluster,
+            valkeys+cluster, valkeys-cluster, redis+sentinel, redis-sentinel,
+            rediss+sentinel, rediss-sentinel, valkey+sentinel, valkey-sentinel,
+            valkeys+sentinel, valkeys-sentinel, postgres, postgresql, mongodb,
+            nats, etcd, etcds, tikv, cassandra, scylla, memcached, dynamodb,
+            ignite, jvm, memory, sick, null"#]],
     );
     check_flags(
         "-t redsi://127.0.0.1",
@@ -614,4 +635,24 @@ fn a_run_at_a_dumb_terminal_prints_lines_that_stay() {
     let result = place.fine("report b --format json").json();
     assert_balanced(&result);
     assert!(count(&records(&place.path("b")), Outcome::Done) > 1000);
+}
+
+#[cfg(feature = "jvm")]
+#[test]
+fn a_java_binding_needs_java_and_a_url_that_names_a_class() {
+    check_flags(
+        "-t jvm:site.ycsb.BasicDB?java=/no/java",
+        &expect![[r#"
+            jvm:site.ycsb.BasicDB?java=/no/java cannot do this: java= names
+            /no/java, which has no lib/server/libjvm.so: it is no Java; install it
+            (`apt-get install openjdk-17-jre-headless`), then put `java` into PATH
+            or set JAVA_HOME"#]],
+    );
+    check_flags(
+        "-t jvm:site.ycsb.BasicDB?p.db.passwd=s3cret&calls=fast",
+        &expect![[r#"
+            store URL "jvm:site.ycsb.BasicDB?p.db.passwd=…&calls=fast" makes no
+            sense: option calls is inline or blocking, not "fast"; a right one is
+            jvm:site.ycsb.BasicDB?p.basicdb.verbose=false&classpath=DIR/*:FILE.jar"#]],
+    );
 }

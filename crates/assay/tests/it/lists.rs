@@ -21,6 +21,11 @@ fn settings_name_where_they_are_from() {
     let ran = place.spawn(command).wait().code(0);
     expect![[r#"
         target       = redis://…@127.0.0.1      # environment ASSAY_TARGET
+        up           =                          # not set
+        consistency  =                          # not set
+        url-options  =                          # not set
+        lab          =                          # not set
+        lab-dir      =                          # not set
         rate         = 5k/s                     # assay.toml
         arrivals     = poisson                  # default
         speed        =                          # not set
@@ -42,6 +47,7 @@ fn settings_name_where_they_are_from() {
         confirm      =                          # not set
         sweep        =                          # not set
         resume       =                          # not set
+        at           =                          # not set
         timeout      = 3s                       # environment ASSAY_TIMEOUT
         lanes        = 2                        # mine.toml
         spin         = auto                     # default

@@ -22,7 +22,12 @@ fn schemas(class: Class) -> Vec<Physical> {
 }
 
 fn open(url: &str) -> Arc<dyn Store> {
-    registry::open(url, &registry::Options { clock: || 0, seed: Seed(1) }).expect("it is there")
+    let options = registry::Options {
+        clock: || 0,
+        seed: Seed(1),
+        surroundings: registry::Surroundings::NONE,
+    };
+    registry::open(url, &options).expect("it is there")
 }
 
 #[test]

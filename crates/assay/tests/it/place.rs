@@ -122,6 +122,11 @@ impl Running {
         text(&self.err)
     }
 
+    /// What it has shown on standard output so far.
+    pub fn shown(&self) -> String {
+        text(&self.out)
+    }
+
     /// `kill -9`, waited for.
     pub fn kill(&mut self) {
         self.child.kill().expect("the process is ours");
@@ -156,6 +161,16 @@ impl Drop for Running {
 fn text(path: &Path) -> String {
     let bytes = fs::read(path).expect("the directory is ours");
     String::from_utf8(bytes).expect("the binary prints UTF-8")
+}
+
+/// Returns when the first records of the run with the bundle `b` are on the disk.
+pub fn until_asking(place: &Place) {
+    let blocks = place.path("b/blocks");
+    let size = |path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    wait_until("the first records are on the disk", || {
+        let files = std::fs::read_dir(&blocks).into_iter().flatten().flatten();
+        files.map(|file| size(file.path())).sum::<u64>() > 0
+    });
 }
 
 /// Waits until `is_so`, looking often.

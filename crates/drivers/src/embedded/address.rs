@@ -1,6 +1,7 @@
 //! The URL of a store on this machine's disk: `scheme:path?option=value&…`.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use assay_store::OpenError;
 
@@ -98,6 +99,29 @@ impl<'a> Address<'a> {
             }
             _ => self.failed(reason),
         }
+    }
+
+    /// Refuses a path where there is something else than a directory of `software`, which has a
+    /// file `mark` in each of its own. It would spread its files among whatever is there.
+    pub(crate) fn check_directory(&self, software: &str, mark: &str) -> Result<(), OpenError> {
+        let path = self.path.as_path();
+        let wrong = |reason: String| self.failed(format!("{} {reason}", path.display()));
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                return Err(wrong(format!(
+                    "is a file; {software} needs a directory, which may be new or empty"
+                )));
+            }
+            Err(error) => return Err(self.denied(path, &error)),
+        };
+        if !path.join(mark).is_file() && entries.count() > 0 {
+            return Err(wrong(format!(
+                "holds something that is no {software} database; choose a new or empty directory"
+            )));
+        }
+        Ok(())
     }
 
     /// Another process has it open.

@@ -181,18 +181,18 @@ fn fate(ended: Result<bool, Failure>, context: Context) -> Fate {
         (false, _, true) => After::Held,
         (false, _, false) => After::Undo,
     };
-    Fate { ending, after }
+    Fate::new(ending, after)
 }
 
 impl Link {
     /// Ends a transaction. One whose commit is refused may still be open, so it is undone.
     async fn end(&mut self, text: &str) -> Fate {
         let failure = match self.connection.query_drop(text).await {
-            Ok(()) => return Fate { ending: Ending::Done { found: true }, after: After::Free },
+            Ok(()) => return Fate::new(Ending::Done { found: true }, After::Free),
             Err(error) => failure(&error),
         };
         let after = if failure.is_connection_lost { After::Lost } else { After::Undo };
-        Fate { ending: failure.ending, after }
+        Fate::new(failure.ending, after)
     }
 
     /// Runs a statement, puts its rows into `rows`, tells whether anything was found.

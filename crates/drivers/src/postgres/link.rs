@@ -91,12 +91,10 @@ impl Library for Postgres {
     async fn perform(&self, link: &mut Link, job: &mut Job, rows: &mut Vec<u8>) -> Fate {
         if link.wire.is_closed().await {
             let ending = Ending::Refused(Reason::Unreachable);
-            return Fate { ending, after: After::Lost };
+            return Fate::new(ending, After::Lost);
         }
         match &job.step {
-            Step::Nothing => {
-                Fate { ending: Ending::Refused(Reason::Malformed), after: After::Free }
-            }
+            Step::Nothing => Fate::new(Ending::Refused(Reason::Malformed), After::Free),
             Step::Commit => link.end("COMMIT").await,
             Step::Rollback => link.end("ROLLBACK").await,
             Step::Run(which) => {
@@ -130,7 +128,7 @@ fn fate(ended: Result<bool, Failure>, context: Context) -> Fate {
         (false, _, true) => After::Held,
         (false, _, false) => After::Undo,
     };
-    Fate { ending, after }
+    Fate::new(ending, after)
 }
 
 impl Link {
@@ -138,13 +136,13 @@ impl Link {
     async fn end(&mut self, sql: &str) -> Fate {
         let failure = match self.wire.drive(|client| client.batch_execute(sql)).await {
             Ok(Ok(())) => {
-                return Fate { ending: Ending::Done { found: true }, after: After::Free };
+                return Fate::new(Ending::Done { found: true }, After::Free);
             }
             Ok(Err(error)) => failure(&error),
             Err(_) => Failure::LOST,
         };
         let after = if failure.is_connection_lost { After::Lost } else { After::Free };
-        Fate { ending: failure.ending, after }
+        Fate::new(failure.ending, after)
     }
 
     /// Runs a statement, puts its rows into `rows`, tells whether anything was found.

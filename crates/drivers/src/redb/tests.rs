@@ -98,7 +98,7 @@ fn a_path_below_a_file_is_refused_with_its_name() {
 #[test]
 fn wrong_options_are_refused() {
     assert!(complaint("redb:p?durability=process").ends_with("it can be fsync or none"));
-    assert!(complaint("redb:p?cash=1").ends_with("did you mean \"cache\"?"));
+    assert!(complaint("redb:p?cach=1").ends_with("did you mean \"cache\"?"));
 }
 
 #[test]

@@ -1,53 +1,53 @@
 //! One pipelined connection of a lane, which makes itself anew when it breaks.
 
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use assay_model::{Nanos, Reason};
 use assay_store::answer::Span;
-use assay_store::resp::{Limits, Parser, Protocol, Shape};
+use assay_store::resp::{Limits, Parser, Protocol, Shape, Value, write};
 use assay_store::{Answer, Answers, Reply as Read, Request, Rows, Ticket};
 
-use super::connect;
-use super::dialer::{Dialer, Need};
+use super::cluster::Redirect;
+use super::dialer::{Dialer, Need, Target};
 use super::error::Failure;
-use super::inbox::Inbox;
 use super::reply::{Reply, keep_row};
+use super::sentinel::{Direction, Guide};
 use super::tongue::{Asked, Step, Tongue};
 use super::transport::Transport;
+use crate::wire::sockets::Interest;
+use crate::wire::{Approach, Inbox, Link, Lost, Stage};
 
-/// The first pause before a broken connection is made anew; each failure doubles it.
-const FIRST_PAUSE: Nanos = Nanos::from_millis(10);
-/// The longest pause: a server that is back is found within this time.
-const LONGEST_PAUSE: Nanos = Nanos::from_secs(1);
-/// How often an idle connection is looked at, to notice that it broke.
-const IDLE_LOOK: Nanos = Nanos::from_millis(1);
-
-/// What all connections of a lane share.
+/// What all connections of a lane with one server share.
 pub(super) struct Shared {
     pub(super) dialer: Arc<Dialer>,
     pub(super) tongue: Arc<Tongue>,
-    pub(super) addresses: Vec<SocketAddr>,
+    pub(super) target: Target,
     pub(super) protocol: Protocol,
+    /// Those that know where the server is; none if it stays where it is.
+    pub(super) sentinels: Vec<Target>,
+    /// Whether redirections are told as [`News`] instead of being refused.
+    pub(super) tells_redirects: bool,
+}
+
+/// What a node of a cluster has said about the cluster.
+#[derive(Debug)]
+pub(super) enum News {
+    /// The command of this ticket was not executed: another node has the slot.
+    Redirect(Ticket, Redirect),
+    /// The answer to CLUSTER SLOTS; none if the connection broke before it came.
+    Map(Option<Value>),
 }
 
 /// One connection with the requests that wait for it.
 pub(super) struct Connection {
     shared: Rc<Shared>,
-    state: State,
-    pause: Nanos,
+    link: Link<Transport>,
     next_address: usize,
-    looked_at: Nanos,
-    is_readable: bool,
-    /// Commands; what is before `sent` is with the operating system.
-    out: Vec<u8>,
-    sent: usize,
-    /// How many bytes of this connection went through `out` before its present beginning.
-    passed: u64,
-    inbox: Inbox,
+    guide: Option<Box<Guide>>,
+    news: Vec<News>,
     parser: Parser,
     pending: VecDeque<Pending>,
     spans: Vec<Span>,
@@ -55,27 +55,18 @@ pub(super) struct Connection {
     scan_rows: Vec<u8>,
     scan_failure: Option<Failure>,
     in_flight: usize,
-    /// When patience with its oldest request ended, if nothing has come since.
-    overdue_since: Option<Nanos>,
+    /// Whether replies were left in the inbox: [`REPLIES_AT_ONCE`].
+    is_behind: bool,
 }
 
-enum State {
-    /// Nothing until then.
-    Down { until: Nanos },
-    /// TCP is on its way, until patience ends.
-    Connecting { socket: TcpStream, until: Nanos },
-    /// Commands of the greeting are to be answered, until patience ends.
-    Greeting { transport: Transport, until: Nanos },
-    /// Requests can be asked.
-    Up { transport: Transport },
-}
+/// The most replies that are taken before the lane looks around again.
+///
+/// After a pause of the server hundreds come at once. Whoever is due meanwhile would wait for all
+/// of them to be judged, some hundreds of nanoseconds each.
+const REPLIES_AT_ONCE: usize = 32;
 
-/// How long a connection may stay silent after patience with its oldest request has ended.
-const OVERDUE: Nanos = Nanos::from_secs(1);
-
-/// Bytes that may stay in the buffer after they were sent: enough that moving the rest to its
-/// beginning is rare, little enough that a buffer that is never empty does not grow for ever.
-const SENT_KEPT: usize = 256 << 10;
+/// The ticket of a question for the map: no request has it.
+pub(super) const MAP: Ticket = Ticket(u64::MAX);
 
 /// A command that was encoded and not answered yet.
 #[derive(Clone, Copy)]
@@ -86,32 +77,27 @@ struct Pending {
     from: u64,
 }
 
-/// The connection is of no use any more.
-struct Lost(Reason);
-
-/// What a socket is waited for, besides something to read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Interest {
-    Read,
-    ReadAndWrite,
-}
-
 impl Connection {
     /// Goes on with a greeted connection whose socket no longer blocks.
     pub(super) fn new(shared: Rc<Shared>, transport: Transport) -> Connection {
         let inbox = Inbox::new(shared.tongue.names());
+        Connection::over(Link::up(transport, inbox), shared)
+    }
+
+    /// A connection that is yet to be made.
+    pub(super) fn down(shared: Rc<Shared>) -> Connection {
+        let inbox = Inbox::new(shared.tongue.names());
+        Connection::over(Link::down(inbox), shared)
+    }
+
+    fn over(link: Link<Transport>, shared: Rc<Shared>) -> Connection {
         let depth = shared.dialer.options.depth.min(MOST_PREPARED);
         Connection {
             shared,
-            state: State::Up { transport },
-            pause: FIRST_PAUSE,
+            link,
             next_address: 0,
-            looked_at: Nanos::ZERO,
-            is_readable: false,
-            out: Vec::with_capacity(OUT_ROOM),
-            sent: 0,
-            passed: 0,
-            inbox,
+            guide: None,
+            news: Vec::new(),
             parser: Parser::new(Limits::REPLY),
             pending: VecDeque::with_capacity(2 * depth),
             spans: Vec::with_capacity(64),
@@ -119,7 +105,7 @@ impl Connection {
             scan_rows: Vec::new(),
             scan_failure: None,
             in_flight: 0,
-            overdue_since: None,
+            is_behind: false,
         }
     }
 
@@ -136,12 +122,12 @@ impl Connection {
         request: &Request<'_>,
         answers: &mut dyn Answers,
     ) {
-        if !matches!(self.state, State::Up { .. }) {
+        if !self.link.is_up() {
             return answers.answer(ticket, Answer::Refused(Reason::Unreachable));
         }
-        let before = self.out.len();
-        let from = self.passed + before as u64;
-        match self.shared.tongue.encode(request, &mut self.out) {
+        let before = self.link.out.len();
+        let from = self.link.end();
+        match self.shared.tongue.encode(request, &mut self.link.out) {
             Ok((step, second)) => {
                 self.pending.push_back(Pending { ticket, step, from });
                 if let Some(step) = second {
@@ -150,35 +136,97 @@ impl Connection {
                 self.in_flight += 1;
             }
             Err(reason) => {
-                self.out.truncate(before);
+                self.link.out.truncate(before);
                 answers.answer(ticket, Answer::Refused(reason));
             }
         }
     }
 
+    /// Encodes one command, behind ASKING if that is wanted, or says why not.
+    pub(super) fn start_part(
+        &mut self,
+        ticket: Ticket,
+        is_asking: bool,
+        encode: impl FnOnce(&Tongue, &mut Vec<u8>) -> Result<Step, Reason>,
+    ) -> Result<(), Reason> {
+        if !self.link.is_up() {
+            return Err(Reason::Unreachable);
+        }
+        let before = self.link.out.len();
+        let from = self.link.end();
+        if is_asking {
+            write::command(&[b"ASKING"], &mut self.link.out);
+        }
+        match encode(&self.shared.tongue, &mut self.link.out) {
+            Ok(step) => {
+                if is_asking {
+                    self.pending.push_back(Pending { ticket, step: Step::Asking, from });
+                }
+                self.pending.push_back(Pending { ticket, step, from });
+                self.in_flight += 1;
+                Ok(())
+            }
+            Err(reason) => {
+                self.link.out.truncate(before);
+                Err(reason)
+            }
+        }
+    }
+
+    /// Asks which node has which keys; the answer becomes [`News::Map`].
+    pub(super) fn ask_map(&mut self) {
+        let from = self.link.end();
+        write::command(&[b"CLUSTER", b"SLOTS"], &mut self.link.out);
+        self.pending.push_back(Pending { ticket: MAP, step: Step::Map, from });
+    }
+
+    /// Whether something was said about the cluster.
+    pub(super) fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
+    /// What was said about the cluster since the last time.
+    pub(super) fn take_news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Whether requests can be asked.
+    pub(super) fn is_up(&self) -> bool {
+        self.link.is_up()
+    }
+
+    /// Whether replies have come that were not taken yet: the next poll takes some.
+    pub(super) fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    /// Whether nothing waits for an answer.
+    pub(super) fn is_idle(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// Moves bytes both ways: at most one write and one read, more only within TLS.
     #[inline]
     pub(super) fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
-        if self.overdue_since.is_some_and(|since| now.since(since) >= OVERDUE) {
-            return self.give_up(now, Reason::ConnectionLost, answers);
+        match self.link.stage(now) {
+            Stage::Talking => {}
+            Stage::Apart => return self.reconnect(now, answers),
+            Stage::Silent => return self.give_up(now, Reason::ConnectionLost, answers),
         }
-        match &self.state {
-            State::Up { .. } => {}
-            State::Greeting { until, .. } if now < *until => {}
-            State::Greeting { .. } => return self.give_up(now, Reason::ConnectionLost, answers),
-            State::Down { .. } | State::Connecting { .. } => return self.reconnect(now, answers),
-        }
-        if !self.has_work(now) {
+        if self.pending.is_empty() && !self.is_behind && !self.link.has_work(now) {
             return;
         }
-        let may_read = self.is_readable || self.is_awaited() || self.pending.is_empty();
-        let written = self.flush();
+        let may_read = self.link.is_readable() || self.is_awaited() || self.pending.is_empty();
+        let written = self.link.flush();
         // The answer to what has left only now is not here yet: asking for it wastes a call.
         // Answers that came before the connection broke are answers: read first, then give up.
-        let read = match may_read || written.is_err() {
+        let mut read = match may_read || written.is_err() {
             true => self.receive(now, answers),
             false => Ok(()),
         };
+        while written.is_err() && read.is_ok() && self.is_behind {
+            read = self.take_replies(answers);
+        }
         if let Err(Lost(reason)) = read.and(written) {
             self.give_up(now, reason, answers);
         }
@@ -187,105 +235,56 @@ impl Connection {
     /// Patience with `ticket` has ended at `now`. If that is the oldest request here and nothing at
     /// all comes for a while longer, the connection is given up: all else on it would wait too.
     pub(super) fn abandon(&mut self, ticket: Ticket, now: Nanos) {
-        if self.pending.front().is_some_and(|oldest| oldest.ticket == ticket) {
-            self.overdue_since.get_or_insert(now);
+        self.abandon_if(|oldest| oldest == ticket, now);
+    }
+
+    /// The same, of whatever ticket is meant.
+    pub(super) fn abandon_if(&mut self, is_meant: impl FnOnce(Ticket) -> bool, now: Nanos) {
+        if self.pending.front().is_some_and(|oldest| is_meant(oldest.ticket)) {
+            self.link.is_overdue(now);
         }
     }
 
     /// The socket to wait for, with what is hoped of it; `None` while nothing is connected.
     pub(super) fn socket(&self) -> Option<(&TcpStream, Interest)> {
-        match &self.state {
-            State::Down { .. } => None,
-            State::Connecting { socket, .. } => Some((socket, Interest::ReadAndWrite)),
-            State::Greeting { transport, .. } | State::Up { transport } => {
-                let is_writing = self.sent < self.out.len() || transport.has_unsent();
-                let interest = if is_writing { Interest::ReadAndWrite } else { Interest::Read };
-                Some((transport.socket(), interest))
-            }
-        }
+        self.link.socket().or_else(|| self.guide.as_ref()?.socket())
     }
 
     /// Waiting for the socket has ended because of it.
     pub(super) fn wake(&mut self) {
-        self.is_readable = true;
+        self.link.wake();
     }
 
     /// When something is to be done even if no byte moves.
     pub(super) fn due(&self) -> Option<Nanos> {
-        match &self.state {
-            State::Down { until }
-            | State::Connecting { until, .. }
-            | State::Greeting { until, .. } => Some(*until),
-            State::Up { .. } => self.overdue_since.map(|since| since.saturating_add(OVERDUE)),
-        }
-    }
-
-    fn has_work(&self, now: Nanos) -> bool {
-        !self.pending.is_empty()
-            || self.is_readable
-            || self.sent < self.out.len()
-            || now.since(self.looked_at) >= IDLE_LOOK
+        self.guide.as_ref().map_or_else(|| self.link.due(), |guide| guide.due())
     }
 
     /// Whether the oldest command has left, at least in part.
     fn is_awaited(&self) -> bool {
-        let left = self.passed + self.sent as u64;
-        self.pending.front().is_some_and(|oldest| oldest.from < left)
+        self.pending.front().is_some_and(|oldest| oldest.from < self.link.left())
     }
 
-    fn transport(&mut self) -> Option<&mut Transport> {
-        match &mut self.state {
-            State::Greeting { transport, .. } | State::Up { transport } => Some(transport),
-            State::Down { .. } | State::Connecting { .. } => None,
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), Lost> {
-        let (State::Greeting { transport, .. } | State::Up { transport }) = &mut self.state else {
-            return Ok(());
-        };
-        if self.sent == self.out.len() && !transport.has_unsent() {
-            return Ok(());
-        }
-        match transport.write(&self.out[self.sent..]) {
-            Ok(count) => self.sent += count,
-            Err(error) if is_passing(&error) => {}
-            Err(_) => return Err(Lost(Reason::ConnectionLost)),
-        }
-        if self.sent == self.out.len() || self.sent > SENT_KEPT {
-            self.passed += self.sent as u64;
-            self.out.drain(..self.sent);
-            self.sent = 0;
+    fn receive(&mut self, now: Nanos, answers: &mut dyn Answers) -> Result<(), Lost> {
+        while self.is_behind || self.link.receive(now)? {
+            self.take_replies(answers)?;
+            if self.is_behind || !self.link.hides_bytes() {
+                break;
+            }
         }
         Ok(())
     }
 
-    fn receive(&mut self, now: Nanos, answers: &mut dyn Answers) -> Result<(), Lost> {
-        self.is_readable = false;
-        self.looked_at = now;
-        loop {
-            let (State::Greeting { transport, .. } | State::Up { transport }) = &mut self.state
-            else {
-                return Ok(());
-            };
-            match self.inbox.fill(|room| transport.read(room)) {
-                Ok(0) => return Err(Lost(Reason::ConnectionLost)),
-                Ok(_) => {
-                    self.overdue_since = None;
-                    self.take_replies(answers)?;
-                }
-                Err(error) if is_passing(&error) => return Ok(()),
-                Err(_) => return Err(Lost(Reason::ConnectionLost)),
-            }
-            if !self.transport().is_some_and(|transport| transport.hides_bytes()) {
-                return Ok(());
-            }
-        }
-    }
-
     fn take_replies(&mut self, answers: &mut dyn Answers) -> Result<(), Lost> {
-        while !self.inbox.unread().is_empty() {
-            let length = match self.parser.parse(self.inbox.unread()) {
+        self.is_behind = false;
+        let mut taken = 0;
+        while !self.link.inbox.unread().is_empty() {
+            if taken == REPLIES_AT_ONCE {
+                self.is_behind = true;
+                return Ok(());
+            }
+            taken += 1;
+            let length = match self.parser.parse(self.link.inbox.unread()) {
                 Ok(Some(length)) => length,
                 Ok(None) => return Ok(()),
                 Err(_) => return Err(Lost(Reason::Garbled)),
@@ -293,7 +292,7 @@ impl Connection {
             if self.parser.tokens()[0].shape != Shape::Push {
                 self.take_reply(answers)?;
             }
-            self.inbox.consume(length);
+            self.link.inbox.consume(length);
         }
         Ok(())
     }
@@ -302,7 +301,7 @@ impl Connection {
     #[inline]
     fn take_reply(&mut self, answers: &mut dyn Answers) -> Result<(), Lost> {
         let Some(pending) = self.pending.pop_front() else { return Err(Lost(Reason::Garbled)) };
-        let reply = newest(&self.inbox, &self.parser);
+        let reply = newest(&self.link.inbox, &self.parser);
         let tongue = &self.shared.tongue;
         let spans = &mut self.spans;
         let read = match pending.step {
@@ -319,15 +318,34 @@ impl Connection {
                 Answer::Done(Read { found, rows })
             }
             Ok(()) => Answer::Done(Read::MISSING),
-            Err(failure) => failure.answer(),
+            Err(failure) => return self.fail(pending.ticket, failure, answers),
         };
         answers.answer(pending.ticket, answer);
-        lost_if_garbled(read)
+        Ok(())
+    }
+
+    /// The command of `ticket` was answered with an error, which the parser has just found.
+    #[cold]
+    fn fail(
+        &mut self,
+        ticket: Ticket,
+        failure: Failure,
+        answers: &mut dyn Answers,
+    ) -> Result<(), Lost> {
+        if self.shared.tells_redirects {
+            let error = newest(&self.link.inbox, &self.parser).error();
+            if let Some(redirect) = error.and_then(Redirect::parse) {
+                self.news.push(News::Redirect(ticket, redirect));
+                return Ok(());
+            }
+        }
+        answers.answer(ticket, failure.answer());
+        lost_if_garbled::<()>(Err(failure))
     }
 
     /// Replies to everything that is not the read of a record.
     fn take_other(&mut self, pending: Pending, answers: &mut dyn Answers) -> Result<(), Lost> {
-        let reply = newest(&self.inbox, &self.parser);
+        let reply = newest(&self.link.inbox, &self.parser);
         let ended = match pending.step {
             Step::Write => reply.written().map(|()| true),
             Step::Count => reply.count().map(|count| count > 0),
@@ -349,7 +367,17 @@ impl Connection {
                 self.end_scan(pending.ticket, answers);
                 return taken;
             }
-            Step::GreetingWish => return self.greeted(),
+            Step::Keys => return self.give_keys(pending.ticket, answers),
+            Step::Map => {
+                self.news.push(News::Map(Some(reply.value())));
+                return Ok(());
+            }
+            // If that was refused, so is the command behind it.
+            Step::Asking => return Ok(()),
+            Step::GreetingMaster if !reply.is_master() => {
+                return Err(Lost(Reason::ReadOnly));
+            }
+            Step::GreetingWish | Step::GreetingMaster => return self.greeted(),
             Step::GreetingMust => {
                 // The reason never shows: nothing else waits while a connection is greeted.
                 reply.failure().map_or(Ok(()), |_| Err(Lost(Reason::NotPermitted)))?;
@@ -361,10 +389,23 @@ impl Connection {
         let answer = match ended {
             Ok(true) => Answer::Done(Read::WRITTEN),
             Ok(false) => Answer::Done(Read::MISSING),
-            Err(failure) => failure.answer(),
+            Err(failure) => return self.fail(pending.ticket, failure, answers),
         };
         answers.answer(pending.ticket, answer);
-        lost_if_garbled(ended)
+        Ok(())
+    }
+
+    /// The keys of a scan came, for somebody who asks for the records by himself.
+    fn give_keys(&mut self, ticket: Ticket, answers: &mut dyn Answers) -> Result<(), Lost> {
+        let reply = newest(&self.link.inbox, &self.parser);
+        let spans = &mut self.spans;
+        self.in_flight -= 1;
+        if let Err(failure) = reply.keys(spans) {
+            return self.fail(ticket, failure, answers);
+        }
+        let rows = Rows::Spans { bytes: reply.buffer, spans, rows: spans.len() as u32 };
+        answers.answer(ticket, Answer::Done(Read { found: !spans.is_empty(), rows }));
+        Ok(())
     }
 
     /// The keys of a scan came: asks for each record, all at once.
@@ -374,12 +415,12 @@ impl Connection {
         records: Asked,
         answers: &mut dyn Answers,
     ) -> Result<(), Lost> {
-        let reply = newest(&self.inbox, &self.parser);
+        let reply = newest(&self.link.inbox, &self.parser);
         let mut asked = 0;
         let read = reply.texts().map(|keys| {
             for key in keys {
                 // The fields were checked when the scan was encoded.
-                if self.shared.tongue.read(key, records, &mut self.out).is_ok() {
+                if self.shared.tongue.read(key, records, &mut self.link.out).is_ok() {
                     self.pending.push_back(Pending { step: Step::ScanRow(records), ..pending });
                     asked += 1;
                 }
@@ -397,7 +438,7 @@ impl Connection {
     }
 
     fn take_row(&mut self, asked: Asked) -> Result<(), Lost> {
-        let reply = newest(&self.inbox, &self.parser);
+        let reply = newest(&self.link.inbox, &self.parser);
         let tongue = &self.shared.tongue;
         let read = match tongue.step(asked) {
             Step::Field(number) => reply.field(tongue.place(number), &mut self.spans),
@@ -434,24 +475,24 @@ impl Connection {
 
     /// One command of the greeting was answered well enough.
     fn greeted(&mut self) -> Result<(), Lost> {
-        if !self.pending.is_empty() {
-            return Ok(());
-        }
-        let state = std::mem::replace(&mut self.state, State::Down { until: Nanos::ZERO });
-        if let State::Greeting { transport, .. } = state {
-            self.state = State::Up { transport };
-            self.pause = FIRST_PAUSE;
+        if self.pending.is_empty() {
+            self.link.greeted();
         }
         Ok(())
     }
 
     /// Answers everything that waits: unknown where a byte may have left, refused where not.
     fn give_up(&mut self, now: Nanos, reason: Reason, answers: &mut dyn Answers) {
-        let left = self.passed + self.sent as u64;
+        let left = self.link.left();
         while let Some(Pending { ticket, step, from }) = self.pending.pop_front() {
             match step {
                 Step::InsertRecord | Step::DeleteRecord | Step::ScanRow(_) => continue,
-                Step::GreetingMust | Step::GreetingWish => continue,
+                Step::GreetingMust | Step::GreetingWish | Step::GreetingMaster => continue,
+                Step::Asking => continue,
+                Step::Map => {
+                    self.news.push(News::Map(None));
+                    continue;
+                }
                 _ => {}
             }
             let answer = match from < left {
@@ -461,75 +502,76 @@ impl Connection {
             answers.answer(ticket, answer);
         }
         self.in_flight = 0;
+        self.is_behind = false;
         self.scan_rows.clear();
         self.scan_failure = None;
-        self.overdue_since = None;
-        self.out.clear();
-        self.sent = 0;
-        self.passed = left;
-        self.inbox.clear();
         self.parser.reset();
-        self.is_readable = false;
-        self.state = State::Down { until: now.saturating_add(self.pause) };
-        self.pause = Nanos((self.pause.0 * 2).min(LONGEST_PAUSE.0));
+        self.link.drop_all(now);
     }
 
     /// The next step towards a connection, without waiting for anything.
     fn reconnect(&mut self, now: Nanos, answers: &mut dyn Answers) {
-        let patience = Nanos::from(self.shared.dialer.options.connect_timeout);
-        match &self.state {
-            State::Down { until } if now < *until => {}
-            State::Down { .. } => {
-                let address = self.shared.addresses[self.next_address];
-                self.next_address = (self.next_address + 1) % self.shared.addresses.len();
-                match connect::begin(address) {
-                    Ok(socket) => {
-                        let until = now.saturating_add(patience);
-                        self.state = State::Connecting { socket, until };
+        match self.link.approach(now) {
+            Approach::Wait => {}
+            Approach::Dial => match self.address(now) {
+                Direction::Asking => {}
+                Direction::Found(address) => {
+                    let patience = Nanos::from(self.shared.dialer.options.connect_timeout);
+                    if self.link.dial(address, now.saturating_add(patience)).is_err() {
+                        self.give_up(now, Reason::Unreachable, answers);
                     }
-                    Err(_) => self.give_up(now, Reason::Unreachable, answers),
                 }
-            }
-            State::Connecting { socket, until } => match connect::finish(socket) {
-                Ok(true) => self.greet(now, answers),
-                Ok(false) if now < *until => {}
-                Ok(false) | Err(_) => self.give_up(now, Reason::Unreachable, answers),
+                Direction::Lost => self.give_up(now, Reason::Unreachable, answers),
             },
-            State::Greeting { .. } | State::Up { .. } => {}
+            Approach::Made => self.greet(now, answers),
+            Approach::Failed => self.give_up(now, Reason::Unreachable, answers),
         }
     }
 
+    /// Where the server is, as far as we know; sentinels are asked each time, one after the other.
+    fn address(&mut self, now: Nanos) -> Direction {
+        let shared = &self.shared;
+        let sentinels = shared.sentinels.len();
+        let turn = self.next_address;
+        if sentinels == 0 {
+            let addresses = &shared.target.addresses;
+            self.next_address = (turn + 1) % addresses.len();
+            return Direction::Found(addresses[turn]);
+        }
+        let guide = self.guide.get_or_insert_with(|| Box::new(Guide::new(shared.clone(), turn)));
+        let direction = guide.poll(now);
+        if direction != Direction::Asking {
+            self.guide = None;
+            self.next_address = (turn + 1) % sentinels;
+        }
+        direction
+    }
+
     fn greet(&mut self, now: Nanos, answers: &mut dyn Answers) {
-        let state = std::mem::replace(&mut self.state, State::Down { until: now });
-        let State::Connecting { socket, until } = state else { return };
-        match socket.set_nodelay(true).and_then(|()| self.shared.dialer.secure(socket)) {
-            Ok(transport) => self.state = State::Greeting { transport, until },
+        let Some((socket, until)) = self.link.take_socket() else { return };
+        let Shared { dialer, target, .. } = &*self.shared;
+        match socket.set_nodelay(true).and_then(|()| dialer.secure(socket, target)) {
+            Ok(transport) => self.link.greet(transport, until),
             Err(_) => return self.give_up(now, Reason::Unreachable, answers),
         }
         for greeting in self.shared.dialer.greetings(self.shared.protocol) {
-            greeting.encode(&mut self.out);
+            greeting.encode(&mut self.link.out);
             let step = match greeting.need {
                 Need::Must => Step::GreetingMust,
                 Need::Wish => Step::GreetingWish,
+                Need::Master => Step::GreetingMaster,
             };
-            self.pending.push_back(Pending { ticket: Ticket(0), step, from: self.passed });
+            self.pending.push_back(Pending { ticket: Ticket(0), step, from: self.link.left() });
         }
     }
 }
 
-/// Room for about a thousand reads, or a hundred small writes, before the buffer grows.
-const OUT_ROOM: usize = 64 << 10;
 /// Queues are made ready for this depth at most; deeper ones grow when they are used.
 const MOST_PREPARED: usize = 16 << 10;
 
 /// The reply at the head of the inbox, which the parser has just found.
 fn newest<'a>(inbox: &'a Inbox, parser: &'a Parser) -> Reply<'a> {
     Reply { buffer: inbox.bytes(), start: inbox.head(), tokens: parser.tokens() }
-}
-
-/// Nothing is wrong: the socket would have made us wait.
-fn is_passing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
 /// After a reply that makes no sense nobody knows which command the next one belongs to.
@@ -544,7 +586,10 @@ fn lost_if_garbled<T>(read: Result<T, Failure>) -> Result<(), Lost> {
 ///
 /// If one half was refused while the other went through, half of it happened: that is no refusal.
 /// A reader of the history must expect both, so it is unknown, with the reason of the refusal.
-fn both_halves(first: Result<bool, Failure>, second: Result<(), Failure>) -> Result<bool, Failure> {
+pub(super) fn both_halves(
+    first: Result<bool, Failure>,
+    second: Result<(), Failure>,
+) -> Result<bool, Failure> {
     match (first, second) {
         (Ok(found), Ok(())) => Ok(found),
         (Err(Failure::Refused(reason)), Err(Failure::Refused(_))) => Err(Failure::Refused(reason)),

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use assay_store::resp::{Limits, ParseError, Parser, Shape, Value, write};
 
 use super::transport::Transport;
+use crate::wire::link::Wire;
 
 /// How much is read at once.
 const CHUNK: usize = 16 << 10;
@@ -42,14 +43,33 @@ impl Console {
     pub(super) fn ask(&mut self, words: &[&[u8]]) -> Result<Value, AskError> {
         let mut out = Vec::new();
         write::command(words, &mut out);
-        let mut rest = out.as_slice();
+        self.send(&out)?;
+        self.answer()
+    }
+
+    /// Asks several commands at once and waits for the answers to all of them.
+    pub(super) fn ask_all(&mut self, commands: &[[&[u8]; 2]]) -> Result<Vec<Value>, AskError> {
+        let mut out = Vec::new();
+        for words in commands {
+            write::command(words, &mut out);
+        }
+        self.send(&out)?;
+        commands.iter().map(|_| self.answer()).collect()
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Result<(), AskError> {
+        let mut rest = bytes;
         while !rest.is_empty() {
-            match self.transport.write(rest) {
+            match self.transport.push(rest) {
                 Ok(count) => rest = &rest[count..],
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.last_words(error)),
             }
         }
+        Ok(())
+    }
+
+    fn answer(&mut self) -> Result<Value, AskError> {
         loop {
             if let Some(value) = self.next_reply()? {
                 return Ok(value);
@@ -90,7 +110,7 @@ impl Console {
         let before = self.received.len();
         self.received.resize(before + CHUNK, 0);
         let result = loop {
-            match self.transport.read(&mut self.received[before..]) {
+            match self.transport.pull(&mut self.received[before..]) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => break result,
             }

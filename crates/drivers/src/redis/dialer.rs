@@ -10,7 +10,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::console::{AskError, Console};
-use super::options::{Options, Password};
+use super::options::{Options, Password, Topology, authority};
 use super::tls;
 use super::transport::Transport;
 
@@ -21,7 +21,20 @@ const CLIENT_NAME: &[u8] = b"assay";
 pub(super) struct Dialer {
     pub(super) options: Options,
     password: Option<Password>,
-    tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    /// Those of the sentinels, which have their own.
+    sentinel_password: Option<Password>,
+    tls: Option<Arc<ClientConfig>>,
+}
+
+/// A server to connect to.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// At least one.
+    pub(super) addresses: Vec<SocketAddr>,
+    /// The name that its certificate must carry, with TLS.
+    name: Option<ServerName<'static>>,
 }
 
 /// One command of the greeting, and what an error in answer to it means.
@@ -37,6 +50,8 @@ pub(super) enum Need {
     Wish,
     /// It cannot.
     Must,
+    /// It cannot, nor after an answer that this is no master.
+    Master,
 }
 
 impl Dialer {
@@ -47,14 +62,19 @@ impl Dialer {
             (None, Some(path)) => Some(password_in(path, &options)?),
             (None, None) => None,
         };
+        let sentinel_password = match &options.topology {
+            Topology::Sentinel { password_file: Some(path), .. } => {
+                Some(password_in(path, &options)?)
+            }
+            _ => None,
+        };
         let tls = options.tls.as_ref().map(|tls| tls::configure(&options, tls)).transpose()?;
-        Ok(Dialer { options, password, tls })
+        Ok(Dialer { options, password, sentinel_password, tls })
     }
 
-    /// The addresses of the host, asked of the resolver now.
-    pub(super) fn resolve(&self) -> Result<Vec<SocketAddr>, OpenError> {
-        let Options { host, port, .. } = &self.options;
-        let addresses: Vec<SocketAddr> = (host.as_str(), *port)
+    /// A server whose addresses are asked of the resolver now.
+    pub(super) fn target(&self, host: &str, port: u16) -> Result<Target, OpenError> {
+        let addresses: Vec<SocketAddr> = (host, port)
             .to_socket_addrs()
             .map_err(|error| {
                 self.unreachable(format!("the name {host:?} was not found ({error}); check it"))
@@ -63,33 +83,59 @@ impl Dialer {
         if addresses.is_empty() {
             return Err(self.unreachable(format!("the name {host:?} has no address; check it")));
         }
-        Ok(addresses)
+        let name = match &self.tls {
+            Some(_) => Some(tls::name(&self.options, host)?),
+            None => None,
+        };
+        Ok(Target { host: host.to_owned(), port, addresses, name })
     }
 
     /// A connection that has been greeted, in blocking mode, and the protocol it speaks.
-    pub(super) fn dial(&self, addresses: &[SocketAddr]) -> Result<(Console, Protocol), OpenError> {
-        let socket = self.connect(addresses)?;
+    pub(super) fn dial(&self, target: &Target) -> Result<(Console, Protocol), OpenError> {
+        let mut console = self.call(target)?;
+        let mut protocol = Protocol::Resp2;
+        for greeting in self.greetings(Protocol::Resp3) {
+            let words: Vec<&[u8]> = greeting.words.iter().map(Vec::as_slice).collect();
+            let answer = console.ask(&words).map_err(|error| self.explain(&error))?;
+            match answer {
+                Value::Error(error) if greeting.need != Need::Wish || is_final(&error) => {
+                    return Err(self.turned_away(words[0], &error));
+                }
+                Value::Map(_) if words[0] == b"HELLO" => protocol = Protocol::Resp3,
+                other if greeting.need == Need::Master && !is_master(&other) => {
+                    return Err(self.no_master(target));
+                }
+                _ => {}
+            }
+        }
+        Ok((console, protocol))
+    }
+
+    /// A connection that has not been greeted, in blocking mode.
+    pub(super) fn call(&self, target: &Target) -> Result<Console, OpenError> {
+        let socket = self.connect(&target.addresses)?;
         let patience = Some(self.options.connect_timeout);
         let ready = socket
             .set_nodelay(true)
             .and_then(|()| socket.set_read_timeout(patience))
             .and_then(|()| socket.set_write_timeout(patience));
         ready.map_err(|error| self.unreachable(format!("the socket cannot be set up: {error}")))?;
-        let transport = self.secure(socket).map_err(|error| self.unreachable(error.to_string()))?;
-        let mut console = Console::new(transport);
-        let mut protocol = Protocol::Resp2;
-        for greeting in self.greetings(Protocol::Resp3) {
-            let words: Vec<&[u8]> = greeting.words.iter().map(Vec::as_slice).collect();
-            let answer = console.ask(&words).map_err(|error| self.explain(&error))?;
-            match answer {
-                Value::Error(error) if greeting.need == Need::Must || is_final(&error) => {
-                    return Err(self.turned_away(words[0], &error));
-                }
-                Value::Map(_) if words[0] == b"HELLO" => protocol = Protocol::Resp3,
-                _ => {}
-            }
-        }
-        Ok((console, protocol))
+        let transport = self.secure(socket, target);
+        Ok(Console::new(transport.map_err(|error| self.unreachable(error.to_string()))?))
+    }
+
+    /// The password of the sentinels.
+    pub(super) fn sentinel_password(&self) -> Option<&[u8]> {
+        self.sentinel_password.as_ref().map(|password| password.reveal().as_bytes())
+    }
+
+    fn no_master(&self, target: &Target) -> OpenError {
+        let at = authority(&target.host, target.port);
+        let reason = format!(
+            "the sentinels name {at}, which is no master; a failover is under way, or they do not \
+             know of one: try again in a few seconds"
+        );
+        OpenError::Failed { store: self.options.to_string(), reason }
     }
 
     /// The greeting of a connection that shall speak `protocol`.
@@ -112,16 +158,24 @@ impl Dialer {
             let select = words(&[b"SELECT", number.as_bytes()]);
             greetings.push(Greeting { words: select, need: Need::Must });
         }
+        if matches!(self.options.topology, Topology::Sentinel { .. }) {
+            greetings.push(Greeting { words: words(&[b"ROLE"]), need: Need::Master });
+        }
         greetings.push(Greeting { words: words(&[b"PING"]), need: Need::Must });
         greetings
     }
 
     /// Puts TLS around `socket`, if the options want it. The handshake happens while bytes move.
-    pub(super) fn secure(&self, socket: TcpStream) -> io::Result<Transport> {
-        match &self.tls {
-            None => Ok(Transport::plain(socket)),
-            Some((config, name)) => Transport::tls(socket, config.clone(), name.clone()),
-        }
+    pub(super) fn secure(&self, socket: TcpStream, target: &Target) -> io::Result<Transport> {
+        let (Some(config), Some(name)) = (&self.tls, &target.name) else {
+            return Ok(Transport::plain(socket));
+        };
+        let name = match self.options.topology {
+            // A master that sentinels have found has another address than the one before.
+            Topology::Sentinel { .. } => ServerName::IpAddress(socket.peer_addr()?.ip().into()),
+            Topology::Single | Topology::Cluster => name.clone(),
+        };
+        Transport::tls(socket, config.clone(), name)
     }
 
     fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, OpenError> {
@@ -206,7 +260,7 @@ impl Dialer {
         OpenError::NotPermitted { store, reason }
     }
 
-    fn unreachable(&self, reason: String) -> OpenError {
+    pub(super) fn unreachable(&self, reason: String) -> OpenError {
         OpenError::Unreachable { store: self.options.to_string(), reason }
     }
 }
@@ -219,6 +273,11 @@ impl Greeting {
             write::bulk(word, out);
         }
     }
+}
+
+/// Whether the answer to ROLE is that of a master.
+fn is_master(answer: &Value) -> bool {
+    matches!(answer, Value::Array(role) if role.first().and_then(Value::text) == Some(b"master"))
 }
 
 /// The first byte of a TLS record that carries an alert.

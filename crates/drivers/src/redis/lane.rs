@@ -1,16 +1,12 @@
 //! A lane's client: some pipelined connections that are polled together.
 
-use std::array;
-use std::rc::Rc;
 use std::time::Duration;
 
 use assay_model::Nanos;
 use assay_store::{Answers, Client, Request, Ticket};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::connection::{Connection, Interest, Shared};
-use super::options::MOST_CONNECTIONS;
-use super::transport::Transport;
+use super::connection::Connection;
+use crate::wire::sockets;
 
 /// The connections of one lane. A session always uses the same one, so its order holds.
 pub(super) struct Lane {
@@ -21,12 +17,9 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(shared: Rc<Shared>, transports: Vec<Transport>) -> Lane {
-        let room = transports.len() * shared.dialer.options.depth;
-        let connections = transports
-            .into_iter()
-            .map(|transport| Connection::new(shared.clone(), transport))
-            .collect();
+    /// At least one connection, each with up to `depth` requests in flight.
+    pub(super) fn new(connections: Vec<Connection>, depth: usize) -> Lane {
+        let room = connections.len() * depth;
         Lane { connections, room, now: Nanos::ZERO }
     }
 
@@ -68,48 +61,15 @@ impl Client for Lane {
     }
 
     fn wait(&mut self, patience: Duration) {
+        if self.connections.iter().any(Connection::is_behind) {
+            return;
+        }
         let patience = self.longest_wait(patience);
-        if let Some(woken) = wait_for_sockets(&self.connections, patience) {
-            for (number, connection) in self.connections.iter_mut().enumerate() {
-                if woken & 1 << number != 0 {
-                    connection.wake();
-                }
+        let woken = sockets::wait(self.connections.iter().map(Connection::socket), patience);
+        for (place, connection) in self.connections.iter_mut().enumerate() {
+            if woken.has(place) {
+                connection.wake();
             }
         }
     }
-}
-
-/// Blocks until a socket has something for us; a bit for each connection that does.
-fn wait_for_sockets(connections: &[Connection], patience: Duration) -> Option<u64> {
-    let mut numbers = [0_u8; MOST_CONNECTIONS];
-    let mut count = 0;
-    let mut sockets = connections.iter().enumerate().filter_map(|(number, connection)| {
-        let (socket, interest) = connection.socket()?;
-        numbers[count] = number as u8;
-        count += 1;
-        let flags = match interest {
-            Interest::Read => PollFlags::IN,
-            Interest::ReadAndWrite => PollFlags::IN | PollFlags::OUT,
-        };
-        Some(PollFd::new(socket, flags))
-    });
-    let Some(first) = sockets.next() else {
-        std::thread::sleep(patience);
-        return None;
-    };
-    // The array is always filled, so that waiting needs no allocation; its rest is not used.
-    let mut array: [PollFd<'_>; MOST_CONNECTIONS] = array::from_fn(|place| match place {
-        0 => first.clone(),
-        _ => sockets.next().unwrap_or_else(|| first.clone()),
-    });
-    drop(sockets);
-    let timeout = Timespec {
-        tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: patience.subsec_nanos().into(),
-    };
-    let waited = &mut array[..count];
-    // An error is an interruption, and then we return early, which is allowed.
-    poll(waited, Some(&timeout)).ok()?;
-    let woken = waited.iter().zip(numbers).filter(|(socket, _)| !socket.revents().is_empty());
-    Some(woken.fold(0, |bits, (_, number)| bits | 1 << number))
 }

@@ -9,11 +9,13 @@ use assay_store::OpenError;
 
 use assay_model::closest;
 
+use crate::address::{decode, split_host};
+
 pub use crate::trust::Trust;
 
 /// An example of a right URL, for errors.
 const EXAMPLE: &str = "redis://user:password@127.0.0.1:6379/0?connections=1&depth=1024";
-const OPTION_NAMES: [&str; 8] = [
+const OPTION_NAMES: [&str; 9] = [
     "connections",
     "depth",
     "index",
@@ -22,8 +24,10 @@ const OPTION_NAMES: [&str; 8] = [
     "ca_file",
     "tls_insecure",
     "connect_timeout",
+    "sentinel_password_file",
 ];
 const DEFAULT_PORT: u16 = 6379;
+const SENTINEL_PORT: u16 = 26379;
 /// Connections per lane: the arrays that waiting uses are as long as this.
 pub(super) const MOST_CONNECTIONS: usize = 64;
 /// Requests in flight per connection. Redis serves them in order, so more only lengthens a queue.
@@ -34,12 +38,21 @@ const MOST_DEPTH: usize = 1 << 20;
 /// Parsed from `redis://[user[:password]@]host[:port][/db][?option=value&…]`; `rediss://` is the
 /// same over TLS, `valkey://` means `redis://`, and `valkeys://` means `rediss://`. Parts with
 /// special characters are percent-encoded. Shown without the password.
+///
+/// `redis+cluster://host[:port][,host[:port]…]` names some nodes of a Redis Cluster,
+/// `redis+sentinel://host[:port][,host[:port]…]/master[/db]` the sentinels that know where the
+/// master is. `redis-cluster` and `redis-sentinel` are other spellings, and so are the other three
+/// schemes instead of `redis`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Name or address.
+    /// What `host` and `others` are.
+    pub topology: Topology,
+    /// Name or address: of the server, of one node, of one sentinel.
     pub host: String,
     /// TCP port.
     pub port: u16,
+    /// More nodes or sentinels, for when one of them is gone.
+    pub others: Vec<(String, u16)>,
     /// Number of the logical database.
     pub database: u32,
     /// The user of the access control list; none means Redis's `default`.
@@ -61,6 +74,22 @@ pub struct Options {
     /// Option `connect_timeout`, in milliseconds: patience for a connection and each reply of its
     /// greeting; replies to the workload's requests are the executor's affair.
     pub connect_timeout: Duration,
+}
+
+/// What a URL's hosts are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// The server itself.
+    Single,
+    /// Nodes of a Redis Cluster, which know the others.
+    Cluster,
+    /// Sentinels, which know where the master with this name is.
+    Sentinel {
+        /// The name of the master.
+        master: String,
+        /// Option `sentinel_password_file`: a file whose first line is the sentinels' password.
+        password_file: Option<PathBuf>,
+    },
 }
 
 /// How a TLS server proves who it is.
@@ -117,8 +146,10 @@ impl Options {
     /// Plain TCP to `host` and `port`, everything else by default.
     pub fn new(host: impl Into<String>, port: u16) -> Options {
         Options {
+            topology: Topology::Single,
             host: host.into(),
             port,
+            others: Vec::new(),
             database: 0,
             user: None,
             password: None,
@@ -148,6 +179,12 @@ impl Options {
                 self.shape = choose(name, value, &shapes)?;
             }
             "password_file" => self.password_file = Some(PathBuf::from(value)),
+            "sentinel_password_file" => match &mut self.topology {
+                Topology::Sentinel { password_file, .. } => {
+                    *password_file = Some(PathBuf::from(value));
+                }
+                _ => return Err(format!("option {name} needs redis+sentinel://")),
+            },
             "ca_file" => self.tls(name)?.ca_file = Some(PathBuf::from(value)),
             "tls_insecure" => {
                 let trusts = [("true", Trust::Insecure), ("false", Trust::Verified)];
@@ -156,6 +193,12 @@ impl Options {
             _ => return Err(unknown_option(name)),
         }
         Ok(())
+    }
+
+    /// The hosts with their ports, at least one.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = (&str, u16)> {
+        let others = self.others.iter().map(|(host, port)| (host.as_str(), *port));
+        std::iter::once((self.host.as_str(), self.port)).chain(others)
     }
 
     fn tls(&mut self, name: &str) -> Result<&mut Tls, String> {
@@ -178,14 +221,19 @@ impl FromStr for Options {
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls.is_some() { "rediss" } else { "redis" };
-        write!(f, "{scheme}://")?;
+        let topology = match &self.topology {
+            Topology::Single => "",
+            Topology::Cluster => "+cluster",
+            Topology::Sentinel { .. } => "+sentinel",
+        };
+        write!(f, "{scheme}{topology}://")?;
         if let Some(user) = &self.user {
             write!(f, "{user}@")?;
         }
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)?;
-        } else {
-            write!(f, "{}:{}", self.host, self.port)?;
+        let hosts: Vec<String> = self.hosts().map(|(host, port)| authority(host, port)).collect();
+        f.write_str(&hosts.join(","))?;
+        if let Topology::Sentinel { master, .. } = &self.topology {
+            write!(f, "/{master}")?;
         }
         if self.database != 0 {
             write!(f, "/{}", self.database)?;
@@ -217,24 +265,20 @@ impl fmt::Display for Options {
 
 fn parse(url: &str) -> Result<Options, String> {
     let (scheme, rest) = url.split_once("://").ok_or("there is no ://")?;
+    let (scheme, topology) = split_scheme(scheme)?;
     let tls = match scheme {
-        "redis" | "valkey" => None,
         "rediss" | "valkeys" => Some(Tls { ca_file: None, trust: Trust::Verified }),
-        other => return Err(format!("scheme {other:?} is not redis, rediss, valkey or valkeys")),
+        _ => None,
     };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-    let (login, address) = match authority.rsplit_once('@') {
-        Some((login, address)) => (Some(login), address),
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (login, addresses) = match authority.rsplit_once('@') {
+        Some((login, addresses)) => (Some(login), addresses),
         None => (None, authority),
     };
-    let (host, port) = split_address(address)?;
-    let mut options = Options { tls, ..Options::new(decode(host)?, port) };
-    if !database.is_empty() {
-        options.database = database
-            .parse()
-            .map_err(|_| format!("the database is a number from 0, not {database:?}"))?;
-    }
+    let mut options = Options { tls, topology, ..Options::new("", 0) };
+    options.set_hosts(addresses)?;
+    options.set_path(path)?;
     if let Some(login) = login {
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         options.user = Some(decode(user)?).filter(|user| !user.is_empty());
@@ -248,44 +292,66 @@ fn parse(url: &str) -> Result<Options, String> {
     Ok(options)
 }
 
-fn split_address(address: &str) -> Result<(&str, u16), String> {
-    let (host, port) = match address.strip_prefix('[') {
-        Some(rest) => {
-            let (host, port) = rest.split_once(']').ok_or("an address in [ ] is not closed")?;
-            (host, port.strip_prefix(':').unwrap_or(port))
-        }
-        None => address.split_once(':').unwrap_or((address, "")),
-    };
-    if host.is_empty() {
-        return Err("the host is missing".into());
+/// The scheme of a single server, with what stands behind it.
+fn split_scheme(scheme: &str) -> Result<(&str, Topology), String> {
+    let unknown = || format!("scheme {scheme:?} is not redis, rediss, valkey or valkeys");
+    let (first, rest) = scheme.split_once(['+', '-']).unwrap_or((scheme, ""));
+    if !["redis", "rediss", "valkey", "valkeys"].contains(&first) {
+        return Err(unknown());
     }
-    let port = match port {
-        "" => DEFAULT_PORT,
-        port => port
-            .parse()
-            .ok()
-            .filter(|&port| port != 0)
-            .ok_or_else(|| format!("the port is a number from 1 to 65535, not {port:?}"))?,
+    let topology = match rest {
+        "" if first == scheme => Topology::Single,
+        "cluster" => Topology::Cluster,
+        "sentinel" => Topology::Sentinel { master: String::new(), password_file: None },
+        _ => return Err(unknown() + ", nor one of them with +cluster or +sentinel"),
     };
-    Ok((host, port))
+    Ok((first, topology))
 }
 
-/// Undoes percent-encoding.
-fn decode(text: &str) -> Result<String, String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
+impl Options {
+    fn set_hosts(&mut self, addresses: &str) -> Result<(), String> {
+        let default_port = match self.topology {
+            Topology::Sentinel { .. } => SENTINEL_PORT,
+            Topology::Single | Topology::Cluster => DEFAULT_PORT,
+        };
+        let mut hosts = Vec::new();
+        for address in addresses.split(',') {
+            hosts.push(split_host(address, default_port)?);
         }
-        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let decoded = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        bytes.push(decoded.ok_or("a % is not followed by two hexadecimal digits")?);
-        rest = &after[2..];
+        if hosts.len() > 1 && self.topology == Topology::Single {
+            return Err("there are several hosts; redis+cluster:// has several nodes".into());
+        }
+        (self.host, self.port) = hosts.remove(0);
+        self.others = hosts;
+        Ok(())
     }
-    String::from_utf8(bytes).map_err(|_| "percent-encoded bytes are not UTF-8".into())
+
+    /// The name of the master, for sentinels, then the database.
+    fn set_path(&mut self, path: &str) -> Result<(), String> {
+        let mut database = path;
+        if let Topology::Sentinel { master, .. } = &mut self.topology {
+            let (name, rest) = path.split_once('/').unwrap_or((path, ""));
+            if name.is_empty() {
+                return Err("the name of the master is missing behind the sentinels".into());
+            }
+            *master = decode(name)?;
+            database = rest;
+        }
+        if !database.is_empty() {
+            self.database = database
+                .parse()
+                .map_err(|_| format!("the database is a number from 0, not {database:?}"))?;
+        }
+        if self.database != 0 && self.topology == Topology::Cluster {
+            return Err("a cluster has database 0 alone".into());
+        }
+        Ok(())
+    }
+}
+
+/// `host:port`, an IPv6 address in brackets.
+pub(super) fn authority(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 fn unknown_option(name: &str) -> String {
@@ -350,8 +416,10 @@ mod tests {
              &ca_file=/a%20b/ca.pem&tls_insecure=true&connect_timeout=250&password_file=/pw",
         );
         let expected = Options {
+            topology: Topology::Single,
             host: "::1".into(),
             port: 7000,
+            others: Vec::new(),
             database: 3,
             user: Some("ann".into()),
             password: Some(Password::new("p@ss:w")),
@@ -369,6 +437,23 @@ mod tests {
             "rediss://ann@[::1]:7000/3?connections=4&depth=16&index=off&layout=string\
              &tls_insecure=true"
         );
+    }
+
+    #[test]
+    fn several_hosts_are_nodes_or_sentinels() {
+        let options = right("redis+cluster://a:1,[::1]:2,c?connections=2");
+        assert_eq!(options.topology, Topology::Cluster);
+        let hosts: Vec<(&str, u16)> = options.hosts().collect();
+        assert_eq!(hosts, [("a", 1), ("::1", 2), ("c", 6379)]);
+        assert_eq!(options.to_string(), "redis+cluster://a:1,[::1]:2,c:6379?connections=2");
+        assert_eq!(right("redis-cluster://a/0").topology, Topology::Cluster);
+        let options = right("rediss+sentinel://ann:pw@a,b:7/m%201/3?sentinel_password_file=/f");
+        let expected =
+            Topology::Sentinel { master: "m 1".into(), password_file: Some("/f".into()) };
+        assert_eq!(options.topology, expected);
+        assert_eq!((options.database, options.tls.is_some()), (3, true));
+        assert_eq!(options.to_string(), "rediss+sentinel://ann@a:26379,b:7/m 1/3");
+        assert!(matches!(right("valkey-sentinel://a/m").topology, Topology::Sentinel { .. }));
     }
 
     #[test]
@@ -405,6 +490,13 @@ mod tests {
             ("redis://h/?index", "has no value"),
             ("redis://h/?index=maybe", "on or off"),
             ("redis://h/?ca_file=x", "needs rediss://"),
+            ("redis://h,i", "redis+cluster://"),
+            ("redis+cluster://h/1", "database 0 alone"),
+            ("redis+sentinel://h", "name of the master is missing"),
+            ("redis+sentinel://h/m/x", "database is a number"),
+            ("redis+ring://h", "+cluster or +sentinel"),
+            ("redis+://h", "+cluster or +sentinel"),
+            ("redis://h/?sentinel_password_file=f", "needs redis+sentinel://"),
             ("redis://%zz", "hexadecimal"),
             ("redis://%ff", "UTF-8"),
         ] {

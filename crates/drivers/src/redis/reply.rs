@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use assay_store::answer::{Span, encode_field, encode_row};
-use assay_store::resp::{Shape, Token};
+use assay_store::resp::{Shape, Token, Value};
 
 use super::error::{Failure, failure};
 
@@ -62,6 +62,34 @@ impl<'a> Reply<'a> {
         }
         let frame = self.frame();
         Ok(texts.iter().map(move |token| token.bytes(frame)))
+    }
+
+    /// The text of the reply if it is an error.
+    pub(super) fn error(&self) -> Option<&'a [u8]> {
+        let first = &self.tokens[0];
+        (first.shape == Shape::Error).then(|| first.bytes(self.frame()))
+    }
+
+    /// The texts of an array, each as the only field, without a name, of a record.
+    pub(super) fn keys(&self, spans: &mut Vec<Span>) -> Result<(), Failure> {
+        spans.clear();
+        self.texts().map(drop)?;
+        spans.extend(self.tokens[1..].iter().zip(0..).map(|(token, row)| Span {
+            row,
+            name: 0..0,
+            value: self.place(token),
+        }));
+        Ok(())
+    }
+
+    /// The whole reply as a tree.
+    pub(super) fn value(&self) -> Value {
+        Value::new(self.frame(), self.tokens)
+    }
+
+    /// Whether this is the answer of a master to ROLE.
+    pub(super) fn is_master(&self) -> bool {
+        self.tokens.get(1).is_some_and(|role| role.bytes(self.frame()) == b"master")
     }
 
     /// The reply to HGETALL: names and values in turn. No spans mean that nothing is there.

@@ -1,6 +1,7 @@
 //! What a Redis says about itself that a reader of its figures must know.
 
 use assay_model::Setting;
+use assay_store::resp::Value;
 
 use super::console::{AskError, Console};
 
@@ -9,9 +10,13 @@ pub(super) struct Facts(Vec<(String, String)>);
 
 impl Facts {
     /// Asks the server; empty if it does not let us.
-    pub(super) fn ask(console: &mut Console) -> Result<Facts, AskError> {
-        let text = console.ask(&[b"INFO"])?;
-        Ok(Facts::parse(&String::from_utf8_lossy(text.text().unwrap_or_default())))
+    fn ask(console: &mut Console) -> Result<Facts, AskError> {
+        Ok(Facts::of(&console.ask(&[b"INFO"])?))
+    }
+
+    /// What INFO has answered; nothing if it was refused.
+    pub(super) fn of(answer: &Value) -> Facts {
+        Facts::parse(&String::from_utf8_lossy(answer.text().unwrap_or_default()))
     }
 
     fn parse(text: &str) -> Facts {
@@ -108,6 +113,44 @@ pub(super) fn read(console: &mut Console) -> Result<Vec<Setting>, AskError> {
     settings.push(durability(values[0].as_deref(), values[1].as_deref(), values[2].as_deref()));
     settings.extend([facts.role(), facts.cluster(), facts.threads(), facts.memory()]);
     Ok(settings)
+}
+
+/// What is to be known about a cluster as a whole.
+pub(super) fn of_cluster(console: &mut Console, masters: usize) -> Result<Vec<Setting>, AskError> {
+    let nodes = console.ask(&[b"CLUSTER", b"NODES"])?;
+    let replicas = replicas_in(&String::from_utf8_lossy(nodes.text().unwrap_or_default()));
+    let coverage = config(console, "cluster-require-full-coverage")?;
+    let coverage_means = match coverage.as_deref() {
+        Some("no") => "while a master is gone, keys of the others are served",
+        Some(_) => "while a master is gone, until a replica has taken over, all requests fail",
+        None => UNTOLD,
+    };
+    let patience = config(console, "cluster-node-timeout")?;
+    let each = "keys are divided among the masters by their slot; the index of all keys is on one";
+    let copies = match replicas {
+        0 => "there are no copies: with a master its keys are gone",
+        _ => {
+            "a replica takes over when its master is gone; it was told of writes after their \
+             answer, so the last ones are lost"
+        }
+    };
+    let told = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.into());
+    Ok(vec![
+        setting("masters", masters.to_string(), each),
+        setting("replicas", replicas.to_string(), copies),
+        setting("cluster-require-full-coverage", told(coverage), coverage_means),
+        setting(
+            "cluster-node-timeout",
+            told(patience),
+            "milliseconds of silence after which a node counts as gone",
+        ),
+    ])
+}
+
+/// How many nodes are replicas that are there, in the answer to CLUSTER NODES: id, address, flags …
+fn replicas_in(nodes: &str) -> usize {
+    let flags = nodes.lines().filter_map(|line| line.split(' ').nth(2));
+    flags.filter(|flags| flags.contains("slave") && !flags.contains("fail")).count()
 }
 
 fn explain(known: &Known, value: Option<&str>) -> Setting {
@@ -243,6 +286,14 @@ mod tests {
         check(Some("no"), Some("everysec"), Some("3600 1"), "snapshots");
         check(Some("no"), Some("everysec"), Some(""), "none");
         check(None, None, None, "unknown");
+    }
+
+    #[test]
+    fn replicas_that_have_failed_do_not_count() {
+        let nodes = "a h:1@2 myself,master - 0 0 1 connected 0-5\nb h:2@3 slave a 0 0 1 connected\n\
+                     c h:3@4 slave,fail a 0 0 1 disconnected\nd h:4@5 slave,noaddr a 0 0 1 x\n";
+        assert_eq!(replicas_in(nodes), 2);
+        assert_eq!(replicas_in(""), 0);
     }
 
     #[test]

@@ -9,16 +9,18 @@ use rustls::{ClientConfig, Error, InvalidMessage};
 use super::options::{Options, Tls};
 use crate::trust;
 
-/// The configuration of a client, and the name that the server's certificate must carry.
-pub(super) fn configure(
-    options: &Options,
-    tls: &Tls,
-) -> Result<(Arc<ClientConfig>, ServerName<'static>), OpenError> {
+/// The configuration of a client.
+pub(super) fn configure(options: &Options, tls: &Tls) -> Result<Arc<ClientConfig>, OpenError> {
     let wrong = |reason| OpenError::Url { url: options.to_string(), reason };
-    let name = ServerName::try_from(options.host.clone())
-        .map_err(|error| wrong(format!("{:?} is no name for TLS: {error}", options.host)))?;
-    let config = trust::configure(tls.ca_file.as_deref(), tls.trust).map_err(wrong)?;
-    Ok((Arc::new(config), name))
+    trust::configure(tls.ca_file.as_deref(), tls.trust).map(Arc::new).map_err(wrong)
+}
+
+/// The name that the certificate of `host` must carry.
+pub(super) fn name(options: &Options, host: &str) -> Result<ServerName<'static>, OpenError> {
+    ServerName::try_from(host.to_owned()).map_err(|error| {
+        let reason = format!("{host:?} is no name for TLS: {error}");
+        OpenError::Url { url: options.to_string(), reason }
+    })
 }
 
 /// What a failed handshake means to the one who started us.

@@ -16,8 +16,8 @@ use assay_model::{Fields, Kind, Reason, Table};
 use assay_store::Request;
 use assay_store::resp::write;
 
-use super::java_hash::java_hash;
 use super::options::{Index, RecordShape};
+use crate::java_hash::java_hash;
 
 /// The sorted set of all keys in YCSB's layout.
 pub(super) const INDEX: &[u8] = b"_indices";
@@ -55,8 +55,16 @@ pub(super) enum Step {
     ScanRow(Asked),
     /// The last record of a scan.
     ScanLastRow(Asked),
+    /// ZRANGEBYSCORE or ZRANGEBYLEX: the keys themselves.
+    Keys,
+    /// CLUSTER SLOTS.
+    Map,
+    /// ASKING: the next command is for a slot that is on its way.
+    Asking,
     /// A command of the greeting that must succeed.
     GreetingMust,
+    /// The command of the greeting that must say that this is a master.
+    GreetingMaster,
     /// A command of the greeting that may fail.
     GreetingWish,
 }
@@ -68,6 +76,17 @@ pub(super) struct Asked {
     pub(super) table: u16,
     /// The fields wanted.
     pub(super) fields: Fields,
+}
+
+/// One command of a request, where they go to several servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// What concerns the record.
+    Record,
+    /// What concerns its entry in the index.
+    Entry,
+    /// The keys of the records that a scan returns.
+    Keys,
 }
 
 /// The replies that a request waits for.
@@ -190,24 +209,15 @@ impl Tongue {
                 if self.index == Index::Off {
                     return Ok((Step::Write, None));
                 }
-                out.extend_from_slice(b"*4\r\n$4\r\nZADD\r\n");
-                write::bulk(&table.index, out);
-                match table.order {
-                    Order::Hash => write::bulk_integer(i64::from(java_hash(key)), out),
-                    Order::Key => write::bulk_integer(0, out),
-                }
-                write::bulk(key, out);
+                table.add_entry(key, out);
                 Ok((Step::InsertRecord, Some(Step::InsertEntry)))
             }
             Kind::Delete => {
-                out.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
-                write::bulk_pair(&table.prefix, key, out);
+                table.remove(key, out);
                 if self.index == Index::Off {
                     return Ok((Step::Count, None));
                 }
-                out.extend_from_slice(b"*3\r\n$4\r\nZREM\r\n");
-                write::bulk(&table.index, out);
-                write::bulk(key, out);
+                table.remove_entry(key, out);
                 Ok((Step::DeleteRecord, Some(Step::DeleteEntry)))
             }
             Kind::Scan => {
@@ -219,6 +229,64 @@ impl Tongue {
                 Ok((Step::ScanKeys(asked), None))
             }
         }
+    }
+
+    /// Appends one command of `request`, where its commands go to several servers.
+    pub(super) fn encode_part(
+        &self,
+        request: &Request<'_>,
+        part: Part,
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Reason> {
+        let table = self.tables.get(usize::from(request.table)).ok_or(Reason::Malformed)?;
+        let key = request.key;
+        let asked = Asked { table: request.table, fields: request.fields };
+        match (part, request.kind) {
+            (Part::Record, Kind::Read) => self.read(key, asked, out),
+            (Part::Record, Kind::Update) => {
+                self.change(table, request, out)?;
+                Ok(if table.order == Order::Key { Step::Count } else { Step::Write })
+            }
+            (Part::Record, Kind::Insert) => self.write(table, request, out).map(|()| Step::Write),
+            (Part::Record, Kind::Delete) => {
+                table.remove(key, out);
+                Ok(Step::Count)
+            }
+            (Part::Entry, Kind::Insert) => {
+                table.add_entry(key, out);
+                Ok(Step::Count)
+            }
+            (Part::Entry, Kind::Delete) => {
+                table.remove_entry(key, out);
+                Ok(Step::Count)
+            }
+            (Part::Keys, Kind::Scan) if self.index == Index::Kept => {
+                self.field(asked)?;
+                table.scan(key, request.limit, out);
+                Ok(Step::Keys)
+            }
+            _ => Err(Reason::Unsupported),
+        }
+    }
+
+    /// Whether inserts and deletes keep an index.
+    pub(super) fn keeps_index(&self) -> bool {
+        self.index == Index::Kept
+    }
+
+    /// Puts the key under which a record lies into `into`, instead of what is there. False if there
+    /// is no such table.
+    pub(super) fn full_key(&self, table: u16, key: &[u8], into: &mut Vec<u8>) -> bool {
+        let Some(table) = self.tables.get(usize::from(table)) else { return false };
+        into.clear();
+        into.extend_from_slice(&table.prefix);
+        into.extend_from_slice(key);
+        true
+    }
+
+    /// The key of a table's index.
+    pub(super) fn index_key(&self, table: u16) -> &[u8] {
+        &self.tables[usize::from(table)].index
     }
 
     /// Appends the command that reads one record.
@@ -333,6 +401,30 @@ impl Tongue {
 }
 
 impl Spoken {
+    /// Removes a record.
+    fn remove(&self, key: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
+        write::bulk_pair(&self.prefix, key, out);
+    }
+
+    /// Puts a key into the index.
+    fn add_entry(&self, key: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(b"*4\r\n$4\r\nZADD\r\n");
+        write::bulk(&self.index, out);
+        match self.order {
+            Order::Hash => write::bulk_integer(i64::from(java_hash(key)), out),
+            Order::Key => write::bulk_integer(0, out),
+        }
+        write::bulk(key, out);
+    }
+
+    /// Takes a key out of the index.
+    fn remove_entry(&self, key: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(b"*3\r\n$4\r\nZREM\r\n");
+        write::bulk(&self.index, out);
+        write::bulk(key, out);
+    }
+
     /// Asks for keys from `key` on.
     fn scan(&self, key: &[u8], limit: u32, out: &mut Vec<u8>) {
         match self.order {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
+use crate::wire::link::Wire;
+
 /// A connection, blocking or not as its socket is.
 pub(super) enum Transport {
     Plain(TcpStream),
@@ -26,16 +28,18 @@ impl Transport {
         let session = ClientConnection::new(config, name).map_err(io::Error::other)?;
         Ok(Transport::Tls(Box::new(StreamOwned::new(session, socket))))
     }
+}
 
-    /// The socket beneath, to wait for it.
-    pub(super) fn socket(&self) -> &TcpStream {
+impl Wire for Transport {
+    fn socket(&self) -> &TcpStream {
         match self {
             Transport::Plain(socket) => socket,
             Transport::Tls(stream) => &stream.sock,
         }
     }
 
-    pub(super) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+    #[inline]
+    fn pull(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Transport::Plain(socket) => socket.read(into),
             Transport::Tls(stream) => stream.read(into),
@@ -43,7 +47,8 @@ impl Transport {
     }
 
     /// Hands over bytes; what TLS has taken counts as sent although it may still wait in there.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Transport::Plain(socket) => socket.write(bytes),
             Transport::Tls(stream) => match stream.write(bytes)? {
@@ -54,16 +59,14 @@ impl Transport {
         }
     }
 
-    /// Whether TLS still holds bytes for the socket; [`Transport::write`] of nothing moves them.
-    pub(super) fn has_unsent(&self) -> bool {
+    fn has_unsent(&self) -> bool {
         match self {
             Transport::Plain(_) => false,
             Transport::Tls(stream) => stream.conn.wants_write(),
         }
     }
 
-    /// Whether one read may leave bytes behind that the socket no longer shows.
-    pub(super) fn hides_bytes(&self) -> bool {
+    fn hides_bytes(&self) -> bool {
         matches!(self, Transport::Tls(_))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const OPTIONS: Options = Options { clock: || 0, seed: Seed(1) };
+const OPTIONS: Options = Options { clock: || 0, seed: Seed(1), surroundings: Surroundings::NONE };
 
 fn complaint(url: &str) -> String {
     open(url, &OPTIONS).err().expect("the store must not open").to_string()
@@ -46,6 +46,24 @@ fn a_password_in_an_unknown_url_is_not_repeated() {
     let told = complaint("postgrse://user:s3cret@host:5432/db");
     assert!(!told.contains("s3cret"), "{told}");
     assert!(told.contains("postgrse://…@host:5432/db"), "{told}");
+}
+
+#[test]
+fn a_password_in_a_wrong_url_is_not_repeated() {
+    let told = complaint("memory:?password=hunter2");
+    assert!(told.contains("memory:?password=…") && !told.contains("hunter2"), "{told}");
+}
+
+#[test]
+fn options_that_hold_secrets_are_not_shown() {
+    for (url, shown) in [
+        ("jvm:a.B?p.db.passwd=s3cret&p.x=1", "jvm:a.B?p.db.passwd=…&p.x=1"),
+        ("jvm:a.B?p.aws.secretKey=x", "jvm:a.B?p.aws.secretKey=…"),
+        ("redis://u:p@h/?password_file=f", "redis://…@h/?password_file=f"),
+        ("fjall:p?cache=1", "fjall:p?cache=1"),
+    ] {
+        assert_eq!(without_secrets(url), shown);
+    }
 }
 
 #[test]

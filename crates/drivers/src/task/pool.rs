@@ -168,6 +168,9 @@ impl<L: Library> Pool<L> {
         self.shared.has_changed.set(false);
         loop {
             let Some(parcel) = self.shared.answered.borrow_mut().pop_front() else { return };
+            if parcel.requests != 1 {
+                answers.requests(parcel.ticket, parcel.requests);
+            }
             answers.answer(parcel.ticket, answer(&parcel));
             self.spares.push(parcel);
         }

@@ -72,6 +72,7 @@ pub(super) struct Parcel<J> {
     pub(super) session: u32,
     pub(super) job: J,
     pub(super) ending: Ending,
+    pub(super) requests: u16,
     pub(super) rows: Vec<u8>,
 }
 
@@ -82,6 +83,7 @@ impl<J: Default> Parcel<J> {
             session: 0,
             job: J::default(),
             ending: Ending::Done { found: false },
+            requests: 1,
             rows: Vec::new(),
         }
     }
@@ -152,8 +154,7 @@ impl<L: Library> Shared<L> {
         self.tell();
     }
 
-    fn deliver(&self, place: usize, mut parcel: Box<Parcel<L::Job>>, ending: Ending) {
-        parcel.ending = ending;
+    fn deliver(&self, place: usize, parcel: Box<Parcel<L::Job>>) {
         self.slots[place].ticket.set(None);
         self.answered.borrow_mut().push_back(parcel);
         self.tell();
@@ -170,11 +171,9 @@ impl<L: Library> Shared<L> {
         let session = parcel.session;
         let Parcel { job, rows, .. } = &mut *parcel;
         let performed = either(self.library.perform(connection, job, rows), slot.overdue()).await;
-        let Fate { ending, mut after } = match performed {
+        let Fate { ending, mut after, requests } = match performed {
             Either::First(fate) => fate,
-            Either::Second(()) => {
-                Fate { ending: Ending::Unknown(Reason::ConnectionLost), after: After::Lost }
-            }
+            Either::Second(()) => Fate::new(Ending::Unknown(Reason::ConnectionLost), After::Lost),
         };
         if after == After::Held && slot.is_given_up.get() {
             after = After::Undo;
@@ -189,7 +188,9 @@ impl<L: Library> Shared<L> {
             }
         }
         drop(holders);
-        self.deliver(place, parcel, ending);
+        parcel.ending = ending;
+        parcel.requests = requests;
+        self.deliver(place, parcel);
         after
     }
 

@@ -50,7 +50,7 @@ impl Library for Told {
 
     async fn perform(&self, connection: &mut usize, job: &mut Job, rows: &mut Vec<u8>) -> Fate {
         self.0.say(*connection, job.word);
-        let done = |after| Fate { ending: Ending::Done { found: true }, after };
+        let done = |after| Fate::new(Ending::Done { found: true }, after);
         match job.word {
             "begin" => done(After::Held),
             "hang" => std::future::pending().await,
@@ -58,8 +58,8 @@ impl Library for Told {
                 tokio::task::yield_now().await;
                 done(After::Free)
             }
-            "fail" => Fate { ending: Ending::Refused(Reason::Conflict), after: After::Undo },
-            "break" => Fate { ending: Ending::Unknown(Reason::ConnectionLost), after: After::Lost },
+            "fail" => Fate::new(Ending::Refused(Reason::Conflict), After::Undo),
+            "break" => Fate::new(Ending::Unknown(Reason::ConnectionLost), After::Lost),
             _ => {
                 encode_row(1, rows);
                 encode_field(b"word", job.word.as_bytes(), rows);

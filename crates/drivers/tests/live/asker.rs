@@ -29,9 +29,13 @@ impl Told {
 }
 
 #[derive(Default)]
-struct Inbox(Vec<(Ticket, Told)>);
+struct Inbox(Vec<(Ticket, Told)>, BTreeMap<u64, u16>);
 
 impl Answers for Inbox {
+    fn requests(&mut self, ticket: Ticket, count: u16) {
+        self.1.insert(ticket.0, count);
+    }
+
     fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
         let told = match answer {
             Answer::Refused(reason) => Told::Refused(reason),
@@ -146,6 +150,31 @@ impl Asker {
         let now = self.now();
         self.client.start(now, ticket, &request, &mut self.inbox);
         ticket
+    }
+
+    /// Starts an update of one field.
+    #[cfg(any(feature = "ignite", feature = "jvm", feature = "memcached"))]
+    pub fn start_changing(&mut self, session: u32, key: &str, field: u16, value: &str) -> Ticket {
+        let spans = [(field, 0..value.len() as u32)];
+        let values = Values::new(&spans, value.as_bytes());
+        let (kind, fields) = (Kind::Update, Fields::All);
+        let key = key.as_bytes();
+        let request = Request { session, kind, table: 0, key, fields, limit: 1, values };
+        self.next += 1;
+        let ticket = Ticket(self.next);
+        let now = self.now();
+        self.client.start(now, ticket, &request, &mut self.inbox);
+        ticket
+    }
+
+    /// How many requests an answered ticket took.
+    pub fn requests_of(&self, ticket: Ticket) -> u16 {
+        self.inbox.1.get(&ticket.0).copied().unwrap_or(1)
+    }
+
+    /// How many requests the last ticket took.
+    pub fn last_requests(&self) -> u16 {
+        self.requests_of(Ticket(self.next))
     }
 
     pub fn poll(&mut self) {

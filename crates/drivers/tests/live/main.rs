@@ -1,14 +1,68 @@
 //! Drivers against real servers, which the tests start themselves on free ports of this machine.
 //!
 //! `cargo test -p assay-drivers --test live` needs Debian packages, which it installs if they are
-//! missing and it may: redis-server, postgresql, mariadb-server for the servers, openssl
-//! for certificates.
+//! missing and it may: redis-server, memcached, postgresql, mariadb-server for the servers, openssl
+//! for certificates, a JDK with maven for the Java bindings.
 
+#[cfg_attr(
+    not(feature = "redis"),
+    allow(dead_code, reason = "each driver's tests take what they need")
+)]
 mod asker;
+#[cfg(feature = "cassandra")]
+mod cassandra;
+#[cfg(feature = "dynamodb")]
+mod dynamodb;
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(feature = "ignite")]
+mod ignite;
+#[cfg_attr(
+    not(feature = "redis"),
+    allow(dead_code, reason = "each driver's tests take what they need")
+)]
 mod impostor;
+#[cfg(feature = "jvm")]
+mod jvm;
+#[cfg(any(
+    feature = "cassandra",
+    feature = "dynamodb",
+    feature = "etcd",
+    feature = "ignite",
+    feature = "memcached",
+    feature = "mongodb",
+    feature = "nats",
+    feature = "redis",
+    feature = "tikv"
+))]
+#[cfg_attr(
+    not(feature = "etcd"),
+    allow(dead_code, reason = "each driver's tests take what they need")
+)]
+mod lab;
+#[cfg(feature = "cassandra")]
+mod listening;
 #[cfg(feature = "mariadb")]
 mod mariadb;
+#[cfg(feature = "memcached")]
+mod memcached;
+#[cfg(feature = "mongodb")]
+mod mongodb;
+#[cfg(feature = "nats")]
+mod nats;
+#[cfg_attr(
+    not(feature = "etcd"),
+    allow(dead_code, reason = "each driver's tests take what they need")
+)]
+mod ordeal;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "redis")]
 mod redis;
+#[cfg_attr(
+    not(feature = "redis"),
+    allow(dead_code, reason = "each driver's tests take what they need")
+)]
 mod server;
+#[cfg(feature = "tikv")]
+mod tikv;

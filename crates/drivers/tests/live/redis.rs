@@ -1,9 +1,12 @@
 //! The Redis driver against real servers.
 
+mod cluster;
 mod faults;
+mod labs;
 mod layout;
 mod login;
 mod opening;
+mod sentinel;
 
 use assay_drivers::redis::Redis;
 use assay_store::conformance::assert_conforms;

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 const START_PATIENCE: Duration = Duration::from_secs(20);
+/// An argument that stands for a port that is free when the server starts.
+pub const FREE_PORT: &str = "a free port";
 
 /// A running redis-server with its folder.
 pub struct Server {
@@ -49,13 +51,19 @@ impl Server {
 
     fn start_in(folder: &Path, arguments: &[&str], is_tls: bool) -> Server {
         need("redis-server", "redis-server");
-        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
         // A free port may be taken by somebody else before the server has it.
         for _ in 0..5 {
             let port = free_port();
+            let arguments: Vec<String> = arguments
+                .iter()
+                .map(|text| match *text {
+                    FREE_PORT => free_port().to_string(),
+                    text => text.to_owned(),
+                })
+                .collect();
             let process = spawn(port, folder, &arguments, is_tls);
             let folder = folder.to_owned();
-            let mut server = Server { port, folder, arguments: arguments.clone(), is_tls, process };
+            let mut server = Server { port, folder, arguments, is_tls, process };
             if server.comes_up() {
                 return server;
             }
@@ -93,6 +101,7 @@ impl Server {
     /// Freezes the server: its sockets stay open, but it does nothing.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
+        until_stopped(self.process.id());
     }
 
     /// Lets a frozen server go on.
@@ -132,6 +141,34 @@ impl Drop for Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Returns when every thread of a process that was told to stop has stopped: each does when it
+/// notices.
+pub fn until_stopped(pid: u32) {
+    let tasks = format!("/proc/{pid}/task");
+    let is_stopped = |task: fs::DirEntry| {
+        let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        // A thread that has ended meanwhile does nothing either.
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['T', 'Z', 'X']))
+    };
+    let list = || fs::read_dir(&tasks).into_iter().flatten().flatten();
+    let start = Instant::now();
+    while !list().all(is_stopped) {
+        assert!(start.elapsed() < START_PATIENCE, "process {pid} does not stop");
+        std::thread::yield_now();
+    }
+}
+
+/// Returns when a process that was killed is gone; one that nobody has waited for does nothing any
+/// more.
+pub fn until_ended(pid: u32) {
+    let stat = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let start = Instant::now();
+    while stat().rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])) {
+        assert!(start.elapsed() < START_PATIENCE, "process {pid} does not end");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

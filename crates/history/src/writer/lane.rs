@@ -71,6 +71,12 @@ impl LaneSink {
         }
     }
 
+    /// How many records can be pushed up to the one with which a chunk is handed over.
+    #[inline]
+    pub fn room(&self) -> usize {
+        CHUNK_RECORDS - self.chunk.len()
+    }
+
     /// How often a push had to wait for the writer.
     pub fn stalls(&self) -> u64 {
         self.stalls

@@ -90,6 +90,11 @@ impl Axis {
         Axis { spread: Spread::Log, unit: Unit::Number, min, max }
     }
 
+    /// A linear axis of how much there is of something, from zero to a little above the largest.
+    pub fn amount(values: impl Iterator<Item = f64>) -> Axis {
+        Axis { unit: Unit::Number, ..Axis::rate(values) }
+    }
+
     /// A linear axis of seconds.
     pub fn time(from: f64, until: f64) -> Axis {
         let max = if until > from { until } else { from + 1.0 };
@@ -110,6 +115,11 @@ impl Axis {
         }
     }
 
+    /// Whether `value` lies on it.
+    pub fn holds(&self, value: f64) -> bool {
+        (self.min..=self.max).contains(&value)
+    }
+
     /// The ticks from the beginning to the end.
     pub fn ticks(&self) -> Vec<Tick> {
         match self.unit {
@@ -118,9 +128,9 @@ impl Axis {
                 self.linear_ticks(step, short_latency)
             }
             Unit::Latency => self.latency_ticks(),
-            Unit::Number => self.number_ticks(),
+            Unit::Number if self.spread == Spread::Log => self.number_ticks(),
             Unit::Spectrum => self.spectrum_ticks(),
-            Unit::Rate => {
+            Unit::Rate | Unit::Number => {
                 let step = round_step((self.max - self.min) / DIVISIONS);
                 self.linear_ticks(step, short_rate)
             }

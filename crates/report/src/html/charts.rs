@@ -199,7 +199,8 @@ impl<'a> Timeline<'a> {
         LineChart { bands: vec![(1, 2)], height: Height::Low, ..chart }
     }
 
-    fn chart(&self, id: &str, description: String, y: Axis, lines: Vec<Line>) -> LineChart {
+    /// A chart over the run's time, with its events and what lies beside the measured window.
+    pub fn chart(&self, id: &str, description: String, y: Axis, lines: Vec<Line>) -> LineChart {
         let from = self.series.from.as_secs_f64();
         let width = self.series.width.as_secs_f64();
         let until = from + width * self.series.intervals.len() as f64;

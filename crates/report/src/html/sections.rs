@@ -11,6 +11,7 @@ use assay_model::{Kind, Nanos};
 use super::escape::escape;
 use super::heat_chart::heat_chart;
 use super::line_chart::LineChart;
+use super::servers::Titled;
 use crate::facts::Facts;
 use crate::hallmark::{self, Rows, Time};
 use crate::percentile::{Shown, TOO_FEW, TOO_FEW_MEANING, WITHDRAWN};
@@ -372,7 +373,34 @@ fn events(facts: &Facts) -> String {
             escape(&event.text)
         );
     }
-    out + "</ol>\n"
+    out += "</ol>\n";
+    let effects = crate::servers::effects(facts, LETTERS);
+    if !effects.is_empty() {
+        out += "<h3>Effects</h3>\n<ul class=\"effects\">\n";
+        for text in effects {
+            let _ = writeln!(out, "<li>{}</li>", grouped(&escape(&text)));
+        }
+        out += "</ul>\n";
+    }
+    out
+}
+
+/// What the store's servers used; empty where nobody looked.
+pub fn servers(facts: &Facts, summary: &Summary, charts: &[Titled]) -> String {
+    let Some(table) = crate::servers::table(facts, summary) else { return String::new() };
+    let mut out = section(
+        "servers",
+        "Servers",
+        "What each node's processes used of their machine while they were asked; the table has \
+         means over the measured window, of memory the most. Bytes over TCP count those between \
+         nodes too.",
+    );
+    for Titled { title, chart } in charts {
+        let _ =
+            write!(out, "<figure><figcaption>{title}</figcaption>\n{}</figure>\n", chart.html());
+    }
+    out += &self::table(&table, "");
+    out + "</section>\n"
 }
 
 fn interval_table(series: &Series) -> String {

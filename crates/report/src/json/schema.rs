@@ -60,6 +60,8 @@ pub fn json_schema() -> Value {
                 ("kind", one_of(&["phase", "fault", "change", "notice"])),
                 ("text", text()),
             ])),
+            "effects": list_of(effect()),
+            "servers": list_of(server()),
             "series": object(&[
                 ("from_ns", count()),
                 ("width_ns", count()),
@@ -68,6 +70,41 @@ pub fn json_schema() -> Value {
         },
         "$defs": definitions(),
     })
+}
+
+fn effect() -> Value {
+    let level = || {
+        or_null(object(&[
+            ("done_per_s", number()),
+            ("p50_ns", or_null(count())),
+            ("p99_ns", or_null(count())),
+            ("failed_share", number()),
+        ]))
+    };
+    object(&[
+        ("text", text()),
+        ("at_ns", count()),
+        ("is_told", json!({ "type": "boolean" })),
+        ("first_ns", or_null(count())),
+        ("last_ns", or_null(count())),
+        ("is_at_rest", json!({ "type": "boolean" })),
+        ("before", level()),
+        ("after", level()),
+    ])
+}
+
+fn server() -> Value {
+    let figure = |name| (name, or_null(number()));
+    object(&[
+        ("name", text()),
+        figure("processors"),
+        figure("processors_max"),
+        figure("memory_bytes"),
+        figure("disk_read_bytes_per_s"),
+        figure("disk_written_bytes_per_s"),
+        figure("received_bytes_per_s"),
+        figure("sent_bytes_per_s"),
+    ])
 }
 
 fn definitions() -> Value {

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use assay_analysis as judged;
+use assay_analysis::effect::Level;
+use assay_analysis::servers::{ServerUse, summed_up};
 use assay_analysis::{Distribution, Interval, LoadModel, Summary, Transactions};
 use assay_model::{Kind, Nanos};
 use serde::Serialize;
 
-use crate::facts::{Facts, RuleFinding, State, WorkloadFigure};
+use crate::facts::{DeedEffect, Facts, RuleFinding, State, WorkloadFigure};
 use crate::hallmark::HallmarkObject;
 use crate::units::{Letters, percentile_name};
 use crate::verdict;
@@ -37,6 +39,10 @@ pub struct ResultObject {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     figures: Vec<FigureObject>,
     events: Vec<EventObject>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    effects: Vec<EffectObject>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    servers: Vec<ServerObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     series: Option<SeriesObject>,
 }
@@ -76,6 +82,13 @@ impl ResultObject {
             findings: facts.findings.iter().map(RuleObject::new).collect(),
             figures: facts.figures.iter().map(FigureObject::new).collect(),
             events: facts.events.iter().map(EventObject::new).collect(),
+            effects: facts.effects.iter().map(EffectObject::new).collect(),
+            servers: facts
+                .servers
+                .iter()
+                .filter_map(|course| summed_up(course, summary.window))
+                .map(ServerObject::new)
+                .collect(),
             series,
         }
     }
@@ -606,6 +619,78 @@ struct EventObject {
 impl EventObject {
     fn new(event: &assay_model::Event) -> EventObject {
         EventObject { at_ns: event.at.0, kind: event.kind.name(), text: event.text.clone() }
+    }
+}
+
+/// What was done to the store; times without a value were not seen.
+#[derive(Serialize)]
+struct EffectObject {
+    text: String,
+    at_ns: u64,
+    is_told: bool,
+    first_ns: Option<u64>,
+    last_ns: Option<u64>,
+    is_at_rest: bool,
+    before: Option<LevelObject>,
+    after: Option<LevelObject>,
+}
+
+#[derive(Serialize)]
+struct LevelObject {
+    done_per_s: f64,
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    failed_share: f64,
+}
+
+impl EffectObject {
+    fn new(deed: &DeedEffect) -> EffectObject {
+        let effect = deed.effect.as_ref();
+        let level = |level: &Level| LevelObject {
+            done_per_s: level.done_per_s,
+            p50_ns: level.p50.map(|time| time.0),
+            p99_ns: level.p99.map(|time| time.0),
+            failed_share: level.failed,
+        };
+        EffectObject {
+            text: deed.text.clone(),
+            at_ns: deed.at.0,
+            is_told: effect.is_some(),
+            first_ns: effect.and_then(|effect| effect.first).map(|at| at.0),
+            last_ns: effect.and_then(|effect| effect.last).map(|at| at.0),
+            is_at_rest: effect.is_some_and(|effect| effect.is_at_rest),
+            before: effect.map(|effect| level(&effect.before)),
+            after: effect.map(|effect| level(&effect.after)),
+        }
+    }
+}
+
+/// Means over the measured window; memory is the most that there was.
+#[derive(Serialize)]
+struct ServerObject {
+    name: String,
+    processors: Option<f64>,
+    processors_max: Option<f64>,
+    memory_bytes: Option<f64>,
+    disk_read_bytes_per_s: Option<f64>,
+    disk_written_bytes_per_s: Option<f64>,
+    received_bytes_per_s: Option<f64>,
+    sent_bytes_per_s: Option<f64>,
+}
+
+impl ServerObject {
+    fn new(row: ServerUse) -> ServerObject {
+        let ServerUse { name, mean, processors_max } = row;
+        ServerObject {
+            name,
+            processors: mean.processors,
+            processors_max,
+            memory_bytes: mean.memory,
+            disk_read_bytes_per_s: mean.disk_read,
+            disk_written_bytes_per_s: mean.disk_written,
+            received_bytes_per_s: mean.received,
+            sent_bytes_per_s: mean.sent,
+        }
     }
 }
 

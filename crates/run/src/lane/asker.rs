@@ -102,6 +102,37 @@ impl Asker {
         }
     }
 
+    /// Whether there is one session only, which asks as soon as it has its answer.
+    pub fn has_lone_session(&self) -> bool {
+        match self {
+            Asker::Open(_) => false,
+            Asker::Closed(closed) => {
+                closed.think == Think::No && closed.pace.is_none() && closed.idle.len() == 1
+            }
+        }
+    }
+
+    /// The process that follows for the session that was last given one, now that it has its
+    /// answer; `None` if there is none or in the open model.
+    #[inline]
+    pub fn follow(&mut self, now: Nanos) -> Option<u64> {
+        match self {
+            Asker::Open(_) => None,
+            Asker::Closed(closed) => {
+                let is_over = now >= closed.end || closed.claims.peek() >= closed.processes;
+                (!is_over).then(|| closed.claims.next())
+            }
+        }
+    }
+
+    /// Before this number, processes are this lane's without gaps; 0 in the open model.
+    pub fn claimed(&self) -> u64 {
+        match self {
+            Asker::Open(_) => 0,
+            Asker::Closed(closed) => closed.claims.mine.end.min(closed.processes),
+        }
+    }
+
     /// Whether nothing will ever be asked again.
     pub fn is_over(&self, now: Nanos) -> bool {
         match self {

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::gauge::{Gauge, Tally};
 use crate::lane::asker::{Ask, Freed};
 use crate::lane::script::Script;
-use crate::lane::{Failure, LaneOutcome, Task, slot_of, ticket};
+use crate::lane::{Failure, LaneOutcome, Task, slot_of, ticket, version_of};
 use crate::load::Asks;
 use crate::sink::Sink;
 
@@ -73,6 +73,27 @@ struct Slot {
     is_in_doubt: bool,
     /// Only where the plan asks queries.
     script: Option<Box<Script>>,
+}
+
+/// What is known of an operation beside what the plan says and the store answers.
+pub(super) struct Asked {
+    pub process: u64,
+    pub session: u32,
+    pub intended: Nanos,
+    pub started: Nanos,
+    pub requests: u16,
+    pub ends_process: bool,
+    /// The version that it writes unless it is refused or dropped, or [`version::NONE`].
+    pub version: u64,
+}
+
+/// What those who ask want to know of an answer.
+#[derive(Clone, Copy)]
+pub(super) struct Answered {
+    pub outcome: Outcome,
+    pub reason: Reason,
+    /// Whether there were rows to be looked through.
+    pub has_rows: bool,
 }
 
 /// What an answer says, before it is a record.
@@ -219,21 +240,77 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     /// The next operation of `slot` leaves now. Gives its ticket and its session within the lane.
     #[inline(always)]
     pub fn open(&mut self, slot: u32, started: Nanos) -> (Ticket, u32) {
-        let ticket = ticket(slot, self.asked);
-        self.asked += 1;
-        self.last = started;
-        self.in_flight_max = self.in_flight_max.max(self.in_flight());
+        let slot_asked = &mut self.slots[slot as usize];
+        let fingerprint = match self.asks {
+            Asks::Records => slot_asked.operations[slot_asked.at].fingerprint(),
+            Asks::Queries => slot_asked.fingerprint(),
+        };
+        let (ticket, session) = self.leave(slot, started, fingerprint);
         let slot = &mut self.slots[slot as usize];
         slot.started = started;
         slot.waiting_for = Some(ticket);
         slot.requests = 1;
-        let fingerprint = match self.asks {
-            Asks::Records => slot.operations[slot.at].fingerprint(),
-            Asks::Queries => slot.fingerprint(),
-        };
+        (ticket, session)
+    }
+
+    /// An operation leaves now, which need not be in its `slot`. Gives its ticket and its session
+    /// within the lane.
+    #[inline(always)]
+    pub fn leave(&mut self, slot: u32, started: Nanos, fingerprint: u128) -> (Ticket, u32) {
+        let ticket = ticket(slot, self.asked);
+        self.asked += 1;
+        self.last = started;
+        self.in_flight_max = self.in_flight_max.max(self.in_flight());
         self.fingerprint = self.fingerprint.wrapping_add(fingerprint);
         self.tally.offered += 1;
-        (ticket, slot.lane_session)
+        (ticket, self.slots[slot as usize].lane_session)
+    }
+
+    /// Takes the answer to a process of one operation that is not in its slot.
+    #[inline]
+    pub fn answer_awaited(
+        &mut self,
+        operation: &Operation,
+        asked: &Asked,
+        answer: &Answer<'_>,
+    ) -> Answered {
+        let ended_at = self.clock.now();
+        self.last = ended_at;
+        self.answers += 1;
+        let ended = self.ended(operation, answer);
+        let record = self.record(operation, asked, ended_at, &ended);
+        self.count(&record);
+        self.sink.push(record);
+        self.tally.processes += 1;
+        Answered { outcome: ended.outcome, reason: ended.reason, has_rows: ended.rows > 0 }
+    }
+
+    /// Puts a process of one operation, which has left and waits for its answer, into its slot.
+    #[cold]
+    pub fn keep_waiting(
+        &mut self,
+        number: u32,
+        ask: &Ask,
+        operations: &mut Vec<Operation>,
+        (ticket, started, requests): (Ticket, Nanos, u16),
+    ) {
+        let slot = &mut self.slots[number as usize];
+        std::mem::swap(&mut slot.operations, operations);
+        slot.process = ask.process;
+        slot.intended = ask.intended;
+        slot.started = started;
+        slot.waiting_for = Some(ticket);
+        slot.requests = requests;
+        self.await_answer(ticket, started);
+    }
+
+    /// Frees the slot of a burst whose last process was `ask`.
+    #[inline]
+    pub fn end_burst(&mut self, number: u32, ask: &Ask, answered: &Answered) {
+        let (session, process, at, reason) = (ask.session, ask.process, self.last, answered.reason);
+        let is_unknown = answered.outcome == Outcome::Unknown;
+        self.freed.push(Freed { session, process, at, reason, is_unknown });
+        self.release(number);
     }
 
     /// Remembers to lose patience with `ticket`, unless it has been answered already.
@@ -389,41 +466,57 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     fn write_record(&mut self, number: usize, ended_at: Nanos, ended: &Ended) {
         let slot = &self.slots[number];
         let operation = &slot.operations[slot.at];
-        let intended = slot.intended;
-        let may_have_written = matches!(ended.outcome, Outcome::Done | Outcome::Unknown)
-            && operation.statement == 0
-            && matches!(operation.kind, Kind::Update | Kind::Insert);
-        let record = Record {
-            index: operation.index,
+        let asked = Asked {
             process: slot.process,
-            key: operation.key,
-            intended,
+            session: slot.session,
+            intended: slot.intended,
             started: slot.started,
+            requests: slot.requests,
+            ends_process: slot.at + 1 == slot.operations.len(),
+            version: version_of(operation, self.render.as_ref()),
+        };
+        let record = self.record(operation, &asked, ended_at, ended);
+        self.count(&record);
+        self.sink.push(record);
+    }
+
+    #[inline(always)]
+    fn record(
+        &self,
+        operation: &Operation,
+        asked: &Asked,
+        ended_at: Nanos,
+        ended: &Ended,
+    ) -> Record {
+        Record {
+            index: operation.index,
+            process: asked.process,
+            key: operation.key,
+            intended: asked.intended,
+            started: asked.started,
             ended: ended_at,
-            version_written: match may_have_written {
-                true => self.render.version_written(operation),
-                false => version::NONE,
+            version_written: match ended.outcome {
+                Outcome::Done | Outcome::Unknown => asked.version,
+                Outcome::Refused | Outcome::Dropped => version::NONE,
             },
             version_read: ended.version_read,
-            session: slot.session,
+            session: asked.session,
             bytes: if operation.kind.writes() { operation.bytes } else { ended.bytes },
             rows: ended.rows,
             verify_ns: ended.verify_ns,
             statement: operation.statement,
-            requests: slot.requests,
+            requests: asked.requests,
             transaction: operation.transaction,
             transaction_type: operation.transaction_type,
             ends_transaction: operation.ends_transaction,
-            ends_process: slot.at + 1 == slot.operations.len(),
+            ends_process: asked.ends_process,
             kind: operation.kind,
-            phase: self.phase(intended),
+            phase: self.phase(asked.intended),
             outcome: ended.outcome,
             found: ended.found,
             reason: ended.reason,
             verified: ended.verified,
-        };
-        self.count(&record);
-        self.sink.push(record);
+        }
     }
 
     #[inline]
@@ -477,6 +570,16 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             ..outcome
         };
         (outcome, self.sink)
+    }
+
+    /// What the store's answer says about `operation`.
+    #[inline]
+    fn ended(&self, operation: &Operation, answer: &Answer<'_>) -> Ended {
+        match answer {
+            Answer::Done(reply) => self.judge(operation, reply),
+            Answer::Refused(reason) => Ended::without_reply(Outcome::Refused, *reason),
+            Answer::Unknown(reason) => Ended::without_reply(Outcome::Unknown, *reason),
+        }
     }
 
     /// What the store's reply says about `operation`.
@@ -545,17 +648,12 @@ impl<C: Clock, S: Sink> Answers for Book<'_, C, S> {
             self.late_answers += 1;
             return;
         };
-        let ended = match answer {
-            Answer::Done(reply) => {
-                let ended = self.judge(&slot.operations[slot.at], &reply);
-                if self.asks == Asks::Queries {
-                    self.keep_rows(number, &reply);
-                }
-                ended
-            }
-            Answer::Refused(reason) => Ended::without_reply(Outcome::Refused, reason),
-            Answer::Unknown(reason) => Ended::without_reply(Outcome::Unknown, reason),
-        };
+        let ended = self.ended(&slot.operations[slot.at], &answer);
+        if self.asks == Asks::Queries
+            && let Answer::Done(reply) = &answer
+        {
+            self.keep_rows(number, reply);
+        }
         self.complete(number, ended_at, ended);
     }
 

@@ -4,13 +4,18 @@ use assay_model::{Layout, Record, Setting, Source};
 use assay_run::{Control, Gauge, Latency, Load, Overflow, Think, Told, execute};
 use assay_store::{Capabilities, Client, OpenError, Store};
 
-use crate::stand_ins::{Manner, Plan, Stand, closed, extent, lanes, open};
+use crate::stand_ins::{Manner, Plan, RECORDS, Stand, closed, extent, lanes, open};
 
 /// The fingerprint and the sorted operation numbers of a run of 7000 processes.
 fn run_on(count: usize, load: Load) -> (u128, Vec<u64>) {
-    let source = || Box::new(Plan { width: 2 }) as Box<dyn Source>;
+    run_of(2, count, load)
+}
+
+/// The same with processes of `width` operations.
+fn run_of(width: u64, count: usize, load: Load) -> (u128, Vec<u64>) {
+    let source = move || Box::new(Plan { width }) as Box<dyn Source>;
     let run = lanes(count, &source, load, extent(Some(7000), None));
-    let sinks = vec![Vec::<Record>::new(); count];
+    let sinks = (0..count).map(|_| Vec::<Record>::with_capacity(RECORDS)).collect();
     let gauges: Vec<Gauge> = (0..count).map(|_| Gauge::new(Latency::Response)).collect();
     let (outcome, sinks) =
         execute(&run, &Stand(Manner::Inline, Told::new()), sinks, &gauges, &Control::new())
@@ -26,6 +31,14 @@ fn closed_runs_ask_the_same_operations_on_any_number_of_lanes() {
     assert_eq!(alone.1, (0..14_000).collect::<Vec<u64>>());
     assert_eq!(run_on(2, closed(14, Think::No, None)), alone);
     assert_eq!(run_on(7, closed(14, Think::No, None)), alone);
+}
+
+#[test]
+fn lone_sessions_ask_the_same_operations_on_any_number_of_lanes() {
+    let alone = run_of(1, 1, closed(1, Think::No, None));
+    assert_eq!(alone.1, (0..7000).collect::<Vec<u64>>());
+    assert_eq!(run_of(1, 2, closed(2, Think::No, None)), alone);
+    assert_eq!(run_of(1, 7, closed(7, Think::No, None)), alone);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The executor against simulated stores, in told time: no sleeping, no wall clock.
 
+mod bursts;
 mod closed;
 mod lanes;
 mod open;

@@ -13,9 +13,10 @@ use assay_run::{
     ArrivalProcess, Arrivals, Asks, Closed, Control, Extent, Lanes, Load, Open, Overflow, Spin,
     Think, Told,
 };
+use assay_store::answer::{encode_field, encode_row};
 use assay_store::{
-    Answer, Answers, Calls, Capabilities, Client, DataModel, OpenError, Reply, Request, Store,
-    Ticket,
+    Answer, Answers, Calls, Capabilities, Client, DataModel, OpenError, Reply, Request, Rows,
+    Store, Ticket,
 };
 
 /// A plan without end: process `i` reads record `i`, or reads and then updates it.
@@ -91,6 +92,10 @@ pub enum Manner {
     Hiccup(Nanos, Nanos, Nanos),
     /// Answers before `start` returns, and lets this long pass meanwhile.
     Block(Nanos),
+    /// As `Queue`, though it says that it answers before `start` returns.
+    Late(Nanos),
+    /// Answers before `start` returns, with a row where it is asked to read.
+    Rows,
     /// Never answers.
     Silent,
     /// Refuses everything at once.
@@ -106,7 +111,14 @@ impl Store for Stand {
             name: "stand-in",
             data_model: DataModel::KeyValue,
             kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
+            calls: match self.0 {
+                Manner::Inline
+                | Manner::Block(_)
+                | Manner::Late(_)
+                | Manner::Rows
+                | Manner::Refuse(_) => Calls::Inline,
+                Manner::Queue(_) | Manner::Hiccup(..) | Manner::Silent => Calls::Pipelined,
+            },
             hidden_retries: None,
             keeps_other_fields: true,
             scan_order: assay_store::ScanOrder::Own,
@@ -159,7 +171,7 @@ impl Client for StandClient {
         &mut self,
         now: Nanos,
         ticket: Ticket,
-        _request: &Request<'_>,
+        request: &Request<'_>,
         answers: &mut dyn Answers,
     ) {
         match self.manner {
@@ -170,7 +182,17 @@ impl Client for StandClient {
                 self.clock.pass(service);
                 answers.answer(ticket, Answer::Done(Reply::WRITTEN));
             }
-            Manner::Queue(service) => {
+            Manner::Rows => {
+                let mut row = Vec::new();
+                encode_row(1, &mut row);
+                encode_field(b"field0", b"x", &mut row);
+                let rows = match request.kind {
+                    Kind::Read => Rows::Encoded(&row),
+                    _ => Rows::NONE,
+                };
+                answers.answer(ticket, Answer::Done(Reply { found: true, rows }));
+            }
+            Manner::Queue(service) | Manner::Late(service) => {
                 let due = self.serve(now, service);
                 self.waiting.push_back((due, ticket));
             }
@@ -212,6 +234,9 @@ pub fn extent(processes: Option<u64>, seconds: Option<u64>) -> Extent {
     Extent { processes, duration: seconds.map(Nanos::from_secs), warm_up: Nanos::ZERO }
 }
 
+/// Records that a sink has room for: more than any of these runs gives.
+pub const RECORDS: usize = 1 << 18;
+
 /// Runs one lane in told time with ten seconds of patience.
 pub fn simulate(
     manner: Manner,
@@ -223,7 +248,8 @@ pub fn simulate(
     let run = lanes(1, &source, load, extent);
     let clock = Told::new();
     let store = Stand(manner, clock.clone());
-    execute_alone(&run, &store, clock, Vec::new(), &Control::new()).expect("a stand-in opens")
+    let sink = Vec::with_capacity(RECORDS);
+    execute_alone(&run, &store, clock, sink, &Control::new()).expect("a stand-in opens")
 }
 
 /// A run on `lanes` lanes.

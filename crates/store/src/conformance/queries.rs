@@ -12,31 +12,24 @@ mod transactions;
 
 use std::sync::Arc;
 
-use super::{Broken, Finding, Rule};
+use super::{Broken, Finding, Rule, Ruling, broken, rule_on};
 use crate::seam::{Existing, Store};
 
 pub use bank::catalogue;
 pub use caller::{Caller, Heard};
 
+/// Asks `store` about every rule on queries, in order.
+///
+/// Everything in the store is removed, before and after.
+pub fn survey_queries(store: &dyn Store) -> Vec<Ruling> {
+    rule_on(store, &RULES, fresh)
+}
+
 /// Checks every rule about queries that applies to `store`; what is returned is broken.
 ///
 /// Everything in the store is removed, before and after.
 pub fn check_queries(store: &dyn Store) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for rule in RULES.iter().copied().flatten() {
-        if !(rule.applies)(store) {
-            continue;
-        }
-        let outcome = fresh(store).and_then(|()| (rule.check)(store));
-        if let Err(broken) = outcome {
-            findings.push(Finding { rule: rule.sentence, instead: broken.0 });
-        }
-    }
-    if let Err(error) = store.clear() {
-        let rule = "a store can be cleared";
-        findings.push(Finding { rule, instead: error.to_string() });
-    }
-    findings
+    broken(survey_queries(store))
 }
 
 /// Checks every rule about queries that applies to `store`, for use in tests.

@@ -75,7 +75,7 @@ fn insert_again(store: &dyn Store) -> Result<(), Broken> {
     let after = match got {
         ref got if *got == Got::WRITTEN => NEW,
         Got::Refused(Reason::Exists) => OLD,
-        _ => return Err(Broken(format!("it gave {got}"))),
+        _ => return Err(Broken::by(format!("it gave {got}"))),
     };
     expect(&mut talk, &Ask::read("k"), whole(&after))
 }
@@ -104,7 +104,7 @@ fn update_missing(store: &dyn Store) -> Result<(), Broken> {
     let after = match got {
         ref got if *got == Got::MISSING => Got::MISSING,
         ref got if *got == Got::WRITTEN => Got::row(&[(FIELDS[1], b"x")]),
-        _ => return Err(Broken(format!("it gave {got}"))),
+        _ => return Err(Broken::by(format!("it gave {got}"))),
     };
     expect(&mut talk, &Ask { fields: Fields::One(1), ..Ask::read("other") }, after)?;
     expect(&mut talk, &Ask::read("k"), whole(&OLD))

@@ -49,7 +49,7 @@ fn filled(store: &dyn Store) -> Result<Talk, Broken> {
 fn keys(talk: &mut Talk, ask: &Ask) -> Result<Vec<String>, Broken> {
     let got = talk.ask(ask);
     let Got::Done { found, rows } = &got else {
-        return Err(Broken(format!("{ask} gave {got}")));
+        return Err(Broken::by(format!("{ask} gave {got}")));
     };
     ensure(*found != rows.is_empty(), || format!("{ask} gave {got}"))?;
     let key = |value: Option<&Vec<u8>>| {

@@ -25,6 +25,8 @@ enum Fault {
     ShowsUpdatesOfMissing,
     CutsAtZero,
     RefusesUpdates,
+    RefusesMuch,
+    KeepsWhatItRefuses,
 }
 
 struct Faulty {
@@ -59,6 +61,17 @@ impl Store for Faulty {
     }
 }
 
+fn is_large(asked: &Request<'_>) -> bool {
+    asked.values.iter().any(|(_, value)| value.len() > 100_000)
+}
+
+/// Hears no answer.
+struct Deaf;
+
+impl Answers for Deaf {
+    fn answer(&mut self, _ticket: Ticket, _answer: Answer<'_>) {}
+}
+
 impl Client for FaultyClient {
     fn start(
         &mut self,
@@ -78,6 +91,13 @@ impl Client for FaultyClient {
             }
             (Fault::RefusesUpdates, Kind::Update) => {
                 return answers.answer(ticket, Answer::Refused(Reason::Unsupported));
+            }
+            (Fault::RefusesMuch, Kind::Insert) if is_large(asked) => {
+                return answers.answer(ticket, Answer::Refused(Reason::Full));
+            }
+            (Fault::KeepsWhatItRefuses, Kind::Insert) if is_large(asked) => {
+                self.inner.start(now, ticket, &request, &mut Deaf);
+                return answers.answer(ticket, Answer::Refused(Reason::Full));
             }
             (Fault::FindsEverything, Kind::Read) => {
                 let found = Reply { found: true, rows: Rows::NONE };
@@ -160,4 +180,20 @@ fn a_mark_is_found_where_it_was_left_alone() {
     leave_mark(&memory).unwrap();
     find_mark(&memory).unwrap();
     assert!(find_mark(&Memory::new()).is_err());
+}
+
+#[test]
+fn a_limit_that_is_told_is_no_broken_rule() {
+    let verdict = |fault| {
+        let store = Faulty { memory: Memory::new(), fault };
+        let large = "a value of one MiB comes back unchanged";
+        survey(&store).into_iter().find(|ruling| ruling.rule == large).map(|found| found.verdict)
+    };
+    assert_eq!(verdict(Fault::None), Some(Verdict::Held));
+    let refused = verdict(Fault::RefusesMuch);
+    assert!(matches!(refused, Some(Verdict::Refused(_))), "{refused:?}");
+    let Some(Verdict::Violated(instead)) = verdict(Fault::KeepsWhatItRefuses) else {
+        panic!("what is refused must not be there");
+    };
+    assert!(instead.contains("gave refused (full), and left done, found = true"), "{instead}");
 }

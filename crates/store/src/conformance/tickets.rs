@@ -32,10 +32,10 @@ fn once_each(store: &dyn Store) -> Result<(), Broken> {
     }
     for left in (0..MANY).rev() {
         let Some((ticket, got)) = talk.take() else {
-            return Err(Broken(format!("{} tickets were never answered", left + 1)));
+            return Err(Broken::by(format!("{} tickets were never answered", left + 1)));
         };
         let place = open.iter().position(|&other| other == ticket);
-        let place = place.ok_or_else(|| Broken(format!("{ticket:?} was answered twice")))?;
+        let place = place.ok_or_else(|| Broken::by(format!("{ticket:?} was answered twice")))?;
         open.swap_remove(place);
         // A store that keeps an existing record may refuse to insert it again.
         let is_right = matches!(got, Got::Done { .. } | Got::Refused(Reason::Exists));
@@ -54,7 +54,7 @@ fn write(store: &dyn Store, key: String, values: &[&[u8]; 3], is_first: bool) ->
 }
 
 fn never_ready() -> Broken {
-    Broken("the client was never ready for another request".into())
+    Broken::by("the client was never ready for another request")
 }
 
 fn idle(store: &dyn Store) -> Result<(), Broken> {
@@ -95,10 +95,10 @@ fn interleaved(store: &dyn Store) -> Result<(), Broken> {
     }
     while !waiting.is_empty() {
         let Some((ticket, got)) = talk.take() else {
-            return Err(Broken(format!("{} tickets were never answered", waiting.len())));
+            return Err(Broken::by(format!("{} tickets were never answered", waiting.len())));
         };
         let Some((session, place)) = waiting.remove(&ticket) else {
-            return Err(Broken(format!("{ticket:?} was answered twice")));
+            return Err(Broken::by(format!("{ticket:?} was answered twice")));
         };
         let (ask, expected) = step(session, place);
         ensure(got == expected, || format!("{ask} gave {got} instead of {expected}"))?;
@@ -139,14 +139,15 @@ fn write_then_read(
         let ticket = talk.start(&ask.in_session(1)).ok_or_else(never_ready)?;
         loop {
             let Some((answered, got)) = talk.take() else {
-                return Err(Broken("a later request of the session was never answered".into()));
+                return Err(Broken::by("a later request of the session was never answered"));
             };
             if answered == ticket {
                 ensure(got == expected, || format!("it gave {got} instead of {expected}"))?;
                 break;
             }
             let times = given_up.get_mut(&answered);
-            let times = times.ok_or_else(|| Broken(format!("{answered:?} was answered twice")))?;
+            let times =
+                times.ok_or_else(|| Broken::by(format!("{answered:?} was answered twice")))?;
             *times += 1;
             ensure(*times == 1, || format!("abandoned {answered:?} was answered twice"))?;
         }

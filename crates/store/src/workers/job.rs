@@ -1,11 +1,9 @@
 //! A request that owns its bytes, with room for its answer.
 
-use std::ops::Range;
-
-use assay_model::{Fields, Kind, Nanos, Parameters, Reason};
+use assay_model::{Nanos, Parameters, Reason};
 
 use crate::answer::{Answer, Answers, Reply, Rows};
-use crate::request::{Call, Request, Step, Ticket, Values};
+use crate::request::{Call, OwnedRequest, Request, Step, Ticket};
 use crate::row;
 use crate::seam::Client;
 
@@ -15,14 +13,9 @@ pub(super) struct Job {
     ticket: Ticket,
     session: u32,
     errand: Errand,
-    kind: Kind,
-    table: u16,
-    fields: Fields,
-    limit: u32,
-    key: Vec<u8>,
-    spans: Vec<(u16, Range<u32>)>,
-    /// The values of a request, or the arguments of a query.
-    bytes: Vec<u8>,
+    request: OwnedRequest,
+    /// The arguments of a query.
+    arguments: Vec<u8>,
     end: End,
     rows: Vec<u8>,
     /// How many requests it took, if the client says so.
@@ -59,13 +52,8 @@ impl Default for Job {
             ticket: Ticket(0),
             session: 0,
             errand: Errand::Request,
-            kind: Kind::Read,
-            table: 0,
-            fields: Fields::All,
-            limit: 0,
-            key: Vec::new(),
-            spans: Vec::new(),
-            bytes: Vec::new(),
+            request: OwnedRequest::default(),
+            arguments: Vec::new(),
             end: End::Unknown(Reason::StoreError),
             rows: Vec::new(),
             requests: None,
@@ -77,25 +65,14 @@ impl Job {
     /// Copies `request`. Until it is answered, what became of it is unknown.
     pub(super) fn fill(&mut self, now: Nanos, ticket: Ticket, request: &Request<'_>) {
         self.begin(now, ticket, request.session, Errand::Request);
-        self.kind = request.kind;
-        self.table = request.table;
-        self.fields = request.fields;
-        self.limit = request.limit;
-        self.key.clear();
-        self.key.extend_from_slice(request.key);
-        self.spans.clear();
-        for (field, value) in request.values.iter() {
-            let begin = self.bytes.len() as u32;
-            self.bytes.extend_from_slice(value);
-            self.spans.push((field, begin..self.bytes.len() as u32));
-        }
+        self.request.fill(request);
     }
 
     /// Copies `call`. Until it is answered, what became of it is unknown.
     pub(super) fn fill_call(&mut self, now: Nanos, ticket: Ticket, call: &Call<'_>) {
         let errand = Errand::Call { step: call.step, begins: call.begins };
         self.begin(now, ticket, call.session, errand);
-        self.bytes.extend_from_slice(call.parameters.encoded());
+        self.arguments.extend_from_slice(call.parameters.encoded());
     }
 
     /// Makes it the end of what `session` left behind.
@@ -108,7 +85,7 @@ impl Job {
         self.ticket = ticket;
         self.session = session;
         self.errand = errand;
-        self.bytes.clear();
+        self.arguments.clear();
         self.rows.clear();
         self.requests = None;
         self.end = End::Unknown(Reason::StoreError);
@@ -145,7 +122,7 @@ impl Job {
         match self.errand {
             Errand::Request => self.run_request(client),
             Errand::Call { step, begins } => {
-                let parameters = Parameters::new(&self.bytes);
+                let parameters = Parameters::new(&self.arguments);
                 let call = Call { session: self.session, step, begins, parameters };
                 let (end, rows) = (&mut self.end, &mut self.rows);
                 let mut keep = Keep { end, rows, requests: &mut self.requests };
@@ -156,18 +133,9 @@ impl Job {
     }
 
     fn run_request(&mut self, client: &mut dyn Client) {
-        let request = Request {
-            session: self.session,
-            kind: self.kind,
-            table: self.table,
-            key: &self.key,
-            fields: self.fields,
-            limit: self.limit,
-            values: Values::new(&self.spans, &self.bytes),
-        };
         let (end, rows) = (&mut self.end, &mut self.rows);
         let mut keep = Keep { end, rows, requests: &mut self.requests };
-        client.start(self.now, self.ticket, &request, &mut keep);
+        client.start(self.now, self.ticket, &self.request.request(), &mut keep);
     }
 
     /// Ends it as certainly not done.

@@ -130,13 +130,16 @@ impl ScriptSpec {
     }
 
     /// Takes the seed of the rows from what the store says was loaded, unless the spec has one.
-    pub fn take_seed(&mut self, loaded: &ScriptDataset) {
-        let seed = loaded.seed.as_deref().and_then(|text| text.parse().ok());
-        match self {
-            ScriptSpec::Tpcc(spec) => spec.dataset.seed = spec.dataset.seed.or(seed),
-            ScriptSpec::TpccBenchfoundry(spec) => spec.dataset.seed = spec.dataset.seed.or(seed),
-            ScriptSpec::Consbench(_) => {}
-        }
+    /// Whether it did.
+    pub fn take_seed(&mut self, loaded: &ScriptDataset) -> bool {
+        let own = match self {
+            ScriptSpec::Tpcc(spec) => &mut spec.dataset.seed,
+            ScriptSpec::TpccBenchfoundry(spec) => &mut spec.dataset.seed,
+            ScriptSpec::Consbench(_) => return false,
+        };
+        let before = *own;
+        *own = before.or_else(|| loaded.seed.as_deref()?.parse().ok());
+        *own != before
     }
 
     fn find_problem(&self) -> Result<(), Problem> {

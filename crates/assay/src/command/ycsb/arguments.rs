@@ -18,8 +18,11 @@ usage: assay ycsb load|run BINDING [options]
   -l LABEL       label of status lines
   -db CLASS      taken, and ignored: BINDING says it
   -load, -t      taken: load or run
+  -cp PATH       class path of a Java class; can be repeated
+  -jvm-args ARGS options of the Java virtual machine
 
-bindings: basic, memory, redis; -p assay.url=URL names any store, -p assay.seed=N a seed
+bindings: basic, memory, redis, or a Java class such as site.ycsb.BasicDB
+-p assay.url=URL names any store, -p assay.seed=N a seed
 ";
 
 /// What was typed.
@@ -32,6 +35,10 @@ pub struct Arguments {
     pub properties: Properties,
     /// The properties files.
     files: Vec<String>,
+    /// Where the classes of a Java binding are.
+    pub class_path: Vec<String>,
+    /// Options of the Java virtual machine.
+    pub machine: Vec<String>,
 }
 
 impl Arguments {
@@ -58,6 +65,8 @@ impl Arguments {
             binding: binding.clone(),
             properties: Properties::default(),
             files: Vec::new(),
+            class_path: Vec::new(),
+            machine: Vec::new(),
         };
         let mut singles: Vec<(String, String)> = Vec::new();
         let mut rest = words[2..].iter();
@@ -78,9 +87,8 @@ impl Arguments {
                 "-s" => single("status", "true"),
                 "-load" => arguments.is_load = true,
                 "-t" => arguments.is_load = false,
-                "-jvm-args" | "-cp" => {
-                    eprintln!("warning: {word} {}: there is no JVM here", value()?);
-                }
+                "-cp" => arguments.class_path.push(value()?.clone()),
+                "-jvm-args" => arguments.machine.push(value()?.clone()),
                 other => return Err(usage(format!("unknown option {other}\n\n{USAGE}"))),
             }
         }

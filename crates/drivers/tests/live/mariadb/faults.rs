@@ -1,18 +1,15 @@
 //! What requests become when the server fails, refuses, or ends a transaction.
 
-use std::collections::HashMap;
-use std::time::Duration;
-
 use assay_model::{Datum, Decimal, Kind, Reason};
 use assay_store::conformance::queries::{Caller, Heard, catalogue};
-use assay_store::{Existing, Step, Store, Ticket};
+use assay_store::{Existing, Step, Store};
 
 use super::server::Server;
 use super::{asker, store};
-use crate::asker::{Asker, Told, insert, read, update};
-
-const LOST: Told = Told::Unknown(Reason::ConnectionLost);
-const UNREACHABLE: Told = Told::Refused(Reason::Unreachable);
+use crate::asker::{Told, insert, read, update};
+use crate::ordeal::{
+    LOST, comes_back, goes_on, keeps_what_it_has_done, killed_while_it_stands_still, stands_still,
+};
 
 /// Queries of the suite's bank: open an account, read it, raise its balance.
 const OPEN: u16 = 2;
@@ -43,82 +40,23 @@ fn bank(url: &str) -> Caller {
 fn a_killed_server_leaves_what_was_sent_unknown() {
     let mut server = Server::start(&[]);
     let mut asker = asker(&server.url("?connections=2"));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    server.freeze();
-    let sent = [asker.start(&read("user1")), asker.start(&insert("user2", &["b", "c"]))];
-    asker.poll();
-    assert!(!asker.is_ready());
-    server.kill();
-    let mut answers = asker.take(2);
-    answers.sort_by_key(|(ticket, _)| ticket.0);
-    assert_eq!(answers, sent.map(|ticket| (ticket, LOST)));
-    asker.ask_until(&read("user1"), &UNREACHABLE);
-    server.restart();
-    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    killed_while_it_stands_still(&mut server, &mut asker);
+    comes_back(&mut server, &mut asker);
 }
 
 #[test]
 fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
-    let server = Server::start(&[]);
+    let mut server = Server::start(&[]);
     let mut asker = asker(&server.url("?connections=1"));
-    server.freeze();
-    let first = asker.start(&insert("user1", &["a", "b"]));
-    assert!(!asker.is_ready());
-    assert_eq!(asker.drain_for(Duration::from_millis(100)), []);
-    server.thaw();
-    assert_eq!(asker.take(1), [(first, Told::WRITTEN)]);
-    server.freeze();
-    // Given up by us, then by the pool: the connection is of no use any more.
-    let given_up = asker.start(&read("user1"));
-    asker.abandon(given_up);
-    assert_eq!(asker.take(1), [(given_up, LOST)]);
-    server.thaw();
-    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
-}
-
-/// How each insert ended that was under way, by its number.
-fn insert_until_killed(server: &mut Server, asker: &mut Asker) -> HashMap<u32, Told> {
-    let mut waiting: HashMap<Ticket, u32> = HashMap::new();
-    let mut ended = HashMap::new();
-    let mut next = 0;
-    let mut is_alive = true;
-    while is_alive || !waiting.is_empty() {
-        while is_alive && asker.is_ready() {
-            let value = next.to_string();
-            waiting.insert(asker.start(&insert(&format!("user{next}"), &[&value, "x"])), next);
-            next += 1;
-        }
-        for (ticket, told) in asker.take(1) {
-            let number = waiting.remove(&ticket).expect("each is answered once");
-            ended.insert(number, told);
-        }
-        if is_alive && ended.len() >= 500 {
-            server.kill();
-            is_alive = false;
-        }
-    }
-    ended
+    stands_still(&mut server, &mut asker);
+    goes_on(&mut server, &mut asker);
 }
 
 #[test]
 fn nothing_is_done_that_did_not_survive_kill_9() {
     let mut server = Server::start(&[]);
     let mut asker = asker(&server.url("?connections=8"));
-    let ended = insert_until_killed(&mut server, &mut asker);
-    let done = ended.values().filter(|told| **told == Told::WRITTEN).count();
-    assert!(done >= 500 && done < ended.len(), "{done} of {} were done", ended.len());
-    server.restart();
-    asker.ask_until(&read("user0"), &Told::row("field0=0 field1=x"));
-    for (number, told) in ended {
-        let found = asker.ask(&read(&format!("user{number}")));
-        match told {
-            Told::Done(..) => {
-                assert_eq!(found, Told::row(&format!("field0={number} field1=x")));
-            }
-            Told::Refused(_) => assert_eq!(found, Told::MISSING, "{number}"),
-            Told::Unknown(reason) => assert_eq!(reason, Reason::ConnectionLost),
-        }
-    }
+    keeps_what_it_has_done(&mut server, &mut asker, 500);
 }
 
 #[test]

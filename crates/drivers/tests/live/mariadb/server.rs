@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getuid, kill_process};
 
-use crate::server::{free_port, new_folder};
+use crate::ordeal::Mortal;
+use crate::server::{free_port, new_folder, until_stopped};
 
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -73,6 +74,7 @@ impl Server {
     /// Freezes the server: its sockets stay open, but it does nothing.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
+        until_stopped(self.process.id());
     }
 
     /// Lets a frozen server go on.
@@ -102,6 +104,24 @@ impl Server {
             std::thread::sleep(Duration::from_millis(20));
         }
         false
+    }
+}
+
+impl Mortal for Server {
+    fn freeze(&mut self) {
+        Server::freeze(self);
+    }
+
+    fn thaw(&mut self) {
+        Server::thaw(self);
+    }
+
+    fn kill(&mut self) {
+        Server::kill(self);
+    }
+
+    fn restart(&mut self) {
+        Server::restart(self);
     }
 }
 

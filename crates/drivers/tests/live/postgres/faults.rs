@@ -125,7 +125,8 @@ fn a_connection_that_the_server_ends_is_made_anew() {
     assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
     let ours = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                 WHERE application_name = 'assay'";
-    assert_eq!(server.sql(ours), "t");
+    // The connection that prepared may not be gone yet.
+    assert!(server.sql(ours).lines().any(|line| line == "t"));
     assert_eq!(asker.drain_for(Duration::from_millis(5)), []);
     asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getuid, kill_process};
 
-use crate::server::{free_port, make_certificates, new_folder};
+use crate::server::{free_port, make_certificates, new_folder, until_ended, until_stopped};
 
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -95,17 +95,20 @@ impl Server {
     pub fn kill(&mut self) {
         let children = self.children();
         self.process.kill().expect("the process is ours");
-        for child in children {
+        for child in &children {
             // It may have ended by itself.
-            let _ = kill_process(child, Signal::KILL);
+            let _ = kill_process(*child, Signal::KILL);
         }
         self.process.wait().expect("it was killed");
+        // Until then they have the memory that the next server wants.
+        children.iter().for_each(|child| until_ended(number(*child)));
     }
 
     /// Freezes the processes that serve clients: their sockets stay open, but they do nothing.
     pub fn freeze(&self) {
         for child in self.children() {
             let _ = kill_process(child, Signal::STOP);
+            until_stopped(number(child));
         }
     }
 
@@ -160,6 +163,11 @@ impl Drop for Server {
         let _ = self.process.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// A process as a number.
+fn number(process: Pid) -> u32 {
+    process.as_raw_nonzero().get().unsigned_abs()
 }
 
 /// Dies with the thread that started it, should the test end without dropping it.

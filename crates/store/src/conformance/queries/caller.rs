@@ -278,5 +278,5 @@ pub(super) fn same(query: u16, heard: Heard, expected: Heard) -> Result<(), Brok
     }
     let catalogue = super::catalogue();
     let text = &catalogue.query(query).text;
-    Err(Broken(format!("{text} gave {heard} instead of {expected}")))
+    Err(Broken::by(format!("{text} gave {heard} instead of {expected}")))
 }

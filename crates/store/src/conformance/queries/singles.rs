@@ -152,7 +152,7 @@ fn insert_again(store: &dyn Store) -> Result<(), Broken> {
     let after = match heard {
         Heard::Refused(Reason::Exists) => "'Ann' 10.5",
         Heard::Done { found: true, .. } => "'Bob' 0.01",
-        _ => return Err(Broken(format!("it gave {heard}"))),
+        _ => return Err(Broken::by(format!("it gave {heard}"))),
     };
     caller.expect(ask_for::ACCOUNT, &[int(1), int(1)], Heard::rows(&[after]))
 }
@@ -225,7 +225,9 @@ fn by_owner(store: &dyn Store) -> Result<(), Broken> {
     caller.expect(ask_for::RENAME, &[ANN, int(2), int(3)], Heard::WRITTEN)?;
     caller.expect(ask_for::OF_OWNER, &[BOB], Heard::MISSING)?;
     let heard = caller.ask(0, ask_for::OF_OWNER, &[ANN]);
-    let Heard::Done { rows, .. } = &heard else { return Err(Broken(format!("it gave {heard}"))) };
+    let Heard::Done { rows, .. } = &heard else {
+        return Err(Broken::by(format!("it gave {heard}")));
+    };
     ensure(rows.len() == 8, || format!("eight accounts are Ann's, it gave {heard}"))
 }
 

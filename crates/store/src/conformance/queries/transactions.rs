@@ -190,7 +190,7 @@ fn lock(store: &dyn Store) -> Result<(), Broken> {
             }
             Some(2) => heard = Some(answer),
             Some(_) => ensure(answer.is_done(), || format!("the commit gave {answer}"))?,
-            None => return Err(Broken(format!("{ticket:?} was answered twice"))),
+            None => return Err(Broken::by(format!("{ticket:?} was answered twice"))),
         }
         if waiting.is_empty() {
             break;
@@ -220,10 +220,11 @@ fn many(store: &dyn Store) -> Result<(), Broken> {
             begun += 1;
         }
         let Some((ticket, heard)) = caller.take() else {
-            return Err(Broken(format!("{} tickets were never answered", open.len())));
+            return Err(Broken::by(format!("{} tickets were never answered", open.len())));
         };
-        let (session, is_last) =
-            open.remove(&ticket).ok_or_else(|| Broken(format!("{ticket:?} was answered twice")))?;
+        let (session, is_last) = open
+            .remove(&ticket)
+            .ok_or_else(|| Broken::by(format!("{ticket:?} was answered twice")))?;
         match heard {
             Heard::Done { .. } if is_last => committed += 1,
             Heard::Done { .. } => {
@@ -237,7 +238,7 @@ fn many(store: &dyn Store) -> Result<(), Broken> {
                 let ticket = caller.start_first(session, ask_for::OPEN, &arguments);
                 open.insert(ticket.ok_or_else(never)?, (session, false));
             }
-            other => return Err(Broken(format!("session {session} got {other}"))),
+            other => return Err(Broken::by(format!("session {session} got {other}"))),
         }
     }
     let rows: Vec<String> = (0..SESSIONS).map(|number| number.to_string()).collect();
@@ -251,7 +252,7 @@ fn may_conflict(heard: &Heard) -> Result<bool, Broken> {
     match heard {
         Heard::Done { .. } => Ok(true),
         Heard::Refused(Reason::Conflict | Reason::Busy | Reason::Timeout) => Ok(false),
-        other => Err(Broken(format!("a step gave {other}"))),
+        other => Err(Broken::by(format!("a step gave {other}"))),
     }
 }
 
@@ -262,10 +263,11 @@ fn come_to_ends(caller: &mut Caller, steps: [(Ticket, u32); 2]) -> Result<u32, B
     let mut committed = 0;
     while !open.is_empty() {
         let Some((ticket, heard)) = caller.take() else {
-            return Err(Broken("they wait for each other for ever".into()));
+            return Err(Broken::by("they wait for each other for ever"));
         };
-        let (session, is_commit) =
-            open.remove(&ticket).ok_or_else(|| Broken(format!("{ticket:?} was answered twice")))?;
+        let (session, is_commit) = open
+            .remove(&ticket)
+            .ok_or_else(|| Broken::by(format!("{ticket:?} was answered twice")))?;
         match (may_conflict(&heard)?, is_commit) {
             (true, true) => committed += 1,
             (true, false) => {
@@ -279,7 +281,7 @@ fn come_to_ends(caller: &mut Caller, steps: [(Ticket, u32); 2]) -> Result<u32, B
 }
 
 fn never() -> Broken {
-    Broken("the client was never ready".into())
+    Broken::by("the client was never ready")
 }
 
 /// Two sessions change two rows in opposite order.

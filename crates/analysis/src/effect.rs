@@ -1,0 +1,227 @@
+//! From when until when something that was done to a store is seen in its answers.
+//!
+//! Whoever adds a node wants to know when that is first felt and when the store has come to rest:
+//! NoSQLMark's elasticity experiment (BTW 2017, section 5.2) reads both off a chart. Here they are
+//! computed interval by interval, with the same two questions:
+//!
+//! * **First effect**: the first of two intervals in a row, after the deed, that differ in the same
+//!   way from how it was before: by more than what differs there by itself.
+//! * **Last effect**: the end of the last two intervals in a row that differ from how it is in the
+//!   end, which is the last third of what follows the deed. What still differs within that third,
+//!   or drifts from one half of it to the other, has not come to rest.
+//!
+//! How it is, and what differs by itself, are median and median absolute deviation of a figure's
+//! values: a single stall neither makes nor hides an effect. A stall of one interval on the way is
+//! none either, so a store whose answers pause once a minute is not said to be never at rest.
+
+use assay_model::Nanos;
+
+use crate::question::Window;
+use crate::summary::{IntervalSummary, Series};
+
+/// Fewer intervals than this do not tell how it was, or how it is in the end.
+const FEWEST: usize = 5;
+/// What came longer ago than so many intervals does not tell how it was.
+const MOST_BEFORE: usize = 60;
+/// Deviations from the median that come by themselves: 4 of the normal distribution.
+const SIGMAS: f64 = 4.0;
+/// Deviations by which the medians of two halves may differ by themselves.
+const DRIFT_SIGMAS: f64 = 2.0;
+/// The standard deviation of a normal distribution over its median absolute deviation.
+const MAD_TO_SIGMA: f64 = 1.4826;
+/// Changes below this share of the median are of no interest.
+const SHARE: f64 = 0.2;
+/// A share of failed operations above this is of interest, whatever it was before.
+const FAILED: f64 = 0.001;
+
+/// What was seen of one deed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// When it was done, on the run's time axis.
+    pub at: Nanos,
+    /// Where the first interval begins that differs from before; `None` if none does.
+    pub first: Option<Nanos>,
+    /// Where the last interval ends that differs from how it is in the end; `None` if none does.
+    pub last: Option<Nanos>,
+    /// Whether it came to rest before the next deed, or before the end.
+    pub is_at_rest: bool,
+    /// How it was before.
+    pub before: Level,
+    /// How it is in the end.
+    pub after: Level,
+}
+
+/// How it is for some intervals: medians over them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Level {
+    /// Operations done per second.
+    pub done_per_s: f64,
+    /// The median of the response times of an interval; `None` where nothing was answered.
+    pub p50: Option<Nanos>,
+    /// Their 99th percentile.
+    pub p99: Option<Nanos>,
+    /// The share of operations that were refused, unknown or dropped.
+    pub failed: f64,
+}
+
+/// The figures that are looked at.
+const FIGURES: [fn(&IntervalSummary) -> f64; 4] =
+    [|interval| interval.done as f64, |interval| median(interval) as f64, tail, failed];
+/// The place of the failures among them.
+const FAILURES: usize = 3;
+
+fn median(interval: &IntervalSummary) -> u64 {
+    interval.response.p50.0
+}
+
+fn tail(interval: &IntervalSummary) -> f64 {
+    interval.response.p99.0 as f64
+}
+
+fn failed(interval: &IntervalSummary) -> f64 {
+    let failed = interval.refused + interval.unknown + interval.dropped;
+    let ended = failed + interval.done;
+    if ended == 0 { 0.0 } else { failed as f64 / ended as f64 }
+}
+
+/// The effects of what was done at the moments `deeds`, which are in order of time. A deed without
+/// enough intervals before or after it within `window` has none that could be told.
+pub fn effects(series: &Series, window: Window, deeds: &[Nanos]) -> Vec<Option<Effect>> {
+    let is_whole = |interval: &&IntervalSummary| {
+        interval.from >= window.from && interval.from + series.width <= window.until
+    };
+    let all: Vec<&IntervalSummary> = series.intervals.iter().filter(is_whole).collect();
+    // The interval in which something is done may show it already: it is not before.
+    let until = |at: Nanos| all.iter().position(|interval| interval.from + series.width > at);
+    let mut rest = 0;
+    let mut found = Vec::with_capacity(deeds.len());
+    for (place, &at) in deeds.iter().enumerate() {
+        let begin = until(at).unwrap_or(all.len());
+        let next = deeds.get(place + 1).map(|next| until(*next).unwrap_or(all.len()));
+        let end = next.unwrap_or(all.len());
+        let before = &all[rest.max(begin.saturating_sub(MOST_BEFORE)).min(begin)..begin];
+        found.push(effect(at, before, &all[begin.min(end)..end], series.width));
+        rest = begin;
+    }
+    found
+}
+
+fn effect(
+    at: Nanos,
+    before: &[&IntervalSummary],
+    follows: &[&IntervalSummary],
+    width: Nanos,
+) -> Option<Effect> {
+    if before.len() < FEWEST || follows.len() < FEWEST {
+        return None;
+    }
+    let in_the_end = &follows[follows.len() - (follows.len() / 3).max(FEWEST)..];
+    let (was, is) = (Usual::of(before), Usual::of(in_the_end));
+    let differs = |usual: &Usual| -> Vec<bool> { usual.differing(follows) };
+    let (from_before, from_end) = (differs(&was), differs(&is));
+    let first = from_before.iter().position(|differs| *differs);
+    let last = from_end.iter().rposition(|differs| *differs);
+    let rest_begins = follows.len() - in_the_end.len();
+    Some(Effect {
+        at,
+        first: first.map(|place| follows[place].from.max(at)),
+        // A deed without any effect has no last one either.
+        last: last.filter(|_| first.is_some()).map(|place| follows[place].from + width),
+        is_at_rest: last.is_none_or(|place| place < rest_begins) && !drifts(in_the_end),
+        before: level(before, width),
+        after: level(in_the_end, width),
+    })
+}
+
+/// Whether a figure goes on in one direction: the halves differ by more than each has by itself.
+fn drifts(intervals: &[&IntervalSummary]) -> bool {
+    let (early, late) = intervals.split_at(intervals.len() / 2);
+    let (early, late) = (Usual::of(early), Usual::of(late));
+    let halves = early.0.iter().zip(late.0);
+    halves.take(FAILURES).any(|(early, late)| {
+        let noise = early.noise.max(late.noise) * DRIFT_SIGMAS / SIGMAS;
+        (early.middle - late.middle).abs() > noise.max(SHARE * early.middle)
+    })
+}
+
+/// What the figures are around some time, with how far they go by themselves.
+struct Usual([Around; FIGURES.len()]);
+
+/// Where a figure's values are.
+#[derive(Clone, Copy)]
+struct Around {
+    /// Their median.
+    middle: f64,
+    /// How far from it they come by themselves.
+    noise: f64,
+}
+
+impl Usual {
+    fn of(intervals: &[&IntervalSummary]) -> Usual {
+        Usual(FIGURES.map(|figure| {
+            let values: Vec<f64> = intervals.iter().map(|interval| figure(interval)).collect();
+            let middle = middle(values.clone());
+            let away = values.iter().map(|value| (value - middle).abs()).collect();
+            Around { middle, noise: SIGMAS * MAD_TO_SIGMA * self::middle(away) }
+        }))
+    }
+
+    /// Which way `interval` differs in each figure: −1, 0 or 1.
+    fn ways(&self, interval: &IntervalSummary) -> [i8; FIGURES.len()] {
+        let mut ways = [0; FIGURES.len()];
+        for (place, (figure, around)) in FIGURES.iter().zip(self.0).enumerate() {
+            let away = figure(interval) - around.middle;
+            let least = if place == FAILURES { FAILED } else { SHARE * around.middle };
+            let band = around.noise.max(least);
+            if away.abs() > band {
+                ways[place] = if away > 0.0 { 1 } else { -1 };
+            }
+        }
+        ways
+    }
+
+    /// For each interval whether it is one of two in a row that differ in the same way.
+    fn differing(&self, intervals: &[&IntervalSummary]) -> Vec<bool> {
+        let ways: Vec<_> = intervals.iter().map(|interval| self.ways(interval)).collect();
+        let is_same = |one: usize, other: usize| {
+            let other = ways.get(other);
+            other.is_some_and(|other| {
+                ways[one].iter().zip(other).any(|(one, other)| *one != 0 && one == other)
+            })
+        };
+        let is_one = |place: usize| {
+            is_same(place, place + 1) || place.checked_sub(1).is_some_and(|one| is_same(place, one))
+        };
+        (0..ways.len()).map(is_one).collect()
+    }
+}
+
+fn level(intervals: &[&IntervalSummary], width: Nanos) -> Level {
+    let of = |figure: fn(&IntervalSummary) -> f64| {
+        middle(intervals.iter().map(|interval| figure(interval)).collect())
+    };
+    let answered = |figure: fn(&IntervalSummary) -> f64| {
+        let known = intervals.iter().filter(|interval| interval.response.count > 0);
+        let values: Vec<f64> = known.map(|interval| figure(interval)).collect();
+        (!values.is_empty()).then(|| Nanos(middle(values) as u64))
+    };
+    Level {
+        done_per_s: of(FIGURES[0]) / width.as_secs_f64(),
+        p50: answered(FIGURES[1]),
+        p99: answered(FIGURES[2]),
+        failed: of(FIGURES[FAILURES]),
+    }
+}
+
+/// The median; 0 of nothing.
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        odd if odd % 2 == 1 => values[odd / 2],
+        even => (values[even / 2 - 1] + values[even / 2]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

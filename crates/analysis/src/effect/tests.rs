@@ -1,0 +1,138 @@
+//! Deeds with known effects.
+
+use super::*;
+use crate::summary::{HeatMap, Quick};
+
+/// A second for each `(operations done, p99 in µs, refused)`; the median is a tenth of the tail.
+fn series(seconds: &[(u64, u64, u64)]) -> Series {
+    let interval = |(place, &(done, micros, refused)): (usize, &(u64, u64, u64))| IntervalSummary {
+        from: Nanos::from_secs(place as u64),
+        offered: done + refused,
+        done,
+        misses: 0,
+        refused,
+        unknown: 0,
+        dropped: 0,
+        done_by_kind: Default::default(),
+        in_flight: 0.0,
+        in_system: 0.0,
+        response: Quick {
+            count: done,
+            p50: Nanos(micros * 100),
+            p99: Nanos(micros * 1000),
+            ..Quick::default()
+        },
+        service: Quick::default(),
+        lag: Quick::default(),
+        miss_response: Quick::default(),
+    };
+    Series {
+        from: Nanos::ZERO,
+        width: Nanos::from_secs(1),
+        intervals: seconds.iter().enumerate().map(interval).collect(),
+        response: HeatMap::default(),
+        service: HeatMap::default(),
+        lag: HeatMap::default(),
+        misses: HeatMap::default(),
+    }
+}
+
+/// Seconds with a little noise of their own: `count` of them at `micros`.
+fn steady(count: usize, micros: u64) -> Vec<(u64, u64, u64)> {
+    (0..count).map(|place| (1000 + (place % 3) as u64, micros + (place % 5) as u64, 0)).collect()
+}
+
+fn told(seconds: &[(u64, u64, u64)], deeds: &[u64]) -> Vec<String> {
+    let series = series(seconds);
+    let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(seconds.len() as u64) };
+    let deeds: Vec<Nanos> = deeds.iter().map(|second| Nanos::from_millis(*second)).collect();
+    let show = |at: Option<Nanos>| at.map_or("-".to_owned(), |at| at.as_secs_f64().to_string());
+    let line = |effect: Option<Effect>| match effect {
+        None => "too little".to_owned(),
+        Some(effect) => format!(
+            "{} to {}{}",
+            show(effect.first),
+            show(effect.last),
+            if effect.is_at_rest { "" } else { ", not at rest" }
+        ),
+    };
+    effects(&series, window, &deeds).into_iter().map(line).collect()
+}
+
+#[test]
+fn nothing_comes_of_a_deed_that_nobody_feels() {
+    assert_eq!(told(&steady(60, 200), &[20_500]), ["- to -"]);
+}
+
+#[test]
+fn a_deed_is_felt_from_its_first_change_to_its_rest() {
+    let mut seconds = steady(20, 200);
+    seconds.extend(steady(3, 200));
+    seconds.extend(steady(10, 900));
+    seconds.extend(steady(40, 100));
+    // Done at 20.5 s, felt from 23 s on, at rest when the tenth slow second is over.
+    assert_eq!(told(&seconds, &[20_500]), ["23 to 33"]);
+}
+
+#[test]
+fn one_stall_is_no_effect() {
+    let mut seconds = steady(60, 200);
+    seconds[40].1 = 50_000;
+    assert_eq!(told(&seconds, &[20_500]), ["- to -"]);
+}
+
+#[test]
+fn failures_are_felt_although_there_were_none_before() {
+    let mut seconds = steady(60, 200);
+    for second in &mut seconds[22..25] {
+        *second = (900, 200, 100);
+    }
+    assert_eq!(told(&seconds, &[20_000]), ["22 to 25"]);
+}
+
+#[test]
+fn what_goes_on_to_the_end_is_not_at_rest() {
+    let mut seconds = steady(20, 200);
+    seconds.extend((0..30).map(|place| (1000, 300 + 10 * place * place, 0)));
+    let told = told(&seconds, &[20_000]);
+    assert!(told[0].starts_with("20 to ") && told[0].ends_with("not at rest"), "{told:?}");
+}
+
+#[test]
+fn each_deed_is_compared_with_what_the_one_before_has_left() {
+    let mut seconds = steady(20, 200);
+    seconds.extend(steady(20, 800));
+    seconds.extend(steady(20, 200));
+    assert_eq!(told(&seconds, &[20_000, 40_000]), ["20 to -", "40 to -"]);
+}
+
+#[test]
+fn where_nothing_is_answered_there_is_no_latency() {
+    let seconds = [steady(20, 200), vec![(0, 0, 100); 30]].concat();
+    let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(50) };
+    let found = effects(&series(&seconds), window, &[Nanos::from_millis(20_500)]);
+    let effect = found[0].as_ref().unwrap();
+    assert_eq!((effect.after.p50, effect.after.p99), (None, None));
+    // The second in which it was done shows it already.
+    assert_eq!(effect.first, Some(Nanos::from_millis(20_500)));
+    assert_eq!(effect.after.failed, 1.0);
+}
+
+#[test]
+fn too_little_before_or_after_tells_nothing() {
+    assert_eq!(told(&steady(60, 200), &[3_000]), ["too little"]);
+    assert_eq!(told(&steady(60, 200), &[57_000]), ["too little"]);
+    assert_eq!(told(&steady(60, 200), &[99_000]), ["too little"]);
+}
+
+#[test]
+fn levels_are_medians() {
+    let series = series(&[steady(20, 200), steady(30, 800)].concat());
+    let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(50) };
+    let found = effects(&series, window, &[Nanos::from_secs(20)]);
+    let effect = found[0].as_ref().unwrap();
+    assert_eq!(effect.before.p99, Some(Nanos(202_000)));
+    assert_eq!(effect.after.p99, Some(Nanos(802_000)));
+    assert_eq!(effect.before.done_per_s, 1001.0);
+    assert_eq!(effect.after.failed, 0.0);
+}

@@ -1,0 +1,300 @@
+//! A matrix of runs: stores × workloads × nodes × loads, each asked several times.
+//!
+//! A [`Cell`] is one run, a [`Setup`] what its repetitions have in common. Every figure of a setup
+//! is a [`Spread`] over the runs' own values, with Student's t for its interval; no percentile is
+//! averaged over operations of different runs.
+
+mod clients;
+pub mod foreign;
+mod rank;
+pub mod tier;
+
+use assay_model::Kind;
+
+use crate::compare::{Spread, spread};
+use crate::hallmark;
+use crate::plausibility::Plausibility;
+use crate::summary::{Counts, Distribution, Group, Summary};
+
+pub use clients::ClientsFit;
+pub use rank::{Placed, Ranking, Refused, rank};
+pub use tier::Tier;
+
+/// The name of the transaction type that reads a record, then updates it.
+const READ_MODIFY_WRITE: &str = "read-modify-write";
+
+/// The operations that a figure is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Of {
+    /// All of them.
+    All,
+    /// Those of one kind; the reads and updates of read-modify-writes too.
+    Kind(Kind),
+    /// Read-modify-writes as wholes: from the read's beginning to the update's end.
+    ReadModifyWrite,
+}
+
+impl Of {
+    /// All of them, in the order in which they are shown.
+    pub fn every() -> impl Iterator<Item = Of> {
+        let kinds = Kind::ALL.into_iter().map(Of::Kind);
+        [Of::All].into_iter().chain(kinds).chain([Of::ReadModifyWrite])
+    }
+
+    /// The name in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Of::All => "all",
+            Of::Kind(kind) => kind.name(),
+            Of::ReadModifyWrite => READ_MODIFY_WRITE,
+        }
+    }
+}
+
+/// A place in a latency's distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The arithmetic mean.
+    Mean,
+    /// The median.
+    P50,
+    /// The 99th percentile.
+    P99,
+}
+
+impl Place {
+    /// All of them.
+    pub const ALL: [Place; 3] = [Place::Mean, Place::P50, Place::P99];
+
+    /// The name in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Place::Mean => "mean",
+            Place::P50 => "p50",
+            Place::P99 => "p99",
+        }
+    }
+}
+
+/// One figure of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Metric {
+    /// Operations done per second of the window.
+    Throughput,
+    /// From the first intended to the last ended time, in nanoseconds.
+    RunTime,
+    /// The run time over the operations that were asked, in nanoseconds; a read-modify-write is
+    /// one.
+    TimePerOperation,
+    /// Response time of hits, in nanoseconds.
+    Response(Of, Place),
+    /// Service time of hits, in nanoseconds.
+    Service(Of, Place),
+}
+
+/// Mean and percentiles of one latency, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// The arithmetic mean.
+    pub mean_ns: f64,
+    /// The median.
+    pub p50_ns: f64,
+    /// The 99th percentile.
+    pub p99_ns: f64,
+}
+
+/// The operations of one sort in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfFigures {
+    /// Which ones.
+    pub of: Of,
+    /// How many, by what became of them.
+    pub counts: Counts,
+    /// Done per second of the window.
+    pub throughput_per_s: f64,
+    /// Response times of hits, if there were any.
+    pub response: Option<Times>,
+    /// Service times of hits, if there were any.
+    pub service: Option<Times>,
+}
+
+/// What one run found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellFigures {
+    /// From the first intended to the last ended time, in nanoseconds.
+    pub run_time_ns: f64,
+    /// All operations first, then each sort that was asked.
+    pub of: Vec<OfFigures>,
+    /// Hits as a share of what was done, if anything was.
+    pub hit_ratio: Option<f64>,
+    /// The operations that found least, with their hits as a share of what was done of them: reads,
+    /// scans, updates each by themselves, or all together. Writes cannot hide reads that miss.
+    pub least_found: Option<(Of, f64)>,
+    /// Refused, unknown and dropped operations as a share of those offered.
+    pub failed: f64,
+    /// Concurrency by Little's law, held against the sessions or the bound in flight.
+    pub little: Plausibility,
+    /// Whether it may be believed, if it was examined.
+    pub hallmark: Option<hallmark::Verdict>,
+}
+
+/// What the repetitions of a cell have in common: places in the study's lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Setup {
+    /// The store.
+    pub store: usize,
+    /// The workload.
+    pub workload: usize,
+    /// How many nodes, where the study starts them.
+    pub nodes: Option<usize>,
+    /// How it is asked.
+    pub load: usize,
+}
+
+/// One run that came to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// What it has in common with its repetitions.
+    pub setup: Setup,
+    /// Which of them it is, from 1.
+    pub repetition: u32,
+    /// What it found.
+    pub figures: CellFigures,
+    /// What its store keeps of an answered write.
+    pub tier: Tier,
+    /// Whether its store keeps nothing and finds nothing.
+    pub is_no_op: bool,
+}
+
+/// All runs of a study that came to their ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matrix {
+    /// The runs.
+    pub cells: Vec<Cell>,
+}
+
+/// Takes what a study shows from a run's summary.
+pub fn figures(summary: &Summary, hallmark: Option<hallmark::Verdict>) -> CellFigures {
+    let kinds = summary.kinds.iter().map(|(kind, group)| of_group(Of::Kind(*kind), group));
+    let whole = summary.transactions.iter().filter(|types| types.name == READ_MODIFY_WRITE);
+    let whole = whole.map(|types| of_group(Of::ReadModifyWrite, &types.group));
+    let overall = of_group(Of::All, &summary.overall);
+    let counts = &summary.overall.counts;
+    let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
+    let of: Vec<OfFigures> = [overall].into_iter().chain(kinds).chain(whole).collect();
+    CellFigures {
+        run_time_ns: summary.span.0 as f64,
+        least_found: least_found(&of),
+        of,
+        hit_ratio: (counts.done > 0).then(|| share(counts.hits, counts.done)),
+        failed: share(counts.refused + counts.unknown + counts.dropped, counts.offered),
+        little: summary.in_flight.by_service,
+        hallmark,
+    }
+}
+
+/// What must be found by itself: that a few were missed is lost among many that cannot be.
+const SOUGHT: [Of; 4] =
+    [Of::All, Of::Kind(Kind::Read), Of::Kind(Kind::Update), Of::Kind(Kind::Scan)];
+
+fn least_found(all: &[OfFigures]) -> Option<(Of, f64)> {
+    let sought = all.iter().filter(|one| SOUGHT.contains(&one.of) && one.counts.done > 0);
+    let shares = sought.map(|one| (one.of, one.counts.hits as f64 / one.counts.done as f64));
+    shares.min_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+fn of_group(of: Of, group: &Group) -> OfFigures {
+    OfFigures {
+        of,
+        counts: group.counts.clone(),
+        throughput_per_s: group.rates.done_per_s,
+        response: times(&group.hits.response),
+        service: times(&group.hits.service),
+    }
+}
+
+fn times(distribution: &Distribution) -> Option<Times> {
+    let at = |quantile: f64| {
+        let found = distribution.percentiles.iter().find(|found| found.quantile == quantile);
+        found.map(|found| found.value.0 as f64)
+    };
+    Some(Times { mean_ns: distribution.mean_ns, p50_ns: at(0.5)?, p99_ns: at(0.99)? })
+}
+
+impl Times {
+    /// One of its places.
+    pub const fn at(&self, place: Place) -> f64 {
+        match place {
+            Place::Mean => self.mean_ns,
+            Place::P50 => self.p50_ns,
+            Place::P99 => self.p99_ns,
+        }
+    }
+}
+
+impl CellFigures {
+    /// The operations of one sort, if any were asked.
+    pub fn of(&self, of: Of) -> Option<&OfFigures> {
+        self.of.iter().find(|found| found.of == of)
+    }
+
+    /// How many operations were asked, where a read-modify-write is one, as in YCSB.
+    pub fn asked(&self) -> u64 {
+        let offered = |of: Of| self.of(of).map_or(0, |found| found.counts.offered);
+        offered(Of::All).saturating_sub(offered(Of::ReadModifyWrite))
+    }
+
+    /// One figure, if there is anything that it could be of.
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Throughput => self.of(Of::All).map(|found| found.throughput_per_s),
+            Metric::RunTime => Some(self.run_time_ns),
+            Metric::TimePerOperation => {
+                let asked = self.asked();
+                (asked > 0).then(|| self.run_time_ns / asked as f64)
+            }
+            Metric::Response(of, place) => Some(self.of(of)?.response?.at(place)),
+            Metric::Service(of, place) => Some(self.of(of)?.service?.at(place)),
+        }
+    }
+}
+
+impl Matrix {
+    /// The runs of a setup, in order of their repetition.
+    pub fn runs(&self, setup: Setup) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(move |cell| cell.setup == setup)
+    }
+
+    /// A figure over the runs of a setup that have it.
+    pub fn spread(&self, setup: Setup, metric: Metric) -> Option<Spread> {
+        let values: Vec<f64> =
+            self.runs(setup).filter_map(|cell| cell.figures.value(metric)).collect();
+        (!values.is_empty()).then(|| spread(&values))
+    }
+
+    /// Every setup that has runs, each once, in order.
+    pub fn setups(&self) -> Vec<Setup> {
+        let mut setups: Vec<Setup> = self.cells.iter().map(|cell| cell.setup).collect();
+        setups.sort_unstable();
+        setups.dedup();
+        setups
+    }
+
+    /// The sorts of operations that some run asked.
+    pub fn sorts(&self) -> Vec<Of> {
+        let is_there = |of: &Of| self.cells.iter().any(|cell| cell.figures.of(*of).is_some());
+        Of::every().filter(is_there).collect()
+    }
+
+    /// The tiers of the stores that keep anything, each once, the weakest first.
+    pub fn tiers(&self) -> Vec<Tier> {
+        let kept = self.cells.iter().filter(|cell| !cell.is_no_op);
+        let mut tiers: Vec<Tier> = kept.map(|cell| cell.tier).collect();
+        tiers.sort_unstable();
+        tiers.dedup();
+        tiers
+    }
+}
+
+#[cfg(test)]
+mod tests;

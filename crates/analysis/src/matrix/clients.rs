@@ -1,0 +1,42 @@
+//! The universal scalability law of each store over the clients of closed loops.
+
+use crate::matrix::{Matrix, Metric, Setup};
+use crate::usl::{Fit, Point, Refusal, fit};
+
+/// The fit of one store with one workload on one number of nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientsFit {
+    /// The store's place.
+    pub store: usize,
+    /// The workload's place.
+    pub workload: usize,
+    /// The nodes.
+    pub nodes: Option<usize>,
+    /// The fit, or why there is none.
+    pub fit: Result<Fit, Refusal>,
+}
+
+impl Matrix {
+    /// A fit for each store and workload that compete, over the loads whose `clients` are told;
+    /// nothing if all loads are open.
+    pub fn fits(&self, clients: &[Option<u32>]) -> Vec<ClientsFit> {
+        let told = |load: usize| clients.get(load).copied().flatten();
+        let competes = |setup: &Setup| told(setup.load).is_some() && self.refused(*setup).is_none();
+        let competing: Vec<Setup> = self.setups().into_iter().filter(competes).collect();
+        let group = |setup: &Setup| (setup.store, setup.workload, setup.nodes);
+        let mut groups: Vec<_> = competing.iter().map(group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let fitted = |key: (usize, usize, Option<usize>)| {
+            let own = competing.iter().filter(|setup| group(setup) == key);
+            let points = own.filter_map(|setup| {
+                let clients = f64::from(told(setup.load)?);
+                let runs = self.spread(*setup, Metric::Throughput)?.values;
+                Some(Point { clients, runs })
+            });
+            let (store, workload, nodes) = key;
+            ClientsFit { store, workload, nodes, fit: fit(&points.collect::<Vec<_>>()) }
+        };
+        groups.into_iter().map(fitted).collect()
+    }
+}

@@ -1,0 +1,103 @@
+//! Who is how much faster than whom, as far as that may be said.
+
+use crate::compare::Spread;
+use crate::matrix::{Cell, Matrix, Metric, Of, Setup, Tier};
+use crate::plausibility::Verdict;
+
+/// A store that finds less than this share of what it is asked for answers another question.
+const LEAST_HITS: f64 = 0.99;
+
+/// A store that fails more often than this does less than it was asked.
+const MOST_FAILED: f64 = 0.01;
+
+/// The stores of one workload, number of nodes and load, the best first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ranking {
+    /// Those that are ranked.
+    pub placed: Vec<Placed>,
+    /// Those that are not, with the reason.
+    pub refused: Vec<(Setup, Refused)>,
+    /// Whether what is ranked keeps an answered write in different ways.
+    pub tiers_differ: bool,
+}
+
+/// A store in a ranking.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// Which.
+    pub setup: Setup,
+    /// The figure that the ranking is by.
+    pub spread: Spread,
+    /// How many times better the first one is, from 1.
+    pub behind: f64,
+    /// Whether its interval lies apart from that of the one before it; `None` for the first one
+    /// and without intervals.
+    pub is_apart: Option<bool>,
+    /// What it keeps of an answered write.
+    pub tier: Tier,
+}
+
+/// Why a store is not ranked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Refused {
+    /// It keeps nothing and finds nothing.
+    NoOp,
+    /// These operations found this share of what they asked for.
+    Misses(Of, f64),
+    /// This share of the operations failed.
+    Failed(f64),
+    /// Throughput, latency and number of clients contradict each other.
+    Little,
+}
+
+/// Ranks the stores of `setups` by `metric`; runs alone decide who is refused.
+pub fn rank(matrix: &Matrix, setups: &[Setup], metric: Metric) -> Ranking {
+    let mut ranking = Ranking::default();
+    for &setup in setups {
+        let Some(first) = matrix.runs(setup).next() else { continue };
+        if let Some(reason) = matrix.refused(setup) {
+            ranking.refused.push((setup, reason));
+        } else if let Some(spread) = matrix.spread(setup, metric) {
+            let tier = first.tier;
+            ranking.placed.push(Placed { setup, spread, behind: 1.0, is_apart: None, tier });
+        }
+    }
+    let is_more_better = metric == Metric::Throughput;
+    let value = |placed: &Placed| placed.spread.mean;
+    ranking.placed.sort_by(|a, b| match is_more_better {
+        true => value(b).total_cmp(&value(a)),
+        false => value(a).total_cmp(&value(b)),
+    });
+    let best = ranking.placed.first().map_or(0.0, value);
+    let mut before: Option<Spread> = None;
+    for placed in &mut ranking.placed {
+        let own = placed.spread.mean;
+        placed.behind = if is_more_better { best / own } else { own / best };
+        placed.is_apart = before.as_ref().and_then(|before| {
+            let (other, own) = (before.interval?, placed.spread.interval?);
+            Some(other.1 < own.0 || own.1 < other.0)
+        });
+        before = Some(placed.spread.clone());
+    }
+    let tier = ranking.placed.first().map(|placed| placed.tier);
+    ranking.tiers_differ = ranking.placed.iter().any(|placed| Some(placed.tier) != tier);
+    ranking
+}
+
+impl Matrix {
+    /// Why a setup is in no ranking, if one of its runs gives a reason.
+    pub fn refused(&self, setup: Setup) -> Option<Refused> {
+        self.runs(setup).find_map(refused)
+    }
+}
+
+fn refused(cell: &Cell) -> Option<Refused> {
+    let figures = &cell.figures;
+    match figures.least_found {
+        _ if cell.is_no_op => Some(Refused::NoOp),
+        _ if figures.little.verdict == Verdict::Violated => Some(Refused::Little),
+        _ if figures.failed > MOST_FAILED => Some(Refused::Failed(figures.failed)),
+        Some((of, share)) if share < LEAST_HITS => Some(Refused::Misses(of, share)),
+        _ => None,
+    }
+}

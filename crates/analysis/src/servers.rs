@@ -1,0 +1,171 @@
+//! What the store's servers used of their machine while they were asked.
+
+use assay_model::Nanos;
+
+use crate::question::Window;
+
+/// The counters of one node, read at some moments; each counts since its processes were started.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted {
+    /// The node's name.
+    pub name: String,
+    /// The readings, in order of time.
+    pub readings: Vec<Counters>,
+}
+
+/// One reading of a node. What nobody could tell is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// When, on the run's time axis.
+    pub at: Nanos,
+    /// Processor time used, in nanoseconds.
+    pub cpu_ns: Option<f64>,
+    /// Memory in RAM, in bytes; no counter.
+    pub memory: Option<f64>,
+    /// Bytes that the disk was made to read.
+    pub disk_read: Option<f64>,
+    /// Bytes that the disk was made to write.
+    pub disk_written: Option<f64>,
+    /// Bytes that came over TCP.
+    pub received: Option<f64>,
+    /// Bytes that left over TCP.
+    pub sent: Option<f64>,
+}
+
+/// A node's use of its machine over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerCourse {
+    /// The node's name.
+    pub name: String,
+    /// Between which readings, by the later one; the first reading has none before it.
+    pub points: Vec<Used>,
+}
+
+/// What a node used between two readings: bytes and processors per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Used {
+    /// The later reading.
+    pub at: Nanos,
+    /// Processors in use.
+    pub processors: Option<f64>,
+    /// Bytes in RAM at the later reading.
+    pub memory: Option<f64>,
+    /// Bytes per second from disk.
+    pub disk_read: Option<f64>,
+    /// Bytes per second to disk.
+    pub disk_written: Option<f64>,
+    /// Bytes per second from the network.
+    pub received: Option<f64>,
+    /// Bytes per second to the network.
+    pub sent: Option<f64>,
+}
+
+/// Means over a window with the largest memory, of one node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerUse {
+    /// The node's name.
+    pub name: String,
+    /// Means over time; memory is the largest value.
+    pub mean: Used,
+    /// The most processors in use between two readings.
+    pub processors_max: Option<f64>,
+}
+
+/// What was used between each two readings. A counter that fell was started anew meanwhile: what
+/// it had grown to before is lost, so nothing is said there.
+pub fn course(counted: &Counted) -> ServerCourse {
+    let pairs = counted.readings.windows(2);
+    let points = pairs.filter(|pair| pair[1].at > pair[0].at).map(|pair| {
+        let [before, after] = [&pair[0], &pair[1]];
+        let seconds = after.at.since(before.at).as_secs_f64();
+        let per_second = |of: fn(&Counters) -> Option<f64>| {
+            let grown = of(after)? - of(before)?;
+            (grown >= 0.0).then_some(grown / seconds)
+        };
+        Used {
+            at: after.at,
+            processors: per_second(|counters| counters.cpu_ns).map(|ns| ns / 1e9),
+            memory: after.memory,
+            disk_read: per_second(|counters| counters.disk_read),
+            disk_written: per_second(|counters| counters.disk_written),
+            received: per_second(|counters| counters.received),
+            sent: per_second(|counters| counters.sent),
+        }
+    });
+    ServerCourse { name: counted.name.clone(), points: points.collect() }
+}
+
+/// A course within a window, in one row; `None` if nothing of it lies there.
+pub fn summed_up(course: &ServerCourse, window: Window) -> Option<ServerUse> {
+    let inside: Vec<&Used> = course.points.iter().filter(|used| window.contains(used.at)).collect();
+    let last = inside.last()?;
+    let known = |of: fn(&Used) -> Option<f64>| inside.iter().filter_map(move |used| of(used));
+    // Readings are equally far apart, so a mean of rates is a mean over time.
+    let mean = |of: fn(&Used) -> Option<f64>| {
+        let count = known(of).count();
+        (count > 0).then(|| known(of).sum::<f64>() / count as f64)
+    };
+    Some(ServerUse {
+        name: course.name.clone(),
+        mean: Used {
+            at: last.at,
+            processors: mean(|used| used.processors),
+            memory: known(|used| used.memory).reduce(f64::max),
+            disk_read: mean(|used| used.disk_read),
+            disk_written: mean(|used| used.disk_written),
+            received: mean(|used| used.received),
+            sent: mean(|used| used.sent),
+        },
+        processors_max: known(|used| used.processors).reduce(f64::max),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(readings: &[(u64, f64, f64)]) -> Counted {
+        let reading = |&(second, cpu, memory): &(u64, f64, f64)| Counters {
+            at: Nanos::from_secs(second),
+            cpu_ns: Some(cpu * 1e9),
+            memory: Some(memory),
+            ..Counters::default()
+        };
+        Counted { name: "node-1".into(), readings: readings.iter().map(reading).collect() }
+    }
+
+    fn processors(course: &ServerCourse) -> Vec<Option<f64>> {
+        course.points.iter().map(|used| used.processors).collect()
+    }
+
+    #[test]
+    fn counters_become_rates() {
+        let course = course(&counted(&[(0, 5.0, 1.0), (2, 6.0, 2.0), (3, 8.0, 3.0)]));
+        assert_eq!(processors(&course), [Some(0.5), Some(2.0)]);
+        assert_eq!(course.points[1].memory, Some(3.0));
+        assert_eq!(course.points[0].disk_read, None);
+    }
+
+    #[test]
+    fn nothing_is_said_where_a_process_was_started_anew() {
+        let course = course(&counted(&[(0, 5.0, 1.0), (1, 0.25, 1.0), (2, 1.0, 1.0)]));
+        assert_eq!(processors(&course), [None, Some(0.75)]);
+    }
+
+    #[test]
+    fn a_row_is_about_the_window() {
+        let course = course(&counted(&[
+            (0, 0.0, 9.0),
+            (1, 2.0, 9.0),
+            (2, 3.0, 4.0),
+            (3, 3.5, 6.0),
+            (4, 9.0, 9.0),
+        ]));
+        let window = Window { from: Nanos::from_secs(2), until: Nanos::from_secs(4) };
+        let row = summed_up(&course, window).unwrap();
+        assert_eq!((row.mean.processors, row.processors_max), (Some(0.75), Some(1.0)));
+        assert_eq!((row.mean.memory, row.mean.sent), (Some(6.0), None));
+        let nowhere = Window { from: Nanos::from_secs(8), until: Nanos::from_secs(9) };
+        assert_eq!(summed_up(&course, nowhere), None);
+    }
+}

@@ -1,0 +1,275 @@
+//! The lab: stores that are started here, looked at, changed, ended.
+
+mod list;
+mod logs;
+mod say;
+mod up;
+
+use anyhow::Result;
+use assay_lab::{clean, recipes};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+
+use crate::exit::{Exit, usage};
+use crate::lab::labs::Found;
+use crate::lab::{Fault, LabClient, Labs, failure, keeper};
+use crate::options::Options;
+use crate::show::put;
+
+pub use list::{Readiness, readiness};
+
+/// What can be typed.
+pub fn command(places: [Arg; 2]) -> Command {
+    let verbs = [up(), status(), logs(), scale(), fault(), down(), list()];
+    let verbs = verbs.map(|verb| verb.args(places.clone()));
+    Command::new("lab")
+        .about("Start a store on this machine, with as many nodes as it can have")
+        .after_help(
+            "Start here:  assay lab up redis\n\
+             Then:        assay bench ycsb-a --lab redis\n\
+             At the end:  assay lab down redis\n\
+             \n\
+             `assay bench ycsb-a --up redis` does all three. `assay lab ls` shows what can be \
+             started.",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(verbs)
+        .subcommand(
+            Command::new("keep")
+                .hide(true)
+                .about("The process that holds a lab; `assay lab up` starts it")
+                .arg(Arg::new("name").value_name("NAME")),
+        )
+        .subcommand(
+            Command::new("guard").hide(true).about("The process beside a keeper, which starts it"),
+        )
+}
+
+fn text(name: &'static str, value: &'static str, about: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(about)
+}
+
+fn name() -> Arg {
+    Arg::new("lab")
+        .value_name("NAME")
+        .help("The lab's name, or its folder; may be left out if only one is up")
+}
+
+fn up() -> Command {
+    Command::new("up")
+        .about("Start a store: ready when a record was written and read")
+        .arg(Arg::new("store").value_name("STORE").required(true).help("As `assay lab ls` has it"))
+        .arg(text("nodes", "N", "How many nodes; default: as `assay lab ls` says"))
+        .arg(text("version", "V", "Which version; default: the first of `assay lab ls`"))
+        .arg(
+            text("network", "WHERE", "loopback, or with root a network namespace for each node")
+                .value_parser(["loopback", "namespaces"])
+                .hide_possible_values(true)
+                .default_value("loopback"),
+        )
+        .arg(
+            text("option", "NAME=VALUE", "An option of the store, as `assay lab ls` has them")
+                .action(ArgAction::Append),
+        )
+        .arg(text("name", "NAME", "The lab's name; default: the store's"))
+        .arg(
+            text("dir", "DIR", "Its folder, for data and logs; removed with it")
+                .value_hint(ValueHint::DirPath),
+        )
+        .arg(
+            Arg::new("stay")
+                .long("stay")
+                .action(ArgAction::SetTrue)
+                .help("Stay up when this terminal is closed; only `assay lab down` ends it then"),
+        )
+}
+
+fn status() -> Command {
+    Command::new("status").about("The labs that are up, with their nodes").arg(name()).arg(
+        text("format", "FORMAT", "text or json")
+            .value_parser(["text", "json"])
+            .hide_possible_values(true)
+            .default_value("text"),
+    )
+}
+
+fn logs() -> Command {
+    Command::new("logs")
+        .about("What the servers of a lab have said")
+        .arg(name())
+        .arg(text("node", "N", "Only of this node"))
+        .arg(text("lines", "K", "How many lines of each log").default_value("20"))
+        .arg(
+            Arg::new("follow")
+                .short('f')
+                .long("follow")
+                .action(ArgAction::SetTrue)
+                .help("Go on with what they say from now on"),
+        )
+}
+
+fn scale() -> Command {
+    Command::new("scale")
+        .about("Let nodes join or leave")
+        .arg(name())
+        .arg(text("nodes", "M", "How many there shall be").required(true))
+}
+
+fn fault() -> Command {
+    let faults = Fault::ALL.map(Fault::name);
+    Command::new("fault")
+        .about("Do something to a node")
+        .allow_missing_positional(true)
+        .arg(name())
+        .arg(
+            Arg::new("fault")
+                .value_name("FAULT")
+                .required(true)
+                .value_parser(faults)
+                .hide_possible_values(true)
+                .help("kill (-9), stop, freeze, thaw or restart"),
+        )
+        .arg(text("node", "N", "The node, from 1").required(true))
+}
+
+fn down() -> Command {
+    Command::new("down")
+        .about("End a lab, data included")
+        .arg(name())
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("All labs that are there"))
+}
+
+fn list() -> Command {
+    Command::new("ls")
+        .about("The stores that can be started, with what is missing for them here")
+        .arg(Arg::new("store").value_name("STORE").help("Only this one"))
+}
+
+/// `assay lab`.
+pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
+    match matches.subcommand() {
+        Some(("up", matches)) => up::up(matches),
+        Some(("status", matches)) => show_status(matches),
+        Some(("logs", matches)) => logs::logs(matches),
+        Some(("scale", matches)) => change_size(matches),
+        Some(("fault", matches)) => hurt(matches),
+        Some(("down", matches)) => end(matches),
+        Some(("ls", matches)) => list::list(matches),
+        Some(("keep", _)) => keeper::keep(),
+        Some(("guard", _)) => keeper::guard(),
+        _ => Ok(Exit::Usage),
+    }
+}
+
+fn labs(matches: &ArgMatches) -> Result<Labs> {
+    Labs::from(&Options::gather(matches)?)
+}
+
+fn word<'a>(matches: &'a ArgMatches, name: &str) -> Option<&'a str> {
+    matches.get_one::<String>(name).map(String::as_str)
+}
+
+/// A number of nodes, or of a node.
+fn number(matches: &ArgMatches, name: &str) -> Result<Option<usize>> {
+    let parse = |text: &str| match text.parse() {
+        Ok(0) | Err(_) => Err(usage(format!("--{name} {text}: give a whole number from 1"))),
+        Ok(number) => Ok(number),
+    };
+    word(matches, name).map(parse).transpose()
+}
+
+fn show_status(matches: &ArgMatches) -> Result<Exit> {
+    let labs = labs(matches)?;
+    let found = match word(matches, "lab") {
+        Some(name) => vec![labs.find(Some(name))?],
+        None => labs.all(),
+    };
+    let seen: Vec<say::Seen> = found.into_iter().map(say::look).collect();
+    let text = match word(matches, "format") {
+        Some("json") => say::json(&seen)?,
+        _ if seen.is_empty() => "no lab is up; `assay lab up STORE` starts one\n".to_owned(),
+        _ => say::text(&seen),
+    };
+    put(&text, None)?;
+    Ok(Exit::Fine)
+}
+
+fn change_size(matches: &ArgMatches) -> Result<Exit> {
+    let nodes = number(matches, "nodes")?.unwrap_or(1);
+    let client = LabClient::of(labs(matches)?.find(word(matches, "lab"))?)?;
+    client.scale(nodes, &mut |text| eprintln!("{text}"))?;
+    after(&client)
+}
+
+fn hurt(matches: &ArgMatches) -> Result<Exit> {
+    let node = number(matches, "node")?.unwrap_or(1);
+    let named = word(matches, "fault");
+    let fault = Fault::ALL.into_iter().find(|fault| named == Some(fault.name()));
+    let fault = fault.ok_or_else(|| usage("there is no such fault"))?;
+    let client = LabClient::of(labs(matches)?.find(word(matches, "lab"))?)?;
+    client.fault(fault, node)?;
+    after(&client)
+}
+
+/// Shows the lab as it is after something was done.
+fn after(client: &LabClient) -> Result<Exit> {
+    put(&say::one(&client.status()?, client.folder()), None)?;
+    Ok(Exit::Fine)
+}
+
+fn end(matches: &ArgMatches) -> Result<Exit> {
+    let labs = labs(matches)?;
+    let all = labs.all();
+    if matches.get_flag("all") {
+        if word(matches, "lab").is_some() {
+            return Err(usage("--all is about all labs: leave the name out"));
+        }
+        return end_all(all);
+    }
+    match word(matches, "lab") {
+        None if all.is_empty() => {
+            put("no lab is up: there is nothing to end\n", None)?;
+            Ok(Exit::Fine)
+        }
+        None => end_all(vec![labs.find(None)?]),
+        Some(name) => match is_idle_recipe(&labs, name) {
+            true => {
+                put(&format!("no lab {name} is up: there is nothing to end\n"), None)?;
+                Ok(Exit::Fine)
+            }
+            false => end_all(vec![labs.find(Some(name))?]),
+        },
+    }
+}
+
+/// Whether the name is a recipe's whose lab is not there: ending it twice is no mistake.
+fn is_idle_recipe(labs: &Labs, name: &str) -> bool {
+    labs.get(name).is_none() && recipes::find(name).is_ok()
+}
+
+fn end_all(found: Vec<Found>) -> Result<Exit> {
+    for found in found {
+        let name = found.name.clone();
+        let text = match end_one(found)? {
+            true => format!("lab {name} is down\n"),
+            false => format!("lab {name} was gone already; what it left is removed\n"),
+        };
+        put(&text, None)?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// Ends a lab; false if its keeper was gone, so that there was only something to remove.
+fn end_one(found: Found) -> Result<bool> {
+    if found.is_held {
+        LabClient::of(found)?.down()?;
+        return Ok(true);
+    }
+    let Found { name, folder, link, .. } = found;
+    clean(&folder).map_err(|error| failure::from_lab(&error))?;
+    if let Some(link) = link {
+        std::fs::remove_file(&link)
+            .map_err(|error| usage(format!("cannot remove the link of lab {name}: {error}")))?;
+    }
+    Ok(false)
+}

@@ -1,0 +1,43 @@
+//! The stores that can be asked: their list, or how they keep the contract.
+
+mod check;
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use assay_drivers::registry;
+use clap::{Arg, ArgMatches, Command};
+
+use crate::exit::Exit;
+use crate::show::put;
+
+/// What can be typed.
+pub fn command(places: [Arg; 2]) -> Command {
+    Command::new("stores")
+        .about("The stores that can be asked, by URL; check: whether they keep the contract")
+        .subcommand(check::command().args(places))
+}
+
+/// `assay stores`.
+pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
+    match matches.subcommand() {
+        Some((_, matches)) => check::check(matches),
+        None => list(),
+    }
+}
+
+fn list() -> Result<Exit> {
+    let mut text = String::new();
+    for store in registry::list() {
+        let missing = match (store.is_compiled_in, store.feature) {
+            (false, Some(feature)) => format!("  (build with --features {feature})"),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "{}{missing}", store.scheme);
+        let _ = writeln!(text, "    {}", store.summary);
+        let _ = writeln!(text, "    {}", store.url);
+        let _ = writeln!(text, "    durability: {}", store.durability);
+    }
+    put(&text, None)?;
+    Ok(Exit::Fine)
+}

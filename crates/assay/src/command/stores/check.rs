@@ -1,0 +1,295 @@
+//! The conformance suite against real stores, as a table of stores by rules.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use assay_drivers::registry;
+use assay_model::Seed;
+use assay_report::table::{Side, Table};
+use assay_store::conformance::queries::survey_queries;
+use assay_store::conformance::{Ruling, Verdict, survey};
+use assay_store::{OpenError, Store};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use serde_json::json;
+
+use crate::exit::{Exit, code, from_open, usage};
+use crate::lab::Labs;
+use crate::lab::tied::{RunLab, store_and_nodes};
+use crate::options::Options;
+use crate::show::{put, require_place};
+
+/// What can be typed.
+pub fn command() -> Command {
+    let many = |name, value, about| {
+        Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(about)
+    };
+    Command::new("check")
+        .about("Ask stores what every driver promises; everything in them is removed")
+        .arg(
+            many(
+                "target",
+                "URL",
+                "A store that nobody else uses; needs --replace; may be repeated",
+            )
+            .short('t'),
+        )
+        .arg(many("up", "STORE[:N]", "Start this store here, check it, end it; may be repeated"))
+        .arg(
+            Arg::new("replace")
+                .long("replace")
+                .action(ArgAction::SetTrue)
+                .help("Yes, remove what is in the stores of --target"),
+        )
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("FORMAT")
+                .value_parser(["text", "md", "json"])
+                .hide_possible_values(true)
+                .default_value("text")
+                .help("text, md or json"),
+        )
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FILE")
+                .value_hint(ValueHint::FilePath)
+                .help("Write the table there instead of to standard output"),
+        )
+}
+
+/// `assay stores check`: every store that is named, one after another.
+pub fn check(matches: &ArgMatches) -> Result<Exit> {
+    let places = places(matches)?;
+    let labs = Labs::from(&Options::gather(matches)?)?;
+    let output = matches.get_one::<String>("output").map(PathBuf::from);
+    output.as_deref().map_or(Ok(()), require_place)?;
+    let mut exit = Exit::Fine;
+    let mut checked = Vec::new();
+    let mut failed = Vec::new();
+    for place in &places {
+        match place.examine(&labs) {
+            Ok(store) => checked.push(store),
+            Err(error) => {
+                eprintln!("error: {}: {error:#}", place.shown());
+                failed.push((place.shown(), format!("{error:#}")));
+                exit = code(&error);
+            }
+        }
+    }
+    if checked.iter().any(Checked::is_broken) {
+        exit = Exit::Regression;
+    }
+    let text = match matches.get_one::<String>("format").map(String::as_str) {
+        Some("json") => as_json(&checked, &failed),
+        Some("md") => as_text(&checked, &failed, |table| table.markdown()),
+        _ => as_text(&checked, &failed, |table| table.lines().join("\n") + "\n"),
+    };
+    put(&text, output.as_deref())?;
+    Ok(exit)
+}
+
+/// Where a store is.
+enum Place {
+    Url(String),
+    Lab { text: String, store: String, nodes: Option<usize> },
+}
+
+/// The stores in the order in which they were typed, those with a URL first.
+fn places(matches: &ArgMatches) -> Result<Vec<Place>> {
+    let given = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned();
+    let urls: Vec<Place> = given("target").map(Place::Url).collect();
+    if !urls.is_empty() && !matches.get_flag("replace") {
+        return Err(usage(
+            "the check removes what Assay has in a store, tables with all rows included; say \
+             --replace if nobody needs it, or start an empty store with --up STORE",
+        ));
+    }
+    let labs: Vec<Place> = given("up").map(lab).collect::<Result<_>>()?;
+    let places: Vec<Place> = urls.into_iter().chain(labs).collect();
+    if places.is_empty() {
+        return Err(usage("name a store: --up STORE, or -t URL --replace"));
+    }
+    Ok(places)
+}
+
+fn lab(text: String) -> Result<Place> {
+    let (store, nodes) = store_and_nodes(&text).map_err(|why| usage(format!("--up: {why}")))?;
+    let store = store.to_owned();
+    Ok(Place::Lab { text, store, nodes })
+}
+
+impl Place {
+    fn shown(&self) -> String {
+        match self {
+            Place::Url(url) => registry::without_secrets(url),
+            Place::Lab { text, .. } => format!("--up {text}"),
+        }
+    }
+
+    fn examine(&self, labs: &Labs) -> Result<Checked> {
+        match self {
+            Place::Url(url) => examine(url, scheme(url), &self.shown()),
+            Place::Lab { text, store, nodes } => {
+                let lab = RunLab::start(labs, (store, *nodes), &mut |text| eprintln!("{text}"))?;
+                examine(lab.url(), text, &format!("version {}", lab.version()))
+            }
+        }
+    }
+}
+
+/// A store with what it made of every rule.
+struct Checked {
+    name: String,
+    place: String,
+    rulings: Vec<Ruling>,
+}
+
+impl Checked {
+    fn is_broken(&self) -> bool {
+        self.rulings.iter().any(|ruling| matches!(ruling.verdict, Verdict::Violated(_)))
+    }
+
+    fn word(&self, rule: &str) -> &'static str {
+        let ruling = self.rulings.iter().find(|ruling| ruling.rule == rule);
+        match ruling.map(|ruling| &ruling.verdict) {
+            Some(Verdict::Held) => "held",
+            Some(Verdict::Violated(_)) => "VIOLATED",
+            Some(Verdict::Refused(_)) => "refused",
+            Some(Verdict::NotDeclared) | None => "-",
+        }
+    }
+}
+
+/// What a column of a store with this URL is called.
+fn scheme(url: &str) -> &str {
+    url.split_once(':').map_or(url, |(scheme, _)| scheme)
+}
+
+fn open(url: &str) -> Result<Arc<dyn Store>> {
+    let clock = || assay_run::clock::monotonic().0;
+    let surroundings = crate::machine::surroundings();
+    registry::open(url, &registry::Options { clock, seed: Seed(0), surroundings })
+        .map_err(from_open)
+}
+
+fn examine(url: &str, name: &str, place: &str) -> Result<Checked> {
+    let store = open(url)?;
+    let capabilities = store.capabilities();
+    eprintln!("checking {name} ({place}) through the driver {}", capabilities.name);
+    require_an_answer(store.as_ref()).map_err(from_open)?;
+    let mut rulings = survey(store.as_ref());
+    if capabilities.takes_queries && !capabilities.is_no_op {
+        // Nobody asks for records and by queries through one and the same store.
+        drop(store);
+        let queries = survey_queries(open(url)?.as_ref());
+        let is_known = |ruling: &Ruling| rulings.iter().any(|known| known.rule == ruling.rule);
+        let (again, new): (Vec<Ruling>, Vec<Ruling>) = queries.into_iter().partition(is_known);
+        for ruling in again {
+            take(&mut rulings, ruling);
+        }
+        rulings.extend(new);
+    }
+    Ok(Checked { name: name.to_owned(), place: place.to_owned(), rulings })
+}
+
+/// A rule that both suites have is only kept if it is in both.
+fn take(rulings: &mut [Ruling], again: Ruling) {
+    let known = rulings.iter_mut().find(|known| known.rule == again.rule);
+    if let Some(known) = known
+        && !matches!(known.verdict, Verdict::Violated(_))
+    {
+        *known = again;
+    }
+}
+
+/// A store that is not there breaks no rule.
+fn require_an_answer(store: &dyn Store) -> Result<(), OpenError> {
+    store.settings().map(|_| ())
+}
+
+/// Every rule that one of the stores was asked about, in order.
+fn rules(checked: &[Checked]) -> Vec<&'static str> {
+    let mut rules = Vec::new();
+    for ruling in checked.iter().flat_map(|store| &store.rulings) {
+        if !rules.contains(&ruling.rule) {
+            rules.push(ruling.rule);
+        }
+    }
+    rules
+}
+
+const LEGEND: &str = "
+refused: the store cannot keep such a key or value, and says so before anything happens.
+-: the store does not declare what the rule is about.
+
+";
+
+fn as_text(
+    checked: &[Checked],
+    failed: &[(String, String)],
+    table_text: impl Fn(&Table) -> String,
+) -> String {
+    let mut text = String::new();
+    if !checked.is_empty() {
+        let names = checked.iter().map(|store| (store.name.as_str(), Side::Left));
+        let columns: Vec<(&str, Side)> = [("rule", Side::Left)].into_iter().chain(names).collect();
+        let mut table = Table::new(&columns);
+        for rule in rules(checked) {
+            let words = checked.iter().map(|store| store.word(rule).to_owned());
+            table.row([rule.to_owned()].into_iter().chain(words).collect());
+        }
+        text.push_str(&table_text(&table));
+        text.push_str(LEGEND);
+    }
+    for store in checked {
+        text.push_str(&format!("* {}: {}\n", store.name, summary(store)));
+        for ruling in &store.rulings {
+            match &ruling.verdict {
+                Verdict::Violated(instead) => {
+                    text.push_str(&format!("  * VIOLATED: {}; but {instead}\n", ruling.rule));
+                }
+                Verdict::Refused(what) => {
+                    text.push_str(&format!("  * refused: {}: {what}\n", ruling.rule));
+                }
+                Verdict::Held | Verdict::NotDeclared => {}
+            }
+        }
+    }
+    for (place, reason) in failed {
+        text.push_str(&format!("* {place}: not checked: {reason}\n"));
+    }
+    text
+}
+
+fn summary(store: &Checked) -> String {
+    let count = |wanted: &str| {
+        store.rulings.iter().filter(|ruling| store.word(ruling.rule) == wanted).count()
+    };
+    let counts = [("held", "held"), ("VIOLATED", "violated"), ("refused", "refused")];
+    let counts = counts.map(|(wanted, shown)| format!("{} {shown}", count(wanted)));
+    format!("{}, {} not declared ({})", counts.join(", "), count("-"), store.place)
+}
+
+fn as_json(checked: &[Checked], failed: &[(String, String)]) -> String {
+    let ruling = |ruling: &Ruling| match &ruling.verdict {
+        Verdict::Held => json!({"rule": ruling.rule, "verdict": "held"}),
+        Verdict::Violated(instead) => {
+            json!({"rule": ruling.rule, "verdict": "violated", "instead": instead})
+        }
+        Verdict::Refused(what) => {
+            json!({"rule": ruling.rule, "verdict": "refused", "instead": what})
+        }
+        Verdict::NotDeclared => json!({"rule": ruling.rule, "verdict": "not declared"}),
+    };
+    let store = |store: &Checked| {
+        let rulings: Vec<_> = store.rulings.iter().map(ruling).collect();
+        json!({"store": store.name, "place": store.place, "rules": rulings})
+    };
+    let stores: Vec<_> = checked.iter().map(store).collect();
+    let failed: Vec<_> =
+        failed.iter().map(|(place, why)| json!({"place": place, "reason": why})).collect();
+    format!("{:#}\n", json!({"stores": stores, "not_checked": failed}))
+}

@@ -1,0 +1,318 @@
+//! `assay study FILE`: stores × workloads × nodes × loads, each cell a bundle.
+
+mod ask;
+pub mod file;
+mod foreign;
+mod found;
+mod kept;
+mod perform;
+mod plan;
+mod room;
+mod shift;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_drivers::registry;
+use assay_model::Nanos;
+use assay_report::Letters;
+use assay_report::matrix::{
+    MatrixStudy, matrix_csv, matrix_html, matrix_json, matrix_markdown, matrix_text,
+};
+use assay_report::units::{count, duration};
+use clap::{Arg, ArgAction, ArgMatches, ValueHint};
+
+use ask::{OWN_DIR, Target};
+use file::StudyFile;
+use kept::{CellState, Kept};
+use perform::{Ending, Performer};
+use plan::{Plan, PlannedCell, Wishes};
+use shift::Stop;
+
+use crate::exit::{Exit, usage};
+use crate::lab::Labs;
+use crate::options::Options;
+use crate::show::{Display, Format, put};
+use crate::units;
+
+/// Settings of `assay study FILE`, which other commands have too.
+pub const KEYS: [&str; 7] = ["color", "format", "lab-dir", "output", "quiet", "runs-dir", "seed"];
+
+/// Where studies are, in the directory of runs.
+const STUDIES: &str = "studies";
+
+/// What can be typed behind the file.
+pub fn arguments() -> Vec<Arg> {
+    let text = |name: &'static str, value: &'static str, about: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(about)
+    };
+    let switch = |name: &'static str, about: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(about)
+    };
+    vec![
+        Arg::new("file")
+            .value_name("FILE")
+            .value_hint(ValueHint::FilePath)
+            .help("What is asked of which stores: studies/kvbench.toml, for example"),
+        text("dir", "DIR", "The study's directory [default: studies/NAME in runs-dir]")
+            .value_hint(ValueHint::DirPath),
+        switch("plan", "Only show the cells in their order, and what they need"),
+        switch("retry-failed", "Ask again what has failed"),
+        switch("replace", "Remove what Assay has in stores with a URL before each of their cells"),
+        switch("force", "Begin although memory or disk are too small for it"),
+        text("scale", "FACTOR", "Ask this share of the operations, or for this share of the time"),
+        text("repetitions", "N", "How often each cell is asked, instead of what FILE says"),
+        text("stores", "NAMES", "Only these of FILE's stores, by commas"),
+        text("workloads", "NAMES", "Only these of FILE's workloads, by commas"),
+        text("beside", "FIGURES", "Show the figures of others beside ours, from a CSV file")
+            .value_hint(ValueHint::FilePath),
+    ]
+}
+
+/// What was typed.
+struct Wanted {
+    path: PathBuf,
+    wishes: Wishes,
+    beside: Option<PathBuf>,
+    is_plan: bool,
+    retries_failed: bool,
+    replaces: bool,
+    is_forced: bool,
+}
+
+/// `assay study FILE`.
+pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
+    let options = Options::gather(matches)?;
+    let display = Display::from(&options)?;
+    require_format(&options, &display)?;
+    let wanted = Wanted::from(matches, &options)?;
+    let (file, text) = StudyFile::read(&wanted.path)?;
+    let patience = units::duration(&file.give_up)
+        .map_err(|error| usage(format!("{}: give-up: {error}", wanted.path.display())))?;
+    let plan = Plan::new(file, &wanted.path, &wanted.wishes)?;
+    let figures = wanted.beside.as_deref().map(foreign::read).transpose()?;
+    let beside = figures.map(|figures| found::beside(&plan, figures)).transpose()?;
+    if wanted.is_plan {
+        put(&listed(&plan, None), display.output.as_deref())?;
+        return Ok(Exit::Fine);
+    }
+    let labs = Labs::from(&options)?;
+    let dir = directory(matches, &options, &plan);
+    let mut kept = Kept::open(&dir, &plan.name)?;
+    kept.look(plan.cells.iter().map(|cell| cell.id.as_str()))?;
+    if wanted.retries_failed {
+        kept.retry_failed();
+    }
+    kept.require_same(&plan)?;
+    let missing: Vec<&PlannedCell> =
+        plan.cells.iter().filter(|cell| !kept.is_settled(&cell.id)).collect();
+    if !wanted.replaces {
+        require_empty_stores(&missing)?;
+    }
+    if !wanted.is_forced {
+        room::require(&plan, &missing, &dir)?;
+    }
+    kept.keep_file(&text, plan.file.addresses())?;
+    let is_quiet = options.switch("quiet")?;
+    if !is_quiet {
+        eprint_plan(&plan, missing.len(), &dir);
+    }
+    kept::write_whole(&dir.join("order.txt"), &listed(&plan, Some(&kept)))?;
+    let stop = Stop::listen()?;
+    let lab_dir = options.given("lab-dir").map(str::to_owned);
+    let ending = Performer::new(&plan, &mut kept, &labs, &stop, lab_dir, patience)
+        .quiet(is_quiet)
+        .perform()?;
+    let study = found::gather(&plan, &kept, ending, beside)?;
+    found::keep(&dir, &study)?;
+    show(&study, &display)?;
+    if !is_quiet {
+        eprintln!("kept in {}; the page is {}", dir.display(), dir.join("study.html").display());
+    }
+    Ok(exit(&plan, &kept, ending))
+}
+
+impl Wanted {
+    fn from(matches: &ArgMatches, options: &Options) -> Result<Wanted> {
+        let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+        let path = PathBuf::from(text("file").context("a FILE is needed")?);
+        if !path.is_file() {
+            return Err(no_such_file(&path));
+        }
+        let names = |name: &str| -> Vec<String> {
+            let text = text(name).unwrap_or_default();
+            let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+            names.map(str::to_owned).collect()
+        };
+        let repetitions = match text("repetitions").map(units::count) {
+            None => None,
+            Some(Ok(0)) => {
+                return Err(usage("--repetitions: nothing would be asked; give at least 1"));
+            }
+            Some(Ok(number)) => Some(number),
+            Some(Err(error)) => return Err(usage(format!("--repetitions: {error}"))),
+        };
+        let wishes = Wishes {
+            scale: scale(text("scale"))?,
+            seed: options.count("seed")?,
+            repetitions,
+            stores: names("stores"),
+            workloads: names("workloads"),
+        };
+        Ok(Wanted {
+            path,
+            wishes,
+            beside: text("beside").map(PathBuf::from),
+            is_plan: matches.get_flag("plan"),
+            replaces: matches.get_flag("replace"),
+            retries_failed: matches.get_flag("retry-failed"),
+            is_forced: matches.get_flag("force"),
+        })
+    }
+}
+
+/// Refuses to empty what somebody may need.
+fn require_empty_stores(missing: &[&PlannedCell]) -> Result<()> {
+    let emptied = missing.iter().find_map(|cell| match &cell.asks.target {
+        Target::Url(url) if cell.asks.fill.is_some() && !url.contains(OWN_DIR) => Some((url, cell)),
+        _ => None,
+    });
+    let Some((url, cell)) = emptied else { return Ok(()) };
+    Err(usage(format!(
+        "{}: before each of its cells the study removes what Assay has in {}, tables with all rows \
+         included; say --replace if nobody needs it, or give the store {OWN_DIR} or up in the \
+         study file",
+        cell.id,
+        registry::without_secrets(url)
+    )))
+}
+
+fn no_such_file(path: &Path) -> anyhow::Error {
+    let shown = path.display().to_string();
+    let hint = match assay_model::closest(&shown, ["co", "benchfoundry"]) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "a study is a TOML file, co or benchfoundry".to_owned(),
+    };
+    usage(format!("there is no study file {shown}; {hint}"))
+}
+
+fn scale(text: Option<&str>) -> Result<f64> {
+    let Some(text) = text else { return Ok(1.0) };
+    let number = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    let number = number.ok().filter(|number| *number > 0.0 && *number <= 1_000.0);
+    number.ok_or_else(|| usage(format!("--scale: {text:?} is no share; write 0.1 or 10%")))
+}
+
+fn directory(matches: &ArgMatches, options: &Options, plan: &Plan) -> PathBuf {
+    match matches.get_one::<String>("dir") {
+        Some(dir) => PathBuf::from(dir),
+        None => {
+            let runs_dir = options.text("runs-dir").unwrap_or("runs");
+            Path::new(runs_dir).join(STUDIES).join(&plan.name)
+        }
+    }
+}
+
+fn require_format(options: &Options, display: &Display) -> Result<()> {
+    match display.format {
+        Format::Text | Format::Json | Format::Csv | Format::Markdown | Format::Html => Ok(()),
+        _ => Err(options.wrong("format", "a study is shown as text, json, csv, md or html")),
+    }
+}
+
+fn show(study: &MatrixStudy, display: &Display) -> Result<()> {
+    let text = match display.format {
+        Format::Json => matrix_json(study),
+        Format::Csv => matrix_csv(study),
+        Format::Markdown => matrix_markdown(study),
+        Format::Html => matrix_html(study),
+        _ => matrix_text(study, display.style.letters),
+    };
+    put(&text, display.output.as_deref())
+}
+
+fn exit(plan: &Plan, kept: &Kept, ending: Ending) -> Exit {
+    let has_failed = |cell: &PlannedCell| {
+        kept.record(&cell.id).is_some_and(|record| record.state == CellState::Failed)
+    };
+    match ending {
+        Ending::Interrupted => Exit::Interrupted,
+        Ending::All if plan.cells.iter().any(has_failed) => Exit::Internal,
+        Ending::All => Exit::Fine,
+    }
+}
+
+/// How much is to be done, before it begins.
+fn eprint_plan(plan: &Plan, missing: usize, dir: &Path) {
+    let done = plan.cells.len() - missing;
+    eprintln!(
+        "{}: {} cells, {} done, {} to do; order by seed {}, in {}",
+        plan.name,
+        count(plan.cells.len() as u64),
+        count(done as u64),
+        count(missing as u64),
+        plan.seed,
+        dir.join("order.txt").display()
+    );
+}
+
+/// The cells in their order, with what they need.
+fn listed(plan: &Plan, kept: Option<&Kept>) -> String {
+    let mut text = format!(
+        "{}: {} stores x {} workloads x {} loads, {} repetitions: {} cells; seed {}\n",
+        plan.name,
+        plan.stores.len(),
+        plan.workloads.len(),
+        plan.loads.len(),
+        plan.repetitions,
+        plan.cells.len(),
+        plan.seed
+    );
+    let mut before = None;
+    for (place, cell) in plan.cells.iter().enumerate() {
+        let shift = (cell.repetition, &cell.shift);
+        if before != Some(shift) && cell.shift != cell.id {
+            let need = room::need(plan, cell);
+            let _ = writeln!(
+                text,
+                "  {}, repetition {}: about {} MiB of memory, {} MiB on disk",
+                cell.shift, cell.repetition, need.memory_mib, need.disk_mib
+            );
+        }
+        before = Some(shift);
+        let is_done = kept.is_some_and(|kept| kept.is_settled(&cell.id));
+        let state = if is_done { "  (done before)" } else { "" };
+        let _ = writeln!(text, "  {:>6}  {}{state}", place + 1, cell.id);
+    }
+    for line in &plan.skipped {
+        let _ = writeln!(text, "  {line}");
+    }
+    text + &estimate(plan)
+}
+
+/// What is known of how long it takes before anything has been asked.
+fn estimate(plan: &Plan) -> String {
+    let setting = |cell: &PlannedCell, name: &str| cell.settings.get(name).cloned();
+    let time = |cell: &PlannedCell| {
+        let of = |name| setting(cell, name).and_then(|text| units::duration(&text).ok());
+        let parts = [of("duration"), of("warm-up")];
+        parts.into_iter().flatten().map(|time: Nanos| time.0).sum::<u64>()
+    };
+    let operations = |cell: &PlannedCell| {
+        setting(cell, "operations").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0)
+    };
+    let records = |cell: &PlannedCell| plan.workloads[cell.setup.workload].records.unwrap_or(0);
+    let sum = |of: &dyn Fn(&PlannedCell) -> u64| plan.cells.iter().map(of).sum::<u64>();
+    format!(
+        "to ask: {} operations, and {} by the clock; to fill: up to {} records; histories: about \
+         {} MiB\n",
+        count(sum(&operations)),
+        duration(Nanos(sum(&time)), Letters::Ascii),
+        count(sum(&records)),
+        room::histories_mib(plan, &plan.cells.iter().collect::<Vec<_>>())
+    )
+}

@@ -1,0 +1,560 @@
+//! A study file: what is asked of which stores, how, how often.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use anyhow::Result;
+use assay_model::{closest, quantity};
+use schemars::JsonSchema;
+use serde::de::{Error as _, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::ask::shown;
+use crate::exit::usage;
+use crate::options::{KEYS, Key, Shape, Verb, text_of};
+
+/// A study as its author writes it. `docs/study.md` describes every key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StudyFile {
+    /// Its name, from which that of its directory is made; the file's own without its ending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is about, in one line.
+    #[serde(default)]
+    pub title: String,
+    /// What a reader of the page should know of it.
+    #[serde(default)]
+    pub about: String,
+    /// How often each cell is asked, at least once.
+    #[serde(default = "one", deserialize_with = "amount")]
+    #[schemars(with = "Amount")]
+    pub repetitions: u64,
+    /// The number from which the order and everything random in the runs follow.
+    #[serde(default = "one", deserialize_with = "amount")]
+    #[schemars(with = "Amount")]
+    pub seed: u64,
+    /// How many nodes the stores that the study starts have, one after the other.
+    #[serde(default)]
+    pub nodes: Vec<u64>,
+    /// Records of the data set, instead of the workloads' own.
+    #[serde(default, deserialize_with = "perhaps", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Amount>")]
+    pub records: Option<u64>,
+    /// Operations of each run of a closed loop, instead of the workloads' own.
+    #[serde(default, deserialize_with = "perhaps", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Amount>")]
+    pub operations: Option<u64>,
+    /// How long a cell may take before it is given up.
+    #[serde(default = "patience")]
+    pub give_up: String,
+    /// Workloads that need no more than their names: of the gallery, or files.
+    #[serde(default)]
+    pub workloads: Vec<String>,
+    /// Workloads with changes.
+    #[serde(default, rename = "workload")]
+    pub workload: Vec<WorkloadSection>,
+    /// How stores are asked; one client that waits for its answers if nothing is said.
+    #[serde(default)]
+    pub load: Vec<LoadSection>,
+    /// The stores.
+    #[serde(rename = "store")]
+    pub stores: Vec<StoreSection>,
+    /// How stores are filled.
+    #[serde(default)]
+    pub fill: FillSection,
+    /// Settings of all runs: flags of `assay run` without their dashes.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub run: toml::Table,
+    /// How the figures of others that are shown beside ours came about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<BesideSection>,
+}
+
+/// A workload with changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WorkloadSection {
+    /// Its name in the study.
+    pub name: String,
+    /// The workload of the gallery, or a file, beside the study file first.
+    pub spec: String,
+    /// Changes of keys: `dataset.fields=1`.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Records of its data set, instead of the study's.
+    #[serde(default, deserialize_with = "perhaps", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Amount>")]
+    pub records: Option<u64>,
+    /// Operations of its runs, instead of the study's.
+    #[serde(default, deserialize_with = "perhaps", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Amount>")]
+    pub operations: Option<u64>,
+}
+
+/// A way to ask, or several that differ in one number.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LoadSection {
+    /// Closed loop: numbers of clients that wait for their answers.
+    #[serde(default)]
+    pub closed: Vec<u32>,
+    /// Open loop: rates, such as `1k/s`.
+    #[serde(default)]
+    pub rate: Vec<String>,
+    /// How long to ask; a closed loop without it asks so many operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<String>,
+    /// Asked and recorded before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<String>,
+    /// Operations of its runs, instead of those of study or workload.
+    #[serde(default, deserialize_with = "perhaps", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Amount>")]
+    pub operations: Option<u64>,
+}
+
+/// A store: one that the study starts, or one with a URL.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StoreSection {
+    /// Its name in the study.
+    pub name: String,
+    /// The recipe of the lab that starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<String>,
+    /// Its URL; `{dir}` in it is a directory of each run alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Its version, of those that the lab has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Its numbers of nodes, instead of the study's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Vec<u64>>,
+    /// What is chosen of the lab's options.
+    #[serde(default)]
+    pub option: BTreeMap<String, String>,
+    /// What a read or write waits for, in the store's own word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consistency: Option<String>,
+    /// Options of its URL, for a store that the lab starts: `read=serializable&replication=3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url_options: Option<String>,
+    /// What must be said of it wherever it is shown, such as that it is a stand-in.
+    #[serde(default)]
+    pub label: String,
+    /// Whether it ends with the process that asks, so that each run fills it itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volatile: Option<bool>,
+    /// Settings of its runs, over those of all runs.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub run: toml::Table,
+    /// Cells that it is left out of.
+    #[serde(default)]
+    pub skip: Vec<SkipSection>,
+}
+
+/// Cells that a store is left out of: those that fit everything that is said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SkipSection {
+    /// Of this workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// Of this load, by its name as `--plan` shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<String>,
+    /// Of this number of nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u64>,
+    /// Why; shown on the page.
+    pub reason: String,
+}
+
+/// How stores are filled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct FillSection {
+    /// Clients that fill.
+    pub closed: u32,
+    /// When a store is filled anew.
+    pub when: Refill,
+}
+
+impl Refill {
+    /// As the study file says it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Refill::EachRun => "each-run",
+            Refill::WhenChanged => "when-changed",
+        }
+    }
+}
+
+/// When a store is filled anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refill {
+    /// Before every run.
+    #[default]
+    EachRun,
+    /// When the run before has inserted or deleted, asked another data set, or failed.
+    WhenChanged,
+}
+
+/// How the figures of others came about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BesideSection {
+    /// Where they are from, in a few words.
+    pub name: String,
+    /// Operations of each of their runs.
+    #[serde(deserialize_with = "amount")]
+    #[schemars(with = "Amount")]
+    pub operations: u64,
+    /// Clients of their closed loop.
+    #[serde(deserialize_with = "amount")]
+    #[schemars(with = "Amount")]
+    pub clients: u64,
+    /// Their names of our workloads: `ycsb-a = "A"`.
+    #[serde(default)]
+    pub workloads: BTreeMap<String, String>,
+}
+
+/// A whole number, or text with a unit such as `100k`.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is of use")]
+enum Amount {
+    Number(u64),
+    Text(String),
+}
+
+impl Default for FillSection {
+    fn default() -> FillSection {
+        FillSection { closed: 16, when: Refill::EachRun }
+    }
+}
+
+const fn one() -> u64 {
+    1
+}
+
+fn patience() -> String {
+    "2h".to_owned()
+}
+
+fn amount<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    struct Written;
+    impl Visitor<'_> for Written {
+        type Value = u64;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a whole number such as 4096 or \"100k\"")
+        }
+
+        fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<u64, E> {
+            u64::try_from(number).map_err(|_| E::custom(format!("{number} is below zero")))
+        }
+
+        fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<u64, E> {
+            Ok(number)
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<u64, E> {
+            quantity::whole(text).ok_or_else(|| {
+                E::custom(format!("{text:?} is no whole number; write 4096 or \"100k\""))
+            })
+        }
+    }
+    from.deserialize_any(Written)
+}
+
+fn perhaps<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    match amount(from)? {
+        0 => Err(D::Error::custom("nothing would be asked; give at least 1")),
+        number => Ok(Some(number)),
+    }
+}
+
+/// Settings that a study decides itself, so that its file cannot.
+pub const DECIDED: [&str; 27] = [
+    "arrival-seed",
+    "at",
+    "bundle",
+    "closed",
+    "color",
+    "consistency",
+    "duration",
+    "format",
+    "lab",
+    "lab-dir",
+    "live",
+    "operations",
+    "output",
+    "port",
+    "port-any",
+    "quiet",
+    "rate",
+    "records",
+    "repeat",
+    "repeat-seeds",
+    "require-hallmark",
+    "runs-dir",
+    "seed",
+    "target",
+    "up",
+    "url-options",
+    "warm-up",
+];
+
+impl StudyFile {
+    /// Reads a study file.
+    ///
+    /// # Errors
+    /// If it cannot be read, has an unknown key, or a value makes no sense.
+    pub fn read(path: &Path) -> Result<(StudyFile, String)> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| usage(format!("cannot read the study file {shown}: {error}")))?;
+        let file: StudyFile = toml::from_str(&text)
+            .map_err(|error| usage(message(&error, &text, &shown.to_string())))?;
+        file.check(path)?;
+        Ok((file, text))
+    }
+
+    /// Its name.
+    pub fn name_of(&self, path: &Path) -> String {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("study");
+        self.name.clone().unwrap_or_else(|| stem.to_owned())
+    }
+
+    /// What its stores are reached by, each with what of it anybody may know.
+    pub fn addresses(&self) -> impl Iterator<Item = (&str, String)> {
+        let urls = self.stores.iter().filter_map(|store| store.url.as_deref());
+        let options = self.stores.iter().filter_map(|store| store.url_options.as_deref());
+        let urls = urls.map(|url| (url, shown("target", url)));
+        urls.chain(options.map(|options| (options, shown("url-options", options))))
+    }
+
+    /// The JSON Schema of a study file.
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(StudyFile).to_value()
+    }
+
+    fn check(&self, path: &Path) -> Result<()> {
+        let wrong = |reason: &str| usage(format!("{}: {reason}", path.display()));
+        if self.repetitions == 0 {
+            return Err(wrong("repetitions = 0: nothing would be asked; give at least 1"));
+        }
+        if self.workloads.is_empty() && self.workload.is_empty() {
+            return Err(wrong("no workload: write workloads = [\"ycsb-a\"], for example"));
+        }
+        if self.stores.is_empty() {
+            return Err(wrong("no store: write a section [[store]] for each"));
+        }
+        check_settings(&self.run, "[run]").map_err(|reason| wrong(&reason))?;
+        for store in &self.stores {
+            let name = &store.name;
+            check_settings(&store.run, &format!("[store.run] of {name}"))
+                .map_err(|reason| wrong(&reason))?;
+            match (&store.up, &store.url) {
+                (Some(_), None) => {}
+                (None, Some(_)) => check_url_only(store).map_err(|reason| wrong(&reason))?,
+                _ => {
+                    let reason = format!(
+                        "store {name}: say either up = \"RECIPE\", which is started here, or url = \
+                         \"URL\""
+                    );
+                    return Err(wrong(&reason));
+                }
+            }
+        }
+        for load in &self.load {
+            check_load(load).map_err(|reason| wrong(&reason))?;
+        }
+        Ok(())
+    }
+}
+
+/// What only a store that is started here can have.
+fn check_url_only(store: &StoreSection) -> Result<(), String> {
+    let wrong = [
+        ("version", store.version.is_some()),
+        ("nodes", store.nodes.is_some()),
+        ("option", !store.option.is_empty()),
+        ("url-options", store.url_options.is_some()),
+    ];
+    match wrong.into_iter().find(|(_, is_there)| *is_there) {
+        Some((key, _)) => Err(format!(
+            "store {}: {key} is for stores that are started here (up), not for those with a url",
+            store.name
+        )),
+        None => Ok(()),
+    }
+}
+
+fn check_load(load: &LoadSection) -> Result<(), String> {
+    if load.closed.is_empty() == load.rate.is_empty() {
+        return Err("[[load]]: say either closed = [CLIENTS] or rate = [\"RATE\"]".to_owned());
+    }
+    if load.closed.contains(&0) {
+        return Err("[[load]]: closed = 0 asks nothing; give at least 1 client".to_owned());
+    }
+    if !load.rate.is_empty() && load.duration.is_none() && load.operations.is_none() {
+        return Err("[[load]]: a rate needs a duration, such as \"30s\", or operations".to_owned());
+    }
+    Ok(())
+}
+
+/// Settings of runs that exist, that a study does not decide itself, and that say something.
+fn check_settings(settings: &toml::Table, place: &str) -> Result<(), String> {
+    for (name, value) in settings {
+        if DECIDED.contains(&name.as_str()) {
+            return Err(format!(
+                "{place}: {name} is not for settings: the study's other keys decide it"
+            ));
+        }
+        let Some(key) = setting(name) else {
+            let all = KEYS.iter().filter(|key| key.verbs.contains(&Verb::Run)).map(|key| key.name);
+            let hint = match closest(name, all.filter(|name| !DECIDED.contains(name))) {
+                Some(near) => format!("did you mean {near}?"),
+                None => "`assay run --help` lists them".to_owned(),
+            };
+            return Err(format!("{place}: there is no setting {name}; {hint}"));
+        };
+        match (key.shape, value) {
+            (Shape::Switch, toml::Value::Boolean(_)) => {}
+            (Shape::Switch, _) => {
+                return Err(format!("{place}: {name} is a switch: write {name} = true or false"));
+            }
+            (Shape::Text, toml::Value::Table(_)) => {
+                return Err(format!("{place}: {name} is one value, no section"));
+            }
+            (Shape::Text, value) if text_of(value.clone()).is_empty() => {
+                return Err(format!("{place}: {name} is empty; leave it out, or say what it is"));
+            }
+            (Shape::Text, _) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The setting of runs that is called `name`.
+fn setting(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name && key.verbs.contains(&Verb::Run))
+}
+
+/// Whether a setting's value is the name of a file, whose content counts.
+pub fn names_a_file(name: &str) -> bool {
+    setting(name).is_some_and(|key| key.value == "FILE")
+}
+
+/// A setting as the flag's value, empty for a switch; `None` for a switch that is off.
+pub fn flag(name: &str, value: &toml::Value) -> Option<String> {
+    match setting(name).map(|key| key.shape) {
+        Some(Shape::Switch) => (value.as_bool() == Some(true)).then(String::new),
+        _ => Some(text_of(value.clone())),
+    }
+}
+
+/// What is wrong, with the line, and what was most likely meant.
+fn message(error: &toml::de::Error, text: &str, origin: &str) -> String {
+    let line = error.span().map_or(String::new(), |span| {
+        let before = &text.as_bytes()[..span.start.min(text.len())];
+        format!(":{}", before.iter().filter(|byte| **byte == b'\n').count() + 1)
+    });
+    let message = error.message();
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let what = match message {
+        _ if message.starts_with("unknown field") => "key",
+        _ if message.starts_with("unknown variant") => "value",
+        _ => return format!("{origin}{line}: {}", message.replace('\n', " ")),
+    };
+    let name = quoted.next().unwrap_or_default();
+    let hint = closest(name, quoted).map(|near| format!("; did you mean {near:?}?"));
+    format!("{origin}{line}: unknown {what} {name:?}{}", hint.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "workloads = [\"ycsb-a\"]\n[[store]]\nname = \"m\"\nurl = \"memory:\"\n";
+
+    fn read(text: &str) -> Result<StudyFile, String> {
+        let path = Path::new("s.toml");
+        let file: StudyFile =
+            toml::from_str(text).map_err(|error| message(&error, text, "s.toml"))?;
+        file.check(path).map_err(|error| error.to_string())?;
+        Ok(file)
+    }
+
+    #[test]
+    fn a_small_study_needs_four_lines() {
+        let file = read(SMALL).unwrap();
+        assert_eq!((file.repetitions, file.stores.len(), file.fill.closed), (1, 1, 16));
+        assert_eq!(file.name_of(Path::new("studies/kvbench.toml")), "kvbench");
+        let named = read(&format!("name = \"x\"\nrecords = \"100k\"\n{SMALL}")).unwrap();
+        assert_eq!(
+            (named.name_of(Path::new("y.toml")).as_str(), named.records),
+            ("x", Some(100_000))
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_says_why() {
+        for (text, part) in [
+            (
+                format!("repetition = 3\n{SMALL}"),
+                "s.toml:1: unknown key \"repetition\"; did you mean",
+            ),
+            (format!("repetitions = 0\n{SMALL}"), "repetitions = 0: nothing would be asked"),
+            (format!("records = \"many\"\n{SMALL}"), "\"many\" is no whole number"),
+            ("workloads = [\"a\"]\nstore = []\n".to_owned(), "no store"),
+            (SMALL.replace("\"ycsb-a\"", ""), "no workload"),
+            (SMALL.replace("url", "urls"), "unknown key \"urls\"; did you mean \"url\"?"),
+            (format!("{SMALL}up = \"etcd\"\n"), "say either up"),
+            (format!("{SMALL}nodes = [3]\n"), "nodes is for stores that are started here"),
+            (format!("{SMALL}[[load]]\n"), "say either closed"),
+            (format!("{SMALL}[[load]]\nrate = [\"1k/s\"]\n"), "a rate needs a duration"),
+            (format!("{SMALL}[[load]]\nclosed = [0]\n"), "asks nothing"),
+            (format!("{SMALL}[run]\ntimout = \"1s\"\n"), "did you mean timeout?"),
+            (format!("{SMALL}[run]\nseed = 3\n"), "seed is not for settings"),
+            (format!("{SMALL}[run]\nforce = \"yes\"\n"), "force is a switch: write force = true"),
+            (format!("{SMALL}[run]\ntimeout = \"\"\n"), "timeout is empty"),
+            (format!("{SMALL}[fill]\nwhen = \"each\"\n"), "unknown value \"each\""),
+        ] {
+            let told = read(&text).unwrap_err();
+            assert!(told.contains(part), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn what_a_study_decides_are_settings_that_exist() {
+        for name in DECIDED {
+            assert!(KEYS.iter().any(|key| key.name == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_studies_that_come_along_can_be_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+        for (name, stores) in [("kvbench.toml", 3), ("chronicle.toml", 7)] {
+            let (file, _) = StudyFile::read(&folder.join(name)).unwrap();
+            assert_eq!((file.stores.len(), file.repetitions), (stores, 3), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_schema_has_every_key() {
+        let schema = StudyFile::json_schema().to_string();
+        for key in ["url-options", "give-up", "\"store\"", "warm-up", "repetitions"] {
+            assert!(schema.contains(key), "{key}: {schema}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! From the study's directory to what it says.
+
+use std::path::Path;
+
+use anyhow::Result;
+use assay_analysis::hallmark::Hallmark;
+use assay_analysis::matrix::foreign::{ForeignFigure, Mix, Terms};
+use assay_analysis::matrix::{Cell, Matrix, figures, tier};
+use assay_history::{Manifest, SheetColumn, SheetValues, write_sheet};
+use assay_model::{Nanos, Setting};
+use assay_report::matrix::{
+    Beside, CellFacts, FailedCell, MatrixStudy, StudyLoad, StudyStore, matrix_csv, matrix_html,
+    matrix_json, matrix_markdown, matrix_sheet,
+};
+
+use super::kept::{CellRecord, CellState, Kept, write_whole};
+use super::perform::Ending;
+use super::plan::{Plan, PlannedCell};
+use crate::exit::usage;
+use crate::show::{HALLMARK_FILE, Judged, judge, keep_hallmark};
+use crate::{machine, setup};
+
+/// Where what the study found is kept in its directory.
+const SHEET: &str = "cells.parquet";
+
+/// Words that make a setting's value or meaning a warning wherever the store is shown.
+const STAND_IN: &str = "stand-in";
+
+/// Reads everything that has come of the cells.
+///
+/// # Errors
+/// If the disk does not take a hallmark.
+pub fn gather(
+    plan: &Plan,
+    kept: &Kept,
+    ending: Ending,
+    beside: Option<Beside>,
+) -> Result<MatrixStudy> {
+    let mut study = empty(plan, ending, beside);
+    let mut took = Nanos::ZERO;
+    for cell in &plan.cells {
+        let Some(record) = kept.record(&cell.id) else { continue };
+        study.order.push(cell.id.clone());
+        let parts = [record.start_ns, record.fill_ns, Some(record.run_ns)];
+        took = Nanos(took.0 + parts.into_iter().flatten().sum::<u64>());
+        match record.state {
+            CellState::Done => {
+                let dir = kept.bundle(&cell.id);
+                match read(&dir) {
+                    Ok((manifest, judged)) => {
+                        if !dir.join(HALLMARK_FILE).exists() {
+                            keep_hallmark(&dir, &judged)?;
+                        }
+                        add(&mut study, cell, record, &manifest, &judged);
+                    }
+                    Err(error) => study.failed.push(unreadable(cell, &error)),
+                }
+            }
+            CellState::Failed => study.failed.push(FailedCell {
+                id: cell.id.clone(),
+                setup: cell.setup,
+                reason: record.reason.clone(),
+            }),
+        }
+    }
+    study.took = took;
+    let strangers = kept.strangers(plan);
+    if strangers > 0 {
+        let text = format!(
+            "the directory holds {strangers} cells that are not asked for now; they are not shown"
+        );
+        study.notes.push(text);
+    }
+    label(&mut study);
+    study.fit();
+    Ok(study)
+}
+
+/// One bundle that cannot be read does not cost the others their page.
+fn unreadable(cell: &PlannedCell, error: &anyhow::Error) -> FailedCell {
+    FailedCell {
+        id: cell.id.clone(),
+        setup: cell.setup,
+        reason: format!("it came to its end, but its bundle cannot be read: {error:#}"),
+    }
+}
+
+fn empty(plan: &Plan, ending: Ending, beside: Option<Beside>) -> MatrixStudy {
+    let title = match plan.file.title.is_empty() {
+        true => format!("The study {}", plan.name),
+        false => plan.file.title.clone(),
+    };
+    let store = |section: &super::file::StoreSection| StudyStore {
+        name: section.name.clone(),
+        label: section.label.clone(),
+    };
+    let load = |load: &super::plan::PlannedLoad| StudyLoad {
+        name: load.name.clone(),
+        text: load.text.clone(),
+        clients: load.clients,
+    };
+    MatrixStudy {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        name: plan.name.clone(),
+        title,
+        about: plan.file.about.clone(),
+        command: setup::typed().join(" "),
+        seed: plan.seed,
+        machine: format!(
+            "{} × {}, {} GiB, {}",
+            machine::cores(),
+            machine::processor(),
+            (machine::memory_bytes() + (1 << 29)) >> 30,
+            machine::system()
+        ),
+        stores: plan.stores.iter().map(store).collect(),
+        workloads: plan.workloads.iter().map(|workload| workload.name.clone()).collect(),
+        loads: plan.loads.iter().map(load).collect(),
+        repetitions: plan.repetitions,
+        planned: plan.cells.len(),
+        matrix: Matrix::default(),
+        fits: Vec::new(),
+        facts: Vec::new(),
+        failed: Vec::new(),
+        is_interrupted: ending == Ending::Interrupted,
+        scale: plan.scale,
+        took: Nanos::ZERO,
+        order: Vec::new(),
+        beside,
+        notes: plan.skipped.clone(),
+    }
+}
+
+/// Judges a bundle that is whole.
+fn read(dir: &Path) -> Result<(Manifest, Judged)> {
+    Ok((Manifest::read(dir)?, judge(dir, None)?))
+}
+
+/// Adds a cell that was judged.
+fn add(
+    study: &mut MatrixStudy,
+    cell: &PlannedCell,
+    record: &CellRecord,
+    manifest: &Manifest,
+    judged: &Judged,
+) {
+    let hallmark = judged.facts.hallmark.as_ref();
+    let settings: Vec<Setting> =
+        manifest.store.settings.iter().cloned().map(Setting::from).collect();
+    study.matrix.cells.push(Cell {
+        setup: cell.setup,
+        repetition: cell.repetition,
+        figures: figures(&judged.summary, hallmark.map(|hallmark| hallmark.verdict)),
+        tier: tier::tier(&settings),
+        is_no_op: judged.facts.store.is_no_op,
+    });
+    study.facts.push(CellFacts {
+        id: cell.id.clone(),
+        bundle: Kept::bundle_name(&cell.id),
+        commands: record.commands.clone(),
+        settings,
+        fill: record.fill_ns.map(Nanos),
+        remarks: hallmark.map_or_else(String::new, remarks),
+    });
+}
+
+/// The names of the checks that speak against a run, where any do.
+fn remarks(hallmark: &Hallmark) -> String {
+    let names: Vec<&str> = hallmark.reasons.iter().map(|id| id.name()).collect();
+    names.join(", ")
+}
+
+/// A store that says of itself that it stands for another is labelled as that.
+fn label(study: &mut MatrixStudy) {
+    for (cell, facts) in study.matrix.cells.iter().zip(&study.facts) {
+        let store = &mut study.stores[cell.setup.store];
+        let told = facts.settings.iter().find(|setting| {
+            [&setting.value, &setting.meaning].iter().any(|text| text.contains(STAND_IN))
+        });
+        if let Some(setting) = told.filter(|_| store.label.is_empty()) {
+            let text =
+                if setting.value.contains(STAND_IN) { &setting.value } else { &setting.meaning };
+            store.label = text.clone();
+        }
+    }
+}
+
+/// Keeps page, tables and numbers in the study's directory.
+///
+/// # Errors
+/// If the disk does not take them.
+pub fn keep(dir: &Path, study: &MatrixStudy) -> Result<()> {
+    write_sheet(&dir.join(SHEET), "assay.study.1", &columns(study))?;
+    for (name, text) in [
+        ("study.html", matrix_html(study)),
+        ("study.md", matrix_markdown(study)),
+        ("study.json", matrix_json(study)),
+        ("cells.csv", matrix_csv(study)),
+    ] {
+        write_whole(&dir.join(name), &text)?;
+    }
+    Ok(())
+}
+
+fn columns(study: &MatrixStudy) -> Vec<SheetColumn> {
+    use assay_report::matrix::SheetValues as Shown;
+    let column = |column: assay_report::matrix::SheetColumn| SheetColumn {
+        name: column.name.to_owned(),
+        values: match column.values {
+            Shown::Text(texts) => SheetValues::Text(texts),
+            Shown::Count(counts) => SheetValues::Count(counts),
+            Shown::Number(numbers) => SheetValues::Number(numbers),
+        },
+    };
+    matrix_sheet(study).into_iter().map(column).collect()
+}
+
+/// The figures of others with what is known of how they came about.
+///
+/// # Errors
+/// If the study file does not say that.
+pub fn beside(plan: &Plan, figures: Vec<ForeignFigure>) -> Result<Beside> {
+    let section = plan.file.beside.as_ref().ok_or_else(|| {
+        usage(
+            "--beside: the study file has no section [beside], which says how many operations and \
+             clients the figures are of:\n  [beside]\n  name = \"the paper\"\n  operations = \
+             \"100k\"\n  clients = 4\n  workloads = { ycsb-a = \"A\" }",
+        )
+    })?;
+    let name_of = |ours: &str| section.workloads.get(ours).cloned();
+    let mixes = plan.workloads.iter().filter_map(|workload| {
+        let theirs = name_of(&workload.name)?;
+        (!workload.mix.is_empty()).then(|| Mix { workload: theirs, shares: workload.mix.clone() })
+    });
+    Ok(Beside {
+        name: section.name.clone(),
+        terms: Terms {
+            operations: section.operations as f64,
+            clients: section.clients.max(1) as f64,
+            mixes: mixes.collect(),
+        },
+        workloads: plan.workloads.iter().map(|workload| name_of(&workload.name)).collect(),
+        figures,
+    })
+}

@@ -1,0 +1,393 @@
+//! Asks the cells that are missing, one after the other, each by a process of its own.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, anyhow};
+use assay_history::{Manifest, State};
+use assay_model::Nanos;
+use assay_report::Letters;
+use assay_report::units::duration;
+use assay_run::clock;
+
+use super::ask::{Ask, OWN_DIR, Target, shown, url_in};
+use super::file::Refill;
+use super::kept::{self, CellRecord, CellState, Kept};
+use super::plan::{Plan, PlannedCell};
+use super::shift::{Shift, Stop};
+use crate::experiment::rfc3339;
+use crate::lab::Labs;
+use crate::tether;
+
+/// How often a cell's process is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How much of a cell's own words is looked through for what went wrong.
+const WORDS_BYTES: u64 = 1 << 16;
+
+/// What a cell's process has said.
+const LOG: &str = "log.txt";
+
+/// How the asking ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every cell has a record.
+    All,
+    /// Somebody stopped it.
+    Interrupted,
+}
+
+/// Asks cells.
+pub struct Performer<'a> {
+    plan: &'a Plan,
+    kept: &'a mut Kept,
+    labs: &'a Labs,
+    stop: &'a Stop,
+    lab_dir: Option<String>,
+    patience: Nanos,
+    is_quiet: bool,
+    shift: Option<Shift>,
+    /// The shift whose cluster did not come up, with the reason.
+    broken: Option<((u32, String), String)>,
+    /// The data set in each store that stays, as the workload's name that filled it.
+    filled: BTreeMap<String, usize>,
+    /// How long the cells took that were asked now.
+    took: Vec<Nanos>,
+}
+
+/// What came of one cell.
+enum Attempt {
+    Ended(Box<CellRecord>),
+    Interrupted,
+}
+
+/// What came of a command.
+enum Came {
+    Fine,
+    Failed(String),
+    Interrupted,
+}
+
+impl<'a> Performer<'a> {
+    /// Whoever asks the cells of `plan`.
+    pub fn new(
+        plan: &'a Plan,
+        kept: &'a mut Kept,
+        labs: &'a Labs,
+        stop: &'a Stop,
+        lab_dir: Option<String>,
+        patience: Nanos,
+    ) -> Performer<'a> {
+        Performer {
+            plan,
+            kept,
+            labs,
+            stop,
+            lab_dir,
+            patience,
+            is_quiet: false,
+            shift: None,
+            broken: None,
+            filled: BTreeMap::new(),
+            took: Vec::new(),
+        }
+    }
+
+    /// Says nothing on the way.
+    pub fn quiet(mut self, is_quiet: bool) -> Performer<'a> {
+        self.is_quiet = is_quiet;
+        self
+    }
+
+    /// Asks every cell that has no record yet.
+    ///
+    /// # Errors
+    /// If the study's directory cannot be written.
+    pub fn perform(&mut self) -> Result<Ending> {
+        let plan = self.plan;
+        let missing: Vec<(usize, &PlannedCell)> = plan
+            .cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| !self.kept.is_settled(&cell.id))
+            .collect();
+        let total = missing.len();
+        for (number, (place, cell)) in missing.into_iter().enumerate() {
+            if self.stop.is_wanted() {
+                return Ok(Ending::Interrupted);
+            }
+            self.announce(place, number, total, cell);
+            let begun = clock::monotonic();
+            match self.cell(cell)? {
+                Attempt::Interrupted => {
+                    self.kept.give_up(cell)?;
+                    self.shift = None;
+                    return Ok(Ending::Interrupted);
+                }
+                Attempt::Ended(record) => {
+                    self.took.push(clock::monotonic().since(begun));
+                    self.tell(&record);
+                    // A cluster that a cell failed on may be half broken.
+                    if record.state == CellState::Failed {
+                        self.shift = None;
+                        self.filled.clear();
+                    }
+                    self.kept.end(*record)?;
+                }
+            }
+            if self.is_last_of_shift(place) {
+                self.shift = None;
+            }
+        }
+        self.shift = None;
+        Ok(Ending::All)
+    }
+
+    fn is_last_of_shift(&self, place: usize) -> bool {
+        let cell = &self.plan.cells[place];
+        let next = self.plan.cells.get(place + 1);
+        next.is_none_or(|next| (next.repetition, &next.shift) != (cell.repetition, &cell.shift))
+    }
+
+    fn announce(&self, place: usize, number: usize, total: usize, cell: &PlannedCell) {
+        if self.is_quiet {
+            return;
+        }
+        let left = match self.took.len() {
+            0 => String::new(),
+            asked => {
+                let sum: u64 = self.took.iter().map(|took| took.0).sum();
+                let each = sum / asked as u64;
+                let left = Nanos(each.saturating_mul((total - number) as u64));
+                format!("; about {} left", duration(left, Letters::Ascii))
+            }
+        };
+        let (place, all) = (place + 1, self.plan.cells.len());
+        eprintln!("cell {place} of {all}: {}{left}", cell.id);
+    }
+
+    fn tell(&self, record: &CellRecord) {
+        if record.state == CellState::Failed && !self.is_quiet {
+            eprintln!("  failed: {}", record.reason);
+        }
+    }
+
+    /// Starts its store if need be, fills it, asks it.
+    fn cell(&mut self, cell: &PlannedCell) -> Result<Attempt> {
+        let dir = self.kept.begin(cell)?;
+        let mut record = CellRecord {
+            id: cell.id.clone(),
+            began: rfc3339(SystemTime::now()),
+            machine: kept::machine(),
+            settings: cell.settings.clone(),
+            ..CellRecord::default()
+        };
+        let ended = self.ask(cell, &dir, &mut record);
+        // Whatever the store has put there is of no use to anybody.
+        let _ = fs::remove_dir_all(dir.join("store"));
+        record.ended = rfc3339(SystemTime::now());
+        match ended? {
+            Came::Interrupted => Ok(Attempt::Interrupted),
+            Came::Fine => {
+                record.state = CellState::Done;
+                Ok(Attempt::Ended(Box::new(record)))
+            }
+            Came::Failed(reason) => {
+                record.reason = reason;
+                Ok(Attempt::Ended(Box::new(record)))
+            }
+        }
+    }
+
+    fn ask(&mut self, cell: &PlannedCell, dir: &Path, record: &mut CellRecord) -> Result<Came> {
+        let (place, reach) = match &cell.asks.target {
+            Target::Url(template) => {
+                let store = dir.join("store");
+                if template.contains(OWN_DIR) {
+                    fs::create_dir_all(&store)
+                        .with_context(|| format!("cannot make {}", store.display()))?;
+                }
+                let url = url_in(template, &store);
+                (url.clone(), ("target", url))
+            }
+            Target::Up { .. } => match self.up(cell, record) {
+                Ok(name) => (name.clone(), ("lab", name)),
+                Err(_) if self.stop.is_wanted() => return Ok(Came::Interrupted),
+                Err(error) => return Ok(Came::Failed(format!("{error:#}"))),
+            },
+        };
+        let mut more = vec![(reach.0, reach.1)];
+        if let (Some(folder), "lab") = (&self.lab_dir, reach.0) {
+            more.push(("lab-dir", folder.clone()));
+        }
+        if let Some(fill) = &cell.asks.fill
+            && self.is_to_be_filled(cell, &place)
+        {
+            let begun = clock::monotonic();
+            match self.child(fill, dir, "fill", &more, record)? {
+                Came::Fine => record.fill_ns = Some(clock::monotonic().since(begun).0),
+                Came::Failed(reason) => {
+                    return Ok(Came::Failed(format!("filling the store: {reason}")));
+                }
+                Came::Interrupted => return Ok(Came::Interrupted),
+            }
+        }
+        self.filled.remove(&place);
+        let begun = clock::monotonic();
+        let ended = self.child(&cell.asks.run, dir, "run", &more, record)?;
+        record.run_ns = clock::monotonic().since(begun).0;
+        let workload = cell.setup.workload;
+        if matches!(ended, Came::Fine) && !self.plan.workloads[workload].changes_records {
+            self.filled.insert(place, workload);
+        }
+        Ok(ended)
+    }
+
+    /// Whether the store does not hold the data set as it was loaded.
+    fn is_to_be_filled(&self, cell: &PlannedCell, place: &str) -> bool {
+        let Some(&there) = self.filled.get(place) else { return true };
+        let (there, wanted) =
+            (&self.plan.workloads[there], &self.plan.workloads[cell.setup.workload]);
+        let is_same = (there.records, &there.dataset) == (wanted.records, &wanted.dataset);
+        self.plan.file.fill.when == Refill::EachRun || !is_same
+    }
+
+    /// The name of the lab of a cell's shift, which is up then.
+    fn up(&mut self, cell: &PlannedCell, record: &mut CellRecord) -> Result<String> {
+        let key = (cell.repetition, cell.shift.clone());
+        if self.shift.as_ref().is_some_and(|shift| shift.key() != &key) {
+            self.shift = None;
+        }
+        let is_quiet = self.is_quiet;
+        let tell = move |text: &str| {
+            if !is_quiet {
+                eprintln!("  {text}");
+            }
+        };
+        if self.shift.is_none() {
+            let begun = clock::monotonic();
+            // Its other cells would wait for nothing.
+            if let Some((_, reason)) = self.broken.as_ref().filter(|(broken, _)| *broken == key) {
+                return Err(anyhow!("its cluster did not come up before: {reason}"));
+            }
+            let name = format!("{}-{}", self.plan.name, cell.shift);
+            let target = &cell.asks.target;
+            let shift = Shift::up(key.clone(), &name, target, self.labs, self.stop, &tell);
+            let shift = shift.inspect_err(|error| {
+                self.broken = Some((key, format!("{error:#}")));
+            })?;
+            record.start_ns = Some(clock::monotonic().since(begun).0);
+            self.filled.clear();
+            self.shift = Some(shift);
+        }
+        let shift = self.shift.as_ref().context("the shift has been started")?;
+        let words = cell.asks.lab_words(shift.name());
+        record.commands.extend(words.map(|words| line(&words)));
+        Ok(shift.name().to_owned())
+    }
+
+    /// Runs one command to its end, or until somebody stops it.
+    fn child(
+        &self,
+        ask: &Ask,
+        dir: &Path,
+        bundle: &str,
+        more: &[(&str, String)],
+        record: &mut CellRecord,
+    ) -> Result<Came> {
+        let folder = dir.join(bundle);
+        let bundle = ("bundle", folder.display().to_string());
+        // Only what the cell's settings say decides it.
+        let own = [more, &[bundle, ("no-config", String::new())]].concat();
+        let words = ask.words(&own);
+        record.commands.push(line(&words));
+        let log = dir.join(LOG);
+        let mut child = start(&words, &log)?;
+        let begun = clock::monotonic();
+        let status = loop {
+            if let Some(status) = child.try_wait().context("cannot wait for a cell's process")? {
+                break status;
+            }
+            let is_late = clock::monotonic().since(begun) > self.patience;
+            if is_late || self.stop.is_wanted() {
+                end(&mut child)?;
+                return Ok(match is_late {
+                    true => Came::Failed(format!(
+                        "it was given up after {}; give-up in the study file says when",
+                        duration(self.patience, Letters::Ascii)
+                    )),
+                    false => Came::Interrupted,
+                });
+            }
+            thread::sleep(LOOK);
+        };
+        Ok(ended(status, &folder, &log))
+    }
+}
+
+/// Ends a child, and waits for it.
+fn end(child: &mut Child) -> Result<()> {
+    // It may have ended by itself in this moment.
+    let _ = child.kill();
+    child.wait().context("cannot wait for a cell's process")?;
+    Ok(())
+}
+
+/// Starts this program with `words`; the kernel kills it when this process ends.
+fn start(words: &[String], log: &Path) -> Result<Child> {
+    let output = File::options().create(true).append(true).open(log);
+    let output = output.with_context(|| format!("cannot write {}", log.display()))?;
+    let mut command = tether::tied();
+    command.args(words).arg("--quiet").stdin(Stdio::null()).stdout(Stdio::null());
+    // An interrupt from the keyboard is for the study, which ends the cell.
+    let child = command.stderr(output).process_group(0).spawn();
+    child.context("cannot start this program once more")
+}
+
+/// What came of a command whose bundle is `bundle`.
+fn ended(status: ExitStatus, bundle: &Path, log: &Path) -> Came {
+    if status.success() {
+        return match Manifest::read(bundle) {
+            Ok(manifest) if manifest.state == State::Finished => Came::Fine,
+            Ok(manifest) => Came::Failed(format!("its bundle is {}", manifest.state.name())),
+            Err(error) => Came::Failed(error.to_string()),
+        };
+    }
+    let how = match status.code() {
+        Some(code) => format!("it ended with code {code}"),
+        None => format!("it was killed ({status})"),
+    };
+    let manifest = Manifest::read(bundle).ok().and_then(|manifest| manifest.reason);
+    Came::Failed(match said(log).or(manifest) {
+        Some(words) => format!("{words} ({how})"),
+        None => how,
+    })
+}
+
+/// The last error in what a command has said, with the lines that follow it.
+fn said(log: &Path) -> Option<String> {
+    let text = assay_lab::tail(log, WORDS_BYTES);
+    let at = text.rfind("error: ")?;
+    Some(text[at + "error: ".len()..].trim().replace('\n', " "))
+}
+
+/// A command as it is typed, without what nobody else may know.
+fn line(words: &[String]) -> String {
+    let flags = [""].into_iter().chain(words.iter().map(|word| word.trim_start_matches('-')));
+    let words = flags.zip(words).map(|(flag, word)| shown(flag, word));
+    let plain = |word: &String| {
+        let is_plain =
+            |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,%+".contains(letter);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    };
+    let words: Vec<String> = words.map(|word| plain(&word)).collect();
+    format!("assay {}", words.join(" "))
+}

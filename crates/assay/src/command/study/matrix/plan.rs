@@ -1,0 +1,627 @@
+//! From a study file to its cells, in the order in which they are asked.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use assay_analysis::matrix::{Of, Setup};
+use assay_drivers::registry;
+use assay_lab::{Network, Order, recipes};
+use assay_model::{Kind, Nanos, Seed, quantity};
+use assay_workload::{PlanPhase, Spec};
+
+use super::ask::{Ask, Asks, Target};
+use super::file::{
+    DECIDED, LoadSection, StoreSection, StudyFile, WorkloadSection, flag, names_a_file,
+};
+use crate::exit::{as_usage, from_open, usage};
+use crate::lab::failure::from_lab;
+use crate::units;
+use crate::workload::{Changes, Workload};
+
+/// The stream of the order.
+const ORDER: u64 = 0x53_54_55;
+
+/// The stream of the seeds of arrivals.
+const ARRIVALS: u64 = 0x53_54_56;
+
+/// Stores that end with the process that asks.
+const VOLATILE: [&str; 3] = ["memory", "null", "sick"];
+
+/// More cells than this are a slip of the finger.
+const CELLS_MAX: u64 = 100_000;
+
+/// What somebody wants of a study beside its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wishes {
+    /// Operations and durations as a share of what the file says.
+    pub scale: f64,
+    /// The seed, instead of the file's.
+    pub seed: Option<u64>,
+    /// Repetitions, instead of the file's.
+    pub repetitions: Option<u64>,
+    /// Only these stores.
+    pub stores: Vec<String>,
+    /// Only these workloads.
+    pub workloads: Vec<String>,
+}
+
+/// A study, compiled.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Its file.
+    pub file: StudyFile,
+    /// Its name.
+    pub name: String,
+    /// The stores that are wanted.
+    pub stores: Vec<StoreSection>,
+    /// The workloads that are wanted.
+    pub workloads: Vec<PlannedWorkload>,
+    /// The ways to ask.
+    pub loads: Vec<PlannedLoad>,
+    /// How often each cell is asked.
+    pub repetitions: u32,
+    /// The seed.
+    pub seed: u64,
+    /// Operations and durations as a share of what the file says.
+    pub scale: f64,
+    /// The cells in the order in which they are asked; those of a shift follow each other.
+    pub cells: Vec<PlannedCell>,
+    /// What was left out, with the reason.
+    pub skipped: Vec<String>,
+}
+
+/// A workload of the study.
+#[derive(Clone, Debug)]
+pub struct PlannedWorkload {
+    /// Its name in the study.
+    pub name: String,
+    /// As `assay run` takes it.
+    pub spec: String,
+    /// Changes of keys.
+    pub sets: Vec<String>,
+    /// Records of its data set, if somebody said so.
+    pub records: Option<u64>,
+    /// Operations of its runs, if somebody said so.
+    pub operations: Option<u64>,
+    /// Whether a run changes which records there are.
+    pub changes_records: bool,
+    /// Its data set, as text that another one does not have.
+    pub dataset: String,
+    /// Bytes of its data set, roughly; 0 if it is not known.
+    pub bytes: u64,
+    /// What it asks, as a number that another text changes.
+    pub hash: String,
+    /// Which share of its operations is of which sort.
+    pub mix: Vec<(Of, f64)>,
+}
+
+/// A way to ask.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedLoad {
+    /// Its name in the study.
+    pub name: String,
+    /// In words.
+    pub text: String,
+    /// The clients of a closed loop.
+    pub clients: Option<u32>,
+    /// The rate of an open one.
+    pub rate: Option<String>,
+    /// How long.
+    pub duration: Option<Nanos>,
+    /// Asked before that.
+    pub warm_up: Option<Nanos>,
+    /// Operations, if the load says so.
+    pub operations: Option<u64>,
+}
+
+/// One run of the study.
+#[derive(Clone, Debug)]
+pub struct PlannedCell {
+    /// Its name, which is that of its directory.
+    pub id: String,
+    /// What it has in common with its repetitions.
+    pub setup: Setup,
+    /// Which of them it is, from 1.
+    pub repetition: u32,
+    /// The cluster that it shares with others of the same shift: its name.
+    pub shift: String,
+    /// How it is asked.
+    pub asks: Asks,
+    /// Everything that it was asked with, by name.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl Plan {
+    /// Compiles the study in `path`.
+    ///
+    /// # Errors
+    /// If a store, a workload or a load cannot be, or nothing is left to ask.
+    pub fn new(file: StudyFile, path: &Path, wishes: &Wishes) -> Result<Plan> {
+        let wrong = |reason: String| usage(format!("{}: {reason}", path.display()));
+        let name = file.name_of(path);
+        check_name("the study", &name).map_err(wrong)?;
+        let stores = wanted(&file.stores, &wishes.stores, |store| &store.name)
+            .map_err(|reason| usage(format!("--stores: {reason}")))?;
+        for store in &stores {
+            check_name("store", &store.name).map_err(wrong)?;
+            check_store(store, &file)?;
+        }
+        let workloads = workloads(&file, path)?;
+        let loads = loads(&file, wishes.scale).map_err(wrong)?;
+        require_distinct(&file, &workloads, &loads).map_err(wrong)?;
+        let workloads = wanted(&workloads, &wishes.workloads, |workload| &workload.name)
+            .map_err(|reason| usage(format!("--workloads: {reason}")))?;
+        let repetitions = wishes.repetitions.unwrap_or(file.repetitions);
+        let repetitions = u32::try_from(repetitions).unwrap_or(u32::MAX);
+        let seed = wishes.seed.unwrap_or(file.seed);
+        let mut plan = Plan {
+            name,
+            stores,
+            workloads,
+            loads,
+            repetitions,
+            seed,
+            scale: wishes.scale,
+            cells: Vec::new(),
+            skipped: Vec::new(),
+            file,
+        };
+        plan.expand()?;
+        if plan.cells.is_empty() {
+            return Err(wrong("every cell is skipped: nothing is left to ask".to_owned()));
+        }
+        Ok(plan)
+    }
+
+    /// Every cell, in order.
+    fn expand(&mut self) -> Result<()> {
+        let (left_out, asked): (Vec<Setup>, Vec<Setup>) =
+            self.setups().into_iter().partition(|setup| self.skip(*setup).is_some());
+        let number = (asked.len() as u64).saturating_mul(u64::from(self.repetitions));
+        if number > CELLS_MAX {
+            let name = &self.name;
+            return Err(usage(format!("{name} has {number} cells, more than {CELLS_MAX}")));
+        }
+        let skipped = left_out.into_iter().filter_map(|setup| {
+            let reason = self.skip(setup)?;
+            Some(format!("{} is left out: {reason}", self.place(setup)))
+        });
+        let skipped: Vec<String> = skipped.collect();
+        let mut cells = Vec::new();
+        for setup in asked {
+            for repetition in 1..=self.repetitions {
+                cells.push(self.cell(setup, repetition)?);
+            }
+        }
+        let seed = Seed(self.seed);
+        // Repetition after repetition, so that none of the stores has all its runs together.
+        cells.sort_by_cached_key(|cell: &PlannedCell| {
+            let shift = format!("{} {}", cell.repetition, cell.shift);
+            let draw = |text: &str| seed.draws(ORDER, fingerprint(text.as_bytes())).bits();
+            (cell.repetition, draw(&shift), shift, draw(&cell.id))
+        });
+        self.cells = cells;
+        self.skipped = skipped;
+        Ok(())
+    }
+
+    /// Every store on each of its numbers of nodes with each workload in each way.
+    fn setups(&self) -> Vec<Setup> {
+        let stores = self.stores.iter().enumerate();
+        let nodes = stores.flat_map(|(store, section)| {
+            nodes_of(section, &self.file).into_iter().map(move |nodes| (store, nodes))
+        });
+        let asked = nodes.flat_map(|(store, nodes)| {
+            let workloads = 0..self.workloads.len();
+            workloads.map(move |workload| (store, nodes, workload))
+        });
+        let loads = |(store, nodes, workload)| {
+            let loads = 0..self.loads.len();
+            loads.map(move |load| Setup { store, workload, nodes, load })
+        };
+        asked.flat_map(loads).collect()
+    }
+
+    fn skip(&self, setup: Setup) -> Option<String> {
+        let fits = |wanted: &Option<String>, name: &str| {
+            wanted.as_ref().is_none_or(|wanted| wanted == name)
+        };
+        let workload = &self.workloads[setup.workload].name;
+        let load = &self.loads[setup.load].name;
+        let nodes = |wanted: Option<u64>| {
+            wanted.is_none_or(|wanted| setup.nodes.map(|nodes| nodes as u64) == Some(wanted))
+        };
+        let skip = self.stores[setup.store].skip.iter().find(|skip| {
+            fits(&skip.workload, workload) && fits(&skip.load, load) && nodes(skip.nodes)
+        });
+        skip.map(|skip| skip.reason.clone())
+    }
+
+    /// `etcd-3n-ycsb-a-closed-4`.
+    pub fn place(&self, setup: Setup) -> String {
+        let (workload, load) = (&self.workloads[setup.workload], &self.loads[setup.load]);
+        let cluster = cluster(&self.stores[setup.store], setup.nodes);
+        format!("{cluster}-{}-{}", workload.name, load.name)
+    }
+
+    fn cell(&self, setup: Setup, repetition: u32) -> Result<PlannedCell> {
+        let id = format!("{}-r{repetition}", self.place(setup));
+        let section = &self.stores[setup.store];
+        let shift = match &section.up {
+            Some(_) => cluster(section, setup.nodes),
+            // What nobody has to start can be asked in any order.
+            None => id.clone(),
+        };
+        let asks = self.asks(setup, repetition)?;
+        let mut settings = asks.settings();
+        if asks.fill.is_some() {
+            settings.insert("fill when".to_owned(), self.file.fill.when.name().to_owned());
+        }
+        for (name, value) in &asks.run.flags {
+            if names_a_file(name) && Path::new(value).is_file() {
+                settings.insert(format!("{name}'s content"), hash(&content(Path::new(value))?));
+            }
+        }
+        Ok(PlannedCell { id, setup, repetition, shift, asks, settings })
+    }
+
+    fn asks(&self, setup: Setup, repetition: u32) -> Result<Asks> {
+        let store = &self.stores[setup.store];
+        let (workload, load) = (&self.workloads[setup.workload], &self.loads[setup.load]);
+        let mut shared: Vec<(String, String)> = Vec::new();
+        let mut share = |name: &str, value: String| shared.push((name.to_owned(), value));
+        workload.sets.iter().for_each(|set| share("set", set.clone()));
+        if let Some(records) = workload.records {
+            share("records", records.to_string());
+        }
+        if let Some(level) = &store.consistency {
+            share("consistency", level.clone());
+        }
+        if let Some(options) = &store.url_options {
+            share("url-options", options.clone());
+        }
+        let mut run = shared.clone();
+        let mut add = |name: &str, value: String| run.push((name.to_owned(), value));
+        match (load.clients, &load.rate) {
+            (Some(clients), _) => add("closed", clients.to_string()),
+            (None, Some(rate)) => add("rate", rate.clone()),
+            (None, None) => {}
+        }
+        let time = |time: Nanos| quantity::write_time(time);
+        if let Some(warm_up) = load.warm_up {
+            add("warm-up", time(warm_up));
+        }
+        if let Some(duration) = load.duration {
+            add("duration", time(duration));
+        }
+        if let Some(operations) = self.operations(workload, load)? {
+            add("operations", operations.to_string());
+        }
+        let settings = self.file.run.iter().filter(|(name, _)| !store.run.contains_key(*name));
+        for (name, value) in settings.chain(&store.run) {
+            if let Some(text) = flag(name, value) {
+                add(name, text);
+            }
+        }
+        add("seed", self.seed.to_string());
+        let draw = Seed(self.seed).draws(ARRIVALS, u64::from(repetition)).bits();
+        add("arrival-seed", (draw & 0xFFFF_FFFF).to_string());
+        let mut fill = shared;
+        fill.push(("closed".to_owned(), self.file.fill.closed.to_string()));
+        fill.push(("seed".to_owned(), self.seed.to_string()));
+        fill.push(("fresh".to_owned(), String::new()));
+        let ask = |verb, flags| Ask { verb, spec: workload.spec.clone(), flags };
+        Ok(Asks {
+            target: target(store, setup.nodes),
+            fill: (!is_volatile(store)).then(|| ask("load", fill)),
+            run: ask("run", run),
+            workload_hash: workload.hash.clone(),
+        })
+    }
+
+    /// How many operations a run asks, if not only its duration ends it.
+    fn operations(&self, workload: &PlannedWorkload, load: &PlannedLoad) -> Result<Option<u64>> {
+        let said = match load.duration {
+            // A rate with a duration has as many as that gives.
+            Some(_) => load.operations,
+            None => load.operations.or(workload.operations),
+        };
+        match said {
+            Some(operations) => Ok(Some(scaled(operations, self.scale))),
+            None if load.duration.is_some() => Ok(None),
+            None => Err(usage(format!(
+                "study {}: {} does not say how long {} asks it: give operations, or the load a \
+                 duration",
+                self.name, workload.name, load.name
+            ))),
+        }
+    }
+}
+
+fn scaled(operations: u64, scale: f64) -> u64 {
+    ((operations as f64 * scale).round() as u64).max(1)
+}
+
+fn target(store: &StoreSection, nodes: Option<usize>) -> Target {
+    match (&store.up, &store.url) {
+        (Some(recipe), _) => Target::Up {
+            recipe: recipe.clone(),
+            nodes,
+            version: store.version.clone(),
+            choices: store.option.clone(),
+        },
+        (None, url) => Target::Url(url.clone().unwrap_or_default()),
+    }
+}
+
+/// Whether a store ends with the process that asks it.
+fn is_volatile(store: &StoreSection) -> bool {
+    let scheme = store.url.as_deref().and_then(|url| url.split(':').next());
+    store.volatile.unwrap_or(scheme.is_some_and(|scheme| VOLATILE.contains(&scheme)))
+}
+
+fn nodes_of(store: &StoreSection, file: &StudyFile) -> Vec<Option<usize>> {
+    if store.up.is_none() {
+        return vec![None];
+    }
+    let nodes = store.nodes.as_ref().unwrap_or(&file.nodes);
+    match nodes.is_empty() {
+        true => vec![None],
+        false => nodes.iter().map(|nodes| usize::try_from(*nodes).ok()).collect(),
+    }
+}
+
+/// # Errors
+/// If nobody knows such a store, or it cannot have those nodes, that version or those options.
+fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
+    let about = |error: anyhow::Error| usage(format!("store {}: {error:#}", store.name));
+    let Some(recipe) = &store.up else {
+        let url = store.url.as_deref().unwrap_or_default();
+        return registry::require_scheme(url).map(|_| ()).map_err(|error| about(from_open(error)));
+    };
+    let recipe = recipes::find(recipe).map_err(|error| about(usage(error)))?;
+    for nodes in nodes_of(store, file) {
+        let order = Order {
+            recipe,
+            nodes,
+            version: store.version.clone(),
+            network: Network::Loopback,
+            choices: store.option.clone(),
+        };
+        order.check(&recipe.card()).map_err(|error| about(from_lab(&error)))?;
+    }
+    Ok(())
+}
+
+/// Those of `all` whose names are `names`, in the order of the file; all if there are none.
+fn wanted<T: Clone>(
+    all: &[T],
+    names: &[String],
+    name_of: impl Fn(&T) -> &String,
+) -> Result<Vec<T>, String> {
+    for name in names {
+        if !all.iter().any(|one| name_of(one) == name) {
+            let known: Vec<&str> = all.iter().map(|one| name_of(one).as_str()).collect();
+            return Err(match assay_model::closest(name, known.iter().copied()) {
+                Some(near) => format!("there is no {name:?}; did you mean {near}?"),
+                None => format!("there is no {name:?}; there are {}", known.join(", ")),
+            });
+        }
+    }
+    let is_wanted = |one: &&T| names.is_empty() || names.contains(name_of(one));
+    Ok(all.iter().filter(is_wanted).cloned().collect())
+}
+
+/// Names become those of directories, labs and columns.
+fn check_name(of: &str, name: &str) -> Result<(), String> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let begins_well = name.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if begins_well && name.chars().all(is_plain) && name.len() <= 40 {
+        return Ok(());
+    }
+    Err(format!(
+        "the name of {of}, {name:?}, must have at most 40 letters, digits, `-`, `_` or `.`, a \
+         letter or digit first"
+    ))
+}
+
+/// `etcd-3n`: the name of a store's cluster, unlike that of every other one in a study.
+fn cluster(store: &StoreSection, nodes: Option<usize>) -> String {
+    let nodes = nodes.map_or(String::new(), |nodes| format!("-{nodes}n"));
+    format!("{}{nodes}", store.name)
+}
+
+/// Refuses a file in which two cells or clusters have one name: the one would be shown as the
+/// other. `m-x` with `c` is as well `m` with `x-c`. All of the file counts, not only what is
+/// wanted now, since other cells of it may be in the directory already.
+fn require_distinct(
+    file: &StudyFile,
+    workloads: &[PlannedWorkload],
+    loads: &[PlannedLoad],
+) -> Result<(), String> {
+    once("store", file.stores.iter().map(|store| store.name.as_str()))?;
+    once("workload", workloads.iter().map(|workload| workload.name.as_str()))?;
+    once("load", loads.iter().map(|load| load.name.as_str()))?;
+    let nodes = |store: &StoreSection| nodes_of(store, file);
+    let clusters: Vec<(String, String)> = file
+        .stores
+        .iter()
+        .flat_map(|store| {
+            let parts = format!("store {}", store.name);
+            nodes(store).into_iter().map(move |nodes| (cluster(store, nodes), parts.clone()))
+        })
+        .collect();
+    let mut cells = Vec::new();
+    for (cluster, parts) in &clusters {
+        for workload in workloads {
+            for load in loads {
+                let (workload, load) = (&workload.name, &load.name);
+                let parts = format!("{parts} with workload {workload} and load {load}");
+                cells.push((format!("{cluster}-{workload}-{load}"), parts));
+            }
+        }
+    }
+    for mut named in [clusters, cells] {
+        named.sort_unstable();
+        if let Some(pair) = named.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            let [(name, one), (_, other)] = pair else { continue };
+            return Err(match one == other {
+                true => format!("{one} has the same number of nodes twice: {name}; write it once"),
+                false => format!(
+                    "{one}, {other}: both would be called {name}; give one of them another name"
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn once<'a>(of: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(format!("there are two {of}s {:?}; give one another name", pair[0])),
+        None => Ok(()),
+    }
+}
+
+fn workloads(file: &StudyFile, path: &Path) -> Result<Vec<PlannedWorkload>> {
+    let named = file.workloads.iter().map(|spec| {
+        let stem = Path::new(spec).file_stem().and_then(|stem| stem.to_str()).unwrap_or(spec);
+        // A name of the gallery may hold a point, which ends no file name.
+        let name = if Path::new(spec).extension().is_some() { stem } else { spec };
+        WorkloadSection {
+            name: name.to_owned(),
+            spec: spec.clone(),
+            set: Vec::new(),
+            records: None,
+            operations: None,
+        }
+    });
+    let all = named.chain(file.workload.iter().cloned());
+    all.map(|section| workload(section, file, path)).collect()
+}
+
+fn workload(section: WorkloadSection, file: &StudyFile, path: &Path) -> Result<PlannedWorkload> {
+    check_name("workload", &section.name).map_err(usage)?;
+    let beside = path.parent().map(|folder| folder.join(&section.spec));
+    let spec = match beside.filter(|beside| beside.is_file()) {
+        Some(beside) => beside.display().to_string(),
+        None => section.spec.clone(),
+    };
+    let records = section.records.or(file.records);
+    let changes = Changes { sets: section.set.clone(), records, ..Changes::default() };
+    let read = Workload::read(&spec, &changes)
+        .with_context(|| format!("workload {}", section.name))
+        .map_err(|error| usage(format!("{error:#}")))?;
+    if let Some(name) = read.settings.keys().find(|name| DECIDED.contains(&name.as_str())) {
+        return Err(usage(format!(
+            "workload {}: {spec} says {name} in its section [run], which the study decides: take a \
+             copy of it without that",
+            section.name
+        )));
+    }
+    let plain = read.records();
+    let own = plain.and_then(|spec| spec.operations.count);
+    let kinds = read.kinds_used(PlanPhase::Run);
+    let text = plain.map_or_else(|| spec.clone(), Spec::to_toml);
+    // A file says more than what is asked: settings, thresholds, a trace's operations.
+    let bytes = match Path::new(&spec).is_file() {
+        true => content(Path::new(&spec))?,
+        false => Vec::new(),
+    };
+    // A plan that cannot be made must not be found out after hours.
+    read.plan(Seed(file.seed), PlanPhase::Run).map_err(as_usage)?;
+    let dataset = plain.map_or_else(|| spec.clone(), |spec| format!("{:?}", spec.dataset));
+    Ok(PlannedWorkload {
+        name: section.name,
+        spec,
+        sets: section.set,
+        records: plain.and(records),
+        operations: section.operations.or(file.operations).or(own),
+        changes_records: plain.is_none()
+            || kinds.iter().any(|kind| matches!(kind, Kind::Insert | Kind::Delete)),
+        hash: hash(&[text.as_bytes(), dataset.as_bytes(), &bytes].concat()),
+        dataset,
+        bytes: plain.map_or(0, bytes_of),
+        mix: plain.map_or_else(Vec::new, mix_of),
+    })
+}
+
+fn bytes_of(spec: &Spec) -> u64 {
+    let dataset = &spec.dataset;
+    let row = dataset.fields.saturating_mul(dataset.field_length.max());
+    dataset.records.saturating_mul(row)
+}
+
+/// Weights as shares of their sum.
+fn mix_of(spec: &Spec) -> Vec<(Of, f64)> {
+    let operations = &spec.operations;
+    let weights = [
+        (Of::Kind(Kind::Read), operations.read),
+        (Of::Kind(Kind::Update), operations.update),
+        (Of::Kind(Kind::Insert), operations.insert),
+        (Of::Kind(Kind::Scan), operations.scan),
+        (Of::ReadModifyWrite, operations.read_modify_write),
+    ];
+    let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
+    let shares = weights.into_iter().filter(|(_, weight)| *weight > 0.0);
+    shares.map(|(of, weight)| (of, weight / sum)).collect()
+}
+
+fn loads(file: &StudyFile, scale: f64) -> Result<Vec<PlannedLoad>, String> {
+    let usual = [LoadSection { closed: vec![1], ..LoadSection::default() }];
+    let sections = if file.load.is_empty() { &usual[..] } else { &file.load[..] };
+    let mut loads = Vec::new();
+    for section in sections {
+        let time = |text: &Option<String>| {
+            let time = text.as_deref().map(units::duration).transpose();
+            time.map_err(|error| format!("[[load]]: {error}"))
+        };
+        let shortened = |time: Nanos| Nanos((time.0 as f64 * scale).round() as u64);
+        let duration = time(&section.duration)?.map(shortened);
+        let warm_up = time(&section.warm_up)?.map(shortened);
+        let load = |name: String, text: String, clients, rate| PlannedLoad {
+            name,
+            text,
+            clients,
+            rate,
+            duration,
+            warm_up,
+            operations: section.operations,
+        };
+        for clients in &section.closed {
+            let text = match clients {
+                1 => "1 client that waits for its answers".to_owned(),
+                many => format!("{many} clients that wait for their answers"),
+            };
+            loads.push(load(format!("closed-{clients}"), text, Some(*clients), None));
+        }
+        for rate in &section.rate {
+            units::rate(rate).map_err(|error| format!("[[load]]: {error}"))?;
+            let number = rate.trim_end_matches("/s").replace('.', "_");
+            let text = format!("{rate} by the clock, whoever waits");
+            loads.push(load(format!("open-{number}"), text, None, Some(rate.clone())));
+        }
+    }
+    Ok(loads)
+}
+
+/// The bytes of a file that decides figures.
+fn content(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| usage(format!("cannot read {}: {error}", path.display())))
+}
+
+fn hash(text: &[u8]) -> String {
+    format!("{:016x}", fingerprint(text))
+}
+
+/// 64 bits that another text changes: FNV-1a.
+fn fingerprint(text: &[u8]) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+    text.iter().copied().fold(0xCBF2_9CE4_8422_2325, step)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Whether the machine has what the cells of a study need.
+
+use std::path::Path;
+
+use anyhow::Result;
+use assay_lab::recipes;
+use assay_model::Nanos;
+use rustix::fs::statvfs;
+
+use super::ask::Target;
+use super::plan::{Plan, PlannedCell};
+use crate::exit::usage;
+use crate::{machine, units};
+
+/// Bytes that a record of a sealed history takes.
+const SEALED_BYTES: u64 = 24;
+
+/// Bytes that it takes besides until it is sealed.
+const BLOCK_BYTES: u64 = 100;
+
+/// A store needs more than its data: logs, old versions, what it is about to merge.
+const GROWTH: u64 = 4;
+
+const MIB: u64 = 1 << 20;
+
+/// What a cell needs, in MiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// Memory of all nodes.
+    pub memory_mib: u64,
+    /// Space on disk for all nodes.
+    pub disk_mib: u64,
+}
+
+/// What a cell's store needs.
+pub fn need(plan: &Plan, cell: &PlannedCell) -> Need {
+    let rows = plan.workloads[cell.setup.workload].bytes / MIB;
+    let Target::Up { recipe, nodes, .. } = &cell.asks.target else {
+        return Need { memory_mib: 0, disk_mib: rows * GROWTH };
+    };
+    let Ok(recipe) = recipes::find(recipe) else { return Need::default() };
+    let card = recipe.card();
+    let nodes = nodes.unwrap_or(card.nodes.usual) as u64;
+    Need { memory_mib: nodes * card.memory_mib, disk_mib: nodes * (card.disk_mib + rows * GROWTH) }
+}
+
+/// Space that the histories of `cells` need, in MiB.
+pub fn histories_mib(plan: &Plan, cells: &[&PlannedCell]) -> u64 {
+    let of = |cell: &PlannedCell| {
+        let flag = |name: &str| cell.settings.get(name).map(String::as_str);
+        let operations = flag("operations").and_then(|text| text.parse().ok());
+        let by_the_clock = || {
+            let rate = units::rate(flag("rate")?).ok()?;
+            let times = [flag("duration"), flag("warm-up")].into_iter().flatten();
+            let time = times.filter_map(|text| units::duration(text).ok());
+            Some((rate * time.map(Nanos::as_secs_f64).sum::<f64>()) as u64)
+        };
+        let operations: u64 = operations.or_else(by_the_clock).unwrap_or(0);
+        let records = plan.workloads[cell.setup.workload].records.unwrap_or(0);
+        operations + records
+    };
+    let all = cells.iter().map(|cell| of(cell)).fold(0, u64::saturating_add);
+    let most = cells.iter().map(|cell| of(cell)).max().unwrap_or(0);
+    let sealed = all.saturating_mul(SEALED_BYTES);
+    sealed.saturating_add(most.saturating_mul(BLOCK_BYTES)) / MIB
+}
+
+/// Refuses a study that cannot come to its end here.
+///
+/// # Errors
+/// If a cell needs more memory than the machine has free, or the disk is too small.
+pub fn require(plan: &Plan, missing: &[&PlannedCell], dir: &Path) -> Result<()> {
+    let needs = missing.iter().map(|cell| (need(plan, cell), *cell));
+    let Some((most, cell)) = needs.clone().max_by_key(|(need, _)| need.memory_mib) else {
+        return Ok(());
+    };
+    if let Some(free) = machine::memory_free().map(|bytes| bytes / MIB)
+        && most.memory_mib > free
+    {
+        return Err(usage(format!(
+            "{} needs about {} MiB of memory for its nodes, and {free} MiB are free: take fewer \
+             nodes, leave that store out by --stores, or insist with --force",
+            cell.id, most.memory_mib
+        )));
+    }
+    let disk =
+        needs.map(|(need, _)| need.disk_mib).max().unwrap_or(0) + histories_mib(plan, missing);
+    let Ok(found) = statvfs(dir) else { return Ok(()) };
+    let free = found.f_bavail.saturating_mul(found.f_frsize) / MIB;
+    if disk > free {
+        return Err(usage(format!(
+            "the study needs about {disk} MiB on disk, and {free} MiB are free for {}: take fewer \
+             records or operations (--scale 0.1), another --dir, or insist with --force",
+            dir.display()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! The cluster that cells share: started before the first of them, ended after the last.
+
+use std::fs::{self, File};
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use assay_lab::Network;
+use rustix::fs::{FlockOperation, flock};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::{register, register_conditional_shutdown};
+
+use super::ask::Target;
+use crate::exit::{Exit, Failure, usage};
+use crate::lab::errand::Errand;
+use crate::lab::labs::house;
+use crate::lab::owner::Owner;
+use crate::lab::start::{Rope, require_free, start};
+use crate::lab::{LabClient, Labs};
+
+/// How often somebody who waits for a lab looks whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long a lab may take to end. Servers that are told to end get less than that each.
+const DOWN_MAX: Duration = Duration::from_secs(300);
+
+/// The longest name of a lab.
+const NAME_MAX: usize = 40;
+
+/// Whether somebody wants the study to stop.
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Listens for interrupts: the first is told, the second ends the program at once.
+    ///
+    /// # Errors
+    /// If the system does not let us.
+    pub fn listen() -> Result<Stop> {
+        let wanted = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            let code = Exit::Interrupted as i32;
+            register_conditional_shutdown(signal, code, Arc::clone(&wanted))
+                .context("cannot listen for interrupts")?;
+            register(signal, Arc::clone(&wanted)).context("cannot listen for interrupts")?;
+        }
+        Ok(Stop(wanted))
+    }
+
+    /// Whether there was an interrupt.
+    pub fn is_wanted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A cluster that is up; it ends with this value, and with this process.
+pub struct Shift {
+    key: (u32, String),
+    client: LabClient,
+    keeper: Child,
+}
+
+impl Shift {
+    /// Starts the store `target` as lab `name`, or a name near it.
+    ///
+    /// # Errors
+    /// If it does not come up, or somebody stops the study meanwhile.
+    pub fn up(
+        key: (u32, String),
+        name: &str,
+        target: &Target,
+        labs: &Labs,
+        stop: &Stop,
+        tell: &dyn Fn(&str),
+    ) -> Result<Shift> {
+        // Another study would find the same name free, until this one's lab has it.
+        let _naming = naming(labs, stop)?;
+        let errand = errand(name, target, labs)?;
+        errand.order()?;
+        let rope = Rope::default();
+        let is_over = AtomicBool::new(false);
+        let started = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    if stop.is_wanted() {
+                        rope.cut();
+                    }
+                    thread::sleep(LOOK);
+                }
+            });
+            let started = start(&errand, &rope, &mut |text| tell(text));
+            is_over.store(true, Ordering::Relaxed);
+            started
+        });
+        let started = started.inspect_err(|_| {
+            // The reason has been told, and nobody comes back to a lab of a cell.
+            let _ = assay_lab::clean(&errand.folder);
+        })?;
+        let mut keeper = started.keeper;
+        let client = LabClient::connect(labs, &errand.name).inspect_err(|_| {
+            // Nobody could end it otherwise before the study is over.
+            end_within(&mut keeper, Duration::ZERO);
+            let _ = assay_lab::clean(&errand.folder);
+        })?;
+        Ok(Shift { key, client, keeper })
+    }
+
+    /// The repetition with the name of the shift.
+    pub fn key(&self) -> &(u32, String) {
+        &self.key
+    }
+
+    /// The lab's name.
+    pub fn name(&self) -> &str {
+        self.client.name()
+    }
+}
+
+impl Drop for Shift {
+    fn drop(&mut self) {
+        let begun = Instant::now();
+        if let Err(error) = self.client.down_while(&|| begun.elapsed() < DOWN_MAX) {
+            eprintln!("warning: the lab {} did not end by itself: {error:#}", self.client.name());
+        }
+        end_within(&mut self.keeper, DOWN_MAX.saturating_sub(begun.elapsed()));
+    }
+}
+
+/// Waits so long for the end of a lab's keeper, then ends it; its guard ends what it has started.
+fn end_within(keeper: &mut Child, patience: Duration) {
+    let begun = Instant::now();
+    while let Ok(None) = keeper.try_wait() {
+        if begun.elapsed() >= patience {
+            // It may have ended by itself in this moment.
+            let _ = keeper.kill();
+            let _ = keeper.wait();
+            return;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+fn errand(name: &str, target: &Target, labs: &Labs) -> Result<Errand> {
+    let Target::Up { recipe, nodes, version, choices } = target else {
+        return Err(usage("only a store that is started here has a lab"));
+    };
+    let name = free_name(name, labs)?;
+    let house = house()?;
+    let owner = Owner::this_process().context("the system does not show this process")?;
+    Ok(Errand {
+        folder: labs.place(&name),
+        name,
+        link: None,
+        store: recipe.clone(),
+        nodes: *nodes,
+        version: version.clone(),
+        network: Network::Loopback,
+        choices: choices.clone(),
+        owner: Some(owner),
+        shelf: house.shelf,
+        places: house.places,
+    })
+}
+
+/// Whoever holds this is the only study that chooses a lab's name; others wait for their turn.
+///
+/// # Errors
+/// If the folder of labs cannot be made, or somebody stops the study meanwhile.
+fn naming(labs: &Labs, stop: &Stop) -> Result<File> {
+    let root = labs.root();
+    let unmade = || format!("cannot make {}", root.display());
+    fs::create_dir_all(root).with_context(unmade)?;
+    let folder = File::open(root).with_context(unmade)?;
+    while flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if stop.is_wanted() {
+            let message = "stopped before it was its turn to start a lab".to_owned();
+            return Err(Failure { exit: Exit::Interrupted, message }.into());
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(folder)
+}
+
+/// `name`, or with a number behind it if somebody else has that.
+fn free_name(name: &str, labs: &Labs) -> Result<String> {
+    let numbered = (2..100).map(|number| {
+        let suffix = format!("-{number}");
+        let short: String = name.chars().take(NAME_MAX - suffix.len()).collect();
+        format!("{short}{suffix}")
+    });
+    let whole: String = name.chars().take(NAME_MAX).collect();
+    let mut names = [whole].into_iter().chain(numbered);
+    let is_free = |name: &String| require_free(labs, name, &labs.place(name)).is_ok();
+    names.find(is_free).with_context(|| format!("too many labs are called {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_keeper_that_does_not_end_is_ended() {
+        let mut keeper = Command::new("sleep").arg("600").spawn().unwrap();
+        end_within(&mut keeper, Duration::from_millis(100));
+        assert_eq!(keeper.try_wait().unwrap().and_then(|status| status.signal()), Some(9));
+    }
+}

@@ -1,0 +1,282 @@
+//! Whoever wants something of a lab that is up, whoever started it.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use assay_lab::Record;
+
+use crate::exit::{Exit, Failure};
+use crate::lab::failure::from_code;
+use crate::lab::labs::{Found, Labs};
+use crate::lab::wire::{Fault, Reply, Request, Status};
+
+/// The file in a lab's folder that its keeper listens at.
+pub const SOCKET: &str = "keeper.sock";
+/// How long a keeper may take to say how the lab is.
+const STATUS_PATIENCE: Duration = Duration::from_secs(10);
+/// How often whoever waits for something that takes long asks himself whether he still does.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A lab goes on with what it was asked for, but whoever asked does not wait for it any more.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody waits any more for lab {name}, which goes on with it")]
+pub struct GoesOn {
+    name: String,
+}
+
+/// How long an answer is waited for.
+#[derive(Clone, Copy)]
+enum Patience<'a> {
+    /// So long.
+    Limited(Duration),
+    /// As long as this says so.
+    While(&'a dyn Fn() -> bool),
+}
+
+/// Waiting that ends with the answer only.
+const FOR_EVER: Patience<'static> = Patience::While(&|| true);
+
+/// A lab that is up. Each question goes through a connection of its own, so this value can be kept
+/// and shared as long as one likes.
+#[derive(Clone, Debug)]
+pub struct LabClient {
+    name: String,
+    folder: PathBuf,
+}
+
+impl LabClient {
+    /// The lab that `lab` means: a name, or a folder (with a `/` in it).
+    ///
+    /// # Errors
+    /// If there is none, or its keeper is gone.
+    pub fn connect(labs: &Labs, lab: &str) -> Result<LabClient> {
+        LabClient::of(labs.find(Some(lab))?)
+    }
+
+    /// A lab that was found.
+    ///
+    /// # Errors
+    /// If its keeper is gone.
+    pub fn of(found: Found) -> Result<LabClient> {
+        let Found { name, folder, is_held, .. } = found;
+        if is_held {
+            return Ok(LabClient { name, folder });
+        }
+        Err(unreachable(format!(
+            "lab {name} is gone: the process that kept it was killed; `assay lab down {name}` \
+             cleans up, `assay lab up` starts it anew"
+        )))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// How it is.
+    ///
+    /// # Errors
+    /// If its keeper does not answer.
+    pub fn status(&self) -> Result<Status> {
+        self.ask(&Request::Status, Patience::Limited(STATUS_PATIENCE), &mut |_| {})
+    }
+
+    /// What is written down about it: URL, version, nodes with their processes.
+    ///
+    /// # Errors
+    /// If its keeper does not answer, or it is not ready yet.
+    pub fn record(&self) -> Result<Record> {
+        let status = self.status()?;
+        let ready = status.record.filter(|record| !record.url.is_empty());
+        ready.ok_or_else(|| {
+            unreachable(format!("lab {} is not ready yet; `assay lab status` tells", self.name))
+        })
+    }
+
+    /// Lets nodes join or leave until there are `nodes`, and returns when they did; the URL may be
+    /// another one then. `tell` hears what goes on.
+    ///
+    /// # Errors
+    /// If the store cannot have so many, the lab does something else, or a node fails: then there
+    /// are as many as did join or leave.
+    pub fn scale(&self, nodes: usize, tell: &mut dyn FnMut(&str)) -> Result<Status> {
+        self.ask(&Request::Scale { nodes }, FOR_EVER, tell)
+    }
+
+    /// Does something to node `node`, from 1, and returns when it is done.
+    ///
+    /// # Errors
+    /// If there is no such node, the lab does something else, or a restarted node does not start.
+    pub fn fault(&self, fault: Fault, node: usize) -> Result<Status> {
+        self.ask(&Request::Fault { fault, node }, FOR_EVER, &mut |_| {})
+    }
+
+    /// Does what `request` says, and returns when it is done, or when `is_wanted` says that nobody
+    /// waits any more.
+    ///
+    /// # Errors
+    /// If it cannot be done, or as [`GoesOn`] if the lab is still at it.
+    pub fn change(&self, request: &Request, is_wanted: &dyn Fn() -> bool) -> Result<()> {
+        self.ask(request, Patience::While(is_wanted), &mut |_| {}).map(|_| ())
+    }
+
+    /// Ends it, data included, also in the midst of something, and returns when nothing is left.
+    ///
+    /// # Errors
+    /// If its folder cannot be removed.
+    pub fn down(&self) -> Result<()> {
+        self.down_while(&|| true)
+    }
+
+    /// As [`LabClient::down`], for somebody who waits only while `is_wanted`.
+    ///
+    /// # Errors
+    /// If its folder cannot be removed, or nobody waits any more.
+    pub fn down_while(&self, is_wanted: &dyn Fn() -> bool) -> Result<()> {
+        match self.ask(&Request::Down, Patience::While(is_wanted), &mut |_| {}) {
+            // Somebody else was faster.
+            Err(_) if !self.folder.exists() => Ok(()),
+            ended => ended.map(|_| ()),
+        }
+    }
+
+    fn ask(
+        &self,
+        request: &Request,
+        patience: Patience<'_>,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Status> {
+        let broken = |error: io::Error| match patience {
+            Patience::While(_) if is_late(&error) => GoesOn { name: self.name.clone() }.into(),
+            Patience::Limited(_) if is_late(&error) => {
+                unreachable(format!("the keeper of lab {} does not answer", self.name))
+            }
+            _ => unreachable(format!("cannot ask the keeper of lab {}: {error}", self.name)),
+        };
+        let mut socket = UnixStream::connect(self.folder.join(SOCKET)).map_err(broken)?;
+        let look = match patience {
+            Patience::Limited(time) => time,
+            Patience::While(_) => LOOK,
+        };
+        socket.set_read_timeout(Some(look)).map_err(broken)?;
+        let line = serde_json::to_string(request)? + "\n";
+        socket.write_all(line.as_bytes()).map_err(broken)?;
+        let lines = Lines { reader: BufReader::new(socket), patience, begun: Vec::new() };
+        hear(lines, tell, broken)?.ok_or_else(|| {
+            unreachable(format!(
+                "the keeper of lab {} ended before it answered; `assay lab status` tells more",
+                self.name
+            ))
+        })
+    }
+}
+
+/// The lines of an answer as they come, to the end of somebody's patience.
+struct Lines<'a, R> {
+    reader: BufReader<R>,
+    patience: Patience<'a>,
+    /// A line whose end has not come yet.
+    begun: Vec<u8>,
+}
+
+impl<R: io::Read> Iterator for Lines<'_, R> {
+    type Item = io::Result<String>;
+
+    fn next(&mut self) -> Option<io::Result<String>> {
+        loop {
+            // What came before the time was over stays in `begun`.
+            match (self.reader.read_until(b'\n', &mut self.begun), self.patience) {
+                (Ok(_), _) => break,
+                (Err(error), Patience::While(is_wanted)) if is_late(&error) && is_wanted() => {}
+                (Err(error), _) => return Some(Err(error)),
+            }
+        }
+        let line = String::from_utf8(std::mem::take(&mut self.begun));
+        let line = line.map_err(|error| io::Error::new(ErrorKind::InvalidData, error));
+        Some(line).filter(|line| line.as_ref().map_or(true, |line| !line.is_empty()))
+    }
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Hears a keeper out. `None` if it ended before it said how that ended.
+///
+/// # Errors
+/// If it failed, or says something that makes no sense.
+pub fn hear(
+    lines: impl Iterator<Item = io::Result<String>>,
+    tell: &mut dyn FnMut(&str),
+    broken: impl Fn(io::Error) -> anyhow::Error,
+) -> Result<Option<Status>> {
+    for line in lines {
+        match serde_json::from_str(&line.map_err(&broken)?)? {
+            Reply::Tell { text } => tell(&text),
+            Reply::Done { status } => return Ok(Some(*status)),
+            Reply::Failed { text, exit } => return Err(from_code(text, exit)),
+        }
+    }
+    Ok(None)
+}
+
+fn unreachable(message: String) -> anyhow::Error {
+    Failure { exit: Exit::Unreachable, message }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Gives pieces of a text, each after a time in which nothing comes.
+    struct Slow(Vec<&'static [u8]>, bool);
+
+    impl io::Read for Slow {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            match (self.1, self.0.is_empty()) {
+                (true, _) => Err(ErrorKind::WouldBlock.into()),
+                (false, true) => Ok(0),
+                (false, false) => {
+                    let piece = self.0.remove(0);
+                    to[..piece.len()].copy_from_slice(piece);
+                    Ok(piece.len())
+                }
+            }
+        }
+    }
+
+    fn lines<'a>(is_wanted: &'a dyn Fn() -> bool, text: &[&'static [u8]]) -> Lines<'a, Slow> {
+        let reader = BufReader::new(Slow(text.to_vec(), false));
+        Lines { reader, patience: Patience::While(is_wanted), begun: Vec::new() }
+    }
+
+    #[test]
+    fn a_line_that_comes_in_pieces_is_whole() {
+        let all: io::Result<Vec<String>> =
+            lines(&|| true, &[b"on", b"e\ntw", b"o\n", b"three"]).collect();
+        assert_eq!(all.unwrap(), ["one\n", "two\n", "three"]);
+    }
+
+    #[test]
+    fn who_does_not_want_to_wait_any_more_does_not() {
+        let times = Cell::new(0);
+        let is_wanted = || {
+            times.set(times.get() + 1);
+            times.get() < 3
+        };
+        let told: Vec<_> = lines(&is_wanted, &[b"a\nb", b"c", b"d"]).take(2).collect();
+        assert_eq!(told[0].as_ref().unwrap(), "a\n");
+        assert!(is_late(told[1].as_ref().unwrap_err()), "{told:?}");
+    }
+}

@@ -1,0 +1,258 @@
+//! The process that holds a lab: starts it, does what it is asked, ends it.
+//!
+//! Servers are killed by the kernel when the thread that started them ends. So the main thread has
+//! the lab from its beginning to its end, alone; other threads hear signals, requests, the owner's
+//! end, and tell it.
+
+mod alarms;
+mod desk;
+mod guard;
+mod kept;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use assay_lab::{Ground, Lab, LabError, Order, Watch};
+use assay_run::clock;
+use rustix::stdio::{dup2_stderr, dup2_stdout};
+
+pub use self::guard::guard;
+use self::kept::Kept;
+use crate::exit::{Exit, code, usage};
+use crate::experiment::rfc3339;
+use crate::lab::client::SOCKET;
+use crate::lab::errand::Errand;
+use crate::lab::failure;
+use crate::lab::probe::probe;
+use crate::lab::wire::{Fault, Reply, Request};
+
+/// The file in a lab's folder that has the keeper's own output.
+pub const LOG: &str = "keeper.log";
+/// The kernel takes paths of sockets of 107 bytes; some rest makes the error come early.
+const SOCKET_PATH_MAX: usize = 100;
+
+/// What the main thread is to do next.
+enum Job {
+    /// What somebody wants who waits at the other end of the socket.
+    Do { request: Request, asker: UnixStream },
+    /// Look how the nodes are.
+    Look { then: Sender<()> },
+    /// End it all.
+    End { why: String },
+}
+
+/// `assay lab keep`, which nobody types: reads its errand, then keeps the lab to its end.
+///
+/// # Errors
+/// If it was started by hand. Whatever else goes wrong is said to whoever started it.
+pub fn keep() -> Result<Exit> {
+    // What a terminal does to its programs is not for us; this fails only if it is so already.
+    let _ = rustix::process::setsid();
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).context("cannot read what to keep")?;
+    let errand: Errand = serde_json::from_str(&line)
+        .map_err(|_| usage("a keeper is started by `assay lab up`, not by hand"))?;
+    let kept = Arc::new(Kept::new(&errand));
+    // Its end of the pipe is closed by this process's end, however that comes.
+    let _guard = guard::start()?;
+    let (jobs, inbox) = channel();
+    alarms::listen(&errand, &kept, &jobs)?;
+    let lab = match begin(&errand, &kept, jobs) {
+        Ok(lab) => lab,
+        Err(error) => {
+            let exit = code(&error);
+            say(&Reply::Failed { text: format!("{error:#}"), exit: exit as u8 });
+            return Ok(exit);
+        }
+    };
+    Ok(serve(lab, &errand, &kept, &inbox))
+}
+
+/// Starts the lab in its folder, from which it is gone again if that fails.
+fn begin(errand: &Errand, kept: &Arc<Kept>, jobs: Sender<Job>) -> Result<Lab> {
+    let order = errand.order()?;
+    check_length(&errand.folder.join(SOCKET))?;
+    // What is in the folder of somebody else's lab is not ours to remove.
+    let ground = Ground::claim(&errand.folder).map_err(|error| failure::from_lab(&error))?;
+    let risen = rise(errand, &order, ground, kept, jobs);
+    if let Err(error) = &risen {
+        log(&format!("{error:#}"));
+        leave(errand);
+        if code(error) == Exit::Interrupted {
+            // Nobody wants to read the logs of what was not to be.
+            let _ = fs::remove_dir_all(&errand.folder);
+        }
+    }
+    risen
+}
+
+/// Starts the lab on its ground; whoever started us has heard of it then.
+fn rise(
+    errand: &Errand,
+    order: &Order,
+    ground: Ground,
+    kept: &Arc<Kept>,
+    jobs: Sender<Job>,
+) -> Result<Lab> {
+    let begun = clock::monotonic();
+    let output = File::options().create(true).append(true).open(errand.folder.join(LOG));
+    let output = output.context("cannot write the keeper's log")?;
+    dup2_stderr(&output).context("cannot write to the keeper's log")?;
+    make_link(errand)?;
+    desk::open(&errand.folder.join(SOCKET), Arc::clone(kept), jobs)?;
+    let tell = |text: &str| {
+        log(text);
+        kept.doing(format!("starting: {text}"));
+        say(&Reply::Tell { text: text.to_owned() });
+    };
+    let watch = Watch::new(kept.stop(), &tell);
+    let lab = Lab::up_on(order, ground, &errand.house(), &watch, &mut |url| probe(url));
+    let mut lab = lab.map_err(|error| failure::from_lab(&error))?;
+    kept.is_ready(clock::monotonic().since(begun));
+    kept.saw(&mut lab);
+    log(&format!("ready: {}", lab.url()));
+    say(&Reply::Done { status: Box::new(kept.status()) });
+    dup2_stdout(&output).context("cannot write to the keeper's log")?;
+    Ok(lab)
+}
+
+fn check_length(path: &Path) -> Result<()> {
+    let length = path.as_os_str().len();
+    if length <= SOCKET_PATH_MAX {
+        return Ok(());
+    }
+    Err(usage(format!(
+        "{} is {length} bytes long, and a socket's path has at most {SOCKET_PATH_MAX}; choose a \
+         shorter --dir or --lab-dir",
+        path.display()
+    )))
+}
+
+/// Does what it is asked until it is told to end, then ends the lab.
+fn serve(mut lab: Lab, errand: &Errand, kept: &Kept, inbox: &Receiver<Job>) -> Exit {
+    let mut asker = None;
+    for job in inbox {
+        match job {
+            Job::Look { then } => {
+                kept.saw(&mut lab);
+                // Whoever asked may have lost patience.
+                let _ = then.send(());
+            }
+            Job::Do { request: Request::Down, asker: who } => {
+                asker = Some(who);
+                break;
+            }
+            Job::Do { request, asker } => {
+                let reply = perform(&mut lab, &request, kept, &asker);
+                answer(&asker, &reply);
+            }
+            Job::End { why } => {
+                log(&why);
+                break;
+            }
+        }
+    }
+    log("ending");
+    kept.doing("ending".to_owned());
+    let ended = lab.down();
+    leave(errand);
+    let (reply, exit) = match ended {
+        Ok(()) => (Reply::Done { status: Box::new(kept.status()) }, Exit::Fine),
+        Err(error) => (refusal(&error), failure::exit(&error)),
+    };
+    if let Some(asker) = asker {
+        answer(&asker, &reply);
+    }
+    exit
+}
+
+fn perform(lab: &mut Lab, request: &Request, kept: &Kept, asker: &UnixStream) -> Reply {
+    let what = describe(request);
+    log(&what);
+    let tell = |text: &str| {
+        log(text);
+        kept.doing(format!("{what}: {text}"));
+        answer(asker, &Reply::Tell { text: text.to_owned() });
+    };
+    let watch = Watch::new(kept.stop(), &tell);
+    let done = match *request {
+        Request::Scale { nodes } => lab.scale(nodes, &watch),
+        Request::Fault { fault: Fault::Kill, node } => lab.kill(node),
+        Request::Fault { fault: Fault::Stop, node } => lab.stop(node),
+        Request::Fault { fault: Fault::Freeze, node } => lab.freeze(node),
+        Request::Fault { fault: Fault::Thaw, node } => lab.thaw(node),
+        Request::Fault { fault: Fault::Restart, node } => lab.restart(node, &watch),
+        Request::Status | Request::Down => Ok(()),
+    };
+    kept.saw(lab);
+    kept.is_idle();
+    match done {
+        Ok(()) => Reply::Done { status: Box::new(kept.status()) },
+        Err(error) => {
+            log(&error.to_string());
+            refusal(&error)
+        }
+    }
+}
+
+fn describe(request: &Request) -> String {
+    match request {
+        Request::Scale { nodes } => format!("scaling to {nodes}"),
+        Request::Fault { fault, node } => format!("{} of node {node}", fault.name()),
+        Request::Status => "looking".to_owned(),
+        Request::Down => "ending".to_owned(),
+    }
+}
+
+fn refusal(error: &LabError) -> Reply {
+    Reply::Failed { text: error.to_string(), exit: failure::exit(error) as u8 }
+}
+
+/// Makes the lab found by its name, if its folder is elsewhere.
+fn make_link(errand: &Errand) -> Result<()> {
+    let Some(link) = &errand.link else { return Ok(()) };
+    if let Some(parent) = link.parent() {
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot make the folder {}", parent.display()))?;
+    }
+    // One that points nowhere is what a lab has left whose folder somebody removed.
+    let _ = fs::remove_file(link);
+    symlink(&errand.folder, link).with_context(|| format!("cannot make {}", link.display()))
+}
+
+/// Takes away what leads to the lab. What is gone already needs nothing.
+fn leave(errand: &Errand) {
+    let _ = fs::remove_file(errand.folder.join(SOCKET));
+    if let Some(link) = &errand.link {
+        let _ = fs::remove_file(link);
+    }
+}
+
+/// Says something to whoever started us. It may be gone: the alarm tells.
+fn say(reply: &Reply) {
+    let mut line = line(reply);
+    line.push('\n');
+    let _ = std::io::stdout().write_all(line.as_bytes());
+    let _ = std::io::stdout().flush();
+}
+
+/// Says something to whoever asked. It may be gone, which changes nothing.
+fn answer(asker: &UnixStream, reply: &Reply) {
+    let mut asker = asker;
+    let _ = asker.write_all((line(reply) + "\n").as_bytes());
+}
+
+fn line(reply: &Reply) -> String {
+    serde_json::to_string(reply).expect("a reply is plain data")
+}
+
+fn log(text: &str) {
+    eprintln!("{} {text}", rfc3339(SystemTime::now()));
+}

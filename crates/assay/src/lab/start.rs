@@ -1,0 +1,121 @@
+//! Starts a keeper, then waits until its lab is ready.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+
+use crate::exit::{Exit, Failure, usage};
+use crate::lab::client::hear;
+use crate::lab::errand::{Errand, KEEP};
+use crate::lab::keeper::LOG;
+use crate::lab::labs::Labs;
+use crate::lab::wire::Status;
+use crate::tether::PROGRAM;
+
+/// Holds a lab while it is started: when it is cut, the lab is ended instead.
+#[derive(Clone, Default)]
+pub struct Rope(Arc<Mutex<Option<ChildStdin>>>);
+
+impl Rope {
+    /// Ends the start.
+    pub fn cut(&self) {
+        drop(self.take());
+    }
+
+    fn take(&self) -> Option<ChildStdin> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn tie(&self, stdin: Option<ChildStdin>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stdin;
+    }
+}
+
+/// A lab that is ready, with its keeper.
+pub struct Started {
+    /// How it is.
+    pub status: Status,
+    /// Its keeper, which lives on when this value is gone.
+    pub keeper: Child,
+}
+
+/// # Errors
+/// If a lab of this name is there already, or one that is gone has left another folder than
+/// `folder`.
+pub fn require_free(labs: &Labs, name: &str, folder: &Path) -> Result<()> {
+    let place = labs.place(name);
+    let Some(found) = labs.get(name) else {
+        if place.is_symlink() {
+            // Somebody removed the folder by hand.
+            fs::remove_file(&place)
+                .with_context(|| format!("cannot remove {}", place.display()))?;
+        }
+        return Ok(());
+    };
+    if found.is_held {
+        return Err(usage(format!(
+            "lab {name} is up already: `assay lab status {name}` shows it, `assay lab down {name}` \
+             ends it, --name starts another one"
+        )));
+    }
+    if found.link.is_none() && folder == place {
+        return Ok(());
+    }
+    Err(usage(format!(
+        "lab {name} is gone but has left {}; `assay lab down {name}` removes it",
+        found.folder.display()
+    )))
+}
+
+/// Starts what `errand` says; `tell` hears what goes on. When this process is killed meanwhile, or
+/// `rope` is cut, nothing is left.
+///
+/// # Errors
+/// If the lab does not become ready; nothing runs then.
+pub fn start(errand: &Errand, rope: &Rope, tell: &mut dyn FnMut(&str)) -> Result<Started> {
+    let mut keeper = Command::new(PROGRAM)
+        .arg0("assay")
+        .args(["lab", "keep", &errand.name])
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start the keeper of the lab")?;
+    let mut stdin = keeper.stdin.take().context("the keeper's input is piped")?;
+    let stdout = keeper.stdout.take().context("the keeper's output is piped")?;
+    let line = serde_json::to_string(errand)? + "\n";
+    // If it has ended already, it says why, or its end does.
+    let _ = stdin.write_all(line.as_bytes());
+    rope.tie(Some(stdin));
+    let heard = hear(BufReader::new(stdout).lines(), tell, anyhow::Error::from);
+    let kept = match heard {
+        Ok(Some(status)) => rope
+            .take()
+            .map(|mut stdin| stdin.write_all(format!("{KEEP}\n").as_bytes()).map(|()| status)),
+        Ok(None) => None,
+        Err(error) => {
+            rope.cut();
+            // It has told the reason; what it ends with says nothing new.
+            let _ = keeper.wait();
+            return Err(error);
+        }
+    };
+    if let Some(Ok(status)) = kept {
+        return Ok(Started { status, keeper });
+    }
+    rope.cut();
+    let ended = keeper.wait().context("cannot wait for the keeper of the lab")?;
+    if ended.success() {
+        let message = "stopped before it was done".to_owned();
+        return Err(Failure { exit: Exit::Interrupted, message }.into());
+    }
+    let log = errand.folder.join(LOG);
+    let message =
+        format!("the keeper of the lab ended ({ended}); its words are in {}", log.display());
+    Err(Failure { exit: Exit::Internal, message }.into())
+}

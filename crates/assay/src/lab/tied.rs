@@ -1,0 +1,197 @@
+//! The lab that the store of a run is in: one of the run's own, or one that was up before.
+
+use std::process::Child;
+
+use anyhow::{Context, Result};
+use assay_lab::{Network, Record, clean};
+use assay_model::Setting;
+
+use crate::exit::usage;
+use crate::lab::errand::Errand;
+use crate::lab::labs::house;
+use crate::lab::owner::Owner;
+use crate::lab::start::{Rope, Started, start};
+use crate::lab::{LabClient, Labs};
+use crate::options::Options;
+
+/// The settings that say which store is asked; one of them is enough.
+const PLACES: [&str; 3] = ["target", "up", "lab"];
+/// Names of labs of runs begin with this; the number of the process follows.
+const OWN_NAME: &str = "up-";
+
+/// A lab with the store that is asked. One of our own ends with this value, and with this process.
+pub struct RunLab {
+    client: LabClient,
+    record: Record,
+    /// The keeper of a lab of our own.
+    keeper: Option<Child>,
+}
+
+impl RunLab {
+    /// The lab that `--up` or `--lab` want, if one of them is given; it is up then.
+    ///
+    /// # Errors
+    /// If the store is named in several ways, or the lab is not there or does not come up.
+    pub fn from(options: &Options) -> Result<Option<RunLab>> {
+        match which(options)? {
+            Some("up") => {
+                let labs = Labs::from(options)?;
+                let text = options.text("up").unwrap_or_default();
+                let wanted = store_and_nodes(text).map_err(|why| options.wrong("up", &why))?;
+                let is_quiet = options.switch("quiet")?;
+                let mut tell = |text: &str| {
+                    if !is_quiet {
+                        eprintln!("{text}");
+                    }
+                };
+                RunLab::start(&labs, wanted, &mut tell).map(Some)
+            }
+            Some("lab") => {
+                let name = options.text("lab").unwrap_or_default();
+                let client = LabClient::connect(&Labs::from(options)?, name)?;
+                let record = client.record()?;
+                Ok(Some(RunLab { client, record, keeper: None }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A lab of this process's own with a store and its number of nodes; `tell` hears of progress.
+    ///
+    /// # Errors
+    /// If there is no such store, or it does not come up.
+    pub fn start(
+        labs: &Labs,
+        wanted: (&str, Option<usize>),
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<RunLab> {
+        let errand = errand(wanted, labs)?;
+        errand.order()?;
+        sweep(labs);
+        let Started { status, keeper } = start(&errand, &Rope::default(), tell)?;
+        let client = LabClient::connect(labs, &errand.name)?;
+        let record = status.record.context("a lab that is ready has a record")?;
+        Ok(RunLab { client, record, keeper: Some(keeper) })
+    }
+
+    /// Whoever asks the lab itself, to scale it or to hurt a node.
+    pub fn client(&self) -> &LabClient {
+        &self.client
+    }
+
+    /// The URL of the store as it was when the lab was ready or found.
+    pub fn url(&self) -> &str {
+        &self.record.url
+    }
+
+    /// What was written down about it when it was ready or found.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The version of the store's programs.
+    pub fn version(&self) -> &str {
+        &self.record.version
+    }
+
+    /// Whether it was started for this run alone, so that nothing was in it.
+    pub fn is_own(&self) -> bool {
+        self.keeper.is_some()
+    }
+
+    /// What a report says about it.
+    pub fn settings(&self) -> Vec<Setting> {
+        let Record { store, version, network, nodes, .. } = &self.record;
+        let whose = match self.is_own() {
+            true => "started for this run alone, empty".to_owned(),
+            false => format!("started by `assay lab up` as {}", self.client.name()),
+        };
+        let place = match network {
+            Network::Loopback => "processes of this machine, each on a loopback address",
+            Network::Namespaces => "processes of this machine, each in a network namespace",
+        };
+        let setting = |name: &str, value: String, meaning: String| Setting {
+            name: name.to_owned(),
+            value,
+            meaning,
+        };
+        vec![
+            setting("lab", format!("{store} {version}"), whose),
+            setting("nodes", nodes.len().to_string(), place.to_owned()),
+        ]
+    }
+}
+
+impl Drop for RunLab {
+    fn drop(&mut self) {
+        let Some(keeper) = &mut self.keeper else { return };
+        if let Err(error) = self.client.down() {
+            // It ends with this process all the same.
+            eprintln!("warning: the lab of this run is not down yet: {error:#}");
+            return;
+        }
+        let _ = keeper.wait();
+    }
+}
+
+/// The setting that says which store is asked, if one does.
+///
+/// # Errors
+/// If several do; what was typed wins over files and environment.
+pub fn which(options: &Options) -> Result<Option<&'static str>> {
+    let typed: Vec<&'static str> =
+        PLACES.into_iter().filter(|name| options.is_typed(name)).collect();
+    let given: Vec<&'static str> =
+        PLACES.into_iter().filter(|name| options.given(name).is_some()).collect();
+    match (&typed[..], &given[..]) {
+        ([one], _) | ([], [one]) => Ok(Some(*one)),
+        ([], []) => Ok(None),
+        ([], several) | (several, _) => Err(usage(format!(
+            "--{} all name the store that is asked; give one of them",
+            several.join(", --")
+        ))),
+    }
+}
+
+/// What `STORE` or `STORE:N` says.
+///
+/// # Errors
+/// If N is no number.
+pub fn store_and_nodes(text: &str) -> Result<(&str, Option<usize>), String> {
+    let Some((store, count)) = text.split_once(':') else { return Ok((text, None)) };
+    match count.parse() {
+        Ok(count) => Ok((store, Some(count))),
+        Err(_) => Err(format!("{text:?} is no STORE:N, such as etcd:3")),
+    }
+}
+
+fn errand((store, nodes): (&str, Option<usize>), labs: &Labs) -> Result<Errand> {
+    let name = format!("{OWN_NAME}{}", std::process::id());
+    let house = house()?;
+    let owner = Owner::this_process().context("the system does not show this process")?;
+    Ok(Errand {
+        folder: labs.place(&name),
+        name,
+        link: None,
+        store: store.to_owned(),
+        nodes,
+        version: None,
+        network: Network::Loopback,
+        choices: Default::default(),
+        owner: Some(owner),
+        shelf: house.shelf,
+        places: house.places,
+    })
+}
+
+/// Removes the folders of labs of runs that did not come up: nobody comes back to their logs.
+fn sweep(labs: &Labs) {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    for found in labs.all() {
+        let is_runs = found.name.strip_prefix(OWN_NAME).is_some_and(is_number);
+        if is_runs && !found.is_held {
+            // Perhaps somebody else does it in this moment, or it is not ours to do.
+            let _ = clean(&found.folder);
+        }
+    }
+}

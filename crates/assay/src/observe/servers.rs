@@ -1,0 +1,140 @@
+//! Watches the servers of a lab while they are asked.
+//!
+//! A thread of its own, because a look takes milliseconds: who measures hiccups must not have them.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay_analysis::servers::{Counted, Counters};
+use assay_history::Observation;
+use assay_lab::{Record, Traffic, Usage};
+use assay_model::Nanos;
+use assay_run::{Clock, Control};
+
+use super::{metric, part};
+use crate::deeds::begun;
+
+/// What the names of sources that are nodes begin with; the node's number follows.
+const NODE: &str = "node-";
+/// How often servers are looked at.
+const EVERY: Nanos = Nanos::from_millis(1000);
+/// How long the one who waits for the next look sleeps at a time.
+const NAP: Nanos = Nanos::from_millis(50);
+/// Looks that are kept: of a longer run there are the first twelve hours.
+const MOST_LOOKS: usize = 43_200;
+
+/// Watches the lab in `folder` until the flag is up; returns what was seen, in order of time.
+///
+/// Nothing is seen if the run never begins.
+pub fn watch(folder: &Path, control: &Control, is_over: &AtomicBool) -> Vec<Observation> {
+    let mut observations = Vec::new();
+    let mut traffic = Traffic::new();
+    let Some(clock) = begun(control, is_over) else { return observations };
+    let mut due = clock.now();
+    for _ in 0..MOST_LOOKS {
+        // While nodes come or go there may be nothing to read for a moment.
+        if let Ok(Some(record)) = Record::read(folder) {
+            look(clock.now(), &record, &mut traffic, &mut observations);
+        }
+        due = due.max(clock.now()) + EVERY;
+        while clock.now() < due {
+            if is_over.load(Ordering::Relaxed) {
+                return observations;
+            }
+            clock.sleep_until(due.min(clock.now() + NAP));
+        }
+    }
+    observations
+}
+
+fn look(at: Nanos, record: &Record, traffic: &mut Traffic, into: &mut Vec<Observation>) {
+    let carried = traffic.read(record);
+    for node in &record.nodes {
+        let used = node.servers.iter().map(|server| Usage::of_family(server.pid));
+        let used = used.fold(Usage::default(), Usage::plus);
+        let carried = carried.get(&node.number);
+        let values = [
+            (metric::CPU, used.cpu_ns),
+            (metric::MEMORY, used.memory_bytes),
+            (metric::DISK_READ, used.disk_read_bytes),
+            (metric::DISK_WRITTEN, used.disk_written_bytes),
+            (metric::RECEIVED, carried.map(|bytes| bytes.received)),
+            (metric::SENT, carried.map(|bytes| bytes.sent)),
+        ];
+        for (metric, value) in values {
+            let Some(value) = value else { continue };
+            into.push(Observation {
+                at,
+                source: format!("{NODE}{}", node.number),
+                part: part::PROCESS.to_owned(),
+                metric: metric.to_owned(),
+                value: value as f64,
+            });
+        }
+    }
+}
+
+/// What was seen of each node, in order of their numbers.
+pub fn counted(observations: &[Observation]) -> Vec<Counted> {
+    let mut nodes: Vec<(u64, Counted)> = Vec::new();
+    for seen in observations {
+        let number = seen.source.strip_prefix(NODE).and_then(|number| number.parse().ok());
+        let Some(number) = number else { continue };
+        let place = nodes.iter().position(|(other, _)| *other == number).unwrap_or_else(|| {
+            let name = format!("node {number}");
+            nodes.push((number, Counted { name, readings: Vec::new() }));
+            nodes.len() - 1
+        });
+        let readings = &mut nodes[place].1.readings;
+        if readings.last().is_none_or(|last| last.at != seen.at) {
+            readings.push(Counters { at: seen.at, ..Counters::default() });
+        }
+        let last = readings.last_mut().expect("one was pushed if there was none");
+        let field = match seen.metric.as_str() {
+            metric::CPU => &mut last.cpu_ns,
+            metric::MEMORY => &mut last.memory,
+            metric::DISK_READ => &mut last.disk_read,
+            metric::DISK_WRITTEN => &mut last.disk_written,
+            metric::RECEIVED => &mut last.received,
+            metric::SENT => &mut last.sent,
+            _ => continue,
+        };
+        *field = Some(seen.value);
+    }
+    nodes.sort_by_key(|(number, _)| *number);
+    nodes.into_iter().map(|(_, counted)| counted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(at: u64, source: &str, metric: &str, value: f64) -> Observation {
+        let [source, part, metric] = [source, part::PROCESS, metric].map(str::to_owned);
+        Observation { at: Nanos(at), source, part, metric, value }
+    }
+
+    #[test]
+    fn observations_become_the_readings_of_each_node() {
+        let all = [
+            seen(1, "node-10", metric::CPU, 5.0),
+            seen(1, "node-10", metric::SENT, 7.0),
+            seen(1, "node-2", metric::MEMORY, 9.0),
+            seen(1, "client", metric::CPU, 1.0),
+            seen(2, "node-10", metric::CPU, 6.0),
+        ];
+        let counted = counted(&all);
+        let names: Vec<&str> = counted.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!(names, ["node 2", "node 10"]);
+        let first =
+            Counters { at: Nanos(1), cpu_ns: Some(5.0), sent: Some(7.0), ..Counters::default() };
+        let second = Counters { at: Nanos(2), cpu_ns: Some(6.0), ..Counters::default() };
+        assert_eq!(counted[1].readings, [first, second]);
+    }
+
+    #[test]
+    fn a_run_that_never_begins_shows_nothing() {
+        let nowhere = Path::new("/nowhere");
+        assert_eq!(watch(nowhere, &Control::new(), &AtomicBool::new(true)), []);
+    }
+}

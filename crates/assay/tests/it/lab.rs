@@ -1,0 +1,529 @@
+//! Real servers that the lab starts, which never stay behind.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::bundle::{assert_balanced, manifest, number, text};
+use crate::place::{ASSAY, Place, Ran, wait_until};
+
+/// A place whose labs end with the test.
+struct Labs {
+    place: Place,
+}
+
+impl Labs {
+    fn new() -> Labs {
+        let place = Place::new();
+        // Where labs usually are, others' may be.
+        place.write("assay.toml", "lab-dir = \"kept\"\n");
+        Labs { place }
+    }
+
+    /// `assay lab …`.
+    fn lab(&self, words: &str) -> Ran {
+        self.place.assay(&format!("lab {words}"))
+    }
+
+    /// A Redis that stays, by the name `redis`.
+    fn up(&self) -> Value {
+        self.lab("up redis --stay").code(0);
+        self.status()
+    }
+
+    /// The only lab that is there.
+    #[track_caller]
+    fn status(&self) -> Value {
+        let all = self.lab("status --format json").code(0).json();
+        let labs = all["labs"].as_array().expect("it is a list");
+        assert_eq!(labs.len(), 1, "{all:#}");
+        labs[0].clone()
+    }
+
+    fn is_nothing_there(&self) -> bool {
+        self.place.list("kept").is_empty()
+    }
+}
+
+impl Drop for Labs {
+    fn drop(&mut self) {
+        // Whatever a failed test has left; mostly nothing.
+        let _ = self.place.command("lab down --all").output();
+    }
+}
+
+/// The pids in a lab's status, that of its keeper first.
+fn pids(status: &Value) -> Vec<u64> {
+    let mut pids = vec![status["keeper"].as_u64().expect("it has a keeper")];
+    for node in status["nodes"].as_array().expect("it has nodes") {
+        let servers = node["servers"].as_array().expect("a node has servers");
+        pids.extend(servers.iter().map(|server| server["pid"].as_u64().expect("it has a pid")));
+    }
+    pids
+}
+
+/// Processes that run, each with its parent.
+fn running() -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").expect("it is Linux").flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let Some((_, rest)) = stat.rsplit_once(") ") else { continue };
+        let fields: Vec<&str> = rest.split(' ').collect();
+        if fields[0] != "Z" {
+            found.push((pid, fields[1].parse().expect("the parent is a number")));
+        }
+    }
+    found
+}
+
+fn is_running(pid: u64) -> bool {
+    running().iter().any(|(running, _)| *running == pid)
+}
+
+/// A process with all that it started, and what that started.
+fn family(root: u64) -> BTreeSet<u64> {
+    let all = running();
+    let mut family = BTreeSet::from([root]);
+    loop {
+        let children = all.iter().filter(|(_, parent)| family.contains(parent));
+        let grown: BTreeSet<u64> =
+            family.iter().copied().chain(children.map(|(pid, _)| *pid)).collect();
+        if grown.len() == family.len() {
+            return family;
+        }
+        family = grown;
+    }
+}
+
+fn signal(pid: u64, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("it is a process's number");
+    kill_process(pid, signal).expect("the process is ours");
+}
+
+fn is_answering(url: &str) -> bool {
+    TcpStream::connect(url.strip_prefix("redis://").expect("it is a Redis")).is_ok()
+}
+
+#[test]
+fn a_lab_is_up_until_it_is_down() {
+    let labs = Labs::new();
+    let ran = labs.lab("up redis --stay").code(0).says("starting 1 node of redis");
+    let ran = ran.says("it stays until `assay lab down redis`");
+    let ran = ran.shows("redis: redis 7").shows("1 node; ready after");
+    ran.shows("assay bench ycsb-a -t redis://127.42.").shows("1 127.42.");
+    let status = labs.status();
+    assert_eq!((text(&status, "/state"), text(&status, "/nodes/0/state")), ("up", "up"));
+    assert!(number(&status, "/nodes/0/memory_bytes") > 1 << 20, "{status:#}");
+    let url = text(&status, "/url");
+    assert!(is_answering(url));
+    labs.place.fine(&format!("load ycsb-a --records 10 -t {url} -q"));
+    labs.lab("status").code(0).shows(url).shows("by `assay lab down redis`");
+    labs.lab("logs --lines 3").code(0).shows("==> node 1, server").shows("==> keeper");
+    labs.lab("down").code(0).shows("lab redis is down");
+    wait_until("all have ended", || pids(&status).into_iter().all(|pid| !is_running(pid)));
+    assert!(labs.is_nothing_there());
+    labs.lab("down redis").code(0).shows("no lab redis is up: there is nothing to end");
+    labs.lab("down").code(0).shows("no lab is up");
+    labs.lab("down redsi").code(2).says("did you mean redis?");
+    labs.lab("status").code(0).shows("no lab is up");
+}
+
+#[test]
+fn nothing_is_left_when_a_keeper_is_killed() {
+    let labs = Labs::new();
+    let status = labs.up();
+    let pids = pids(&status);
+    let family = family(pids[0]);
+    assert!(pids.iter().all(|pid| family.contains(pid)), "{pids:?} {family:?}");
+    signal(pids[0], Signal::KILL);
+    wait_until("all processes have ended", || family.iter().all(|pid| !is_running(*pid)));
+    assert!(!is_answering(text(&status, "/url")));
+    labs.lab("status redis").code(0).shows("redis: gone (redis 7");
+    assert_eq!(text(&labs.status(), "/state"), "gone");
+    labs.lab("scale --nodes 1").code(4).says("lab redis is gone");
+    labs.lab("logs").code(0).shows("==> keeper");
+    labs.place.assay("run ycsb-a --lab redis").code(4).says("lab redis is gone");
+    labs.lab("down").code(0).shows("lab redis was gone already; what it left is removed");
+    assert!(labs.is_nothing_there());
+}
+
+#[test]
+fn a_lab_that_is_gone_is_started_anew() {
+    let labs = Labs::new();
+    let status = labs.up();
+    signal(pids(&status)[0], Signal::KILL);
+    wait_until("the keeper has ended", || !is_running(pids(&status)[0]));
+    assert_eq!(text(&labs.up(), "/state"), "up");
+}
+
+#[test]
+fn a_lab_ends_with_the_terminal() {
+    let labs = Labs::new();
+    let mut command = labs.place.program("setsid");
+    command.args(["sh", "-c", &format!("{ASSAY} lab up redis; echo told >up.done; sleep 60")]);
+    let mut terminal = labs.place.spawn(command);
+    wait_until("the lab is up", || labs.place.path("up.done").exists());
+    let said = terminal.said();
+    assert!(said.contains("it ends when process"), "{said}");
+    let status = labs.status();
+    assert_eq!(text(&status, "/owner/name"), "sh");
+    let family = family(pids(&status)[0]);
+    assert!(family.len() > 1);
+    terminal.kill();
+    wait_until("nothing is left", || {
+        family.iter().all(|pid| !is_running(*pid)) && labs.is_nothing_there()
+    });
+}
+
+/// A server that never listens, with a process of its own.
+const SILENT: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Redis server v=7.0.15' && exit\n\
+                      sleep 60 & wait\n";
+
+/// Starts a lab that does not become ready; gives the pids of its keeper with all below.
+fn half_way(labs: &Labs) -> (crate::place::Running, BTreeSet<u64>) {
+    let program = labs.place.write("redis-server", SILENT).path("redis-server");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    let path = std::env::var("PATH").expect("there is a path");
+    let mut command = labs.place.command("lab up redis");
+    command
+        .env("PATH", format!("{}:{path}", program.parent().expect("it is in a folder").display()));
+    let running = labs.place.spawn(command);
+    let mut keeper = 0;
+    wait_until("the server was started", || {
+        let all = labs.lab("status --format json").code(0).json();
+        keeper = all.pointer("/labs/0/keeper").and_then(Value::as_u64).unwrap_or(0);
+        let doing = all.pointer("/labs/0/doing").and_then(Value::as_str).unwrap_or_default();
+        keeper > 0 && doing.contains("starting 1 node") && family(keeper).len() > 3
+    });
+    assert_eq!(text(&labs.status(), "/state"), "starting");
+    (running, family(keeper))
+}
+
+#[test]
+fn a_lab_whose_start_is_killed_is_not_there() {
+    let labs = Labs::new();
+    let (mut running, family) = half_way(&labs);
+    labs.lab("scale --nodes 1").code(2).says("does something else (starting");
+    labs.lab("up redis").code(2).says("lab redis is up already");
+    running.kill();
+    wait_until("nothing is left", || {
+        family.iter().all(|pid| !is_running(*pid)) && labs.is_nothing_there()
+    });
+}
+
+#[test]
+fn a_lab_whose_start_is_interrupted_is_not_there() {
+    let labs = Labs::new();
+    let (running, family) = half_way(&labs);
+    running.signal(Signal::INT);
+    running.wait().code(130).says("interrupted: ending what was started");
+    wait_until("nothing is left", || family.iter().all(|pid| !is_running(*pid)));
+    assert!(labs.is_nothing_there());
+}
+
+#[test]
+fn what_servers_have_started_ends_with_the_keeper_too() {
+    let labs = Labs::new();
+    let (running, family) = half_way(&labs);
+    let keeper = number(&labs.status(), "/keeper");
+    signal(keeper, Signal::KILL);
+    running.wait().code(1).says("the keeper of the lab ended").says("keeper.log");
+    wait_until("nothing is left", || family.iter().all(|pid| !is_running(*pid)));
+    labs.lab("down redis").code(0).shows("was gone already");
+    assert!(labs.is_nothing_there());
+}
+
+#[test]
+fn a_lab_can_be_ended_while_it_is_started() {
+    let labs = Labs::new();
+    let (running, family) = half_way(&labs);
+    labs.lab("down redis").code(0);
+    running.wait().code(130);
+    wait_until("nothing is left", || family.iter().all(|pid| !is_running(*pid)));
+    assert!(labs.is_nothing_there());
+}
+
+#[test]
+fn one_command_starts_a_store_and_ends_it() {
+    let labs = Labs::new();
+    let words = "bench ycsb-a --up redis --records 200 --operations 400 --bundle b --format json";
+    let ran = labs.place.fine(words).says("starting 1 node of redis");
+    let result = ran.json();
+    assert_balanced(&result);
+    assert_eq!(number(&result, "/overall/counts/misses"), 0);
+    assert!(labs.is_nothing_there());
+    let kept = manifest(&labs.place, "b").store;
+    assert!(kept.url.starts_with("redis://127.42."), "{}", kept.url);
+    assert!(kept.version.starts_with('7'), "{}", kept.version);
+    let setting = |name: &str| {
+        let found = kept.settings.iter().find(|setting| setting.name == name).unwrap();
+        (found.value.clone(), found.meaning.clone())
+    };
+    assert!(setting("lab").0.starts_with("redis 7"), "{:?}", setting("lab"));
+    assert_eq!(setting("nodes").0, "1");
+    labs.place.fine("report b").shows("started for this run alone, empty");
+}
+
+#[test]
+fn a_run_loads_the_store_that_it_starts() {
+    let labs = Labs::new();
+    let words = "run ycsb-c --up redis:1 --records 100 --operations 200 --format json";
+    let ran = labs.place.fine(words).says("is empty when it starts: loading first");
+    assert_eq!(number(&ran.json(), "/overall/counts/misses"), 0);
+    assert!(labs.is_nothing_there());
+}
+
+#[test]
+fn a_lab_of_a_run_ends_with_the_run_however_that_ends() {
+    let labs = Labs::new();
+    // A store that was not loaded with what is asked: an error after the lab is up.
+    let words = "run ycsb-a --up redis --set dataset.records=0";
+    assert_ne!(labs.place.assay(words).code, Some(0));
+    assert!(labs.is_nothing_there());
+    for signal in [Signal::INT, Signal::KILL] {
+        let bundle = format!("b{}", signal.as_raw());
+        let words = "bench ycsb-c --up redis --records 100 --duration 60s --bundle";
+        let running = labs.place.start(&format!("{words} {bundle}"));
+        let begun = format!("{bundle}/blocks");
+        wait_until("the run asks", || !labs.place.list(&begun).is_empty());
+        let status = labs.status();
+        assert!(text(&status, "/name").starts_with("up-"), "{status:#}");
+        let family = family(pids(&status)[0]);
+        running.signal(signal);
+        drop(running.wait());
+        wait_until("nothing is left", || {
+            family.iter().all(|pid| !is_running(*pid)) && labs.is_nothing_there()
+        });
+    }
+}
+
+#[test]
+fn a_run_asks_a_lab_by_its_name() {
+    let labs = Labs::new();
+    let url = text(&labs.up(), "/url").to_owned();
+    labs.place.fine("load ycsb-a --lab redis --records 50 -q");
+    let words = "run ycsb-c --lab redis --records 50 --operations 60 --bundle b --format json -q";
+    assert_eq!(number(&labs.place.fine(words).json(), "/overall/counts/misses"), 0);
+    assert_eq!(manifest(&labs.place, "b").store.url, url);
+    assert_eq!(text(&labs.status(), "/state"), "up");
+    let both = format!("run ycsb-c --lab redis -t {url}");
+    labs.place.assay(&both).code(2).says("--target, --lab all name the store that is asked");
+    labs.place.assay("bench --up redis -t null:").code(2).says("--target, --up all name the store");
+    labs.place.assay("run ycsb-a --lab rdis").code(2).says("did you mean redis?");
+    labs.place.assay("bench --up redsi").code(2).says("did you mean redis?");
+    labs.place.assay("bench --up redis:x").code(2).says("--up: \"redis:x\" is no STORE:N");
+}
+
+#[test]
+fn a_killed_node_is_down_until_it_is_started_again() {
+    let labs = Labs::new();
+    let url = text(&labs.up(), "/url").to_owned();
+    labs.lab("fault kill --node 1").code(0).shows("down");
+    assert!(!is_answering(&url));
+    assert_eq!(text(&labs.status(), "/nodes/0/state"), "down");
+    labs.lab("fault redis restart --node 1").code(0).shows("up");
+    assert!(is_answering(&url));
+    labs.lab("fault freeze --node 1").code(0).shows("frozen");
+    labs.lab("fault thaw --node 1").code(0).shows("up");
+    labs.lab("fault restart --node 1").code(2).says("node 1 is not down");
+    labs.lab("fault kill --node 7").code(2).says("there is no node 7; there are 1 to 1");
+    labs.lab("fault kill --node 0").code(2).says("--node 0: give a whole number from 1");
+    labs.lab("fault hit --node 1").code(2).says("kill");
+    labs.lab("logs --node 7").code(2).says("lab redis has no node 7; it has 1 to 1");
+    labs.lab("scale --nodes 2").code(2).says("redis can have 1 nodes here, not 2");
+}
+
+#[test]
+fn two_labs_of_one_store_have_two_names() {
+    let labs = Labs::new();
+    labs.up();
+    labs.lab("up redis --stay").code(2).says("lab redis is up already").says("--name");
+    labs.lab("up redis --stay --name other").code(0);
+    let all = labs.lab("status --format json").code(0).json();
+    assert_ne!(text(&all, "/labs/0/url"), text(&all, "/labs/1/url"));
+    labs.lab("scale --nodes 1").code(2).says("which lab? there are other, redis");
+    labs.lab("down").code(2).says("which lab? there are other, redis");
+    labs.lab("down othre").code(2).says("did you mean other?");
+    labs.lab("down --all").code(0).shows("lab other is down").shows("lab redis is down");
+    assert!(labs.is_nothing_there());
+}
+
+#[test]
+fn a_folder_of_ones_own_is_taken_only_if_it_is_empty() {
+    let labs = Labs::new();
+    fs::create_dir(labs.place.path("thesis")).unwrap();
+    labs.place.write("thesis/chapter1.tex", "years of work");
+    let refused = labs.lab("up redis --dir thesis").code(2);
+    refused.says("has something in it and is no lab's folder");
+    assert_eq!(labs.place.read("thesis/chapter1.tex"), "years of work");
+    labs.lab("up redis --stay --dir mine").code(0).shows("/mine");
+    assert!(labs.place.path("mine/lab.json").exists());
+    labs.lab("up redis --name second --dir mine").code(2).says("a lab is up in");
+    labs.lab("status redis").code(0).shows("/mine");
+    labs.lab("status ./mine").code(0).shows("/mine");
+    labs.lab("down redis").code(0);
+    assert!(!labs.place.path("mine").exists() && labs.is_nothing_there());
+    let long = format!("up redis --dir {}", "deep/".repeat(30));
+    labs.lab(&long).code(2).says("choose a shorter --dir");
+    assert!(!labs.place.path("deep").exists());
+}
+
+#[test]
+fn a_lab_in_a_folder_of_ones_own_can_be_gone_too() {
+    let labs = Labs::new();
+    labs.lab("up redis --stay --dir mine").code(0);
+    let keeper = pids(&labs.status())[0];
+    signal(keeper, Signal::KILL);
+    wait_until("the keeper has ended", || !is_running(keeper));
+    labs.lab("down redis").code(0).shows("was gone already");
+    assert!(!labs.place.path("mine").exists() && labs.is_nothing_there());
+}
+
+#[test]
+fn orders_that_make_no_sense_are_refused_before_anything_is_done() {
+    let labs = Labs::new();
+    let refused = |words: &str, why: &str| drop(labs.lab(&format!("up {words}")).code(2).says(why));
+    refused("redsi", "the lab has no recipe for \"redsi\"; did you mean redis?");
+    refused("redis --version 9.9", "redis is not to be had in version 9.9: debian");
+    refused("redis --nodes 3", "redis can have 1 nodes here, not 3");
+    refused("redis --nodes 0", "--nodes 0: give a whole number from 1");
+    refused("redis --option appendfsink=always", "did you mean appendfsync?");
+    refused("redis --option appendfsync", "write it as NAME=VALUE");
+    refused("redis --name a/b", "a lab's name has at most");
+    refused("redis --network wifi", "invalid value");
+    if !cfg!(feature = "etcd") {
+        refused("etcd", "build it with `--features etcd`");
+    }
+    assert!(labs.is_nothing_there());
+    assert!(!labs.place.path("kept").exists());
+}
+
+#[test]
+fn a_disk_that_is_too_small_is_told_before_anything_is_started() {
+    let labs = Labs::new();
+    let mount = "mkdir small && mount -t tmpfs -o size=3m none small";
+    let line = format!("{mount} && {ASSAY} lab up redis --dir small/lab");
+    let mut command = labs.place.program("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", &line]);
+    let ran = labs.place.spawn(command).wait().code(2);
+    ran.says("MiB free, but 10 MiB are needed; name another folder or make room");
+}
+
+#[test]
+fn ports_move_when_somebody_has_one_of_them() {
+    let labs = Labs::new();
+    // In a network of their own, so that nobody else's servers matter.
+    let other = "redis-server --save '' --protected-mode no >/dev/null & other=$!";
+    let answers = "until redis-cli ping >/dev/null 2>&1; do sleep 0.1; done";
+    let line = format!(
+        "ip link set lo up; {other}; {answers}; {ASSAY} lab up redis --stay; code=$?; \
+         kill $other; exit $code"
+    );
+    let mut command = labs.place.program("unshare");
+    command.args(["--map-root-user", "--net", "sh", "-c", &line]);
+    labs.place.spawn(command).wait().code(0).says("somebody has the usual ports");
+    assert!(text(&labs.status(), "/url").ends_with(":16379"));
+}
+
+#[test]
+fn labs_live_where_a_setting_says() {
+    let labs = Labs::new();
+    let mut command = labs.place.command("lab up redis --stay");
+    command.env("ASSAY_LAB_DIR", labs.place.path("labs"));
+    labs.place.spawn(command).wait().code(0);
+    assert_eq!(labs.place.list("labs"), ["redis"]);
+    labs.lab("status --lab-dir labs").code(0).shows("redis: redis 7");
+    labs.lab("down --lab-dir labs").code(0);
+    assert_eq!(labs.place.list("labs"), Vec::<String>::new());
+}
+
+/// The log of the only server of a lab, to be written to.
+fn log(status: &Value) -> File {
+    let path = text(status, "/nodes/0/servers/0/log");
+    File::options().append(true).open(path).expect("the log is ours")
+}
+
+/// The numbers of the lines that [`write_lines`] has written, as they are shown.
+fn numbers(shown: &str) -> Vec<u32> {
+    let lines = shown.lines().filter_map(|line| line.strip_prefix("line "));
+    lines.map(|number| number.parse().expect("a line is whole")).collect()
+}
+
+fn write_lines(log: &mut File, numbers: std::ops::Range<u32>) {
+    for number in numbers {
+        // In two pieces, so that a half is seen now and then.
+        write!(log, "line ").and_then(|()| writeln!(log, "{number}")).expect("the log is ours");
+        if number % 20 == 0 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn logs_of_a_lab_whose_keeper_is_killed_end_with_a_word() {
+    let labs = Labs::new();
+    let status = labs.up();
+    let mut log = log(&status);
+    write_lines(&mut log, 0..10);
+    let running = labs.place.start("lab logs redis --node 1 --lines 3 -f");
+    // Some before it has begun, some at the turn, some while it follows.
+    write_lines(&mut log, 10..10_000);
+    write_lines(&mut log, 10_000..10_010);
+    signal(pids(&status)[0], Signal::KILL);
+    let ran = running.wait().code(0).says("lab redis is gone: the process that kept it has ended");
+    let shown = numbers(&ran.out);
+    let expected: Vec<u32> = (shown[0]..10_010).collect();
+    assert_eq!(shown, expected, "no line is lost or doubled");
+    // Nothing to wait for.
+    let ran = labs.lab("logs redis --node 1 --lines 2 -f").code(0).says("lab redis is gone");
+    assert_eq!(numbers(&ran.out), [10_008, 10_009]);
+}
+
+#[test]
+fn logs_of_a_lab_that_is_ended_show_its_last_words() {
+    let labs = Labs::new();
+    labs.up();
+    let running = labs.place.start("lab logs redis -f");
+    wait_until("it shows something", || running.shown().contains("==> keeper"));
+    labs.lab("down redis").code(0);
+    let ran = running.wait().code(0).says("lab redis is down");
+    ran.shows("Redis is now ready to exit, bye bye").shows("==> keeper");
+}
+
+#[test]
+fn a_deed_that_the_lab_refuses_is_told_by_the_exit_code() {
+    let labs = Labs::new();
+    let words = "bench ycsb-a --up redis --records 100 --duration 1s --rate 100/s";
+    let mut command = labs.place.command(words);
+    command.args(["--at", "200ms: restart node 1"]);
+    let ran = labs.place.spawn(command).wait().code(7);
+    ran.says("error: lab: restart node 1 failed after").says("node 1 is not down");
+    assert!(labs.is_nothing_there());
+}
+
+#[test]
+fn what_can_be_started_is_listed_with_what_is_missing() {
+    let labs = Labs::new();
+    let ran = labs.lab("ls redis").code(0).shows("one Redis server");
+    let ran = ran.shows("debian (Debian's redis-server)").shows("nodes: 1");
+    ran.shows("--option appendfsync=off|everysec|always");
+    labs.lab("ls redsi").code(2).says("did you mean redis?");
+    labs.place.assay("doctor").shows("lab redis");
+}
+
+#[test]
+fn a_keeper_is_not_started_by_hand() {
+    let labs = Labs::new();
+    labs.lab("keep redis").code(2).says("a keeper is started by `assay lab up`");
+    labs.lab("guard").code(2).says("a guard is started by a keeper");
+    let help = labs.lab("--help").code(0);
+    assert!(!help.out.contains("keep "), "{}", help.out);
+}

@@ -1,0 +1,54 @@
+//! Stores against the contract that every driver promises.
+
+use crate::place::Place;
+
+#[test]
+fn a_sound_store_keeps_every_rule() {
+    let place = Place::new();
+    place
+        .assay("stores check -t memory: -t fjall:kept --replace")
+        .code(0)
+        .shows("rule memory fjall")
+        .shows("an update keeps the fields that it does not name held held")
+        .shows("0 violated");
+    let json = place.assay("stores check -t sqlite:kept.db --replace --format json").code(0).json();
+    let rules = json["stores"][0]["rules"].as_array().unwrap();
+    assert!(rules.len() > 30, "{}", rules.len());
+    assert!(rules.iter().all(|rule| rule["verdict"] != "violated"), "{json:#}");
+}
+
+#[test]
+fn relations_are_checked_where_they_are_taken() {
+    let ran = Place::new().assay("stores check -t sqlite:kept.db --replace --format md").code(0);
+    ran.shows("| rule").shows("is gone once it is rolled back | held").shows("0 violated");
+}
+
+#[test]
+fn what_no_store_declares_is_not_called_held() {
+    let ran = Place::new().assay("stores check -t null: --replace").code(0);
+    ran.shows("an inserted record is read back whole -");
+}
+
+#[test]
+fn an_ill_store_is_found_out() {
+    let ran =
+        Place::new().assay("stores check -t sick:healthy?replication=1h&read_from=any --replace");
+    ran.code(3).shows("one client sees what another was told is written VIOLATED");
+}
+
+#[test]
+fn nothing_is_removed_unasked() {
+    let place = Place::new();
+    place.assay("stores check -t redb:mine.redb").code(2).says("--replace");
+    assert!(!place.path("mine.redb").exists());
+    place.assay("stores check").code(2).says("--up STORE");
+    place.assay("stores check --up etcd:many").code(2).says("no STORE:N, such as etcd:3");
+    place.assay("stores check --up oracle").code(2).says("oracle");
+}
+
+#[test]
+fn a_store_that_is_not_there_does_not_hide_the_others() {
+    let ran =
+        Place::new().assay("stores check -t redis://127.0.0.1:1 -t memory: --replace").code(4);
+    ran.shows("redis://127.0.0.1:1: not checked:").shows("rule memory");
+}

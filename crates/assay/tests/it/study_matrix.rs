@@ -1,0 +1,489 @@
+//! A study from its file: cells, order, resumption, failures, page.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::bundle::manifest;
+use crate::place::{ASSAY, Place, Ran, wait_until};
+
+/// Two stores that are quick, and one that does nothing.
+const SMALL: &str = r#"
+title = "Quick stores"
+repetitions = 2
+records = 200
+operations = 500
+workloads = ["ycsb-a", "ycsb-c"]
+
+[[load]]
+closed = [2]
+
+[[store]]
+name = "memory"
+url = "memory:"
+
+[[store]]
+name = "fjall"
+url = "fjall:{dir}/db"
+
+[[store]]
+name = "null"
+url = "null:"
+"#;
+
+/// A store whose every answer takes its time, so that a cell lasts.
+const SLOW: &str = r#"
+repetitions = 1
+records = 10
+operations = 150
+workloads = ["ycsb-c", "ycsb-a"]
+
+[[store]]
+name = "fjall"
+url = "fjall:{dir}/db"
+
+[[store]]
+name = "slow"
+url = "null:?spin=20ms"
+"#;
+
+fn place(text: &str) -> Place {
+    let place = Place::new();
+    place.write("s.toml", text);
+    place
+}
+
+fn study(place: &Place) -> Ran {
+    place.assay("study s.toml --quiet")
+}
+
+fn json(place: &Place) -> Value {
+    serde_json::from_str(&place.read("runs/studies/s/study.json")).expect("it is JSON")
+}
+
+/// When each cell's record was written.
+fn ages(place: &Place) -> BTreeMap<String, SystemTime> {
+    let cells = place.list("runs/studies/s/cells");
+    let age = |id: &String| {
+        let record = place.path(&format!("runs/studies/s/cells/{id}/cell.toml"));
+        let metadata = fs::metadata(record).ok()?;
+        Some((id.clone(), metadata.modified().expect("the file system keeps times")))
+    };
+    cells.iter().filter_map(age).collect()
+}
+
+#[test]
+fn a_disk_that_is_too_small_is_told_before_anything_is_asked() {
+    let place = place(&SMALL.replace("operations = 500", "operations = \"1M\""));
+    let mount = "mkdir small && mount -t tmpfs -o size=8m none small";
+    let line = format!("{mount} && {ASSAY} study s.toml --runs-dir small --quiet");
+    let mut command = place.program("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", &line]);
+    let ran = place.spawn(command).wait().code(2);
+    ran.says("MiB on disk, and ").says(" MiB are free for small").says("--scale 0.1");
+}
+
+#[test]
+fn a_study_asks_every_cell_and_keeps_it_as_a_bundle() {
+    let place = place(SMALL);
+    let ran = place.assay("study s.toml").code(0);
+    let ran = ran.says("s: 12 cells, 0 done, 12 to do").says("cell 12 of 12");
+    let ran = ran.shows("COMPLETE: 12 of 12 runs").shows("What an answered write survives");
+    ran.shows("DURABILITY DIFFERS").shows("null: keeps nothing and finds nothing");
+    let cells = place.list("runs/studies/s/cells");
+    assert_eq!(cells.len(), 12, "{cells:?}");
+    let id = "runs/studies/s/cells/fjall-ycsb-a-closed-2-r1";
+    let manifest = manifest(&place, &format!("{id}/run"));
+    assert_eq!((manifest.counters.done, manifest.load.model.as_str()), (500, "closed"));
+    assert_eq!(place.list(id), ["cell.toml", "fill", "log.txt", "run"], "the store is gone");
+    assert!(place.path(&format!("{id}/run/hallmark.json")).exists());
+    let found = json(&place);
+    assert_eq!(found["setups"].as_array().map(Vec::len), Some(6));
+    // One row for all, one for each kind: two in A, one in C.
+    assert_eq!(found["rows"].as_array().map(Vec::len), Some(2 * 3 * (3 + 2)));
+    let rows = assay_history::read_sheet(&place.path("runs/studies/s/cells.parquet"));
+    let rows = rows.expect("it is a table");
+    assert_eq!(rows.len(), 30);
+    assert_eq!(place.read("runs/studies/s/cells.csv").lines().count(), 31);
+    let setup = &found["setups"][0];
+    let runs = setup["metrics"]["throughput"]["runs"].as_array().map(Vec::len);
+    assert_eq!((runs, setup["metrics"]["throughput"]["low"].is_number()), (Some(2), true));
+}
+
+#[test]
+fn a_store_that_does_nothing_is_named_and_in_no_ranking() {
+    let place = place(SMALL);
+    study(&place).code(0);
+    let found = json(&place);
+    let refused = found["not_ranked"].as_array().expect("it is a list");
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert!(refused[0].as_str().is_some_and(|text| text.starts_with("null: keeps nothing")));
+    let page = place.read("runs/studies/s/study.html");
+    let ranking = page.split("id=\"ranking\"").nth(1).and_then(|rest| rest.split("<ul>").next());
+    let ranking = ranking.expect("there is a ranking with what is not in it");
+    assert!(ranking.contains("memory") && !ranking.contains("null"), "{ranking}");
+}
+
+#[test]
+fn the_order_is_that_of_the_seed_and_the_same_again() {
+    let place = place(SMALL);
+    let plan = |words: &str| place.fine(&format!("study s.toml --plan {words}")).out;
+    assert_eq!(plan(""), plan(""));
+    assert_ne!(plan(""), plan("--seed 2"));
+    assert!(plan("").contains("3 stores x 2 workloads x 1 loads, 2 repetitions: 12 cells"));
+    assert!(plan("").contains("to ask: 6 000 operations"), "{}", plan(""));
+    assert!(!place.path("runs").exists(), "a plan makes nothing");
+    study(&place).code(0);
+    let listed = plan("");
+    let order = json(&place)["order"].as_array().cloned().expect("it is a list");
+    let planned = listed.lines().filter_map(|line| line.trim().split_once("  "));
+    let planned: Vec<&str> = planned.map(|(_, id)| id).filter(|id| id.contains("-r")).collect();
+    assert_eq!(order.iter().filter_map(Value::as_str).collect::<Vec<_>>(), planned);
+}
+
+#[test]
+fn a_study_that_was_killed_goes_on_with_what_is_missing() {
+    let place = place(SLOW);
+    let mut running = place.start("study s.toml");
+    wait_until("a slow cell is asked after another was done", || {
+        let cells = place.list("runs/studies/s/cells");
+        let is_asked = |id: &String| {
+            let blocks = place.path(&format!("runs/studies/s/cells/{id}/run/blocks"));
+            id.starts_with("slow") && blocks.exists()
+        };
+        cells.iter().any(is_asked) && !ages(&place).is_empty()
+    });
+    running.kill();
+    let before = ages(&place);
+    let half: Vec<String> = place.list("runs/studies/s/cells");
+    assert!(half.len() > before.len(), "there is half a cell: {half:?}");
+    let ran = place.assay("study s.toml").code(0);
+    ran.says(&format!("s: 4 cells, {} done, {} to do", before.len(), 4 - before.len()));
+    let after = ages(&place);
+    assert_eq!(after.len(), 4);
+    assert!(before.iter().all(|(id, age)| after[id] == *age), "a cell was asked again");
+    assert_eq!(json(&place)["done"], 4);
+    place.assay("study s.toml").code(0).says("4 done, 0 to do");
+    assert_eq!(ages(&place), after);
+}
+
+#[test]
+fn nothing_of_a_killed_study_goes_on() {
+    let place = place(SLOW);
+    let mut command = place.command("study s.toml --stores slow");
+    // No program of the system's is of help.
+    command.env("PATH", place.path("nowhere"));
+    let mut running = place.spawn(command);
+    let blocks = || -> Option<PathBuf> {
+        let id = place.list("runs/studies/s/cells").first().cloned()?;
+        let blocks = place.path(&format!("runs/studies/s/cells/{id}/run/blocks"));
+        blocks.exists().then_some(blocks)
+    };
+    wait_until("the slow store is asked", || blocks().is_some());
+    running.kill();
+    let command = place.path("").display().to_string();
+    wait_until("the cell's process is gone", || {
+        let processes = fs::read_dir("/proc").expect("it is Linux").flatten();
+        !processes.into_iter().any(|process| {
+            let works_here = fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| {
+                cwd.display().to_string().starts_with(command.trim_end_matches('/'))
+            });
+            let is_ended = fs::read_to_string(process.path().join("cmdline"))
+                .map_or(true, |words| words.is_empty());
+            works_here && !is_ended
+        })
+    });
+}
+
+#[test]
+fn a_study_goes_on_with_the_program_that_it_began_with() {
+    let place = place(SMALL);
+    let program = place.path("assay");
+    // By another process: nobody who is started here meanwhile has the file open for writing.
+    let copied = std::process::Command::new("cp").arg(ASSAY).arg(&program).status();
+    assert!(copied.is_ok_and(|status| status.success()));
+    let mut command = place.program(&program.display().to_string());
+    command.args(["study", "s.toml"]);
+    let running = place.spawn(command);
+    wait_until("a cell is done", || !ages(&place).is_empty());
+    fs::remove_file(&program).expect("it is ours");
+    running.wait().code(0).shows("COMPLETE: 12 of 12 runs");
+}
+
+#[test]
+fn an_interrupt_gives_the_cell_up_and_shows_what_there_is() {
+    let place = place(SLOW);
+    let running = place.start("study s.toml");
+    wait_until("a cell is done and the slow store asked", || {
+        let cells = place.list("runs/studies/s/cells");
+        let is_slow = |id: &String| id.starts_with("slow");
+        cells.iter().any(is_slow) && !ages(&place).is_empty()
+    });
+    running.signal(Signal::INT);
+    let ran = running.wait().code(130);
+    ran.shows("INTERRUPTED: somebody stopped the study");
+    assert!(place.read("runs/studies/s/study.html").contains("interrupted"));
+    let cells = place.list("runs/studies/s/cells");
+    assert_eq!(cells.len(), ages(&place).len(), "half a cell is left: {cells:?}");
+}
+
+#[test]
+fn cells_that_were_asked_otherwise_are_refused() {
+    let place = place(SMALL);
+    place.fine("study s.toml --quiet --workloads ycsb-c");
+    place.write("s.toml", SMALL.replace("operations = 500", "operations = 600"));
+    let ran = study(&place).code(2);
+    ran.says("operations: was 500, is now 600").says("another directory by --dir");
+    place.fine("study s.toml --quiet --dir other --workloads ycsb-c --stores memory");
+    place.write("s.toml", SMALL);
+    // More of the same goes on where it was.
+    place.fine("study s.toml --workloads ycsb-c --repetitions 3").says("9 cells, 6 done, 3 to do");
+}
+
+/// A workload of one's own.
+const OWN: &str = "[dataset]\nrecords = 100\n\n[operations]\nread = \"100%\"\n";
+
+#[test]
+fn nothing_but_the_study_decides_how_cells_are_asked() {
+    let place = place(&SMALL.replace("\"ycsb-a\", \"ycsb-c\"", "\"w.toml\""));
+    place.write("w.toml", OWN);
+    place.write("assay.toml", "pace = \"1/s\"\n[hallmark]\nlag-p99 = \"1ns\"\n");
+    let mut command = place.command("study s.toml --quiet --stores memory --repetitions 1");
+    command.env("ASSAY_THINK", "1h");
+    place.spawn(command).wait().code(0);
+    let id = "runs/studies/s/cells/memory-w-closed-2-r1";
+    let record = place.read(&format!("{id}/cell.toml"));
+    assert!(record.contains("--no-config") && record.contains("GiB"), "{record}");
+    // Everything in a workload's file counts, also what is no part of what it asks.
+    place.write("w.toml", format!("{OWN}\n[run]\ntimeout = \"3s\"\n"));
+    let ran = place.assay("study s.toml --stores memory --repetitions 1").code(2);
+    ran.says("workload's text: was ");
+    place.write("w.toml", OWN);
+    place.write(&format!("{id}/cell.toml"), record.replace(" GiB", " GiB of another"));
+    let ran = place.assay("study s.toml --stores memory --repetitions 1").code(2);
+    ran.says("machine: was ");
+}
+
+#[test]
+fn a_store_of_somebody_is_emptied_only_if_that_is_said() {
+    let place = place(&SMALL.replace("fjall:{dir}/db", "fjall:theirs"));
+    place.fine("load ycsb-a -t fjall:theirs --records 7 --quiet");
+    let refused = study(&place).code(2);
+    refused.says("removes what Assay has in fjall:theirs").says("--replace");
+    place.fine("run ycsb-c -t fjall:theirs --records 7 --operations 10 --quiet");
+    // What is the cells' own needs no word, nor does what nobody asks for.
+    place.fine("study s.toml --quiet --stores memory,null");
+    place.fine("study s.toml --quiet --replace");
+}
+
+#[test]
+fn passwords_are_in_nothing_that_is_kept() {
+    let url = "redis://bob:hunter2@127.0.0.1:1/0?connections=1";
+    let place = place(&SMALL.replace("fjall:{dir}/db", url));
+    let ran = place.assay("study s.toml --stores fjall --replace").code(1);
+    assert!(!ran.out.contains("hunter2") && !ran.err.contains("hunter2"), "{}", ran.err);
+    let cells = place.list("runs/studies/s/cells");
+    let records = cells.iter().map(|id| format!("cells/{id}/cell.toml"));
+    let files = records.chain(["study.toml", "study.html", "study.json"].map(str::to_owned));
+    for file in files {
+        let text = place.read(&format!("runs/studies/s/{file}"));
+        assert!(!text.contains("hunter2"), "{file}: {text}");
+    }
+    let record = place.read(&format!("runs/studies/s/cells/{}/cell.toml", cells[0]));
+    assert!(record.contains("redis://…@127.0.0.1:1/0?connections=1"), "{record}");
+}
+
+#[test]
+fn a_cell_that_fails_is_told_and_the_others_are_asked() {
+    // A file is where a directory should be.
+    let text = SMALL.replace("fjall:{dir}/db", "fjall:taken/db");
+    let place = place(&text);
+    place.write("taken", "");
+    let ran = place.assay("study s.toml --quiet --replace").code(1);
+    ran.shows("FAILED: 4 runs failed").shows("INCOMPLETE: 8 of 12 runs").shows("filling the store");
+    let found = json(&place);
+    let reason = found["failed"][0]["reason"].as_str().expect("it is text");
+    assert!(reason.contains("taken") && reason.contains("code"), "{reason}");
+    // They count as done, until somebody wants them again.
+    study(&place).code(1);
+    place.assay("study s.toml --retry-failed").code(2).says("say --replace if nobody needs it");
+    fs::remove_file(place.path("taken")).expect("it is ours");
+    fs::create_dir(place.path("taken")).expect("the directory is ours");
+    let ran = place.assay("study s.toml --retry-failed --replace").code(0);
+    ran.says("8 done, 4 to do");
+}
+
+#[test]
+fn only_what_is_asked_again_is_removed() {
+    let place = place(&SMALL.replace("fjall:{dir}/db", "fjall:taken/db"));
+    place.write("taken", "");
+    place.assay("study s.toml --quiet --replace").code(1);
+    let strange = "runs/studies/s/cells/notes";
+    fs::create_dir(place.path(strange)).expect("the directory is ours");
+    let before = place.list("runs/studies/s/cells");
+    // Neither what nobody asks for now nor what is no cell.
+    place.fine("study s.toml --quiet --stores memory --retry-failed");
+    assert_eq!(place.list("runs/studies/s/cells"), before);
+    let failed = place.path("runs/studies/s/cells/fjall-ycsb-a-closed-2-r1/cell.toml");
+    assert!(failed.exists());
+    // Nor anything before all has been looked at.
+    place.write("s.toml", SMALL.replace("operations = 500", "operations = 600"));
+    place.assay("study s.toml --retry-failed").code(2).says("operations: was 500");
+    assert!(failed.exists());
+    // A directory of somebody else that has cells, too.
+    fs::create_dir_all(place.path("theirs/cells")).expect("the directory is ours");
+    place.write("theirs/cells/notes.txt", "");
+    place.assay("study s.toml --dir theirs").code(2).says("something else than a study");
+    assert_eq!(place.list("theirs/cells"), ["notes.txt"]);
+}
+
+#[test]
+fn a_store_that_this_binary_lacks_fails_its_cells_alone() {
+    let known = place("").fine("stores").out;
+    let missing = known.lines().find(|line| line.contains("(build with --features"));
+    let Some(scheme) = missing.and_then(|line| line.split_whitespace().next()) else {
+        // This binary has every store.
+        return;
+    };
+    let text = SMALL.replace("fjall:{dir}/db", &format!("{scheme}:{{dir}}/db"));
+    let place = place(&text);
+    study(&place).code(1).shows("--features").shows("8 of 12 runs");
+}
+
+#[test]
+fn a_store_that_does_not_come_up_fails_its_cells_and_the_study_goes_on() {
+    let lab = "[[store]]\nname = \"redis\"\nup = \"redis\"\n";
+    let place = place(&format!("{SMALL}{lab}"));
+    // Nothing that the lab needs can be found or fetched.
+    let mut command = place.command("study s.toml --quiet --lab-dir labs");
+    command.env("PATH", place.path("nowhere"));
+    let ran = place.spawn(command).wait().code(1);
+    ran.shows("4 runs failed").shows("12 of 16 runs");
+    assert_eq!(place.list("labs"), [""; 0]);
+}
+
+#[test]
+fn cells_of_one_cluster_share_it() {
+    let text = "repetitions = 2\nrecords = 100\noperations = 300\n\
+                workloads = [\"ycsb-a\", \"ycsb-c\"]\nnodes = [1]\n\
+                [[store]]\nname = \"redis\"\nup = \"redis\"\n";
+    let place = place(text);
+    let ran = place.assay("study s.toml --lab-dir labs").code(0);
+    assert_eq!(ran.err.matches("starting 1 node").count(), 2, "{}", ran.err);
+    assert_eq!(place.list("labs"), [""; 0], "the labs are down");
+    let found = json(&place);
+    assert_eq!((&found["done"], &found["setups"][0]["nodes"]), (&4.into(), &1.into()));
+    let record = place.read("runs/studies/s/cells/redis-1n-ycsb-a-closed-1-r1/cell.toml");
+    assert!(record.contains("assay lab up redis --name s-redis-1n --nodes 1"), "{record}");
+    assert!(record.contains("assay run ycsb-a --records 100"), "{record}");
+}
+
+#[test]
+fn two_studies_at_once_have_labs_of_their_own() {
+    let text = "records = 100\noperations = 300\nworkloads = [\"ycsb-c\"]\nnodes = [1]\n\
+                [[store]]\nname = \"redis\"\nup = \"redis\"\n";
+    let place = place(text);
+    let both = ["one", "other"];
+    let running = both.map(|dir| place.start(&format!("study s.toml --lab-dir labs --dir {dir}")));
+    for study in running {
+        study.wait().code(0);
+    }
+    let lab = |dir: &str| place.read(&format!("{dir}/cells/redis-1n-ycsb-c-closed-1-r1/cell.toml"));
+    assert!(both.iter().any(|dir| lab(dir).contains("--lab s-redis-1n ")));
+    assert_eq!(place.list("labs"), [""; 0], "the labs are down");
+}
+
+#[test]
+fn study_files_that_make_no_sense_are_refused() {
+    let refused = |text: String, part: &str| {
+        place(&text).assay("study s.toml").code(2).says(part);
+    };
+    refused(SMALL.replace("repetitions = 2", "repetitions = 0"), "repetitions = 0: nothing would");
+    refused(SMALL.replace("memory:", "memroy:"), "store memory: ");
+    refused(SMALL.replace("url = \"memory:\"", "up = \"memcashed\""), "did you mean memcached?");
+    refused(SMALL.replace("operations", "operation"), "did you mean \"operations\"?");
+    refused(SMALL.replace("ycsb-c\"]", "ycsb-z\"]"), "workload ycsb-z");
+    let place = place(&SMALL.replace("ycsb-c", "w.toml"));
+    place.write("w.toml", format!("{OWN}\n[run]\nrate = \"10/s\"\n"));
+    place.assay("study s.toml").code(2).says("workload w: w.toml says rate in its section [run]");
+    place.write("s.toml", SMALL);
+    place.assay("study c0").code(2).says("there is no study file c0; did you mean co?");
+    place.assay("study nowhere.toml").code(2).says("no study file nowhere.toml");
+    place.assay("study s.toml --scale none").code(2).says("--scale: \"none\" is no share");
+    place.assay("study s.toml --stores memori").code(2).says("did you mean memory?");
+    place.assay("study s.toml --format junit").code(2).says("text, json, csv, md or html");
+    fs::create_dir(place.path("full")).expect("the directory is ours");
+    place.write("full/mine.txt", "");
+    place.assay("study s.toml --dir full").code(2).says("something else than a study");
+}
+
+#[test]
+fn a_tenth_of_the_operations_is_told() {
+    let place = place(SMALL);
+    let ran = place.fine("study s.toml --quiet --scale 0.1 --stores memory --format md");
+    ran.shows("**SCALED**: every run asked 10 % of the operations");
+    let id = "runs/studies/s/cells/memory-ycsb-a-closed-2-r1/run";
+    assert_eq!(manifest(&place, id).counters.done, 50);
+    assert!(place.read("runs/studies/s/study.html").contains("10\u{202f}%"));
+}
+
+/// A paper of two systems, one of which is the other, and one without any cost.
+const THEIRS: &str = "system,workload,nodes,metric,unit,value\n\
+    a,A,1,runtime,s,10\na,A,3,runtime,s,30\na,A,5,runtime,s,28\n\
+    a,C,1,runtime,s,2\na,C,3,runtime,s,5\na,C,5,runtime,s,6\n\
+    b,A,1,runtime,s,10\nb,A,3,runtime,s,30\nb,A,5,runtime,s,28\n\
+    b,C,1,runtime,s,2\nb,C,3,runtime,s,5\nb,C,5,runtime,s,6\n\
+    b,C,1,read_mean,us,400\nb,C,3,read_mean,us,80\n";
+
+#[test]
+fn figures_of_others_are_shown_with_what_is_wrong_in_them() {
+    let beside = "[beside]\nname = \"a paper\"\noperations = 20000\nclients = 4\n\
+                  workloads = { ycsb-a = \"A\", ycsb-c = \"C\" }\n";
+    // As many clients as theirs: else they are not comparable, and not drawn.
+    let place = place(&format!("{}{beside}", SMALL.replace("closed = [2]", "closed = [4]")));
+    place.write("theirs.csv", THEIRS);
+    let ran = place.fine("study s.toml --quiet --stores memory --beside theirs.csv");
+    let ran = ran.shows("a and b are one series under two names: 6 of 6 run times are the same");
+    ran.shows("b: 1 of 2 run times are more than a third off");
+    let page = place.read("runs/studies/s/study.html");
+    assert!(page.contains("id=\"beside\"") && page.contains("column foreign"), "no figures");
+    place.write("wrong.csv", "system,workload\n");
+    let wrong = place.assay("study s.toml --beside wrong.csv").code(2);
+    wrong.says("--beside: wrong.csv:1: there is no column nodes");
+    place.write("s.toml", SMALL);
+    place.assay("study s.toml --beside theirs.csv").code(2).says("no section [beside]");
+}
+
+#[test]
+fn a_page_of_a_study_is_whole_in_itself() {
+    let place = place(SMALL);
+    study(&place).code(0);
+    let page = place.read("runs/studies/s/study.html");
+    for part in ["id=\"durability\"", "id=\"ranking\"", "id=\"load-0\"", "id=\"checks\"", "no fit"]
+    {
+        assert!(page.contains(part), "{part} is missing");
+    }
+    let at = |part: &str| page.find(part).expect("it is there");
+    assert!(at("id=\"durability\"") < at("id=\"load-0\""), "promises come before charts");
+    assert!(!page.contains("src=") && !page.contains("<link"), "the page loads something");
+    let again = place.fine("study s.toml --quiet -o again.html");
+    assert_eq!(again.out, "");
+    let again = place.read("again.html").replace(" -o again.html", "");
+    assert!(again == page, "the same study gives another page");
+}
+
+#[test]
+fn enough_numbers_of_clients_are_fitted() {
+    let text = SMALL
+        .replace("closed = [2]", "closed = [1, 2, 3, 4, 6, 8]")
+        .replace("repetitions = 2", "repetitions = 1")
+        .replace("workloads = [\"ycsb-a\", \"ycsb-c\"]", "workloads = [\"ycsb-c\"]");
+    let place = place(&text);
+    let ran = place.fine("study s.toml --quiet --stores memory");
+    ran.shows("Scalability by clients (USL)").shows("contention");
+    assert!(place.read("runs/studies/s/study.html").contains("id=\"clients-0-0\""));
+}

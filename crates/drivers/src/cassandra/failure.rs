@@ -1,0 +1,303 @@
+//! What an error of Cassandra, or of the library, means for what was asked.
+
+use assay_model::Reason;
+use scylla::errors::{
+    BrokenConnectionError, BrokenConnectionErrorKind, DbError, ExecutionError,
+    FrameHeaderParseError, PrepareError, RequestAttemptError,
+};
+
+use crate::task::Ending;
+
+/// What was on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A read or scan.
+    Look,
+    /// A write that the replicas take as it is.
+    Write,
+    /// A write on a condition: agreed on first, then committed, and both may fail.
+    Condition,
+}
+
+/// It certainly did not happen, because of what was asked.
+pub(super) const MALFORMED: Ending = Ending::Refused(Reason::Malformed);
+/// The answer makes no sense.
+pub(super) const GARBLED: Ending = Ending::Unknown(Reason::Garbled);
+/// No node could be asked.
+const UNREACHABLE: Ending = Ending::Refused(Reason::Unreachable);
+/// The connection broke while an answer was awaited.
+const LOST: Ending = Ending::Unknown(Reason::ConnectionLost);
+/// The store's own error, after which nobody knows.
+const OPEN: Ending = Ending::Unknown(Reason::StoreError);
+
+/// The server lost count of a conditional write; a later version of the protocol says so.
+const CAS_WRITE_UNKNOWN: i32 = 0x1700;
+
+/// What `error` means for a request that was asked.
+pub(super) fn failure(error: &ExecutionError, asked: Asked) -> Ending {
+    match error {
+        ExecutionError::BadQuery(_) => MALFORMED,
+        ExecutionError::EmptyPlan | ExecutionError::ConnectionPoolError(_) => UNREACHABLE,
+        ExecutionError::PrepareError(error) => of_prepare(error),
+        ExecutionError::LastAttemptError(error) => of_attempt(error, asked),
+        ExecutionError::RequestTimeout(_) => Ending::Unknown(Reason::Timeout),
+        ExecutionError::UseKeyspaceError(_)
+        | ExecutionError::SchemaAgreementError(_)
+        | ExecutionError::MetadataError(_) => OPEN,
+        // The library may come to know more; whatever it is, nobody knows what happened.
+        _ => OPEN,
+    }
+}
+
+/// What `error` means for a request whose statement could not be prepared: nothing happened.
+pub(super) fn of_prepare(error: &PrepareError) -> Ending {
+    let attempt = match error {
+        PrepareError::ConnectionPoolError(_) => return UNREACHABLE,
+        PrepareError::AllAttemptsFailed { first_attempt } => first_attempt,
+        PrepareError::PreparedStatementIdsMismatch => return Ending::Refused(Reason::StoreError),
+        _ => return Ending::Refused(Reason::StoreError),
+    };
+    match of_attempt(attempt, Asked::Look) {
+        Ending::Unknown(Reason::ConnectionLost) => UNREACHABLE,
+        Ending::Unknown(reason) | Ending::Refused(reason) => Ending::Refused(reason),
+        Ending::Done { .. } => Ending::Refused(Reason::StoreError),
+    }
+}
+
+fn of_attempt(error: &RequestAttemptError, asked: Asked) -> Ending {
+    match error {
+        RequestAttemptError::SerializationError(_)
+        | RequestAttemptError::CqlRequestSerialization(_) => MALFORMED,
+        RequestAttemptError::UnableToAllocStreamId => Ending::Refused(Reason::InFlightLimit),
+        RequestAttemptError::BrokenConnectionError(error) => of_broken(error),
+        RequestAttemptError::BodyExtensionsParseError(_)
+        | RequestAttemptError::CqlResultParseError(_)
+        | RequestAttemptError::CqlErrorParseError(_)
+        | RequestAttemptError::UnexpectedResponse(_)
+        | RequestAttemptError::NonfinishedPagingState => GARBLED,
+        RequestAttemptError::DbError(error, _) => of_server(error, asked),
+        // The server did not know the statement, so it was not carried out.
+        RequestAttemptError::RepreparedIdChanged { .. }
+        | RequestAttemptError::RepreparedIdMissingInBatch => Ending::Refused(Reason::StoreError),
+        _ => OPEN,
+    }
+}
+
+/// A connection that breaks may have carried the request, or its answer.
+fn of_broken(error: &BrokenConnectionError) -> Ending {
+    let Some(kind) = error.downcast_ref() else { return LOST };
+    match kind {
+        BrokenConnectionErrorKind::FrameHeaderParseError(
+            FrameHeaderParseError::HeaderIoError(_)
+            | FrameHeaderParseError::BodyChunkIoError(..)
+            | FrameHeaderParseError::ConnectionClosed(..),
+        ) => LOST,
+        BrokenConnectionErrorKind::FrameHeaderParseError(_)
+        | BrokenConnectionErrorKind::UnexpectedStreamId(_)
+        | BrokenConnectionErrorKind::CqlEventHandlingError(_) => GARBLED,
+        BrokenConnectionErrorKind::KeepaliveTimeout(_)
+        | BrokenConnectionErrorKind::KeepaliveRequestError(_)
+        | BrokenConnectionErrorKind::WriteError(_)
+        | BrokenConnectionErrorKind::TooManyOrphanedStreamIds(_)
+        | BrokenConnectionErrorKind::ChannelError => LOST,
+        _ => LOST,
+    }
+}
+
+/// Source: the errors of Cassandra's native protocol, version 4, section 9.
+fn of_server(error: &DbError, asked: Asked) -> Ending {
+    match error {
+        DbError::SyntaxError | DbError::Invalid | DbError::ConfigError | DbError::ProtocolError => {
+            MALFORMED
+        }
+        DbError::AlreadyExists { .. } => Ending::Refused(Reason::Exists),
+        DbError::AuthenticationError | DbError::Unauthorized => {
+            Ending::Refused(Reason::NotPermitted)
+        }
+        // Said before any replica is asked. A conditional write is asked twice: what is lacking
+        // for the commit, at the level of the write, is lacking after it was agreed on.
+        DbError::Unavailable { consistency, .. } => match asked {
+            Asked::Condition if !consistency.is_serial() => Ending::Unknown(Reason::Busy),
+            _ => Ending::Refused(Reason::Busy),
+        },
+        DbError::Overloaded => match asked {
+            Asked::Condition => Ending::Unknown(Reason::Busy),
+            Asked::Look | Asked::Write => Ending::Refused(Reason::Busy),
+        },
+        DbError::IsBootstrapping => Ending::Refused(Reason::Busy),
+        DbError::RateLimitReached { rejected_by_coordinator, .. } => {
+            match *rejected_by_coordinator || asked == Asked::Look {
+                true => Ending::Refused(Reason::Busy),
+                false => Ending::Unknown(Reason::Busy),
+            }
+        }
+        // Some replicas may have taken it, and hints may bring it to others later.
+        DbError::WriteTimeout { .. }
+        | DbError::ReadTimeout { .. }
+        | DbError::Other(CAS_WRITE_UNKNOWN) => Ending::Unknown(Reason::Timeout),
+        DbError::WriteFailure { .. }
+        | DbError::ReadFailure { .. }
+        | DbError::FunctionFailure { .. }
+        | DbError::TruncateError
+        | DbError::ServerError
+        | DbError::Other(_) => OPEN,
+        DbError::Unprepared { .. } => Ending::Refused(Reason::StoreError),
+        _ => OPEN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scylla::errors::{BadQuery, OperationType, WriteType};
+    use scylla::frame::types::Consistency;
+
+    use super::*;
+
+    const EVERYTHING: [Asked; 3] = [Asked::Look, Asked::Write, Asked::Condition];
+
+    fn of(error: DbError, asked: Asked) -> Ending {
+        let attempt = RequestAttemptError::DbError(error, String::new());
+        failure(&ExecutionError::LastAttemptError(attempt), asked)
+    }
+
+    fn check(error: DbError, expected: Ending) {
+        for asked in EVERYTHING {
+            assert_eq!(of(error.clone(), asked), expected, "{error:?} {asked:?}");
+        }
+    }
+
+    fn refused(reason: Reason) -> Ending {
+        Ending::Refused(reason)
+    }
+
+    fn unknown(reason: Reason) -> Ending {
+        Ending::Unknown(reason)
+    }
+
+    #[test]
+    fn too_few_nodes_are_told_before_anything_is_done() {
+        let lacking = |consistency| DbError::Unavailable { consistency, required: 2, alive: 1 };
+        let quorum = || lacking(Consistency::Quorum);
+        assert_eq!(of(quorum(), Asked::Write), refused(Reason::Busy));
+        assert_eq!(of(quorum(), Asked::Look), refused(Reason::Busy));
+        let serial = lacking(Consistency::Serial);
+        assert_eq!(of(serial, Asked::Condition), refused(Reason::Busy));
+        // Agreed on already; the commit is what too few nodes are there for.
+        assert_eq!(of(quorum(), Asked::Condition), unknown(Reason::Busy));
+    }
+
+    #[test]
+    fn replicas_that_do_not_answer_leave_it_open() {
+        for write_type in [WriteType::Simple, WriteType::Cas, WriteType::BatchLog] {
+            let timeout = DbError::WriteTimeout {
+                consistency: Consistency::Quorum,
+                received: 1,
+                required: 2,
+                write_type: write_type.clone(),
+            };
+            check(timeout, unknown(Reason::Timeout));
+            let failure = DbError::WriteFailure {
+                consistency: Consistency::Quorum,
+                received: 1,
+                required: 2,
+                numfailures: 1,
+                write_type,
+            };
+            check(failure, unknown(Reason::StoreError));
+        }
+        let consistency = Consistency::Quorum;
+        let (received, required, data_present) = (1, 2, false);
+        let slow = DbError::ReadTimeout { consistency, received, required, data_present };
+        check(slow, unknown(Reason::Timeout));
+        let numfailures = 1;
+        let failed =
+            DbError::ReadFailure { consistency, received, required, numfailures, data_present };
+        check(failed, unknown(Reason::StoreError));
+        check(DbError::Other(0x1700), unknown(Reason::Timeout));
+    }
+
+    #[test]
+    fn a_node_that_cannot_take_more_is_busy() {
+        check(DbError::IsBootstrapping, refused(Reason::Busy));
+        assert_eq!(of(DbError::Overloaded, Asked::Write), refused(Reason::Busy));
+        assert_eq!(of(DbError::Overloaded, Asked::Condition), unknown(Reason::Busy));
+        let limited = |rejected_by_coordinator| DbError::RateLimitReached {
+            op_type: OperationType::Write,
+            rejected_by_coordinator,
+        };
+        assert_eq!(of(limited(true), Asked::Write), refused(Reason::Busy));
+        assert_eq!(of(limited(false), Asked::Write), unknown(Reason::Busy));
+        assert_eq!(of(limited(false), Asked::Look), refused(Reason::Busy));
+    }
+
+    #[test]
+    fn what_makes_no_sense_or_is_not_allowed_never_happened() {
+        for error in [DbError::SyntaxError, DbError::Invalid, DbError::ConfigError] {
+            check(error, refused(Reason::Malformed));
+        }
+        check(DbError::ProtocolError, refused(Reason::Malformed));
+        check(DbError::Unauthorized, refused(Reason::NotPermitted));
+        check(DbError::AuthenticationError, refused(Reason::NotPermitted));
+        let exists = DbError::AlreadyExists { keyspace: "k".into(), table: "t".into() };
+        check(exists, refused(Reason::Exists));
+        check(
+            DbError::Unprepared { statement_id: Default::default() },
+            refused(Reason::StoreError),
+        );
+    }
+
+    #[test]
+    fn errors_of_the_server_itself_leave_it_open() {
+        check(DbError::ServerError, unknown(Reason::StoreError));
+        check(DbError::TruncateError, unknown(Reason::StoreError));
+        check(DbError::Other(7), unknown(Reason::StoreError));
+        let (keyspace, function) = ("k".into(), "f".into());
+        let function = DbError::FunctionFailure { keyspace, function, arg_types: Vec::new() };
+        check(function, unknown(Reason::StoreError));
+    }
+
+    #[test]
+    fn a_broken_connection_leaves_it_open() {
+        let broken = |kind: BrokenConnectionErrorKind| {
+            let attempt = RequestAttemptError::BrokenConnectionError(kind.into());
+            failure(&ExecutionError::LastAttemptError(attempt), Asked::Write)
+        };
+        let reset = || std::io::ErrorKind::ConnectionReset.into();
+        assert_eq!(broken(BrokenConnectionErrorKind::WriteError(reset())), LOST);
+        let header = |error| broken(BrokenConnectionErrorKind::FrameHeaderParseError(error));
+        assert_eq!(header(FrameHeaderParseError::HeaderIoError(reset())), LOST);
+        assert_eq!(header(FrameHeaderParseError::ConnectionClosed(1, 2)), LOST);
+        assert_eq!(header(FrameHeaderParseError::VersionNotSupported(9)), GARBLED);
+        assert_eq!(
+            broken(BrokenConnectionErrorKind::ChannelError),
+            unknown(Reason::ConnectionLost)
+        );
+        assert_eq!(broken(BrokenConnectionErrorKind::UnexpectedStreamId(7)), GARBLED);
+    }
+
+    #[test]
+    fn what_the_library_refuses_never_left() {
+        let of = |error| failure(&error, Asked::Write);
+        assert_eq!(of(ExecutionError::EmptyPlan), UNREACHABLE);
+        assert_eq!(of(ExecutionError::BadQuery(BadQuery::PartitionKeyExtraction)), MALFORMED);
+        let no_stream = RequestAttemptError::UnableToAllocStreamId;
+        assert_eq!(of(ExecutionError::LastAttemptError(no_stream)), refused(Reason::InFlightLimit));
+        let slow = ExecutionError::RequestTimeout(std::time::Duration::from_secs(1));
+        assert_eq!(of(slow), unknown(Reason::Timeout));
+    }
+
+    #[test]
+    fn a_statement_that_cannot_be_prepared_is_not_carried_out() {
+        let of = |first_attempt| of_prepare(&PrepareError::AllAttemptsFailed { first_attempt });
+        let broken = BrokenConnectionErrorKind::ChannelError.into();
+        assert_eq!(of(RequestAttemptError::BrokenConnectionError(broken)), UNREACHABLE);
+        let server = RequestAttemptError::DbError(DbError::ServerError, String::new());
+        assert_eq!(of(server), refused(Reason::StoreError));
+        let invalid = RequestAttemptError::DbError(DbError::Invalid, String::new());
+        assert_eq!(of(invalid), MALFORMED);
+        assert_eq!(
+            of_prepare(&PrepareError::PreparedStatementIdsMismatch),
+            refused(Reason::StoreError)
+        );
+    }
+}

@@ -1,0 +1,283 @@
+//! What a Cassandra URL says.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_store::OpenError;
+use scylla::frame::Compression;
+use scylla::frame::types::{Consistency, SerialConsistency};
+
+use crate::address::Address;
+
+/// An example of a right URL, for errors.
+const EXAMPLE: &str = "cassandra://user:password@10.0.0.1:9042,10.0.0.2/ycsb?consistency=QUORUM";
+const SCHEMES: [&str; 2] = ["cassandra", "scylla"];
+const PORT: u16 = 9042;
+/// The keyspace of YCSB's own instructions.
+const KEYSPACE: &str = "ycsb";
+/// The longest name that a server takes.
+const KEYSPACE_LENGTH_MAX: usize = 48;
+/// The library gives a connection 32,768 numbers for what is in flight; a task is kept for each.
+const MOST_IN_FLIGHT: usize = 16_384;
+const MOST_CONNECTIONS: usize = 128;
+/// More copies than that nobody keeps of a benchmark's records.
+const MOST_REPLICAS: usize = 128;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where a Cassandra or ScyllaDB cluster is, and how to talk to it.
+///
+/// Parsed from `cassandra://[user[:password]@]host[:port][,host…][/keyspace][?option=value&…]`, or
+/// `scylla://`. Parts with special characters are percent-encoded. Shown without the password.
+#[derive(Clone)]
+pub struct Options {
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+    /// The nodes that are asked for the others, as `host:port`.
+    pub nodes: Vec<String>,
+    /// The keyspace; `ycsb` if the URL names none.
+    pub keyspace: String,
+    /// Option `columns=text|bytes`: what keys and fields are.
+    pub content: Content,
+    /// Options `consistency` and `read_consistency`: what a read waits for.
+    pub read: Consistency,
+    /// Options `consistency` and `write_consistency`: what a write waits for.
+    pub write: Consistency,
+    /// Option `serial_consistency`: among whom a conditional write is agreed on.
+    pub serial: SerialConsistency,
+    /// Option `replication`: copies in each data center of a keyspace that is made.
+    pub replication: Option<usize>,
+    /// Option `insert=upsert|lwt`: whether an insert looks whether the record is there.
+    pub insert: Writing,
+    /// Option `update=upsert|lwt`: whether updates and deletes look whether it is there.
+    pub update: Writing,
+    /// Option `connections`: how many each lane has to each node.
+    pub connections: usize,
+    /// Option `in_flight`: how many requests each lane has under way at most.
+    pub in_flight: usize,
+    /// Option `connect_timeout`, in milliseconds: patience until the cluster is known.
+    pub connect_timeout: Duration,
+    /// Option `compression=none|lz4|snappy`: of what goes over the wire.
+    pub compression: Option<Compression>,
+    /// Option `datacenter`: whose nodes alone are asked.
+    pub datacenter: Option<String>,
+    shown: String,
+}
+
+/// What keys and fields are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// UTF-8, as in YCSB's own tables.
+    Text,
+    /// Any bytes.
+    Bytes,
+}
+
+/// How a write is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// Without looking whether the record is there.
+    Upsert,
+    /// On a condition, which the replicas agree on by Paxos.
+    Lwt,
+}
+
+const CONSISTENCIES: [(&str, Consistency); 11] = [
+    ("ANY", Consistency::Any),
+    ("ONE", Consistency::One),
+    ("TWO", Consistency::Two),
+    ("THREE", Consistency::Three),
+    ("QUORUM", Consistency::Quorum),
+    ("ALL", Consistency::All),
+    ("LOCAL_QUORUM", Consistency::LocalQuorum),
+    ("LOCAL_ONE", Consistency::LocalOne),
+    ("EACH_QUORUM", Consistency::EachQuorum),
+    ("SERIAL", Consistency::Serial),
+    ("LOCAL_SERIAL", Consistency::LocalSerial),
+];
+
+/// The name of a level in URLs, settings, and the server's own words.
+pub(super) fn level_name(level: Consistency) -> &'static str {
+    let known = CONSISTENCIES.iter().find(|(_, other)| *other == level);
+    known.map_or("unknown", |(name, _)| name)
+}
+
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(url: &str) -> Result<Options, OpenError> {
+        let mut address = Address::parse(url, &SCHEMES, PORT, EXAMPLE)?;
+        address.password_file()?;
+        let keyspace = keyspace(&address)?;
+        let both = level(&mut address, "consistency")?.unwrap_or(Consistency::Quorum);
+        let read = level(&mut address, "read_consistency")?.unwrap_or(both);
+        let write = level(&mut address, "write_consistency")?.unwrap_or(both);
+        check_levels(&address, read, write)?;
+        let serials = [
+            ("SERIAL", SerialConsistency::Serial),
+            ("LOCAL_SERIAL", SerialConsistency::LocalSerial),
+        ];
+        let writings = [("upsert", Writing::Upsert), ("lwt", Writing::Lwt)];
+        let contents = [("text", Content::Text), ("bytes", Content::Bytes)];
+        let compressions = [
+            ("none", None),
+            ("lz4", Some(Compression::Lz4)),
+            ("snappy", Some(Compression::Snappy)),
+        ];
+        let options = Options {
+            user: address.user.clone(),
+            password: address.password.clone(),
+            nodes: address.authorities(),
+            keyspace,
+            content: address.choose("columns", &contents)?.unwrap_or(Content::Text),
+            read,
+            write,
+            serial: address
+                .choose("serial_consistency", &serials)?
+                .unwrap_or(SerialConsistency::Serial),
+            replication: address.count("replication", MOST_REPLICAS)?,
+            insert: address.choose("insert", &writings)?.unwrap_or(Writing::Upsert),
+            update: address.choose("update", &writings)?.unwrap_or(Writing::Upsert),
+            connections: address.count("connections", MOST_CONNECTIONS)?.unwrap_or(1),
+            in_flight: address.count("in_flight", MOST_IN_FLIGHT)?.unwrap_or(64),
+            connect_timeout: address.millis("connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
+            compression: address.choose("compression", &compressions)?.flatten(),
+            datacenter: address.text("datacenter"),
+            shown: address.to_string(),
+        };
+        address.finish()?;
+        Ok(options)
+    }
+}
+
+/// The URL without the password.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("url", &self.shown).finish_non_exhaustive()
+    }
+}
+
+/// The keyspace is the path. Its name goes into statements, so it is what servers take as a name.
+fn keyspace(address: &Address) -> Result<String, OpenError> {
+    if address.path.is_empty() {
+        return Ok(KEYSPACE.into());
+    }
+    let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    if address.path.len() > KEYSPACE_LENGTH_MAX || !address.path.chars().all(is_name) {
+        return Err(address.wrong(format!(
+            "a keyspace has up to {KEYSPACE_LENGTH_MAX} letters, digits or _ in its name, not {:?}",
+            address.path
+        )));
+    }
+    Ok(address.path.clone())
+}
+
+/// One of the levels, in capitals or not.
+fn level(address: &mut Address, name: &'static str) -> Result<Option<Consistency>, OpenError> {
+    let Some(text) = address.text(name) else { return Ok(None) };
+    let known = CONSISTENCIES.iter().find(|(level, _)| level.eq_ignore_ascii_case(&text));
+    let Some((_, level)) = known else {
+        let names = CONSISTENCIES.map(|(name, _)| name).join(" or ");
+        return Err(address.wrong(format!("option {name} is {names}, not {text:?}")));
+    };
+    Ok(Some(*level))
+}
+
+/// Not every level makes sense both ways.
+fn check_levels(address: &Address, read: Consistency, write: Consistency) -> Result<(), OpenError> {
+    if read == Consistency::Any {
+        let reason = "a read cannot have consistency ANY; say write_consistency=ANY, and another \
+                      read_consistency";
+        return Err(address.wrong(reason.into()));
+    }
+    if write.is_serial() {
+        let reason = "a write cannot have a serial consistency; say read_consistency=SERIAL, and \
+                      insert=lwt, update=lwt for writes that are agreed on";
+        return Err(address.wrong(reason.into()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(url: &str) -> Options {
+        url.parse().unwrap()
+    }
+
+    fn wrong(url: &str) -> String {
+        url.parse::<Options>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_host_is_enough() {
+        let options = right("cassandra://localhost");
+        assert_eq!(options.nodes, ["localhost:9042"]);
+        assert_eq!((options.keyspace.as_str(), options.content), ("ycsb", Content::Text));
+        assert_eq!((options.read, options.write), (Consistency::Quorum, Consistency::Quorum));
+        assert_eq!((options.insert, options.update), (Writing::Upsert, Writing::Upsert));
+        assert_eq!((options.connections, options.in_flight), (1, 64));
+        assert_eq!((options.replication, options.user), (None, None));
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let options = right(
+            "scylla://ann:p%40ss@10.0.0.1,10.0.0.2:9043/Shop?columns=bytes&consistency=one\
+             &write_consistency=ALL&serial_consistency=LOCAL_SERIAL&replication=2&insert=lwt\
+             &update=lwt&connections=2&in_flight=128&connect_timeout=900&compression=lz4\
+             &datacenter=dc2",
+        );
+        assert_eq!(
+            (options.user.as_deref(), options.password.as_deref()),
+            (Some("ann"), Some("p@ss"))
+        );
+        assert_eq!(options.nodes, ["10.0.0.1:9042", "10.0.0.2:9043"]);
+        assert_eq!((options.keyspace.as_str(), options.content), ("Shop", Content::Bytes));
+        assert_eq!((options.read, options.write), (Consistency::One, Consistency::All));
+        assert_eq!(options.serial, SerialConsistency::LocalSerial);
+        assert_eq!((options.insert, options.update), (Writing::Lwt, Writing::Lwt));
+        assert_eq!((options.connections, options.in_flight), (2, 128));
+        assert_eq!(options.replication, Some(2));
+        assert_eq!(options.connect_timeout, Duration::from_millis(900));
+        assert!(matches!(options.compression, Some(Compression::Lz4)));
+        assert_eq!(options.datacenter.as_deref(), Some("dc2"));
+    }
+
+    #[test]
+    fn passwords_never_show() {
+        let url = "cassandra://ann:secret@host/ks?in_flight=2";
+        let options = right(url);
+        assert!(!format!("{options} {options:?}").contains("secret"));
+        assert!(!wrong(&format!("{url}&update=x")).contains("secret"));
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("cql://h", "scheme \"cql\" is not cassandra or scylla"),
+            ("cassandra:///ks", "the host is missing"),
+            ("cassandra://h/a-b", "letters, digits or _"),
+            ("cassandra://h?consistency=MOST", "is ANY or ONE or TWO"),
+            ("cassandra://h?consistency=ANY", "say write_consistency=ANY"),
+            ("cassandra://h?consistency=SERIAL", "insert=lwt"),
+            ("cassandra://h?replication=0", "from 1 to 128"),
+            ("cassandra://h?in_flight=99999", "from 1 to 16384"),
+            ("cassandra://h?insert=cas", "upsert or lwt"),
+            ("cassandra://h?columns=json", "text or bytes"),
+            ("cassandra://h?compression=zip", "none or lz4 or snappy"),
+            ("cassandra://h?consistancy=ONE", "did you mean \"consistency\""),
+        ] {
+            let error = wrong(url);
+            assert!(error.contains(part), "{url}: {error}");
+            assert!(error.contains(EXAMPLE), "{url}: {error}");
+        }
+    }
+}

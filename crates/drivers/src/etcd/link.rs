@@ -1,0 +1,326 @@
+//! What a request for a record becomes: one request to etcd, or several.
+
+use std::sync::Arc;
+
+use assay_model::{Kind, Reason, Table};
+use assay_store::{OpenError, OwnedRequest, Request, Values, row};
+use bytes::Bytes;
+
+use super::dialer::Endpoints;
+use super::failure::{Doing, Failure, Whose, failure};
+use super::messages::{
+    Compare, DeleteRangeRequest, DeleteRangeResponse, KeyValue, PutRequest, PutResponse,
+    RangeRequest, RangeResponse, RequestOp, TxnRequest, TxnResponse, method,
+};
+use super::options::Read;
+use super::wire::Wire;
+use crate::task::{After, Ending, Fate, Library, Lost};
+
+/// How often an update is tried while others write the same record.
+pub(super) const ATTEMPTS: u16 = 8;
+
+/// Where the records of one table are.
+#[derive(Clone, Debug)]
+pub(super) struct Shelf {
+    /// What every key of the table begins with.
+    begin: Vec<u8>,
+    /// The first key behind all of them.
+    pub(super) end: Bytes,
+    fields: Vec<String>,
+}
+
+impl Shelf {
+    /// Keys are `PREFIX/table/key`.
+    pub(super) fn new(prefix: &str, table: &Table) -> Shelf {
+        let begin = format!("{prefix}/{}/", table.name).into_bytes();
+        let mut end = begin.clone();
+        // The slash at the end becomes what follows it.
+        end.pop();
+        end.push(b'/' + 1);
+        Shelf { begin, end: end.into(), fields: table.fields.clone() }
+    }
+
+    /// The record's key in the store.
+    pub(super) fn key(&self, key: &[u8]) -> Bytes {
+        [&self.begin, key].concat().into()
+    }
+
+    /// Whether no field of the layout is left out.
+    fn has_every_field(&self, values: &Values<'_>) -> bool {
+        (0..self.fields.len()).all(|number| values.get(number as u16).is_some())
+    }
+}
+
+/// The tables of a layout by number.
+pub(super) type Plan = Vec<Shelf>;
+
+/// A lane's etcd.
+pub(super) struct Etcd {
+    pub(super) endpoints: Endpoints,
+    pub(super) plan: Arc<Plan>,
+    pub(super) read: Read,
+}
+
+impl Library for Etcd {
+    type Connection = Wire;
+    type Job = OwnedRequest;
+
+    async fn connect(&self) -> Result<Wire, OpenError> {
+        self.endpoints.connect().await
+    }
+
+    async fn perform(&self, wire: &mut Wire, job: &mut OwnedRequest, rows: &mut Vec<u8>) -> Fate {
+        let request = job.request();
+        let Some(shelf) = self.plan.get(usize::from(request.table)) else {
+            return Fate::new(Ending::Refused(Reason::Malformed), After::Free);
+        };
+        let watch = wire.watch();
+        let mut turn = Turn { wire, shelf, read: self.read, requests: 0 };
+        let ended = turn.carry_out(&request, rows).await;
+        let requests = turn.requests.max(1);
+        watch.end();
+        match ended {
+            Ok(found) => Fate { ending: Ending::Done { found }, after: After::Free, requests },
+            Err(Failure { ending, whose }) => {
+                rows.clear();
+                Fate { ending, after: self.after(wire, whose), requests }
+            }
+        }
+    }
+
+    async fn undo(&self, _wire: &mut Wire) -> Result<(), Lost> {
+        Ok(())
+    }
+
+    async fn lost(&self, wire: &mut Wire) {
+        wire.ended().await;
+    }
+}
+
+impl Etcd {
+    fn after(&self, wire: &Wire, whose: Whose) -> After {
+        match whose {
+            Whose::Nobodys => After::Free,
+            Whose::Members if self.endpoints.len() == 1 => After::Free,
+            Whose::Members => After::Lost,
+            Whose::Connections => {
+                wire.retire();
+                After::Lost
+            }
+        }
+    }
+}
+
+/// One request for a record on its way.
+struct Turn<'a> {
+    wire: &'a mut Wire,
+    shelf: &'a Shelf,
+    read: Read,
+    /// How many requests to etcd it took until now.
+    requests: u16,
+}
+
+impl Turn<'_> {
+    /// Tells whether the record was there.
+    async fn carry_out(
+        &mut self,
+        request: &Request<'_>,
+        rows: &mut Vec<u8>,
+    ) -> Result<bool, Failure> {
+        match request.kind {
+            Kind::Read => self.read(request, rows).await,
+            Kind::Scan => self.scan(request, rows).await,
+            Kind::Update => self.update(request).await,
+            Kind::Insert => self.insert(request).await,
+            Kind::Delete => self.delete(request).await,
+            Kind::Commit | Kind::Rollback => Err(refused(Reason::Unsupported)),
+        }
+    }
+
+    async fn read(&mut self, request: &Request<'_>, rows: &mut Vec<u8>) -> Result<bool, Failure> {
+        let serializable = self.read == Read::Serializable;
+        let key = self.shelf.key(request.key);
+        let question = RangeRequest { key, serializable, ..RangeRequest::default() };
+        let found = self.range(question, Doing::Reading).await?;
+        self.hand_out(&found, request, rows)
+    }
+
+    async fn scan(&mut self, request: &Request<'_>, rows: &mut Vec<u8>) -> Result<bool, Failure> {
+        if request.limit == 0 {
+            // To etcd that would mean all of them.
+            return Ok(false);
+        }
+        let question = RangeRequest {
+            key: self.shelf.key(request.key),
+            range_end: self.shelf.end.clone(),
+            limit: request.limit.into(),
+            serializable: self.read == Read::Serializable,
+            keys_only: false,
+        };
+        let found = self.range(question, Doing::Reading).await?;
+        self.hand_out(&found, request, rows)
+    }
+
+    fn hand_out(
+        &self,
+        found: &[KeyValue],
+        request: &Request<'_>,
+        rows: &mut Vec<u8>,
+    ) -> Result<bool, Failure> {
+        for KeyValue { value, .. } in found {
+            if !row::is_whole(value) {
+                return Err(refused(Reason::WrongType));
+            }
+            row::copy(value, request.fields, &self.shelf.fields, rows).map_err(refused)?;
+        }
+        Ok(!found.is_empty())
+    }
+
+    async fn insert(&mut self, request: &Request<'_>) -> Result<bool, Failure> {
+        let put = self.put(request.key, self.make(&request.values)?);
+        let _: PutResponse = self.ask(method::PUT, put, Doing::Writing).await?;
+        Ok(true)
+    }
+
+    async fn delete(&mut self, request: &Request<'_>) -> Result<bool, Failure> {
+        let key = self.shelf.key(request.key);
+        let question = DeleteRangeRequest { key, range_end: Bytes::new() };
+        let gone: DeleteRangeResponse =
+            self.ask(method::DELETE_RANGE, question, Doing::Writing).await?;
+        Ok(gone.deleted > 0)
+    }
+
+    async fn update(&mut self, request: &Request<'_>) -> Result<bool, Failure> {
+        let key = self.shelf.key(request.key);
+        if self.shelf.has_every_field(&request.values) {
+            return self.replace(key, request).await;
+        }
+        // What is told as missing must be missing, so this asks the cluster, whatever reads do.
+        let question = RangeRequest { key: key.clone(), ..RangeRequest::default() };
+        let mut found = self.range(question, Doing::ReadingToWrite).await?.pop();
+        for _ in 0..ATTEMPTS {
+            let Some(old) = found else { return Ok(false) };
+            if !row::is_whole(&old.value) {
+                return Err(refused(Reason::WrongType));
+            }
+            let mut new = Vec::with_capacity(old.value.len());
+            row::merge(&old.value, &request.values, &self.shelf.fields, &mut new)
+                .map_err(refused)?;
+            let unchanged = Compare::is_unchanged(key.clone(), old.mod_revision);
+            let put = self.put(request.key, new);
+            match self.put_if(unchanged, put, Some(key.clone())).await? {
+                Swap::Done => return Ok(true),
+                Swap::Found(newer) => found = newer,
+            }
+        }
+        Err(refused(Reason::Conflict))
+    }
+
+    /// An update that leaves nothing of the old record needs not know it.
+    async fn replace(&mut self, key: Bytes, request: &Request<'_>) -> Result<bool, Failure> {
+        let put = self.put(request.key, self.make(&request.values)?);
+        let swap = self.put_if(Compare::is_there(key), put, None).await?;
+        Ok(matches!(swap, Swap::Done))
+    }
+
+    /// Writes if `compare` holds, else reads what is there under `otherwise`.
+    async fn put_if(
+        &mut self,
+        compare: Compare,
+        put: PutRequest,
+        otherwise: Option<Bytes>,
+    ) -> Result<Swap, Failure> {
+        let read = otherwise.map(|key| RequestOp {
+            request_range: Some(RangeRequest { key, ..RangeRequest::default() }),
+            request_put: None,
+        });
+        let question = TxnRequest {
+            compare: vec![compare],
+            success: vec![RequestOp { request_range: None, request_put: Some(put) }],
+            failure: read.into_iter().collect(),
+        };
+        let answer: TxnResponse = self.ask(method::TXN, question, Doing::Writing).await?;
+        if answer.succeeded {
+            return Ok(Swap::Done);
+        }
+        let read = answer.responses.into_iter().find_map(|response| response.response_range);
+        Ok(Swap::Found(read.and_then(|mut range| range.kvs.pop())))
+    }
+
+    fn make(&self, values: &Values<'_>) -> Result<Vec<u8>, Failure> {
+        let mut made = Vec::new();
+        row::make(values, &self.shelf.fields, &mut made).map_err(refused)?;
+        Ok(made)
+    }
+
+    fn put(&self, key: &[u8], value: Vec<u8>) -> PutRequest {
+        PutRequest { key: self.shelf.key(key), value: value.into() }
+    }
+
+    async fn range(
+        &mut self,
+        question: RangeRequest,
+        doing: Doing,
+    ) -> Result<Vec<KeyValue>, Failure> {
+        let answer: RangeResponse = self.ask(method::RANGE, question, doing).await?;
+        Ok(answer.kvs)
+    }
+
+    async fn ask<Q, A>(
+        &mut self,
+        path: &'static str,
+        question: Q,
+        doing: Doing,
+    ) -> Result<A, Failure>
+    where
+        Q: prost::Message + 'static,
+        A: prost::Message + Default + 'static,
+    {
+        self.requests += 1;
+        self.wire.ask(path, question).await.map_err(|error| failure(&error, doing))
+    }
+}
+
+/// What became of a write with a condition.
+enum Swap {
+    Done,
+    /// The condition did not hold; this is there instead.
+    Found(Option<KeyValue>),
+}
+
+fn refused(reason: Reason) -> Failure {
+    Failure { ending: Ending::Refused(reason), whose: Whose::Nobodys }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shelf() -> Shelf {
+        let fields = vec!["a".to_owned(), "b".to_owned()];
+        Shelf::new("p", &Table { name: "t".into(), fields, needs_key_order: false })
+    }
+
+    #[test]
+    fn keys_of_a_table_lie_between_its_begin_and_its_end() {
+        let shelf = shelf();
+        assert_eq!(shelf.key(b"user1"), "p/t/user1");
+        for key in [&b""[..], b"/", &[0], &[0xFF; 9]] {
+            let key = shelf.key(key);
+            assert!(key >= shelf.begin && key < shelf.end, "{key:?}");
+        }
+        assert!(Bytes::from_static(b"p/tt/a") > shelf.end);
+        assert!(Bytes::from_static(b"p/t") < shelf.begin);
+    }
+
+    #[test]
+    fn only_an_update_of_every_field_needs_not_know_the_old_record() {
+        let shelf = shelf();
+        let has = |spans: &[(u16, std::ops::Range<u32>)]| {
+            shelf.has_every_field(&Values::new(spans, b"xy"))
+        };
+        assert!(has(&[(1, 0..1), (0, 1..2)]));
+        assert!(!has(&[(1, 0..1)]));
+        assert!(!has(&[(1, 0..1), (1, 1..2)]));
+    }
+}

@@ -1,0 +1,236 @@
+//! What an etcd says about itself that a reader of its figures must know.
+
+use assay_model::Setting;
+
+use super::messages::{Member, StatusResponse};
+use super::options::Options;
+
+/// What was told, and what was asked for.
+pub(super) struct Facts {
+    /// What each endpoint said about itself, as its place among them.
+    pub(super) told: Vec<(usize, StatusResponse)>,
+    /// Every member of the cluster, as the first of them said; none if it did not.
+    pub(super) members: Vec<Member>,
+}
+
+impl Facts {
+    /// Everything worth knowing.
+    pub(super) fn settings(&self, options: &Options) -> Vec<Setting> {
+        let mut settings = vec![
+            self.server(),
+            self.durability(),
+            self.replication(),
+            setting("read", options.read.name(), apart(options)),
+            self.members(),
+            self.endpoints(options),
+            self.term(),
+            self.size(),
+            self.quota(),
+            setting(
+                "connections",
+                &options.connections.to_string(),
+                "requests in flight per lane, over one HTTP/2 connection to each endpoint; beyond \
+                 that the wait is lag",
+            ),
+        ];
+        let alarms: Vec<&str> =
+            self.told.iter().flat_map(|(_, told)| &told.errors).map(String::as_str).collect();
+        if !alarms.is_empty() {
+            let meaning = "what members complain about; with NOSPACE every write is refused";
+            settings.push(setting("alarms", &alarms.join("; "), meaning));
+        }
+        settings
+    }
+
+    fn server(&self) -> Setting {
+        let mut versions: Vec<&str> =
+            self.told.iter().map(|(_, told)| told.version.as_str()).collect();
+        versions.sort_unstable();
+        versions.dedup();
+        let value = format!("etcd {}", versions.join(", "));
+        setting("server", &value, "the software that was measured")
+    }
+
+    /// Members whose disks count.
+    fn voters(&self) -> usize {
+        self.members.iter().filter(|member| !member.is_learner).count()
+    }
+
+    fn durability(&self) -> Setting {
+        let meaning = match self.voters() {
+            0 => {
+                "a write is answered after a majority of the members has it in its log on disk \
+                 (fsync)"
+            }
+            1 => {
+                "a write is answered after the only member has it in its log on disk (fsync): \
+                 loss of power takes nothing, loss of that disk everything"
+            }
+            _ => {
+                "a write is answered after a majority of the members has it in its log on disk \
+                 (fsync): loss of power in all of them takes nothing"
+            }
+        };
+        let exception = "; a server started with --unsafe-no-fsync does not tell so";
+        setting("durability", "every commit", &format!("{meaning}{exception}"))
+    }
+
+    fn replication(&self) -> Setting {
+        let voters = self.voters();
+        let learners = self.members.len() - voters;
+        if voters == 0 {
+            let meaning = "how many members there are was not told, perhaps for want of rights";
+            return setting("replication", "unknown", meaning);
+        }
+        let majority = voters / 2 + 1;
+        let value = match learners {
+            0 => format!("{voters} voters"),
+            _ => format!("{voters} voters, {learners} learners"),
+        };
+        let meaning = match voters {
+            1 => "the only copy of the data".into(),
+            _ => format!(
+                "each member has all data; a write waits for {majority} of {voters}, and with {} \
+                 of them down nothing is written",
+                voters - majority + 1
+            ),
+        };
+        setting("replication", &value, &meaning)
+    }
+
+    /// The member that most of those who told take for the leader.
+    fn leader(&self) -> u64 {
+        let newest = self.told.iter().max_by_key(|(_, told)| told.raft_term);
+        newest.map_or(0, |(_, told)| told.leader)
+    }
+
+    fn members(&self) -> Setting {
+        let name = |member: &Member| {
+            let name = match member.name.as_str() {
+                "" => format!("{:x} (never started)", member.id),
+                name => name.to_owned(),
+            };
+            let role = match (member.id == self.leader(), member.is_learner) {
+                (true, _) => " leader",
+                (false, true) => " learner",
+                (false, false) => "",
+            };
+            format!("{name}{role} {}", member.client_urls.join(" ")).trim_end().to_owned()
+        };
+        let names: Vec<String> = self.members.iter().map(name).collect();
+        let value = if names.is_empty() { "unknown".into() } else { names.join(", ") };
+        setting("members", &value, "the cluster as it was then; the leader may change")
+    }
+
+    fn endpoints(&self, options: &Options) -> Setting {
+        let leader = self.leader();
+        let shown = |place: usize| {
+            let told = self.told.iter().find(|(told, _)| *told == place);
+            let state = match told {
+                None => " (did not answer)",
+                Some((_, told)) if told.is_learner => " (learner)",
+                Some((_, told)) => match &told.header {
+                    Some(header) if header.member_id == leader => " (leader)",
+                    _ => " (follower)",
+                },
+            };
+            format!("{}{state}", options.authority(place))
+        };
+        let shown: Vec<String> = (0..options.endpoints.len()).map(shown).collect();
+        let meaning = "who is asked, in turns; followers pass writes and linearizable reads on to \
+                       the leader, which costs a hop";
+        setting("endpoints", &shown.join(", "), meaning)
+    }
+
+    fn term(&self) -> Setting {
+        let term = self.told.iter().map(|(_, told)| told.raft_term).max().unwrap_or(0);
+        let meaning =
+            "grows with each election: another one after the run means a change of leader";
+        setting("raft-term", &term.to_string(), meaning)
+    }
+
+    fn size(&self) -> Setting {
+        let size = self.told.iter().map(|(_, told)| told.db_size).max().unwrap_or(0);
+        let in_use = self.told.iter().map(|(_, told)| told.db_size_in_use).max().unwrap_or(0);
+        let meaning = "bytes of the largest member's file; old values of every key stay in it \
+                       until the history is compacted";
+        setting("db-size", &format!("{size} ({in_use} in use)"), meaning)
+    }
+
+    fn quota(&self) -> Setting {
+        let quota = self.told.iter().map(|(_, told)| told.db_size_quota).min().unwrap_or(0);
+        let value = match quota {
+            0 => "not told before etcd 3.6 (2147483648 unless set)".into(),
+            bytes => bytes.to_string(),
+        };
+        let meaning = "db-size from which on every write fails as full";
+        setting("quota-backend-bytes", &value, meaning)
+    }
+}
+
+fn apart(options: &Options) -> &'static str {
+    match options.read {
+        super::options::Read::Linearizable => {
+            "reads and scans see every write answered before them; the member that is asked asks \
+             the leader, which asks a majority"
+        }
+        super::options::Read::Serializable => {
+            "reads and scans see what the member that is asked has; it may lag behind what was \
+             answered. Updates read linearizably all the same"
+        }
+    }
+}
+
+fn setting(name: &str, value: &str, meaning: &str) -> Setting {
+    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::etcd::messages::ResponseHeader;
+
+    fn member(id: u64, name: &str, is_learner: bool) -> Member {
+        Member { id, name: name.into(), client_urls: Vec::new(), is_learner }
+    }
+
+    fn told(member_id: u64, raft_term: u64, leader: u64) -> StatusResponse {
+        StatusResponse {
+            header: Some(ResponseHeader { cluster_id: 1, member_id }),
+            version: "3.4.23".into(),
+            raft_term,
+            leader,
+            ..StatusResponse::default()
+        }
+    }
+
+    fn value(facts: &Facts, name: &str) -> String {
+        let options = "etcd://one:1,two:2,three:3/p?read=serializable".parse().unwrap();
+        let settings = facts.settings(&options);
+        assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+        let found = settings.into_iter().find(|setting| setting.name == name);
+        found.map(|setting| setting.value).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_cluster_is_told_with_its_roles() {
+        let members = vec![member(1, "n1", false), member(2, "n2", false), member(3, "", true)];
+        let facts = Facts { told: vec![(0, told(1, 4, 1)), (1, told(2, 5, 2))], members };
+        assert_eq!(value(&facts, "server"), "etcd 3.4.23");
+        assert_eq!(value(&facts, "replication"), "2 voters, 1 learners");
+        assert_eq!(value(&facts, "members"), "n1, n2 leader, 3 (never started) learner");
+        let endpoints = "one:1 (follower), two:2 (leader), three:3 (did not answer)";
+        assert_eq!(value(&facts, "endpoints"), endpoints);
+        assert_eq!(value(&facts, "raft-term"), "5");
+        assert_eq!(value(&facts, "read"), "serializable");
+    }
+
+    #[test]
+    fn what_is_not_told_is_unknown() {
+        let facts = Facts { told: vec![(0, told(1, 4, 1))], members: Vec::new() };
+        assert_eq!(value(&facts, "replication"), "unknown");
+        assert_eq!(value(&facts, "members"), "unknown");
+        assert!(value(&facts, "quota-backend-bytes").starts_with("not told"));
+        assert_eq!(value(&facts, "alarms"), "");
+    }
+}

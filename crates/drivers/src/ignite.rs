@@ -1,0 +1,164 @@
+//! Apache Ignite 2, over its binary client protocol.
+//!
+//! A table is a cache, a record a binary object under a text, as YCSB's binding keeps them. A lane
+//! has some links, each with a connection to every node, and one operation at a time goes over a
+//! link: to the node that owns the key, if that is known, else to any, which passes it on.
+//!
+//! What an answer means:
+//! * An insert overwrites what is there, unless the URL says `insert=put_if_absent`.
+//! * An update reads the record, changes it, and writes it if it is still the same; otherwise
+//!   again, at most eight times in all, then it is refused as a conflict.
+//! * A scan is a query in SQL over an index of the keys, in their order.
+//! * A connection that breaks makes unknown what was on its way over it, also a read.
+
+mod affinity;
+mod cache;
+mod cluster;
+mod console;
+mod failure;
+mod link;
+mod object;
+mod options;
+mod plan;
+mod settings;
+mod socket;
+mod wire;
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use assay_model::{Kind, Layout, Setting};
+use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+
+use cluster::Cluster;
+use console::Console;
+use link::Links;
+pub use options::{Atomicity, Content, Insert, Options, WriteSync};
+use plan::Plan;
+
+use crate::task::{self, RecordsClient};
+
+/// The table of the note; a layout does not use this name.
+const NOTES: &str = "_assay";
+
+/// An Ignite cluster.
+pub struct Ignite {
+    options: Arc<Options>,
+    /// What was prepared last.
+    plan: RwLock<Arc<Plan>>,
+}
+
+impl Ignite {
+    /// A store with these options; nothing is connected yet.
+    pub fn new(options: Options) -> Ignite {
+        Ignite { options: Arc::new(options), plan: RwLock::default() }
+    }
+
+    /// A store with the options that `url` says, see [`Options`].
+    ///
+    /// # Errors
+    /// If the URL makes no sense, or a file that it names cannot be read.
+    pub fn from_url(url: &str) -> Result<Ignite, OpenError> {
+        Ok(Ignite::new(url.parse()?))
+    }
+
+    /// The options; shown without secrets.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Does something over a connection of its own, apart from every lane.
+    fn aside<T>(
+        &self,
+        act: impl AsyncFnOnce(&mut Console<'_>) -> Result<T, OpenError>,
+    ) -> Result<T, OpenError> {
+        let done = task::block_on(async {
+            let mut console = Console::open(&self.options).await?;
+            act(&mut console).await
+        });
+        done.unwrap_or_else(|error| {
+            let store = self.options.to_string();
+            Err(OpenError::Failed { store, reason: format!("no resources for it: {error}") })
+        })
+    }
+}
+
+impl Store for Ignite {
+    fn capabilities(&self) -> Capabilities {
+        let can = |kind: &Kind| *kind != Kind::Scan || self.options.has_index;
+        Capabilities {
+            name: "ignite",
+            data_model: DataModel::KeyValue,
+            kinds: Kind::OF_RECORDS.into_iter().filter(can).collect(),
+            calls: Calls::Pipelined,
+            hidden_retries: Some(
+                "an update whose record changed between its read and its write is done again, at \
+                 most 8 times in all; the node that passes a change on does so again when the \
+                 owner of its key fails meanwhile",
+            ),
+            keeps_other_fields: true,
+            scan_order: ScanOrder::Key,
+            is_no_op: false,
+            is_persistent: true,
+            time: StoreTime::Wall,
+            takes_queries: false,
+            isolation: None,
+        }
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        let plan = Plan::new(layout, &self.options)
+            .map_err(|reason| OpenError::Unsupported { store: self.options.to_string(), reason })?;
+        self.aside(async |console| {
+            console.expect_active().await?;
+            for table in &plan.tables {
+                console.make(table).await?;
+            }
+            Ok(())
+        })?;
+        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
+        Ok(())
+    }
+
+    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        let (options, plan) = (Arc::clone(&self.options), self.plan());
+        let types = plan.types(options.content);
+        let cluster = Cluster::new(options, plan.caches(), types);
+        let links = Links { cluster, plan };
+        let name = self.options.to_string();
+        Ok(RecordsClient::open(links, self.options.connections, &name)?)
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        let plan = self.plan();
+        self.aside(async |console| settings::ask(console, &plan, &self.options).await)
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        let plan = self.plan();
+        self.aside(async |console| {
+            for table in &plan.tables {
+                console.remove(&table.cache).await?;
+            }
+            console.remove(&self.options.cache(NOTES)).await
+        })
+    }
+
+    fn note(&self) -> Result<Option<String>, OpenError> {
+        self.aside(async |console| console.note(&self.options.cache(NOTES)).await)
+    }
+
+    fn keep_note(&self, note: &str) -> Result<(), OpenError> {
+        self.aside(async |console| console.keep_note(&self.options.cache(NOTES), note).await)
+    }
+}
+
+impl fmt::Debug for Ignite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ignite").field("options", self.options()).finish_non_exhaustive()
+    }
+}

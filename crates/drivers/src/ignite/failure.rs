@@ -1,0 +1,183 @@
+//! What an error of Ignite, or of the connection to it, means for what was asked.
+
+use assay_model::Reason;
+
+use super::socket::Trouble;
+use crate::task::Ending;
+
+/// What was under way as something failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// A request that changes nothing, and is all that was asked.
+    Read,
+    /// A request that changes nothing, of an operation whose change was not sent yet.
+    BeforeWrite,
+    /// A change.
+    Write,
+}
+
+/// The statuses that certainly refuse. Source: `ClientStatus` of Ignite 2.17.
+const REFUSALS: &[(i32, Reason)] = &[
+    // Invalid operation; a node in recovery; functionality that is switched off.
+    (2, Reason::Unsupported),
+    (11, Reason::Busy),
+    (100, Reason::Unsupported),
+    // No such cache, one of that name, a configuration that makes no sense.
+    (1000, Reason::Malformed),
+    (1001, Reason::Exists),
+    (1002, Reason::Malformed),
+    // Too many cursors; no such cursor.
+    (1010, Reason::Busy),
+    (1011, Reason::StoreError),
+    (1012, Reason::NotPermitted),
+    // Too many transactions; no such transaction; too many tasks.
+    (1020, Reason::Busy),
+    (1021, Reason::StoreError),
+    (1030, Reason::Busy),
+    (2000, Reason::NotPermitted),
+];
+
+/// The node is stopping or not ready: some of its parts may have worked already.
+const INVALID_NODE_STATE: i32 = 10;
+
+/// Parts of messages with which Ignite refuses before it changes anything.
+const REFUSING_WORDS: &[(&str, Reason)] = &[
+    ("cluster is inactive", Reason::Busy),
+    ("cache is stopped", Reason::Busy),
+    ("cluster is in a read-only mode", Reason::ReadOnly),
+    ("read-only mode", Reason::ReadOnly),
+    ("partition data has been lost", Reason::Busy),
+    ("all partition owners have left", Reason::Busy),
+    ("Failed to map keys for cache", Reason::Busy),
+    ("ignite-indexing", Reason::Unsupported),
+];
+
+/// Parts of messages that tell more than that it failed, but leave open what happened.
+const OPEN_WORDS: &[(&str, Reason)] = &[
+    ("Out of memory in data region", Reason::Full),
+    ("IgniteOutOfMemoryException", Reason::Full),
+    ("timed out", Reason::Timeout),
+    ("Node is stopping", Reason::Busy),
+    ("node is stopping", Reason::Busy),
+    ("Grid is stopping", Reason::Busy),
+];
+
+/// What `trouble` means for an operation that was in `stage`.
+pub(super) fn ending(trouble: &Trouble, stage: Stage) -> Ending {
+    match trouble {
+        Trouble::Unreachable => Ending::Refused(Reason::Unreachable),
+        Trouble::Lost => broken(Reason::ConnectionLost, stage),
+        Trouble::Garbled => broken(Reason::Garbled, stage),
+        Trouble::Said(status, message) => said(*status, message, stage),
+    }
+}
+
+/// The connection is of no use any more.
+fn broken(reason: Reason, stage: Stage) -> Ending {
+    match stage {
+        Stage::Read | Stage::Write => Ending::Unknown(reason),
+        Stage::BeforeWrite => Ending::Refused(reason),
+    }
+}
+
+fn said(status: i32, message: &str, stage: Stage) -> Ending {
+    let by_status = REFUSALS.iter().find(|(other, _)| *other == status);
+    let by_words = |words: &[(&str, Reason)]| {
+        words.iter().find(|(word, _)| message.contains(word)).map(|(_, reason)| *reason)
+    };
+    if let Some(reason) = by_status.map(|(_, reason)| *reason) {
+        return Ending::Refused(reason);
+    }
+    if let Some(reason) = by_words(REFUSING_WORDS) {
+        return Ending::Refused(reason);
+    }
+    let busy = (status == INVALID_NODE_STATE).then_some(Reason::Busy);
+    let reason = busy.or_else(|| by_words(OPEN_WORDS)).unwrap_or(Reason::StoreError);
+    match stage {
+        // A change that failed may have reached some copies.
+        Stage::Write => Ending::Unknown(reason),
+        Stage::Read | Stage::BeforeWrite => Ending::Refused(reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(status: i32, message: &str, stage: Stage) -> Ending {
+        ending(&Trouble::Said(status, message.into()), stage)
+    }
+
+    #[test]
+    fn a_connection_that_breaks_leaves_open_what_was_sent() {
+        let lost = Reason::ConnectionLost;
+        assert_eq!(ending(&Trouble::Lost, Stage::Write), Ending::Unknown(lost));
+        assert_eq!(ending(&Trouble::Lost, Stage::Read), Ending::Unknown(lost));
+        assert_eq!(ending(&Trouble::Garbled, Stage::Write), Ending::Unknown(Reason::Garbled));
+        // The change itself was never sent.
+        assert_eq!(ending(&Trouble::Lost, Stage::BeforeWrite), Ending::Refused(lost));
+        assert_eq!(ending(&Trouble::Garbled, Stage::BeforeWrite), Ending::Refused(Reason::Garbled));
+    }
+
+    #[test]
+    fn what_was_never_sent_is_refused() {
+        for stage in [Stage::Read, Stage::BeforeWrite, Stage::Write] {
+            let refused = Ending::Refused(Reason::Unreachable);
+            assert_eq!(ending(&Trouble::Unreachable, stage), refused);
+        }
+    }
+
+    #[test]
+    fn statuses_with_a_name_refuse() {
+        for (status, reason) in [
+            (2, Reason::Unsupported),
+            (11, Reason::Busy),
+            (100, Reason::Unsupported),
+            (1000, Reason::Malformed),
+            (1001, Reason::Exists),
+            (1002, Reason::Malformed),
+            (1010, Reason::Busy),
+            (1011, Reason::StoreError),
+            (1012, Reason::NotPermitted),
+            (1020, Reason::Busy),
+            (1021, Reason::StoreError),
+            (1030, Reason::Busy),
+            (2000, Reason::NotPermitted),
+        ] {
+            assert_eq!(said(status, "", Stage::Write), Ending::Refused(reason), "{status}");
+        }
+    }
+
+    #[test]
+    fn words_that_refuse_before_anything_changes_refuse() {
+        for (message, reason) in [
+            ("Can not perform the operation because the cluster is inactive.", Reason::Busy),
+            ("Failed to perform cache operation (cache is stopped): usertable", Reason::Busy),
+            (
+                "Failed to perform cache operation (cluster is in a read-only mode)",
+                Reason::ReadOnly,
+            ),
+            ("Failed: all partition owners have left the grid", Reason::Busy),
+            ("partition data has been lost [cacheName=usertable]", Reason::Busy),
+            ("Failed to map keys for cache (all partition nodes left the grid)", Reason::Busy),
+            ("ignite-indexing module should be added to classpath", Reason::Unsupported),
+        ] {
+            assert_eq!(said(1, message, Stage::Write), Ending::Refused(reason), "{message}");
+        }
+    }
+
+    #[test]
+    fn any_other_failure_leaves_a_change_open_and_refuses_a_read() {
+        for (status, message, reason) in [
+            (1, "Failed to update keys (retry update if possible).", Reason::StoreError),
+            (1, "Out of memory in data region [name=default]", Reason::Full),
+            (1, "Cache transaction timed out", Reason::Timeout),
+            (1, "Operation has been cancelled (node is stopping).", Reason::Busy),
+            (10, "Grid is in invalid state", Reason::Busy),
+            (77, "", Reason::StoreError),
+        ] {
+            assert_eq!(said(status, message, Stage::Write), Ending::Unknown(reason), "{message}");
+            assert_eq!(said(status, message, Stage::Read), Ending::Refused(reason), "{message}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What the URL of an Ignite cluster says.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_store::OpenError;
+
+use crate::address::Address;
+
+const EXAMPLE: &str = "ignite://127.0.0.1:10800/bench?backups=1";
+const DEFAULT_PORT: u16 = 10_800;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const MOST_CONNECTIONS: usize = 1024;
+/// A cluster with more copies than that is no cluster of ours.
+const MOST_BACKUPS: u32 = 31;
+
+/// How a cache keeps changes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomicity {
+    /// Each change by itself.
+    Atomic,
+    /// Changes may be part of a transaction, and each is one by itself.
+    Transactional,
+}
+
+/// Which copies have a change before it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteSync {
+    /// All of them.
+    FullSync,
+    /// The primary one.
+    PrimarySync,
+    /// None.
+    FullAsync,
+}
+
+/// What the fields of a record hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Texts, as YCSB's binding writes them; other bytes are refused.
+    Text,
+    /// Any bytes.
+    Bytes,
+}
+
+/// How an insert is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insert {
+    /// Over what is there, as YCSB's binding does.
+    Put,
+    /// Only if nothing is there.
+    PutIfAbsent,
+}
+
+/// `ignite://[user[:password]@]host[:port][,host[:port]…][/prefix][?option=value&…]`.
+///
+/// Parts with special characters are percent-encoded. Shown without the password.
+#[derive(Clone)]
+pub struct Options {
+    /// The nodes of which at least one must answer.
+    pub hosts: Vec<(String, u16)>,
+    /// The user, where the cluster asks for one.
+    pub user: Option<String>,
+    /// The user's password.
+    pub(super) password: Option<String>,
+    /// What the names of the caches begin with; empty for the bare names of the tables.
+    pub prefix: String,
+    /// Option `atomicity`: of caches that are made; those that are there must agree.
+    pub atomicity: Option<Atomicity>,
+    /// Option `backups`: copies besides the primary one.
+    pub backups: Option<u32>,
+    /// Option `write_sync`: which copies have a change before it is answered.
+    pub write_sync: Option<WriteSync>,
+    /// Option `read_from_backup`: whether a node may answer a read from its backup copy.
+    pub reads_from_backup: Option<bool>,
+    /// Option `index`: whether the keys are indexed, which a scan needs.
+    pub has_index: bool,
+    /// Option `fields`: what the fields of a record hold.
+    pub content: Content,
+    /// Option `insert`: what an insert does to a record that is there.
+    pub insert: Insert,
+    /// Option `connections`: requests in flight of each lane.
+    pub connections: usize,
+    /// Option `partition_awareness`: whether a request goes to the node that owns its key.
+    pub is_partition_aware: bool,
+    /// Option `connect_timeout`: patience for a connection with its greeting.
+    pub connect_timeout: Duration,
+    shown: String,
+}
+
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(url: &str) -> Result<Options, OpenError> {
+        let mut address = Address::parse(url, &["ignite"], DEFAULT_PORT, EXAMPLE)?;
+        address.password_file()?;
+        let switch = [("on", true), ("off", false)];
+        let atomicity =
+            [("atomic", Atomicity::Atomic), ("transactional", Atomicity::Transactional)];
+        let write_sync = [
+            ("full_sync", WriteSync::FullSync),
+            ("primary_sync", WriteSync::PrimarySync),
+            ("full_async", WriteSync::FullAsync),
+        ];
+        let content = [("text", Content::Text), ("bytes", Content::Bytes)];
+        let insert = [("put", Insert::Put), ("put_if_absent", Insert::PutIfAbsent)];
+        let backups = address.parsed("backups", &format!("a number up to {MOST_BACKUPS}"))?;
+        if backups.is_some_and(|backups| backups > MOST_BACKUPS) {
+            let reason = format!("option backups is a number up to {MOST_BACKUPS}");
+            return Err(address.wrong(reason));
+        }
+        if address.path.contains('/') {
+            let reason = "behind the hosts stands one prefix of the caches' names, without a /";
+            return Err(address.wrong(reason.into()));
+        }
+        let options = Options {
+            hosts: address.hosts.clone(),
+            user: address.user.clone(),
+            password: address.password.clone(),
+            prefix: address.path.clone(),
+            atomicity: address.choose("atomicity", &atomicity)?,
+            backups,
+            write_sync: address.choose("write_sync", &write_sync)?,
+            reads_from_backup: address.choose("read_from_backup", &switch)?,
+            has_index: address.choose("index", &switch)?.unwrap_or(true),
+            content: address.choose("fields", &content)?.unwrap_or(Content::Text),
+            insert: address.choose("insert", &insert)?.unwrap_or(Insert::Put),
+            connections: address.count("connections", MOST_CONNECTIONS)?.unwrap_or(16),
+            is_partition_aware: address.choose("partition_awareness", &switch)?.unwrap_or(true),
+            connect_timeout: address.millis("connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
+            shown: address.to_string(),
+        };
+        address.finish()?;
+        Ok(options)
+    }
+}
+
+impl Options {
+    /// The name of the cache of this table.
+    pub(super) fn cache(&self, table: &str) -> String {
+        match self.prefix.as_str() {
+            "" => table.to_owned(),
+            prefix => format!("{prefix}_{table}"),
+        }
+    }
+}
+
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("url", &self.shown).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(url: &str) -> Options {
+        url.parse().unwrap()
+    }
+
+    fn wrong(url: &str) -> String {
+        url.parse::<Options>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_host_is_enough() {
+        let options = right("ignite://localhost");
+        assert_eq!(options.hosts, [("localhost".to_owned(), 10_800)]);
+        assert_eq!((options.user.as_deref(), options.password.as_deref()), (None, None));
+        assert_eq!((options.atomicity, options.backups, options.write_sync), (None, None, None));
+        assert_eq!((options.connections, options.insert), (16, Insert::Put));
+        assert!(options.has_index && options.is_partition_aware);
+        assert_eq!(options.cache("usertable"), "usertable");
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let options = right(
+            "ignite://ann:p%40ss@a:1,b/bench?atomicity=transactional&backups=0&index=off\
+             &write_sync=primary_sync&read_from_backup=off&fields=bytes&insert=put_if_absent\
+             &connections=4&partition_awareness=off&connect_timeout=200",
+        );
+        assert_eq!(options.hosts, [("a".to_owned(), 1), ("b".to_owned(), 10_800)]);
+        assert_eq!(options.password.as_deref(), Some("p@ss"));
+        assert_eq!(options.atomicity, Some(Atomicity::Transactional));
+        assert_eq!((options.backups, options.reads_from_backup), (Some(0), Some(false)));
+        assert_eq!(options.write_sync, Some(WriteSync::PrimarySync));
+        assert_eq!((options.content, options.insert), (Content::Bytes, Insert::PutIfAbsent));
+        assert!(!options.has_index && !options.is_partition_aware);
+        assert_eq!((options.connections, options.connect_timeout.as_millis()), (4, 200));
+        assert_eq!(options.cache("usertable"), "bench_usertable");
+    }
+
+    #[test]
+    fn passwords_never_show() {
+        let url = "ignite://ann:secret@host?connections=2";
+        let options = right(url);
+        assert!(!format!("{options} {options:?}").contains("secret"));
+        assert!(!wrong(&format!("{url}&index=x")).contains("secret"));
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("ignite:localhost", "there is no ://"),
+            ("ignite3://h", "scheme \"ignite3\""),
+            ("ignite://", "the host is missing"),
+            ("ignite://h/a/b", "one prefix"),
+            ("ignite://h?backups=two", "a number up to 31"),
+            ("ignite://h?backups=32", "a number up to 31"),
+            ("ignite://h?atomicity=snapshot", "atomic or transactional"),
+            ("ignite://h?write_sync=on", "full_sync or primary_sync or full_async"),
+            ("ignite://h?backup=1", "did you mean \"backups\""),
+            ("ignite://h?connections=0", "from 1 to 1024"),
+            ("ignite://h?password_file=/no/such", "cannot be read"),
+        ] {
+            let error = wrong(url);
+            assert!(error.contains(part), "{url}: {error}");
+            assert!(error.contains(EXAMPLE), "{url}: {error}");
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! What a cluster says about itself that a reader of its figures must know.
+
+use assay_model::Setting;
+use assay_store::OpenError;
+
+use super::cache::Cache;
+use super::console::Console;
+use super::options::{Atomicity, Insert, Options, WriteSync};
+use super::plan::Plan;
+
+const VERSIONS: &str = "SELECT VERSION FROM SYS.NODES WHERE IS_CLIENT = FALSE";
+const CONFIGURATION: &str = "SELECT NAME, \"VALUE\" FROM SYS.CONFIGURATION \
+                             WHERE NAME LIKE 'DataStorageConfiguration.%'";
+/// Where the configuration of the region begins that caches are in by default.
+const DEFAULT_REGION: &str = "DataStorageConfiguration.DefaultDataRegionConfiguration.";
+const UNKNOWN: &str = "unknown";
+
+/// What happens when the last copy of a partition is lost, by number.
+const LOSS_POLICIES: [(&str, &str); 5] = [
+    ("READ_ONLY_SAFE", "reads of what was lost and all writes are refused"),
+    ("READ_ONLY_ALL", "what was lost reads as missing, all writes are refused"),
+    ("READ_WRITE_SAFE", "reads and writes of what was lost are refused"),
+    ("READ_WRITE_ALL", "what was lost reads as missing, and can be written"),
+    ("IGNORE", "what was lost reads as missing, without an error, and can be written"),
+];
+
+/// Asks the cluster for everything worth knowing.
+pub(super) async fn ask(
+    console: &mut Console<'_>,
+    plan: &Plan,
+    options: &Options,
+) -> Result<Vec<Setting>, OpenError> {
+    let versions = console.rows(VERSIONS).await?.into_iter().flatten().collect();
+    let pairs = console.rows(CONFIGURATION).await?.into_iter();
+    let pairs = pairs.filter_map(|row| <[String; 2]>::try_from(row).ok());
+    let told = Told { versions, pairs: pairs.collect() };
+    let mut settings = told.of_cluster();
+    // The tables of a layout are made alike.
+    if let Some(table) = plan.tables.first()
+        && let Some(cache) = console.cache(&table.cache).await?
+    {
+        settings.extend(told.of_cache(&cache));
+    }
+    settings.extend(ours(options));
+    Ok(settings)
+}
+
+/// What the cluster told.
+struct Told {
+    /// The version of each server.
+    versions: Vec<String>,
+    /// Names and values of one node's configuration.
+    pairs: Vec<[String; 2]>,
+}
+
+/// What survives a crash, in one word and in a sentence.
+type Durability = (&'static str, &'static str);
+
+impl Told {
+    fn of_cluster(&self) -> Vec<Setting> {
+        let mut versions = self.versions.clone();
+        versions.sort_unstable();
+        versions.dedup();
+        let versions = if versions.is_empty() { UNKNOWN.into() } else { versions.join(", ") };
+        let nodes = match self.versions.len() {
+            0 => UNKNOWN.to_owned(),
+            nodes => nodes.to_string(),
+        };
+        vec![
+            setting("server", &format!("Ignite {versions}"), "the software that was measured"),
+            setting("nodes", &nodes, "servers in the cluster"),
+        ]
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let found = self.pairs.iter().find(|[other, _]| other == name);
+        found.map(|[_, value]| value.as_str())
+    }
+
+    /// Whether the data region of a cache is on disk too.
+    fn is_persistent(&self, region: Option<&str>) -> Option<bool> {
+        let default = self.get(&format!("{DEFAULT_REGION}Name"));
+        let prefix = match region {
+            None => DEFAULT_REGION.to_owned(),
+            Some(name) if Some(name) == default => DEFAULT_REGION.to_owned(),
+            Some(name) => {
+                let is_its = |[key, value]: &&[String; 2]| {
+                    key.contains("DataRegionConfigurations[")
+                        && key.ends_with(".Name")
+                        && value == name
+                };
+                self.pairs.iter().find(is_its)?[0].strip_suffix("Name")?.to_owned()
+            }
+        };
+        self.get(&format!("{prefix}PersistenceEnabled")).map(|value| value == "true")
+    }
+
+    fn durability(&self, cache: &Cache) -> Durability {
+        match (self.is_persistent(cache.region.as_deref()), self.get(WAL_MODE)) {
+            (Some(false), _) => (
+                "none",
+                "everything ends when all its copies end; a record survives a node as long as \
+                 another node has a copy",
+            ),
+            (Some(true), Some("FSYNC")) => {
+                ("every change", "the log is on the nodes' disks before a change is answered")
+            }
+            (Some(true), Some("LOG_ONLY")) => (
+                "process",
+                "a crash of all nodes loses nothing, one of their machines the last changes",
+            ),
+            (Some(true), Some("BACKGROUND")) => (
+                "two seconds",
+                "a crash of all nodes loses the changes since the log was flushed last, by default \
+                 up to two seconds",
+            ),
+            (Some(true), Some("NONE")) => {
+                ("checkpoint", "a crash of all nodes may lose everything since they were started")
+            }
+            _ => (UNKNOWN, "the cluster does not tell what a crash would lose"),
+        }
+    }
+
+    fn of_cache(&self, cache: &Cache) -> Vec<Setting> {
+        let (durability, loss) = self.durability(cache);
+        let mut settings = vec![
+            setting("durability", durability, loss),
+            setting("backups", &cache.backups.to_string(), &self.copies(cache)),
+            setting("atomicity", cache.atomicity.name(), of_atomicity(cache.atomicity)),
+            setting("write_sync", cache.write_sync.name(), of_write_sync(cache.write_sync)),
+            setting("read_from_backup", on(cache.reads_from_backup), of_reads(cache)),
+        ];
+        let policy = usize::try_from(cache.loss_policy).ok();
+        if let Some((name, meaning)) = policy.and_then(|policy| LOSS_POLICIES.get(policy)) {
+            settings.push(setting("partition_loss_policy", name, meaning));
+        }
+        let log = self.get(WAL_MODE).filter(|_| durability != "none");
+        settings.extend(log.map(|mode| setting("wal_mode", mode, "when the log goes to the disk")));
+        settings
+    }
+
+    /// How many copies there are of a record.
+    fn copies(&self, cache: &Cache) -> String {
+        let wanted = cache.backups as usize + 1;
+        match self.versions.len() {
+            0 => format!("copies of a record besides the primary one, {wanted} in all"),
+            nodes if nodes < wanted => format!(
+                "copies of a record besides the primary one; with {nodes} of the {wanted} nodes \
+                 that this needs there are {nodes} in all"
+            ),
+            nodes => format!("copies besides the primary one: {wanted} of {nodes} nodes have it"),
+        }
+    }
+}
+
+const WAL_MODE: &str = "DataStorageConfiguration.WalMode";
+
+fn of_atomicity(atomicity: Atomicity) -> &'static str {
+    match atomicity {
+        Atomicity::Atomic => "each change is one by itself; transactions are not possible",
+        Atomicity::Transactional => {
+            "each change here is a transaction of its own, over all copies; costs more"
+        }
+    }
+}
+
+fn of_write_sync(sync: WriteSync) -> &'static str {
+    match sync {
+        WriteSync::FullSync => "a change is answered when all copies have it",
+        WriteSync::PrimarySync => {
+            "a change is answered when the primary copy has it; its node's end may lose the last \
+             changes, and a backup may show older values"
+        }
+        WriteSync::FullAsync => {
+            "a change is answered before any copy has it; it may be lost without an error"
+        }
+    }
+}
+
+fn of_reads(cache: &Cache) -> &'static str {
+    match (cache.reads_from_backup, cache.write_sync) {
+        (false, _) => "reads are answered from the primary copy",
+        (true, WriteSync::FullSync) => {
+            "the node that is asked may answer from its backup copy, which has all that is answered"
+        }
+        (true, _) => "the node that is asked may answer from its backup copy, which may be older",
+    }
+}
+
+/// What we do by ourselves.
+fn ours(options: &Options) -> Vec<Setting> {
+    let insert = match options.insert {
+        Insert::Put => setting("insert", "put", "an insert overwrites what is there"),
+        Insert::PutIfAbsent => {
+            setting("insert", "put_if_absent", "an insert of a record that is there is refused")
+        }
+    };
+    vec![
+        setting(
+            "connections",
+            &options.connections.to_string(),
+            "requests in flight of each lane; the wait for one to end counts as lag",
+        ),
+        setting(
+            "partition_awareness",
+            on(options.is_partition_aware),
+            if options.is_partition_aware {
+                "a request goes to the node that owns its key"
+            } else {
+                "a request goes to any node, which passes it on to the owner of its key"
+            },
+        ),
+        setting(
+            "index",
+            on(options.has_index),
+            if options.has_index {
+                "keys are indexed in their order, which scans need and each insert pays for"
+            } else {
+                "keys are not indexed, as in YCSB's binding: there are no scans"
+            },
+        ),
+        insert,
+    ]
+}
+
+fn on(is_on: bool) -> &'static str {
+    if is_on { "on" } else { "off" }
+}
+
+fn setting(name: &str, value: &str, meaning: &str) -> Setting {
+    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(nodes: usize, pairs: &[(&str, &str)]) -> Told {
+        let pairs = pairs
+            .iter()
+            .map(|(name, value)| [format!("DataStorageConfiguration.{name}"), (*value).to_owned()]);
+        Told { versions: vec!["2.17.0".into(); nodes], pairs: pairs.collect() }
+    }
+
+    fn cache(region: Option<&str>) -> Cache {
+        Cache {
+            name: "usertable".into(),
+            mode: 2,
+            atomicity: Atomicity::Atomic,
+            backups: 1,
+            write_sync: WriteSync::FullSync,
+            reads_from_backup: true,
+            region: region.map(str::to_owned),
+            loss_policy: 4,
+            has_index: true,
+        }
+    }
+
+    const PERSISTENT: (&str, &str) = ("DefaultDataRegionConfiguration.PersistenceEnabled", "true");
+
+    #[test]
+    fn what_survives_follows_from_persistence_and_log() {
+        let of = |pairs: &[(&str, &str)]| told(1, pairs).durability(&cache(None)).0;
+        let volatile = ("DefaultDataRegionConfiguration.PersistenceEnabled", "false");
+        assert_eq!(of(&[volatile, ("WalMode", "LOG_ONLY")]), "none");
+        assert_eq!(of(&[PERSISTENT, ("WalMode", "LOG_ONLY")]), "process");
+        assert_eq!(of(&[PERSISTENT, ("WalMode", "FSYNC")]), "every change");
+        assert_eq!(of(&[PERSISTENT, ("WalMode", "BACKGROUND")]), "two seconds");
+        assert_eq!(of(&[PERSISTENT, ("WalMode", "NONE")]), "checkpoint");
+        assert_eq!(of(&[]), "unknown");
+    }
+
+    #[test]
+    fn a_region_of_its_own_decides_for_its_caches() {
+        let told = told(
+            1,
+            &[
+                PERSISTENT,
+                ("DataRegionConfigurations[1].Name", "fast"),
+                ("DataRegionConfigurations[1].PersistenceEnabled", "false"),
+            ],
+        );
+        assert_eq!(told.is_persistent(None), Some(true));
+        assert_eq!(told.is_persistent(Some("fast")), Some(false));
+        assert_eq!(told.is_persistent(Some("other")), None);
+    }
+
+    #[test]
+    fn copies_that_no_node_is_there_for_are_told() {
+        let copies = |nodes| told(nodes, &[]).copies(&cache(None));
+        assert!(copies(1).contains("there are 1 in all"), "{}", copies(1));
+        assert!(copies(3).contains("2 of 3 nodes have it"), "{}", copies(3));
+        assert!(copies(0).contains("2 in all"), "{}", copies(0));
+    }
+
+    #[test]
+    fn each_setting_says_what_it_means() {
+        let options: Options = "ignite://h?index=off&insert=put_if_absent".parse().unwrap();
+        let told = told(3, &[PERSISTENT, ("WalMode", "LOG_ONLY")]);
+        let settings = [told.of_cluster(), told.of_cache(&cache(None)), ours(&options)].concat();
+        let names: Vec<&str> = settings.iter().map(|setting| setting.name.as_str()).collect();
+        let expected = [
+            "server",
+            "nodes",
+            "durability",
+            "backups",
+            "atomicity",
+            "write_sync",
+            "read_from_backup",
+            "partition_loss_policy",
+            "wal_mode",
+            "connections",
+            "partition_awareness",
+            "index",
+            "insert",
+        ];
+        assert_eq!(names, expected);
+        assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+    }
+}

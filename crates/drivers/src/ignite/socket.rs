@@ -1,0 +1,291 @@
+//! A connection to one node, with one request under way at a time.
+
+use std::io;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::options::Options;
+use super::wire::{self, Garbled, LONGEST_MESSAGE, Reader, Value, put_bytes, put_text};
+
+/// The version of the protocol that we speak: that of Ignite 2.9 to 2.17 and later.
+const VERSION: [i16; 3] = [1, 7, 0];
+/// The first word to a node.
+const HELLO: u8 = 1;
+/// What kind of client we are: a thin one.
+const THIN: u8 = 2;
+/// What we know besides the version, a bit each: bit 3, to ask where the nodes are.
+const FEATURES: [u8; 1] = [1 << 3];
+/// The longest greeting that is believed.
+const LONGEST_GREETING: usize = 1 << 16;
+/// The status of a greeting with a wrong user or password.
+const WRONG_LOGIN: i32 = 2000;
+
+/// A flag of an answer: it is an error.
+const FAILED: i16 = 1;
+/// A flag of an answer: the nodes, or who owns what, changed.
+const MOVED: i16 = 2;
+
+/// Room that is made before a read.
+const ROOM: usize = 16 << 10;
+
+/// The version of who owns what.
+pub(super) type Topology = (i64, i32);
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// No node could be reached, so nothing was sent.
+    Unreachable,
+    /// The connection broke.
+    Lost,
+    /// What came makes no sense.
+    Garbled,
+    /// The node says that it failed.
+    Said(i32, String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(_: io::Error) -> Trouble {
+        Trouble::Lost
+    }
+}
+
+impl From<Garbled> for Trouble {
+    fn from(Garbled: Garbled) -> Trouble {
+        Trouble::Garbled
+    }
+}
+
+/// Why there is no connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Nobody answers as an Ignite node does.
+    Unreachable(String),
+    /// A node of another version or kind.
+    Unsupported(String),
+    /// It does not let us in.
+    NotPermitted(String),
+}
+
+/// A connection to one node that let us in.
+pub(super) struct Socket {
+    stream: TcpStream,
+    /// The node behind it.
+    pub(super) node: u128,
+    /// The newest version of who owns what, as far as this node told.
+    pub(super) topology: Topology,
+    next: i64,
+    out: Vec<u8>,
+    /// The last message that came, with its length.
+    input: Vec<u8>,
+    /// Where in it the answer begins.
+    answer: usize,
+}
+
+impl Socket {
+    /// Connects to a node and greets it, or gives up after `patience`.
+    pub(super) async fn dial(
+        at: &(String, u16),
+        options: &Options,
+        patience: Duration,
+    ) -> Result<Socket, Refusal> {
+        match tokio::time::timeout(patience, greet(at, options)).await {
+            Ok(socket) => socket,
+            Err(_) => Err(Refusal::Unreachable(format!(
+                "no greeting came within {} ms: either the node hangs or what listens there is no \
+                 Ignite; check host and port",
+                patience.as_millis()
+            ))),
+        }
+    }
+
+    /// Asks for `operation` with the rest that `fill` appends; gives what the answer says.
+    ///
+    /// After an error other than [`Trouble::Said`] the connection is of no use any more.
+    pub(super) async fn ask(
+        &mut self,
+        operation: i16,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<&[u8], Trouble> {
+        self.next += 1;
+        self.out.clear();
+        wire::begin(operation, self.next, &mut self.out);
+        fill(&mut self.out);
+        wire::end(&mut self.out);
+        self.stream.write_all(&self.out).await?;
+        self.receive(LONGEST_MESSAGE).await?;
+        let mut answer = Reader::new(&self.input[4..]);
+        if answer.i64()? != self.next {
+            return Err(Trouble::Garbled);
+        }
+        let flags = answer.i16()?;
+        if flags & MOVED != 0 {
+            self.topology = (answer.i64()?, answer.i32()?);
+        }
+        if flags & FAILED != 0 {
+            let status = answer.i32()?;
+            return Err(Trouble::Said(status, answer.text()?.unwrap_or_default().to_owned()));
+        }
+        self.answer = self.input.len() - answer.rest.len();
+        Ok(self.answer())
+    }
+
+    /// The last answer.
+    pub(super) fn answer(&self) -> &[u8] {
+        &self.input[self.answer..]
+    }
+
+    /// Reads the next message, and nothing else, into `input`.
+    async fn receive(&mut self, longest: usize) -> Result<(), Trouble> {
+        self.input.clear();
+        let mut whole = 4;
+        while self.input.len() < whole {
+            self.input.reserve((whole - self.input.len()).max(ROOM));
+            if self.stream.read_buf(&mut self.input).await? == 0 {
+                return Err(Trouble::Lost);
+            }
+            if whole == 4 && self.input.len() >= 4 {
+                let length = Reader::new(&self.input).length()?;
+                if length > longest {
+                    return Err(Trouble::Garbled);
+                }
+                whole += length;
+            }
+        }
+        // Nothing comes unasked, and one thing is asked at a time.
+        if self.input.len() > whole { Err(Trouble::Garbled) } else { Ok(()) }
+    }
+
+    /// Whether the connection, while nothing is asked over it, broke.
+    pub(super) fn poll_broken(&self, context: &mut std::task::Context<'_>) -> Poll<()> {
+        loop {
+            match self.stream.poll_read_ready(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(_)) => return Poll::Ready(()),
+                Poll::Ready(Ok(())) => match self.stream.try_read(&mut [0]) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    // Its end, or something unasked.
+                    _ => return Poll::Ready(()),
+                },
+            }
+        }
+    }
+}
+
+async fn greet(at: &(String, u16), options: &Options) -> Result<Socket, Refusal> {
+    let unreachable = |error: io::Error| {
+        Refusal::Unreachable(match error.kind() {
+            io::ErrorKind::ConnectionRefused => format!("{error}; is the node running?"),
+            _ => format!("{error}; check host and port"),
+        })
+    };
+    let stream = TcpStream::connect((at.0.as_str(), at.1)).await.map_err(unreachable)?;
+    stream.set_nodelay(true).map_err(unreachable)?;
+    let (out, input) = (hello(options), Vec::new());
+    let mut socket = Socket { stream, node: 0, topology: (0, 0), next: 0, out, input, answer: 0 };
+    socket.stream.write_all(&socket.out).await.map_err(unreachable)?;
+    let received = socket.receive(LONGEST_GREETING).await;
+    match received.and_then(|()| Ok(read_greeting(&socket.input[4..])?)) {
+        Ok(Ok(node)) => Ok(Socket { node, ..socket }),
+        Ok(Err(refusal)) => Err(refusal),
+        Err(_) => Err(stranger(&socket.input)),
+    }
+}
+
+/// Our greeting: version, kind, what we know besides, user and password.
+fn hello(options: &Options) -> Vec<u8> {
+    let mut out = vec![0, 0, 0, 0, HELLO];
+    VERSION.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+    out.push(THIN);
+    put_bytes(&FEATURES, &mut out);
+    if let Some(user) = &options.user {
+        put_text(user.as_bytes(), &mut out);
+        put_text(options.password.as_deref().unwrap_or_default().as_bytes(), &mut out);
+    }
+    wire::end(&mut out);
+    out
+}
+
+/// The node that greets, or why it does not let us in.
+fn read_greeting(bytes: &[u8]) -> Result<Result<u128, Refusal>, Garbled> {
+    let mut greeting = Reader::new(bytes);
+    if greeting.truth()? {
+        let Value::Bytes(_features) = greeting.value()? else { return Err(Garbled) };
+        let Value::Uuid(node) = greeting.value()? else { return Err(Garbled) };
+        return Ok(Ok(node));
+    }
+    let version = [greeting.i16()?, greeting.i16()?, greeting.i16()?];
+    let told = greeting.text()?.unwrap_or("nothing").to_owned();
+    let status = greeting.i32().unwrap_or_default();
+    if status == WRONG_LOGIN {
+        let reason = format!("it says: {told}; check user and password");
+        return Ok(Err(Refusal::NotPermitted(reason)));
+    }
+    let [major, minor, patch] = version;
+    Ok(Err(Refusal::Unsupported(format!(
+        "it says: {told}; it speaks protocol {major}.{minor}.{patch}, we speak 1.7.0, which \
+         Ignite 2.9 and later 2.x understand"
+    ))))
+}
+
+/// Something that does not greet as Ignite 2 does.
+fn stranger(input: &[u8]) -> Refusal {
+    if input.starts_with(b"IGNI") {
+        return Refusal::Unsupported(
+            "what answers is Ignite 3, whose protocol is another; name a cluster of Ignite 2"
+                .into(),
+        );
+    }
+    Refusal::Unreachable("what answers is no Ignite that we understand; check host and port".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_greeting_is_what_the_protocol_says() {
+        let options: Options = "ignite://a:b@h".parse().unwrap();
+        let expected = [
+            26, 0, 0, 0, 1, 1, 0, 7, 0, 0, 0, 2, 12, 1, 0, 0, 0, 8, 9, 1, 0, 0, 0, b'a', 9, 1, 0,
+            0, 0, b'b',
+        ];
+        assert_eq!(hello(&options), expected);
+    }
+
+    fn greeting(status: Option<i32>) -> Vec<u8> {
+        let mut bytes = vec![0, 1, 0, 6, 0, 0, 0];
+        put_text(b"no", &mut bytes);
+        status.iter().for_each(|status| bytes.extend_from_slice(&status.to_le_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn a_node_that_lets_us_in_says_who_it_is() {
+        let mut bytes = vec![1];
+        put_bytes(&[255, 1], &mut bytes);
+        bytes.push(wire::code::UUID);
+        bytes.extend_from_slice(&3_i64.to_le_bytes());
+        bytes.extend_from_slice(&4_i64.to_le_bytes());
+        assert_eq!(read_greeting(&bytes), Ok(Ok(3 << 64 | 4)));
+    }
+
+    #[test]
+    fn a_node_that_does_not_says_why() {
+        let refused = read_greeting(&greeting(Some(2000)));
+        assert!(matches!(refused, Ok(Err(Refusal::NotPermitted(_)))), "{refused:?}");
+        let refused = read_greeting(&greeting(None));
+        let Ok(Err(Refusal::Unsupported(reason))) = refused else { panic!("{refused:?}") };
+        assert!(reason.contains("it speaks protocol 1.6.0"), "{reason}");
+    }
+
+    #[test]
+    fn ignite_3_is_told_from_what_is_no_ignite() {
+        assert!(matches!(stranger(b"IGNI\0\0"), Refusal::Unsupported(_)));
+        assert!(matches!(stranger(b"HTTP/1.1"), Refusal::Unreachable(_)));
+        assert_eq!(read_greeting(b"\x01HTTP"), Err(Garbled));
+    }
+}

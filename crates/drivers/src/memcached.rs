@@ -1,0 +1,343 @@
+//! memcached, one server or several, over pipelined connections of our own.
+//!
+//! A record is one value in our own encoding under `table-key`, asked for by the meta commands of
+//! memcached 1.6. With several servers each key is on one of them, where YCSB's binding would have
+//! it; its values, JSON texts, are told from ours by the client flags and not read.
+//!
+//! What an answer means:
+//! * An update reads the record with the number of its last change, changes it, and writes it if
+//!   that number still holds; after a conflict again, eight times in all, then it is refused. A
+//!   missing record is not created.
+//! * An insert overwrites what is there.
+//! * When memory is full the server throws records away and tells nobody: later reads are misses.
+//! * A write for which the server finds no room is unknown, because the record that was there
+//!   before is gone. Records that are larger than its bound are refused before they are sent.
+//! * A connection that breaks makes unknown whatever may have left, except updates that had only
+//!   read: those are refused. It is made anew as that with a Redis is.
+
+mod connection;
+mod console;
+mod dialer;
+mod failure;
+mod lane;
+mod options;
+mod reply;
+mod settings;
+mod tongue;
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+use assay_model::{Kind, Layout, Setting, Table};
+use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+
+use connection::{Connection, Shared};
+use console::Console;
+use dialer::Dialer;
+use lane::Lane;
+use options::Options;
+use reply::Reply;
+use settings::Facts;
+use tongue::{Tongue, server_of};
+
+/// The item that says what was loaded. Those of YCSB begin with the name of a table.
+const NOTE: &[u8] = b"_assay-data-set";
+/// What is written, for a moment, to see whether the server takes what we say.
+const PROBE: &[u8] = b"ms _assay-probe 2 T1\r\nok\r\n";
+/// The table that YCSB loads, for clearing before anybody says which tables there are.
+const TABLE: &str = "usertable";
+/// How many items are removed at once when the store is cleared.
+const CLEARED_AT_ONCE: usize = 1000;
+/// How often the items that are ours are removed before we give up: once is enough, unless
+/// somebody else writes.
+const CLEARINGS: u32 = 5;
+/// How often the list of items is asked for while the server is busy with another.
+const LISTINGS: u32 = 100;
+/// The pause between two of those.
+const LISTING_PAUSE: Duration = Duration::from_millis(50);
+
+/// Some memcached servers.
+pub struct Memcached {
+    dialer: Dialer,
+    prepared: RwLock<Option<Prepared>>,
+}
+
+/// What is known once the servers were asked.
+#[derive(Clone)]
+struct Prepared {
+    tables: Vec<Table>,
+    item_bytes: usize,
+}
+
+impl Memcached {
+    /// A store with the options that `url` says; nothing is connected yet.
+    ///
+    /// # Errors
+    /// If the URL makes no sense.
+    pub fn from_url(url: &str) -> Result<Memcached, OpenError> {
+        let dialer = Dialer { options: Options::parse(url)? };
+        Ok(Memcached { dialer, prepared: RwLock::new(None) })
+    }
+
+    fn options(&self) -> &Options {
+        &self.dialer.options
+    }
+
+    fn servers(&self) -> usize {
+        self.options().hosts.len()
+    }
+
+    fn unsupported(&self, reason: String) -> OpenError {
+        OpenError::Unsupported { store: self.options().to_string(), reason }
+    }
+
+    fn failed(&self, reason: String) -> OpenError {
+        OpenError::Failed { store: self.options().to_string(), reason }
+    }
+
+    fn facts(&self, server: usize, console: &mut Console) -> Result<Facts, OpenError> {
+        self.stats(server, console, b"stats settings\r\n")
+    }
+
+    fn stats(
+        &self,
+        server: usize,
+        console: &mut Console,
+        command: &[u8],
+    ) -> Result<Facts, OpenError> {
+        let lines = console.lines(command);
+        let lines = lines.map_err(|error| self.dialer.explain(server, &error))?;
+        Ok(Facts::parse(&lines))
+    }
+
+    /// Whether a server can do what we need; gives the largest item that it takes.
+    fn check_server(&self, server: usize) -> Result<usize, OpenError> {
+        let mut console = self.dialer.dial(server)?;
+        let at = self.options().authority(server);
+        let facts = self.facts(server, &mut console)?;
+        if !facts.numbers_changes() {
+            return Err(self.unsupported(format!(
+                "{at} was started without numbers of changes (-C), so no update would be safe; \
+                 start it without -C"
+            )));
+        }
+        let asked = console.ask(PROBE).map_err(|error| self.dialer.explain(server, &error))?;
+        match asked.0 {
+            Reply::Done => {}
+            other => {
+                return Err(self.unsupported(format!(
+                    "{at} does not take a meta set as version 1.6.18 does ({other:?}); use a later \
+                     memcached"
+                )));
+            }
+        }
+        let unknown = || self.failed(format!("{at} does not tell its item_size_max"));
+        facts.item_bytes().ok_or_else(unknown)
+    }
+
+    fn tongue(&self) -> Option<Tongue> {
+        let prepared = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
+        prepared.as_ref().map(|prepared| Tongue::new(&prepared.tables, prepared.item_bytes))
+    }
+
+    /// The keys of all items of a server, in whatever order.
+    fn list(&self, server: usize, console: &mut Console) -> Result<Vec<Vec<u8>>, OpenError> {
+        let at = self.options().authority(server);
+        // Walking the hash table sees every item; lists by age, which older versions have alone,
+        // miss those that change lists meanwhile.
+        let mut ways = [&b"lru_crawler metadump hash\r\n"[..], b"lru_crawler metadump all\r\n"];
+        for _ in 0..LISTINGS {
+            let lines = console.lines(ways[0]);
+            let lines = lines.map_err(|error| self.dialer.explain(server, &error))?;
+            let last = lines.last().map_or("", String::as_str);
+            if last.starts_with("BUSY") {
+                std::thread::sleep(LISTING_PAUSE);
+                continue;
+            }
+            if last.starts_with("CLIENT_ERROR") && ways[0] != ways[1] {
+                ways[0] = ways[1];
+                continue;
+            }
+            if last.starts_with("ERROR") || last.starts_with("CLIENT_ERROR") {
+                return Err(self.unsupported(format!(
+                    "{at} does not list its keys (it says {last:?}), so nobody knows which are \
+                     ours; start it without no_lru_crawler and -X, or empty it yourself with \
+                     flush_all"
+                )));
+            }
+            return Ok(lines.iter().filter_map(|line| listed_key(line)).collect());
+        }
+        Err(self.failed(format!("{at} was busy listing its keys for others; try again later")))
+    }
+
+    /// Removes what is ours from one server.
+    fn clear_server(&self, server: usize, prefixes: &[Vec<u8>]) -> Result<(), OpenError> {
+        let mut console = self.dialer.dial(server)?;
+        let is_ours =
+            |key: &Vec<u8>| key == NOTE || prefixes.iter().any(|prefix| key.starts_with(prefix));
+        for _ in 0..CLEARINGS {
+            let mut keys = self.list(server, &mut console)?;
+            keys.retain(is_ours);
+            if keys.is_empty() {
+                return Ok(());
+            }
+            for some in keys.chunks(CLEARED_AT_ONCE) {
+                let mut commands = Vec::new();
+                for key in some {
+                    tongue::delete(key, &mut commands);
+                }
+                let asked = console.ask_all(&commands, some.len());
+                asked.map_err(|error| self.dialer.explain(server, &error))?;
+            }
+        }
+        let at = self.options().authority(server);
+        Err(self.failed(format!("items of ours come back on {at}; is somebody else writing?")))
+    }
+}
+
+/// The key in `key=… exp=… la=…`, which is percent-encoded.
+fn listed_key(line: &str) -> Option<Vec<u8>> {
+    let word = line.strip_prefix("key=")?.split(' ').next()?;
+    let mut key = Vec::with_capacity(word.len());
+    let mut rest = word.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| byte == b'%') {
+            Some(decoded) => {
+                key.push(decoded);
+                rest = &after[2..];
+            }
+            None => {
+                key.push(byte);
+                rest = after;
+            }
+        }
+    }
+    Some(key)
+}
+
+impl Store for Memcached {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "memcached",
+            data_model: DataModel::KeyValue,
+            kinds: vec![Kind::Read, Kind::Update, Kind::Insert, Kind::Delete],
+            calls: Calls::Pipelined,
+            hidden_retries: Some(
+                "an update whose record was changed meanwhile is tried again, eight times in all",
+            ),
+            keeps_other_fields: true,
+            scan_order: ScanOrder::Own,
+            is_no_op: false,
+            is_persistent: true,
+            time: StoreTime::Wall,
+            takes_queries: false,
+            isolation: None,
+        }
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        if layout.tables.iter().any(|table| table.needs_key_order) {
+            return Err(self.unsupported(
+                "it cannot scan, and this workload scans a table in the order of its keys".into(),
+            ));
+        }
+        let mut item_bytes = usize::MAX;
+        for server in 0..self.servers() {
+            item_bytes = item_bytes.min(self.check_server(server)?);
+        }
+        let prepared = Prepared { tables: layout.tables.clone(), item_bytes };
+        *self.prepared.write().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
+        Ok(())
+    }
+
+    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+        let unprepared =
+            || self.failed("the names of the fields are not known before it is prepared".into());
+        let tongue = Rc::new(self.tongue().ok_or_else(unprepared)?);
+        let dialer = Rc::new(self.dialer.clone());
+        let mut connections = Vec::new();
+        for server in 0..self.servers() {
+            let addresses = self.dialer.resolve(server)?;
+            let (dialer, tongue) = (dialer.clone(), tongue.clone());
+            let shared = Rc::new(Shared { dialer, tongue, addresses });
+            for _ in 0..self.options().connections {
+                let socket = self.dialer.dial(server)?.into_socket();
+                socket.set_nonblocking(true).map_err(|error| {
+                    self.failed(format!("the socket cannot be made to not block: {error}"))
+                })?;
+                connections.push(Connection::new(shared.clone(), socket));
+            }
+        }
+        let depth = self.options().depth;
+        Ok(Box::new(Lane::new(tongue, connections, self.servers(), depth)))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        let (mut facts, mut counts, mut at) = (Vec::new(), Vec::new(), Vec::new());
+        for server in 0..self.servers() {
+            let mut console = self.dialer.dial(server)?;
+            facts.push(self.facts(server, &mut console)?);
+            counts.push(self.stats(server, &mut console, b"stats\r\n")?);
+            at.push(self.options().authority(server));
+        }
+        Ok(settings::explain(&at, &facts, &counts))
+    }
+
+    fn note(&self) -> Result<Option<String>, OpenError> {
+        let server = server_of(NOTE, self.servers());
+        let mut command = Vec::new();
+        tongue::get(NOTE, false, &mut command);
+        let asked = self.dialer.dial(server)?.ask(&command);
+        let (reply, value) = asked.map_err(|error| self.dialer.explain(server, &error))?;
+        let is_there = matches!(reply, Reply::Value { .. });
+        Ok(is_there.then(|| String::from_utf8_lossy(&value).into_owned()))
+    }
+
+    fn keep_note(&self, note: &str) -> Result<(), OpenError> {
+        let server = server_of(NOTE, self.servers());
+        let mut command = Vec::new();
+        tongue::set(NOTE, note.as_bytes(), None, &mut command);
+        let asked = self.dialer.dial(server)?.ask(&command);
+        match asked.map_err(|error| self.dialer.explain(server, &error))? {
+            (Reply::Done, _) => Ok(()),
+            (other, _) => Err(self.failed(format!("it does not keep a note: {other:?}"))),
+        }
+    }
+
+    /// Removes the items of our tables, whatever they hold, and the note. Others stay.
+    fn clear(&self) -> Result<(), OpenError> {
+        let prefixes: Vec<Vec<u8>> = match self.tongue() {
+            Some(tongue) => tongue.prefixes().map(<[u8]>::to_vec).collect(),
+            None => vec![format!("{TABLE}-").into_bytes()],
+        };
+        (0..self.servers()).try_for_each(|server| self.clear_server(server, &prefixes))
+    }
+}
+
+impl fmt::Debug for Memcached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Memcached").field(&self.options().to_string()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listed_keys_are_decoded() {
+        let key = |line| listed_key(line).map(|key| String::from_utf8(key).unwrap());
+        assert_eq!(key("key=t-user1 exp=-1 la=1 cas=2"), Some("t-user1".into()));
+        assert_eq!(key("key=a%20b%0D%0A%25 exp=-1"), Some("a b\r\n%".into()));
+        assert_eq!(key("END"), None);
+    }
+
+    #[test]
+    fn opening_needs_preparing_first() {
+        let error = Memcached::from_url("memcached://h").unwrap().open(0).err().unwrap();
+        assert!(error.to_string().contains("before it is prepared"), "{error}");
+    }
+}

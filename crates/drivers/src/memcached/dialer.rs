@@ -1,0 +1,156 @@
+//! Makes connections to memcached servers, with the greeting that finds out whom we talk to.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+
+use assay_store::OpenError;
+
+use super::console::{AskError, Console};
+use super::options::Options;
+
+/// The first version whose meta commands have their present form, as far as this driver uses it.
+const OLDEST: [u32; 2] = [1, 6];
+
+/// Everything that making a connection needs.
+#[derive(Clone)]
+pub(super) struct Dialer {
+    pub(super) options: Options,
+}
+
+impl Dialer {
+    /// The addresses of a server, asked of the resolver now.
+    pub(super) fn resolve(&self, server: usize) -> Result<Vec<SocketAddr>, OpenError> {
+        let (host, port) = &self.options.hosts[server];
+        let found = (host.as_str(), *port).to_socket_addrs();
+        let found = found.map_err(|error| format!("({error})")).map(Iterator::collect::<Vec<_>>);
+        match found {
+            Ok(addresses) if !addresses.is_empty() => Ok(addresses),
+            Ok(_) => Err(self.unreachable(format!("the name {host:?} has no address; check it"))),
+            Err(why) => {
+                Err(self.unreachable(format!("the name {host:?} was not found {why}; check it")))
+            }
+        }
+    }
+
+    /// A connection with a server that has been greeted, in blocking mode.
+    pub(super) fn dial(&self, server: usize) -> Result<Console, OpenError> {
+        let socket = self.connect(&self.resolve(server)?)?;
+        let patience = Some(self.options.connect_timeout);
+        let ready = socket
+            .set_nodelay(true)
+            .and_then(|()| socket.set_read_timeout(patience))
+            .and_then(|()| socket.set_write_timeout(patience));
+        ready.map_err(|error| self.unreachable(format!("the socket cannot be set up: {error}")))?;
+        let mut console = Console::new(socket);
+        if let Some(login) = self.login() {
+            let told = console.line(&login).map_err(|error| self.explain(server, &error))?;
+            self.check_login(server, &told)?;
+        }
+        let told = console.line(b"version\r\n").map_err(|error| self.explain(server, &error))?;
+        self.check_version(server, &told)?;
+        Ok(console)
+    }
+
+    /// What a connection says before all else; each is answered with a line.
+    pub(super) fn greetings(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.login().into_iter().chain([b"mn\r\n".to_vec()])
+    }
+
+    /// The command that names user and password: a write to any key.
+    fn login(&self) -> Option<Vec<u8>> {
+        let (user, password) = self.options.login.as_ref()?;
+        let words = format!("{user} {password}");
+        Some(format!("set login 0 0 {}\r\n{words}\r\n", words.len()).into_bytes())
+    }
+
+    fn check_login(&self, server: usize, told: &str) -> Result<(), OpenError> {
+        if told == "STORED" {
+            return Ok(());
+        }
+        let at = self.options.authority(server);
+        let reason = match told.starts_with("CLIENT_ERROR auth") {
+            true => format!("{at} says: {told}; check user and password"),
+            false => return Err(self.no_memcached(server, told)),
+        };
+        Err(OpenError::NotPermitted { store: self.options.to_string(), reason })
+    }
+
+    fn check_version(&self, server: usize, told: &str) -> Result<(), OpenError> {
+        let (at, store) = (self.options.authority(server), self.options.to_string());
+        if told.starts_with("CLIENT_ERROR unauthenticated") {
+            let reason = format!(
+                "{at} wants a user with a password (-Y); put them into the URL \
+                 (memcached://user:password@host)"
+            );
+            return Err(OpenError::NotPermitted { store, reason });
+        }
+        if told.starts_with("ERROR Too many open connections") {
+            let reason = format!("{at} says: {told}; raise -c, or use fewer connections");
+            return Err(OpenError::Failed { store, reason });
+        }
+        let Some(version) = told.strip_prefix("VERSION ") else {
+            return Err(self.no_memcached(server, told));
+        };
+        let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
+        let version_of = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
+        if version_of >= OLDEST {
+            return Ok(());
+        }
+        let reason = format!(
+            "{at} is memcached {version}, whose protocol has no meta commands; use 1.6 or later"
+        );
+        Err(OpenError::Unsupported { store, reason })
+    }
+
+    fn no_memcached(&self, server: usize, told: &str) -> OpenError {
+        let at = self.options.authority(server);
+        self.unreachable(format!(
+            "something answers at {at} but it is no memcached (it says {told:?}); check the port"
+        ))
+    }
+
+    fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, OpenError> {
+        let patience = self.options.connect_timeout;
+        let mut reason = String::new();
+        for address in addresses {
+            match TcpStream::connect_timeout(address, patience) {
+                Ok(socket) => return Ok(socket),
+                Err(error) => {
+                    reason = match error.kind() {
+                        io::ErrorKind::ConnectionRefused => format!(
+                            "{address} refused the connection; is the server running, and is \
+                             this its port?"
+                        ),
+                        io::ErrorKind::TimedOut => format!(
+                            "{address} did not answer within {patience:?}; check the address and \
+                             the firewall, or give it longer with connect_timeout="
+                        ),
+                        _ => format!("no connection to {address}: {error}; check the address"),
+                    };
+                }
+            }
+        }
+        Err(self.unreachable(reason))
+    }
+
+    /// What a failed conversation means to the one who started us.
+    pub(super) fn explain(&self, server: usize, error: &AskError) -> OpenError {
+        let (at, patience) = (self.options.authority(server), self.options.connect_timeout);
+        self.unreachable(match error {
+            AskError::Silent => format!(
+                "a connection to {at} was made but nothing came back within {patience:?}; the \
+                 server is frozen, or it is no memcached"
+            ),
+            AskError::Closed => format!(
+                "{at} closed the connection; it is no memcached, or one that speaks TLS or the \
+                 binary protocol only"
+            ),
+            AskError::Garbled(told) => return self.no_memcached(server, told),
+            AskError::Broken(error) => format!("the connection to {at} broke: {error}"),
+        })
+    }
+
+    fn unreachable(&self, reason: String) -> OpenError {
+        OpenError::Unreachable { store: self.options.to_string(), reason }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a server says about itself that a reader of its figures must know.
+
+use assay_model::Setting;
+use async_nats::ServerInfo;
+use async_nats::jetstream::stream::{Info as Told, StorageType};
+
+use super::options::{Options, Source};
+
+/// What is known about the server itself.
+pub(super) fn of_server(told: &ServerInfo, options: &Options) -> Vec<Setting> {
+    let cluster = told.cluster.as_deref().unwrap_or("(none)");
+    let (read, meaning) = match options.read {
+        Source::Direct => (
+            "direct",
+            "any replica answers, so a read may miss the last acknowledged writes; with one \
+             replica it does not",
+        ),
+        Source::Leader => (
+            "leader",
+            "the leader of a bucket answers, as JSON with the record in base64; one that was \
+             deposed and does not know it yet may miss the last writes",
+        ),
+    };
+    vec![
+        setting(
+            "server",
+            &format!("nats-server {}", told.version),
+            "the software that was measured, as the server that we are connected to says",
+        ),
+        setting("cluster", cluster, "the servers that buckets may have replicas on"),
+        setting("read", read, meaning),
+        setting(
+            "max_payload",
+            &told.max_payload.to_string(),
+            "bytes of the largest message; larger records are refused (malformed)",
+        ),
+        setting(
+            "connections",
+            &options.connections.to_string(),
+            "requests of a lane in flight at most, over one TCP connection; beyond that the wait \
+             is lag",
+        ),
+        setting(
+            "sync_interval",
+            "not told",
+            "how long the server leaves written messages to the system's memory before it waits \
+             for the disk; no client can read it, nats-server's own choice is 2 minutes",
+        ),
+    ]
+}
+
+/// What is known about a bucket.
+pub(super) fn of_bucket(bucket: &str, told: &Told) -> Vec<Setting> {
+    let replicas = told.config.num_replicas;
+    let name = |what: &str| format!("{bucket}.{what}");
+    let mut settings = vec![
+        setting(&name("replicas"), &replicas.to_string(), &acknowledged(replicas)),
+        durability(&name("durability"), told.config.storage, replicas),
+        setting(
+            &name("history"),
+            &told.config.max_messages_per_subject.to_string(),
+            "values of a record that are kept; a removed record leaves a marker behind for ever",
+        ),
+    ];
+    if let Some(cluster) = &told.cluster {
+        let leader = cluster.leader.as_deref().unwrap_or("(none)");
+        let meaning = "the server that takes the bucket's writes; without one they are refused";
+        settings.push(setting(&name("leader"), leader, meaning));
+        let behind: Vec<&str> = cluster
+            .replicas
+            .iter()
+            .filter(|peer| !peer.current)
+            .map(|peer| peer.name.as_str())
+            .collect();
+        let shown = if behind.is_empty() { "(none)".into() } else { behind.join(", ") };
+        let meaning = "replicas that have not all of the bucket at present";
+        settings.push(setting(&name("behind"), &shown, meaning));
+    }
+    settings
+}
+
+fn acknowledged(replicas: usize) -> String {
+    match replicas {
+        0 | 1 => "one server has the bucket: while it is away nothing can be asked".into(),
+        _ => format!(
+            "a write is acknowledged when {} of {replicas} servers have written it to their logs",
+            replicas / 2 + 1
+        ),
+    }
+}
+
+fn durability(name: &str, storage: StorageType, replicas: usize) -> Setting {
+    let many = replicas > 1;
+    match (storage, many) {
+        (StorageType::File, false) => setting(
+            name,
+            "process",
+            "a killed server loses nothing; a machine without power loses what was acknowledged \
+             within the last sync_interval",
+        ),
+        (StorageType::File, true) => setting(
+            name,
+            "process",
+            "killed servers lose nothing; if most machines with a replica lose power at once, what \
+             was acknowledged within the last sync_interval is lost",
+        ),
+        (StorageType::Memory, false) => {
+            setting(name, "none", "kept in memory only: everything ends with the server")
+        }
+        (StorageType::Memory, true) => setting(
+            name,
+            "replicas",
+            "kept in memory only: everything ends when most servers with a replica end at once",
+        ),
+    }
+}
+
+fn setting(name: &str, value: &str, meaning: &str) -> Setting {
+    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn survives(storage: StorageType, replicas: usize) -> String {
+        durability("durability", storage, replicas).value
+    }
+
+    #[test]
+    fn what_survives_follows_from_storage_with_replicas() {
+        assert_eq!(survives(StorageType::File, 1), "process");
+        assert_eq!(survives(StorageType::File, 3), "process");
+        assert_eq!(survives(StorageType::Memory, 1), "none");
+        assert_eq!(survives(StorageType::Memory, 3), "replicas");
+    }
+
+    #[test]
+    fn a_majority_acknowledges() {
+        assert!(acknowledged(3).contains("when 2 of 3 servers"));
+        assert!(acknowledged(5).contains("when 3 of 5 servers"));
+        assert!(acknowledged(1).contains("one server"));
+    }
+}

@@ -1,0 +1,253 @@
+//! Finds the master by asking sentinels.
+//!
+//! Source of the protocol: "Guidelines for Redis clients with support for Redis Sentinel" of the
+//! Redis project: ask one sentinel after the other for the master's address, connect to it, check
+//! with ROLE that it is one, and begin anew whenever the connection breaks.
+
+use std::net::{SocketAddr, TcpStream};
+use std::rc::Rc;
+
+use assay_model::{Nanos, Setting};
+use assay_store::OpenError;
+use assay_store::resp::{Limits, Parser, Shape, Value, write};
+
+use super::connection::Shared;
+use super::console::Console;
+use super::dialer::{Dialer, Target};
+use super::options::{Topology, authority};
+use super::transport::Transport;
+use crate::wire::sockets::Interest;
+use crate::wire::{Approach, Inbox, Link, Lost, Stage};
+
+/// Where a server is, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// The answer is on its way.
+    Asking,
+    /// There.
+    Found(SocketAddr),
+    /// Nobody could tell.
+    Lost,
+}
+
+/// One question to one sentinel, without waiting for anything.
+pub(super) struct Guide {
+    shared: Rc<Shared>,
+    /// Which of the sentinels is asked.
+    turn: usize,
+    link: Link<Transport>,
+    parser: Parser,
+    /// How many answers are to come.
+    missing: usize,
+}
+
+impl Guide {
+    pub(super) fn new(shared: Rc<Shared>, turn: usize) -> Guide {
+        let link = Link::down(Inbox::new(b""));
+        Guide { shared, turn, link, parser: Parser::new(Limits::REPLY), missing: 0 }
+    }
+
+    /// The socket to wait for, with what is hoped of it.
+    pub(super) fn socket(&self) -> Option<(&TcpStream, Interest)> {
+        self.link.socket()
+    }
+
+    /// When something is to be done even if no byte moves.
+    pub(super) fn due(&self) -> Option<Nanos> {
+        self.link.due()
+    }
+
+    /// Goes on; after an answer other than [`Direction::Asking`] it is done with.
+    pub(super) fn poll(&mut self, now: Nanos) -> Direction {
+        match self.link.stage(now) {
+            Stage::Talking => self.talk(now).unwrap_or(Direction::Lost),
+            Stage::Apart => self.approach(now),
+            Stage::Silent => Direction::Lost,
+        }
+    }
+
+    fn approach(&mut self, now: Nanos) -> Direction {
+        let sentinel = &self.shared.sentinels[self.turn];
+        match self.link.approach(now) {
+            Approach::Wait => Direction::Asking,
+            Approach::Dial => {
+                let patience = Nanos::from(self.shared.dialer.options.connect_timeout);
+                let until = now.saturating_add(patience);
+                match self.link.dial(sentinel.addresses[0], until) {
+                    Ok(()) => Direction::Asking,
+                    Err(_) => Direction::Lost,
+                }
+            }
+            Approach::Made => {
+                let Some((socket, until)) = self.link.take_socket() else {
+                    return Direction::Lost;
+                };
+                let Ok(transport) = self.shared.dialer.secure(socket, sentinel) else {
+                    return Direction::Lost;
+                };
+                self.link.greet(transport, until);
+                for words in questions(&self.shared.dialer) {
+                    let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+                    write::command(&words, &mut self.link.out);
+                    self.missing += 1;
+                }
+                Direction::Asking
+            }
+            Approach::Failed => Direction::Lost,
+        }
+    }
+
+    fn talk(&mut self, now: Nanos) -> Result<Direction, Lost> {
+        self.link.flush()?;
+        self.link.receive(now)?;
+        while !self.link.inbox.unread().is_empty() {
+            let Ok(parsed) = self.parser.parse(self.link.inbox.unread()) else {
+                return Ok(Direction::Lost);
+            };
+            let Some(length) = parsed else { break };
+            let is_reply = self.parser.tokens()[0].shape != Shape::Push;
+            let value = Value::new(&self.link.inbox.unread()[..length], self.parser.tokens());
+            self.link.inbox.consume(length);
+            self.missing -= usize::from(is_reply);
+            if self.missing == 0 {
+                let address = address_in(&value).and_then(|(host, port)| {
+                    host.parse().ok().map(|host| SocketAddr::new(host, port))
+                });
+                return Ok(address.map_or(Direction::Lost, Direction::Found));
+            }
+        }
+        Ok(Direction::Asking)
+    }
+}
+
+/// What a sentinel is asked; the last answer is the address.
+fn questions(dialer: &Dialer) -> Vec<Vec<Vec<u8>>> {
+    let mut questions = Vec::new();
+    if let Some(password) = dialer.sentinel_password() {
+        questions.push(vec![b"AUTH".to_vec(), password.to_vec()]);
+    }
+    let name = master_name(dialer).as_bytes().to_vec();
+    let words = [&b"SENTINEL"[..], b"GET-MASTER-ADDR-BY-NAME"].map(<[u8]>::to_vec);
+    questions.push(words.into_iter().chain([name]).collect());
+    questions
+}
+
+fn master_name(dialer: &Dialer) -> &str {
+    match &dialer.options.topology {
+        Topology::Sentinel { master, .. } => master,
+        Topology::Single | Topology::Cluster => "",
+    }
+}
+
+/// Host and port in the answer of a sentinel.
+fn address_in(value: &Value) -> Option<(String, u16)> {
+    let Value::Array(words) = value else { return None };
+    let [host, port] = words.as_slice() else { return None };
+    let text = |value: &Value| value.text().map(|text| String::from_utf8_lossy(text).into_owned());
+    Some((text(host)?, text(port)?.parse().ok()?))
+}
+
+/// The sentinels of the URL whose names are known now.
+pub(super) fn sentinels(dialer: &Dialer) -> Vec<Target> {
+    let hosts = dialer.options.hosts();
+    hosts.filter_map(|(host, port)| dialer.target(host, port).ok()).collect()
+}
+
+/// Where the master is, asked of one sentinel after the other.
+pub(super) fn master(dialer: &Dialer) -> Result<Target, OpenError> {
+    let mut why = None;
+    for (host, port) in dialer.options.hosts() {
+        let asked = dialer.target(host, port).and_then(|target| dialer.call(&target));
+        match asked.and_then(|mut console| ask(dialer, &mut console, &authority(host, port))) {
+            Ok((host, port)) => return dialer.target(&host, port),
+            // Somebody who answers says more than somebody who does not.
+            Err(error) if matches!(why, None | Some(OpenError::Unreachable { .. })) => {
+                why = Some(error);
+            }
+            Err(_) => {}
+        }
+    }
+    Err(why.expect("there is at least one host"))
+}
+
+fn ask(dialer: &Dialer, console: &mut Console, at: &str) -> Result<(String, u16), OpenError> {
+    let mut answer = Value::Null;
+    for words in questions(dialer) {
+        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        answer = console.ask(&words).map_err(|error| dialer.explain(&error))?;
+        if let Value::Error(error) = &answer {
+            return Err(turned_away(dialer, at, error));
+        }
+    }
+    address_in(&answer).ok_or_else(|| {
+        let name = master_name(dialer);
+        let known = names(console).map_or_else(String::new, |names| format!(" but {names}"));
+        let reason = format!("the sentinel {at} knows no master {name:?}{known}; check the name");
+        OpenError::Unsupported { store: dialer.options.to_string(), reason }
+    })
+}
+
+fn turned_away(dialer: &Dialer, at: &str, error: &str) -> OpenError {
+    let store = dialer.options.to_string();
+    if error.starts_with("ERR unknown command") {
+        let reason = format!(
+            "{at} is no sentinel (it says: {error}); a sentinel's usual port is 26379, and a \
+             server is asked by redis://"
+        );
+        return OpenError::Unsupported { store, reason };
+    }
+    let reason =
+        match ["NOAUTH", "WRONGPASS", "ERR AUTH"].iter().any(|code| error.starts_with(code)) {
+            true => format!("the sentinel {at} says: {error}; check sentinel_password_file="),
+            false => format!("the sentinel {at} says: {error}"),
+        };
+    OpenError::NotPermitted { store, reason }
+}
+
+/// The names of the masters that a sentinel knows.
+fn names(console: &mut Console) -> Option<String> {
+    let Ok(Value::Array(masters)) = console.ask(&[b"SENTINEL", b"MASTERS"]) else { return None };
+    let names: Vec<String> = masters.iter().filter_map(|master| fact(master, "name")).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+fn fact(facts: &Value, name: &str) -> Option<String> {
+    let pairs = facts.pairs();
+    let found = pairs.iter().find(|(key, _)| key.text() == Some(name.as_bytes()))?;
+    found.1.text().map(|text| String::from_utf8_lossy(text).into_owned())
+}
+
+/// What the sentinels are set to, for a reader of the figures.
+pub(super) fn settings(dialer: &Dialer) -> Vec<Setting> {
+    let name = master_name(dialer);
+    let facts = dialer.options.hosts().find_map(|(host, port)| {
+        let mut console = dialer.call(&dialer.target(host, port).ok()?).ok()?;
+        if let Some(password) = dialer.sentinel_password() {
+            console.ask(&[b"AUTH", password]).ok()?;
+        }
+        console.ask(&[b"SENTINEL", b"MASTER", name.as_bytes()]).ok()
+    });
+    let value = |name: &str| facts.as_ref().and_then(|facts| fact(facts, name));
+    let unknown = || "unknown".to_owned();
+    let others = value("num-other-sentinels").and_then(|count| count.parse::<u64>().ok());
+    let sentinels = others.map_or_else(unknown, |others| (others + 1).to_string());
+    let mut settings = vec![Setting {
+        name: "sentinels".into(),
+        value: sentinels,
+        meaning: "they make a replica the master when it is gone; writes that no replica had yet \
+                  are lost then"
+            .into(),
+    }];
+    for (fact, meaning) in [
+        ("quorum", "so many sentinels have to find the master gone before a failover begins"),
+        (
+            "down-after-milliseconds",
+            "a master that is silent for so long counts as gone; until then requests fail",
+        ),
+        ("failover-timeout", "milliseconds after which a failover is tried anew"),
+    ] {
+        let value = value(fact).unwrap_or_else(unknown);
+        settings.push(Setting { name: fact.into(), value, meaning: meaning.into() });
+    }
+    settings
+}

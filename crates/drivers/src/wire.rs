@@ -1,0 +1,9 @@
+//! What drivers with a protocol of their own share: sockets that never make anybody wait.
+
+pub(crate) mod connect;
+pub(crate) mod inbox;
+pub(crate) mod link;
+pub(crate) mod sockets;
+
+pub(crate) use inbox::Inbox;
+pub(crate) use link::{Approach, Link, Lost, Stage};

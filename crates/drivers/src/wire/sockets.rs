@@ -1,0 +1,128 @@
+//! Waits for several sockets at once.
+
+use std::array;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// So many sockets are waited for without allocation.
+pub(crate) const FEW: usize = 64;
+/// A lane has at most as many sockets.
+pub(crate) const MOST: usize = 1024;
+
+/// What a socket is waited for, besides something to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interest {
+    Read,
+    ReadAndWrite,
+}
+
+/// The sockets that have something for us, by their places among those waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Woken([u64; MOST / 64]);
+
+impl Woken {
+    fn add(&mut self, place: usize) {
+        self.0[place / 64] |= 1 << (place % 64);
+    }
+
+    /// Whether the socket at `place` is one of them.
+    pub(crate) fn has(&self, place: usize) -> bool {
+        self.0[place / 64] & 1 << (place % 64) != 0
+    }
+}
+
+/// Blocks until one of `sockets` has something for us, or `patience` has passed. May return early.
+/// `None` stands for a connection that is not there.
+///
+/// # Panics
+/// If there are more sockets than [`MOST`].
+pub(crate) fn wait<'a>(
+    sockets: impl Iterator<Item = Option<(&'a TcpStream, Interest)>>,
+    patience: Duration,
+) -> Woken {
+    let mut places = [0_u16; MOST];
+    let mut count = 0;
+    let mut sockets = sockets.enumerate().filter_map(|(place, socket)| {
+        let (socket, interest) = socket?;
+        places[count] = place as u16;
+        count += 1;
+        let flags = match interest {
+            Interest::Read => PollFlags::IN,
+            Interest::ReadAndWrite => PollFlags::IN | PollFlags::OUT,
+        };
+        Some(PollFd::new(socket, flags))
+    });
+    let Some(first) = sockets.next() else {
+        std::thread::sleep(patience);
+        return Woken::default();
+    };
+    // The array is always filled, so that waiting for a few needs no allocation; its rest is not
+    // used.
+    let mut few: [PollFd<'_>; FEW] = array::from_fn(|place| match place {
+        0 => first.clone(),
+        _ => sockets.next().unwrap_or_else(|| first.clone()),
+    });
+    let more: Vec<PollFd<'_>> = sockets.collect();
+    if more.is_empty() {
+        return woken(&mut few[..count.min(FEW)], &places, patience);
+    }
+    let mut all: Vec<PollFd<'_>> = few.into_iter().chain(more).collect();
+    woken(&mut all, &places, patience)
+}
+
+fn woken(sockets: &mut [PollFd<'_>], places: &[u16], patience: Duration) -> Woken {
+    let timeout = Timespec {
+        tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: patience.subsec_nanos().into(),
+    };
+    let mut woken = Woken::default();
+    // An error is an interruption, and then we return early, which is allowed.
+    if poll(sockets, Some(&timeout)).is_ok() {
+        for (socket, place) in sockets.iter().zip(places) {
+            if !socket.revents().is_empty() {
+                woken.add(usize::from(*place));
+            }
+        }
+    }
+    woken
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn the_sockets_that_can_be_read_are_told_by_their_places() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let pairs: Vec<(TcpStream, TcpStream)> = (0..70)
+            .map(|_| (TcpStream::connect(address).unwrap(), listener.accept().unwrap().0))
+            .collect();
+        for chosen in [3, 69] {
+            for count in [5, 70] {
+                if chosen >= count {
+                    continue;
+                }
+                let mut writer = &pairs[chosen].1;
+                writer.write_all(b"x").unwrap();
+                // The second is not there.
+                let sockets = pairs[..count]
+                    .iter()
+                    .enumerate()
+                    .map(|(place, (socket, _))| (place != 1).then_some((socket, Interest::Read)));
+                let woken = wait(sockets, Duration::from_secs(10));
+                let told: Vec<usize> = (0..MOST).filter(|place| woken.has(*place)).collect();
+                assert_eq!(told, [chosen]);
+            }
+            let mut socket = &pairs[chosen].0;
+            std::io::Read::read(&mut socket, &mut [0; 8]).unwrap();
+        }
+        let woken = wait([None].into_iter(), Duration::from_millis(1));
+        assert_eq!(woken, Woken::default());
+    }
+}

@@ -1,0 +1,242 @@
+//! The Cassandra driver against real nodes.
+//!
+//! The tests that break nothing share one node, each in a keyspace of its own. With
+//! `ASSAY_TEST_CASSANDRA_URL` that is the one behind the URL (without path or options).
+
+mod faults;
+mod opening;
+mod ring;
+mod shared;
+
+use assay_drivers::cassandra::Cassandra;
+use assay_lab::Order;
+use assay_model::{Fields, Kind, Layout, Reason, Table};
+use assay_store::conformance::{assert_conforms, check};
+use assay_store::{Existing, Store};
+
+use crate::asker::{Asker, Question, Told, delete, insert, layout, read, scan, update};
+use crate::lab::Cluster;
+use crate::listening::assert_listens_at_home;
+use crate::ordeal::keeps_its_length;
+use shared::{cql, shared};
+
+fn store(url: &str) -> Cassandra {
+    Cassandra::from_url(url).expect("the test writes right URLs")
+}
+
+fn asker(url: &str) -> Asker {
+    Asker::open(&store(url)).expect("the cluster is there")
+}
+
+#[test]
+fn cassandra_conforms() {
+    assert_conforms(&store(&shared("/conformance?columns=bytes&in_flight=16")));
+}
+
+#[test]
+fn cassandra_conforms_with_conditions() {
+    let url = shared("/conditions?columns=bytes&insert=lwt&update=lwt&compression=lz4");
+    assert_conforms(&store(&url));
+}
+
+#[test]
+fn cassandra_conforms_but_for_what_is_no_text() {
+    let findings = check(&store(&shared("/texts?in_flight=4")));
+    let rules: Vec<&str> = findings.iter().map(|finding| finding.rule).collect();
+    let expected = [
+        "a value of any bytes comes back unchanged",
+        "a value of one MiB comes back unchanged",
+        "a small value can be replaced by one of one MiB",
+    ];
+    assert_eq!(rules, expected, "{findings:#?}");
+    let refusals =
+        findings.iter().filter(|finding| finding.instead.contains("refused (malformed)"));
+    assert_eq!(refusals.count(), expected.len());
+}
+
+#[test]
+fn version_4_does_as_well() {
+    let order = Order { version: Some("4.1.10".into()), ..shared::order(1) };
+    let mut cluster = Cluster::start_as(&order);
+    assert_listens_at_home(&mut cluster);
+    let store = store(&cluster.url("/older?insert=lwt"));
+    let mut asker = Asker::open(&store).unwrap();
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&insert("user1", &["c", "d"])), Told::Refused(Reason::Exists));
+    assert_eq!(asker.ask(&update("user1", &["e"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=e field1=b"));
+    assert_eq!(asker.ask(&scan("user1", 1)), Told::row("field0=e field1=b"));
+    assert_eq!(asker.ask(&delete("user1")), Told::WRITTEN);
+    assert_eq!(asker.ask(&read("user1")), Told::MISSING);
+    let settings = store.settings().unwrap();
+    let value = |name: &str| {
+        settings.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
+    };
+    assert_eq!(value("server"), Some("4.1.10"));
+    assert!(value("durability").is_some_and(|value| value.contains("periodic 10")), "{settings:?}");
+}
+
+#[test]
+fn records_lie_as_ycsb_lays_them() {
+    let url = shared("/ycsblike");
+    cql(&[
+        "CREATE KEYSPACE IF NOT EXISTS ycsblike WITH REPLICATION = \
+         {'class': 'SimpleStrategy', 'replication_factor': 1}",
+        "CREATE TABLE IF NOT EXISTS ycsblike.usertable \
+         (y_id varchar primary key, field0 varchar, field1 varchar)",
+        "INSERT INTO ycsblike.usertable (y_id, field0, field1) VALUES ('user1', 'a', 'b')",
+        "INSERT INTO ycsblike.usertable (y_id, field0) VALUES ('user2', 'c')",
+    ]);
+    let mut asker = asker(&url);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    assert_eq!(asker.ask(&read("user2")), Told::row("field0=c"));
+    assert_eq!(asker.ask(&insert("user3", &["d", "e"])), Told::WRITTEN);
+    let rows = cql(&["SELECT y_id, field0, field1 FROM ycsblike.usertable WHERE y_id = 'user3'"]);
+    assert_eq!(rows, ["user3 d e"]);
+    let error = store(&url).prepare(&layout(3)).unwrap_err().to_string();
+    assert!(error.contains("its table usertable has no column field2"), "{error}");
+    let error = store(&shared("/ycsblike?columns=bytes")).prepare(&layout(2)).unwrap_err();
+    assert!(error.to_string().contains("is text, and columns=bytes wants blob"), "{error}");
+    let error = store(&shared("/ycsblike?replication=3")).prepare(&layout(2)).unwrap_err();
+    assert!(error.to_string().contains("not with replication=3"), "{error}");
+}
+
+#[test]
+fn records_stay_as_long_as_they_were() {
+    let store = store(&shared("/lengths"));
+    let mut asker = Asker::open_wide(&store, 10).unwrap();
+    let record = keeps_its_length(&mut asker);
+    let Told::Done(true, rows) = asker.ask(&scan("user000", 100)) else { panic!("no scan") };
+    assert!(!rows.is_empty() && rows.iter().all(|row| *row == record));
+}
+
+#[test]
+fn upserts_find_everything_and_conditions_tell() {
+    let mut blind = asker(&shared("/blind"));
+    assert_eq!(blind.ask(&update("user1", &["a"])), Told::WRITTEN);
+    assert_eq!(blind.ask(&read("user1")), Told::row("field0=a"));
+    assert_eq!(blind.ask(&insert("user1", &["b", "c"])), Told::WRITTEN);
+    assert_eq!(blind.ask(&delete("user1")), Told::WRITTEN);
+    assert_eq!(blind.ask(&delete("user1")), Told::WRITTEN);
+    assert_eq!(blind.ask(&read("user1")), Told::MISSING);
+    let mut careful = asker(&shared("/careful?insert=lwt&update=lwt&read_consistency=SERIAL"));
+    assert_eq!(careful.ask(&update("user1", &["a"])), Told::MISSING);
+    assert_eq!(careful.ask(&read("user1")), Told::MISSING);
+    assert_eq!(careful.ask(&insert("user1", &["b", "c"])), Told::WRITTEN);
+    let exists = Told::Refused(Reason::Exists);
+    assert_eq!(careful.ask(&insert("user1", &["d", "e"])), exists);
+    assert_eq!(careful.ask(&update("user1", &["a"])), Told::WRITTEN);
+    assert_eq!(careful.ask(&read("user1")), Told::row("field0=a field1=c"));
+    assert_eq!(careful.ask(&delete("user1")), Told::WRITTEN);
+    assert_eq!(careful.ask(&delete("user1")), Told::MISSING);
+}
+
+#[test]
+fn a_long_scan_comes_in_pages() {
+    let mut asker = asker(&shared("/pages?in_flight=64"));
+    let mut sent = 0;
+    let mut answered = 0;
+    while answered < 5100 {
+        while sent < 5100 && asker.is_ready() {
+            asker.start(&insert(&format!("user{sent}"), &["a", "b"]));
+            sent += 1;
+        }
+        for (_, told) in asker.take(1) {
+            assert_eq!(told, Told::WRITTEN);
+            answered += 1;
+        }
+    }
+    // The first key by the hash of the keys is not known; from any key on there are some.
+    let mut most = 0;
+    for number in 0..50 {
+        let Told::Done(true, rows) = asker.ask(&scan(&format!("user{number}"), 20_000)) else {
+            panic!("a scan finds the record that it starts at")
+        };
+        most = most.max(rows.len());
+        if rows.len() > 5000 {
+            assert_eq!(asker.last_requests(), 2);
+        } else {
+            assert_eq!(asker.last_requests(), 1);
+        }
+    }
+    assert!(most > 4000 && most <= 5100, "{most}");
+}
+
+#[test]
+fn tables_of_a_mapping_are_scanned_in_the_order_of_their_keys() {
+    let fields = vec!["field0".to_owned(), "field1".to_owned()];
+    let ordered = Table { name: "Ordered".into(), fields, needs_key_order: true };
+    let layout = Layout { tables: vec![ordered], records: 10 };
+    let store = store(&shared("/ordered"));
+    let mut asker = Asker::open_laid(&store, &layout).unwrap();
+    for key in ["c", "a", "b", "\u{7f}"] {
+        assert_eq!(asker.ask(&insert(key, &[key, "x"])), Told::WRITTEN);
+    }
+    let one = Question { fields: Fields::One(0), ..scan("aa", 5) };
+    let rows = ["field0=b", "field0=c", "field0=\u{7f}"].map(str::to_owned).to_vec();
+    assert_eq!(asker.ask(&one), Told::Done(true, rows));
+    assert_eq!(asker.ask(&update("b", &["B"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&delete("a")), Told::WRITTEN);
+    assert_eq!(asker.ask(&read("b")), Told::row("field0=B field1=x"));
+    let rows = vec!["field0=B field1=x".to_owned()];
+    assert_eq!(asker.ask(&scan("a", 1)), Told::Done(true, rows));
+    let error = store.prepare(&crate::asker::layout(1)).map(|()| store.clear());
+    assert!(error.is_ok());
+}
+
+#[test]
+fn what_does_not_fit_is_refused_whole() {
+    let mut asker = asker(&shared("/fits?columns=bytes"));
+    let malformed = Told::Refused(Reason::Malformed);
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&insert(&"k".repeat(65_536), &["a", "b"])), malformed);
+    assert_eq!(asker.ask(&insert("", &["a", "b"])), malformed);
+    let nothing = Question { kind: Kind::Update, ..read("user1") };
+    assert_eq!(asker.ask(&nothing), malformed);
+    // Above half of a segment of the commit log.
+    let large = "x".repeat(12 << 20);
+    assert_eq!(asker.ask(&update("user1", &[&large])), malformed);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    let long = "k".repeat(65_535);
+    assert_eq!(asker.ask(&insert(&long, &["a", "b"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&read(&long)), Told::row("field0=a field1=b"));
+}
+
+#[test]
+fn clearing_takes_our_tables_alone() {
+    let ours = store(&shared("/clearing"));
+    let mut asker = Asker::open(&ours).unwrap();
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    ours.keep_note("loaded").unwrap();
+    cql(&["CREATE TABLE IF NOT EXISTS clearing.other (id int PRIMARY KEY)"]);
+    ours.clear().unwrap();
+    assert_eq!(ours.note().unwrap(), None);
+    let tables =
+        cql(&["SELECT table_name FROM system_schema.tables WHERE keyspace_name = 'clearing'"]);
+    assert_eq!(tables, ["other"]);
+    store(&shared("/never_made")).clear().unwrap();
+    let refused = ours
+        .prepare_queries(&assay_store::conformance::queries::catalogue().into(), Existing::Refuse);
+    assert!(refused.is_err(), "queries go through a mapping");
+}
+
+#[test]
+fn settings_say_what_they_mean() {
+    let store = store(&shared("/told?write_consistency=ONE&update=lwt&in_flight=7"));
+    store.prepare(&layout(1)).unwrap();
+    let settings = store.settings().unwrap();
+    let value = |name: &str| {
+        let found = settings.iter().find(|setting| setting.name == name);
+        found.unwrap_or_else(|| panic!("no {name} in {settings:#?}")).value.as_str()
+    };
+    assert!(value("server").starts_with(|first: char| first.is_ascii_digit()));
+    assert!(value("cluster").contains("1 in datacenter1"), "{}", value("cluster"));
+    assert_eq!(value("replication of told"), "class=NetworkTopologyStrategy datacenter1=1");
+    assert_eq!((value("read_consistency"), value("write_consistency")), ("QUORUM", "ONE"));
+    assert_eq!(value("visibility"), "1 + 1 > 1");
+    assert!(value("durability").starts_with("commitlog_sync=periodic 10"));
+    assert_eq!(value("lwt"), "update, delete at SERIAL");
+    assert_eq!((value("retries"), value("in_flight")), ("none", "7"));
+    assert!(value("table usertable").contains("CompactionStrategy"));
+    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+}

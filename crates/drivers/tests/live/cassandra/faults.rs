@@ -1,0 +1,72 @@
+//! What requests become when the only node fails or stands still.
+
+use std::time::Duration;
+
+use assay_store::{Store, Ticket};
+
+use super::shared::order;
+use super::{asker, store};
+use crate::asker::{Asker, Question, Told, insert, read};
+use crate::lab::Cluster;
+use crate::ordeal::{LOST, UNREACHABLE, keeps_what_it_has_done};
+
+/// Starts it as soon as there is a place for it.
+fn start(asker: &mut Asker, question: &Question<'_>) -> Ticket {
+    while !asker.is_ready() {
+        asker.drain_for(Duration::from_millis(5));
+    }
+    asker.start(question)
+}
+
+/// After a session was lost its places come back one by one, within a second.
+fn wait_for_places(asker: &mut Asker) {
+    assert_eq!(asker.drain_for(Duration::from_millis(1500)), []);
+}
+
+/// One node for all of it, for it takes seconds to start.
+#[test]
+fn a_node_that_stands_still_dies_and_comes_back() {
+    // With a periodic commit log a kill loses what was acknowledged since the log's last mark.
+    let mut cluster = Cluster::start_as(&order(1).choose("commitlog", "batch"));
+    let url = cluster.url("/faults?in_flight=8");
+    let mut asker = asker(&url);
+    assert_eq!(asker.ask(&insert("user", &["a", "b"])), Told::WRITTEN);
+    let row = Told::row("field0=a field1=b");
+    let settings = store(&url).settings().unwrap();
+    let durability = settings.iter().find(|setting| setting.name == "durability");
+    assert_eq!(durability.map(|setting| &*setting.value), Some("commitlog_sync=batch"));
+
+    // Frozen: requests wait until it goes on, those that are given up lose their place.
+    cluster.freeze(1);
+    let first = asker.start(&read("user"));
+    assert_eq!(asker.drain_for(Duration::from_millis(300)), []);
+    cluster.thaw(1);
+    assert_eq!(asker.take(1), [(first, row.clone())]);
+    cluster.freeze(1);
+    let given_up = asker.start(&read("user"));
+    asker.abandon(given_up);
+    assert_eq!(asker.take(1), [(given_up, LOST)]);
+    // So long that no sign of life comes: what is under way is unknown, then nothing can be asked.
+    let sent = asker.start(&insert("silent", &["a", "b"]));
+    assert_eq!(asker.take(1), [(sent, LOST)]);
+    asker.ask_until(&read("user"), &UNREACHABLE);
+    cluster.thaw(1);
+    asker.ask_until(&read("user"), &row);
+
+    // Killed while it stands still: what was sent is unknown.
+    wait_for_places(&mut asker);
+    cluster.freeze(1);
+    let sent = [read("user"), insert("user2", &["b", "c"])];
+    let sent = sent.map(|question| start(&mut asker, &question));
+    asker.poll();
+    cluster.kill(1);
+    let mut answers = asker.take(2);
+    answers.sort_by_key(|(ticket, _)| ticket.0);
+    assert_eq!(answers, sent.map(|ticket| (ticket, LOST)));
+    asker.ask_until(&read("user"), &UNREACHABLE);
+    cluster.restart(1);
+    asker.ask_until(&read("user"), &row);
+
+    // Killed in the middle of inserts: what was acknowledged is there afterwards.
+    keeps_what_it_has_done(&mut cluster, &mut asker, 500);
+}

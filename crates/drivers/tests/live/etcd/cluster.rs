@@ -1,0 +1,208 @@
+//! Clusters whose members die, stand still, join, leave.
+
+use std::time::{Duration, Instant};
+
+use assay_model::Reason;
+use assay_store::Store;
+
+use super::opening::etcdctl;
+use super::{asker, start, store};
+use crate::asker::{Asker, PATIENCE, Told, insert, read, update};
+use crate::lab::Cluster;
+
+/// The node that is the leader, by what the cluster says about itself.
+fn leader(cluster: &Cluster) -> usize {
+    let settings = store(&cluster.url("")).settings().expect("the cluster is there");
+    let members = settings.iter().find(|setting| setting.name == "members");
+    let leader = members
+        .expect("members are told")
+        .value
+        .split(", ")
+        .find(|member| member.contains(" leader"));
+    let name = leader.and_then(|member| member.split(' ').next()).expect("there is a leader");
+    name.trim_start_matches('n').parse().expect("nodes are named by their numbers")
+}
+
+/// Inserts and reads for `time`, sixteen at once; every answer, with the number of its record.
+fn load(asker: &mut Asker, from: u32, time: Duration) -> Vec<(u32, Told)> {
+    let start = Instant::now();
+    let mut waiting = std::collections::HashMap::new();
+    let mut ended = Vec::new();
+    let mut next = from;
+    while start.elapsed() < time || !waiting.is_empty() {
+        while start.elapsed() < time && asker.is_ready() {
+            let value = next.to_string();
+            waiting.insert(asker.start(&insert(&format!("user{next}"), &[&value, "x"])), next);
+            next += 1;
+        }
+        for (ticket, told) in asker.take(1) {
+            ended.push((waiting.remove(&ticket).expect("each is answered once"), told));
+        }
+        if ended.last().is_some_and(|(_, told)| matches!(told, Told::Refused(_))) {
+            // Refusals come at once.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    ended
+}
+
+fn done(ended: &[(u32, Told)]) -> usize {
+    ended.iter().filter(|(_, told)| *told == Told::WRITTEN).count()
+}
+
+#[test]
+fn a_cluster_conforms_and_tells_its_roles() {
+    let cluster = start(3);
+    assay_store::conformance::assert_conforms(&store(&cluster.url("/conformance")));
+    let settings = store(&cluster.url("")).settings().unwrap();
+    let value = |name: &str| {
+        let setting = settings.iter().find(|setting| setting.name == name);
+        setting.map_or("", |setting| setting.value.as_str())
+    };
+    assert_eq!(value("replication"), "3 voters");
+    assert_eq!(value("endpoints").matches("(follower)").count(), 2, "{settings:?}");
+    assert_eq!(value("endpoints").matches("(leader)").count(), 1, "{settings:?}");
+}
+
+#[test]
+fn a_cluster_goes_on_when_its_leader_dies() {
+    let mut cluster = start(3);
+    let mut asker = asker(&cluster.url("?connections=15&connect_timeout=1000"));
+    let before = load(&mut asker, 0, Duration::from_millis(500));
+    assert_eq!(done(&before), before.len());
+    let leader = leader(&cluster);
+    let first = before.len() as u32;
+    cluster.kill(leader);
+    // Followers pass writes on to the dead leader until they miss it; seven seconds later they give
+    // up waiting for those.
+    let during = load(&mut asker, first, Duration::from_secs(10));
+    assert!(done(&during) > 0, "nothing was done without the old leader");
+    for (_, told) in &during {
+        let may_be = matches!(
+            told,
+            Told::Done(true, _)
+                | Told::Unknown(Reason::ConnectionLost | Reason::Timeout | Reason::Busy)
+                | Told::Refused(Reason::Unreachable | Reason::Busy)
+        );
+        assert!(may_be, "{told:?}");
+    }
+    assert!(done(&during) < during.len(), "somebody must have noticed");
+    cluster.restart(leader);
+    // Until all agree on a leader again.
+    asker.ask_until(&insert("settled", &["a", "b"]), &Told::WRITTEN);
+    let after = load(&mut asker, first + during.len() as u32, Duration::from_millis(500));
+    assert_eq!(done(&after), after.len());
+    // What is done is there, what was refused is not.
+    for (number, told) in before.iter().chain(&during).chain(&after) {
+        let found = asker.ask(&read(&format!("user{number}")));
+        match told {
+            Told::Done(..) => assert_eq!(found, Told::row(&format!("field0={number} field1=x"))),
+            Told::Refused(_) => assert_eq!(found, Told::MISSING, "{number}"),
+            Told::Unknown(_) => {}
+        }
+    }
+}
+
+#[test]
+fn a_frozen_member_is_left_for_another() {
+    let mut cluster = start(3);
+    let frozen = leader(&cluster) % 3 + 1;
+    let mut asker = asker(&cluster.url("?connections=3&connect_timeout=300"));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    cluster.freeze(frozen);
+    // One request to each member: that to the frozen one is given up.
+    let sent: Vec<_> = (0..3).map(|_| asker.start(&read("user1"))).collect();
+    let answered = asker.take(2);
+    assert!(answered.iter().all(|(_, told)| *told == Told::row("field0=a field1=b")));
+    let left = sent.into_iter().find(|sent| answered.iter().all(|(ticket, _)| ticket != sent));
+    let left = left.expect("one was not answered");
+    asker.abandon(left);
+    assert_eq!(asker.take(1), [(left, Told::Unknown(Reason::ConnectionLost))]);
+    asker.drain_for(Duration::from_millis(1500));
+    for _ in 0..20 {
+        let sent: Vec<_> = (0..3).map(|_| asker.start(&update("user1", &["c"]))).collect();
+        let told = asker.take(sent.len());
+        assert!(told.iter().all(|(_, told)| *told == Told::WRITTEN), "{told:?}");
+    }
+}
+
+#[test]
+fn without_a_majority_nothing_is_written_but_stale_reads_go_on() {
+    let mut cluster = start(3);
+    let mut asker = asker(&cluster.url("?connections=3&connect_timeout=500"));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut stale = Asker::open(&store(&cluster.url("?read=serializable"))).unwrap();
+    // Until the one that stays has heard of it.
+    let last = cluster.url("").rsplit_once(',').expect("there are three").1.to_owned();
+    let mut third = Asker::open(&store(&format!("etcd://{last}?read=serializable"))).unwrap();
+    third.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    cluster.kill(1);
+    cluster.kill(2);
+    stale.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    // The server waits for others for seven seconds, then gives up what may still happen.
+    asker.ask_until(&insert("user2", &["a", "b"]), &Told::Unknown(Reason::Timeout));
+    cluster.restart(1);
+    cluster.restart(2);
+    asker.ask_until(&insert("user3", &["a", "b"]), &Told::WRITTEN);
+    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+}
+
+#[test]
+fn members_join_and_leave_under_load() {
+    let mut cluster = start(1);
+    let url = cluster.url("?connections=8");
+    let mut asker = asker(&url);
+    let mut from = 0;
+    for nodes in [3, 2, 1] {
+        cluster.scale(nodes);
+        asker.ask_until(&insert("settled", &["a", "b"]), &Told::WRITTEN);
+        let ended = load(&mut asker, from, Duration::from_millis(300));
+        assert_eq!(done(&ended), ended.len(), "with {nodes} nodes");
+        from += ended.len() as u32;
+        let settings = store(&cluster.url("")).settings().unwrap();
+        let replication = settings.iter().find(|setting| setting.name == "replication").unwrap();
+        assert_eq!(replication.value, format!("{nodes} voters"));
+    }
+    for number in 0..from {
+        let expected = Told::row(&format!("field0={number} field1=x"));
+        assert_eq!(asker.ask(&read(&format!("user{number}"))), expected);
+    }
+}
+
+/// How many voters the cluster says that it has.
+fn voters(cluster: &Cluster) -> String {
+    let settings = store(&cluster.url("")).settings().expect("the cluster is there");
+    let replication = settings.into_iter().find(|setting| setting.name == "replication");
+    replication.expect("replication is told").value
+}
+
+#[test]
+fn a_member_that_is_dead_can_leave() {
+    let mut cluster = start(3);
+    let mut asker = asker(&cluster.url("?connections=3"));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    cluster.kill(3);
+    cluster.scale(2);
+    assert_eq!(voters(&cluster), "2 voters");
+    cluster.scale(3);
+    assert_eq!(voters(&cluster), "3 voters");
+    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+}
+
+#[test]
+fn a_leave_that_was_left_half_done_is_done_to_its_end() {
+    let mut cluster = start(3);
+    let peer = format!("http://{}:2380", cluster.lab().record().nodes[2].address);
+    let members = etcdctl(&cluster, "member list").expect("it is up");
+    let member = members.lines().find(|line| line.contains(&peer)).expect("it is a member");
+    let id = member.split(',').next().expect("members begin with their number");
+    // An attempt to let it leave came so far. Members change only when each of them has been seen
+    // for five seconds.
+    let start = Instant::now();
+    while let Err(told) = etcdctl(&cluster, &format!("member remove {id}")) {
+        assert!(start.elapsed() < PATIENCE, "{told}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    cluster.scale(2);
+    assert_eq!(voters(&cluster), "2 voters");
+}

@@ -1,0 +1,202 @@
+//! What is said when there is no etcd, or not one that lets us in; what one says about itself.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use assay_store::{OpenError, Store};
+
+use super::{asker, start, store};
+use crate::asker::{PATIENCE, Told, insert, layout, read};
+use crate::impostor;
+use crate::lab::Cluster;
+use crate::server::{Server as Redis, free_port, make_certificates, new_folder};
+
+fn turned_away(url: &str) -> OpenError {
+    store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
+}
+
+fn check_unreachable(url: &str, part: &str) {
+    match turned_away(url) {
+        OpenError::Unreachable { reason, .. } => assert!(reason.contains(part), "{url}: {reason}"),
+        other => panic!("{url}: {other:?}"),
+    }
+}
+
+/// Lets a cluster's administrator do something; what is printed, or what is wrong.
+pub(super) fn etcdctl(cluster: &Cluster, words: &str) -> Result<String, String> {
+    let hosts = cluster.url("").replace("etcd://", "");
+    let output = Command::new("etcdctl")
+        .env("ETCDCTL_API", "3")
+        .arg(format!("--endpoints={hosts}"))
+        .args(words.split(' '))
+        .output()
+        .expect("etcdctl comes with the cluster");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(text(&output.stderr)),
+    }
+}
+
+#[test]
+fn a_closed_port_asks_whether_the_server_runs() {
+    check_unreachable(&format!("etcd://127.0.0.1:{}", free_port()), "is the server running");
+}
+
+#[test]
+fn redis_behind_the_port_is_no_etcd() {
+    let redis = Redis::start(&[]);
+    let url = format!("etcd://127.0.0.1:{}?connect_timeout=1000", redis.port);
+    check_unreachable(&url, "speaks no gRPC");
+}
+
+#[test]
+fn servers_that_say_something_else_are_no_etcd() {
+    use std::io::{Read, Write};
+    let said = ["SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"];
+    for said in said {
+        let port = impostor::listen(move |mut socket| {
+            let _ = socket.read(&mut [0; 64]);
+            let _ = socket.write_all(said.as_bytes());
+        });
+        check_unreachable(&format!("etcd://127.0.0.1:{port}"), "check host and port");
+    }
+    let port = impostor::listen(|mut socket| {
+        // Takes what comes, says nothing.
+        while socket.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
+    });
+    let url = format!("etcd://127.0.0.1:{port}?connect_timeout=200");
+    check_unreachable(&url, "no greeting came within 200 ms");
+}
+
+#[test]
+fn a_dead_endpoint_is_passed_over() {
+    let cluster = start(1);
+    let live = cluster.url("").replace("etcd://", "");
+    let url = format!("etcd://127.0.0.1:{},{live}/p?connections=4", free_port());
+    let mut asker = asker(&url);
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let settings = store(&url).settings().unwrap();
+    let endpoints = settings.iter().find(|setting| setting.name == "endpoints").unwrap();
+    assert!(endpoints.value.contains("(did not answer)"), "{endpoints:?}");
+    assert!(endpoints.value.contains(&format!("{live} (leader)")), "{endpoints:?}");
+}
+
+#[test]
+fn strangers_are_told_without_their_password() {
+    let cluster = start(1);
+    let at = |who: &str| cluster.url("/p?connections=2").replace("://", &format!("://{who}"));
+    let error = turned_away(&at("ann:wrong@"));
+    assert!(error.to_string().contains("leave user and password out of the URL"), "{error}");
+    for words in [
+        "user add root:root",
+        "user grant-role root root",
+        "user add ann:right",
+        "user add bob:right",
+        "role add bench",
+        "role grant-permission bench --prefix=true readwrite p/",
+        "user grant-role ann bench",
+        "auth enable",
+    ] {
+        etcdctl(&cluster, words).unwrap();
+    }
+    let mut let_in = asker(&at("ann:right@"));
+    assert_eq!(let_in.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "right\n").unwrap();
+    let url = format!("{}&password_file={}", at("ann@"), file.path().display());
+    assert_eq!(asker(&url).ask(&read("user1")), Told::row("field0=a field1=b"));
+    let advices = [
+        ("ann:wrong@", "check user, password and their rights"),
+        ("bob:right@", "check user, password and their rights"),
+        ("eve:wrong@", "check user, password and their rights"),
+        ("", "name user and password in the URL"),
+    ];
+    for (who, advice) in advices {
+        let error = turned_away(&at(who));
+        assert!(matches!(error, OpenError::NotPermitted { .. }), "{who}: {error:?}");
+        let told = error.to_string();
+        assert!(told.contains(advice), "{who}: {told}");
+        assert!(!told.contains("wrong@") && !told.contains("right@"), "{told}");
+    }
+    assert!(store(&at("ann:right@")).settings().is_ok());
+}
+
+/// An etcd that speaks TLS only, with its folder, where its certificates are.
+struct Veiled {
+    process: Child,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Veiled {
+    fn start() -> Veiled {
+        let (folder, port) = (new_folder(), free_port());
+        make_certificates(&folder);
+        let path = |name: &str| folder.join(name).display().to_string();
+        let log = File::create(folder.join("log")).expect("the folder is ours");
+        let (client, peer) =
+            (format!("https://127.0.0.1:{port}"), format!("http://127.0.0.1:{}", free_port()));
+        let process = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "etcd", "--name", "n1", "--data-dir", &path("data")])
+            .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
+            .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+            .args(["--initial-cluster", &format!("n1={peer}"), "--logger", "zap"])
+            .args(["--cert-file", &path("server.crt"), "--key-file", &path("server.key")])
+            .stderr(log)
+            .spawn()
+            .expect("setpriv comes with util-linux");
+        Veiled { process, folder, port }
+    }
+}
+
+impl Drop for Veiled {
+    fn drop(&mut self) {
+        // It may have ended already; then there is nothing to do.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+fn tls_is_spoken_where_the_url_says_so() {
+    // Brings etcd's program, should it be missing.
+    let plain = start(1);
+    let veiled = Veiled::start();
+    let ca = veiled.folder.join("ca.crt").display().to_string();
+    let url = |scheme: &str, rest: &str| format!("{scheme}://127.0.0.1:{}/p{rest}", veiled.port);
+    let trusting = url("etcds", &format!("?connections=4&ca_file={ca}"));
+    let start = Instant::now();
+    while store(&trusting).note().is_err() && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    for url in [trusting, url("etcds", "?tls_insecure=true")] {
+        let mut asker = asker(&url);
+        assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+        assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    }
+    check_unreachable(&url("etcds", ""), "name the authority that signed its certificate");
+    check_unreachable(&url("etcd", ""), "one that wants TLS (etcds://)");
+    let unveiled = plain.url("?tls_insecure=true").replace("etcd://", "etcds://");
+    check_unreachable(&unveiled, "if it speaks none, write etcd://");
+}
+
+#[test]
+fn settings_say_what_they_mean() {
+    let cluster = start(1);
+    let settings = store(&cluster.url("?read=serializable")).settings().unwrap();
+    let value = |name: &str| {
+        let setting = settings.iter().find(|setting| setting.name == name);
+        setting.map_or("", |setting| setting.value.as_str())
+    };
+    assert!(value("server").starts_with("etcd 3."), "{settings:?}");
+    assert_eq!(value("durability"), "every commit");
+    assert_eq!(value("replication"), "1 voters");
+    assert_eq!(value("read"), "serializable");
+    assert!(value("members").starts_with("n1 leader http://"), "{settings:?}");
+    assert!(value("endpoints").ends_with("(leader)"), "{settings:?}");
+    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+}

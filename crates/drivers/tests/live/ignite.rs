@@ -1,0 +1,203 @@
+//! The Ignite driver against real clusters.
+
+mod faults;
+mod opening;
+
+use std::path::Path;
+use std::process::Command;
+
+use assay_drivers::ignite::Ignite;
+use assay_model::{Fields, Reason};
+use assay_store::conformance::{assert_conforms, check, find_mark, leave_mark};
+
+use crate::asker::{Asker, Question, Told, delete, insert, read, scan, update};
+use crate::lab::Cluster;
+
+fn store(url: &str) -> Ignite {
+    Ignite::from_url(url).expect("the test writes right URLs")
+}
+
+fn asker(url: &str) -> Asker {
+    Asker::open(&store(url)).expect("the cluster is there")
+}
+
+#[test]
+fn ignite_conforms() {
+    let cluster = Cluster::start("ignite", 1);
+    assert_conforms(&store(&cluster.url("/bytes?fields=bytes&connections=3")));
+    let rest = "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=1\
+                &partition_awareness=off&read_from_backup=off";
+    assert_conforms(&store(&cluster.url(rest)));
+    assert_conforms(&store(&cluster.url("/hash?fields=bytes&index=off&backups=0")));
+}
+
+#[test]
+fn ignite_conforms_but_for_what_is_no_text() {
+    let cluster = Cluster::start("ignite", 1);
+    let findings = check(&store(&cluster.url("?connections=4")));
+    let rules: Vec<&str> = findings.iter().map(|finding| finding.rule).collect();
+    let expected = [
+        "a value of any bytes comes back unchanged",
+        "a value of one MiB comes back unchanged",
+        "a small value can be replaced by one of one MiB",
+    ];
+    assert_eq!(rules, expected, "{findings:#?}");
+    let refusals =
+        findings.iter().filter(|finding| finding.instead.contains("refused (malformed)"));
+    assert_eq!(refusals.count(), expected.len());
+}
+
+#[test]
+fn what_was_settled_survives_kill_9_with_persistence() {
+    let order = faults::persistent();
+    let mut cluster = Cluster::start_as(&order);
+    leave_mark(&store(&cluster.url(""))).unwrap();
+    cluster.kill(1);
+    cluster.restart(1);
+    faults::until_prepared(&store(&cluster.url("")));
+    find_mark(&store(&cluster.url(""))).unwrap();
+}
+
+#[test]
+fn updates_keep_the_other_fields_and_tell_their_requests() {
+    let cluster = Cluster::start("ignite", 1);
+    let store = store(&cluster.url("?connections=16"));
+    let mut asker = Asker::open_wide(&store, 3).unwrap();
+    assert_eq!(asker.ask(&insert("user1", &["a", "b", "c"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&update("user1", &["new"])), Told::WRITTEN);
+    assert_eq!(asker.last_requests(), 2);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=new field1=b field2=c"));
+    let one = Question { fields: Fields::One(2), ..read("user1") };
+    assert_eq!(asker.ask(&one), Told::row("field2=c"));
+    assert_eq!(asker.ask(&update("user2", &["new"])), Told::MISSING);
+    assert_eq!(asker.ask(&delete("user2")), Told::MISSING);
+    assert_eq!(asker.ask(&delete("user1")), Told::WRITTEN);
+    assert_eq!(asker.ask(&read("user1")), Told::MISSING);
+}
+
+/// As YCSB's workloads do: ten fields of a hundred bytes, one of which changes again and again.
+#[test]
+fn records_stay_as_long_as_they_were() {
+    let cluster = Cluster::start("ignite", 1);
+    let mut asker = Asker::open_wide(&store(&cluster.url("")), 10).expect("the cluster is there");
+    let old: Vec<String> = (0..10).map(|number| format!("{number:0100}")).collect();
+    let old: Vec<&str> = old.iter().map(String::as_str).collect();
+    let keys: Vec<String> = (0..100).map(|number| format!("user{number:03}")).collect();
+    for key in &keys {
+        assert_eq!(asker.ask(&insert(key, &old)), Told::WRITTEN);
+    }
+    let new = format!("new{:097}", 0);
+    for key in keys.iter().cycle().take(300) {
+        assert_eq!(asker.ask(&update(key, &[&new])), Told::WRITTEN);
+    }
+    let mut fields: Vec<String> =
+        old.iter().enumerate().map(|(at, value)| format!("field{at}={value}")).collect();
+    fields[0] = format!("field0={new}");
+    let whole = fields.join(" ");
+    assert!(keys.iter().all(|key| asker.ask(&read(key)) == Told::row(&whole)));
+    assert_eq!(asker.ask(&scan("user020", 50)), Told::Done(true, vec![whole; 50]));
+}
+
+/// Two sessions at a time change one field each of the same record: nothing may be lost.
+#[test]
+fn changes_at_the_same_time_lose_none_of_each_other() {
+    let cluster = Cluster::start("ignite", 1);
+    for rest in ["?connections=8", "/tx?connections=8&atomicity=transactional"] {
+        let store = store(&cluster.url(rest));
+        let mut asker = Asker::open_wide(&store, 4).unwrap();
+        assert_eq!(asker.ask(&insert("user1", &["0", "0", "0", "0"])), Told::WRITTEN);
+        for round in 1..=25 {
+            let value = round.to_string();
+            for field in 0..4 {
+                asker.start_changing(u32::from(field), "user1", field, &value);
+            }
+            for (_, told) in asker.take(4) {
+                assert_eq!(told, Told::WRITTEN, "{rest} {round}");
+            }
+            let all = format!("field0={round} field1={round} field2={round} field3={round}");
+            assert_eq!(asker.ask(&read("user1")), Told::row(&all), "{rest}");
+        }
+    }
+}
+
+#[test]
+fn an_insert_over_a_record_overwrites_it_or_is_refused_as_the_url_says() {
+    let cluster = Cluster::start("ignite", 1);
+    let mut first = asker(&cluster.url(""));
+    assert_eq!(first.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    assert_eq!(first.ask(&insert("user1", &["c"])), Told::WRITTEN);
+    assert_eq!(first.ask(&read("user1")), Told::row("field0=c"));
+    let mut second = asker(&cluster.url("?insert=put_if_absent"));
+    assert_eq!(second.ask(&insert("user1", &["d"])), Told::Refused(Reason::Exists));
+    assert_eq!(second.ask(&insert("user2", &["d"])), Told::WRITTEN);
+}
+
+#[test]
+fn scans_go_in_the_order_of_the_keys_over_all_nodes() {
+    let cluster = Cluster::start("ignite", 3);
+    let mut asker = asker(&cluster.url(""));
+    for number in (0..200).rev() {
+        let (key, value) = (format!("user{number:03}"), number.to_string());
+        assert_eq!(asker.ask(&insert(&key, &[&value])), Told::WRITTEN);
+    }
+    let rows = |range: std::ops::Range<u32>| {
+        Told::Done(true, range.map(|number| format!("field0={number}")).collect())
+    };
+    assert_eq!(asker.ask(&scan("user050", 100)), rows(50..150));
+    assert_eq!(asker.ask(&scan("user190", 5000)), rows(190..200));
+    assert_eq!(asker.ask(&scan("user2", 5)), Told::MISSING);
+}
+
+/// What YCSB's binding does, in Ignite's own client: objects whose fields come in any order.
+const YCSB: &str = r#"
+import org.apache.ignite.*; import org.apache.ignite.client.*; import org.apache.ignite.binary.*;
+import org.apache.ignite.configuration.*;
+public class Ycsb { public static void main(String[] words) throws Exception {
+  ClientConfiguration there = new ClientConfiguration().setAddresses(words[0]);
+  try (IgniteClient client = Ignition.startClient(there)) {
+    ClientCache<String, BinaryObject> cache = client.cache("usertable").withKeepBinary();
+    if (words[1].equals("write")) {
+      BinaryObjectBuilder record = client.binary().builder("CustomType");
+      record.setField("field1", "b"); record.setField("field0", "ä");
+      cache.put("user1", record.build());
+    }
+    BinaryObject record = cache.get(words[words.length - 1]);
+    System.out.print(record.field("field0") + " " + record.field("field1"));
+  } } }
+"#;
+
+/// What the program printed, if there is a Java that takes sources.
+fn ycsb(at: &str, words: &[&str]) -> Option<String> {
+    let lib = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shelf/ignite-2.17.0/lib/*");
+    let folder = tempfile::tempdir().expect("there is a folder for temporary files");
+    let source = folder.path().join("Ycsb.java");
+    std::fs::write(&source, YCSB).expect("the folder is ours");
+    let opened = ["java.nio", "java.lang", "java.util", "sun.nio.ch", "jdk.internal.misc"];
+    let opened = opened.map(|name| format!("--add-opens=java.base/{name}=ALL-UNNAMED"));
+    let mut java = Command::new("java");
+    java.args(opened).arg("-cp").arg(lib).arg(&source).arg(at).args(words);
+    let output = java.output().expect("the cluster runs on it");
+    let (out, errors) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if errors.contains("jdk.compiler") {
+        eprintln!("NOT CHECKED: Java here takes no sources; install openjdk-17-jdk-headless");
+        return None;
+    }
+    assert!(output.status.success(), "{errors}");
+    Some(out.trim().to_owned())
+}
+
+#[test]
+fn records_lie_as_ycsb_lays_them() {
+    let cluster = Cluster::start("ignite", 1);
+    let url = cluster.url("");
+    let at = url.strip_prefix("ignite://").unwrap();
+    let mut asker = asker(&cluster.url("?index=off"));
+    let Some(told) = ycsb(at, &["write", "user1"]) else { return };
+    assert_eq!(told, "ä b");
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=ä field1=b"));
+    assert_eq!(asker.ask(&update("user1", &["new"])), Told::WRITTEN);
+    assert_eq!(ycsb(at, &["read", "user1"]).unwrap(), "new b");
+    assert_eq!(asker.ask(&insert("user2", &["c"])), Told::WRITTEN);
+    assert_eq!(ycsb(at, &["read", "user2"]).unwrap(), "c null");
+}

@@ -1,0 +1,167 @@
+//! A lab of a test's own, gone when the test is.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use assay_drivers::registry;
+use assay_lab::{House, Lab, LabError, Order, Watch, recipes};
+use assay_model::Seed;
+
+use crate::ordeal::Mortal;
+use crate::server::{new_folder, until_stopped};
+
+/// Asks whether a lab with this URL is ready.
+type Probe<'a> = dyn FnMut(&str) -> Result<(), String> + 'a;
+
+/// A running cluster.
+pub struct Cluster {
+    lab: Option<Lab>,
+    folder: PathBuf,
+}
+
+#[allow(dead_code, reason = "each driver's tests take what they need")]
+impl Cluster {
+    /// Starts `nodes` nodes of the recipe `name`.
+    pub fn start(name: &str, nodes: usize) -> Cluster {
+        let recipe = recipes::find(name).expect("the test names a recipe");
+        Cluster::start_as(&Order::of(recipe).nodes(nodes))
+    }
+
+    /// Starts what is ordered.
+    pub fn start_as(order: &Order) -> Cluster {
+        Cluster::start_in(order, new_folder())
+    }
+
+    /// Starts what is ordered in this folder, over what a lab has left there.
+    pub fn start_in(order: &Order, folder: PathBuf) -> Cluster {
+        let started = Cluster::begin(order, folder, &mut probe);
+        started.unwrap_or_else(|error| panic!("no lab: {error}"))
+    }
+
+    /// Starts what is ordered, or nothing if its programs cannot be had here, which it says.
+    pub fn start_if_there(order: &Order) -> Option<Cluster> {
+        Cluster::start_if_there_for(order, &mut probe)
+    }
+
+    /// The same for servers that are not to be asked before the test does.
+    pub fn start_unasked_if_there(order: &Order) -> Option<Cluster> {
+        Cluster::start_if_there_for(order, &mut |_url: &str| Ok(()))
+    }
+
+    fn start_if_there_for(order: &Order, probe: &mut Probe<'_>) -> Option<Cluster> {
+        match Cluster::begin(order, new_folder(), probe) {
+            Ok(cluster) => Some(cluster),
+            Err(LabError::Missing(why)) => {
+                eprintln!("NOT RUN: {why}");
+                None
+            }
+            Err(error) => panic!("no lab: {error}"),
+        }
+    }
+
+    fn begin(order: &Order, folder: PathBuf, probe: &mut Probe<'_>) -> Result<Cluster, LabError> {
+        let lab = watched(|watch| Lab::up(order, &folder, &house(), watch, probe))?;
+        Ok(Cluster { lab: Some(lab), folder })
+    }
+
+    /// The URL of all nodes, followed by `rest`.
+    pub fn url(&self, rest: &str) -> String {
+        format!("{}{rest}", self.lab.as_ref().expect("it is up").url())
+    }
+
+    pub fn kill(&mut self, node: usize) {
+        self.lab().kill(node).expect("the node is there");
+    }
+
+    /// Freezes a node: its sockets stay open, but it does nothing.
+    pub fn freeze(&mut self, node: usize) {
+        self.lab().freeze(node).expect("the node is there");
+        for server in &self.lab().record().nodes[node - 1].servers {
+            until_stopped(server.pid);
+        }
+    }
+
+    /// Lets a frozen node go on.
+    pub fn thaw(&mut self, node: usize) {
+        self.lab().thaw(node).expect("the node is there");
+    }
+
+    /// Starts a killed node again, with its data.
+    pub fn restart(&mut self, node: usize) {
+        let restarted = watched(|watch| self.lab().restart(node, watch));
+        restarted.unwrap_or_else(|error| panic!("node {node} does not come back: {error}"));
+    }
+
+    /// Lets nodes join or leave.
+    pub fn scale(&mut self, nodes: usize) {
+        let scaled = watched(|watch| self.lab().scale(nodes, watch));
+        scaled.unwrap_or_else(|error| panic!("no {nodes} nodes: {error}"));
+    }
+
+    /// The lab itself.
+    pub fn lab(&mut self) -> &mut Lab {
+        self.lab.as_mut().expect("it is up")
+    }
+}
+
+/// Its first node.
+impl Mortal for Cluster {
+    fn freeze(&mut self) {
+        Cluster::freeze(self, 1);
+    }
+
+    fn thaw(&mut self) {
+        Cluster::thaw(self, 1);
+    }
+
+    fn kill(&mut self) {
+        Cluster::kill(self, 1);
+    }
+
+    fn restart(&mut self) {
+        Cluster::restart(self, 1);
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // What cannot be removed is in a folder for temporary files.
+        let _ = self.lab.take().map(Lab::down);
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn watched<T>(act: impl FnOnce(&Watch<'_>) -> Result<T, LabError>) -> Result<T, LabError> {
+    let (stop, tell) = (AtomicBool::new(false), |text: &str| eprintln!("{text}"));
+    act(&Watch::new(&stop, &tell))
+}
+
+/// Programs that are built for a test stay where `ASSAY_TEST_SHELF` says, or beside what Cargo
+/// builds.
+fn house() -> House {
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let places = std::env::split_paths(&places).collect();
+    let beside = || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shelf");
+    let shelf = std::env::var_os("ASSAY_TEST_SHELF").map_or_else(beside, PathBuf::from);
+    House { shelf, places }
+}
+
+/// Writes something, then reads it.
+fn probe(url: &str) -> Result<(), String> {
+    let options = registry::Options {
+        clock: || 0,
+        seed: Seed(1),
+        surroundings: registry::Surroundings::NONE,
+    };
+    let asked = registry::open(url, &options).and_then(|store| {
+        store.keep_note("it answers")?;
+        let note = store.note()?;
+        store.clear()?;
+        Ok(note)
+    });
+    match asked {
+        Ok(Some(note)) if note == "it answers" => Ok(()),
+        Ok(other) => Err(format!("{other:?} was read instead of what was written")),
+        Err(error) => Err(error.to_string()),
+    }
+}

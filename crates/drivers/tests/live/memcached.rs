@@ -1,0 +1,200 @@
+//! The memcached driver against real servers.
+
+mod faults;
+mod opening;
+mod server;
+
+use assay_drivers::memcached::Memcached;
+use assay_lab::{Order, recipes};
+use assay_model::{Fields, Reason};
+use assay_store::conformance::check;
+use assay_store::{OpenError, Store};
+
+use crate::asker::{Asker, Question, Told, delete, insert, read, update};
+use crate::lab::Cluster;
+use server::{Server, url};
+
+fn store(url: &str) -> Memcached {
+    Memcached::from_url(url).expect("the test writes right URLs")
+}
+
+fn asker(url: &str) -> Asker {
+    Asker::open(&store(url)).expect("the server is there")
+}
+
+/// Checks that the store conforms but for these rules, whose requests it refuses as `reason`.
+fn assert_conforms_but_for(store: &Memcached, expected: &[(&str, &str)]) {
+    let findings = check(store);
+    let rules: Vec<&str> = findings.iter().map(|finding| finding.rule).collect();
+    let names: Vec<&str> = expected.iter().map(|(rule, _)| *rule).collect();
+    assert_eq!(rules, names, "{findings:#?}");
+    for (finding, (_, reason)) in findings.iter().zip(expected) {
+        assert!(finding.instead.contains(&format!("refused ({reason})")), "{finding:?}");
+    }
+}
+
+const LONG_KEYS: (&str, &str) =
+    ("keys of 512 bytes that differ in the last are two keys", "malformed");
+
+#[test]
+fn memcached_conforms_but_for_long_keys() {
+    let server = Server::start(&["-I", "4m"]);
+    assert_conforms_but_for(&store(&server.url("")), &[LONG_KEYS]);
+}
+
+#[test]
+fn memcached_conforms_but_for_what_does_not_fit() {
+    let server = Server::start(&[]);
+    let large = [
+        ("a value of one MiB comes back unchanged", "full"),
+        ("a small value can be replaced by one of one MiB", "full"),
+        LONG_KEYS,
+    ];
+    assert_conforms_but_for(&store(&server.url("/?connections=1&depth=8")), &large);
+}
+
+#[test]
+fn several_servers_conform_together() {
+    let servers = [(); 3].map(|()| Server::start(&["-I", "4m"]));
+    assert_conforms_but_for(&store(&url(&servers, "/?connections=2")), &[LONG_KEYS]);
+}
+
+#[test]
+fn the_labs_servers_conform() {
+    let recipe = recipes::find("memcached").expect("the lab has it");
+    let order = Order::of(recipe).nodes(2).choose("item-size", "4m");
+    let cluster = Cluster::start_as(&order);
+    assert_conforms_but_for(&store(&cluster.url("")), &[LONG_KEYS]);
+}
+
+#[test]
+fn keys_are_spread_over_the_servers_without_copies() {
+    let servers = [(); 3].map(|()| Server::start(&[]));
+    let mut asker = asker(&url(&servers, ""));
+    for number in 0..300 {
+        assert_eq!(asker.ask(&insert(&format!("user{number}"), &["a", "b"])), Told::WRITTEN);
+    }
+    let counts: Vec<u32> =
+        servers.iter().map(|server| server.stat("curr_items").parse().unwrap()).collect();
+    // One probe, or none if it is gone already.
+    assert!((300..=303).contains(&counts.iter().sum::<u32>()), "{counts:?}");
+    assert!(counts.iter().all(|count| *count > 60), "{counts:?}");
+    for number in 0..300 {
+        let key = format!("user{number}");
+        assert_eq!(asker.ask(&read(&key)), Told::row("field0=a field1=b"));
+    }
+}
+
+#[test]
+fn a_record_is_one_value_under_its_table_and_key() {
+    let server = Server::start(&[]);
+    let mut asker = asker(&server.url(""));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let told = server.ask("mg usertable-user1 v f\r\n");
+    assert!(told.starts_with("VA 28 f16723\r\n"), "{told:?}");
+    assert_eq!(asker.ask(&update("user1", &["c"])), Told::WRITTEN);
+    assert_eq!(asker.last_requests(), 2);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=c field1=b"));
+    let one = Question { fields: Fields::One(1), ..read("user1") };
+    assert_eq!(asker.ask(&one), Told::row("field1=b"));
+    assert_eq!(asker.ask(&update("user2", &["c"])), Told::MISSING);
+    assert_eq!(asker.last_requests(), 1);
+    assert_eq!(asker.ask(&read("user2")), Told::MISSING);
+    assert_eq!(asker.ask(&delete("user1")), Told::WRITTEN);
+    assert_eq!(asker.ask(&delete("user1")), Told::MISSING);
+}
+
+#[test]
+fn what_others_have_written_is_told_from_records() {
+    let server = Server::start(&[]);
+    let mut asker = asker(&server.url(""));
+    // As YCSB's binding writes it.
+    let json = r#"{"field0":"a","field1":"b"}"#;
+    let command = format!("set usertable-user1 0 2147483647 {}\r\n{json}\r\n", json.len());
+    assert_eq!(server.ask(&command), "STORED\r\n");
+    assert_eq!(asker.ask(&read("user1")), Told::Refused(Reason::WrongType));
+    assert_eq!(asker.ask(&update("user1", &["c"])), Told::Refused(Reason::WrongType));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+}
+
+#[test]
+fn updates_that_meet_keep_each_others_fields() {
+    const SESSIONS: usize = 8;
+    const STEPS: usize = 200;
+    let server = Server::start(&[]);
+    let mut asker = Asker::open_wide(&store(&server.url("")), SESSIONS).unwrap();
+    let zeros = [""; SESSIONS];
+    assert_eq!(asker.ask(&insert("user1", &zeros)), Told::WRITTEN);
+    let mut conflicts = 0;
+    let mut again = 0;
+    let mut last = [const { String::new() }; SESSIONS];
+    for step in 0..STEPS {
+        let value = step.to_string();
+        let mut started = Vec::new();
+        for session in 0..SESSIONS {
+            let ticket = asker.start_changing(session as u32, "user1", session as u16, &value);
+            started.push(ticket);
+        }
+        for (ticket, told) in asker.take(SESSIONS) {
+            let session = started.iter().position(|other| *other == ticket).unwrap();
+            match told {
+                Told::Done(true, _) => last[session].clone_from(&value),
+                Told::Refused(Reason::Conflict) => conflicts += 1,
+                other => panic!("{other:?}"),
+            }
+            again += usize::from(asker.requests_of(ticket) > 2);
+        }
+    }
+    assert!(again > 0, "some have met, and {conflicts} gave up");
+    let row: Vec<String> =
+        last.iter().enumerate().map(|(field, value)| format!("field{field}={value}")).collect();
+    assert_eq!(asker.ask(&read("user1")), Told::row(&row.join(" ")));
+}
+
+#[test]
+fn clearing_removes_records_while_foreign_items_stay() {
+    let servers = [(); 2].map(|()| Server::start(&[]));
+    let memcached = store(&url(&servers, ""));
+    let mut asker = Asker::open(&memcached).unwrap();
+    for server in &servers {
+        assert_eq!(server.ask("set foreign 0 0 1\r\nx\r\n"), "STORED\r\n");
+    }
+    for number in 0..2500 {
+        asker.start(&insert(&format!("user {number}"), &["a", "b"]));
+    }
+    asker.take(2500);
+    memcached.keep_note("loaded").unwrap();
+    assert_eq!(memcached.note().unwrap().as_deref(), Some("loaded"));
+    memcached.clear().unwrap();
+    assert_eq!(memcached.note().unwrap(), None);
+    assert_eq!(asker.ask(&read("user 7")), Told::MISSING);
+    for server in &servers {
+        assert_eq!(server.ask("mg foreign v\r\n"), "VA 1\r\nx\r\n");
+    }
+    memcached.clear().unwrap();
+    let silent = Server::start(&["-o", "no_lru_crawler"]);
+    let error = store(&silent.url("")).clear().unwrap_err();
+    assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
+    assert!(error.to_string().contains("flush_all"), "{error}");
+}
+
+#[test]
+fn settings_say_what_they_mean() {
+    let servers = [Server::start(&["-m", "32"]), Server::start(&["-m", "64", "-M"])];
+    let settings = store(&url(&servers, "")).settings().unwrap();
+    let value = |name: &str| {
+        let setting = settings.iter().find(|setting| setting.name == name);
+        setting.map_or("", |setting| setting.value.as_str())
+    };
+    assert!(value("server").starts_with("memcached 1."), "{settings:?}");
+    assert_eq!(value("nodes"), "2");
+    assert_eq!(value("durability"), "none");
+    let each = |first: &str, second: &str| {
+        format!("{first} (127.0.0.1:{}), {second} (127.0.0.1:{})", servers[0].port, servers[1].port)
+    };
+    assert_eq!(value("maxbytes"), each("33554432", "67108864"));
+    assert_eq!(value("evictions"), each("on", "off"));
+    assert_eq!(value("item_size_max"), "1048576");
+    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+}

@@ -1,0 +1,198 @@
+//! What requests become when a server fails, or is full.
+
+use std::time::Duration;
+
+use assay_model::Reason;
+use assay_store::{Store, Ticket};
+
+use super::server::{Server, url};
+use super::{asker, store};
+use crate::asker::{Told, delete, insert, read, update};
+use crate::impostor;
+
+const LOST: Told = Told::Unknown(Reason::ConnectionLost);
+const UNREACHABLE: Told = Told::Refused(Reason::Unreachable);
+
+#[test]
+fn ten_thousand_requests_in_flight_are_answered_in_order() {
+    let server = Server::start(&[]);
+    let mut asker = asker(&server.url("/?connections=1&depth=10000"));
+    let mut tickets = Vec::new();
+    for number in 0..5_000 {
+        let value = number.to_string();
+        tickets.push(asker.start(&insert("user1", &[&value])));
+        tickets.push(asker.start(&read("user1")));
+    }
+    assert!(!asker.is_ready());
+    for (place, (ticket, told)) in asker.take(10_000).into_iter().enumerate() {
+        assert_eq!(ticket, tickets[place]);
+        match place % 2 {
+            0 => assert_eq!(told, Told::WRITTEN),
+            _ => assert_eq!(told, Told::row(&format!("field0={}", place / 2))),
+        }
+    }
+    assert!(asker.is_ready());
+}
+
+#[test]
+fn a_killed_server_leaves_unknown_what_may_have_happened() {
+    let mut server = Server::start(&[]);
+    let mut asker = asker(&server.url("/?connections=1"));
+    assert_eq!(asker.ask(&insert("user1", &["a"])), Told::WRITTEN);
+    server.freeze();
+    let sent = [
+        asker.start(&read("user1")),
+        asker.start(&insert("u2", &["b"])),
+        asker.start(&delete("u")),
+        // Only its read was sent.
+        asker.start(&update("user1", &["b"])),
+    ];
+    asker.poll();
+    server.kill();
+    let ends = [LOST, LOST, LOST, Told::Refused(Reason::ConnectionLost)];
+    let expected: Vec<(Ticket, Told)> = sent.into_iter().zip(ends).collect();
+    assert_eq!(asker.take(4), expected);
+    assert_eq!(asker.ask(&read("user1")), UNREACHABLE);
+    assert_eq!(asker.drain_for(Duration::from_millis(100)), []);
+    assert_eq!(asker.ask(&update("user1", &["b"])), UNREACHABLE);
+    assert!(asker.is_ready());
+    server.restart();
+    asker.ask_until(&read("user1"), &Told::MISSING);
+    assert_eq!(asker.ask(&insert("user1", &["b"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&update("user1", &["c"])), Told::WRITTEN);
+}
+
+#[test]
+fn keys_of_other_servers_go_on_while_one_is_gone() {
+    let mut servers = [(); 3].map(|()| Server::start(&[]));
+    let mut asker = asker(&url(&servers, ""));
+    let keys: Vec<String> = (0..60).map(|number| format!("user{number}")).collect();
+    for key in &keys {
+        assert_eq!(asker.ask(&insert(key, &["a", "b"])), Told::WRITTEN);
+    }
+    let held: usize = servers[1].stat("curr_items").parse().unwrap();
+    servers[1].kill();
+    asker.drain_for(Duration::from_millis(50));
+    let told: Vec<Told> = keys.iter().map(|key| asker.ask(&read(key))).collect();
+    let gone = told.iter().filter(|told| **told == UNREACHABLE).count();
+    let there = told.iter().filter(|told| **told == Told::row("field0=a field1=b")).count();
+    // The probe of opening may still have been there.
+    assert!(gone > 0 && (gone..=gone + 1).contains(&held), "{gone} of {held}");
+    assert_eq!(gone + there, 60);
+    servers[1].restart();
+    let lost = keys.iter().zip(told).find(|(_, told)| *told == UNREACHABLE).unwrap().0;
+    asker.ask_until(&read(lost), &Told::MISSING);
+}
+
+#[test]
+fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
+    let server = Server::start(&[]);
+    let mut asker = asker(&server.url("/?connections=1&depth=2"));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    server.freeze();
+    let first = asker.start(&update("user1", &["c"]));
+    let second = asker.start(&read("user1"));
+    assert!(!asker.is_ready());
+    asker.abandon(first);
+    assert_eq!(asker.drain_for(Duration::from_millis(100)), []);
+    server.thaw();
+    let mut came = asker.take(2);
+    came.sort_by_key(|(ticket, _)| ticket.0);
+    // The read was sent before the second half of the update.
+    assert_eq!(came, [(first, Told::WRITTEN), (second, Told::row("field0=a field1=b"))]);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=c field1=b"));
+}
+
+#[test]
+fn a_connection_that_stays_silent_after_patience_has_ended_is_given_up() {
+    let server = Server::start(&[]);
+    let mut asker = asker(&server.url("/?connections=1"));
+    server.freeze();
+    let first = asker.start(&insert("user1", &["a"]));
+    asker.abandon(first);
+    assert_eq!(asker.take(1), [(first, LOST)]);
+    server.thaw();
+    asker.ask_until(&insert("user2", &["a"]), &Told::WRITTEN);
+}
+
+#[test]
+fn full_memory_throws_records_away_without_a_word() {
+    let server = Server::start(&["-m", "8"]);
+    let memcached = store(&server.url(""));
+    let mut asker = asker(&server.url(""));
+    let value = "x".repeat(10_000);
+    for number in 0..2000 {
+        assert_eq!(asker.ask(&insert(&format!("user{number}"), &[&value])), Told::WRITTEN);
+    }
+    assert_eq!(asker.ask(&read("user0")), Told::MISSING);
+    let settings = memcached.settings().unwrap();
+    let evicted = settings.iter().find(|setting| setting.name == "evictions so far").unwrap();
+    assert!(evicted.value.parse::<u32>().unwrap() > 500, "{evicted:?}");
+}
+
+#[test]
+fn without_eviction_a_write_without_room_is_unknown() {
+    let server = Server::start(&["-m", "8", "-M"]);
+    let mut asker = asker(&server.url(""));
+    let value = "x".repeat(10_000);
+    let full = Told::Unknown(Reason::Full);
+    let mut number = 0;
+    while asker.ask(&insert(&format!("user{number}"), &[&value])) != full {
+        number += 1;
+        assert!(number < 2000, "8 MB do not hold 20");
+    }
+    // That is why: memcached removes the record that it has no room to write over.
+    assert_eq!(asker.ask(&read("user0")), Told::row(&format!("field0={value}")));
+    let told = asker.ask(&update("user0", &[&"y".repeat(9_000)]));
+    assert_eq!(told, full);
+    assert_eq!(asker.ask(&read("user0")), Told::MISSING);
+}
+
+#[test]
+fn records_that_are_too_large_are_refused_and_stay() {
+    let server = Server::start(&[]);
+    let mut asker = asker(&server.url(""));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let large = "x".repeat(1 << 20);
+    assert_eq!(asker.ask(&insert("user1", &[&large])), Told::Refused(Reason::Full));
+    assert_eq!(asker.ask(&update("user1", &[&large])), Told::Refused(Reason::Full));
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    // The largest that fits: 1 MiB less 63 bytes, the key, and the names and lengths of fields.
+    let most = (1 << 20) - 63 - "usertable-user1".len() - 2 - 2 * 6 - 2 * 6 - 1;
+    let value = "x".repeat(most);
+    assert_eq!(asker.ask(&insert("user1", &[&value, "b"])), Told::WRITTEN);
+    let more = "x".repeat(most + 1);
+    assert_eq!(asker.ask(&insert("user1", &[&more, "b"])), Told::Refused(Reason::Full));
+    assert_eq!(asker.ask(&read("user1")), Told::row(&format!("field0={value} field1=b")));
+}
+
+#[test]
+fn a_garbled_answer_makes_everything_in_flight_unknown() {
+    let port = impostor::listen(|socket| {
+        converse(socket);
+    });
+    let mut asker = asker(&format!("memcached://127.0.0.1:{port}/?connections=1"));
+    let tickets = [asker.start(&read("user1")), asker.start(&insert("user1", &["a"]))];
+    let garbled = Told::Unknown(Reason::Garbled);
+    assert_eq!(asker.take(2), tickets.map(|ticket| (ticket, garbled.clone())));
+    asker.ask_until(&insert("user1", &["a"]), &Told::WRITTEN);
+}
+
+/// Answers as a memcached does, except to reads.
+fn converse(socket: std::net::TcpStream) {
+    use std::io::{BufRead, BufReader, Write};
+    let mut writer = socket.try_clone().expect("sockets can be shared");
+    for line in BufReader::new(socket).lines().map_while(Result::ok) {
+        let answer = match line.split(' ').next().unwrap_or_default() {
+            "version" => "VERSION 1.6.99\r\n",
+            "stats" => "STAT item_size_max 1048576\r\nEND\r\n",
+            "mn" => "MN\r\n",
+            "ms" => "HD\r\n",
+            "mg" => "what?\r\n",
+            _ => continue,
+        };
+        if writer.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! A real MongoDB, where the environment names one.
+
+use assay_store::Store;
+use assay_store::conformance::assert_conforms;
+
+use super::store;
+
+/// Where it is, with a database that the tests may empty.
+const URL: &str = "ASSAY_TEST_MONGODB_URL";
+
+#[test]
+fn a_real_mongodb_conforms() {
+    let Some(url) = std::env::var_os(URL) else {
+        eprintln!(
+            "NOT RUN: no MongoDB was tested, only FerretDB; name one by {URL}=mongodb://… with a \
+             database that may be emptied"
+        );
+        return;
+    };
+    let url = url.into_string().expect("URLs are text");
+    let mongodb = store(&url);
+    assert_conforms(&mongodb);
+    super::stays_as_long(&url);
+    let settings = mongodb.settings().unwrap();
+    let server = settings.iter().find(|setting| setting.name == "server").unwrap();
+    eprintln!("tested: {}", server.value);
+    mongodb.clear().unwrap();
+}

@@ -1,0 +1,107 @@
+//! The clusters of Redis that the lab starts.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use assay_lab::{Order, recipes};
+use assay_model::Reason;
+use assay_store::conformance::assert_conforms;
+
+use super::{asker, store};
+use crate::asker::{PATIENCE, Told, insert, read, update};
+use crate::lab::Cluster;
+
+/// Asks until it is answered with a record, refused meanwhile.
+fn until_back(asker: &mut crate::asker::Asker, key: &str) {
+    let start = Instant::now();
+    loop {
+        match asker.ask(&read(key)) {
+            Told::Done(true, _) => return,
+            Told::Refused(Reason::Unreachable | Reason::Busy)
+            | Told::Unknown(Reason::ConnectionLost) => {}
+            other => panic!("{other:?}"),
+        }
+        assert!(start.elapsed() < PATIENCE, "{key} does not come back");
+        asker.drain_for(Duration::from_millis(10));
+    }
+}
+
+/// Waits until the replicas together hold as many keys as the masters, `fewest` at least: what a
+/// master has acknowledged before is lost with it.
+fn until_replicated(url: &str, fewest: u64) {
+    let hosts = url.trim_start_matches("redis+cluster://").split(',');
+    let hosts: Vec<(&str, &str)> = hosts.filter_map(|host| host.rsplit_once(':')).collect();
+    let cli = |(host, port): &(&str, &str), word: &str| {
+        let output = Command::new("redis-cli").args(["-h", host, "-p", port, word]).output();
+        let output = output.expect("redis-cli comes with redis-server");
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    };
+    let start = Instant::now();
+    loop {
+        let mut keys = [0, 0];
+        for host in &hosts {
+            let is_replica = cli(host, "ROLE").starts_with("slave");
+            keys[usize::from(is_replica)] += cli(host, "DBSIZE").parse::<u64>().unwrap_or(0);
+        }
+        if keys[0] == keys[1] && keys[0] >= fewest {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "masters and replicas hold {keys:?} keys");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_labs_cluster_grows_then_shrinks_under_requests() {
+    let mut cluster = Cluster::start("redis-cluster", 3);
+    assert_conforms(&store(&cluster.url("")));
+    let mut asker = asker(&cluster.url(""));
+    for number in 0..300 {
+        assert_eq!(asker.ask(&insert(&format!("user{number}"), &["a", "b"])), Told::WRITTEN);
+    }
+    for nodes in [4, 3] {
+        cluster.scale(nodes);
+        for number in 0..300 {
+            let key = format!("user{number}");
+            until_back(&mut asker, &key);
+            assert_eq!(asker.ask(&update(&key, &["c"])), Told::WRITTEN);
+            assert_eq!(asker.ask(&read(&key)), Told::row("field0=c field1=b"));
+        }
+    }
+}
+
+#[test]
+fn the_labs_cluster_outlives_a_master() {
+    let recipe = recipes::find("redis-cluster").expect("the lab has it");
+    let order = Order::of(recipe).nodes(6).choose("replicas", "1");
+    let mut cluster = Cluster::start_as(&order);
+    let mut asker = asker(&cluster.url("?connections=2"));
+    for number in 0..100 {
+        assert_eq!(asker.ask(&insert(&format!("user{number}"), &["a", "b"])), Told::WRITTEN);
+    }
+    until_replicated(&cluster.url(""), 100);
+    // redis-cli makes the first ones the masters.
+    cluster.kill(2);
+    for number in 0..100 {
+        let key = format!("user{number}");
+        until_back(&mut asker, &key);
+        assert_eq!(asker.ask(&update(&key, &["c"])), Told::WRITTEN);
+    }
+    cluster.restart(2);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=c field1=b"));
+}
+
+#[test]
+fn the_labs_sentinels_find_a_new_master() {
+    let mut cluster = Cluster::start("redis-sentinel", 3);
+    let mut asker = asker(&cluster.url(""));
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    cluster.kill(1);
+    // What the old master had may be lost with it.
+    asker.ask_until(&insert("user1", &["a", "b"]), &Told::WRITTEN);
+    asker.ask_until(&update("user1", &["c"]), &Told::WRITTEN);
+    cluster.restart(1);
+    asker.drain_for(Duration::from_secs(2));
+    asker.ask_until(&update("user1", &["d"]), &Told::WRITTEN);
+    asker.ask_until(&read("user1"), &Told::row("field0=d field1=b"));
+}

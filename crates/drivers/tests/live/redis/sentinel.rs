@@ -1,0 +1,191 @@
+//! A master with replicas, found by sentinels.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assay_model::Reason;
+use assay_store::conformance::assert_conforms;
+use assay_store::{OpenError, Store};
+
+use super::store;
+use crate::asker::{Asker, PATIENCE, Told, insert, layout, read, update};
+use crate::server::{Server, free_port, new_folder};
+
+/// A sentinel, gone when the test is.
+struct Sentinel {
+    port: u16,
+    folder: PathBuf,
+    process: Child,
+}
+
+impl Sentinel {
+    fn start(master: u16, more: &str) -> Sentinel {
+        let folder = new_folder();
+        let file = folder.join("sentinel.conf");
+        let port = free_port();
+        let text = format!(
+            "bind 127.0.0.1\nport {port}\ndir {}\nsentinel monitor m1 127.0.0.1 {master} 2\n\
+             sentinel down-after-milliseconds m1 500\nsentinel failover-timeout m1 3000\n{more}\n",
+            folder.display()
+        );
+        fs::write(&file, text).expect("the folder is ours");
+        let process = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "redis-server"])
+            .arg(&file)
+            .arg("--sentinel")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("setpriv comes with util-linux");
+        Sentinel { port, folder, process }
+    }
+
+    fn cli(&self, words: &[&str]) -> String {
+        let output = Command::new("redis-cli")
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string()])
+            .args(words)
+            .output()
+            .expect("redis-cli comes with redis-server");
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+}
+
+impl Drop for Sentinel {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+struct Watched {
+    /// The first is the master, to begin with.
+    servers: Vec<Server>,
+    sentinels: Vec<Sentinel>,
+}
+
+impl Watched {
+    fn start() -> Watched {
+        let master = Server::start(&[]);
+        let port = master.port.to_string();
+        let replica = || {
+            Server::start(&["--replicaof", "127.0.0.1", &port, "--repl-diskless-sync-delay", "0"])
+        };
+        let servers = vec![master, replica(), replica()];
+        let sentinels: Vec<Sentinel> =
+            (0..3).map(|_| Sentinel::start(servers[0].port, "")).collect();
+        let watched = Watched { servers, sentinels };
+        let knows_all = |sentinel: &Sentinel| {
+            let told = sentinel.cli(&["SENTINEL", "MASTER", "m1"]);
+            let fact = |name: &str, value: &str| told.contains(&format!("{name}\n{value}\n"));
+            fact("num-slaves", "2") && fact("num-other-sentinels", "2") && fact("flags", "master")
+        };
+        let start = Instant::now();
+        while !watched.sentinels.iter().all(knows_all) {
+            assert!(start.elapsed() < PATIENCE, "the sentinels do not find each other");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        watched
+    }
+
+    fn url(&self, rest: &str) -> String {
+        let hosts: Vec<String> =
+            self.sentinels.iter().map(|sentinel| format!("127.0.0.1:{}", sentinel.port)).collect();
+        format!("redis+sentinel://{}{rest}", hosts.join(","))
+    }
+}
+
+#[test]
+fn a_master_that_sentinels_know_conforms() {
+    let watched = Watched::start();
+    assert_conforms(&store(&watched.url("/m1/2?connections=2")));
+    let settings = store(&watched.url("/m1")).settings().unwrap();
+    let value = |name: &str| {
+        let found = settings.iter().find(|setting| setting.name == name);
+        found.map_or("", |setting| setting.value.as_str())
+    };
+    assert_eq!((value("role"), value("sentinels"), value("quorum")), ("master", "3", "2"));
+    assert_eq!(value("down-after-milliseconds"), "500");
+    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+}
+
+#[test]
+fn a_killed_master_is_replaced_by_a_replica() {
+    let mut watched = Watched::start();
+    let mut asker = Asker::open(&store(&watched.url("/m1?connections=2"))).unwrap();
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let start = Instant::now();
+    while watched.servers[1..].iter().any(|server| server.cli(&["DBSIZE"]) != "2") {
+        assert!(start.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    watched.servers[0].freeze();
+    let sent = asker.start(&update("user1", &["c"]));
+    asker.poll();
+    watched.servers[0].kill();
+    assert_eq!(asker.take(1), [(sent, Told::Unknown(Reason::ConnectionLost))]);
+    assert_eq!(asker.ask(&read("user1")), Told::Refused(Reason::Unreachable));
+    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    // Sentinels may change their minds again on a busy machine, with what was written in between.
+    let start = Instant::now();
+    let has_it = |server: &Server| {
+        server.cli(&["ROLE"]).starts_with("master")
+            && server.cli(&["HGET", "user1", "field0"]) == "d"
+    };
+    loop {
+        asker.ask_until(&update("user1", &["d"]), &Told::WRITTEN);
+        if watched.servers[1..].iter().any(has_it) {
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE, "no replica took over");
+    }
+    // The old master comes back, as a replica, and nobody writes to it.
+    watched.servers[0].restart();
+    asker.drain_for(Duration::from_millis(500));
+    asker.ask_until(&update("user1", &["e"]), &Told::WRITTEN);
+}
+
+#[test]
+fn sentinels_that_are_gone_are_passed_over() {
+    let mut watched = Watched::start();
+    let dead = free_port();
+    let rest = watched.url("/m1").split_off("redis+sentinel://".len());
+    let url = format!("redis-sentinel://127.0.0.1:{dead},{rest}");
+    let mut asker = Asker::open(&store(&url)).unwrap();
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    watched.servers[0].kill();
+    asker.ask_until(&insert("user2", &["a", "b"]), &Told::WRITTEN);
+}
+
+fn complaint(url: &str) -> OpenError {
+    store(url).prepare(&layout(1)).expect_err("it must not open")
+}
+
+#[test]
+fn who_does_not_know_the_master_says_so() {
+    let master = Server::start(&[]);
+    let sentinel = Sentinel::start(master.port, "requirepass s3cret");
+    let start = Instant::now();
+    while !sentinel.cli(&["-a", "s3cret", "PING"]).contains("PONG") {
+        assert!(start.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let file = sentinel.folder.join("password");
+    fs::write(&file, "s3cret\n").unwrap();
+    let at = format!("redis+sentinel://127.0.0.1:{}", sentinel.port);
+    let error = complaint(&format!("{at}/m1"));
+    assert!(matches!(error, OpenError::NotPermitted { .. }), "{error}");
+    assert!(error.to_string().contains("sentinel_password_file="), "{error}");
+    let rest = format!("?sentinel_password_file={}", file.display());
+    let error = complaint(&format!("{at}/m2{rest}"));
+    assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
+    assert!(error.to_string().contains("knows no master \"m2\" but m1"), "{error}");
+    let mut asker = Asker::open(&store(&format!("{at}/m1{rest}"))).unwrap();
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let error = complaint(&format!("redis+sentinel://127.0.0.1:{}/m1", master.port));
+    assert!(error.to_string().contains("is no sentinel"), "{error}");
+    let error = complaint(&format!("redis+sentinel://127.0.0.1:{}/m1", free_port()));
+    assert!(matches!(error, OpenError::Unreachable { .. }), "{error}");
+}

@@ -1,0 +1,186 @@
+//! A table of figures as one Parquet file: what a study found, one row per run.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::record::Field;
+use parquet::schema::types::Type;
+
+use crate::part::{publish, temporary};
+
+/// The metadata key that says what the table is.
+const KEY: &str = "assay.table";
+
+/// One column; every column of a table has as many values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SheetColumn {
+    /// Its name.
+    pub name: String,
+    /// Its values in order of the rows.
+    pub values: SheetValues,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SheetValues {
+    /// Words; empty where there is nothing to say.
+    Text(Vec<String>),
+    /// Whole numbers.
+    Count(Vec<Option<u64>>),
+    /// Numbers.
+    Number(Vec<Option<f64>>),
+}
+
+/// The table could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum SheetError {
+    /// It cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: ParquetError,
+    },
+    /// It cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: ParquetError,
+    },
+}
+
+/// Writes a table to `path`, replacing an earlier one; `name` says in the file what it is.
+///
+/// # Errors
+/// If the disk does not take it; an earlier one then stays.
+pub fn write_sheet(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), SheetError> {
+    let temporary = temporary(path);
+    let written = write(&temporary, name, columns).and_then(|()| Ok(publish(&temporary, path)?));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.map_err(|source| SheetError::Write { path: path.to_owned(), source })
+}
+
+/// Reads the rows of a table, every value as text.
+///
+/// # Errors
+/// If the file is damaged or is none.
+pub fn read_sheet(path: &Path) -> Result<Vec<Vec<String>>, SheetError> {
+    read(path).map_err(|source| SheetError::Read { path: path.to_owned(), source })
+}
+
+fn write(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), ParquetError> {
+    let fields = columns.iter().map(|column| {
+        let (physical, repetition, logical) = match column.values {
+            SheetValues::Text(_) => {
+                (Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String))
+            }
+            SheetValues::Count(_) => (Physical::INT64, Repetition::OPTIONAL, None),
+            SheetValues::Number(_) => (Physical::DOUBLE, Repetition::OPTIONAL, None),
+        };
+        let field = Type::primitive_type_builder(&column.name, physical);
+        field.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
+    });
+    let fields = fields.collect::<Result<Vec<_>, _>>()?;
+    let schema = Arc::new(Type::group_type_builder("row").with_fields(fields).build()?);
+    let properties = Arc::new(WriterProperties::builder().build());
+    let mut file = SerializedFileWriter::new(File::create(path)?, schema, properties)?;
+    file.append_key_value_metadata(KeyValue::new(KEY.to_owned(), name.to_owned()));
+    let mut group = file.next_row_group()?;
+    for column in columns {
+        match &column.values {
+            SheetValues::Text(texts) => {
+                let texts: Vec<ByteArray> = texts.iter().map(|text| text.as_str().into()).collect();
+                put::<ByteArrayType>(&mut group, &texts, None)?;
+            }
+            SheetValues::Count(counts) => {
+                let known: Vec<i64> = counts.iter().flatten().map(|count| *count as i64).collect();
+                put::<Int64Type>(&mut group, &known, Some(&levels(counts)))?;
+            }
+            SheetValues::Number(numbers) => {
+                let known: Vec<f64> = numbers.iter().flatten().copied().collect();
+                put::<DoubleType>(&mut group, &known, Some(&levels(numbers)))?;
+            }
+        }
+    }
+    group.close()?;
+    file.finish()?;
+    Ok(file.inner().sync_all()?)
+}
+
+fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
+    values.iter().map(|value| i16::from(value.is_some())).collect()
+}
+
+fn put<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let column = group.next_column()?;
+    let mut column = column.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
+    column.typed::<T>().write_batch(values, levels, None)?;
+    column.close()
+}
+
+fn read(path: &Path) -> Result<Vec<Vec<String>>, ParquetError> {
+    let file = SerializedFileReader::new(File::open(path)?)?;
+    let text = |field: &Field| match field {
+        Field::Null => String::new(),
+        Field::Str(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let rows = file.get_row_iter(None)?;
+    rows.map(|row| Ok(row?.get_column_iter().map(|(_, field)| text(field)).collect())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::tempdir;
+
+    fn column(name: &str, values: SheetValues) -> SheetColumn {
+        SheetColumn { name: name.to_owned(), values }
+    }
+
+    #[test]
+    fn a_table_is_read_as_it_was_written() {
+        let path = tempdir("sheet").join("cells.parquet");
+        let columns = [
+            column("store", SheetValues::Text(vec!["etcd".to_owned(), String::new()])),
+            column("done", SheetValues::Count(vec![Some(100_000), None])),
+            column("mean_ns", SheetValues::Number(vec![None, Some(0.5)])),
+        ];
+        write_sheet(&path, "cells", &columns).unwrap();
+        write_sheet(&path, "cells", &columns).unwrap();
+        assert_eq!(read_sheet(&path).unwrap(), [["etcd", "100000", ""], ["", "", "0.5"]]);
+    }
+
+    #[test]
+    fn a_table_without_rows_is_one() {
+        let path = tempdir("sheet-empty").join("cells.parquet");
+        write_sheet(&path, "cells", &[column("n", SheetValues::Count(Vec::new()))]).unwrap();
+        assert_eq!(read_sheet(&path).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn what_is_no_table_is_an_error_that_names_it() {
+        let path = tempdir("sheet-none").join("cells.parquet");
+        std::fs::write(&path, "no parquet").unwrap();
+        let error = read_sheet(&path).unwrap_err().to_string();
+        assert!(error.contains("cells.parquet"), "{error}");
+    }
+}

@@ -1,0 +1,116 @@
+//! What a recipe says about its store before anything is started.
+
+use std::ops::RangeInclusive;
+
+/// A recipe in facts.
+#[derive(Clone, Debug)]
+pub struct Card {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What is started, in one line.
+    pub summary: &'static str,
+    /// The versions that it can be had in; the first is the usual one.
+    pub versions: &'static [Version],
+    /// How many nodes there can be.
+    pub nodes: NodeCounts,
+    /// Whether nodes can join or leave while it runs.
+    pub scaling: Scaling,
+    /// The TCP ports of every node. Below 12,000 where the store lets us choose: then they can be
+    /// moved by tens of thousands when somebody else has them, and stay out of the ports that the
+    /// operating system gives to clients.
+    pub ports: &'static [Port],
+    /// What can be chosen by `--option NAME=VALUE`.
+    pub choices: &'static [Choice],
+    /// The programs that fetching or starting it needs.
+    pub needs: &'static [Need],
+    /// Memory of a node, in MiB, roughly.
+    pub memory_mib: u64,
+    /// Space on disk for an empty node, in MiB, roughly.
+    pub disk_mib: u64,
+}
+
+/// A version that can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// As it is asked for, for example `3.6.16`, or `debian` for what the system's packages bring.
+    pub name: &'static str,
+    /// Where it comes from, for example `Debian's etcd-server`.
+    pub source: &'static str,
+}
+
+/// How many nodes a cluster can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeCounts {
+    /// All numbers that it can have.
+    pub allowed: RangeInclusive<usize>,
+    /// How many there are if nobody says a number.
+    pub usual: usize,
+}
+
+/// Whether a running cluster can change its number of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scaling {
+    /// Nodes join or leave.
+    Online,
+    /// It stays as it was started.
+    Fixed,
+}
+
+/// A TCP port of every node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// What it is for, in one word, for example `client`.
+    pub name: &'static str,
+    /// Its number, if nobody else has it.
+    pub number: u16,
+}
+
+/// Something that can be chosen about a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Its name.
+    pub name: &'static str,
+    /// What it can be; nothing here means any text.
+    pub values: &'static [&'static str],
+    /// What it is if nobody says.
+    pub usual: &'static str,
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// A program that must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Its name.
+    pub program: &'static str,
+    /// Where it is besides the places where programs usually are.
+    pub folders: &'static [&'static str],
+    /// How it is had.
+    pub supply: Supply,
+    /// The versions that need it; nothing here means all of them.
+    pub versions: &'static [&'static str],
+}
+
+/// How a program is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// In this package of Debian's, which is installed when a lab needs it, if we are root.
+    Package(&'static str),
+    /// In a way that somebody else has to go, for example `apt-get install maven`.
+    ByHand(&'static str),
+}
+
+impl Need {
+    /// Whether this version needs it.
+    pub fn is_of(&self, version: &str) -> bool {
+        self.versions.is_empty() || self.versions.contains(&version)
+    }
+
+    /// What is to be done to have it, in words.
+    pub fn source(&self) -> String {
+        match self.supply {
+            Supply::Package(package) => format!("apt-get install {package}"),
+            Supply::ByHand(way) => way.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! A cluster that runs on this machine, held by whoever has this value.
+
+mod error;
+mod ground;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::statvfs;
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+
+use crate::network::Network;
+use crate::process::Server;
+use crate::recipe::Recipe;
+use crate::record::{NodeRecord, Record, ServerRecord};
+use crate::shelf::{Kit, Shelf};
+use crate::site::Site;
+use crate::slot::Slot;
+use crate::tool::Watch;
+
+pub use error::LabError;
+pub use ground::{Ground, clean, is_held, is_marked};
+pub use order::{House, Order, check_scale};
+
+/// How long a cluster that formed may take until a record can be written and read.
+const SECONDS_TO_ANSWER: u32 = 120;
+
+/// A running cluster. Its processes end with it, whether it is dropped or its holder is killed:
+/// the thread that started them must live as long as they shall.
+pub struct Lab {
+    pub(crate) recipe: &'static dyn Recipe,
+    pub(crate) version: String,
+    pub(crate) choices: BTreeMap<String, String>,
+    pub(crate) kit: Kit,
+    pub(crate) nodes: Vec<Node>,
+    /// How far its ports are moved.
+    pub(crate) shift: u16,
+    network: Network,
+    slot: Slot,
+    folder: PathBuf,
+    url: String,
+    _ground: Ground,
+}
+
+/// A node of a lab.
+pub(crate) struct Node {
+    pub(crate) number: usize,
+    pub(crate) folder: PathBuf,
+    pub(crate) servers: Vec<Server>,
+    /// Whether it was stopped in its tracks, to go on later.
+    is_frozen: bool,
+}
+
+/// A node as it is seen from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeView {
+    /// What is written down about it.
+    pub record: NodeRecord,
+    /// How it is.
+    pub state: NodeState,
+}
+
+/// How a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeState {
+    /// All its processes run.
+    Up,
+    /// They stand still.
+    Frozen,
+    /// One of them ended, or was ended.
+    Down,
+}
+
+impl Lab {
+    /// Starts what is ordered in `folder`, which becomes the lab's. Ready when `probe`, given the
+    /// URL, has written a record and read it.
+    ///
+    /// # Errors
+    /// If the order makes no sense, programs are missing, the folder is somebody else's, the disk
+    /// is too small, a server does not start, or the cluster does not answer. Nothing runs then;
+    /// the folder stays, for its logs.
+    pub fn up(
+        order: &Order,
+        folder: &Path,
+        house: &House,
+        watch: &Watch<'_>,
+        probe: &mut dyn FnMut(&str) -> Result<(), String>,
+    ) -> Result<Lab, LabError> {
+        order.check(&order.recipe.card())?;
+        Lab::up_on(order, Ground::claim(folder)?, house, watch, probe)
+    }
+
+    /// As [`Lab::up`], in a folder that has been claimed already.
+    ///
+    /// # Errors
+    /// As for [`Lab::up`].
+    pub fn up_on(
+        order: &Order,
+        ground: Ground,
+        house: &House,
+        watch: &Watch<'_>,
+        probe: &mut dyn FnMut(&str) -> Result<(), String>,
+    ) -> Result<Lab, LabError> {
+        let recipe = order.recipe;
+        let card = recipe.card();
+        let (nodes, version) = order.check(&card)?;
+        check_disk(ground.folder(), card.disk_mib * nodes as u64)?;
+        let kit = recipe.fetch(&version, &Shelf::new(&house.shelf, &house.places, watch))?;
+        let slot = Slot::claim()?;
+        order.network.build(slot.number)?;
+        // Whoever scales it later must find the same ports free.
+        let most = (*card.nodes.allowed.end()).max(nodes);
+        let shift = order.network.shift(slot.number, most, card.ports)?;
+        if shift > 0 {
+            watch.tell(&format!("somebody has the usual ports; all are moved up by {shift}"));
+        }
+        let choices = order.choices.clone();
+        let (network, url) = (order.network, String::new());
+        let folder = ground.folder().to_owned();
+        let mut lab = Lab {
+            recipe,
+            version,
+            choices,
+            kit,
+            nodes: Vec::new(),
+            shift,
+            network,
+            slot,
+            folder,
+            url,
+            _ground: ground,
+        };
+        for _ in 0..nodes {
+            lab.add_node()?;
+        }
+        lab.write_down()?;
+        watch.tell(&format!("starting {} of {} {}", count(nodes), card.name, lab.kit.version));
+        recipe.start(&mut lab.site(watch))?;
+        lab.url = recipe.url(&lab.site(watch));
+        lab.answers(watch, probe)?;
+        lab.write_down()?;
+        Ok(lab)
+    }
+
+    fn site<'a>(&'a mut self, watch: &'a Watch<'a>) -> Site<'a> {
+        Site { lab: self, watch }
+    }
+
+    /// Waits until a record was written and read.
+    fn answers(
+        &mut self,
+        watch: &Watch<'_>,
+        probe: &mut dyn FnMut(&str) -> Result<(), String>,
+    ) -> Result<(), LabError> {
+        let url = self.url.clone();
+        watch.tell("waiting until a record is written and read");
+        let mut said = String::new();
+        let waited = self.site(watch).wait_until("it to answer", SECONDS_TO_ANSWER, |_| {
+            Ok(probe(&url).map_err(|reason| said = reason).is_ok())
+        });
+        waited.map_err(|error| match error {
+            LabError::Failed(reason) => LabError::Failed(format!("{said}; {reason}")),
+            other => other,
+        })
+    }
+
+    /// The URL by which our driver asks it.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The recipe's name.
+    pub fn store(&self) -> &'static str {
+        self.recipe.card().name
+    }
+
+    /// The version of the programs, as they tell it.
+    pub fn version(&self) -> &str {
+        &self.kit.version
+    }
+
+    /// The lab's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn address(&self, node: usize) -> Ipv4Addr {
+        self.network.address(self.slot.number, node)
+    }
+
+    pub(crate) fn prefix(&self, node: usize) -> Vec<String> {
+        self.network.prefix(self.slot.number, node)
+    }
+
+    fn add_node(&mut self) -> Result<usize, LabError> {
+        let number = self.nodes.len() + 1;
+        let folder = self.folder.join(format!("n{number}"));
+        fs::create_dir_all(&folder).map_err(|error| LabError::io(&folder, "cannot make", error))?;
+        self.network.add(self.slot.number, number)?;
+        self.nodes.push(Node { number, folder, servers: Vec::new(), is_frozen: false });
+        Ok(number)
+    }
+
+    /// Ends the last node and forgets it, data included.
+    fn remove_node(&mut self) {
+        let Some(mut node) = self.nodes.pop() else { return };
+        node.servers.iter_mut().for_each(Server::end);
+        self.network.take_away(self.slot.number, node.number);
+        // What cannot be removed now is removed with the lab.
+        let _ = fs::remove_dir_all(&node.folder);
+    }
+
+    /// Lets nodes join or leave until there are `nodes`.
+    ///
+    /// # Errors
+    /// If the store cannot have so many, or cannot change while it runs, or a node does not join or
+    /// leave: then there are as many as did.
+    pub fn scale(&mut self, nodes: usize, watch: &Watch<'_>) -> Result<(), LabError> {
+        let recipe = self.recipe;
+        order::check_scale(&recipe.card(), self.nodes.len(), nodes)?;
+        self.let_the_dead_go();
+        let scaled = self.scale_by_one(recipe, nodes, watch);
+        self.url = recipe.url(&self.site(watch));
+        self.write_down()?;
+        scaled
+    }
+
+    fn scale_by_one(
+        &mut self,
+        recipe: &'static dyn Recipe,
+        nodes: usize,
+        watch: &Watch<'_>,
+    ) -> Result<(), LabError> {
+        while self.nodes.len() < nodes {
+            let node = self.add_node()?;
+            watch.tell(&format!("node {node} joins"));
+            if let Err(error) = recipe.join(&mut self.site(watch), node) {
+                self.remove_node();
+                return Err(error);
+            }
+            self.write_down()?;
+        }
+        while self.nodes.len() > nodes {
+            let node = self.nodes.len();
+            watch.tell(&format!("node {node} leaves"));
+            recipe.leave(&mut self.site(watch), node)?;
+            self.remove_node();
+            self.write_down()?;
+        }
+        Ok(())
+    }
+
+    /// `kill -9` of every process of a node.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn kill(&mut self, node: usize) -> Result<(), LabError> {
+        self.node(node)?.servers.iter_mut().for_each(Server::kill);
+        Ok(())
+    }
+
+    /// Ends every process of a node as its administrator would.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn stop(&mut self, node: usize) -> Result<(), LabError> {
+        self.node(node)?.servers.iter_mut().rev().for_each(Server::end);
+        Ok(())
+    }
+
+    /// Lets every process of a node stand still, its sockets open.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn freeze(&mut self, node: usize) -> Result<(), LabError> {
+        let node = self.node(node)?;
+        node.is_frozen = true;
+        node.servers.iter_mut().for_each(|server| server.signal_family(Signal::STOP));
+        Ok(())
+    }
+
+    /// Lets a frozen node go on.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn thaw(&mut self, node: usize) -> Result<(), LabError> {
+        let node = self.node(node)?;
+        node.is_frozen = false;
+        node.servers.iter_mut().for_each(|server| server.signal_family(Signal::CONT));
+        Ok(())
+    }
+
+    /// Starts a node that is down again, with the data that it has.
+    ///
+    /// # Errors
+    /// If there is no such node, it is not down, or does not start.
+    pub fn restart(&mut self, node: usize, watch: &Watch<'_>) -> Result<(), LabError> {
+        let there = self.node(node)?;
+        if there.state() != NodeState::Down {
+            return Err(LabError::Order(format!("node {node} is not down")));
+        }
+        // What is left of it must not hold its ports.
+        there.servers.iter_mut().for_each(Server::kill);
+        there.servers.clear();
+        there.is_frozen = false;
+        self.let_the_dead_go();
+        let recipe = self.recipe;
+        recipe.restart(&mut self.site(watch), node)?;
+        self.write_down()
+    }
+
+    /// Whoever waits for something of the others is not surprised by what has ended before.
+    fn let_the_dead_go(&mut self) {
+        for server in self.nodes.iter_mut().flat_map(|node| &mut node.servers) {
+            if server.ended().is_some() {
+                server.let_go();
+            }
+        }
+    }
+
+    fn node(&mut self, node: usize) -> Result<&mut Node, LabError> {
+        let count = self.nodes.len();
+        let found = node.checked_sub(1).and_then(|place| self.nodes.get_mut(place));
+        found.ok_or_else(|| {
+            LabError::Order(format!("there is no node {node}; there are 1 to {count}"))
+        })
+    }
+
+    /// Its nodes, as they are at present.
+    pub fn nodes(&mut self) -> Vec<NodeView> {
+        let records = self.record().nodes;
+        let nodes = self.nodes.iter_mut().zip(records);
+        nodes.map(|(node, record)| NodeView { record, state: node.state() }).collect()
+    }
+
+    /// What is written down about it.
+    pub fn record(&self) -> Record {
+        let node = |node: &Node| NodeRecord {
+            number: node.number,
+            address: self.address(node.number).to_string(),
+            folder: node.folder.clone(),
+            servers: node.servers.iter().map(Server::record).collect::<Vec<ServerRecord>>(),
+        };
+        Record {
+            store: self.store().to_owned(),
+            version: self.kit.version.clone(),
+            url: self.url.clone(),
+            network: self.network,
+            holder: std::process::id(),
+            nodes: self.nodes.iter().map(node).collect(),
+        }
+    }
+
+    pub(crate) fn write_down(&self) -> Result<(), LabError> {
+        self.record().write(&self.folder)
+    }
+
+    /// Ends it, gently where servers let us, and removes its folder with all data.
+    ///
+    /// # Errors
+    /// If the folder cannot be removed; nothing runs any more all the same.
+    pub fn down(mut self) -> Result<(), LabError> {
+        for server in self.nodes.iter_mut().flat_map(|node| &mut node.servers) {
+            server.signal(Signal::TERM);
+        }
+        for node in self.nodes.iter_mut().rev() {
+            node.servers.iter_mut().rev().for_each(Server::end);
+        }
+        // The ground is held until all is gone, so nobody builds on it meanwhile.
+        let folder = self.folder.as_path();
+        fs::remove_dir_all(folder).map_err(|error| LabError::io(folder, "cannot remove", error))
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for server in self.nodes.iter_mut().flat_map(|node| &mut node.servers) {
+            server.kill();
+        }
+        self.network.remove(self.slot.number);
+    }
+}
+
+impl Node {
+    pub(crate) fn state(&mut self) -> NodeState {
+        let ended = |server: &mut Server| server.ended().is_some();
+        if self.servers.is_empty() || self.servers.iter_mut().any(ended) {
+            NodeState::Down
+        } else if self.is_frozen {
+            NodeState::Frozen
+        } else {
+            NodeState::Up
+        }
+    }
+}
+
+fn check_disk(folder: &Path, mib: u64) -> Result<(), LabError> {
+    // Where the file system does not tell, the servers will.
+    let Ok(found) = statvfs(folder) else { return Ok(()) };
+    let free = found.f_bavail.saturating_mul(found.f_frsize) >> 20;
+    if free >= mib {
+        return Ok(());
+    }
+    Err(LabError::Order(format!(
+        "{} has {free} MiB free, but {mib} MiB are needed; name another folder or make room",
+        folder.display()
+    )))
+}
+
+fn count(nodes: usize) -> String {
+    if nodes == 1 { "1 node".into() } else { format!("{nodes} nodes") }
+}

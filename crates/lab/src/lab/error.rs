@@ -1,0 +1,39 @@
+//! Why a lab could not do something.
+
+use std::path::{Path, PathBuf};
+
+/// What went wrong, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// What is asked for makes no sense, or not here.
+    #[error("{0}")]
+    Order(String),
+    /// A program is not there.
+    #[error("{0}")]
+    Missing(String),
+    /// A server ended that should run.
+    #[error("{0}")]
+    Died(String),
+    /// Something did not come, or did not work.
+    #[error("{0}")]
+    Failed(String),
+    /// Whoever waited was told to stop.
+    #[error("stopped before it was done")]
+    Stopped,
+    /// A file or folder.
+    #[error("{what} {}: {error}", path.display())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// What could not be done with it.
+        what: &'static str,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+impl LabError {
+    pub(crate) fn io(path: &Path, what: &'static str, error: std::io::Error) -> LabError {
+        LabError::Io { path: path.to_owned(), what, error }
+    }
+}

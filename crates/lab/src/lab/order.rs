@@ -1,0 +1,189 @@
+//! What somebody wants to have started, compared with what a recipe can start.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use assay_model::closest;
+
+use crate::card::{Card, Need, Scaling};
+use crate::lab::LabError;
+use crate::network::Network;
+use crate::recipe::Recipe;
+use crate::shelf::{can_install, find_program};
+
+/// Where programs are kept.
+#[derive(Clone, Debug)]
+pub struct House {
+    /// The folder of fetched programs.
+    pub shelf: PathBuf,
+    /// Where installed programs are looked for first.
+    pub places: Vec<PathBuf>,
+}
+
+impl House {
+    /// The programs that `card` needs and that are not installed.
+    pub fn lacks(&self, card: &Card) -> Vec<Need> {
+        let is_there =
+            |need: &Need| find_program(need.folders, &self.places, need.program).is_some();
+        card.needs.iter().filter(|need| !is_there(need)).copied().collect()
+    }
+
+    /// Whether Debian's packages are installed when a lab needs them.
+    pub fn can_install(&self) -> bool {
+        can_install(&self.places)
+    }
+}
+
+/// A cluster that somebody wants.
+#[derive(Clone)]
+pub struct Order {
+    /// The store.
+    pub recipe: &'static dyn Recipe,
+    /// How many nodes; the usual number if nobody says.
+    pub nodes: Option<usize>,
+    /// Which version; the usual one if nobody says.
+    pub version: Option<String>,
+    /// Where nodes live.
+    pub network: Network,
+    /// What was chosen of the card's choices, by name.
+    pub choices: BTreeMap<String, String>,
+}
+
+impl Order {
+    /// The usual cluster of a recipe.
+    pub fn of(recipe: &'static dyn Recipe) -> Order {
+        Order {
+            recipe,
+            nodes: None,
+            version: None,
+            network: Network::default(),
+            choices: BTreeMap::new(),
+        }
+    }
+
+    /// With so many nodes.
+    pub fn nodes(mut self, nodes: usize) -> Order {
+        self.nodes = Some(nodes);
+        self
+    }
+
+    /// With something chosen.
+    pub fn choose(mut self, name: &str, value: &str) -> Order {
+        self.choices.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// How many nodes of which version it is about.
+    ///
+    /// # Errors
+    /// If the store, whose card this is, cannot be had so.
+    pub fn check(&self, card: &Card) -> Result<(usize, String), LabError> {
+        let nodes = self.nodes.unwrap_or(card.nodes.usual);
+        check_count(card, nodes)?;
+        let usual = card.versions[0].name;
+        let version = self.version.as_deref().unwrap_or(usual);
+        if !card.versions.iter().any(|known| known.name == version) {
+            let all: Vec<String> = card
+                .versions
+                .iter()
+                .map(|version| format!("{} ({})", version.name, version.source))
+                .collect();
+            let all = all.join(", ");
+            return wrong(format!("{} is not to be had in version {version}: {all}", card.name));
+        }
+        for (name, value) in &self.choices {
+            check_choice(card, name, value)?;
+        }
+        Ok((nodes, version.to_owned()))
+    }
+}
+
+fn check_choice(card: &Card, name: &str, value: &str) -> Result<(), LabError> {
+    let names = || card.choices.iter().map(|choice| choice.name);
+    let Some(choice) = card.choices.iter().find(|choice| choice.name == name) else {
+        let hint = match closest(name, names()) {
+            Some(near) => format!("did you mean {near}?"),
+            None if card.choices.is_empty() => "it has none".into(),
+            None => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        return wrong(format!("{} has no option {name:?}; {hint}", card.name));
+    };
+    if choice.values.is_empty() || choice.values.contains(&value) {
+        return Ok(());
+    }
+    let values = choice.values.join(" or ");
+    wrong(format!("option {name} of {} is {values}, not {value:?}", card.name))
+}
+
+fn check_count(card: &Card, nodes: usize) -> Result<(), LabError> {
+    let allowed = &card.nodes.allowed;
+    if allowed.contains(&nodes) {
+        return Ok(());
+    }
+    let range = match allowed.start() == allowed.end() {
+        true => allowed.start().to_string(),
+        false => format!("{} to {}", allowed.start(), allowed.end()),
+    };
+    wrong(format!("{} can have {range} nodes here, not {nodes}", card.name))
+}
+
+/// Whether `now` nodes can become `wanted`.
+///
+/// # Errors
+/// If the store cannot have so many, or cannot change while it runs.
+pub fn check_scale(card: &Card, now: usize, wanted: usize) -> Result<(), LabError> {
+    check_count(card, wanted)?;
+    if now == wanted || card.scaling == Scaling::Online {
+        return Ok(());
+    }
+    wrong(format!(
+        "{} stays at the {now} nodes that it was started with; end it, start it with {wanted}",
+        card.name
+    ))
+}
+
+fn wrong<T>(reason: String) -> Result<T, LabError> {
+    Err(LabError::Order(reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::card::Supply;
+    use crate::recipes;
+
+    #[test]
+    fn a_program_outside_the_usual_places_is_found_in_its_folder() {
+        let house = House { shelf: PathBuf::new(), places: Vec::new() };
+        let lacks = |folders: &'static [&'static str]| {
+            // The kernel has a file of this name in that folder, wherever this runs.
+            let needs: &[Need] = &[Need {
+                program: "limits",
+                folders,
+                supply: Supply::Package("base"),
+                versions: &[],
+            }];
+            let redis = recipes::find("redis").unwrap().card();
+            house.lacks(&Card { needs: Vec::leak(needs.to_vec()), ..redis })
+        };
+        assert_eq!(lacks(&[]).len(), 1);
+        assert_eq!(lacks(&["/nowhere"])[0].source(), "apt-get install base");
+        assert_eq!(lacks(&["/nowhere", "/proc/self"]), []);
+    }
+
+    #[test]
+    fn what_a_recipe_installs_is_what_its_card_calls_a_package() {
+        let packages = |name: &str| -> Vec<&str> {
+            let needs = recipes::find(name).unwrap().card().needs;
+            let package = |need: &Need| match need.supply {
+                Supply::Package(package) => Some(package),
+                Supply::ByHand(_) => None,
+            };
+            needs.iter().filter_map(package).collect()
+        };
+        assert_eq!(packages("postgres"), ["postgresql"]);
+        assert_eq!(packages("etcd"), ["etcd-server", "etcd-client"]);
+        // Java and Maven are not installed unasked.
+        assert_eq!(packages("cassandra"), Vec::<&str>::new());
+    }
+}

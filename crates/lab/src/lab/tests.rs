@@ -1,0 +1,155 @@
+//! A real Redis server in a lab; no other program is needed for the rest.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+use crate::recipes;
+
+fn house(folder: &Path) -> House {
+    House { shelf: folder.join("shelf"), places: Vec::new() }
+}
+
+fn watched<T>(act: impl FnOnce(&Watch<'_>) -> T) -> T {
+    let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
+    act(&Watch::new(&stop, &tell))
+}
+
+fn order(name: &str) -> Order {
+    Order::of(recipes::find(name).unwrap())
+}
+
+/// Starts a lab in `folder/lab`; ready when the server answers a PING.
+fn up(order: &Order, folder: &Path) -> Result<Lab, LabError> {
+    watched(|watch| Lab::up(order, &folder.join("lab"), &house(folder), watch, &mut ping))
+}
+
+fn ping(url: &str) -> Result<(), String> {
+    let authority = url.strip_prefix("redis://").ok_or("it is no Redis")?;
+    let mut told = [0; 7];
+    TcpStream::connect(authority)
+        .and_then(|mut socket| {
+            socket.write_all(b"PING\r\n")?;
+            socket.read_exact(&mut told)
+        })
+        .map_err(|error| error.to_string())?;
+    if &told == b"+PONG\r\n" { Ok(()) } else { Err("it does not answer".into()) }
+}
+
+fn refusal(result: Result<Lab, LabError>) -> String {
+    match result {
+        Ok(_) => panic!("it should have been refused"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn a_server_is_up_when_it_answers_and_gone_when_it_is_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lab = up(&order("redis"), folder.path()).unwrap();
+    let url = lab.url().to_owned();
+    assert_eq!(ping(&url), Ok(()));
+    assert_eq!(lab.nodes()[0].state, NodeState::Up);
+    assert!(lab.version().starts_with(|first: char| first.is_ascii_digit()), "{}", lab.version());
+    let written = Record::read(lab.folder()).unwrap().unwrap();
+    assert_eq!(written, lab.record());
+    assert!(written.nodes[0].servers[0].is_alive());
+    lab.down().unwrap();
+    assert!(ping(&url).is_err());
+    assert!(!written.nodes[0].servers[0].is_alive());
+    assert!(!folder.path().join("lab").exists());
+}
+
+#[test]
+fn a_killed_node_is_down_until_it_is_started_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lab = up(&order("redis"), folder.path()).unwrap();
+    let url = lab.url().to_owned();
+    lab.kill(1).unwrap();
+    assert_eq!(lab.nodes()[0].state, NodeState::Down);
+    assert!(ping(&url).is_err());
+    watched(|watch| lab.restart(1, watch)).unwrap();
+    assert_eq!((lab.nodes()[0].state, ping(&url)), (NodeState::Up, Ok(())));
+    lab.freeze(1).unwrap();
+    assert_eq!(lab.nodes()[0].state, NodeState::Frozen);
+    lab.thaw(1).unwrap();
+    assert_eq!(lab.nodes()[0].state, NodeState::Up);
+    let told = lab.kill(2).unwrap_err().to_string();
+    assert_eq!(told, "there is no node 2; there are 1 to 1");
+}
+
+#[test]
+fn two_labs_do_not_collide() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let first = up(&order("redis"), one.path()).unwrap();
+    let second = up(&order("redis"), other.path()).unwrap();
+    assert_ne!(first.url(), second.url());
+    let told = refusal(up(&order("redis"), one.path()));
+    assert!(told.contains("a lab is up in"), "{told}");
+    drop(first);
+    let again = up(&order("redis"), one.path()).unwrap();
+    assert_eq!(ping(again.url()), Ok(()));
+    assert_eq!(ping(second.url()), Ok(()));
+}
+
+#[test]
+fn nothing_of_somebody_else_is_taken_for_a_labs_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("lab")).unwrap();
+    fs::write(folder.path().join("lab/thesis.tex"), "years of work").unwrap();
+    let told = refusal(up(&order("redis"), folder.path()));
+    assert!(told.contains("is no lab's folder"), "{told}");
+    assert!(folder.path().join("lab/thesis.tex").exists());
+}
+
+#[test]
+fn orders_that_make_no_sense_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |order: Order| refusal(up(&order, folder.path()));
+    assert_eq!(refused(order("redis").nodes(3)), "redis can have 1 nodes here, not 3");
+    let version = Order { version: Some("9.9".into()), ..order("redis") };
+    let told = refused(version);
+    assert!(told.contains("is not to be had in version 9.9: debian"), "{told}");
+    let told = refused(order("redis").choose("appendfsink", "always"));
+    assert_eq!(told, "redis has no option \"appendfsink\"; did you mean appendfsync?");
+    let told = refused(order("redis").choose("appendfsync", "never"));
+    assert_eq!(told, "option appendfsync of redis is off or everysec or always, not \"never\"");
+    let told = recipes::find("redsi").map(|_| ()).unwrap_err();
+    assert_eq!(told, "the lab has no recipe for \"redsi\"; did you mean redis?");
+}
+
+#[test]
+fn a_store_that_cannot_scale_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lab = up(&order("redis"), folder.path()).unwrap();
+    let told = watched(|watch| lab.scale(2, watch)).unwrap_err().to_string();
+    assert_eq!(told, "redis can have 1 nodes here, not 2");
+    watched(|watch| lab.scale(1, watch)).unwrap();
+}
+
+#[test]
+fn a_server_that_does_not_start_shows_its_last_words() {
+    let folder = tempfile::tempdir().unwrap();
+    // A port of its own that somebody takes between looking and starting is like this one.
+    let order = order("redis").choose("appendfsync", "always");
+    let mut lab = up(&order, folder.path()).unwrap();
+    lab.kill(1).unwrap();
+    // The file that it would read its records from is not one of them.
+    fs::remove_dir_all(folder.path().join("lab/n1/appendonlydir")).unwrap();
+    fs::write(folder.path().join("lab/n1/appendonlydir"), "no folder").unwrap();
+    let told = watched(|watch| lab.restart(1, watch)).unwrap_err().to_string();
+    assert!(told.contains("the server of node 1 ended"), "{told}");
+    assert!(told.contains("appendonlydir"), "{told}");
+}
+
+#[test]
+fn whoever_waits_can_be_told_to_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let (stop, tell) = (AtomicBool::new(true), |_: &str| {});
+    let watch = Watch::new(&stop, &tell);
+    let order = order("redis");
+    let place = folder.path().join("lab");
+    let stopped = Lab::up(&order, &place, &house(folder.path()), &watch, &mut ping);
+    assert!(matches!(stopped, Err(LabError::Stopped)));
+}

@@ -1,0 +1,37 @@
+//! The stores' house: starts a local cluster of a store, grows it, shrinks it, ends it.
+//!
+//! A [`Recipe`] knows one store: how its programs are had, how nodes are started until they form a
+//! cluster, how one joins or leaves. A [`Lab`] is a cluster that runs: processes of this machine,
+//! each node on a loopback address of its own or in a network namespace of its own. Whoever holds
+//! the `Lab` holds the processes: they end with it, also when their holder is killed.
+
+pub mod card;
+pub mod lab;
+pub mod recipe;
+pub mod recipes;
+pub mod shelf;
+pub mod site;
+
+mod attach;
+mod network;
+mod process;
+mod record;
+mod slot;
+mod tool;
+mod traffic;
+mod usage;
+
+pub use card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+pub use lab::{
+    Ground, House, Lab, LabError, NodeState, NodeView, Order, check_scale, clean, is_held,
+    is_marked,
+};
+pub use network::Network;
+pub use process::tail;
+pub use recipe::Recipe;
+pub use record::{NodeRecord, Record, ServerRecord};
+pub use shelf::{Kit, Shelf};
+pub use site::{Launch, Site};
+pub use tool::Watch;
+pub use traffic::{Bytes, Traffic};
+pub use usage::Usage;

@@ -1,0 +1,59 @@
+//! What is known about starting one store.
+
+use crate::card::Card;
+use crate::lab::LabError;
+use crate::shelf::{Kit, Shelf};
+use crate::site::Site;
+
+/// How a store's servers are had, started, joined, told apart. One file each, without a state.
+///
+/// Nodes are numbered from 1. Everything that a recipe does to the machine goes through the
+/// [`Site`] or the [`Shelf`], which bound it in time, keep what it starts, and end it.
+pub trait Recipe: Send + Sync {
+    /// Its facts.
+    fn card(&self) -> Card;
+
+    /// Makes the programs of `version` available, from the shelf if they are there already.
+    ///
+    /// # Errors
+    /// If they cannot be had; the error says what is missing and how to get it.
+    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError>;
+
+    /// Starts nodes 1 to [`Site::nodes`] from nothing, until they form a cluster that answers.
+    ///
+    /// # Errors
+    /// If a node does not start or the cluster does not form.
+    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError>;
+
+    /// Starts the new node `node`, which is one more than there were, until it does its share.
+    ///
+    /// # Errors
+    /// If it does not start or is not taken in; what was started of it is ended by the caller.
+    fn join(&self, site: &mut Site<'_>, _node: usize) -> Result<(), LabError> {
+        Err(site.cannot("nodes cannot join while it runs"))
+    }
+
+    /// Hands over what node `node`, the last one, has to the others, then ends it.
+    ///
+    /// # Errors
+    /// If the others do not take over.
+    fn leave(&self, site: &mut Site<'_>, _node: usize) -> Result<(), LabError> {
+        Err(site.cannot("nodes cannot leave while it runs"))
+    }
+
+    /// Starts node `node` again with the data that it has.
+    ///
+    /// # Errors
+    /// If it does not start.
+    fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError>;
+
+    /// What that URL begins with, known before anything is started; usually the first word of the
+    /// recipe's name, so that `redis-cluster` is asked by `redis`.
+    fn scheme(&self) -> &'static str {
+        let name = self.card().name;
+        name.split_once('-').map_or(name, |(first, _)| first)
+    }
+
+    /// The URL by which our driver asks the cluster.
+    fn url(&self, site: &Site<'_>) -> String;
+}

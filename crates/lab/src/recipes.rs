@@ -1,0 +1,52 @@
+//! The recipes that there are, one file each.
+
+use assay_model::closest;
+
+use crate::recipe::Recipe;
+
+pub mod cassandra;
+pub mod dynamodb_local;
+pub mod etcd;
+pub mod ferretdb;
+pub mod ignite;
+pub mod mariadb;
+pub mod memcached;
+pub mod nats;
+pub mod postgres;
+pub mod redis;
+pub mod redis_cluster;
+pub mod redis_sentinel;
+pub mod tikv_standin;
+
+/// Every recipe, by name.
+pub const ALL: &[&dyn Recipe] = &[
+    &cassandra::Cassandra,
+    &dynamodb_local::DynamoDbLocal,
+    &etcd::Etcd,
+    &ferretdb::FerretDb,
+    &ignite::Ignite,
+    &mariadb::MariaDb,
+    &memcached::Memcached,
+    &nats::Nats,
+    &postgres::Postgres,
+    &redis::Redis,
+    &redis_cluster::RedisCluster,
+    &redis_sentinel::RedisSentinel,
+    &tikv_standin::TiKvStandIn,
+];
+
+/// The recipe with this name.
+///
+/// # Errors
+/// If there is none: a sentence that names what there is.
+pub fn find(name: &str) -> Result<&'static dyn Recipe, String> {
+    let found = ALL.iter().find(|recipe| recipe.card().name == name);
+    let names = || ALL.iter().map(|recipe| recipe.card().name);
+    found.copied().ok_or_else(|| match closest(name, names()) {
+        Some(near) => format!("the lab has no recipe for {name:?}; did you mean {near}?"),
+        None => {
+            let names: Vec<&str> = names().collect();
+            format!("the lab has no recipe for {name:?}; it has {}", names.join(", "))
+        }
+    })
+}

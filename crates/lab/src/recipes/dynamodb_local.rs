@@ -1,0 +1,111 @@
+//! DynamoDB Local, Amazon's stand-in for its service, from Maven's jars.
+
+use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::lab::LabError;
+use crate::recipe::Recipe;
+use crate::shelf::{Kit, Shelf};
+use crate::site::{Launch, Site};
+
+/// One process with SQLite behind DynamoDB's interface.
+pub struct DynamoDbLocal;
+
+const JAVA: u32 = 17;
+const SECONDS_TO_START: u32 = 60;
+const JDK: &str = "apt-get install openjdk-17-jdk-headless";
+
+/// Starts the server on one address: by itself it takes every one of the machine, and has no option
+/// for another. Java compiles this as it starts.
+const LAUNCHER: &str = r#"
+import com.amazonaws.services.dynamodbv2.local.main.ServerRunner;
+import com.amazonaws.services.dynamodbv2.local.server.DynamoDBProxyServer;
+import java.util.Arrays;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+
+public class Launcher {
+    public static void main(String[] words) throws Exception {
+        String[] rest = Arrays.copyOfRange(words, 1, words.length);
+        DynamoDBProxyServer proxy = ServerRunner.createServerFromCommandLineArgs(rest);
+        var field = DynamoDBProxyServer.class.getDeclaredField("server");
+        field.setAccessible(true);
+        Server server = (Server) field.get(proxy);
+        ((ServerConnector) server.getConnectors()[0]).setHost(words[0]);
+        proxy.start();
+        proxy.join();
+    }
+}
+"#;
+
+impl Recipe for DynamoDbLocal {
+    fn card(&self) -> Card {
+        Card {
+            name: "dynamodb-local",
+            summary: "DynamoDB Local: a stand-in that tells nothing of how fast DynamoDB is",
+            versions: &[Version { name: "2.6.1", source: "Maven's com.amazonaws:DynamoDBLocal" }],
+            nodes: NodeCounts { allowed: 1..=1, usual: 1 },
+            scaling: Scaling::Fixed,
+            ports: &[Port { name: "client", number: 8000 }],
+            choices: &[
+                Choice {
+                    name: "storage",
+                    values: &["memory", "disk"],
+                    usual: "memory",
+                    about: "what an acknowledged write survives: memory nothing, disk the end of \
+                            the process",
+                },
+                Choice {
+                    name: "heap",
+                    values: &[],
+                    usual: "512m",
+                    about: "memory for Java's objects, as 512m",
+                },
+            ],
+            needs: &[
+                Need { program: "javac", folders: &[], supply: Supply::ByHand(JDK), versions: &[] },
+                Need {
+                    program: "mvn",
+                    folders: &[],
+                    supply: Supply::ByHand("apt-get install maven"),
+                    versions: &[],
+                },
+            ],
+            memory_mib: 300,
+            disk_mib: 10,
+        }
+    }
+
+    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+        let java = shelf.java(JAVA)?;
+        // Java alone does not compile.
+        shelf.need("javac", JDK)?;
+        let artifact = format!("com.amazonaws:DynamoDBLocal:{version}");
+        let jars = shelf.maven("dynamodb-local", version, &[&artifact])?;
+        Ok(Kit::new(version).with("java", java).with("jars", jars))
+    }
+
+    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
+        self.restart(site, 1)
+    }
+
+    fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        let launcher = site.write(node, "Launcher.java", LAUNCHER)?;
+        let jars = site.program("jars").display().to_string();
+        let mut launch = Launch::new("server", site.program("java"))
+            .args([format!("-Xmx{}", site.choice("heap")), "-XX:+UseSerialGC".into()])
+            .args([format!("-Dsqlite4java.library.path={jars}")])
+            .args(["-cp".into(), format!("{jars}/*"), launcher.display().to_string()])
+            .args([site.address(node), "-port".into(), site.port("client").to_string()])
+            // It would tell its maker that it was started.
+            .args(["-disableTelemetry", "-sharedDb"]);
+        launch = match site.choice("storage").as_str() {
+            "disk" => launch.args(["-dbPath".into(), site.folder(node).display().to_string()]),
+            _ => launch.args(["-inMemory"]),
+        };
+        site.launch(node, launch)?;
+        site.wait_for_port(node, "client", SECONDS_TO_START)
+    }
+
+    fn url(&self, site: &Site<'_>) -> String {
+        format!("dynamodb://{}/", site.authority(1, "client"))
+    }
+}

@@ -1,0 +1,83 @@
+//! Some memcached servers that know nothing of each other.
+
+use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::lab::LabError;
+use crate::recipe::Recipe;
+use crate::shelf::{Kit, Shelf};
+use crate::site::{Launch, Site};
+
+/// Debian's memcached.
+pub struct Memcached;
+
+const SECONDS_TO_START: u32 = 20;
+
+impl Recipe for Memcached {
+    fn card(&self) -> Card {
+        Card {
+            name: "memcached",
+            summary: "memcached servers that know nothing of each other: clients spread the keys",
+            versions: &[Version { name: "debian", source: "Debian's memcached" }],
+            nodes: NodeCounts { allowed: 1..=32, usual: 1 },
+            // With another number of servers almost every key would be looked for elsewhere.
+            scaling: Scaling::Fixed,
+            ports: &[Port { name: "client", number: 11211 }],
+            choices: &[
+                Choice {
+                    name: "memory",
+                    values: &[],
+                    usual: "256",
+                    about: "MiB that each server may fill (-m)",
+                },
+                Choice {
+                    name: "evictions",
+                    values: &["on", "off"],
+                    usual: "on",
+                    about: "what happens when they are full: records go, or writes fail (-M)",
+                },
+                Choice {
+                    name: "item-size",
+                    values: &[],
+                    usual: "1m",
+                    about: "the largest record, with its key and 63 bytes more (-I)",
+                },
+                Choice { name: "threads", values: &[], usual: "4", about: "of each server (-t)" },
+            ],
+            needs: &[Need {
+                program: "memcached",
+                folders: &[],
+                supply: Supply::Package("memcached"),
+                versions: &[],
+            }],
+            memory_mib: 300,
+            disk_mib: 1,
+        }
+    }
+
+    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+        let server = shelf.debian("memcached", "memcached")?;
+        let version = shelf.version_of(&server, &["-V"], "memcached ")?;
+        Ok(Kit::new(version).with("memcached", server))
+    }
+
+    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
+        (1..=site.nodes()).try_for_each(|node| self.restart(site, node))
+    }
+
+    fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        let port = site.port("client").to_string();
+        let mut launch = Launch::new("server", site.program("memcached"))
+            .args(["-l", &site.address(node), "-p", &port, "-U", "0"])
+            .args(["-m", &site.choice("memory"), "-I", &site.choice("item-size")])
+            .args(["-t", &site.choice("threads")])
+            .user("memcache");
+        if site.choice("evictions") == "off" {
+            launch = launch.args(["-M"]);
+        }
+        site.launch(node, launch)?;
+        site.wait_for_port(node, "client", SECONDS_TO_START)
+    }
+
+    fn url(&self, site: &Site<'_>) -> String {
+        format!("memcached://{}", site.authorities("client"))
+    }
+}

@@ -1,0 +1,340 @@
+//! NATS servers with JetStream, one alone or a cluster.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::lab::LabError;
+use crate::recipe::Recipe;
+use crate::shelf::{Kit, Shelf};
+use crate::site::{Launch, Site};
+
+/// Debian's nats-server, or one that Go builds.
+pub struct Nats;
+
+const DEBIAN: &str = "debian";
+const MODULE: &str = "github.com/nats-io/nats-server/v2";
+const SECONDS_TO_START: u32 = 30;
+/// How long the servers may take to have a leader with all of them.
+const SECONDS_TO_AGREE: u32 = 60;
+/// How long the others may take to have what a server had.
+const SECONDS_TO_MOVE: u32 = 300;
+/// Where a server tells which streams it has.
+const STREAMS: &str = "/jsz?accounts=1&streams=1&config=1";
+/// How long a server may take to answer one question.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
+/// The longest answer that is read.
+const LONGEST_ANSWER: u64 = 4 << 20;
+/// Who may take a server out of the cluster. The servers listen on this machine only.
+const OVERSEER: (&str, &str) = ("lab", "lab");
+/// What the server does if nobody says.
+const OWN: &str = "own";
+
+impl Recipe for Nats {
+    fn card(&self) -> Card {
+        const BUILT: &[&str] = &["2.15.2"];
+        Card {
+            name: "nats",
+            summary: "NATS with JetStream: a server alone, or a cluster that buckets choose from",
+            versions: &[
+                Version { name: DEBIAN, source: "Debian's nats-server" },
+                Version { name: "2.15.2", source: "built by Go" },
+            ],
+            nodes: NodeCounts { allowed: 1..=9, usual: 3 },
+            scaling: Scaling::Online,
+            ports: &[
+                Port { name: "client", number: 4222 },
+                Port { name: "route", number: 6222 },
+                Port { name: "monitor", number: 8222 },
+            ],
+            choices: &[
+                Choice {
+                    name: "max-payload",
+                    values: &[],
+                    usual: "1048576",
+                    about: "bytes of the largest message, so of the largest record, up to 67108864",
+                },
+                Choice {
+                    name: "sync-interval",
+                    values: &[],
+                    usual: OWN,
+                    about: "how long a written message may wait for the disk, for example 1s or \
+                            always (not Debian's); own is 2 minutes",
+                },
+            ],
+            needs: &[
+                Need {
+                    program: "nats-server",
+                    folders: &[],
+                    supply: Supply::Package("nats-server"),
+                    versions: &[DEBIAN],
+                },
+                Need {
+                    program: "go",
+                    folders: &[],
+                    supply: Supply::ByHand("https://go.dev/dl"),
+                    versions: BUILT,
+                },
+            ],
+            memory_mib: 40,
+            disk_mib: 10,
+        }
+    }
+
+    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+        let server = match version {
+            DEBIAN => shelf.debian("nats-server", "nats-server")?,
+            _ => shelf.go("nats-server", version, &[&format!("{MODULE}@v{version}")], MODULE)?,
+        };
+        let told = shelf.version_of(&server, &["--version"], "nats-server: v")?;
+        Ok(Kit::new(told).with("nats-server", server))
+    }
+
+    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
+        for node in 1..=site.nodes() {
+            launch(site, node)?;
+        }
+        for node in 1..=site.nodes() {
+            site.wait_for_port(node, "client", SECONDS_TO_START)?;
+        }
+        agree(site, site.nodes())
+    }
+
+    fn join(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        if node == 2 {
+            return Err(site.cannot(
+                "a server that was started alone has no cluster that another could join; start \
+                 with two or more",
+            ));
+        }
+        launch(site, node)?;
+        site.wait_for_port(node, "client", SECONDS_TO_START)?;
+        agree(site, node)
+    }
+
+    fn leave(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        if node == 2 {
+            return Err(site.cannot("of two servers none can leave: the other would be no cluster"));
+        }
+        let mut moving = Vec::new();
+        for stream in streams_of(site, node)? {
+            match (give_away(site, node, &stream), stream.replicas) {
+                (Ok(()), _) => moving.push(stream),
+                (Err(told), 1) => {
+                    return Err(site.cannot(&format!(
+                        "node {node} alone has the stream {}, and no other takes it: {told}",
+                        stream.name
+                    )));
+                }
+                // There are not enough servers for as many replicas any more.
+                (Err(_), _) => {}
+            }
+        }
+        site.wait_until(&format!("node {node} to have nothing"), SECONDS_TO_MOVE, |site| {
+            let left = streams_of(site, node)?;
+            Ok(moving.iter().all(|moved| !left.contains(moved)))
+        })?;
+        site.end(node);
+        let remove = json!({ "peer": name(node) }).to_string();
+        // The others notice that it is gone before they let it be taken out.
+        site.wait_until(
+            &format!("node {node} to be out of the cluster"),
+            SECONDS_TO_AGREE,
+            |site| {
+                let told = ask(&site.authority(1, "client"), "$JS.API.SERVER.REMOVE", &remove);
+                let told = told.ok().and_then(|told| serde_json::from_str::<Value>(&told).ok());
+                Ok(told.is_some_and(|told| told["success"] == true))
+            },
+        )?;
+        agree_among(site, node - 1, node - 1)
+    }
+
+    fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        launch(site, node)?;
+        site.wait_for_port(node, "client", SECONDS_TO_START)
+    }
+
+    fn url(&self, site: &Site<'_>) -> String {
+        format!("nats://{}", site.authorities("client"))
+    }
+}
+
+fn name(node: usize) -> String {
+    format!("n{node}")
+}
+
+fn launch(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+    let folder = site.folder(node).join("data").display().to_string();
+    let sync = match site.choice("sync-interval").as_str() {
+        OWN => String::new(),
+        interval => format!("  sync_interval: {interval}\n"),
+    };
+    let (user, password) = OVERSEER;
+    let mut text = format!(
+        "server_name: {}\nlisten: \"{}\"\nhttp: \"{}\"\nmax_payload: {}\n\
+         jetstream {{\n  store_dir: {}\n{sync}}}\n\
+         accounts {{\n  $SYS {{ users: [ {{ user: {user}, password: {password} }} ] }}\n  \
+         BENCH {{ jetstream: enabled, users: [ {{ user: bench, password: bench }} ] }}\n}}\n\
+         no_auth_user: bench\n",
+        name(node),
+        site.authority(node, "client"),
+        site.authority(node, "monitor"),
+        site.choice("max-payload"),
+        json!(folder),
+    );
+    if site.nodes() > 1 {
+        let routes: Vec<String> = (1..=site.nodes())
+            .map(|node| format!("\"nats://{}\"", site.authority(node, "route")))
+            .collect();
+        text.push_str(&format!(
+            "cluster {{\n  name: lab\n  listen: \"{}\"\n  routes: [ {} ]\n}}\n",
+            site.authority(node, "route"),
+            routes.join(", ")
+        ));
+    }
+    let config = site.write(node, "nats.conf", &text)?;
+    let launch = Launch::new("server", site.program("nats-server"))
+        .args(["--config", &config.display().to_string()]);
+    site.launch(node, launch)
+}
+
+/// Waits until nodes 1 to `nodes` have a leader with all of them.
+fn agree(site: &mut Site<'_>, nodes: usize) -> Result<(), LabError> {
+    if site.nodes() == 1 { Ok(()) } else { agree_among(site, nodes, nodes) }
+}
+
+fn agree_among(site: &mut Site<'_>, nodes: usize, size: usize) -> Result<(), LabError> {
+    // Of those that are down nobody hears anything.
+    let running: Vec<usize> = site.running().into_iter().filter(|node| *node <= nodes).collect();
+    site.wait_until("the servers to have a leader", SECONDS_TO_AGREE, |site| {
+        for &node in &running {
+            match monitored(site, node, "/jsz") {
+                Ok(told) if has_leader(&told, size) => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    })
+}
+
+/// Whether a server knows a leader of a cluster of that size.
+fn has_leader(jetstream: &Value, size: usize) -> bool {
+    let meta = &jetstream["meta_cluster"];
+    let leads = meta["leader"].as_str().is_some_and(|leader| !leader.is_empty());
+    leads && meta["cluster_size"].as_u64() == Some(size as u64)
+}
+
+/// A stream that a server has, alone or with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stream {
+    account: String,
+    name: String,
+    replicas: u64,
+}
+
+/// The streams in what a server tells about its JetStream.
+fn streams(jetstream: &Value) -> Vec<Stream> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut streams = Vec::new();
+    for account in list(&jetstream["account_details"]) {
+        for stream in list(&account["stream_detail"]) {
+            streams.push(Stream {
+                account: account["name"].as_str().unwrap_or_default().into(),
+                name: stream["name"].as_str().unwrap_or_default().into(),
+                replicas: stream["config"]["num_replicas"].as_u64().unwrap_or(1),
+            });
+        }
+    }
+    streams
+}
+
+fn streams_of(site: &Site<'_>, node: usize) -> Result<Vec<Stream>, LabError> {
+    Ok(streams(&monitored(site, node, STREAMS)?))
+}
+
+/// Lets the other servers have what node `node` has of a stream; says why not.
+fn give_away(site: &Site<'_>, node: usize, stream: &Stream) -> Result<(), String> {
+    let subject = format!("$JS.API.ACCOUNT.STREAM.MOVE.{}.{}", stream.account, stream.name);
+    let away = json!({ "server": name(node) }).to_string();
+    let told = ask(&site.authority(1, "client"), &subject, &away);
+    let told = told.map_err(|error| error.to_string())?;
+    let told: Value = serde_json::from_str(&told).map_err(|error| error.to_string())?;
+    match told["error"]["description"].as_str() {
+        Some(reason) => Err(reason.into()),
+        None => Ok(()),
+    }
+}
+
+/// What node `node` tells about itself at `path`.
+fn monitored(site: &Site<'_>, node: usize, path: &str) -> Result<Value, LabError> {
+    let authority = site.authority(node, "monitor");
+    let failed = |what: &str| LabError::Failed(format!("{authority}{path}: {what}"));
+    let asked = || -> std::io::Result<String> {
+        let mut socket = connect(&authority)?;
+        write!(socket, "GET {path} HTTP/1.0\r\nHost: {authority}\r\n\r\n")?;
+        let mut text = String::new();
+        socket.take(LONGEST_ANSWER).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let text = asked().map_err(|error| failed(&error.to_string()))?;
+    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    serde_json::from_str(body).map_err(|error| failed(&error.to_string()))
+}
+
+fn connect(authority: &str) -> std::io::Result<TcpStream> {
+    let socket = TcpStream::connect(authority)?;
+    socket.set_read_timeout(Some(ANSWER_PATIENCE))?;
+    socket.set_write_timeout(Some(ANSWER_PATIENCE))?;
+    Ok(socket)
+}
+
+/// What the cluster answers to `text` at `subject`, asked as the overseer, in NATS's own protocol.
+fn ask(authority: &str, subject: &str, text: &str) -> std::io::Result<String> {
+    let mut socket = connect(authority)?;
+    let (user, pass) = OVERSEER;
+    let hello = json!({ "user": user, "pass": pass, "verbose": false, "pedantic": false });
+    let length = text.len();
+    write!(
+        socket,
+        "CONNECT {hello}\r\nSUB _INBOX.lab 1\r\nPUB {subject} _INBOX.lab {length}\r\n{text}\r\n"
+    )?;
+    let mut lines = BufReader::new(socket.take(LONGEST_ANSWER));
+    let mut line = String::new();
+    while lines.read_line(&mut line)? > 0 {
+        if line.starts_with("MSG ") {
+            let mut answer = String::new();
+            lines.read_line(&mut answer)?;
+            return Ok(answer.trim_end().to_owned());
+        }
+        line.clear();
+    }
+    Err(std::io::ErrorKind::UnexpectedEof.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_has_a_leader_with_all_of_its_servers() {
+        let told = json!({ "meta_cluster": { "name": "lab", "leader": "n2", "cluster_size": 3 } });
+        assert!(has_leader(&told, 3));
+        assert!(!has_leader(&told, 4));
+        assert!(!has_leader(&json!({ "meta_cluster": { "cluster_size": 3 } }), 3));
+        assert!(!has_leader(&json!({}), 1));
+    }
+
+    #[test]
+    fn streams_are_listed_with_their_account() {
+        let stream = json!({ "name": "KV_a", "config": { "num_replicas": 3 } });
+        let told = json!({ "account_details": [
+            { "name": "BENCH", "stream_detail": [stream] }, { "name": "OTHER" },
+        ] });
+        let expected = Stream { account: "BENCH".into(), name: "KV_a".into(), replicas: 3 };
+        assert_eq!(streams(&told), [expected]);
+        assert_eq!(streams(&json!({})), []);
+    }
+}

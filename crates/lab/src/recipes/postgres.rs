@@ -1,0 +1,168 @@
+//! PostgreSQL: a primary with streaming replicas.
+
+use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::lab::LabError;
+use crate::recipe::Recipe;
+use crate::shelf::{Kit, Shelf};
+use crate::site::{Launch, Site};
+
+/// Debian's postgresql: node 1 is the primary, the others replicate it.
+pub struct Postgres;
+
+const PACKAGE: &str = "postgresql";
+/// Where Debian keeps the programs of each version.
+const FOLDERS: [&str; 5] = [
+    "/usr/lib/postgresql/18/bin",
+    "/usr/lib/postgresql/17/bin",
+    "/usr/lib/postgresql/16/bin",
+    "/usr/lib/postgresql/15/bin",
+    "/usr/lib/postgresql/14/bin",
+];
+/// The server refuses to be root.
+const USER: &str = "postgres";
+const PRIMARY: usize = 1;
+const SECONDS: u32 = 60;
+/// A copy of the primary takes as long as its data are large.
+const SECONDS_TO_COPY: u32 = 1800;
+
+/// Whoever is on this machine may do anything.
+const HBA: &str = "local all all trust\n\
+                   host all all 127.0.0.0/8 trust\n\
+                   host all all 10.42.0.0/16 trust\n\
+                   host replication all 127.0.0.0/8 trust\n\
+                   host replication all 10.42.0.0/16 trust\n";
+
+impl Recipe for Postgres {
+    fn card(&self) -> Card {
+        Card {
+            name: "postgres",
+            summary: "a PostgreSQL primary with streaming replicas",
+            versions: &[Version { name: "debian", source: "Debian's postgresql" }],
+            nodes: NodeCounts { allowed: 1..=5, usual: 1 },
+            scaling: Scaling::Online,
+            ports: &[Port { name: "client", number: 5432 }],
+            choices: &[Choice {
+                name: "commit",
+                values: &["local", "replicated"],
+                usual: "local",
+                about: "what a commit waits for: the primary's disk, or a replica's as well",
+            }],
+            needs: &[Need {
+                program: "postgres",
+                folders: &FOLDERS,
+                supply: Supply::Package("postgresql"),
+                versions: &[],
+            }],
+            memory_mib: 40,
+            disk_mib: 300,
+        }
+    }
+
+    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+        let program = |name| shelf.debian_in(&FOLDERS, name, PACKAGE);
+        let server = program("postgres")?;
+        let version = shelf.version_of(&server, &["--version"], "(PostgreSQL) ")?;
+        Ok(Kit::new(version)
+            .with("postgres", server)
+            .with("initdb", program("initdb")?)
+            .with("pg_basebackup", program("pg_basebackup")?)
+            .with("psql", program("psql")?))
+    }
+
+    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
+        site.give_to(PRIMARY, USER)?;
+        let files = files(site, PRIMARY);
+        let words = ["-D", &files, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C"];
+        site.run_as(USER, PRIMARY, site.program("initdb"), &words, SECONDS)?;
+        site.write(PRIMARY, "data/pg_hba.conf", HBA)?;
+        self.restart(site, PRIMARY)?;
+        for node in 2..=site.nodes() {
+            replicate(site, node)?;
+        }
+        if site.choice("commit") == "replicated" {
+            if site.nodes() == 1 {
+                return Err(site.cannot("one node has no replica that a commit could wait for"));
+            }
+            ask(site, "ALTER SYSTEM SET synchronous_standby_names = '*'")?;
+            ask(site, "SELECT pg_reload_conf()")?;
+        }
+        Ok(())
+    }
+
+    fn join(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        replicate(site, node)
+    }
+
+    /// A replica has nothing that the others lack.
+    fn leave(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        if site.choice("commit") == "replicated" && site.nodes() == 2 {
+            return Err(site.cannot("commits wait for its only replica, which cannot leave"));
+        }
+        site.end(node);
+        Ok(())
+    }
+
+    fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        let (folder, files) = (site.folder(node).display().to_string(), files(site, node));
+        let settings = [
+            format!("listen_addresses={}", site.address(node)),
+            format!("port={}", site.port("client")),
+            format!("unix_socket_directories={folder}"),
+            // By which the primary calls whoever follows it.
+            format!("cluster_name={}", name(node)),
+            "max_connections=200".to_owned(),
+            "wal_level=replica".to_owned(),
+            "max_wal_senders=10".to_owned(),
+        ];
+        let settings = settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
+        let launch = Launch::new("server", site.program("postgres"))
+            .args(["-D".to_owned(), files])
+            .args(settings)
+            .user(USER);
+        site.launch(node, launch)?;
+        site.wait_until("the server to take queries", SECONDS, |site| {
+            Ok(ask_of(site, node, "SELECT 1").is_ok())
+        })
+    }
+
+    fn url(&self, site: &Site<'_>) -> String {
+        format!("postgres://{USER}@{}/postgres", site.authority(PRIMARY, "client"))
+    }
+}
+
+fn name(node: usize) -> String {
+    format!("n{node}")
+}
+
+/// The folder of node `node` that holds its databases.
+fn files(site: &Site<'_>, node: usize) -> String {
+    site.folder(node).join("data").display().to_string()
+}
+
+/// Copies the primary to node `node` and lets it follow.
+fn replicate(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+    site.give_to(node, USER)?;
+    let (host, port) = (site.address(PRIMARY), site.port("client").to_string());
+    let files = files(site, node);
+    let words = ["-h", &host, "-p", &port, "-U", USER, "-D", &files, "-R", "-X", "stream"];
+    let words: Vec<&str> = words.into_iter().chain(["-c", "fast"]).collect();
+    site.run_as(USER, node, site.program("pg_basebackup"), &words, SECONDS_TO_COPY)?;
+    Postgres.restart(site, node)?;
+    let text = format!(
+        "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND \
+         application_name = '{}'",
+        name(node)
+    );
+    site.wait_until("the replica to follow", SECONDS, |site| Ok(ask(site, &text)?.trim() == "1"))
+}
+
+/// What the primary answers.
+fn ask(site: &Site<'_>, text: &str) -> Result<String, LabError> {
+    ask_of(site, PRIMARY, text)
+}
+
+fn ask_of(site: &Site<'_>, node: usize, text: &str) -> Result<String, LabError> {
+    let (host, port) = (site.address(node), site.port("client").to_string());
+    let words = ["-h", &host, "-p", &port, "-U", USER, "-d", "postgres", "-XAtqc", text];
+    site.run(node, site.program("psql"), &words, SECONDS)
+}

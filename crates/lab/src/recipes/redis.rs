@@ -1,0 +1,66 @@
+//! One Redis server.
+
+use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::lab::LabError;
+use crate::recipe::Recipe;
+use crate::shelf::{Kit, Shelf};
+use crate::site::{Launch, Site};
+
+/// Debian's redis-server, alone.
+pub struct Redis;
+
+const SECONDS_TO_START: u32 = 20;
+
+impl Recipe for Redis {
+    fn card(&self) -> Card {
+        Card {
+            name: "redis",
+            summary: "one Redis server",
+            versions: &[Version { name: "debian", source: "Debian's redis-server" }],
+            nodes: NodeCounts { allowed: 1..=1, usual: 1 },
+            scaling: Scaling::Fixed,
+            ports: &[Port { name: "client", number: 6379 }],
+            choices: &[Choice {
+                name: "appendfsync",
+                values: &["off", "everysec", "always"],
+                usual: "off",
+                about: "what an acknowledged write survives: off keeps no file of them",
+            }],
+            needs: &[Need {
+                program: "redis-server",
+                folders: &[],
+                supply: Supply::Package("redis-server"),
+                versions: &[],
+            }],
+            memory_mib: 10,
+            disk_mib: 10,
+        }
+    }
+
+    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+        let server = shelf.debian("redis-server", "redis-server")?;
+        let version = shelf.version_of(&server, &["--version"], "v=")?;
+        Ok(Kit::new(version).with("redis-server", server))
+    }
+
+    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
+        self.restart(site, 1)
+    }
+
+    fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        let folder = site.folder(node).display().to_string();
+        let mut launch = Launch::new("server", site.program("redis-server"))
+            .args(["--bind", &site.address(node), "--port", &site.port("client").to_string()])
+            .args(["--dir", &folder, "--save", "", "--protected-mode", "no"]);
+        let sync = site.choice("appendfsync");
+        if sync != "off" {
+            launch = launch.args(["--appendonly", "yes", "--appendfsync", &sync]);
+        }
+        site.launch(node, launch)?;
+        site.wait_for_port(node, "client", SECONDS_TO_START)
+    }
+
+    fn url(&self, site: &Site<'_>) -> String {
+        format!("redis://{}", site.authority(1, "client"))
+    }
+}

@@ -1,0 +1,187 @@
+//! A Redis Cluster, which grows by masters without slots that get their share.
+
+use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::lab::LabError;
+use crate::recipe::Recipe;
+use crate::shelf::{Kit, Shelf};
+use crate::site::{Launch, Site};
+
+/// Debian's redis-server in cluster mode.
+pub struct RedisCluster;
+
+const SECONDS_TO_START: u32 = 20;
+/// How long the nodes may take to agree on who has what.
+const SECONDS_TO_AGREE: u32 = 60;
+/// How long slots with their records may take to move.
+const SECONDS_TO_MOVE: u32 = 1800;
+/// A cluster of fewer masters does not survive one of them.
+const FEWEST_MASTERS: usize = 3;
+
+impl Recipe for RedisCluster {
+    fn card(&self) -> Card {
+        Card {
+            name: "redis-cluster",
+            summary: "a Redis Cluster: masters that share the keys, with replicas if wanted",
+            versions: &[Version { name: "debian", source: "Debian's redis-server" }],
+            nodes: NodeCounts { allowed: 3..=24, usual: 3 },
+            scaling: Scaling::Online,
+            ports: &[Port { name: "client", number: 6379 }, Port { name: "bus", number: 7379 }],
+            choices: &[
+                Choice {
+                    name: "replicas",
+                    values: &["0", "1", "2"],
+                    usual: "0",
+                    about: "of each master; they count as nodes, so 1 needs 6 nodes at least",
+                },
+                Choice {
+                    name: "node-timeout",
+                    values: &[],
+                    usual: "2000",
+                    about: "milliseconds of silence after which a node counts as gone",
+                },
+                Choice {
+                    name: "appendfsync",
+                    values: &["off", "everysec", "always"],
+                    usual: "off",
+                    about: "what an acknowledged write survives: off keeps no file of them",
+                },
+            ],
+            needs: &[
+                Need {
+                    program: "redis-server",
+                    folders: &[],
+                    supply: Supply::Package("redis-server"),
+                    versions: &[],
+                },
+                Need {
+                    program: "redis-cli",
+                    folders: &[],
+                    supply: Supply::Package("redis-tools"),
+                    versions: &[],
+                },
+            ],
+            memory_mib: 15,
+            disk_mib: 10,
+        }
+    }
+
+    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+        let server = shelf.debian("redis-server", "redis-server")?;
+        let version = shelf.version_of(&server, &["--version"], "v=")?;
+        let control = shelf.debian("redis-cli", "redis-tools")?;
+        Ok(Kit::new(version).with("redis-server", server).with("redis-cli", control))
+    }
+
+    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
+        let replicas = site.choice("replicas");
+        let each: usize = 1 + replicas.parse::<usize>().unwrap_or(0);
+        let nodes = site.nodes();
+        if !nodes.is_multiple_of(each) || nodes / each < FEWEST_MASTERS {
+            let fewest = FEWEST_MASTERS * each;
+            return Err(site.cannot(&format!(
+                "{nodes} nodes are no masters with {replicas} replicas each; there must be \
+                 {fewest}, or more by steps of {each}"
+            )));
+        }
+        for node in 1..=nodes {
+            self.restart(site, node)?;
+        }
+        let all = site.authorities("client");
+        let mut words = vec!["--cluster", "create"];
+        words.extend(all.split(','));
+        words.extend(["--cluster-replicas", &replicas, "--cluster-yes"]);
+        control(site, &words, SECONDS_TO_AGREE)?;
+        until_agreed(site, nodes)
+    }
+
+    fn join(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        refuse_replicas(site)?;
+        self.restart(site, node)?;
+        let (new, known) = (site.authority(node, "client"), site.authority(1, "client"));
+        control(site, &["--cluster", "add-node", &new, &known], SECONDS_TO_AGREE)?;
+        until_agreed(site, node)?;
+        let words = ["--cluster", "rebalance", &known, "--cluster-use-empty-masters"];
+        control(site, &words, SECONDS_TO_MOVE)?;
+        until_agreed(site, node)
+    }
+
+    fn leave(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        refuse_replicas(site)?;
+        let known = site.authority(1, "client");
+        let told = ask(site, node, &["CLUSTER", "MYID"])?;
+        let id = told.trim();
+        let weight = format!("{id}=0");
+        let words = ["--cluster", "rebalance", &known, "--cluster-weight", &weight];
+        control(site, &words, SECONDS_TO_MOVE)?;
+        until_agreed(site, node)?;
+        control(site, &["--cluster", "del-node", &known, id], SECONDS_TO_AGREE).map(drop)
+    }
+
+    fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        let folder = site.folder(node).display().to_string();
+        let (port, bus) = (site.port("client").to_string(), site.port("bus").to_string());
+        let address = site.address(node);
+        let mut launch = Launch::new("server", site.program("redis-server"))
+            .args(["--bind", &address, "--port", &port, "--cluster-port", &bus])
+            // Else the others would know it by the address that it calls them from.
+            .args(["--cluster-announce-ip", &address, "--bind-source-addr", &address])
+            .args(["--dir", &folder, "--save", "", "--protected-mode", "no"])
+            .args(["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"])
+            .args(["--cluster-node-timeout", &site.choice("node-timeout")])
+            .args(["--repl-diskless-sync-delay", "0"]);
+        let sync = site.choice("appendfsync");
+        if sync != "off" {
+            launch = launch.args(["--appendonly", "yes", "--appendfsync", &sync]);
+        }
+        site.launch(node, launch)?;
+        site.wait_for_port(node, "client", SECONDS_TO_START)
+    }
+
+    fn scheme(&self) -> &'static str {
+        "redis+cluster"
+    }
+
+    fn url(&self, site: &Site<'_>) -> String {
+        format!("redis+cluster://{}", site.authorities("client"))
+    }
+}
+
+/// Masters with replicas would have to come and go in groups.
+fn refuse_replicas(site: &Site<'_>) -> Result<(), LabError> {
+    match site.choice("replicas").as_str() {
+        "0" => Ok(()),
+        _ => Err(site.cannot("nodes join or leave only where masters have no replicas")),
+    }
+}
+
+/// Lets redis-cli change the cluster.
+fn control(site: &Site<'_>, words: &[&str], seconds: u32) -> Result<String, LabError> {
+    site.run(1, site.program("redis-cli"), words, seconds)
+}
+
+/// What node `node` answers.
+fn ask(site: &Site<'_>, node: usize, words: &[&str]) -> Result<String, LabError> {
+    let (host, port) = (site.address(node), site.port("client").to_string());
+    let words = [&["-h", &host, "-p", &port], words].concat();
+    site.run(node, site.program("redis-cli"), &words, SECONDS_TO_START)
+}
+
+/// Waits until nodes 1 to `nodes` know each other and all slots, and replicas have their data.
+fn until_agreed(site: &mut Site<'_>, nodes: usize) -> Result<(), LabError> {
+    site.wait_until("the nodes to agree on who has which keys", SECONDS_TO_AGREE, |site| {
+        for node in 1..=nodes {
+            let state = ask(site, node, &["CLUSTER", "INFO"])?;
+            let has = |fact: &str| state.lines().any(|line| line.trim() == fact);
+            if !has("cluster_state:ok") || !has(&format!("cluster_known_nodes:{nodes}")) {
+                return Ok(false);
+            }
+            let role = ask(site, node, &["INFO", "replication"])?;
+            if role.contains("role:slave") && !role.contains("master_link_status:up") {
+                return Ok(false);
+            }
+        }
+        // redis-cli's own check: every node has the same map.
+        let first = site.authority(1, "client");
+        Ok(control(site, &["--cluster", "check", &first], SECONDS_TO_AGREE).is_ok())
+    })
+}

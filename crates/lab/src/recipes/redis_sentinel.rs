@@ -1,0 +1,179 @@
+//! A Redis master with replicas, watched by a sentinel on every node.
+
+use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::lab::LabError;
+use crate::recipe::Recipe;
+use crate::shelf::{Kit, Shelf};
+use crate::site::{Launch, Site};
+
+/// Debian's redis-server, as servers and as sentinels.
+pub struct RedisSentinel;
+
+const SECONDS_TO_START: u32 = 20;
+/// Sentinels tell each other of themselves every two seconds, and look for replicas every ten.
+const SECONDS_TO_AGREE: u32 = 60;
+/// How the sentinels call the master.
+const MASTER: &str = "main";
+
+impl Recipe for RedisSentinel {
+    fn card(&self) -> Card {
+        Card {
+            name: "redis-sentinel",
+            summary: "a Redis master with replicas, and a sentinel on every node",
+            versions: &[Version { name: "debian", source: "Debian's redis-server" }],
+            nodes: NodeCounts { allowed: 3..=9, usual: 3 },
+            scaling: Scaling::Fixed,
+            ports: &[
+                Port { name: "client", number: 6379 },
+                Port { name: "sentinel", number: 8379 },
+            ],
+            choices: &[
+                Choice {
+                    name: "down-after",
+                    values: &[],
+                    usual: "1000",
+                    about: "milliseconds of silence after which a master counts as gone",
+                },
+                Choice {
+                    name: "failover-timeout",
+                    values: &[],
+                    usual: "5000",
+                    about: "milliseconds after which a failover is tried anew",
+                },
+                Choice {
+                    name: "appendfsync",
+                    values: &["off", "everysec", "always"],
+                    usual: "off",
+                    about: "what an acknowledged write survives: off keeps no file of them",
+                },
+            ],
+            needs: &[
+                Need {
+                    program: "redis-server",
+                    folders: &[],
+                    supply: Supply::Package("redis-server"),
+                    versions: &[],
+                },
+                Need {
+                    program: "redis-cli",
+                    folders: &[],
+                    supply: Supply::Package("redis-tools"),
+                    versions: &[],
+                },
+            ],
+            memory_mib: 30,
+            disk_mib: 10,
+        }
+    }
+
+    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+        let server = shelf.debian("redis-server", "redis-server")?;
+        let version = shelf.version_of(&server, &["--version"], "v=")?;
+        let control = shelf.debian("redis-cli", "redis-tools")?;
+        Ok(Kit::new(version).with("redis-server", server).with("redis-cli", control))
+    }
+
+    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
+        let nodes = site.nodes();
+        for node in 1..=nodes {
+            write_server(site, node)?;
+            launch_server(site, node)?;
+        }
+        for node in 2..=nodes {
+            // A replica that has no data yet could not take over.
+            site.wait_until("the replicas to have the data", SECONDS_TO_AGREE, |site| {
+                let told = ask(site, node, "client", &["INFO", "replication"])?;
+                Ok(told.contains("master_link_status:up"))
+            })?;
+        }
+        for node in 1..=nodes {
+            write_sentinel(site, node)?;
+            launch_sentinel(site, node)?;
+        }
+        let others = nodes - 1;
+        site.wait_until("the sentinels to find each other", SECONDS_TO_AGREE, |site| {
+            let knows_all = |node| {
+                let told = ask(site, node, "sentinel", &["SENTINEL", "MASTER", MASTER])?;
+                let lines: Vec<&str> = told.lines().map(str::trim).collect();
+                let has = |name: &str, value: &str| {
+                    lines.windows(2).any(|pair| pair[0] == name && pair[1] == value)
+                };
+                let others = others.to_string();
+                Ok(has("num-slaves", &others)
+                    && has("num-other-sentinels", &others)
+                    && has("flags", "master"))
+            };
+            let known: Result<Vec<bool>, LabError> = (1..=nodes).map(knows_all).collect();
+            Ok(known?.into_iter().all(|knows| knows))
+        })
+    }
+
+    fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+        // Who is the master stands in the files, which the servers themselves keep up to date.
+        launch_server(site, node)?;
+        launch_sentinel(site, node)
+    }
+
+    fn scheme(&self) -> &'static str {
+        "redis+sentinel"
+    }
+
+    fn url(&self, site: &Site<'_>) -> String {
+        format!("redis+sentinel://{}/{MASTER}", site.authorities("sentinel"))
+    }
+}
+
+fn write_server(site: &Site<'_>, node: usize) -> Result<(), LabError> {
+    let (address, port) = (site.address(node), site.port("client"));
+    // Else the others would know it by the address that it calls them from.
+    let mut text = format!(
+        "bind {address}\nbind-source-addr {address}\nreplica-announce-ip {address}\nport {port}\n\
+         dir {}\nsave \"\"\nprotected-mode no\nrepl-diskless-sync-delay 0\n",
+        site.folder(node).display()
+    );
+    let sync = site.choice("appendfsync");
+    if sync != "off" {
+        text += &format!("appendonly yes\nappendfsync {sync}\n");
+    }
+    if node > 1 {
+        text += &format!("replicaof {} {}\n", site.address(1), site.port("client"));
+    }
+    site.write(node, "server.conf", &text).map(drop)
+}
+
+fn write_sentinel(site: &Site<'_>, node: usize) -> Result<(), LabError> {
+    let quorum = site.nodes() / 2 + 1;
+    let address = site.address(node);
+    let text = format!(
+        "bind {address}\nbind-source-addr {address}\nsentinel announce-ip {address}\nport {}\n\
+         dir {}\nprotected-mode no\nsentinel monitor {MASTER} {} {} {quorum}\n\
+         sentinel down-after-milliseconds {MASTER} {}\nsentinel failover-timeout {MASTER} {}\n",
+        site.port("sentinel"),
+        site.folder(node).display(),
+        site.address(1),
+        site.port("client"),
+        site.choice("down-after"),
+        site.choice("failover-timeout")
+    );
+    site.write(node, "sentinel.conf", &text).map(drop)
+}
+
+fn launch_server(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+    let file = site.folder(node).join("server.conf").display().to_string();
+    site.launch(node, Launch::new("server", site.program("redis-server")).args([file]))?;
+    site.wait_for_port(node, "client", SECONDS_TO_START)
+}
+
+fn launch_sentinel(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
+    let file = site.folder(node).join("sentinel.conf").display().to_string();
+    let launch = Launch::new("sentinel", site.program("redis-server"));
+    site.launch(node, launch.args([file.as_str(), "--sentinel"]))?;
+    site.wait_for_port(node, "sentinel", SECONDS_TO_START)
+}
+
+/// What the server, or sentinel, of node `node` answers.
+fn ask(site: &Site<'_>, node: usize, port: &str, words: &[&str]) -> Result<String, LabError> {
+    let (host, number) = (site.address(node), site.port(port).to_string());
+    let words = [&["-h", &host, "-p", &number], words].concat();
+    site.run(node, site.program("redis-cli"), &words, SECONDS_TO_START)
+}

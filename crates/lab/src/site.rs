@@ -1,0 +1,323 @@
+//! What a recipe works with: the nodes of one lab, their places, their processes.
+
+use std::fs;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::getuid;
+
+use crate::lab::{Lab, LabError, NodeState};
+use crate::process::Server;
+use crate::tool::{Tool, Watch};
+
+/// How long a server may take to accept a connection, on the machine that it runs on.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A process that a recipe wants to have started.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    role: &'static str,
+    program: PathBuf,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    user: Option<&'static str>,
+}
+
+impl Launch {
+    /// `program` as the node's `role`, one word that also names its log.
+    pub fn new(role: &'static str, program: impl AsRef<Path>) -> Launch {
+        Launch {
+            role,
+            program: program.as_ref().to_owned(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            user: None,
+        }
+    }
+
+    /// With more arguments.
+    pub fn args<S: Into<String>>(mut self, arguments: impl IntoIterator<Item = S>) -> Launch {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// With an environment variable.
+    pub fn env(mut self, name: &str, value: &str) -> Launch {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// As this user, if we are root: some servers refuse to be.
+    pub fn user(mut self, user: &'static str) -> Launch {
+        self.user = Some(user);
+        self
+    }
+}
+
+/// One lab, as its recipe sees it.
+pub struct Site<'a> {
+    pub(crate) lab: &'a mut Lab,
+    pub(crate) watch: &'a Watch<'a>,
+}
+
+impl Site<'_> {
+    /// How many nodes there are, or are to be.
+    pub fn nodes(&self) -> usize {
+        self.lab.nodes.len()
+    }
+
+    /// The nodes that run, by number: neither down nor frozen.
+    pub fn running(&mut self) -> Vec<usize> {
+        let nodes = self.lab.nodes.iter_mut();
+        let running = nodes.filter_map(|node| (node.state() == NodeState::Up).then_some(node));
+        running.map(|node| node.number).collect()
+    }
+
+    /// The number of node `node`'s first process, if it has one.
+    pub fn pid(&self, node: usize) -> Option<u32> {
+        self.lab.nodes[node - 1].servers.first().map(Server::pid)
+    }
+
+    /// The version that was asked for.
+    pub fn version(&self) -> &str {
+        &self.lab.version
+    }
+
+    /// What was chosen for `name`, or its usual value.
+    ///
+    /// # Panics
+    /// If the recipe's card has no such choice.
+    pub fn choice(&self, name: &str) -> String {
+        let card = self.lab.recipe.card();
+        let choice = card.choices.iter().find(|choice| choice.name == name);
+        let usual = choice.unwrap_or_else(|| panic!("the card has no choice {name}")).usual;
+        self.lab.choices.get(name).map_or(usual, String::as_str).to_owned()
+    }
+
+    /// The program, or folder, that the kit has under `name`.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.lab.kit.program(name).to_owned()
+    }
+
+    /// The address of node `node`, from 1.
+    pub fn address(&self, node: usize) -> String {
+        self.lab.address(node).to_string()
+    }
+
+    /// The number of the port that the card calls `name`; the same on every node.
+    ///
+    /// # Panics
+    /// If the card has no such port.
+    pub fn port(&self, name: &str) -> u16 {
+        let card = self.lab.recipe.card();
+        let port = card.ports.iter().find(|port| port.name == name);
+        port.unwrap_or_else(|| panic!("the card has no port {name}")).number + self.lab.shift
+    }
+
+    /// `address:port` of node `node`.
+    pub fn authority(&self, node: usize, port: &str) -> String {
+        format!("{}:{}", self.address(node), self.port(port))
+    }
+
+    /// The authorities of all nodes with commas between them.
+    pub fn authorities(&self, port: &str) -> String {
+        let all: Vec<String> = (1..=self.nodes()).map(|node| self.authority(node, port)).collect();
+        all.join(",")
+    }
+
+    /// The folder of node `node`; it exists.
+    pub fn folder(&self, node: usize) -> PathBuf {
+        self.lab.nodes[node - 1].folder.clone()
+    }
+
+    /// Writes a file of node `node`, for a configuration.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, node: usize, name: &str, text: &str) -> Result<PathBuf, LabError> {
+        let path = self.folder(node).join(name);
+        let parent = path.parent().unwrap_or(&path);
+        fs::create_dir_all(parent)
+            .and_then(|()| fs::write(&path, text))
+            .map_err(|error| LabError::io(&path, "cannot write", error))?;
+        Ok(path)
+    }
+
+    /// Gives the folder of node `node` to `user`, if we are root.
+    ///
+    /// # Errors
+    /// If that cannot be done, or that user cannot reach it: folders above it keep others out.
+    pub fn give_to(&self, node: usize, user: &str) -> Result<(), LabError> {
+        if !getuid().is_root() {
+            return Ok(());
+        }
+        let folder = self.folder(node);
+        self.run(node, "chown", &["-R", user, &folder.display().to_string()], 60)?;
+        for above in folder.ancestors().skip(1) {
+            let Ok(known) = fs::metadata(above) else { continue };
+            let mode = known.permissions().mode();
+            if mode & 0o001 != 0 {
+                continue;
+            }
+            if above != self.lab.folder() {
+                return Err(LabError::Order(format!(
+                    "{} keeps user {user} out, as whom the server has to run; name another place \
+                     for labs, such as /var/lib/assay/lab",
+                    above.display()
+                )));
+            }
+            fs::set_permissions(above, fs::Permissions::from_mode(mode | 0o001))
+                .map_err(|error| LabError::io(above, "cannot open the way to", error))?;
+        }
+        Ok(())
+    }
+
+    /// Runs a program as [`Site::run`] does, but as `user`, if we are root.
+    ///
+    /// # Errors
+    /// As [`Site::run`].
+    pub fn run_as(
+        &self,
+        user: &str,
+        node: usize,
+        program: impl AsRef<Path>,
+        words: &[&str],
+        seconds: u32,
+    ) -> Result<String, LabError> {
+        if !getuid().is_root() {
+            return self.run(node, program, words, seconds);
+        }
+        let ids = [format!("--reuid={user}"), format!("--regid={user}")];
+        let program = program.as_ref().display().to_string();
+        let mut all = vec![&*ids[0], &*ids[1], "--clear-groups", "--", &program];
+        all.extend(words);
+        self.run(node, "setpriv", &all, seconds)
+    }
+
+    /// Starts a process of node `node`. It is ours from then on.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn launch(&mut self, node: usize, launch: Launch) -> Result<(), LabError> {
+        self.watch.check()?;
+        let prefix = self.lab.prefix(node);
+        let log = self.folder(node).join(format!("{}.log", launch.role));
+        let user = launch.user.filter(|_| getuid().is_root());
+        let command = |process: &mut Command| {
+            process.arg(&launch.program).args(&launch.arguments);
+            process.envs(launch.environment.iter().cloned());
+            process.current_dir("/");
+        };
+        let server = Server::spawn(launch.role, &prefix, user, command, &log)?;
+        let servers = &mut self.lab.nodes[node - 1].servers;
+        servers.retain(|other| other.role != launch.role);
+        servers.push(server);
+        // Whoever watches the lab sees a node from its first moment on.
+        self.lab.write_down()
+    }
+
+    /// From now on nobody misses the processes of node `node` when they end by themselves.
+    pub fn let_go(&mut self, node: usize) {
+        self.lab.nodes[node - 1].servers.iter_mut().for_each(Server::let_go);
+    }
+
+    /// Ends the processes of node `node`, gently if they let us. Nobody misses them afterwards.
+    pub fn end(&mut self, node: usize) {
+        for mut server in self.lab.nodes[node - 1].servers.drain(..).rev() {
+            server.end();
+        }
+    }
+
+    /// Runs a program in the place of node `node` to its end, for at most about `seconds`; gives
+    /// what it printed.
+    ///
+    /// # Errors
+    /// If it cannot be run, fails, or takes longer.
+    pub fn run(
+        &self,
+        node: usize,
+        program: impl AsRef<Path>,
+        words: &[&str],
+        seconds: u32,
+    ) -> Result<String, LabError> {
+        let tool = Tool::behind(&self.lab.prefix(node), program.as_ref());
+        tool.args(words.iter().copied()).run(seconds, self.watch)
+    }
+
+    /// Whether somebody accepts connections at a port of node `node`.
+    pub fn is_listening(&self, node: usize, port: &str) -> bool {
+        let address = SocketAddr::from((self.lab.address(node), self.port(port)));
+        TcpStream::connect_timeout(&address, CONNECT_PATIENCE).is_ok()
+    }
+
+    /// Waits until node `node` accepts connections at a port, for at most about `seconds`.
+    ///
+    /// # Errors
+    /// If a process of the node ends before, or it takes longer; with the end of its log.
+    pub fn wait_for_port(&mut self, node: usize, port: &str, seconds: u32) -> Result<(), LabError> {
+        let what = format!("node {node} to listen at {}", self.authority(node, port));
+        self.wait_until(&what, seconds, |site| Ok(site.is_listening(node, port)))
+    }
+
+    /// Waits until `has_come`, for at most about `seconds`.
+    ///
+    /// # Errors
+    /// If a process of the lab ends before, looking fails, or it takes longer.
+    pub fn wait_until(
+        &mut self,
+        what: &str,
+        seconds: u32,
+        mut has_come: impl FnMut(&Site<'_>) -> Result<bool, LabError>,
+    ) -> Result<(), LabError> {
+        let watch = self.watch;
+        let waited = watch.until(what, seconds, || {
+            self.check_alive()?;
+            has_come(self)
+        });
+        waited.map_err(|error| match error {
+            LabError::Failed(reason) => LabError::Failed(format!("{reason}{}", self.logs())),
+            other => other,
+        })
+    }
+
+    /// # Errors
+    /// If a process that was started has ended, unless it was killed or told to.
+    pub fn check_alive(&mut self) -> Result<(), LabError> {
+        for node in &mut self.lab.nodes {
+            for server in &mut node.servers {
+                if let Some(how) = server.missed() {
+                    let (role, words) = (&server.role, server.last_words());
+                    let number = node.number;
+                    return Err(LabError::Died(format!(
+                        "the {role} of node {number} ended ({how}); its last words, in {}:\n{}",
+                        server.log.display(),
+                        words.trim_end()
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The ends of all logs, for an error.
+    fn logs(&self) -> String {
+        let servers = self.lab.nodes.iter().flat_map(|node| &node.servers);
+        let shown = servers.map(|server| {
+            format!("\n{}:\n{}", server.log.display(), server.last_words().trim_end())
+        });
+        shown.collect()
+    }
+
+    /// Says what goes on.
+    pub fn tell(&self, text: &str) {
+        self.watch.tell(text);
+    }
+
+    /// The error of something that this store cannot do.
+    pub fn cannot(&self, what: &str) -> LabError {
+        LabError::Order(format!("{}: {what}", self.lab.recipe.card().name))
+    }
+}

@@ -1,0 +1,174 @@
+//! A study: stores × workloads × nodes × loads, in words, tables, charts.
+
+mod beside;
+pub(crate) mod rows;
+mod sheet;
+mod text;
+mod words;
+
+use assay_analysis::matrix::foreign::{ForeignFigure, Terms};
+use assay_analysis::matrix::{ClientsFit, Matrix, Metric, Setup, Tier};
+use assay_model::{Nanos, Setting};
+
+pub use crate::html::matrix::matrix_html;
+pub use sheet::{SheetColumn, SheetValues, matrix_csv, matrix_sheet};
+pub use text::{matrix_json, matrix_markdown, matrix_text};
+
+pub(crate) use beside::{doubts, foreign_table, system_name};
+pub(crate) use rows::{
+    barred, checks, durability, failures, figures, looks_at, ranking, refusals, scaling,
+    setup_name, usl_fits,
+};
+pub(crate) use words::{findings, metric_name, metric_text, setting_of};
+
+/// Everything that a study found.
+#[derive(Clone, Debug)]
+pub struct MatrixStudy {
+    /// Our version.
+    pub version: String,
+    /// Its name.
+    pub name: String,
+    /// What it is about, in one line.
+    pub title: String,
+    /// What else its author says.
+    pub about: String,
+    /// The command that repeats it.
+    pub command: String,
+    /// The seed from which the order and everything random in the runs follow.
+    pub seed: u64,
+    /// The machine that asked, and on which the labs' stores were.
+    pub machine: String,
+    /// The stores, in the order of the study file.
+    pub stores: Vec<StudyStore>,
+    /// The names of the workloads.
+    pub workloads: Vec<String>,
+    /// The loads.
+    pub loads: Vec<StudyLoad>,
+    /// How often each cell was to be asked.
+    pub repetitions: u32,
+    /// How many runs were planned.
+    pub planned: usize,
+    /// The runs that came to their ends.
+    pub matrix: Matrix,
+    /// The scalability law over the clients of closed loops, of everything that competes.
+    pub fits: Vec<ClientsFit>,
+    /// What is known of each of them beside its figures, in the same order.
+    pub facts: Vec<CellFacts>,
+    /// The runs that did not.
+    pub failed: Vec<FailedCell>,
+    /// Whether somebody stopped it before all runs were made.
+    pub is_interrupted: bool,
+    /// The operations and durations as a share of what the study file says.
+    pub scale: f64,
+    /// The time that the cells took together, with starting and filling their stores.
+    pub took: Nanos,
+    /// Names of the cells in the order in which they were asked.
+    pub order: Vec<String>,
+    /// Figures of others to be shown beside ours.
+    pub beside: Option<Beside>,
+    /// What else must be said.
+    pub notes: Vec<String>,
+}
+
+/// A store of the study.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StudyStore {
+    /// Its name in the study.
+    pub name: String,
+    /// What must be said of it wherever it is shown, such as that it is a stand-in.
+    pub label: String,
+}
+
+/// A way to ask.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StudyLoad {
+    /// Its name in the study.
+    pub name: String,
+    /// In words, for example `4 clients that wait for their answers`.
+    pub text: String,
+    /// The clients of a closed loop; `None` for the open one.
+    pub clients: Option<u32>,
+}
+
+/// What is known of one run beside its figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellFacts {
+    /// Its name.
+    pub id: String,
+    /// Its bundle, seen from the study's directory.
+    pub bundle: String,
+    /// The commands that repeat it, one after the other.
+    pub commands: Vec<String>,
+    /// What its store said of itself.
+    pub settings: Vec<Setting>,
+    /// How long its store needed to be filled.
+    pub fill: Option<Nanos>,
+    /// Why its hallmark is what it is; empty if nothing is to be said.
+    pub remarks: String,
+}
+
+/// A run that did not come to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedCell {
+    /// Its name.
+    pub id: String,
+    /// What it has in common with its repetitions.
+    pub setup: Setup,
+    /// Why.
+    pub reason: String,
+}
+
+/// What others have published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// Where it is from, in a few words.
+    pub name: String,
+    /// The figures.
+    pub figures: Vec<ForeignFigure>,
+    /// How they came about; the workloads' names are those of the figures.
+    pub terms: Terms,
+    /// For each of our workloads the name that the figures have for it, if any.
+    pub workloads: Vec<Option<String>>,
+}
+
+impl MatrixStudy {
+    /// Fits the scalability law to all runs that are there; for when the last of them is.
+    pub fn fit(&mut self) {
+        let clients: Vec<Option<u32>> = self.loads.iter().map(|load| load.clients).collect();
+        self.fits = self.matrix.fits(&clients);
+    }
+
+    /// The setups of one load that have runs.
+    pub(crate) fn setups_of(&self, load: usize) -> Vec<Setup> {
+        self.matrix.setups().into_iter().filter(|setup| setup.load == load).collect()
+    }
+
+    /// Whether the store of a setup keeps nothing and finds nothing.
+    pub(crate) fn is_no_op(&self, setup: Setup) -> bool {
+        self.matrix.runs(setup).any(|cell| cell.is_no_op)
+    }
+
+    /// What a ranking of this load is by.
+    pub(crate) fn ranked_by(&self, load: usize) -> Metric {
+        use assay_analysis::matrix::{Of, Place};
+        match self.loads[load].clients {
+            Some(_) => Metric::Throughput,
+            // All have the same throughput where it is given.
+            None => Metric::Response(Of::All, Place::P99),
+        }
+    }
+
+    /// What the first run of a setup knows beside its figures.
+    pub(crate) fn facts_of(&self, setup: Setup) -> Option<&CellFacts> {
+        let cells = self.matrix.cells.iter().zip(&self.facts);
+        cells.filter(|(cell, _)| cell.setup == setup).map(|(_, facts)| facts).next()
+    }
+
+    /// The tier of a setup's store.
+    pub(crate) fn tier_of(&self, setup: Setup) -> Tier {
+        self.matrix.runs(setup).next().map_or(Tier::Untold, |cell| cell.tier)
+    }
+}
+
+#[cfg(test)]
+mod tests;

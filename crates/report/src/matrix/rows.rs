@@ -1,0 +1,507 @@
+//! The tables of a study.
+
+use assay_analysis::compare::Spread;
+use assay_analysis::hallmark;
+use assay_analysis::matrix::{Matrix, Metric, Of, Place, Placed, Refused, Setup, rank};
+use assay_analysis::usl::{Fit, Peak, Refusal};
+
+use super::sheet::verdict_name;
+use super::words::{setting_of, tier_text, value, verdict_of_checks};
+use super::{MatrixStudy, metric_name};
+use crate::table::{Side, Table};
+use crate::units::{Letters, percent, rate};
+
+/// Marks figures of setups with a run that has no hallmark.
+const NO_HALLMARK: &str = "†";
+
+/// A ranking that has more places than this is cut; the tables have the rest.
+const PLACES_MAX: usize = 8;
+
+const RIGHT: Side = Side::Right;
+const LEFT: Side = Side::Left;
+
+/// `etcd × 3`, or the store alone where the study did not start its nodes.
+pub fn setup_name(study: &MatrixStudy, setup: Setup) -> String {
+    let store = &study.stores[setup.store].name;
+    setup.nodes.map_or_else(|| store.clone(), |nodes| format!("{store} × {nodes}"))
+}
+
+fn nodes_text(setup: Setup) -> String {
+    setup.nodes.map_or("-".to_owned(), |nodes| nodes.to_string())
+}
+
+/// What each store keeps, how often, and what its reads see; one row for each difference.
+pub fn durability(study: &MatrixStudy) -> Table {
+    let mut table = Table::new(&[
+        ("store", LEFT),
+        ("nodes", RIGHT),
+        ("server", LEFT),
+        ("an answered write", LEFT),
+        ("in its own words", LEFT),
+        ("copies", LEFT),
+        ("reads and writes", LEFT),
+        ("to be said", LEFT),
+    ]);
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for setup in study.matrix.setups() {
+        let Some(facts) = study.facts_of(setup) else { continue };
+        let told = |which: &str| setting_of(&facts.settings, which);
+        let survives = match study.is_no_op(setup) {
+            true => "not kept at all",
+            false => tier_text(study.tier_of(setup)),
+        };
+        let row = vec![
+            study.stores[setup.store].name.clone(),
+            nodes_text(setup),
+            told("server"),
+            survives.to_owned(),
+            told("durability"),
+            told("replication"),
+            told("consistency"),
+            study.stores[setup.store].label.clone(),
+        ];
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    rows.into_iter().for_each(|row| table.row(row));
+    table
+}
+
+/// Whether all runs of a setup have a hallmark.
+fn is_hallmarked(matrix: &Matrix, setup: Setup) -> bool {
+    let is_valid = |verdict: Option<hallmark::Verdict>| verdict.is_some_and(|one| one.is_valid());
+    matrix.runs(setup).all(|cell| is_valid(cell.figures.hallmark))
+}
+
+fn marked(study: &MatrixStudy, setup: Setup, text: String) -> String {
+    match is_hallmarked(&study.matrix, setup) {
+        true => text,
+        false => format!("{text}{NO_HALLMARK}"),
+    }
+}
+
+/// The stores of each workload and number of nodes, the best first.
+pub fn ranking(study: &MatrixStudy, load: usize, letters: Letters) -> Option<Table> {
+    let metric = study.ranked_by(load);
+    let groups = groups(study, load);
+    let ranked: Vec<(&[Setup], Vec<Placed>)> = groups
+        .iter()
+        .map(|group| (&group[..], rank(&study.matrix, group, metric).placed))
+        .filter(|(_, placed)| placed.len() > 1)
+        .collect();
+    let places = ranked.iter().map(|(_, placed)| placed.len()).max()?.min(PLACES_MAX);
+    let titles: Vec<String> = (1..=places).map(|place| format!("{place}.")).collect();
+    let mut columns = vec![("workload", LEFT), ("nodes", RIGHT)];
+    columns.extend(titles.iter().map(|title| (title.as_str(), LEFT)));
+    let mut table = Table::new(&columns);
+    for (group, placed) in ranked {
+        let mut row = vec![study.workloads[group[0].workload].clone(), nodes_text(group[0])];
+        row.extend(placed.iter().take(places).map(|one| {
+            let name = &study.stores[one.setup.store].name;
+            let figure = value(metric, one.spread.mean, letters);
+            let behind = match one.behind > 1.0 {
+                true => format!(" ({}×)", factor(one.behind)),
+                false => String::new(),
+            };
+            let near = match one.is_apart {
+                Some(true) => "",
+                Some(false) => letters.pick("≈ ", "~ "),
+                // Nobody is before the first.
+                None if one.setup == placed[0].setup => "",
+                None => "? ",
+            };
+            let runs = runs_text(study, one.spread.values.len());
+            marked(study, one.setup, format!("{near}{name} {figure}{behind}{runs}"))
+        }));
+        row.resize(places + 2, String::new());
+        table.row(row);
+    }
+    Some(table)
+}
+
+/// How many runs a figure is of, where fewer came to their ends than were to be made.
+fn runs_text(study: &MatrixStudy, runs: usize) -> String {
+    match runs < study.repetitions as usize {
+        true => format!(" ({runs} of {} runs)", study.repetitions),
+        false => String::new(),
+    }
+}
+
+fn factor(behind: f64) -> String {
+    if behind < 10.0 { format!("{behind:.2}") } else { format!("{behind:.0}") }
+}
+
+/// Setups of one load that are compared with each other.
+fn groups(study: &MatrixStudy, load: usize) -> Vec<Vec<Setup>> {
+    let mut setups = study.setups_of(load);
+    setups.sort_by_key(|setup| (setup.workload, setup.nodes, setup.store));
+    let is_same = |a: &Setup, b: &Setup| (a.workload, a.nodes) == (b.workload, b.nodes);
+    setups.chunk_by(is_same).map(<[Setup]>::to_vec).collect()
+}
+
+/// Why stores are in no ranking, one sentence for each store and reason.
+pub fn refusals(study: &MatrixStudy) -> Vec<String> {
+    let mut found: Vec<(usize, &'static str, Vec<String>)> = Vec::new();
+    for load in 0..study.loads.len() {
+        for group in groups(study, load) {
+            for (setup, reason) in rank(&study.matrix, &group, study.ranked_by(load)).refused {
+                let (why, part) = refusal(reason);
+                let at = format!("{}{part}", place_name(study, setup));
+                let same = found
+                    .iter_mut()
+                    .find(|(store, known, _)| (*store, *known) == (setup.store, why));
+                match same {
+                    Some((.., places)) => places.push(at),
+                    None => found.push((setup.store, why, vec![at])),
+                }
+            }
+        }
+    }
+    let sentence = |(store, why, places): (usize, &str, Vec<String>)| {
+        let name = &study.stores[store].name;
+        let shown = places.iter().take(PLACES_MAX).cloned().collect::<Vec<_>>().join(", ");
+        let more = places.len().saturating_sub(PLACES_MAX);
+        let more = if more > 0 { format!(" … and {more} more") } else { String::new() };
+        match why == NO_OP {
+            true => format!("{name}: {why}"),
+            false => format!("{name}: {why}: {shown}{more}"),
+        }
+    };
+    found.into_iter().map(sentence).collect()
+}
+
+/// Which of the setups have columns although they are in no ranking, each with its reason.
+pub fn barred(study: &MatrixStudy, setups: &[Setup]) -> Vec<String> {
+    let reason = |setup: &Setup| match study.matrix.refused(*setup)? {
+        // What keeps nothing has no columns at all.
+        Refused::NoOp => None,
+        reason => {
+            let (why, part) = refusal(reason);
+            let workload = &study.workloads[setup.workload];
+            Some(format!("{}, {workload}: {why}{part}", setup_name(study, *setup)))
+        }
+    };
+    setups.iter().filter_map(reason).collect()
+}
+
+const NO_OP: &str = "keeps nothing and finds nothing, so it does not compete";
+
+fn refusal(reason: Refused) -> (&'static str, String) {
+    match reason {
+        Refused::NoOp => (NO_OP, String::new()),
+        Refused::Misses(of, share) => (
+            "found less than 99 % of what it was asked for, and a miss is quicker than a hit",
+            format!(" ({}{} found)", sought(of), percent(share)),
+        ),
+        Refused::Failed(share) => {
+            ("more than 1 % of its operations failed", format!(" ({})", percent(share)))
+        }
+        Refused::Little => (
+            "throughput, latency and number of clients contradict each other (Little's law)",
+            String::new(),
+        ),
+    }
+}
+
+/// `reads: `, or nothing where it is all operations.
+fn sought(of: Of) -> String {
+    match of {
+        Of::All => String::new(),
+        of => format!("{}s: ", of.name()),
+    }
+}
+
+fn place_name(study: &MatrixStudy, setup: Setup) -> String {
+    let nodes = setup.nodes.map_or(String::new(), |nodes| format!(" × {nodes}"));
+    let load = &study.loads[setup.load].name;
+    format!("{}{nodes} {load}", study.workloads[setup.workload])
+}
+
+/// `12 300/s ± 400/s`, or the value alone of a single run.
+fn with_interval(metric: Metric, spread: &Spread, letters: Letters) -> String {
+    let mean = value(metric, spread.mean, letters);
+    match spread.interval {
+        Some((_, high)) => {
+            let reach = value(metric, high - spread.mean, letters);
+            format!("{mean} {} {reach}", letters.pick("±", "+-"))
+        }
+        None => mean,
+    }
+}
+
+/// Every setup and sort of operation: means of the runs' own figures with 95 % intervals.
+pub fn figures(study: &MatrixStudy, letters: Letters, detail: Detail) -> Table {
+    let mut columns = vec![("workload", LEFT), ("load", LEFT), ("nodes", RIGHT), ("store", LEFT)];
+    columns.extend([("runs", RIGHT), ("kind", LEFT), ("throughput", RIGHT)]);
+    let names: Vec<String> = latencies(Of::All).iter().map(|metric| metric_name(*metric)).collect();
+    columns.extend(names.iter().map(|name| (name.as_str(), RIGHT)));
+    columns.push(("checks", LEFT));
+    let mut table = Table::new(&columns);
+    let mut setups = study.matrix.setups();
+    setups.sort_by_key(|setup| (setup.workload, setup.load, setup.nodes, setup.store));
+    for setup in setups {
+        let runs: Vec<_> = study.matrix.runs(setup).collect();
+        let sorts = match detail {
+            Detail::Brief => vec![Of::All],
+            Detail::Full => study.matrix.sorts(),
+        };
+        for of in sorts {
+            if !runs.iter().any(|cell| cell.figures.of(of).is_some()) {
+                continue;
+            }
+            let cell = |metric: Metric| {
+                let spread = study.matrix.spread(setup, metric);
+                spread.map_or("-".to_owned(), |spread| with_interval(metric, &spread, letters))
+            };
+            let throughput = match of {
+                Of::All => cell(Metric::Throughput),
+                _ => String::new(),
+            };
+            let checks = match of {
+                Of::All => checks_of(study, setup),
+                _ => String::new(),
+            };
+            let mut row = vec![
+                study.workloads[setup.workload].clone(),
+                study.loads[setup.load].name.clone(),
+                nodes_text(setup),
+                marked(study, setup, study.stores[setup.store].name.clone()),
+                match runs.len() < study.repetitions as usize {
+                    true => format!("{} of {}", runs.len(), study.repetitions),
+                    false => runs.len().to_string(),
+                },
+                of.name().to_owned(),
+                throughput,
+            ];
+            row.extend(latencies(of).map(cell));
+            row.push(checks);
+            table.row(row);
+        }
+    }
+    table
+}
+
+/// How much a table shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// All operations together.
+    Brief,
+    /// Each sort of operations too.
+    Full,
+}
+
+fn latencies(of: Of) -> [Metric; 5] {
+    [
+        Metric::Response(of, Place::Mean),
+        Metric::Response(of, Place::P50),
+        Metric::Response(of, Place::P99),
+        Metric::Service(of, Place::Mean),
+        Metric::Service(of, Place::P99),
+    ]
+}
+
+/// What the checks of a setup's runs say, each thing once.
+fn checks_of(study: &MatrixStudy, setup: Setup) -> String {
+    let mut words: Vec<String> = study.matrix.runs(setup).map(verdict_of_checks).collect();
+    words.retain(|text| !text.is_empty());
+    words.dedup();
+    words.join("; ")
+}
+
+/// The checks of each run.
+pub fn checks(study: &MatrixStudy) -> Table {
+    let mut table = Table::new(&[
+        ("run", LEFT),
+        ("in flight by Little's law", RIGHT),
+        ("at most", RIGHT),
+        ("law", LEFT),
+        ("hit ratio", RIGHT),
+        ("failed", RIGHT),
+        ("hallmark", LEFT),
+        ("why", LEFT),
+    ]);
+    for (cell, facts) in study.matrix.cells.iter().zip(&study.facts) {
+        let little = &cell.figures.little;
+        table.row(vec![
+            facts.id.clone(),
+            format!("{:.2}", little.little_l),
+            little.limit.map_or("-".to_owned(), |limit| format!("{limit:.0}")),
+            verdict_name(little.verdict).to_owned(),
+            cell.figures
+                .least_found
+                .map_or("-".to_owned(), |(of, share)| format!("{}{}", sought(of), percent(share))),
+            percent(cell.figures.failed),
+            cell.figures.hallmark.map_or("none", |verdict| verdict.name()).to_owned(),
+            facts.remarks.clone(),
+        ]);
+    }
+    table
+}
+
+/// The runs that did not come to their ends.
+pub fn failures(study: &MatrixStudy) -> Table {
+    let mut table = Table::new(&[("run", LEFT), ("why", LEFT)]);
+    for failed in &study.failed {
+        table.row(vec![failed.id.clone(), failed.reason.replace('\n', " ")]);
+    }
+    table
+}
+
+/// A line over numbers of nodes or clients.
+pub struct Curve {
+    /// The store's place.
+    pub store: usize,
+    /// What is on the horizontal axis with what was found there, rising.
+    pub points: Vec<(f64, Spread)>,
+}
+
+/// For one workload and load: the metric over nodes of each store that has several.
+pub fn scaling(study: &MatrixStudy, workload: usize, load: usize, metric: Metric) -> Vec<Curve> {
+    let of = |store: usize| {
+        let setups = study.setups_of(load).into_iter();
+        let own = setups.filter(|setup| {
+            let is_own = (setup.workload, setup.store) == (workload, store);
+            is_own && study.matrix.refused(*setup).is_none()
+        });
+        let points = own
+            .filter_map(|setup| Some((setup.nodes? as f64, study.matrix.spread(setup, metric)?)));
+        Curve { store, points: points.collect() }
+    };
+    let curves = (0..study.stores.len()).map(of);
+    curves.filter(|curve| curve.points.len() > 1).collect()
+}
+
+/// For one workload and number of nodes: the metric over the clients of closed loops.
+pub fn over_clients(
+    study: &MatrixStudy,
+    workload: usize,
+    nodes: Option<usize>,
+    metric: Metric,
+) -> Vec<Curve> {
+    let of = |store: usize| {
+        let mut points = Vec::new();
+        for (load, clients) in closed_loads(study) {
+            let setup = Setup { store, workload, nodes, load };
+            let competes = study.matrix.refused(setup).is_none();
+            let spread = study.matrix.spread(setup, metric).filter(|_| competes);
+            points.extend(spread.map(|spread| (f64::from(clients), spread)));
+        }
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Curve { store, points }
+    };
+    let curves = (0..study.stores.len()).map(of);
+    curves.filter(|curve| curve.points.len() > 1).collect()
+}
+
+fn closed_loads(study: &MatrixStudy) -> impl Iterator<Item = (usize, u32)> {
+    let loads = study.loads.iter().enumerate();
+    loads.filter_map(|(place, load)| Some((place, load.clients?)))
+}
+
+/// The fits as a table, with a sentence of why there is none where all are refused alike.
+pub fn usl_fits(study: &MatrixStudy) -> Result<Table, String> {
+    let rows = &study.fits;
+    if rows.is_empty() {
+        return Err(match closed_loads(study).next() {
+            None => refusal_text(Refusal::Open),
+            Some(_) => {
+                "no fit: no store that may be ranked came to its end in a closed loop".into()
+            }
+        });
+    }
+    if rows.iter().all(|row| row.fit.is_err()) {
+        let reason = rows.iter().find_map(|row| row.fit.as_ref().err().copied());
+        return Err(reason.map_or(String::new(), refusal_text));
+    }
+    let mut table = Table::new(&[
+        ("store", LEFT),
+        ("workload", LEFT),
+        ("nodes", RIGHT),
+        ("γ, one client", RIGHT),
+        ("α, contention", RIGHT),
+        ("β, coherency", RIGHT),
+        ("R²", RIGHT),
+        ("peak at", LEFT),
+    ]);
+    for row in rows {
+        let mut cells = vec![
+            study.stores[row.store].name.clone(),
+            study.workloads[row.workload].clone(),
+            row.nodes.map_or("-".to_owned(), |nodes| nodes.to_string()),
+        ];
+        match &row.fit {
+            Ok(fit) => cells.extend(fit_cells(fit)),
+            Err(reason) => {
+                cells.extend(["-", "-", "-", "-"].map(str::to_owned));
+                cells.push(refusal_text(*reason));
+            }
+        }
+        table.row(cells);
+    }
+    Ok(table)
+}
+
+fn fit_cells(fit: &Fit) -> [String; 5] {
+    let with = |number: String, interval: Option<String>| match interval {
+        Some(interval) => format!("{number} ({interval})"),
+        None => number,
+    };
+    let share = |place: usize, of: f64| {
+        let interval = fit.intervals.map(|all| all[place]);
+        let interval = interval.map(|(low, high)| format!("{} – {}", small(low), small(high)));
+        with(small(of), interval)
+    };
+    let gamma = fit.intervals.map(|[(low, high), ..]| format!("{} – {}", rate(low), rate(high)));
+    let peak = match fit.peak {
+        Peak::Measured(at) => format!("{at:.0} clients"),
+        Peak::Expected(at) => format!("{at:.0} clients, beyond what was measured"),
+        Peak::Untold => "not told: the law explains too little".to_owned(),
+        Peak::Unseen => format!("none beyond doubt up to {:.0} clients", fit.measured_up_to),
+    };
+    [
+        with(rate(fit.law.gamma), gamma),
+        share(1, fit.law.alpha),
+        share(2, fit.law.beta),
+        format!("{:.3}", fit.explained),
+        peak,
+    ]
+}
+
+/// Three significant digits of a number below one.
+fn small(number: f64) -> String {
+    match number {
+        n if n.abs() < 1e-9 => "0".to_owned(),
+        n if n.abs() < 1e-3 => format!("{n:.2e}"),
+        n => format!("{n:.4}"),
+    }
+}
+
+fn refusal_text(reason: Refusal) -> String {
+    match reason {
+        Refusal::Open => {
+            "no fit: in an open loop the number of clients is no measure of the load".to_owned()
+        }
+        Refusal::SameClients => {
+            "no fit: everything was asked by the same number of clients, and the law is about load \
+             that grows with them; more nodes under the same load are no such series"
+                .to_owned()
+        }
+        Refusal::TooFew { found } => format!(
+            "no fit: {found} numbers of clients are too few for three parameters; it takes 6"
+        ),
+        Refusal::Nothing => "no fit: some runs did nothing".to_owned(),
+    }
+}
+
+/// The metrics that charts show of a load, what everybody asks for first.
+pub fn looks_at(study: &MatrixStudy) -> Vec<Metric> {
+    let mut metrics = vec![Metric::Throughput, Metric::RunTime];
+    for of in study.matrix.sorts().into_iter().filter(|of| *of != Of::All) {
+        for place in [Place::P99, Place::Mean, Place::P50] {
+            metrics.push(Metric::Response(of, place));
+            metrics.push(Metric::Service(of, place));
+        }
+    }
+    metrics
+}

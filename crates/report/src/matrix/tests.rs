@@ -1,0 +1,187 @@
+//! Pages of small studies whose figures are known beforehand.
+
+use assay_analysis::hallmark;
+use assay_analysis::matrix::foreign::{ForeignFigure, ForeignMeasure, Terms};
+use assay_analysis::matrix::{Cell, CellFigures, Matrix, Of, OfFigures, Setup, Tier, Times};
+use assay_analysis::{Counts, plausibility};
+use assay_model::Nanos;
+
+use super::*;
+use crate::units::Letters;
+
+/// A run of `store` that asked 1 000 operations with the load of number `load`.
+fn cell(store: usize, load: usize, repetition: u32, throughput_per_s: f64) -> Cell {
+    let mean_ns = 4e9 / throughput_per_s;
+    let times = Some(Times { mean_ns, p50_ns: mean_ns, p99_ns: mean_ns * 3.0 });
+    let counts = Counts { offered: 1_000, done: 1_000, hits: 1_000, ..Counts::default() };
+    Cell {
+        setup: Setup { store, workload: 0, nodes: Some(1), load },
+        repetition,
+        figures: CellFigures {
+            run_time_ns: 1e12 / throughput_per_s,
+            of: vec![OfFigures {
+                of: Of::All,
+                counts,
+                throughput_per_s,
+                response: times,
+                service: times,
+            }],
+            hit_ratio: Some(1.0),
+            least_found: Some((Of::All, 1.0)),
+            failed: 0.0,
+            little: plausibility(throughput_per_s, mean_ns / 1e9, Some(4.0)),
+            hallmark: Some(hallmark::Verdict::Valid),
+        },
+        tier: Tier::EveryWrite,
+        is_no_op: false,
+    }
+}
+
+/// A study of `etcd` with `other`, whose loads are of 1, 4, 8, … clients.
+fn study(cells: Vec<Cell>) -> MatrixStudy {
+    let name = |name: &str| StudyStore { name: name.to_owned(), label: String::new() };
+    let load = |clients: u32| StudyLoad {
+        name: format!("c{clients}"),
+        text: format!("{clients} clients that wait for their answers"),
+        clients: Some(clients),
+    };
+    let facts = |(place, _): (usize, &Cell)| CellFacts {
+        id: format!("cell-{place}"),
+        bundle: String::new(),
+        commands: Vec::new(),
+        settings: Vec::new(),
+        fill: None,
+        remarks: String::new(),
+    };
+    MatrixStudy {
+        version: "0".to_owned(),
+        name: "s".to_owned(),
+        title: "S".to_owned(),
+        about: String::new(),
+        command: "assay study s.toml".to_owned(),
+        seed: 1,
+        machine: "one".to_owned(),
+        stores: vec![name("etcd"), name("other")],
+        workloads: vec!["ycsb-c".to_owned()],
+        loads: [1, 4, 8, 16, 32, 64].map(load).into(),
+        repetitions: 2,
+        planned: cells.len(),
+        facts: cells.iter().enumerate().map(facts).collect(),
+        matrix: Matrix { cells },
+        fits: Vec::new(),
+        failed: Vec::new(),
+        is_interrupted: false,
+        scale: 1.0,
+        took: Nanos(1),
+        order: Vec::new(),
+        beside: None,
+        notes: Vec::new(),
+    }
+}
+
+/// One published run time of 2 s for so many operations of so many clients.
+fn published(operations: f64, clients: f64) -> Beside {
+    Beside {
+        name: "the paper".to_owned(),
+        figures: vec![ForeignFigure {
+            system: "etcd".to_owned(),
+            workload: "C".to_owned(),
+            nodes: 1,
+            measure: ForeignMeasure::RunTime,
+            value_ns: 2e9,
+        }],
+        terms: Terms { operations, clients, mixes: Vec::new() },
+        workloads: vec![Some("C".to_owned())],
+    }
+}
+
+/// The section about the figures of others, of a study with loads of 1 and of 4 clients.
+fn beside_of(beside: Beside) -> String {
+    let mut study = study(vec![cell(0, 0, 1, 100.0), cell(0, 1, 1, 1_000.0)]);
+    study.beside = Some(beside);
+    let page = matrix_html(&study);
+    let begin = page.find("Beside the figures of others").expect("the section is there");
+    let end = page.find("Checks of each run").expect("the next section is there");
+    page[begin..end].to_owned()
+}
+
+#[test]
+fn run_times_of_others_stand_beside_ours_only_for_the_same_work() {
+    let same = beside_of(published(1_000.0, 4.0));
+    assert!(same.contains("run time, 1 node") && same.contains("etcd, the paper"), "{same}");
+    // Ours took 1 s with 4 clients; the 10 s of 1 client are no part of it.
+    assert!(same.contains(">2 s<") && !same.contains("10 s"), "{same}");
+    let tenth = beside_of(published(10_000.0, 4.0));
+    assert!(tenth.contains("run time per operation, 1 node"), "{tenth}");
+    assert!(tenth.contains("ours asked 1 000 operations each, theirs 10 000"), "{tenth}");
+    // 1 s of 1 000 against 2 s of 10 000.
+    assert!(tenth.contains(">1 ms<") && !tenth.contains("2 s"), "{tenth}");
+    let others = beside_of(published(1_000.0, 2.0));
+    assert!(others.contains("theirs are of 2 clients") && !others.contains("<figure"), "{others}");
+}
+
+/// The rows of the ranking with 4 clients.
+fn ranked(study: &MatrixStudy) -> Vec<Vec<String>> {
+    let table = ranking(study, 1, Letters::Unicode).expect("two stores are ranked");
+    table.rows().to_vec()
+}
+
+#[test]
+fn what_no_interval_tells_apart_is_marked() {
+    let mut single = study(vec![cell(0, 1, 1, 1_000.0), cell(1, 1, 1, 500.0)]);
+    // One run of two: neither has an interval.
+    assert_eq!(
+        ranked(&single)[0][2..],
+        ["etcd 1 000/s (1 of 2 runs)", "? other 500/s (2.00×) (1 of 2 runs)"]
+    );
+    assert_eq!(figures(&single, Letters::Unicode, rows::Detail::Brief).rows()[0][4], "1 of 2");
+    single.repetitions = 1;
+    assert_eq!(ranked(&single)[0][2..], ["etcd 1 000/s", "? other 500/s (2.00×)"]);
+    let both = |slow: [f64; 2]| {
+        let [one, two] = slow;
+        study(vec![
+            cell(0, 1, 1, 1_000.0),
+            cell(0, 1, 2, 1_001.0),
+            cell(1, 1, 1, one),
+            cell(1, 1, 2, two),
+        ])
+    };
+    assert!(ranked(&both([500.0, 501.0]))[0][3].starts_with("other "));
+    assert!(ranked(&both([900.0, 1_000.0]))[0][3].starts_with("≈ other "));
+}
+
+#[test]
+fn what_is_in_no_ranking_is_striped_with_its_reason_and_in_no_fit() {
+    let law = |clients: f64| 1_000.0 * clients / (1.0 + 0.05 * (clients - 1.0));
+    let clients = [1.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+    let sweep = |store: usize| {
+        let loads = clients.iter().enumerate();
+        loads.map(move |(load, clients)| cell(store, load, 1, law(*clients)))
+    };
+    let mut study = study(sweep(0).chain(sweep(1)).collect());
+    assert!(!matrix_html(&study).contains("column barred"));
+    assert_eq!(rows::over_clients(&study, 0, Some(1), Metric::Throughput).len(), 2);
+    for cell in study.matrix.cells.iter_mut().filter(|cell| cell.setup.store == 1) {
+        cell.figures.failed = 0.2;
+    }
+    let page = matrix_html(&study);
+    assert!(page.contains("column barred s1") && !page.contains("column barred s0"), "{page}");
+    assert!(page.contains("Striped columns do not compete: other × "), "{page}");
+    let reasons = barred(&study, &study.setups_of(1));
+    assert_eq!(reasons, ["other × 1, ycsb-c: more than 1 % of its operations failed (20 %)"]);
+    let curves = rows::over_clients(&study, 0, Some(1), Metric::Throughput);
+    study.fit();
+    assert_eq!(curves.iter().map(|curve| curve.store).collect::<Vec<_>>(), [0]);
+    let fits = usl_fits(&study).expect("etcd has a fit");
+    assert!(fits.rows().iter().all(|row| row[0] == "etcd"), "{fits:?}");
+}
+
+#[test]
+fn closed_loops_without_competitors_are_not_called_open() {
+    let mut study = study(vec![cell(0, 0, 1, 100.0), cell(0, 1, 1, 400.0)]);
+    study.matrix.cells.iter_mut().for_each(|cell| cell.is_no_op = true);
+    let reason = |study: &MatrixStudy| usl_fits(study).expect_err("nothing competes");
+    assert!(reason(&study).contains("no store that may be ranked"), "{}", reason(&study));
+    study.loads.iter_mut().for_each(|load| load.clients = None);
+    assert!(reason(&study).contains("in an open loop"), "{}", reason(&study));
+}

@@ -1,0 +1,135 @@
+//! What was done to the store, what its servers used: in words, in a table.
+
+use assay_analysis::Summary;
+use assay_analysis::effect::{Effect, Level};
+use assay_analysis::servers::{ServerUse, summed_up};
+
+use crate::facts::{DeedEffect, Facts};
+use crate::table::{Side, Table};
+use crate::units::{Letters, duration, moment, percent, rate, three_digits};
+
+/// Bytes in a mebibyte.
+pub(crate) const MIB: f64 = 1_048_576.0;
+/// What is not known.
+const UNTOLD: &str = "-";
+
+/// Each deed with what was seen of it, a sentence each.
+pub fn effects(facts: &Facts, letters: Letters) -> Vec<String> {
+    let sentence = |deed: &DeedEffect| {
+        let what = format!("{} at {}", deed.text, moment(deed.at));
+        match &deed.effect {
+            None => format!("{what}: too little of the run lies before or after it to tell"),
+            Some(effect) => format!("{what}: {}", seen(effect, letters)),
+        }
+    };
+    facts.effects.iter().map(sentence).collect()
+}
+
+/// What was seen of a deed.
+fn seen(effect: &Effect, letters: Letters) -> String {
+    let after = |at: assay_model::Nanos| {
+        format!("{} ({} after)", moment(at), duration(at.since(effect.at), letters))
+    };
+    let arrow = letters.pick("→", "->");
+    let rest = match (effect.first, effect.last, effect.is_at_rest) {
+        (None, _, _) => return "nothing was seen of it".to_owned(),
+        (Some(first), None, true) => format!("seen from {}, to stay", after(first)),
+        (Some(first), Some(last), true) => {
+            format!("first seen at {}, last at {}", after(first), after(last))
+        }
+        (Some(first), _, false) => {
+            format!("first seen at {}, not at rest before the end", after(first))
+        }
+    };
+    let Level { done_per_s, p50, p99, failed } = effect.before;
+    let now = &effect.after;
+    let latency = |time: Option<assay_model::Nanos>| {
+        time.map_or(UNTOLD.to_owned(), |time| duration(time, letters))
+    };
+    let mut text = format!(
+        "{rest}; done {} {arrow} {}, p50 {} {arrow} {}, p99 {} {arrow} {}",
+        rate(done_per_s),
+        rate(now.done_per_s),
+        latency(p50),
+        latency(now.p50),
+        latency(p99),
+        latency(now.p99),
+    );
+    if failed > 0.0 || now.failed > 0.0 {
+        text += &format!(", failed {} {arrow} {}", percent(failed), percent(now.failed));
+    }
+    text
+}
+
+/// What each server used over the measured window; `None` where nobody looked.
+pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
+    let rows: Vec<ServerUse> =
+        facts.servers.iter().filter_map(|course| summed_up(course, summary.window)).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(&[
+        ("", Side::Left),
+        ("processors", Side::Right),
+        ("at most", Side::Right),
+        ("most MiB", Side::Right),
+        ("read MB/s", Side::Right),
+        ("written MB/s", Side::Right),
+        ("in MB/s", Side::Right),
+        ("out MB/s", Side::Right),
+    ]);
+    for row in rows {
+        let number = |value: Option<f64>, unit: f64| {
+            value.map_or(UNTOLD.to_owned(), |value| three_digits(value / unit))
+        };
+        let mean = &row.mean;
+        table.row(vec![
+            row.name.clone(),
+            number(mean.processors, 1.0),
+            number(row.processors_max, 1.0),
+            number(mean.memory, MIB),
+            number(mean.disk_read, 1e6),
+            number(mean.disk_written, 1e6),
+            number(mean.received, 1e6),
+            number(mean.sent, 1e6),
+        ]);
+    }
+    Some(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Nanos;
+
+    use super::*;
+
+    fn effect(first: Option<u64>, last: Option<u64>, is_at_rest: bool) -> Effect {
+        let level = |micros: u64, failed: f64| Level {
+            done_per_s: 1000.0,
+            p50: Some(Nanos(micros * 100)),
+            p99: Some(Nanos(micros * 1000)),
+            failed,
+        };
+        Effect {
+            at: Nanos::from_secs(300),
+            first: first.map(Nanos::from_secs),
+            last: last.map(Nanos::from_secs),
+            is_at_rest,
+            before: level(500, 0.0),
+            after: level(250, 0.0),
+        }
+    }
+
+    #[test]
+    fn an_effect_is_told_with_its_times_and_levels() {
+        let text = seen(&effect(Some(302), Some(341), true), Letters::Ascii);
+        let expected = "first seen at 302 s (2.00 s after), last at 341 s (41.0 s after); \
+                        done 1 000/s -> 1 000/s, p50 50.0 us -> 25.0 us, p99 500 us -> 250 us";
+        assert_eq!(text, expected);
+        assert_eq!(seen(&effect(None, None, true), Letters::Ascii), "nothing was seen of it");
+        let text = seen(&effect(Some(302), None, true), Letters::Ascii);
+        assert!(text.starts_with("seen from 302 s (2.00 s after), to stay; "), "{text}");
+        let text = seen(&effect(Some(302), Some(400), false), Letters::Ascii);
+        assert!(text.contains("not at rest before the end"), "{text}");
+    }
+}

@@ -1,0 +1,4 @@
+package assay.trial;
+
+/** A class that is no binding. */
+public class NoBinding {}

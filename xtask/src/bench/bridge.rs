@@ -1,0 +1,60 @@
+//! YCSB's store that does nothing, called by us through the bridge to Java.
+//!
+//! Beside YCSB's own client, which calls the same class from Java, this is what the bridge costs.
+//! Each side also makes keys and values, measures, and in our case keeps every operation.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::bench::binary::{Binary, DONE, DONE_PER_S, expect_count, figure, sample, short};
+use crate::bench::{Case, Workload};
+
+/// BasicDB prints each operation unless it is told not to.
+const STORE: &str = "jvm:site.ycsb.BasicDB?p.basicdb.verbose=false";
+
+/// The same workload at the same size as the peer's.
+pub fn case(root: &Path, assay: &Binary, workload: Workload, operations: u64) -> Case {
+    let (java, assay) = (root.join("java"), assay.clone());
+    let (workload, size) = (workload.name, short(operations));
+    Case {
+        name: format!("peer's store by the bridge {workload} {size}"),
+        run: Box::new(move || {
+            build(&java)?;
+            let count = operations.to_string();
+            let ran = assay.run(&[
+                "run",
+                workload,
+                "-t",
+                STORE,
+                "--closed",
+                "1",
+                "--lanes",
+                "1",
+                "--operations",
+                &count,
+                "--format",
+                "json",
+            ])?;
+            let json = ran.json()?;
+            expect_count(figure(&json, DONE)?, operations)?;
+            let what = format!("closed loop, YCSB BasicDB by the bridge, {workload}");
+            Ok(vec![sample(&what, &size, figure(&json, DONE_PER_S)?, "/s")])
+        }),
+    }
+}
+
+/// Builds our Java part with what it needs, if that was not done yet.
+fn build(java: &Path) -> Result<()> {
+    if java.join("target/assay-jvm/lib").is_dir() {
+        return Ok(());
+    }
+    println!("building our Java part with Maven");
+    let mut command = Command::new("mvn");
+    command.current_dir(java).args(["-q", "-B", "package"]).stdin(Stdio::null());
+    if !command.status().context("cannot run mvn")?.success() {
+        bail!("Maven could not build {}: run `mvn -f java package` to see why", java.display());
+    }
+    Ok(())
+}
