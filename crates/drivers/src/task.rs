@@ -31,7 +31,7 @@ use assay_model::Reason;
 use assay_store::OpenError;
 
 pub use pool::Pool;
-pub use records::RecordsClient;
+pub use records::{RecordJob, RecordsClient};
 
 /// A client library, as far as a [`Pool`] needs it.
 pub trait Library: 'static {
@@ -92,6 +92,18 @@ pub enum Ending {
     Refused(Reason),
     /// Nobody knows whether it happened.
     Unknown(Reason),
+}
+
+/// How a job stands to a transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Context {
+    /// It is one by itself.
+    #[default]
+    Alone,
+    /// It opens one.
+    Begins,
+    /// It is within one.
+    Within,
 }
 
 /// The state of a connection after a job.

@@ -27,7 +27,7 @@ pub struct Capabilities {
     pub time: StoreTime,
     /// Whether it takes logical queries by itself; if not, a mapping translates them.
     pub takes_queries: bool,
-    /// How its transactions are kept apart; `None` if it has none.
+    /// How its transactions, of queries or of requests, are kept apart; `None` if it has none.
     pub isolation: Option<Isolation>,
 }
 

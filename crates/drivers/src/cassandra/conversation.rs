@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use assay_model::{Fields, Kind, Reason};
 use assay_store::answer::{encode_field, encode_row};
-use assay_store::{OpenError, OwnedRequest, Request};
+use assay_store::{OpenError, Request};
 use scylla::client::session::Session;
 use scylla::deserialize::row::ColumnIterator;
 use scylla::errors::SerializationError;
@@ -24,7 +24,7 @@ use super::dialer::{Dialer, is_alive};
 use super::failure::{Asked, GARBLED, MALFORMED, failure, of_prepare};
 use super::options::Content;
 use super::texts::{Shape, TableTexts};
-use crate::task::{After, Ending, Fate, Library, Lost};
+use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
 
 /// The longest key of a partition that a server takes.
 const KEY_LENGTH_MAX: usize = 65_535;
@@ -169,7 +169,7 @@ impl Cassandra {
 
 impl Library for Cassandra {
     type Connection = Rc<Conversation>;
-    type Job = OwnedRequest;
+    type Job = RecordJob;
 
     /// A handle on the lane's session, which is made anew if no node can be asked over it.
     async fn connect(&self) -> Result<Rc<Conversation>, OpenError> {
@@ -198,11 +198,11 @@ impl Library for Cassandra {
     async fn perform(
         &self,
         connection: &mut Rc<Conversation>,
-        job: &mut OwnedRequest,
+        job: &mut RecordJob,
         rows: &mut Vec<u8>,
     ) -> Fate {
         let mut requests = 0;
-        let ended = self.ask(connection, &job.request(), rows, &mut requests).await;
+        let ended = self.ask(connection, &job.request.request(), rows, &mut requests).await;
         let (ending, after) = match ended {
             Ok(found) => (Ending::Done { found }, After::Free),
             Err(ending) => {

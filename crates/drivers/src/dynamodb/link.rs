@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_model::{Fields, Kind, Layout, Reason};
-use assay_store::{OpenError, OwnedRequest, Request, Values};
+use assay_store::{OpenError, Request, Values};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
@@ -12,7 +12,7 @@ use super::console::Console;
 use super::content::{Item, LARGEST_ITEM, encode};
 use super::failure::{CONDITION_FAILED, Failure, failure};
 use super::options::{Options, is_allowed};
-use crate::task::{After, Ending, Fate, Library, Lost};
+use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
 
 /// The tables that were prepared, by number.
 #[derive(Default)]
@@ -74,7 +74,7 @@ type Came = Result<bool, Failure>;
 
 impl Library for Link {
     type Connection = Client;
-    type Job = OwnedRequest;
+    type Job = RecordJob;
 
     async fn connect(&self) -> Result<Client, OpenError> {
         let console = Console::new(&self.options);
@@ -82,13 +82,8 @@ impl Library for Link {
         Ok(console.into_client())
     }
 
-    async fn perform(
-        &self,
-        client: &mut Client,
-        job: &mut OwnedRequest,
-        rows: &mut Vec<u8>,
-    ) -> Fate {
-        let request = job.request();
+    async fn perform(&self, client: &mut Client, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+        let request = job.request.request();
         let mut requests = 0;
         let Some(table) = self.plan.tables.get(usize::from(request.table)) else {
             return Failure::refused(Reason::Malformed).fate(1);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_model::{Kind, Reason, Table};
-use assay_store::{OpenError, OwnedRequest, Request, Values, row};
+use assay_store::{OpenError, Request, Values, row};
 use bytes::Bytes;
 
 use super::dialer::Endpoints;
@@ -14,7 +14,7 @@ use super::messages::{
 };
 use super::options::Read;
 use super::wire::Wire;
-use crate::task::{After, Ending, Fate, Library, Lost};
+use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
 
 /// How often an update is tried while others write the same record.
 pub(super) const ATTEMPTS: u16 = 8;
@@ -63,14 +63,14 @@ pub(super) struct Etcd {
 
 impl Library for Etcd {
     type Connection = Wire;
-    type Job = OwnedRequest;
+    type Job = RecordJob;
 
     async fn connect(&self) -> Result<Wire, OpenError> {
         self.endpoints.connect().await
     }
 
-    async fn perform(&self, wire: &mut Wire, job: &mut OwnedRequest, rows: &mut Vec<u8>) -> Fate {
-        let request = job.request();
+    async fn perform(&self, wire: &mut Wire, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+        let request = job.request.request();
         let Some(shelf) = self.plan.get(usize::from(request.table)) else {
             return Fate::new(Ending::Refused(Reason::Malformed), After::Free);
         };

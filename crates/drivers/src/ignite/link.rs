@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use assay_model::{Kind, Reason};
-use assay_store::{OpenError, OwnedRequest, Request, Values};
+use assay_store::{OpenError, Request, Values};
 
 use super::cache::SQL_TABLE;
 use super::cluster::{Cluster, put_type};
@@ -14,7 +14,7 @@ use super::options::{Insert, Options};
 use super::plan::{Plan, Table};
 use super::socket::{Refusal, Socket, Trouble};
 use super::wire::{Reader, Value, code, operation, put_i32, put_i64, put_text};
-use crate::task::{After, Ending, Fate, Library, Lost};
+use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
 
 /// How often an update is tried whose record changed between its read and its write.
 pub(super) const ATTEMPTS: u32 = 8;
@@ -36,7 +36,7 @@ pub(super) struct Link {
 
 impl Library for Links {
     type Connection = Link;
-    type Job = OwnedRequest;
+    type Job = RecordJob;
 
     async fn connect(&self) -> Result<Link, OpenError> {
         let sockets = self.cluster.connect().await;
@@ -44,8 +44,8 @@ impl Library for Links {
         sockets.map(|sockets| Link { sockets }).map_err(|reason| explain(reason, options))
     }
 
-    async fn perform(&self, link: &mut Link, job: &mut OwnedRequest, rows: &mut Vec<u8>) -> Fate {
-        let request = job.request();
+    async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+        let request = job.request.request();
         let mut turn = Turn { links: self, link, stage: Stage::Read, requests: 0 };
         let performed = turn.perform(&request, rows).await;
         let ending = match performed {

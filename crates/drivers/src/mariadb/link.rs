@@ -14,7 +14,7 @@ use super::dialer::Dialer;
 use super::failure::{Failure, failure};
 use super::value::{bound, found};
 use crate::record_texts::RecordTexts;
-use crate::task::{After, Ending, Fate, Library, Lost};
+use crate::task::{After, Context, Ending, Fate, Library, Lost};
 
 /// What was prepared: the statements of tables of records, by number, and of queries, by place.
 #[derive(Clone, Default)]
@@ -63,18 +63,6 @@ enum Ask {
     Commit,
     /// Undoes a transaction.
     Rollback,
-}
-
-/// How a statement stands to a transaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Context {
-    /// It is one by itself.
-    #[default]
-    Alone,
-    /// It opens one.
-    Begins,
-    /// It is within one.
-    Within,
 }
 
 impl Job {

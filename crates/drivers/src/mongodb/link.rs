@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use assay_model::{Fields, Kind, Reason};
 use assay_store::answer::{encode_field, encode_row};
-use assay_store::{OpenError, OwnedRequest, Request};
+use assay_store::{OpenError, Request};
 use mongodb::bson::raw::{CString, RawBinaryRef, cstr};
 use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Binary, Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc};
@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use super::dialer::Dialer;
 use super::failure::{Asked, Failure, failure};
 use super::options::Keys;
-use crate::task::{After, Ending, Fate, Library, Lost};
+use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
 
 /// The field that holds a document's key.
 pub(super) const ID: &str = "_id";
@@ -95,7 +95,7 @@ impl MongoDb {
 
 impl Library for MongoDb {
     type Connection = Link;
-    type Job = OwnedRequest;
+    type Job = RecordJob;
 
     async fn connect(&self) -> Result<Link, OpenError> {
         let held = self.held()?;
@@ -105,8 +105,8 @@ impl Library for MongoDb {
         Ok(Link { held })
     }
 
-    async fn perform(&self, link: &mut Link, job: &mut OwnedRequest, rows: &mut Vec<u8>) -> Fate {
-        let request = job.request();
+    async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+        let request = job.request.request();
         let ended = match self.talk(&link.held, &request) {
             Ok(talk) => match request.kind {
                 Kind::Read => talk.read(rows).await,

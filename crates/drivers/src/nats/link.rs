@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use assay_model::{Kind, Reason};
-use assay_store::{OpenError, OwnedRequest, Request, row};
+use assay_store::{OpenError, Request, row};
 use async_nats::jetstream::Context;
 use async_nats::jetstream::message::{PublishMessage, StreamMessage};
 use async_nats::jetstream::stream::Stream;
@@ -15,7 +15,7 @@ use super::dialer::{Dialer, Line};
 use super::failure::{Failure, before_sending, of_direct, of_leader, of_write};
 use super::key;
 use super::options::Source;
-use crate::task::{After, Ending, Fate, Library, Lost};
+use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
 
 /// How often a change is tried in all when another write of the record comes in between.
 const TRIES: u32 = 8;
@@ -100,7 +100,7 @@ impl Nats {
 
 impl Library for Nats {
     type Connection = Link;
-    type Job = OwnedRequest;
+    type Job = RecordJob;
 
     /// A share of the connection. The first who asks makes it, the others wait, and fail with it.
     async fn connect(&self) -> Result<Link, OpenError> {
@@ -127,8 +127,8 @@ impl Library for Nats {
         }
     }
 
-    async fn perform(&self, link: &mut Link, job: &mut OwnedRequest, rows: &mut Vec<u8>) -> Fate {
-        let request = job.request();
+    async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+        let request = job.request.request();
         let mut talk = match self.talk(&link.session, &request) {
             Ok(talk) => talk,
             Err(failure) => return fate(Err(failure), 0),

@@ -6,9 +6,9 @@ use assay_model::{Nanos, Reason};
 use assay_store::answer::Reply;
 use assay_store::{Answer, Answers, Call, Client, Request, Step, Ticket};
 
-use super::link::{Context, Job, Postgres, Step as Doing};
+use super::link::{Job, Postgres, Step as Doing};
 use super::plan::Which;
-use crate::task::Pool;
+use crate::task::{Context, Pool};
 
 /// The connections of one lane.
 pub(super) struct Lane {

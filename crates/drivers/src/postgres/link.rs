@@ -13,7 +13,7 @@ use super::error::{Failure, failure};
 use super::plan::{Plan, Which};
 use super::value::{Bound, Raw, read};
 use super::wire::{Wire, both};
-use crate::task::{After, Ending, Fate, Library, Lost};
+use crate::task::{After, Context, Ending, Fate, Library, Lost};
 
 /// The library, as a pool of connections needs it.
 pub(super) struct Postgres {
@@ -49,18 +49,6 @@ pub(super) enum Step {
     Commit,
     /// Undoes a transaction.
     Rollback,
-}
-
-/// How a statement stands to a transaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Context {
-    /// It is one by itself.
-    #[default]
-    Alone,
-    /// It opens one.
-    Begins,
-    /// It is within one.
-    Within,
 }
 
 /// What a statement gave.

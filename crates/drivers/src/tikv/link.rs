@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_model::Reason;
-use assay_store::{OpenError, OwnedRequest};
+use assay_store::OpenError;
 
 use super::dialer::{Clients, Shared, Watch, Way};
 use super::failure::{Failure, Whose};
 use super::options::{Mode, Update};
 use super::shelf::Plan;
 use super::{raw, transaction};
-use crate::task::{After, Ending, Fate, Library, Lost};
+use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
 
 /// How often an update is tried while others write the same record, or its region moves.
 pub(super) const ATTEMPTS: u16 = 8;
@@ -29,7 +29,7 @@ pub(super) struct TiKv {
 
 impl Library for TiKv {
     type Connection = Rc<Shared>;
-    type Job = OwnedRequest;
+    type Job = RecordJob;
 
     async fn connect(&self) -> Result<Rc<Shared>, OpenError> {
         self.way.reach().await
@@ -38,10 +38,10 @@ impl Library for TiKv {
     async fn perform(
         &self,
         shared: &mut Rc<Shared>,
-        job: &mut OwnedRequest,
+        job: &mut RecordJob,
         rows: &mut Vec<u8>,
     ) -> Fate {
-        let request = job.request();
+        let request = job.request.request();
         let Some(shelf) = self.plan.get(usize::from(request.table)) else {
             return Fate::new(Ending::Refused(Reason::Malformed), After::Free);
         };
