@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::metadata::{Metadata, Reach, cargo};
-use crate::{arrows, deny, needs, tidy};
+use crate::{arrows, deny, needs, suite, tidy};
 
 /// One step.
 pub struct Step {
@@ -109,7 +109,7 @@ fn run_doc(root: &Path) -> Result<()> {
 
 fn run_test(root: &Path) -> Result<()> {
     needs::provide(needs::FOR_TESTS)?;
-    run_cargo(root, &["test", "--workspace", "--features", STORES], &[])?;
+    suite::test(root, &["test", "--workspace", "--features", STORES])?;
     for (what, how) in LEFT_OUT {
         println!("NOT RUN: {what}: {how}");
     }

@@ -6,6 +6,7 @@ mod check;
 mod deny;
 mod metadata;
 mod needs;
+mod suite;
 mod tidy;
 
 use std::path::Path;

@@ -1,0 +1,148 @@
+//! The tests, those of real servers among them.
+//!
+//! Some hundreds of tests start servers, kill them, fill them and freeze them, on machines that
+//! others use too. A test that such a machine upset says nothing about the change at hand, so the
+//! few that fail are asked once more, one at a time with the machine to themselves. What fails
+//! twice fails; what did not is named as unsteady, for it is to be repaired all the same.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::metadata::cargo;
+
+/// More tests than this do not fail by chance.
+const FEW: usize = 4;
+
+/// Runs `cargo test` with `arguments`; the few tests that fail are asked once more.
+///
+/// # Errors
+/// If cargo cannot be run, a test does not build, many fail, or one fails twice.
+pub fn test(root: &Path, arguments: &[&str]) -> Result<()> {
+    let first = asked(root, &[arguments, &["--no-fail-fast"]].concat())?;
+    if first.is_fine {
+        return Ok(());
+    }
+    let failed = first.failed;
+    if failed.is_empty() || failed.len() > FEW {
+        bail!("cargo {} failed", arguments.join(" "));
+    }
+    println!("== once more, one at a time: {}", listed(&failed));
+    let names: Vec<&str> = failed.iter().map(String::as_str).collect();
+    let alone = [arguments, &["--", "--exact", "--test-threads=1"], &names].concat();
+    let second = asked(root, &alone)?;
+    if !second.is_fine || !failed.is_subset(&second.passed) {
+        bail!("failed twice, or did not run again: {}", listed(&(&failed - &second.passed)));
+    }
+    println!("UNSTEADY: failed once, passed alone; repair them: {}", listed(&failed));
+    Ok(())
+}
+
+/// What came of asking tests.
+#[derive(Debug, Default)]
+struct Asked {
+    is_fine: bool,
+    passed: BTreeSet<String>,
+    failed: BTreeSet<String>,
+}
+
+impl Asked {
+    /// Takes note of a line that a test binary has printed.
+    fn hear(&mut self, line: &str) {
+        let Some((name, verdict)) =
+            line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... "))
+        else {
+            return;
+        };
+        let name = name.trim_end_matches(" - should panic").to_owned();
+        match verdict {
+            "ok" => drop(self.passed.insert(name)),
+            "FAILED" => drop(self.failed.insert(name)),
+            _ => {}
+        }
+    }
+}
+
+/// Runs cargo with its output shown, and listened to.
+fn asked(root: &Path, arguments: &[&str]) -> Result<Asked> {
+    let mut command = Command::new(cargo());
+    command.current_dir(root).args(arguments).stdout(Stdio::piped());
+    let mut child = command.spawn().context("cannot run cargo")?;
+    let output = child.stdout.take().context("cargo has no output")?;
+    let mut asked = Asked::default();
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line.context("cannot read what cargo prints")?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        asked.hear(&line);
+    }
+    asked.is_fine = child.wait().context("cannot wait for cargo")?.success();
+    Ok(asked)
+}
+
+fn listed(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A crate whose test passes from the run on that finds `runs` marks of earlier ones.
+    fn crate_that_passes_after(runs: usize) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = "[package]\nname = \"moody\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+                        [workspace]\n";
+        fs::write(dir.path().join("Cargo.toml"), manifest).unwrap();
+        fs::create_dir(dir.path().join("src")).unwrap();
+        let source = format!(
+            "#[test] fn steady() {{}}\n\
+             #[test] fn moody() {{\n\
+                 let runs = std::fs::read_to_string(\"runs\").unwrap_or_default();\n\
+                 std::fs::write(\"runs\", format!(\"{{runs}}.\")).unwrap();\n\
+                 assert!(runs.len() >= {runs});\n\
+             }}\n"
+        );
+        fs::write(dir.path().join("src/lib.rs"), source).unwrap();
+        dir
+    }
+
+    #[test]
+    fn what_fails_once_is_asked_again_and_what_fails_twice_fails() {
+        for (runs, is_fine, expected) in [(0, true, 1), (1, true, 2), (2, false, 2)] {
+            let dir = crate_that_passes_after(runs);
+            let told = test(dir.path(), &["test", "--offline", "--lib"]);
+            assert_eq!(told.is_ok(), is_fine, "{runs}: {told:?}");
+            let asked = fs::read_to_string(dir.path().join("runs")).unwrap().len();
+            assert_eq!(asked, expected, "{runs}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_build_fails_at_once() {
+        let dir = crate_that_passes_after(0);
+        fs::write(dir.path().join("src/lib.rs"), "fn broken(").unwrap();
+        let told = test(dir.path(), &["test", "--offline", "--lib"]).unwrap_err().to_string();
+        assert!(told.starts_with("cargo test"), "{told}");
+    }
+
+    #[test]
+    fn only_what_is_said_of_a_test_counts() {
+        let mut asked = Asked::default();
+        for line in [
+            "test a::b ... ok",
+            "test c - should panic ... FAILED",
+            "test d ... ignored",
+            "test result: ok. 3 passed",
+            "running 3 tests",
+        ] {
+            asked.hear(line);
+        }
+        assert_eq!((listed(&asked.passed), listed(&asked.failed)), ("a::b".into(), "c".into()));
+    }
+}
