@@ -43,6 +43,7 @@ mod steering;
 mod tether;
 mod thresholds;
 mod truth;
+mod undo;
 mod units;
 mod workload;
 

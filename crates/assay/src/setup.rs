@@ -11,7 +11,7 @@ use assay_history::manifest::{
     StoreSection,
 };
 use assay_history::{Manifest, read_events, write_events};
-use assay_model::{Event, EventKind, Nanos, Seed, Setting};
+use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting};
 use assay_report::Style;
 use assay_run::{Latency, Load, Spin, clock};
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
@@ -35,7 +35,7 @@ use crate::progress::Show;
 use crate::show::{Display, judge, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
-use crate::{bundles, conditions, floor, live, machine, mapped, thresholds};
+use crate::{bundles, conditions, floor, live, machine, mapped, thresholds, undo};
 
 /// Everything that is decided before the first phase.
 pub struct Setup {
@@ -249,8 +249,12 @@ impl Setup {
     /// # Errors
     /// If the store holds other data than the workload wants, or the run could not begin.
     pub fn run(&mut self, purpose: Purpose) -> Result<Finished> {
+        self.require_undoable()?;
         let finished = self.ready(purpose)?.perform()?;
         self.examine(&finished)?;
+        if self.options.switch("undo-inserts")? {
+            self.undo_inserts(&finished.dir)?;
+        }
         if self.options.switch("clean-up")? {
             self.clean_up(&finished.dir)?;
         }
@@ -270,6 +274,35 @@ impl Setup {
             text: format!("clean-up, {took}"),
         });
         write_events(dir, &events)?;
+        Ok(())
+    }
+
+    /// What cannot be undone must not be found out after the run.
+    fn require_undoable(&self) -> Result<()> {
+        if !self.options.switch("undo-inserts")? {
+            return Ok(());
+        }
+        if self.workload.records().is_none_or(|spec| spec.dataset.is_recorded()) {
+            return Err(usage("--undo-inserts: only what a workload of records inserts is known"));
+        }
+        match self.store.capabilities().can(Kind::Delete) {
+            true => Ok(()),
+            false => Err(usage(format!("--undo-inserts: {} cannot delete", self.url))),
+        }
+    }
+
+    /// Deletes what the run has inserted. A run is worth its figures even if that fails.
+    fn undo_inserts(&self, dir: &Path) -> Result<()> {
+        let plan = self.workload.plan(self.seed, PlanPhase::Run)?;
+        let loaded = plan.layout().map_or(0, |layout| layout.records);
+        let render = plan.render();
+        if let Err(error) = undo::undo_inserts(&*self.store, &*render, loaded, dir) {
+            let told = format!("what the run inserted is still there, in part or whole: {error:#}");
+            eprintln!("warning: {told}");
+            let mut manifest = Manifest::read(dir)?;
+            manifest.notes.push(told);
+            manifest.write(dir)?;
+        }
         Ok(())
     }
 

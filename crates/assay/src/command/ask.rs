@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ArgMatches;
 
 use crate::asking::Purpose;
-use crate::exit::Exit;
+use crate::exit::{Exit, usage};
 use crate::options::Options;
 use crate::repeat;
 use crate::setup::Setup;
@@ -13,7 +13,14 @@ use crate::tether;
 /// `assay load`: fills a store.
 pub fn load(matches: &ArgMatches) -> Result<Exit> {
     tether::heed()?;
-    let mut setup = Setup::from(matches, Purpose::Load)?;
+    let options = Options::gather(matches)?;
+    if let Some(store) = options.text("up") {
+        return Err(usage(format!(
+            "--up {store}: what was loaded would end with this command; start the store with \
+             `assay lab up`, then load it with --lab, or use `assay bench --up {store}`"
+        )));
+    }
+    let mut setup = Setup::with(matches, options, Purpose::Load)?;
     let dir = setup.dir.clone();
     let finished = setup.load(&dir)?;
     setup.show_result(&finished)

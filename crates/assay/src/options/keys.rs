@@ -256,6 +256,11 @@ pub const KEYS: &[Key] = &[
         &[Bench, Run],
         "Remove from the store what the load has put there, when the run is over",
     ),
+    switch(
+        "undo-inserts",
+        &[Run],
+        "Delete what the run has inserted when it is over, so that the data set is as loaded",
+    ),
     text(
         "mapping",
         "FILE",

@@ -319,6 +319,8 @@ fn a_run_asks_a_lab_by_its_name() {
     labs.place.assay("bench --up redis -t null:").code(2).says("--target, --up all name the store");
     labs.place.assay("run ycsb-a --lab rdis").code(2).says("did you mean redis?");
     labs.place.assay("bench --up redsi").code(2).says("did you mean redis?");
+    let ran = labs.place.assay("load ycsb-a --up redis").code(2);
+    ran.says("what was loaded would end with this command").says("`assay lab up`");
     labs.place.assay("bench --up redis:x").code(2).says("--up: \"redis:x\" is no STORE:N");
 }
 

@@ -71,6 +71,7 @@ fn settings_name_where_they_are_from() {
         fresh        =                          # not set
         replace      =                          # not set
         clean-up     =                          # not set
+        undo-inserts =                          # not set
         mapping      =                          # not set
     "#]]
     .assert_eq(&ran.out);

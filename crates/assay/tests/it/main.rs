@@ -34,4 +34,5 @@ mod study_matrix;
 mod told;
 mod tpcc;
 mod tune;
+mod undo;
 mod ycsb;

@@ -383,6 +383,26 @@ fn cells_of_one_cluster_share_it() {
 }
 
 #[test]
+fn what_a_run_has_inserted_is_undone_instead_of_filling_anew() {
+    // By this seed D comes first, then C, then E: C finds what D has inserted, E what C has left.
+    for (when, filled) in [("each-run", 3), ("when-changed", 2), ("undo", 1)] {
+        let text = format!(
+            "records = 100\noperations = 300\nrepetitions = 1\n\
+             workloads = [\"ycsb-d\", \"ycsb-e\", \"ycsb-c\"]\nnodes = [1]\nseed = 5\n\
+             [fill]\nwhen = \"{when}\"\n[[store]]\nname = \"redis\"\nup = \"redis\"\n"
+        );
+        let place = place(&text);
+        place.assay("study s.toml --quiet --lab-dir labs").code(0);
+        let cells = place.list("runs/studies/s/cells");
+        let is_filled =
+            |cell: &&String| place.path(&format!("runs/studies/s/cells/{cell}/fill")).is_dir();
+        assert_eq!(cells.len(), 3, "{when}");
+        let order = place.read("runs/studies/s/order.txt");
+        assert_eq!(cells.iter().filter(is_filled).count(), filled, "{when}: {order}");
+    }
+}
+
+#[test]
 fn two_studies_at_once_have_labs_of_their_own() {
     let text = "records = 100\noperations = 300\nworkloads = [\"ycsb-c\"]\nnodes = [1]\n\
                 [[store]]\nname = \"redis\"\nup = \"redis\"\n";

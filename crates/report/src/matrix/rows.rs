@@ -477,7 +477,7 @@ fn small(number: f64) -> String {
     }
 }
 
-fn refusal_text(reason: Refusal) -> String {
+pub fn refusal_text(reason: Refusal) -> String {
     match reason {
         Refusal::Open => {
             "no fit: in an open loop the number of clients is no measure of the load".to_owned()

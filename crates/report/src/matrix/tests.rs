@@ -174,6 +174,12 @@ fn what_is_in_no_ranking_is_striped_with_its_reason_and_in_no_fit() {
     assert_eq!(curves.iter().map(|curve| curve.store).collect::<Vec<_>>(), [0]);
     let fits = usl_fits(&study).expect("etcd has a fit");
     assert!(fits.rows().iter().all(|row| row[0] == "etcd"), "{fits:?}");
+    let told: serde_json::Value = serde_json::from_str(&matrix_json(&study)).expect("it is JSON");
+    let laws = told["scalability"].as_array().expect("there is a list");
+    assert!(laws.iter().all(|law| law["store"] == "etcd"), "{laws:?}");
+    let law = laws.iter().find(|law| law["refused"].is_null()).expect("etcd has a fit");
+    assert!(law["gamma"]["value"].as_f64().is_some_and(|gamma| gamma > 0.0), "{law}");
+    assert!(law["explained"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)), "{law}");
 }
 
 #[test]

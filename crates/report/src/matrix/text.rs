@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use assay_analysis::compare::Spread;
-use assay_analysis::matrix::Metric;
+use assay_analysis::matrix::{ClientsFit, Metric};
+use assay_analysis::usl::{Peak, Usl};
 use serde_json::{Value, json};
 
-use super::rows::Detail;
+use super::rows::{Detail, refusal_text};
 use super::sheet::{SheetValues, matrix_sheet};
 use super::{
     MatrixStudy, checks, doubts, durability, failures, figures, findings, foreign_table, looks_at,
@@ -132,6 +133,7 @@ pub fn matrix_json(study: &MatrixStudy) -> String {
         })).collect::<Vec<_>>(),
         "not_ranked": refusals(study),
         "setups": setups(study),
+        "scalability": scalability(study),
         "failed": study.failed.iter().map(|failed| json!({
             "cell": failed.id,
             "reason": failed.reason,
@@ -170,6 +172,37 @@ fn spread_object(spread: &Spread) -> Value {
         "low": spread.interval.map(|(low, _)| low),
         "high": spread.interval.map(|(_, high)| high),
     })
+}
+
+/// The law of each store over the clients of closed loops, or why there is none.
+fn scalability(study: &MatrixStudy) -> Vec<Value> {
+    let one = |row: &ClientsFit| {
+        let mut value = json!({
+            "store": study.stores[row.store].name,
+            "workload": study.workloads[row.workload],
+            "nodes": row.nodes,
+        });
+        match &row.fit {
+            Err(reason) => value["refused"] = json!(refusal_text(*reason)),
+            Ok(fit) => {
+                let Usl { gamma, alpha, beta } = fit.law;
+                let law = [("gamma", gamma), ("alpha", alpha), ("beta", beta)];
+                for (place, (name, parameter)) in law.into_iter().enumerate() {
+                    let interval = fit.intervals.map(|all| all[place]);
+                    value[name] = json!({ "value": parameter, "interval": interval });
+                }
+                value["explained"] = json!(fit.explained);
+                value["measured_up_to"] = json!(fit.measured_up_to);
+                value["peak"] = match fit.peak {
+                    Peak::Measured(at) => json!({ "clients": at, "is_measured": true }),
+                    Peak::Expected(at) => json!({ "clients": at, "is_measured": false }),
+                    Peak::Unseen | Peak::Untold => Value::Null,
+                };
+            }
+        }
+        value
+    };
+    study.fits.iter().map(one).collect()
 }
 
 fn sheet_rows(study: &MatrixStudy) -> Vec<Value> {

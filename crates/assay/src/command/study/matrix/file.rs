@@ -191,6 +191,7 @@ impl Refill {
         match self {
             Refill::EachRun => "each-run",
             Refill::WhenChanged => "when-changed",
+            Refill::Undo => "undo",
         }
     }
 }
@@ -204,6 +205,8 @@ pub enum Refill {
     EachRun,
     /// When the run before has inserted or deleted, asked another data set, or failed.
     WhenChanged,
+    /// The same, but each run deletes what it has inserted, after it was measured.
+    Undo,
 }
 
 /// How the figures of others came about.
@@ -282,7 +285,7 @@ fn perhaps<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
 }
 
 /// Settings that a study decides itself, so that its file cannot.
-pub const DECIDED: [&str; 27] = [
+pub const DECIDED: [&str; 28] = [
     "arrival-seed",
     "at",
     "bundle",
@@ -307,6 +310,7 @@ pub const DECIDED: [&str; 27] = [
     "runs-dir",
     "seed",
     "target",
+    "undo-inserts",
     "up",
     "url-options",
     "warm-up",

@@ -22,7 +22,7 @@ use super::plan::{Plan, PlannedCell};
 use super::shift::{Shift, Stop};
 use crate::experiment::rfc3339;
 use crate::lab::Labs;
-use crate::tether;
+use crate::{tether, undo};
 
 /// How often a cell's process is looked at.
 const LOOK: Duration = Duration::from_millis(20);
@@ -242,7 +242,9 @@ impl<'a> Performer<'a> {
         let ended = self.child(&cell.asks.run, dir, "run", &more, record)?;
         record.run_ns = clock::monotonic().since(begun).0;
         let workload = cell.setup.workload;
-        if matches!(ended, Came::Fine) && !self.plan.workloads[workload].changes_records {
+        let is_as_filled =
+            !self.plan.workloads[workload].changes_records || undo::is_undone(&dir.join("run"));
+        if matches!(ended, Came::Fine) && is_as_filled {
             self.filled.insert(place, workload);
         }
         Ok(ended)

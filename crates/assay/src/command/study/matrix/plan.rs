@@ -12,7 +12,7 @@ use assay_workload::{PlanPhase, Spec};
 
 use super::ask::{Ask, Asks, Target};
 use super::file::{
-    DECIDED, LoadSection, StoreSection, StudyFile, WorkloadSection, flag, names_a_file,
+    DECIDED, LoadSection, Refill, StoreSection, StudyFile, WorkloadSection, flag, names_a_file,
 };
 use crate::exit::{as_usage, from_open, usage};
 use crate::lab::failure::from_lab;
@@ -86,6 +86,8 @@ pub struct PlannedWorkload {
     pub operations: Option<u64>,
     /// Whether a run changes which records there are.
     pub changes_records: bool,
+    /// Whether it does so by records that it inserts, which can be undone.
+    pub inserts_only: bool,
     /// Its data set, as text that another one does not have.
     pub dataset: String,
     /// Bytes of its data set, roughly; 0 if it is not known.
@@ -303,6 +305,9 @@ impl Plan {
             if let Some(text) = flag(name, value) {
                 add(name, text);
             }
+        }
+        if self.file.fill.when == Refill::Undo && workload.inserts_only && !is_volatile(store) {
+            add("undo-inserts", String::new());
         }
         add("seed", self.seed.to_string());
         let draw = Seed(self.seed).draws(ARRIVALS, u64::from(repetition)).bits();
@@ -534,14 +539,16 @@ fn workload(section: WorkloadSection, file: &StudyFile, path: &Path) -> Result<P
     // A plan that cannot be made must not be found out after hours.
     read.plan(Seed(file.seed), PlanPhase::Run).map_err(as_usage)?;
     let dataset = plain.map_or_else(|| spec.clone(), |spec| format!("{:?}", spec.dataset));
+    let changes = |kind: &Kind| matches!(kind, Kind::Insert | Kind::Delete);
     Ok(PlannedWorkload {
         name: section.name,
         spec,
         sets: section.set,
         records: plain.and(records),
         operations: section.operations.or(file.operations).or(own),
-        changes_records: plain.is_none()
-            || kinds.iter().any(|kind| matches!(kind, Kind::Insert | Kind::Delete)),
+        changes_records: plain.is_none() || kinds.iter().any(changes),
+        inserts_only: plain.is_some_and(|spec| !spec.dataset.is_recorded())
+            && kinds.iter().filter(|kind| changes(kind)).eq([&Kind::Insert]),
         hash: hash(&[text.as_bytes(), dataset.as_bytes(), &bytes].concat()),
         dataset,
         bytes: plain.map_or(0, bytes_of),
