@@ -5,8 +5,9 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::Value;
 
 use crate::bundle::{assert_balanced, manifest, number, text};
@@ -528,4 +529,43 @@ fn a_keeper_is_not_started_by_hand() {
     labs.lab("guard").code(2).says("a guard is started by a keeper");
     let help = labs.lab("--help").code(0);
     assert!(!help.out.contains("keep "), "{}", help.out);
+}
+
+/// Network namespaces that are there.
+fn namespaces() -> BTreeSet<String> {
+    let listed = Command::new("ip").args(["netns", "list"]).output().expect("there is an ip");
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    listed.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn nodes_live_in_network_namespaces_that_end_with_the_lab() {
+    let labs = Labs::new();
+    let words = "up redis-sentinel --network namespaces --stay";
+    if !geteuid().is_root() {
+        eprintln!("only root makes network namespaces: nothing but the refusal is tested");
+        labs.lab(words).code(2).says("--network namespaces needs root");
+        return;
+    }
+    let before = namespaces();
+    labs.lab(words).code(0);
+    let status = labs.status();
+    let nodes = status["nodes"].as_array().expect("it has nodes");
+    let address = |node: &Value| node["address"].as_str().map(str::to_owned).unwrap_or_default();
+    assert!(nodes.iter().all(|node| address(node).starts_with("10.42.")), "{status:#}");
+    let made = namespaces().difference(&before).count();
+    assert!(made >= nodes.len(), "{made} namespaces for {} nodes", nodes.len());
+    let words = "--lab redis-sentinel --records 100 --quiet";
+    labs.place.fine(&format!("load ycsb-c {words}"));
+    labs.place.fine(&format!("run ycsb-c {words} --operations 200"));
+    signal(pids(&status)[0], Signal::KILL);
+    wait_until("the servers are gone", || !pids(&status).into_iter().any(is_running));
+    labs.lab("down redis-sentinel").code(0).shows("was gone already");
+    let own: Vec<String> = nodes.iter().map(address).collect();
+    let slot = own[0].split('.').nth(2).expect("an address has four parts");
+    let left: Vec<String> = namespaces()
+        .into_iter()
+        .filter(|name| name.starts_with(&format!("aslab{slot}-")))
+        .collect();
+    assert_eq!(left, [""; 0]);
 }
