@@ -67,6 +67,7 @@ pub const FOR_TESTS: &[Need] = &[
         package: "maven",
         reason: "fetching Java's stores from Maven Central",
     },
+    Need { probe: &["socat", "-V"], package: "socat", reason: "TLS before DynamoDB Local" },
     Need { probe: &["ip", "-V"], package: "iproute2", reason: "tests in a network of their own" },
     Need {
         probe: &["python3", "-m", "ensurepip", "--version"],

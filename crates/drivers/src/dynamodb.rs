@@ -1,4 +1,4 @@
-//! DynamoDB over HTTP: DynamoDB Local, or what else speaks its protocol at an endpoint.
+//! DynamoDB over HTTP or HTTPS: the service, or DynamoDB Local at an endpoint.
 //!
 //! A record is an item, a field is an attribute, as YCSB's DynamoDB binding lays them out. A lane
 //! has some connections, each of which carries one request at a time.

@@ -348,15 +348,15 @@ const KNOWN: &[Known] = &[
     Known {
         listed: Listed {
             scheme: "dynamodb",
-            summary: "DynamoDB Local, or another endpoint over HTTP, through Amazon's client",
+            summary: "DynamoDB, or DynamoDB Local, by Amazon's client; dynamodbs:// is over TLS",
             url: "dynamodb://ACCESS_KEY:SECRET@HOST:PORT/TABLE_PREFIX?region=us-east-1&key=y_id\
                   &columns=text|bytes&consistent_read=on|off&connections=16&password_file=FILE\
-                  &connect_timeout=5000",
+                  &connect_timeout=5000&ca_file=FILE",
             durability: "as the service promises; DynamoDB Local does not tell",
             feature: Some("dynamodb"),
             is_compiled_in: cfg!(feature = "dynamodb"),
         },
-        aliases: &[],
+        aliases: &["dynamodbs"],
         open: open_dynamodb,
     },
     Known {

@@ -197,7 +197,13 @@ impl<'a> Console<'a> {
             return self.failed(told);
         }
         if is_unconnected(error) {
-            return self.unreachable(format!("{}; is it running?", innermost(error)));
+            let (why, is_https) = (innermost(error).to_string(), self.options.is_https());
+            let advice = match why.contains("certificate") {
+                true => "ca_file= names the authority that signed its certificate",
+                false if is_https => "is it running? if it speaks no TLS, write dynamodb://",
+                false => "is it running?",
+            };
+            return self.unreachable(format!("{why}; {advice}"));
         }
         self.unreachable(format!(
             "what answers is no DynamoDB, or hung up ({}); check host and port",

@@ -1,6 +1,8 @@
 //! The URL of a DynamoDB endpoint, with what it says about us.
 
 use std::fmt;
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use assay_store::OpenError;
@@ -8,14 +10,22 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{
-    BehaviorVersion, Config, Credentials, Region, StalledStreamProtectionConfig,
+    BehaviorVersion, Config, Credentials, Region, SharedHttpClient, StalledStreamProtectionConfig,
 };
+
+use aws_smithy_http_client::Builder;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use super::content::Content;
 use crate::address::Address;
 
 const EXAMPLE: &str = "dynamodb://127.0.0.1:8000/?consistent_read=on";
 const DEFAULT_PORT: u16 = 8000;
+/// The service itself takes nothing else.
+const HTTPS: (&str, u16) = ("dynamodbs", 443);
 const CONNECTIONS: usize = 16;
 const MOST_CONNECTIONS: usize = 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,12 +38,14 @@ const KEY: &str = "y_id";
 
 /// `dynamodb://[ACCESS_KEY:SECRET@]HOST[:PORT]/[TABLE_PREFIX]?region=us-east-1&key=y_id
 /// &columns=text|bytes&consistent_read=on|off&connections=16&password_file=FILE
-/// &connect_timeout=5000`.
+/// &connect_timeout=5000`; over TLS as `dynamodbs://…&ca_file=FILE`, by default at port 443.
 ///
 /// Shown without the secret.
 pub struct Options {
     address: Address,
     endpoint: String,
+    /// Whom to trust, where the URL says TLS.
+    tls: Option<TlsContext>,
     access_key: String,
     secret: String,
     /// What stands before the name of each table.
@@ -53,7 +65,9 @@ pub struct Options {
 impl Options {
     /// Takes `url` apart.
     pub(super) fn parse(url: &str) -> Result<Options, OpenError> {
-        let mut address = Address::parse(url, &["dynamodb"], DEFAULT_PORT, EXAMPLE)?;
+        let is_https = url.starts_with(&format!("{}://", HTTPS.0));
+        let (protocol, port) = if is_https { ("https", HTTPS.1) } else { ("http", DEFAULT_PORT) };
+        let mut address = Address::parse(url, &["dynamodb", HTTPS.0], port, EXAMPLE)?;
         if address.hosts.len() > 1 {
             return Err(address.wrong("there is one endpoint, not several".into()));
         }
@@ -68,7 +82,8 @@ impl Options {
         let on_off = [("on", true), ("off", false)];
         let columns = [("text", Content::Text), ("bytes", Content::Bytes)];
         let options = Options {
-            endpoint: format!("http://{}", address.authorities()[0]),
+            endpoint: format!("{protocol}://{}", address.authorities()[0]),
+            tls: tls(&mut address, is_https)?,
             access_key: address.user.clone().unwrap_or_else(|| ANYBODY.into()),
             secret: address.password.clone().unwrap_or_else(|| ANYBODY.into()),
             prefix,
@@ -102,13 +117,55 @@ impl Options {
             .endpoint_url(&*self.endpoint)
             .region(Region::new(self.region.clone()))
             .credentials_provider(credentials)
-            .http_client(aws_smithy_http_client::Builder::new().build_http())
+            .http_client(self.http())
             .timeout_config(timeouts)
             // Whatever fails is an answer; patience is the executor's.
             .retry_config(RetryConfig::disabled())
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build();
         Client::from_conf(config)
+    }
+
+    /// Whether the endpoint is asked over TLS.
+    pub(super) fn is_https(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    fn http(&self) -> SharedHttpClient {
+        let Some(trusted) = &self.tls else { return Builder::new().build_http() };
+        let builder = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring));
+        builder.tls_context(trusted.clone()).build_https()
+    }
+}
+
+/// Whom to trust: the authorities of option `ca_file`, or those of the system.
+fn tls(address: &mut Address, is_https: bool) -> Result<Option<TlsContext>, OpenError> {
+    let ca_file = address.text("ca_file");
+    if !is_https {
+        return match ca_file {
+            Some(_) => Err(address.wrong("ca_file needs dynamodbs://".into())),
+            None => Ok(None),
+        };
+    }
+    let trusted = match ca_file {
+        Some(path) => {
+            let authorities = authorities(Path::new(&path)).map_err(|why| address.wrong(why))?;
+            TrustStore::empty().with_pem_certificate(authorities)
+        }
+        None => TrustStore::default(),
+    };
+    let context = TlsContext::builder().with_trust_store(trusted).build();
+    let unusable = |error| address.wrong(format!("TLS cannot be used: {error}"));
+    context.map(Some).map_err(unusable)
+}
+
+/// The bytes of a file of certificates in PEM.
+fn authorities(path: &Path) -> Result<Vec<u8>, String> {
+    let shown = path.display();
+    let bytes = fs::read(path).map_err(|why| format!("ca_file {shown} cannot be read: {why}"))?;
+    match CertificateDer::pem_slice_iter(&bytes).next() {
+        Some(Ok(_)) => Ok(bytes),
+        _ => Err(format!("ca_file {shown} has no certificate in PEM")),
     }
 }
 
@@ -165,6 +222,13 @@ mod tests {
     }
 
     #[test]
+    fn the_service_itself_is_asked_over_tls() {
+        let options = right("dynamodbs://dynamodb.eu-west-1.amazonaws.com/");
+        assert_eq!(options.endpoint, "https://dynamodb.eu-west-1.amazonaws.com:443");
+        assert!(options.tls.is_some() && right("dynamodb://h").tls.is_none());
+    }
+
+    #[test]
     fn secrets_never_show() {
         let url = "dynamodb://ann:secret@host/";
         let options = right(url);
@@ -183,6 +247,9 @@ mod tests {
             ("dynamodb://h?consistent_read=yes", "on or off"),
             ("dynamodb://h?connections=0", "from 1 to 1024"),
             ("dynamodb://h?key=", "the name of an attribute"),
+            ("dynamodb://h?ca_file=/ca", "ca_file needs dynamodbs://"),
+            ("dynamodbs://h?ca_file=/nowhere", "/nowhere cannot be read"),
+            ("dynamodbs://h?ca_file=/dev/null", "/dev/null has no certificate"),
             ("dynamodb://h?colums=text", "did you mean \"columns\""),
         ] {
             let error = wrong(url);

@@ -1,14 +1,16 @@
 //! What is said when there is no DynamoDB, or not one that we can use; what one says about itself.
 
 use std::io::{Read, Write};
-use std::time::Duration;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use assay_store::{OpenError, Store};
 
 use super::{start, store};
-use crate::asker::{Asker, layout};
+use crate::asker::{Asker, PATIENCE, Told, insert, layout, read};
 use crate::impostor;
-use crate::server::{Server as Redis, free_port};
+use crate::server::{Server as Redis, free_port, make_certificates, new_folder};
 
 fn turned_away(url: &str) -> OpenError {
     store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
@@ -48,6 +50,60 @@ fn a_server_that_says_something_else_is_no_dynamodb() {
         let url = format!("dynamodb://127.0.0.1:{port}/?connect_timeout=2000");
         check_unreachable(&url, "is no DynamoDB");
     }
+}
+
+/// TLS before a server that speaks none.
+struct Veil {
+    process: Child,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Veil {
+    fn before(port: &str) -> Veil {
+        let (folder, own) = (new_folder(), free_port());
+        make_certificates(&folder);
+        let path = |name: &str| folder.join(name).display().to_string();
+        let (certificate, key) = (path("server.crt"), path("server.key"));
+        let listen = format!("bind=127.0.0.1,reuseaddr,fork,verify=0,cert={certificate},key={key}");
+        let process = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "socat"])
+            .arg(format!("OPENSSL-LISTEN:{own},{listen}"))
+            .arg(format!("TCP:{port}"))
+            .spawn()
+            .expect("setpriv comes with util-linux");
+        Veil { process, folder, port: own }
+    }
+}
+
+impl Drop for Veil {
+    fn drop(&mut self) {
+        // It may have ended already; then there is nothing to do.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+fn tls_is_spoken_where_the_url_says_so() {
+    let cluster = start();
+    let plain = cluster.url("");
+    let host = plain.split(['/', '@']).find(|part| part.contains(':') && part.len() > 10);
+    let veil = Veil::before(host.expect("a URL has a host with a port"));
+    let ca = veil.folder.join("ca.crt").display().to_string();
+    let url = |rest: &str| format!("dynamodbs://127.0.0.1:{}/tls-?{rest}", veil.port);
+    let trusting = url(&format!("connections=2&ca_file={ca}"));
+    let start = Instant::now();
+    while store(&trusting).note().is_err() && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut asker = Asker::open(&store(&trusting)).expect("the server is there");
+    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    check_unreachable(&url("connections=2"), "ca_file= names the authority");
+    let unveiled = plain.replace("dynamodb://", "dynamodbs://");
+    check_unreachable(&unveiled, "if it speaks no TLS, write dynamodb://");
 }
 
 #[test]
