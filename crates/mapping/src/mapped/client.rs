@@ -60,7 +60,7 @@ impl Answers for Relay<'_> {
         }
         if let Some((_, errand)) = self.board.waits_for(ticket) {
             // It was counted as one when it was asked.
-            errand.requests = (errand.requests - 1).saturating_add(count);
+            errand.requests = errand.requests.saturating_sub(1).saturating_add(count);
         }
     }
 }
