@@ -16,15 +16,15 @@ struct Row {
 ///
 /// Tests are laxer where that makes them honest: a trace is tested with real workloads, an
 /// executor is benched with them, a mapping is tested against SQL that a workload asks, a driver
-/// against the servers that the lab starts. The walls
-/// that make a verdict worth something hold in tests as well: the judge never meets a store, a
+/// against the servers that the lab starts, its transactions with what a mapping makes of them. The
+/// walls that make a verdict worth something hold in tests as well: the judge never meets a store, a
 /// workload never meets one either, the executor never meets a file.
 const ROWS: &[Row] = &[
     Row { name: "model", imports: &[], tests: &[] },
     Row { name: "workload", imports: &["model"], tests: &[] },
     Row { name: "trace", imports: &["model"], tests: &["workload"] },
     Row { name: "store", imports: &["model"], tests: &[] },
-    Row { name: "drivers", imports: &["store", "model"], tests: &["lab"] },
+    Row { name: "drivers", imports: &["store", "model"], tests: &["lab", "mapping"] },
     Row { name: "mapping", imports: &["store", "model"], tests: &["workload"] },
     Row { name: "run", imports: &["mapping", "store", "model"], tests: &["workload"] },
     Row { name: "history", imports: &["model"], tests: &[] },

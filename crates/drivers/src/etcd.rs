@@ -13,6 +13,8 @@
 //!   if not, the same transaction has read what is there now. After eight such attempts it is
 //!   refused (conflict). One that names every field of the layout is a single transaction: write if
 //!   the key is there.
+//! * A transaction of requests reads at one revision, keeps its writes to itself, and commits them
+//!   in one request if nobody has changed what it read, see `transaction`.
 //!
 //! gRPC's messages are written by hand, see `messages`, so that nobody needs `protoc`.
 
@@ -22,6 +24,7 @@ mod link;
 mod messages;
 mod options;
 mod settings;
+mod transaction;
 mod wire;
 
 use std::fmt;
@@ -29,7 +32,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_model::{Kind, Layout, Setting};
-use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+use assay_store::{
+    Calls, Capabilities, Client, DataModel, Isolation, OpenError, ScanOrder, Store, StoreTime,
+};
 use bytes::Bytes;
 
 use dialer::{Dialer, Endpoints};
@@ -135,7 +140,7 @@ impl Store for Etcd {
             is_persistent: true,
             time: StoreTime::Wall,
             takes_queries: false,
-            isolation: None,
+            isolation: Some(Isolation::Serializable),
         }
     }
 
@@ -221,7 +226,7 @@ async fn remove(wire: &mut Wire, begin: &Bytes, shelf: &Shelf) -> Result<Option<
         range_end: shelf.end.clone(),
         limit: CLEAR_BATCH,
         keys_only: true,
-        serializable: false,
+        ..RangeRequest::default()
     };
     let found: RangeResponse = wire.ask(method::RANGE, question).await?;
     let Some(last) = found.kvs.last() else { return Ok(None) };

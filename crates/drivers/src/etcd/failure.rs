@@ -67,6 +67,11 @@ const SAID: &[(&str, Reason, Write, Whose)] = &[
     ("etcdserver: server stopped", Reason::Busy, Perhaps, Connections),
     ("etcdserver: corrupt cluster", Reason::StoreError, Perhaps, Nobodys),
     ("etcdserver: request is too large", Reason::Malformed, Never, Nobodys),
+    // More records in one transaction than the server's --max-txn-ops.
+    ("etcdserver: too many operations in txn request", Reason::Unsupported, Never, Nobodys),
+    // A transaction's revision: forgotten while it went on, or not yet known to this member.
+    ("etcdserver: mvcc: required revision has been compacted", Reason::Conflict, Never, Nobodys),
+    ("etcdserver: mvcc: required revision is a future revision", Reason::Busy, Never, Members),
     ("grpc: received message larger than max", Reason::Malformed, Never, Nobodys),
     ("etcdserver: permission denied", Reason::NotPermitted, Never, Nobodys),
     ("etcdserver: user name is empty", Reason::NotPermitted, Never, Nobodys),
@@ -188,6 +193,18 @@ mod tests {
         let message = "grpc: received message larger than max (4000000 vs. 2097152)";
         check_refused(Code::ResourceExhausted, message, Reason::Malformed);
         check_refused(code, "etcdserver: key is not provided", Reason::Malformed);
+    }
+
+    #[test]
+    fn a_transaction_may_be_too_large_or_too_old() {
+        let many = "etcdserver: too many operations in txn request";
+        check_refused(Code::InvalidArgument, many, Reason::Unsupported);
+        let code = Code::OutOfRange;
+        let compacted = "etcdserver: mvcc: required revision has been compacted";
+        check_refused(code, compacted, Reason::Conflict);
+        let future = "etcdserver: mvcc: required revision is a future revision";
+        check_refused(code, future, Reason::Busy);
+        assert_eq!(said(code, future, Doing::Reading).1, Members);
     }
 
     #[test]

@@ -13,8 +13,9 @@ use super::messages::{
     RangeRequest, RangeResponse, RequestOp, TxnRequest, TxnResponse, method,
 };
 use super::options::Read;
+use super::transaction::Transaction;
 use super::wire::Wire;
-use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
+use crate::task::{After, Context, Ending, Fate, Library, Lost, RecordJob};
 
 /// How often an update is tried while others write the same record.
 pub(super) const ATTEMPTS: u16 = 8;
@@ -61,39 +62,77 @@ pub(super) struct Etcd {
     pub(super) read: Read,
 }
 
+/// A way to ask a member, with the transaction that is open on it.
+pub(super) struct Link {
+    wire: Wire,
+    transaction: Transaction,
+}
+
 impl Library for Etcd {
-    type Connection = Wire;
+    type Connection = Link;
     type Job = RecordJob;
 
-    async fn connect(&self) -> Result<Wire, OpenError> {
-        self.endpoints.connect().await
+    async fn connect(&self) -> Result<Link, OpenError> {
+        let wire = self.endpoints.connect().await?;
+        Ok(Link { wire, transaction: Transaction::default() })
     }
 
-    async fn perform(&self, wire: &mut Wire, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+    async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
         let request = job.request.request();
-        let Some(shelf) = self.plan.get(usize::from(request.table)) else {
-            return Fate::new(Ending::Refused(Reason::Malformed), After::Free);
+        let context = job.context;
+        if context == Context::Begins {
+            link.transaction = Transaction::default();
+        }
+        // The end of a transaction is none of any table's.
+        let number = if request.kind.ends_transaction() { 0 } else { usize::from(request.table) };
+        let Some(shelf) = self.plan.get(number) else {
+            return Fate::new(Ending::Refused(Reason::Malformed), undone(After::Free, context));
         };
+        let Link { wire, transaction } = link;
         let watch = wire.watch();
         let mut turn = Turn { wire, shelf, read: self.read, requests: 0 };
-        let ended = turn.carry_out(&request, rows).await;
-        let requests = turn.requests.max(1);
+        let ended = match (request.kind, context) {
+            (Kind::Commit, _) => turn.commit(transaction).await,
+            (Kind::Rollback, _) => Ok(true),
+            (_, Context::Alone) => turn.carry_out(&request, rows).await,
+            (_, Context::Begins | Context::Within) => turn.step(transaction, &request, rows).await,
+        };
+        let requests = match context {
+            Context::Alone => turn.requests.max(1),
+            // What waits for the commit has asked nothing yet.
+            Context::Begins | Context::Within => turn.requests,
+        };
         watch.end();
+        let goes_on = context != Context::Alone && !request.kind.ends_transaction();
         match ended {
-            Ok(found) => Fate { ending: Ending::Done { found }, after: After::Free, requests },
+            Ok(found) => {
+                let after = if goes_on { After::Held } else { After::Free };
+                Fate { ending: Ending::Done { found }, after, requests }
+            }
             Err(Failure { ending, whose }) => {
                 rows.clear();
-                Fate { ending, after: self.after(wire, whose), requests }
+                let after = undone(self.after(&link.wire, whose), context);
+                Fate { ending, after, requests }
             }
         }
     }
 
-    async fn undo(&self, _wire: &mut Wire) -> Result<(), Lost> {
+    /// Nothing of a transaction has left us before its commit.
+    async fn undo(&self, link: &mut Link) -> Result<(), Lost> {
+        link.transaction = Transaction::default();
         Ok(())
     }
 
-    async fn lost(&self, wire: &mut Wire) {
-        wire.ended().await;
+    async fn lost(&self, link: &mut Link) {
+        link.wire.ended().await;
+    }
+}
+
+/// What becomes of a connection whose transaction, if there was one, has failed.
+fn undone(after: After, context: Context) -> After {
+    match (after, context) {
+        (After::Free, Context::Begins | Context::Within) => After::Undo,
+        (other, _) => other,
     }
 }
 
@@ -112,9 +151,9 @@ impl Etcd {
 }
 
 /// One request for a record on its way.
-struct Turn<'a> {
+pub(super) struct Turn<'a> {
     wire: &'a mut Wire,
-    shelf: &'a Shelf,
+    pub(super) shelf: &'a Shelf,
     read: Read,
     /// How many requests to etcd it took until now.
     requests: u16,
@@ -155,13 +194,13 @@ impl Turn<'_> {
             range_end: self.shelf.end.clone(),
             limit: request.limit.into(),
             serializable: self.read == Read::Serializable,
-            keys_only: false,
+            ..RangeRequest::default()
         };
         let found = self.range(question, Doing::Reading).await?;
         self.hand_out(&found, request, rows)
     }
 
-    fn hand_out(
+    pub(super) fn hand_out(
         &self,
         found: &[KeyValue],
         request: &Request<'_>,
@@ -200,12 +239,7 @@ impl Turn<'_> {
         let mut found = self.range(question, Doing::ReadingToWrite).await?.pop();
         for _ in 0..ATTEMPTS {
             let Some(old) = found else { return Ok(false) };
-            if !row::is_whole(&old.value) {
-                return Err(refused(Reason::WrongType));
-            }
-            let mut new = Vec::with_capacity(old.value.len());
-            row::merge(&old.value, &request.values, &self.shelf.fields, &mut new)
-                .map_err(refused)?;
+            let new = self.merge(&old, &request.values)?;
             let unchanged = Compare::is_unchanged(key.clone(), old.mod_revision);
             let put = self.put(request.key, new);
             match self.put_if(unchanged, put, Some(key.clone())).await? {
@@ -232,11 +266,11 @@ impl Turn<'_> {
     ) -> Result<Swap, Failure> {
         let read = otherwise.map(|key| RequestOp {
             request_range: Some(RangeRequest { key, ..RangeRequest::default() }),
-            request_put: None,
+            ..RequestOp::default()
         });
         let question = TxnRequest {
             compare: vec![compare],
-            success: vec![RequestOp { request_range: None, request_put: Some(put) }],
+            success: vec![RequestOp::put(put)],
             failure: read.into_iter().collect(),
         };
         let answer: TxnResponse = self.ask(method::TXN, question, Doing::Writing).await?;
@@ -247,10 +281,20 @@ impl Turn<'_> {
         Ok(Swap::Found(read.and_then(|mut range| range.kvs.pop())))
     }
 
-    fn make(&self, values: &Values<'_>) -> Result<Vec<u8>, Failure> {
+    pub(super) fn make(&self, values: &Values<'_>) -> Result<Vec<u8>, Failure> {
         let mut made = Vec::new();
         row::make(values, &self.shelf.fields, &mut made).map_err(refused)?;
         Ok(made)
+    }
+
+    /// The record `old` with these fields changed.
+    pub(super) fn merge(&self, old: &KeyValue, values: &Values<'_>) -> Result<Vec<u8>, Failure> {
+        if !row::is_whole(&old.value) {
+            return Err(refused(Reason::WrongType));
+        }
+        let mut new = Vec::with_capacity(old.value.len());
+        row::merge(&old.value, values, &self.shelf.fields, &mut new).map_err(refused)?;
+        Ok(new)
     }
 
     fn put(&self, key: &[u8], value: Vec<u8>) -> PutRequest {
@@ -266,7 +310,7 @@ impl Turn<'_> {
         Ok(answer.kvs)
     }
 
-    async fn ask<Q, A>(
+    pub(super) async fn ask<Q, A>(
         &mut self,
         path: &'static str,
         question: Q,
@@ -288,7 +332,7 @@ enum Swap {
     Found(Option<KeyValue>),
 }
 
-fn refused(reason: Reason) -> Failure {
+pub(super) fn refused(reason: Reason) -> Failure {
     Failure { ending: Ending::Refused(reason), whose: Whose::Nobodys }
 }
 

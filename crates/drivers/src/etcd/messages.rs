@@ -28,6 +28,9 @@ pub(super) struct ResponseHeader {
     /// The member that answers.
     #[prost(uint64, tag = "2")]
     pub(super) member_id: u64,
+    /// The store's revision when it answered.
+    #[prost(int64, tag = "3")]
+    pub(super) revision: i64,
 }
 
 /// A key with its value and its versions.
@@ -55,6 +58,9 @@ pub(super) struct RangeRequest {
     /// The most keys to return; zero means all of them.
     #[prost(int64, tag = "3")]
     pub(super) limit: i64,
+    /// As of which of the store's revisions; zero means the newest.
+    #[prost(int64, tag = "4")]
+    pub(super) revision: i64,
     /// Whether the member that is asked answers without asking the others.
     #[prost(bool, tag = "7")]
     pub(super) serializable: bool,
@@ -64,6 +70,8 @@ pub(super) struct RangeRequest {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct RangeResponse {
+    #[prost(message, optional, tag = "1")]
+    pub(super) header: Option<ResponseHeader>,
     #[prost(message, repeated, tag = "2")]
     pub(super) kvs: Vec<KeyValue>,
 }
@@ -101,6 +109,15 @@ pub(super) struct RequestOp {
     pub(super) request_range: Option<RangeRequest>,
     #[prost(message, optional, tag = "2")]
     pub(super) request_put: Option<PutRequest>,
+    #[prost(message, optional, tag = "3")]
+    pub(super) request_delete_range: Option<DeleteRangeRequest>,
+}
+
+impl RequestOp {
+    /// Writes a key.
+    pub(super) fn put(put: PutRequest) -> RequestOp {
+        RequestOp { request_put: Some(put), ..RequestOp::default() }
+    }
 }
 
 /// The answer to one request within a transaction.
@@ -110,7 +127,7 @@ pub(super) struct ResponseOp {
     pub(super) response_range: Option<RangeResponse>,
 }
 
-/// A condition of a transaction.
+/// A condition of a transaction, on one key or on each in a range that is there.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Compare {
     /// 0 equal, 1 greater, 2 less, 3 not equal.
@@ -126,17 +143,27 @@ pub(super) struct Compare {
     pub(super) version: Option<i64>,
     #[prost(int64, optional, tag = "6")]
     pub(super) mod_revision: Option<i64>,
+    /// The first key behind the range; empty for one key.
+    #[prost(bytes = "bytes", tag = "64")]
+    pub(super) range_end: Bytes,
 }
 
 impl Compare {
     /// The key is there.
     pub(super) fn is_there(key: Bytes) -> Compare {
-        Compare { result: 1, target: 0, key, version: Some(0), mod_revision: None }
+        Compare { result: 1, target: 0, key, version: Some(0), ..Compare::default() }
     }
 
-    /// Nobody has written the key since that revision.
+    /// Nobody has written the key since that revision; zero if it was not there.
     pub(super) fn is_unchanged(key: Bytes, revision: i64) -> Compare {
-        Compare { result: 0, target: 2, key, version: None, mod_revision: Some(revision) }
+        Compare { result: 0, target: 2, key, mod_revision: Some(revision), ..Compare::default() }
+    }
+
+    /// No key from `begin` up to `end` was written after that revision. Nothing is said about keys
+    /// that were removed since.
+    pub(super) fn is_no_newer(begin: Bytes, end: Bytes, revision: i64) -> Compare {
+        let mod_revision = Some(revision + 1);
+        Compare { result: 2, target: 2, key: begin, version: None, mod_revision, range_end: end }
     }
 }
 
@@ -234,11 +261,12 @@ mod tests {
             key: Bytes::from_static(b"ab"),
             range_end: Bytes::from_static(b"c"),
             limit: 300,
+            revision: 7,
             serializable: true,
             keys_only: false,
         };
         // Each field: its number times eight plus its type, then length or value.
-        let expected = b"\x0a\x02ab\x12\x01c\x18\xac\x02\x38\x01";
+        let expected = b"\x0a\x02ab\x12\x01c\x18\xac\x02\x20\x07\x38\x01";
         assert_eq!(request.encode_to_vec(), expected);
     }
 
@@ -251,6 +279,14 @@ mod tests {
         );
         // Zero is told, for nothing told would be no condition at all.
         assert_eq!(Compare::is_there(key).encode_to_vec(), b"\x08\x01\x1a\x01k\x20\x00");
+    }
+
+    #[test]
+    fn a_condition_on_a_range_has_its_end() {
+        let (begin, end) = (Bytes::from_static(b"k"), Bytes::from_static(b"l"));
+        // Field 64, of type bytes, is 514: two bytes.
+        let expected = b"\x08\x02\x10\x02\x1a\x01k\x30\x08\x82\x04\x01l";
+        assert_eq!(Compare::is_no_newer(begin, end, 7).encode_to_vec(), expected);
     }
 
     #[test]

@@ -27,6 +27,12 @@ impl Facts {
             self.size(),
             self.quota(),
             setting(
+                "max-txn-ops",
+                "not told (128 unless set)",
+                "a transaction that has read, or writes, more records than that is refused as \
+                 unsupported when it commits",
+            ),
+            setting(
                 "connections",
                 &options.connections.to_string(),
                 "requests in flight per lane, over one HTTP/2 connection to each endpoint; beyond \
@@ -176,7 +182,7 @@ fn apart(options: &Options) -> &'static str {
         }
         super::options::Read::Serializable => {
             "reads and scans see what the member that is asked has; it may lag behind what was \
-             answered. Updates read linearizably all the same"
+             answered. Updates and transactions read linearizably all the same"
         }
     }
 }
@@ -196,7 +202,7 @@ mod tests {
 
     fn told(member_id: u64, raft_term: u64, leader: u64) -> StatusResponse {
         StatusResponse {
-            header: Some(ResponseHeader { cluster_id: 1, member_id }),
+            header: Some(ResponseHeader { cluster_id: 1, member_id, revision: 9 }),
             version: "3.4.23".into(),
             raft_term,
             leader,

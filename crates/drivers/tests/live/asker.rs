@@ -98,6 +98,20 @@ pub fn scan(key: &str, limit: u32) -> Question<'_> {
     Question { kind: Kind::Scan, limit, ..read(key) }
 }
 
+/// Makes final what the transaction of its session did.
+#[cfg(feature = "etcd")]
+pub fn commit() -> Question<'static> {
+    Question { kind: Kind::Commit, ..read("") }
+}
+
+#[cfg(feature = "etcd")]
+impl Question<'_> {
+    /// The same question in this session.
+    pub fn of(self, session: u32) -> Self {
+        Question { session, ..self }
+    }
+}
+
 /// A client of a store.
 pub struct Asker {
     client: Box<dyn Client>,
@@ -122,6 +136,12 @@ impl Asker {
         store.prepare(layout)?;
         let client = store.open(0)?;
         Ok(Asker { client, epoch: Instant::now(), next: 0, inbox: Inbox::default() })
+    }
+
+    /// The next requests of `session` are a transaction.
+    #[cfg(feature = "etcd")]
+    pub fn begin(&mut self, session: u32) {
+        self.client.begin(session);
     }
 
     pub fn is_ready(&self) -> bool {

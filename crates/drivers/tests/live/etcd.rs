@@ -3,6 +3,7 @@
 mod cluster;
 mod faults;
 mod opening;
+mod transactions;
 
 use assay_drivers::etcd::Etcd;
 use assay_lab::{Order, recipes};
@@ -37,7 +38,7 @@ fn asker(url: &str) -> Asker {
 fn etcd_conforms() {
     let cluster = start(1);
     assert_conforms(&store(&cluster.url("/conformance")));
-    assert_conforms(&store(&cluster.url("/conformance/again?connections=1&read=serializable")));
+    assert_conforms(&store(&cluster.url("/conformance/again?connections=2&read=serializable")));
 }
 
 #[test]

@@ -50,6 +50,13 @@ impl Recipe for Etcd {
                             etcd's own is 2147483648",
                 },
                 Choice {
+                    name: "max-txn-ops",
+                    values: &[],
+                    usual: "4096",
+                    about: "records that one transaction may have read, or write; etcd's own is \
+                            128, too few for some of TPC-C's",
+                },
+                Choice {
                     name: "auto-compaction-retention",
                     values: &[],
                     usual: "0",
@@ -183,7 +190,8 @@ fn launch(site: &mut Site<'_>, node: usize, cluster: Cluster) -> Result<(), LabE
         .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
         .args(["--initial-cluster", &members.join(","), "--initial-cluster-state", state])
         .args(["--logger", "zap", "--log-level", "warn"])
-        .args(["--quota-backend-bytes", &site.choice("quota-backend-bytes")]);
+        .args(["--quota-backend-bytes", &site.choice("quota-backend-bytes")])
+        .args(["--max-txn-ops", &site.choice("max-txn-ops")]);
     let kept = site.choice("auto-compaction-retention");
     if kept != "0" {
         launch = launch.args(["--auto-compaction-mode", "periodic"]);
