@@ -53,10 +53,19 @@ pub(super) async fn carry_out(
     };
     match ended {
         Ok((_, After::Held)) => *open = Some(current),
-        Err(told) if turn.leaves_locks(&current, &told) => *open = Some(current),
+        Err(told) if is_to_undo(turn, &current, &told) => *open = Some(current),
         _ => {}
     }
     ended.map_err(Verdict::failure)
+}
+
+/// Whether a transaction that failed so has to be undone.
+fn is_to_undo(turn: &Turn<'_>, open: &Open, told: &Verdict) -> bool {
+    match open.records.is_ending() {
+        true => turn.leaves_locks(open, told),
+        // Whatever became of this step, others of it may have taken locks.
+        false => open.records.may_be_locked(),
+    }
 }
 
 /// Gives back what locks a transaction may have that nobody goes on with; tells who is to blame if

@@ -82,6 +82,11 @@ impl Records {
         self.is_ending = true;
     }
 
+    /// Whether it was tried to commit the transaction.
+    pub(super) fn is_ending(&self) -> bool {
+        self.is_ending
+    }
+
     fn of(&mut self, key: &[u8]) -> &mut Known {
         self.known.entry(key.to_vec()).or_default()
     }
