@@ -8,7 +8,7 @@ use assay_store::Request;
 use super::failure::{Doing, Failure, Verdict, Whose, verdict};
 use super::open::{Open, Remembers};
 use super::shelf::Plan;
-use super::transaction::Turn;
+use super::transaction::{Asked, Turn};
 use crate::task::{After, Context};
 
 /// One of its requests.
@@ -46,8 +46,8 @@ pub(super) async fn carry_out(
         }
         (Kind::Commit, _) => turn.commit(&mut current).await.map(|()| (true, After::Free)),
         (_, Some(shelf)) => {
-            let asked = turn.ask(&mut current, shelf, &request, rows).await;
-            asked.map(|found| (found, After::Held))
+            let asked = Asked { shelf, request };
+            turn.ask(&mut current, &asked, rows).await.map(|found| (found, After::Held))
         }
         (_, None) => Err(Failure::refused(Reason::Malformed).into()),
     };

@@ -14,7 +14,7 @@ use super::open::Open;
 use super::options::{Mode, Update};
 use super::raw;
 use super::shelf::Plan;
-use super::transaction::Turn;
+use super::transaction::{Asked, Turn};
 use crate::task::{After, Context, Ending, Fate, Library, Lost, RecordJob};
 
 /// How often an update is tried while others write the same record, or its region moves.
@@ -93,7 +93,8 @@ impl TiKv {
             }
             Clients::Transactions(client) => {
                 let mut turn = Turn::new(shared, client, self.mode, self.patience);
-                (turn.carry_out(shelf, request, rows).await, turn.requests)
+                let asked = Asked { shelf, request: *request };
+                (turn.carry_out(&asked, rows).await, turn.requests)
             }
         };
         (ended.map(|found| (found, After::Free)), requests.max(1))

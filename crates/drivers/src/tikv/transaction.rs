@@ -52,6 +52,12 @@ fn pause(attempt: u16, session: u32) -> Duration {
     Duration::from_millis(u64::from(share) << (attempt - 1))
 }
 
+/// A request for records of one table.
+pub(super) struct Asked<'a> {
+    pub(super) shelf: &'a Shelf,
+    pub(super) request: Request<'a>,
+}
+
 /// What carries out requests, and counts what they take.
 pub(super) struct Turn<'a> {
     shared: &'a Shared,
@@ -77,13 +83,12 @@ impl<'a> Turn<'a> {
     /// Carries out a request that is a transaction by itself; tells whether the record was there.
     pub(super) async fn carry_out(
         &mut self,
-        shelf: &Shelf,
-        request: &Request<'_>,
+        asked: &Asked<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
         for attempt in 1..=ATTEMPTS {
             rows.clear();
-            let told = match self.attempt(shelf, request, rows).await {
+            let told = match self.attempt(asked, rows).await {
                 Ok(found) => return Ok(found),
                 Err(told) => told,
             };
@@ -91,27 +96,21 @@ impl<'a> Turn<'a> {
                 return Err(told.failure());
             }
             if told == Verdict::Conflict {
-                tokio::time::sleep(pause(attempt, request.session)).await;
+                tokio::time::sleep(pause(attempt, asked.request.session)).await;
             }
         }
         unreachable!("the last attempt ends it")
     }
 
-    async fn attempt(
-        &mut self,
-        shelf: &Shelf,
-        request: &Request<'_>,
-        rows: &mut Vec<u8>,
-    ) -> Result<bool, Verdict> {
-        let begun = match request.kind {
+    async fn attempt(&mut self, asked: &Asked<'_>, rows: &mut Vec<u8>) -> Result<bool, Verdict> {
+        let begun = match asked.request.kind {
             Kind::Read | Kind::Scan => self.begin(options(self.mode).read_only()).await?,
             _ => self.begin_to_write().await?,
         };
         let mut open = Open::new(begun, Remembers::Writes);
-        let asked = self.ask(&mut open, shelf, request, rows).await;
-        let ended = match asked {
+        let ended = match self.ask(&mut open, asked, rows).await {
             Ok(found) if open.records.has_changes() => self.commit(&mut open).await.map(|()| found),
-            asked => asked,
+            ended => ended,
         };
         let is_locking = match &ended {
             // Locked, but there was nothing to change.
@@ -147,14 +146,13 @@ impl<'a> Turn<'a> {
     pub(super) async fn ask(
         &mut self,
         open: &mut Open,
-        shelf: &Shelf,
-        request: &Request<'_>,
+        asked: &Asked<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Verdict> {
-        match request.kind {
-            Kind::Read => self.read(open, shelf, request, rows).await,
-            Kind::Scan => self.scan(open, shelf, request, rows).await,
-            Kind::Insert | Kind::Update | Kind::Delete => self.change(open, shelf, request).await,
+        match asked.request.kind {
+            Kind::Read => self.read(open, asked, rows).await,
+            Kind::Scan => self.scan(open, asked, rows).await,
+            Kind::Insert | Kind::Update | Kind::Delete => self.change(open, asked).await,
             Kind::Commit | Kind::Rollback => Err(Failure::refused(Reason::Unsupported).into()),
         }
     }
@@ -204,10 +202,10 @@ impl<'a> Turn<'a> {
     async fn read(
         &mut self,
         open: &mut Open,
-        shelf: &Shelf,
-        request: &Request<'_>,
+        asked: &Asked<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Verdict> {
+        let Asked { shelf, request } = asked;
         let found = self.get(open, &shelf.key(request.key), Doing::Reading).await?;
         let Some(value) = found else { return Ok(false) };
         shelf.hand_out(&value, request, rows)?;
@@ -217,10 +215,10 @@ impl<'a> Turn<'a> {
     async fn scan(
         &mut self,
         open: &mut Open,
-        shelf: &Shelf,
-        request: &Request<'_>,
+        asked: &Asked<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Verdict> {
+        let Asked { shelf, request } = asked;
         let mut progress = Progress::new(shelf, request);
         let mut is_found = false;
         while let Some(from) = progress.from() {
@@ -250,12 +248,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Buffers the change; tells whether there is one.
-    async fn change(
-        &mut self,
-        open: &mut Open,
-        shelf: &Shelf,
-        request: &Request<'_>,
-    ) -> Result<bool, Verdict> {
+    async fn change(&mut self, open: &mut Open, asked: &Asked<'_>) -> Result<bool, Verdict> {
+        let Asked { shelf, request } = asked;
         let key = shelf.key(request.key);
         let is_blind = request.kind == Kind::Insert && !open.records.sees(&key);
         let old = if is_blind { None } else { self.old(open, &key).await? };
