@@ -247,6 +247,26 @@ fn a_scanned_record_that_was_changed_is_not_overwritten() {
 }
 
 #[test]
+fn an_update_of_what_was_not_read_keeps_what_another_has_written() {
+    for mode in MODES {
+        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        asker.begin(1);
+        assert_eq!(asker.ask(&read("user3").of(1)), Told::row("field0=a field1=b"));
+        assert_eq!(asker.ask(&update("user1", &["c", "d"]).of(2)), Told::WRITTEN);
+        assert_eq!(asker.ask(&update("user1", &["late"]).of(1)), Told::WRITTEN, "{mode}");
+        // TiKV takes it if it was locked, the stand-in does not.
+        let row = match asker.end(1, Kind::Commit) {
+            Told::Done(..) if mode == "pessimistic" => "field0=late field1=d",
+            told => {
+                assert_eq!(told, CONFLICT, "{mode}");
+                "field0=c field1=d"
+            }
+        };
+        assert_eq!(asker.ask(&read("user1")), Told::row(row), "{mode}");
+    }
+}
+
+#[test]
 fn of_two_that_change_one_record_one_goes_through() {
     for mode in MODES {
         let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
