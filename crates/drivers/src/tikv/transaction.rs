@@ -29,10 +29,10 @@ const LOCK_REQUESTS: u16 = 2;
 /// How this driver's transactions are done: in two phases, each request once.
 ///
 /// No lock is kept up: for each transaction the library would start a task that sleeps for ten
-/// seconds. So locks end by themselves, those of a commit three seconds after it began, those that a
-/// pessimistic transaction takes before twenty seconds after the transaction began. Nothing is lost
-/// by that: whoever waits for such a lock undoes the transaction first, and then TiKV, which misses
-/// the lock, refuses the commit.
+/// seconds. So locks end by themselves: those of a commit three seconds after it began, those that
+/// a pessimistic transaction takes before that twenty seconds after the transaction began. Nothing
+/// is lost by that: whoever waits for such a lock undoes the transaction first, and then TiKV, which
+/// misses the lock, refuses the commit.
 fn options(mode: Mode) -> TransactionOptions {
     let options = match mode {
         Mode::Pessimistic => TransactionOptions::new_pessimistic(),
@@ -149,8 +149,12 @@ impl<'a> Turn<'a> {
         asked: &Asked<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Verdict> {
-        match asked.request.kind {
-            Kind::Read => self.read(open, asked, rows).await,
+        let Asked { shelf, request } = asked;
+        match request.kind {
+            Kind::Read => match self.get(open, &shelf.key(request.key), Doing::Reading).await? {
+                None => Ok(false),
+                Some(value) => Ok(shelf.hand_out(&value, request, rows).map(|()| true)?),
+            },
             Kind::Scan => self.scan(open, asked, rows).await,
             Kind::Insert | Kind::Update | Kind::Delete => self.change(open, asked).await,
             Kind::Commit | Kind::Rollback => Err(Failure::refused(Reason::Unsupported).into()),
@@ -197,19 +201,6 @@ impl<'a> Turn<'a> {
             }
             Err(error) => Err(self.told(&error, doing, [key]).await),
         }
-    }
-
-    async fn read(
-        &mut self,
-        open: &mut Open,
-        asked: &Asked<'_>,
-        rows: &mut Vec<u8>,
-    ) -> Result<bool, Verdict> {
-        let Asked { shelf, request } = asked;
-        let found = self.get(open, &shelf.key(request.key), Doing::Reading).await?;
-        let Some(value) = found else { return Ok(false) };
-        shelf.hand_out(&value, request, rows)?;
-        Ok(true)
     }
 
     async fn scan(
