@@ -31,8 +31,8 @@ const LOCK_REQUESTS: u16 = 2;
 /// No lock is kept up: for each transaction the library would start a task that sleeps for ten
 /// seconds. So locks end by themselves: those of a commit three seconds after it began, those that
 /// a pessimistic transaction takes before that twenty seconds after the transaction began. Nothing
-/// is lost by that: whoever waits for such a lock undoes the transaction first, and then TiKV, which
-/// misses the lock, refuses the commit.
+/// is lost by that: whoever waits for such a lock undoes the transaction first, and then TiKV misses
+/// the lock and refuses the commit.
 fn options(mode: Mode) -> TransactionOptions {
     let options = match mode {
         Mode::Pessimistic => TransactionOptions::new_pessimistic(),
