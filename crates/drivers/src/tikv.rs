@@ -11,14 +11,18 @@
 //! * Otherwise each of them is a transaction of its own: a timestamp, a read or a lock where there
 //!   is one, then prewrite, another timestamp, commit. After a conflict all of it is tried again,
 //!   at most eight times in all. Reads and scans see one moment.
+//! * Several that belong together are one transaction, in which nothing is tried again: after a
+//!   conflict it is undone. All its reads and scans see one moment, and what it wrote itself.
 //! * A scan asks region by region, in the order of the keys' bytes.
 //!
 //! The client library asks once, except where it looks for a region that has moved, or for one who
 //! left a lock behind: see `failure` for what becomes of the rest.
 
+mod conversation;
 mod dialer;
 mod failure;
 mod link;
+mod open;
 mod options;
 mod placement;
 mod raw;
@@ -33,7 +37,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_model::{Kind, Layout, Setting};
-use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+use assay_store::{
+    Calls, Capabilities, Client, DataModel, Isolation, OpenError, ScanOrder, Store, StoreTime,
+};
 use tikv_client::{
     Backoff, CheckLevel, Error, RetryOptions, TransactionClient, TransactionOptions,
 };
@@ -149,11 +155,11 @@ impl Store for TiKv {
                  those that look for the region are not all"
             }
             Mode::Optimistic | Mode::Pessimistic => {
-                "a transaction with a conflict, or whose region has moved, is tried again, at most \
-                 8 times in all, after pauses of half a second in all at most, and its requests \
-                 are counted; the library itself repeats reads \
-                 while a region moves, and waits up to 1.5 s for a lock of somebody else, which is \
-                 not counted"
+                "a transaction of one operation with a conflict, or whose region has moved, is \
+                 tried again, at most 8 times in all, after pauses of half a second in all at most, \
+                 and its requests are counted; one of several operations is not; the library \
+                 itself repeats reads while a region moves, and waits up to 1.5 s for a lock of \
+                 somebody else, which is not counted"
             }
         };
         Capabilities {
@@ -168,7 +174,10 @@ impl Store for TiKv {
             is_persistent: true,
             time: StoreTime::Wall,
             takes_queries: false,
-            isolation: None,
+            isolation: match self.options().mode {
+                Mode::Raw => None,
+                Mode::Optimistic | Mode::Pessimistic => Some(Isolation::RepeatableRead),
+            },
         }
     }
 

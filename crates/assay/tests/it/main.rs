@@ -31,6 +31,8 @@ mod stores;
 mod study;
 mod study_benchfoundry;
 mod study_matrix;
+#[cfg(feature = "tikv")]
+mod tikv;
 mod told;
 mod tpcc;
 mod tune;

@@ -11,7 +11,7 @@ use assay_store::conformance::queries::{assert_queries_conform, catalogue};
 use crate::redis_server::Server;
 
 /// The base tables alone, then every schema that the advisor offers.
-fn schemas(class: Class) -> Vec<Physical> {
+pub fn schemas(class: Class) -> Vec<Physical> {
     let catalogue = catalogue();
     let frequencies = vec![1.0; catalogue.queries.len()];
     let expected = Expected { frequencies: &frequencies, rows: &[], keys: Keys::Checked };
@@ -21,7 +21,7 @@ fn schemas(class: Class) -> Vec<Physical> {
     [plain, advice.best].into_iter().chain(others).collect()
 }
 
-fn open(url: &str) -> Arc<dyn Store> {
+pub fn open(url: &str) -> Arc<dyn Store> {
     let options = registry::Options {
         clock: || 0,
         seed: Seed(1),

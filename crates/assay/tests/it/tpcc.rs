@@ -6,10 +6,10 @@ use crate::bundle::{manifest, number, text};
 use crate::place::Place;
 
 /// A warehouse of 60 customers instead of 30 000.
-const SMALL: &str = "--set dataset.customers_per_district=6 --set dataset.orders_per_district=6 \
+pub const SMALL: &str = "--set dataset.customers_per_district=6 --set dataset.orders_per_district=6 \
     --set dataset.items=40";
 
-fn verdicts(result: &Value) -> Vec<(String, String)> {
+pub fn verdicts(result: &Value) -> Vec<(String, String)> {
     let findings = result["findings"].as_array().expect("there are findings");
     let of = |finding: &Value, key: &str| finding[key].as_str().expect("a text").to_owned();
     findings.iter().map(|finding| (of(finding, "name"), of(finding, "verdict"))).collect()

@@ -54,9 +54,9 @@ pub struct Tls {
 pub enum Mode {
     /// Keys with values, one request each.
     Raw,
-    /// A transaction for each operation; conflicts are found as it commits.
+    /// A transaction for each operation, or for several; conflicts are found as it commits.
     Optimistic,
-    /// A transaction for each operation; what is to be written is locked first.
+    /// A transaction for each operation, or for several; what is to be written is locked first.
     Pessimistic,
 }
 

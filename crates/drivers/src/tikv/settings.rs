@@ -154,11 +154,15 @@ fn mode(mode: Mode) -> Setting {
         }
         Mode::Optimistic => {
             "each operation is a transaction with snapshot isolation, committed in two phases; a \
-             conflict is found as it commits, then all of it is tried again"
+             conflict is found as it commits, then all of it is tried again. A transaction of \
+             several has the same, called repeatable-read here; after a conflict it is undone"
         }
         Mode::Pessimistic => {
             "each operation is a transaction with snapshot isolation, committed in two phases; \
-             what it writes is locked first. Reads take no locks"
+             what it writes is locked first. Reads take no locks. A transaction of several reads \
+             from one snapshot, called repeatable-read here, and updates what is there as it \
+             locks it; if that is not what it has read before, there is a conflict, and it is \
+             undone"
         }
     };
     setting("mode", mode.name(), meaning)

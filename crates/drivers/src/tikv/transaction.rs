@@ -1,4 +1,4 @@
-//! What a request for a record becomes in transactions: one transaction, or several attempts at it.
+//! What requests for records become in transactions; alone, one is a transaction by itself.
 
 use std::time::Duration;
 
@@ -6,13 +6,14 @@ use assay_model::{Kind, Reason};
 use assay_store::Request;
 use tikv_client::transaction::HeartbeatOption;
 use tikv_client::{
-    Backoff, CheckLevel, Error, RetryOptions, Snapshot, Timestamp, TimestampExt, Transaction,
+    Backoff, CheckLevel, Error, RetryOptions, Timestamp, TimestampExt, Transaction,
     TransactionClient, TransactionOptions,
 };
 
 use super::dialer::Shared;
 use super::failure::{Doing, Failure, Verdict, Whose, of_driver, verdict};
 use super::link::ATTEMPTS;
+use super::open::{Open, Remembers};
 use super::options::Mode;
 use super::shelf::{Progress, Shelf};
 use crate::task::Ending;
@@ -22,17 +23,17 @@ use crate::task::Ending;
 const WAIT_FOR_LOCKS: Backoff = Backoff::no_jitter_backoff(2, 500, 10);
 /// A time before everything: what is read then meets no lock, but finds the region all the same.
 const LONG_AGO: u64 = 1;
-/// How many requests the library makes of a commit: prewrite, timestamp, commit.
-const COMMIT_REQUESTS: u16 = 3;
-/// How many it makes of a lock: timestamp, lock.
+/// How many requests the library makes of a lock: timestamp, lock.
 const LOCK_REQUESTS: u16 = 2;
 
 /// How this driver's transactions are done: in two phases, each request once.
 ///
-/// No lock is kept up beyond its three seconds (twenty if it is pessimistic): for each transaction
-/// the library would start a task that sleeps for ten. One that takes longer may be undone by those
-/// who wait for it; its commit is a conflict then.
-pub(super) fn options(mode: Mode) -> TransactionOptions {
+/// No lock is kept up: for each transaction the library would start a task that sleeps for ten
+/// seconds. So locks end by themselves: those of a commit three seconds after it began, those that
+/// a pessimistic transaction takes before that twenty seconds after the transaction began. Nothing
+/// is lost by that: whoever waits for such a lock undoes the transaction first, and then TiKV misses
+/// the lock and refuses the commit.
+fn options(mode: Mode) -> TransactionOptions {
     let options = match mode {
         Mode::Pessimistic => TransactionOptions::new_pessimistic(),
         Mode::Optimistic | Mode::Raw => TransactionOptions::new_optimistic(),
@@ -51,10 +52,15 @@ fn pause(attempt: u16, session: u32) -> Duration {
     Duration::from_millis(u64::from(share) << (attempt - 1))
 }
 
-/// One request for a record on its way.
+/// A request for records of one table.
+pub(super) struct Asked<'a> {
+    pub(super) shelf: &'a Shelf,
+    pub(super) request: Request<'a>,
+}
+
+/// What carries out requests, and counts what they take.
 pub(super) struct Turn<'a> {
     shared: &'a Shared,
-    shelf: &'a Shelf,
     client: &'a TransactionClient,
     mode: Mode,
     /// For a timestamp.
@@ -67,23 +73,22 @@ impl<'a> Turn<'a> {
     /// Nothing was asked yet.
     pub(super) fn new(
         shared: &'a Shared,
-        shelf: &'a Shelf,
         client: &'a TransactionClient,
         mode: Mode,
         patience: Duration,
     ) -> Turn<'a> {
-        Turn { shared, shelf, client, mode, patience, requests: 0 }
+        Turn { shared, client, mode, patience, requests: 0 }
     }
 
-    /// Tells whether the record was there.
+    /// Carries out a request that is a transaction by itself; tells whether the record was there.
     pub(super) async fn carry_out(
         &mut self,
-        request: &Request<'_>,
+        asked: &Asked<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
         for attempt in 1..=ATTEMPTS {
             rows.clear();
-            let told = match self.attempt(request, rows).await {
+            let told = match self.attempt(asked, rows).await {
                 Ok(found) => return Ok(found),
                 Err(told) => told,
             };
@@ -91,31 +96,44 @@ impl<'a> Turn<'a> {
                 return Err(told.failure());
             }
             if told == Verdict::Conflict {
-                tokio::time::sleep(pause(attempt, request.session)).await;
+                tokio::time::sleep(pause(attempt, asked.request.session)).await;
             }
         }
         unreachable!("the last attempt ends it")
     }
 
-    async fn attempt(
-        &mut self,
-        request: &Request<'_>,
-        rows: &mut Vec<u8>,
-    ) -> Result<bool, Verdict> {
-        match request.kind {
-            Kind::Read => self.read(request, rows).await,
-            Kind::Scan => self.scan(request, rows).await,
-            Kind::Insert | Kind::Update | Kind::Delete => self.write(request).await,
-            Kind::Commit | Kind::Rollback => Err(Failure::refused(Reason::Unsupported).into()),
+    async fn attempt(&mut self, asked: &Asked<'_>, rows: &mut Vec<u8>) -> Result<bool, Verdict> {
+        let begun = match asked.request.kind {
+            Kind::Read | Kind::Scan => self.begin(options(self.mode).read_only()).await?,
+            _ => self.begin_to_write().await?,
+        };
+        let mut open = Open::new(begun, Remembers::Writes);
+        let ended = match self.ask(&mut open, asked, rows).await {
+            Ok(found) if open.records.has_changes() => self.commit(&mut open).await.map(|()| found),
+            ended => ended,
+        };
+        let is_locking = match &ended {
+            // Locked, but there was nothing to change.
+            Ok(_) => !open.records.has_changes(),
+            Err(told) => self.leaves_locks(&open, told),
+        };
+        if is_locking {
+            self.release(&mut open).await;
         }
+        ended
     }
 
-    /// A timestamp of now, with which a transaction begins.
-    async fn now(&mut self) -> Result<Timestamp, Verdict> {
+    /// Begins a transaction that may write.
+    pub(super) async fn begin_to_write(&mut self) -> Result<Transaction, Verdict> {
+        self.begin(options(self.mode)).await
+    }
+
+    /// Begins a transaction at a timestamp of now.
+    async fn begin(&mut self, options: TransactionOptions) -> Result<Transaction, Verdict> {
         self.requests += 1;
-        let told = tokio::time::timeout(self.patience, self.client.current_timestamp()).await;
-        match told {
-            Ok(Ok(timestamp)) => Ok(timestamp),
+        let begun = self.client.begin_with_options(options);
+        match tokio::time::timeout(self.patience, begun).await {
+            Ok(Ok(transaction)) => Ok(transaction),
             Ok(Err(error)) => Err(verdict(&error, Doing::Preparing)),
             Err(_) => {
                 let ending = Ending::Refused(Reason::Unreachable);
@@ -124,43 +142,75 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn snapshot(&self, timestamp: Timestamp) -> Snapshot {
-        self.client.snapshot(timestamp, options(self.mode))
+    /// Asks one thing in a transaction: reads, or prepares a change that its commit makes.
+    pub(super) async fn ask(
+        &mut self,
+        open: &mut Open,
+        asked: &Asked<'_>,
+        rows: &mut Vec<u8>,
+    ) -> Result<bool, Verdict> {
+        let Asked { shelf, request } = asked;
+        match request.kind {
+            Kind::Read => match self.get(open, &shelf.key(request.key), Doing::Reading).await? {
+                None => Ok(false),
+                Some(value) => Ok(shelf.hand_out(&value, request, rows).map(|()| true)?),
+            },
+            Kind::Scan => self.scan(open, asked, rows).await,
+            Kind::Insert | Kind::Update | Kind::Delete => self.change(open, asked).await,
+            Kind::Commit | Kind::Rollback => Err(Failure::refused(Reason::Unsupported).into()),
+        }
     }
 
-    /// What the library's error means; if the region has moved, it is found anew first.
-    async fn told(&mut self, error: &Error, doing: Doing, key: &[u8]) -> Verdict {
+    /// What the library's error means; if the regions of `keys` have moved, they are found anew
+    /// first.
+    async fn told<'k>(
+        &mut self,
+        error: &Error,
+        doing: Doing,
+        keys: impl IntoIterator<Item = &'k [u8]>,
+    ) -> Verdict {
         let told = verdict(error, doing);
         if told != Verdict::Moved {
             return told;
         }
-        self.requests += 1;
-        let looked = self.snapshot(Timestamp::from_version(LONG_AGO)).get(key.to_vec()).await;
-        match looked {
-            Ok(_) => Verdict::Moved,
-            Err(error) => verdict(&error, Doing::Preparing).failure().into(),
-        }
-    }
-
-    async fn read(&mut self, request: &Request<'_>, rows: &mut Vec<u8>) -> Result<bool, Verdict> {
-        let key = self.shelf.key(request.key);
-        let now = self.now().await?;
-        let mut snapshot = self.snapshot(now);
-        self.requests += 1;
-        match snapshot.get(key.clone()).await {
-            Ok(None) => Ok(false),
-            Ok(Some(value)) => {
-                self.shelf.hand_out(&value, request, rows)?;
-                Ok(true)
+        for key in keys {
+            self.requests += 1;
+            let long_ago = Timestamp::from_version(LONG_AGO);
+            let mut snapshot = self.client.snapshot(long_ago, options(self.mode));
+            if let Err(error) = snapshot.get(key.to_vec()).await {
+                return verdict(&error, Doing::Preparing).failure().into();
             }
-            Err(error) => Err(self.told(&error, Doing::Reading, &key).await),
+        }
+        Verdict::Moved
+    }
+
+    /// What the transaction sees of a record; without a request if it has seen it before.
+    async fn get(
+        &mut self,
+        open: &mut Open,
+        key: &[u8],
+        doing: Doing,
+    ) -> Result<Option<Vec<u8>>, Verdict> {
+        if !open.records.sees(key) {
+            self.requests += 1;
+        }
+        match open.transaction.get(key.to_vec()).await {
+            Ok(found) => {
+                open.records.note_read(key);
+                Ok(found)
+            }
+            Err(error) => Err(self.told(&error, doing, [key]).await),
         }
     }
 
-    async fn scan(&mut self, request: &Request<'_>, rows: &mut Vec<u8>) -> Result<bool, Verdict> {
-        let now = self.now().await?;
-        let mut snapshot = self.snapshot(now);
-        let mut progress = Progress::new(self.shelf, request);
+    async fn scan(
+        &mut self,
+        open: &mut Open,
+        asked: &Asked<'_>,
+        rows: &mut Vec<u8>,
+    ) -> Result<bool, Verdict> {
+        let Asked { shelf, request } = asked;
+        let mut progress = Progress::new(shelf, request);
         let mut is_found = false;
         while let Some(from) = progress.from() {
             let (regions, driver) = (&self.shared.regions, &self.shared.driver);
@@ -168,15 +218,19 @@ impl<'a> Turn<'a> {
             let piece = progress.piece(end);
             self.requests += 1;
             let range = piece.from.clone()..piece.to.clone();
-            let found = match snapshot.scan(range, piece.limit).await {
+            let found = match open.transaction.scan(range, piece.limit).await {
                 Ok(found) => found,
-                Err(error) => return Err(self.told(&error, Doing::Reading, &piece.from).await),
+                Err(error) => {
+                    return Err(self.told(&error, Doing::Reading, [&*piece.from]).await);
+                }
             };
             let (mut count, mut last) = (0, None);
             for pair in found {
-                self.shelf.hand_out(pair.value(), request, rows)?;
+                shelf.hand_out(pair.value(), request, rows)?;
                 count += 1;
-                last = Some(Vec::from(pair.into_key()));
+                let key = Vec::from(pair.into_key());
+                open.records.note_read(&key);
+                last = Some(key);
             }
             is_found |= count > 0;
             progress.go_on(piece, count, last);
@@ -184,112 +238,94 @@ impl<'a> Turn<'a> {
         Ok(is_found)
     }
 
-    /// One transaction that writes a record, or finds that there is none to change.
-    async fn write(&mut self, request: &Request<'_>) -> Result<bool, Verdict> {
-        let key = self.shelf.key(request.key);
-        let patience = self.patience;
-        self.requests += 1;
-        let begun = self.client.begin_with_options(options(self.mode));
-        let mut transaction = match tokio::time::timeout(patience, begun).await {
-            Ok(Ok(transaction)) => transaction,
-            Ok(Err(error)) => return Err(verdict(&error, Doing::Preparing)),
-            Err(_) => {
-                let ending = Ending::Refused(Reason::Unreachable);
-                return Err(Failure { ending, whose: Whose::Drivers }.into());
-            }
-        };
-        let ended = match self.change(&mut transaction, &key, request).await {
-            Ok(true) => self.commit(&mut transaction, &key).await.map(|()| true),
-            // Nothing was changed.
-            Ok(false) => Ok(false),
-            Err(told) => Err(told),
-        };
-        let is_settled = match ended {
-            Ok(is_changed) => is_changed,
-            // What may have been done is not to be undone.
-            Err(Verdict::Failed(Failure { whose, ending })) => {
-                whose != Whose::Nobodys || matches!(ending, Ending::Unknown(_))
-            }
-            Err(Verdict::Moved) => false,
-            // A prewrite that met a conflict has left no lock; a lock that was taken is ours.
-            Err(Verdict::Conflict) => self.mode != Mode::Pessimistic,
-        };
-        if !is_settled {
-            self.release(&mut transaction).await;
-        }
-        ended
-    }
-
     /// Buffers the change; tells whether there is one.
-    async fn change(
-        &mut self,
-        transaction: &mut Transaction,
-        key: &[u8],
-        request: &Request<'_>,
-    ) -> Result<bool, Verdict> {
-        if request.kind == Kind::Insert {
-            return self.put(transaction, key, self.shelf.make(&request.values)?).await;
-        }
-        let found = match self.mode {
-            Mode::Pessimistic => {
-                self.requests += LOCK_REQUESTS;
-                transaction.get_for_update(key.to_vec()).await
-            }
-            Mode::Optimistic | Mode::Raw => {
-                self.requests += 1;
-                transaction.get(key.to_vec()).await
-            }
+    async fn change(&mut self, open: &mut Open, asked: &Asked<'_>) -> Result<bool, Verdict> {
+        let Asked { shelf, request } = asked;
+        let key = shelf.key(request.key);
+        let is_blind = request.kind == Kind::Insert && !open.records.sees(&key);
+        let old = if is_blind { None } else { self.old(open, &key).await? };
+        let new = match (request.kind, old) {
+            (Kind::Insert, _) => Some(shelf.make(&request.values)?),
+            (_, None) => return Ok(false),
+            (Kind::Update, Some(old)) => Some(shelf.merge(&old, &request.values)?),
+            (_, Some(_)) => None,
         };
-        let found = match found {
-            Ok(found) => found,
-            Err(error) => return Err(self.told(&error, Doing::Preparing, key).await),
-        };
-        let Some(old) = found else { return Ok(false) };
-        if request.kind == Kind::Update {
-            let new = self.shelf.merge(&old, &request.values)?;
-            return self.put(transaction, key, new).await;
-        }
-        self.count_lock();
-        match transaction.delete(key.to_vec()).await {
-            Ok(()) => Ok(true),
-            Err(error) => Err(self.told(&error, Doing::Preparing, key).await),
-        }
-    }
-
-    async fn put(
-        &mut self,
-        transaction: &mut Transaction,
-        key: &[u8],
-        value: Vec<u8>,
-    ) -> Result<bool, Verdict> {
-        self.count_lock();
-        match transaction.put(key.to_vec(), value).await {
-            Ok(()) => Ok(true),
-            Err(error) => Err(self.told(&error, Doing::Preparing, key).await),
-        }
-    }
-
-    /// A record is locked before it is written, again if it is already.
-    fn count_lock(&mut self) {
         if self.mode == Mode::Pessimistic {
+            // A record is locked before it is written, again if it is already.
             self.requests += LOCK_REQUESTS;
         }
+        let written = match new {
+            Some(new) => open.transaction.put(key.clone(), new).await,
+            None => open.transaction.delete(key.clone()).await,
+        };
+        if let Err(error) = written {
+            return Err(self.told(&error, Doing::Preparing, [&*key]).await);
+        }
+        if self.mode == Mode::Pessimistic {
+            open.records.note_locked(&key);
+        }
+        open.records.note_written(&key);
+        Ok(true)
     }
 
-    async fn commit(&mut self, transaction: &mut Transaction, key: &[u8]) -> Result<(), Verdict> {
-        self.requests += COMMIT_REQUESTS;
-        match transaction.commit().await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.told(&error, Doing::Writing, key).await),
+    /// The record that is to be changed.
+    ///
+    /// One that is locked is read as it is now, which may be later than the transaction's snapshot.
+    /// Who has read it before may change it only if it is still the same: else what somebody else
+    /// has made of it meanwhile would be lost.
+    async fn old(&mut self, open: &mut Open, key: &[u8]) -> Result<Option<Vec<u8>>, Verdict> {
+        if self.mode != Mode::Pessimistic || open.records.has_written(key) {
+            return self.get(open, key, Doing::Preparing).await;
         }
+        let seen = match open.records.sees(key) {
+            true => Some(self.get(open, key, Doing::Preparing).await?),
+            false => None,
+        };
+        self.requests += LOCK_REQUESTS;
+        let now = match open.transaction.get_for_update(key.to_vec()).await {
+            Ok(now) => now,
+            Err(error) => return Err(self.told(&error, Doing::Preparing, [key]).await),
+        };
+        open.records.note_locked(key);
+        match seen {
+            Some(seen) if seen != now => Err(Verdict::Conflict),
+            _ => Ok(now),
+        }
+    }
+
+    /// Makes final what the transaction did.
+    pub(super) async fn commit(&mut self, open: &mut Open) -> Result<(), Verdict> {
+        self.requests += open.records.commit_requests();
+        open.records.note_ending();
+        match open.transaction.commit().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.told(&error, Doing::Writing, open.records.concerned()).await),
+        }
+    }
+
+    /// Whether a transaction that failed so may have left locks which ought to be given back.
+    pub(super) fn leaves_locks(&self, open: &Open, told: &Verdict) -> bool {
+        let may_leave = match told {
+            // What may have been done is not to be undone; who is gone cannot be asked.
+            Verdict::Failed(Failure { whose, ending }) => {
+                *whose == Whose::Nobodys && matches!(ending, Ending::Refused(_))
+            }
+            Verdict::Moved => true,
+            // A prewrite of one record that met a conflict has left no lock; a lock that was taken
+            // is ours.
+            Verdict::Conflict => {
+                self.mode == Mode::Pessimistic || open.records.concerned().count() > 1
+            }
+        };
+        may_leave && open.records.may_be_locked()
     }
 
     /// Gives the locks back. If that fails, they end by themselves.
-    async fn release(&mut self, transaction: &mut Transaction) {
-        if self.mode == Mode::Pessimistic {
+    pub(super) async fn release(&mut self, open: &mut Open) {
+        if open.records.may_be_locked() {
             self.requests += 1;
+            let _ = open.transaction.rollback().await;
         }
-        let _ = transaction.rollback().await;
     }
 }
 

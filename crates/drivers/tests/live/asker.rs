@@ -104,7 +104,7 @@ pub fn commit() -> Question<'static> {
     Question { kind: Kind::Commit, ..read("") }
 }
 
-#[cfg(feature = "etcd")]
+#[cfg(any(feature = "etcd", feature = "tikv"))]
 impl Question<'_> {
     /// The same question in this session.
     pub fn of(self, session: u32) -> Self {
@@ -200,6 +200,38 @@ impl Asker {
     pub fn poll(&mut self) {
         let now = self.now();
         self.client.poll(now, &mut self.inbox);
+    }
+
+    /// What `session` asks next is one transaction.
+    #[cfg(feature = "tikv")]
+    pub fn begin(&mut self, session: u32) {
+        self.client.begin(session);
+    }
+
+    /// `session` goes without ending its transaction.
+    #[cfg(feature = "tikv")]
+    pub fn leave(&mut self, session: u32) {
+        self.client.leave(session);
+    }
+
+    /// Asks for the end of the transaction of `session`, by a commit or a rollback.
+    #[cfg(feature = "tikv")]
+    pub fn end(&mut self, session: u32, kind: Kind) -> Told {
+        self.ask(&Question { kind, ..read("") }.of(session))
+    }
+
+    /// The answer to `ticket`, waited for; others that come meanwhile are kept.
+    #[cfg(feature = "tikv")]
+    pub fn take_of(&mut self, ticket: Ticket) -> Told {
+        let start = Instant::now();
+        loop {
+            if let Some(at) = self.inbox.0.iter().position(|(answered, _)| *answered == ticket) {
+                return self.inbox.0.remove(at).1;
+            }
+            assert!(start.elapsed() < PATIENCE, "no answer came to {ticket:?}");
+            self.client.wait(Duration::from_millis(50));
+            self.poll();
+        }
     }
 
     pub fn abandon(&mut self, ticket: Ticket) {

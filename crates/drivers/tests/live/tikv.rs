@@ -9,6 +9,7 @@
 mod faults;
 mod opening;
 mod real;
+mod transactions;
 
 use assay_drivers::tikv::TiKv;
 use assay_lab::{Order, recipes};
