@@ -98,6 +98,14 @@ pub fn scan(key: &str, limit: u32) -> Question<'_> {
     Question { kind: Kind::Scan, limit, ..read(key) }
 }
 
+impl Question<'_> {
+    /// The same, asked by another session than the first.
+    #[cfg(any(feature = "ignite", feature = "tikv"))]
+    pub fn of(self, session: u32) -> Self {
+        Question { session, ..self }
+    }
+}
+
 /// A client of a store.
 pub struct Asker {
     client: Box<dyn Client>,
@@ -180,6 +188,24 @@ impl Asker {
     pub fn poll(&mut self) {
         let now = self.now();
         self.client.poll(now, &mut self.inbox);
+    }
+
+    /// What `session` asks next is one transaction.
+    #[cfg(any(feature = "ignite", feature = "tikv"))]
+    pub fn begin(&mut self, session: u32) {
+        self.client.begin(session);
+    }
+
+    /// `session` goes without ending its transaction.
+    #[cfg(any(feature = "ignite", feature = "tikv"))]
+    pub fn leave(&mut self, session: u32) {
+        self.client.leave(session);
+    }
+
+    /// Asks for the end of the transaction of `session`, by a commit or a rollback.
+    #[cfg(any(feature = "ignite", feature = "tikv"))]
+    pub fn end(&mut self, session: u32, kind: Kind) -> Told {
+        self.ask(&Question { kind, ..read("") }.of(session))
     }
 
     pub fn abandon(&mut self, ticket: Ticket) {

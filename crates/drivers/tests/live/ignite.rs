@@ -2,6 +2,7 @@
 
 mod faults;
 mod opening;
+mod transactions;
 
 use std::path::Path;
 use std::process::Command;
