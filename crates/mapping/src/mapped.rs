@@ -2,11 +2,16 @@
 //!
 //! Each query becomes requests of the inner store, one after another within its session.
 //!
-//! * There are no transactions: a query that takes several requests is not atomic, an
+//! * If the inner store declares an isolation, a transaction of queries is one of its own, and ends
+//!   with a request that commits or undoes it. A query that may take several requests is such a
+//!   transaction by itself. A step that fails undoes what was written before it, so it is refused,
+//!   even if it was a write whose answer is lost: nobody commits it. Only a SELECT whose answer is
+//!   lost is unknown, and a commit.
+//! * If not, there are no transactions: a query that takes several requests is not atomic, an
 //!   `x = x + ?` is a read, then a write, and what others write in between is lost. Commit and
-//!   rollback are answered at once; a rollback undoes nothing.
-//! * If a request fails before anything was written, the query is refused (a SELECT whose answer is
-//!   lost is unknown). Once something was written, it is unknown: half of it happened.
+//!   rollback are answered at once; a rollback undoes nothing. If a request fails before anything
+//!   was written, the query is refused (a SELECT whose answer is lost is unknown). Once something
+//!   was written, it is unknown: half of it happened.
 //! * An UPDATE or DELETE by its whole primary key that needs no old value is sent as it is. What
 //!   the store says about a missing row is what the query answers; where it creates a part of a
 //!   record and says that it was there, such a part is no row to any query.
@@ -17,6 +22,7 @@ mod errand;
 mod lines;
 mod probe;
 mod table;
+mod transaction;
 pub(crate) mod value;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -69,6 +75,12 @@ impl Mapped {
 
     fn prepared(&self) -> Option<Arc<Prepared>> {
         self.prepared.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How transactions of queries are kept apart; none if the inner store has none of requests.
+    fn isolation(&self) -> Option<Isolation> {
+        let inner = self.inner.capabilities();
+        inner.isolation.filter(|_| !inner.takes_queries)
     }
 
     fn contents(&self, reason: String) -> OpenError {
@@ -128,6 +140,18 @@ impl Mapped {
     }
 }
 
+fn transactions(isolation: Option<Isolation>) -> Setting {
+    let (value, meaning) = match isolation {
+        Some(isolation) => (
+            isolation.name(),
+            "a transaction is one of the store's, and so is a query of several requests; nothing \
+             is left of one that is not committed",
+        ),
+        None => ("best effort", "nothing is atomic beyond one request; a rollback undoes nothing"),
+    };
+    Setting { name: "transactions".into(), value: value.into(), meaning: meaning.into() }
+}
+
 /// Whether two files keep rows in the same tables: what is expected or served does not count.
 fn is_same(kept: &str, own: &str) -> bool {
     let tables = |text: &str| {
@@ -143,8 +167,8 @@ fn is_same(kept: &str, own: &str) -> bool {
 
 impl Store for Mapped {
     fn capabilities(&self) -> Capabilities {
-        let inner = self.inner.capabilities();
-        Capabilities { takes_queries: true, isolation: None::<Isolation>, ..inner }
+        let isolation = self.isolation();
+        Capabilities { takes_queries: true, isolation, ..self.inner.capabilities() }
     }
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
@@ -190,7 +214,8 @@ impl Store for Mapped {
     }
 
     fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        Ok(Box::new(MappedClient::new(self.inner.open(lane)?, self.prepared())))
+        let inner = self.inner.open(lane)?;
+        Ok(Box::new(MappedClient::new(inner, self.isolation(), self.prepared())))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -203,11 +228,7 @@ impl Store for Mapped {
             meaning: "a logical query is one or more requests, which the requests column counts"
                 .into(),
         });
-        settings.push(Setting {
-            name: "transactions".into(),
-            value: "best effort".into(),
-            meaning: "nothing is atomic beyond one request; a rollback undoes nothing".into(),
-        });
+        settings.push(transactions(self.isolation()));
         Ok(settings)
     }
 

@@ -11,6 +11,7 @@
 //! a later read finds must agree with what was answered.
 
 mod declarations;
+pub mod ledger;
 pub mod queries;
 mod records;
 mod scans;

@@ -144,8 +144,8 @@ pub trait Client {
         answers.answer(ticket, Answer::Refused(Reason::Unsupported));
     }
 
-    /// The requests for records of `session` that are started from now on are one transaction, which
-    /// a request of kind commit or rollback ends. What the session had open before is undone.
+    /// The requests for records of `session` that are started from now on are one transaction,
+    /// which a request of kind commit or rollback ends. What the session had open before is undone.
     ///
     /// Only for stores that take no queries and declare an isolation; the contract is that of
     /// [`Client::call`] with a request for each step. A commit without a transaction is refused.

@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_model::{Nanos, Reason};
-use assay_store::{Answer, Answers, Call, Client, Reply, Request, Step, Ticket, Values};
+use assay_model::{Fields, Kind, Nanos, Reason};
+use assay_store::{Answer, Answers, Call, Client, Isolation, Reply, Request, Step, Ticket, Values};
 
 use super::Prepared;
-use super::errand::{Errand, Next, Outgoing};
+use super::errand::{End, Errand, Next, Outgoing};
+use super::transaction::{Open, Standing, is_one_request};
+use crate::key_value::program::Program;
 
 /// Marks the tickets of our own requests; the executor's are counted from below.
 const OWN: u64 = 1 << 63;
@@ -17,6 +19,9 @@ const SLOT_BITS: u32 = 20;
 
 pub(super) struct MappedClient {
     inner: Box<dyn Client>,
+    /// How the inner store keeps transactions apart; none if it has none.
+    isolation: Option<Isolation>,
+    open: Open,
     board: Board,
     /// Errands that must wait until the inner client is ready again.
     waiting: VecDeque<usize>,
@@ -43,28 +48,44 @@ impl Answers for Relay<'_> {
         if ticket.0 & OWN == 0 {
             return self.outer.answer(ticket, answer);
         }
-        let slot = (ticket.0 & ((1 << SLOT_BITS) - 1)) as usize;
-        let Some(prepared) = &self.board.prepared else { return };
-        let Some(errand) = self.board.errands.get_mut(slot) else { return };
-        // An answer to what was abandoned comes too late for the errand that has its place now.
-        if errand.is_live && errand.asked == Some(ticket) {
-            errand.take(prepared, answer);
-            self.board.answered.push_back(slot);
-        }
+        let Some(prepared) = self.board.prepared.clone() else { return };
+        let Some((slot, errand)) = self.board.waits_for(ticket) else { return };
+        errand.take(&prepared, answer);
+        self.board.answered.push_back(slot);
     }
 
     fn requests(&mut self, ticket: Ticket, count: u16) {
         if ticket.0 & OWN == 0 {
-            self.outer.requests(ticket, count);
+            return self.outer.requests(ticket, count);
+        }
+        if let Some((_, errand)) = self.board.waits_for(ticket) {
+            // It was counted as one when it was asked.
+            errand.requests = (errand.requests - 1).saturating_add(count);
         }
     }
 }
 
+impl Board {
+    /// The errand that waits for the answer to `ticket`, with its place. What was abandoned is
+    /// answered too late for the errand that has its place now.
+    fn waits_for(&mut self, ticket: Ticket) -> Option<(usize, &mut Errand)> {
+        let slot = (ticket.0 & ((1 << SLOT_BITS) - 1)) as usize;
+        let errand = self.errands.get_mut(slot)?;
+        (errand.is_live && errand.asked == Some(ticket)).then_some((slot, errand))
+    }
+}
+
 impl MappedClient {
-    pub(super) fn new(inner: Box<dyn Client>, prepared: Option<Arc<Prepared>>) -> MappedClient {
+    pub(super) fn new(
+        inner: Box<dyn Client>,
+        isolation: Option<Isolation>,
+        prepared: Option<Arc<Prepared>>,
+    ) -> MappedClient {
         let board = Board { prepared, errands: Vec::new(), answered: VecDeque::new() };
         MappedClient {
             inner,
+            isolation,
+            open: Open::default(),
             board,
             waiting: VecDeque::new(),
             free: Vec::new(),
@@ -77,25 +98,16 @@ impl MappedClient {
     fn drive(&mut self, now: Nanos, slot: usize, outer: &mut dyn Answers) {
         let Some(prepared) = self.board.prepared.clone() else { return };
         loop {
-            if !self.inner.is_ready() {
-                return self.waiting.push_back(slot);
-            }
             let errand = &mut self.board.errands[slot];
             if !errand.is_live {
                 return;
             }
+            if !self.open.holds_connection(errand.session) && !self.inner.is_ready() {
+                return self.waiting.push_back(slot);
+            }
             match errand.advance(&prepared, &mut self.out) {
                 Next::Ask => self.ask(now, slot, outer),
-                Next::End(end) => {
-                    errand.is_live = false;
-                    let (ticket, requests) = (errand.ticket, errand.requests);
-                    self.free.push(slot);
-                    if let Some(ticket) = ticket {
-                        outer.requests(ticket, requests);
-                        outer.answer(ticket, end.answer(&self.out.bytes));
-                    }
-                    return;
-                }
+                Next::End(end) => return self.end(slot, &end, outer),
             }
             if !self.board.errands[slot].is_answered() {
                 return;
@@ -105,12 +117,36 @@ impl MappedClient {
         }
     }
 
+    /// Answers the errand at `slot`, whose transaction goes on if it is a step that is done.
+    fn end(&mut self, slot: usize, end: &End, outer: &mut dyn Answers) {
+        let errand = &mut self.board.errands[slot];
+        errand.is_live = false;
+        let Errand { ticket, requests, session, standing, .. } = *errand;
+        self.free.push(slot);
+        match (standing, end) {
+            (Standing::Alone, _) | (Standing::Step, End::Done(_)) => {}
+            // Its own one is committed, or was never asked anything, or is to be undone.
+            (Standing::Own | Standing::Step, _) => self.undo(session),
+        }
+        if let Some(ticket) = ticket {
+            outer.requests(ticket, requests);
+            outer.answer(ticket, end.answer(&self.out.bytes));
+        }
+    }
+
+    /// Undoes what `session` has open, if it has.
+    fn undo(&mut self, session: u32) {
+        self.open.end(session);
+        self.inner.leave(session);
+    }
+
     fn ask(&mut self, now: Nanos, slot: usize, outer: &mut dyn Answers) {
         self.asked += 1;
         let ticket = Ticket(OWN | (self.asked << SLOT_BITS & !OWN) | slot as u64);
         let errand = &mut self.board.errands[slot];
         errand.asked = Some(ticket);
         errand.requests = errand.requests.saturating_add(1);
+        self.open.ask(errand.session);
         let Some(kind) = self.out.kind else { return };
         let request = Request {
             session: errand.session,
@@ -134,6 +170,52 @@ impl MappedClient {
             let Some(slot) = self.waiting.pop_front() else { break };
             self.drive(now, slot, outer);
         }
+    }
+
+    /// How a query stands to transactions; opens one if it needs one.
+    fn stand(&mut self, call: &Call<'_>, program: &Program) -> Standing {
+        let standing = match (self.isolation, call.begins) {
+            (None, _) => return Standing::Alone,
+            (Some(_), false) if self.open.has(call.session) => return Standing::Step,
+            (Some(_), false) if is_one_request(program) => return Standing::Alone,
+            (Some(_), false) => Standing::Own,
+            (Some(_), true) => Standing::Step,
+        };
+        self.inner.begin(call.session);
+        self.open.begin(call.session);
+        standing
+    }
+
+    /// Refuses a query that is not even begun; the transaction that it is of ends with that.
+    fn refuse(&mut self, ticket: Ticket, session: u32, reason: Reason, outer: &mut dyn Answers) {
+        self.undo(session);
+        outer.answer(ticket, Answer::Refused(reason));
+    }
+
+    /// Lets the inner client end a transaction, if it has such.
+    fn end_transaction(
+        &mut self,
+        now: Nanos,
+        ticket: Ticket,
+        call: &Call<'_>,
+        kind: Kind,
+        outer: &mut dyn Answers,
+    ) {
+        if self.isolation.is_none() {
+            outer.requests(ticket, 0);
+            return outer.answer(ticket, Answer::Done(Reply::WRITTEN));
+        }
+        self.open.end(call.session);
+        let request = Request {
+            session: call.session,
+            kind,
+            table: 0,
+            key: &[],
+            fields: Fields::All,
+            limit: 0,
+            values: Values::NONE,
+        };
+        self.start(now, ticket, &request, outer);
     }
 
     fn place(&mut self) -> Option<usize> {
@@ -169,28 +251,32 @@ impl Client for MappedClient {
     fn call(&mut self, now: Nanos, ticket: Ticket, call: &Call<'_>, answers: &mut dyn Answers) {
         let number = match call.step {
             Step::Query(number) => usize::from(number),
-            Step::Commit | Step::Rollback => {
-                answers.requests(ticket, 0);
-                return answers.answer(ticket, Answer::Done(Reply::WRITTEN));
+            Step::Commit => return self.end_transaction(now, ticket, call, Kind::Commit, answers),
+            Step::Rollback => {
+                return self.end_transaction(now, ticket, call, Kind::Rollback, answers);
             }
         };
+        let Some(prepared) = self.board.prepared.clone() else {
+            return self.refuse(ticket, call.session, Reason::Malformed, answers);
+        };
         let place = number.checked_sub(1);
-        let prepared = self.board.prepared.as_ref();
-        let wanted = prepared.zip(place).and_then(|(one, place)| one.parameters.get(place));
+        let wanted = place.and_then(|place| prepared.parameters.get(place));
         if wanted != Some(&call.parameters.iter().count()) {
-            return answers.answer(ticket, Answer::Refused(Reason::Malformed));
+            return self.refuse(ticket, call.session, Reason::Malformed, answers);
         }
         let Some(slot) = self.place() else {
-            return answers.answer(ticket, Answer::Refused(Reason::Full));
+            return self.refuse(ticket, call.session, Reason::Full, answers);
         };
+        let standing = self.stand(call, &prepared.programs[number - 1]);
         let errand = &mut self.board.errands[slot];
         errand.begin(ticket, call.session, number - 1, call.parameters.iter());
+        errand.standing = standing;
         self.drive(now, slot, answers);
         self.drive_all(now, answers);
     }
 
     fn leave(&mut self, session: u32) {
-        self.inner.leave(session);
+        self.undo(session);
     }
 
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
@@ -212,12 +298,15 @@ impl Client for MappedClient {
         let found = errands.find(|(_, one)| one.is_live && one.ticket == Some(ticket));
         let Some((slot, errand)) = found else { return self.inner.abandon(ticket) };
         errand.is_live = false;
-        let asked = errand.asked;
+        let Errand { asked, session, standing, .. } = *errand;
         self.waiting.retain(|waiting| *waiting != slot);
         self.board.answered.retain(|answered| *answered != slot);
         self.free.push(slot);
         if let Some(asked) = asked {
             self.inner.abandon(asked);
+        }
+        if standing != Standing::Alone {
+            self.undo(session);
         }
     }
 }

@@ -10,6 +10,7 @@ use assay_store::{Answer, Reply, Rows as Found, Ticket};
 use super::Prepared;
 use super::lines::{self, Lines, NOWHERE, Slot};
 use super::table::Stored;
+use super::transaction::Standing;
 use super::value;
 use crate::fit::fit;
 use crate::key_value::path::{FIRST_BATCH, LARGEST_BATCH};
@@ -26,6 +27,7 @@ pub(super) struct Errand {
     pub(super) asked: Named,
     pub(super) session: u32,
     pub(super) is_live: bool,
+    pub(super) standing: Standing,
     pub(super) requests: u16,
     query: usize,
     writes: bool,
@@ -49,6 +51,8 @@ pub(super) struct Errand {
     /// What came back, field by field of the table.
     incoming: Lines,
     got: Option<Got>,
+    /// The encoded rows of the answer, while its transaction is committed.
+    answer: Vec<u8>,
 }
 
 /// A ticket, or none yet.
@@ -62,6 +66,7 @@ enum Stage {
     Read,
     Partners,
     Write,
+    Commit,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -189,8 +194,39 @@ impl Errand {
         }
     }
 
-    /// Goes on until something must be asked, or all is done.
+    /// Goes on until something must be asked, or all is done and, if it is a transaction by itself,
+    /// committed.
     pub(super) fn advance(&mut self, prepared: &Prepared, out: &mut Outgoing) -> Next {
+        if self.stage == Stage::Commit {
+            return Next::End(self.committed(out));
+        }
+        match self.go_on(prepared, out) {
+            Next::End(End::Done(found)) if self.is_to_commit() => {
+                self.is_found = found;
+                self.stage = Stage::Commit;
+                std::mem::swap(&mut self.answer, &mut out.bytes);
+                out.begin(Kind::Commit, 0, &[], 0);
+                Next::Ask
+            }
+            next => next,
+        }
+    }
+
+    fn is_to_commit(&self) -> bool {
+        self.standing == Standing::Own && self.asked.is_some()
+    }
+
+    fn committed(&mut self, out: &mut Outgoing) -> End {
+        std::mem::swap(&mut self.answer, &mut out.bytes);
+        match self.got.take() {
+            Some(Got::Done(_)) => End::Done(self.is_found),
+            Some(Got::Refused(reason)) => End::Refused(reason),
+            Some(Got::Unknown(reason)) => End::Unknown(reason),
+            None => End::Unknown(Reason::Garbled),
+        }
+    }
+
+    fn go_on(&mut self, prepared: &Prepared, out: &mut Outgoing) -> Next {
         let program = &prepared.programs[self.query];
         self.writes = matches!(program, Program::Write(_));
         let moved = match program {
@@ -307,6 +343,7 @@ impl Errand {
                         return Ok(end);
                     }
                 }
+                Stage::Commit => break,
             }
         }
         out.bytes.clear();
@@ -444,15 +481,25 @@ impl Errand {
     }
 
     /// What the store answered to the last request, if that was a success.
+    ///
+    /// Within a transaction nothing is left of a write that fails, nor of what was written before
+    /// it: nobody has asked, nor will ask, to commit it. Rows whose answer is lost may all the same
+    /// have been read.
     fn done(&mut self, is_write: bool) -> Result<bool, Stop> {
+        let remains = is_write && self.standing == Standing::Alone;
         match self.got.take() {
             Some(Got::Done(found)) => Ok(found),
-            Some(Got::Unknown(reason)) if is_write || !self.writes => Err(End::Unknown(reason)),
-            Some(Got::Refused(reason) | Got::Unknown(reason)) => Err(match self.has_written {
-                true => End::Unknown(reason),
-                false => End::Refused(reason),
-            }),
+            Some(Got::Unknown(reason)) if remains || !self.writes => Err(End::Unknown(reason)),
+            Some(Got::Refused(reason) | Got::Unknown(reason)) => Err(self.failed(reason)),
             None => Err(End::Unknown(Reason::Garbled)),
+        }
+    }
+
+    /// The end of a query of which what was written so far is all that happened.
+    fn failed(&self, reason: Reason) -> End {
+        match self.has_written && self.standing == Standing::Alone {
+            true => End::Unknown(reason),
+            false => End::Refused(reason),
         }
     }
 
@@ -692,11 +739,7 @@ impl Errand {
         out.begin(kind, copy.table, &key, 1);
         self.key = key;
         if !is_key {
-            return Err(if self.has_written {
-                End::Unknown(Reason::Malformed)
-            } else {
-                End::Refused(Reason::Malformed)
-            });
+            return Err(self.failed(Reason::Malformed));
         }
         for (field, slot) in &copy.fields {
             let begin = out.bytes.len() as u32;

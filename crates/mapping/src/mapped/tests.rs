@@ -1,7 +1,7 @@
 //! Queries asked of the memory store by way of a physical schema.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use assay_model::{Catalogue, Datum, Nanos, Parameters, Reason};
 use assay_store::memory::Memory;
@@ -10,6 +10,8 @@ use assay_store::{Answer, Answers, Call, Client, Existing, Step, Store, Ticket};
 use super::*;
 use crate::physical::Class;
 use crate::sql;
+
+mod transactions;
 
 /// What a query answered, as text: rows in parentheses, requests counted.
 #[derive(Default)]
@@ -288,7 +290,7 @@ fn a_store_whose_updates_lose_fields_keeps_no_rows() {
 }
 
 #[test]
-fn transactions_end_at_once_and_unknown_queries_are_refused() {
+fn without_transactions_their_ends_are_answered_at_once_and_unknown_queries_are_refused() {
     let catalogue = accounts();
     let mapped = plain(&catalogue);
     assert_eq!(mapped.capabilities().isolation, None);
@@ -303,12 +305,14 @@ fn transactions_end_at_once_and_unknown_queries_are_refused() {
     assert_eq!(texts, ["done [0]", "done [0]", &refused, &refused]);
 }
 
-/// Memory whose request number `at`, counted from 0 within each client, ends with `end` instead.
+/// A store whose request number `at`, counted from 0 within each client, ends with `end` instead.
 /// What is `Lost` is answered by nobody.
 struct Failing {
-    inner: Memory,
+    inner: Arc<dyn Store>,
     at: u64,
     end: Failure,
+    /// What was asked of the clients of all lanes but the first, word by word.
+    asked: Arc<Mutex<Vec<String>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -323,6 +327,13 @@ struct FailingClient {
     left: u64,
     end: Failure,
     abandoned: Vec<Ticket>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Failing {
+    fn new(inner: impl Store + 'static, at: u64, end: Failure) -> Failing {
+        Failing { inner: Arc::new(inner), at, end, asked: Arc::default() }
+    }
 }
 
 impl Store for Failing {
@@ -335,10 +346,13 @@ impl Store for Failing {
     }
 
     fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        let inner = self.inner.open(lane)?;
         // The client that looks at what is there fails at nothing.
-        let left = if lane == 0 { u64::MAX } else { self.at };
-        Ok(Box::new(FailingClient { inner, left, end: self.end, abandoned: Vec::new() }))
+        let (left, asked) = match lane {
+            0 => (u64::MAX, Arc::default()),
+            _ => (self.at, Arc::clone(&self.asked)),
+        };
+        let (inner, end) = (self.inner.open(lane)?, self.end);
+        Ok(Box::new(FailingClient { inner, left, end, abandoned: Vec::new(), asked }))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -350,7 +364,17 @@ impl Store for Failing {
     }
 }
 
+impl FailingClient {
+    fn note(&self, word: &str, session: u32) {
+        self.asked.lock().unwrap().push(format!("{word} {session}"));
+    }
+}
+
 impl Client for FailingClient {
+    fn is_ready(&self) -> bool {
+        self.inner.is_ready()
+    }
+
     fn start(
         &mut self,
         now: Nanos,
@@ -358,18 +382,30 @@ impl Client for FailingClient {
         request: &assay_store::Request<'_>,
         answers: &mut dyn Answers,
     ) {
+        self.note(request.kind.name(), request.session);
         self.left = self.left.wrapping_sub(1);
-        match (self.left == u64::MAX, self.end) {
-            (false, _) => self.inner.start(now, ticket, request, answers),
-            (true, Failure::Refused) => answers.answer(ticket, Answer::Refused(Reason::Busy)),
-            (true, Failure::Unknown) => {
-                answers.answer(ticket, Answer::Unknown(Reason::ConnectionLost));
-            }
-            (true, Failure::Lost) => self.abandoned.clear(),
+        if self.left != u64::MAX {
+            return self.inner.start(now, ticket, request, answers);
+        }
+        match self.end {
+            Failure::Refused => answers.answer(ticket, Answer::Refused(Reason::Busy)),
+            Failure::Unknown => answers.answer(ticket, Answer::Unknown(Reason::ConnectionLost)),
+            Failure::Lost => self.abandoned.clear(),
         }
     }
 
-    fn poll(&mut self, _now: Nanos, answers: &mut dyn Answers) {
+    fn begin(&mut self, session: u32) {
+        self.note("begin", session);
+        self.inner.begin(session);
+    }
+
+    fn leave(&mut self, session: u32) {
+        self.note("leave", session);
+        self.inner.leave(session);
+    }
+
+    fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        self.inner.poll(now, answers);
         // What was abandoned is answered all the same, too late.
         for ticket in self.abandoned.drain(..) {
             answers.answer(ticket, Answer::Done(assay_store::Reply::MISSING));
@@ -378,6 +414,7 @@ impl Client for FailingClient {
 
     fn abandon(&mut self, ticket: Ticket) {
         self.abandoned.push(ticket);
+        self.inner.abandon(ticket);
     }
 }
 
@@ -386,7 +423,7 @@ fn with_failure(at: u64, end: Failure, query: &str, arguments: &[Datum<'_>]) -> 
     let catalogue = accounts();
     let mut physical = Physical::plain(&catalogue.schema, Class::KeyValue);
     physical.tables[0].index = Some("account.owner".into());
-    let mapped = Mapped::new(Arc::new(Failing { inner: Memory::new(), at, end }), physical);
+    let mapped = Mapped::new(Arc::new(Failing::new(Memory::new(), at, end)), physical);
     mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
     let open = [int(1), int(7), Datum::Text("ann"), int(5)];
     assert_eq!(Asker::new(&catalogue, &mapped).ask("open", &open), "done [3]");
@@ -426,7 +463,7 @@ fn a_read_whose_answer_is_lost_is_unknown() {
 #[test]
 fn an_abandoned_query_asks_no_further_and_its_late_answer_disturbs_nobody() {
     let catalogue = accounts();
-    let inner = Failing { inner: Memory::new(), at: 0, end: Failure::Lost };
+    let inner = Failing::new(Memory::new(), 0, Failure::Lost);
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
     let mapped = Mapped::new(Arc::new(inner), physical);
     mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();

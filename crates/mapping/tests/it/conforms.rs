@@ -5,6 +5,7 @@ use std::sync::Arc;
 use assay_mapping::{Class, Expected, Keys, Mapped, Physical, advise};
 use assay_model::Seed;
 use assay_store::Store;
+use assay_store::conformance::ledger::Ledger;
 use assay_store::conformance::queries::{assert_queries_conform, catalogue};
 use assay_store::memory::Memory;
 use assay_store::sick::{Sick, presets};
@@ -26,6 +27,19 @@ fn memory_conforms_through_every_schema_offered() {
     for class in Class::ALL {
         for physical in schemas(class) {
             assert_queries_conform(&Mapped::new(Arc::new(Memory::new()), physical));
+        }
+    }
+}
+
+/// With two connections as with many: a step within a transaction waits for nobody else's.
+#[test]
+fn transactions_of_requests_are_transactions_of_queries() {
+    for class in Class::ALL {
+        for physical in schemas(class) {
+            for connections in [2, 8] {
+                let ledger = Arc::new(Ledger::new(connections));
+                assert_queries_conform(&Mapped::new(ledger, physical.clone()));
+            }
         }
     }
 }
