@@ -17,6 +17,7 @@ mod records;
 mod scans;
 pub mod talk;
 mod tickets;
+mod transactions;
 mod values;
 
 use std::fmt;
@@ -161,8 +162,14 @@ const fn rule(
     Rule { applies, sentence, check }
 }
 
-const RULES: [&[Rule]; 5] =
-    [declarations::RULES, records::RULES, values::RULES, scans::RULES, tickets::RULES];
+const RULES: [&[Rule]; 6] = [
+    declarations::RULES,
+    records::RULES,
+    values::RULES,
+    scans::RULES,
+    tickets::RULES,
+    transactions::RULES,
+];
 
 /// What `store` makes of each of `rules`, made `fresh` before every one.
 fn rule_on(

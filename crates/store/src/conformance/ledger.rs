@@ -33,6 +33,8 @@ pub enum Flaw {
     KeepsRollbacks,
     /// A transaction that is left is committed.
     KeepsWhatIsLeft,
+    /// A transaction of which a request is abandoned is committed.
+    KeepsWhatIsAbandoned,
     /// A transaction that begins takes along what its session had open.
     CarriesOn,
     /// A step that fails leaves its transaction open.
@@ -329,6 +331,9 @@ impl Client for Clerk {
     fn abandon(&mut self, ticket: Ticket) {
         let place = self.answered.iter().position(|parcel| parcel.ticket == ticket);
         if let Some(parcel) = place.and_then(|place| self.answered.remove(place)) {
+            if self.flaw == Flaw::KeepsWhatIsAbandoned {
+                let _ = self.commit(parcel.session);
+            }
             self.forget(parcel.session);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! For tests: it copies everything, and it waits.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -67,6 +67,16 @@ impl Ask {
     /// Removes a record.
     pub fn delete(key: impl AsRef<[u8]>) -> Ask {
         Ask::plain(Kind::Delete, key)
+    }
+
+    /// Makes final what the transaction of its conversation did.
+    pub fn commit() -> Ask {
+        Ask::plain(Kind::Commit, "")
+    }
+
+    /// Undoes what the transaction of its conversation did.
+    pub fn rollback() -> Ask {
+        Ask::plain(Kind::Rollback, "")
     }
 
     /// The same question in another conversation.
@@ -173,6 +183,10 @@ pub struct Talk {
     now: Nanos,
     next: u64,
     inbox: Inbox,
+    /// Sessions whose next request opens a transaction.
+    beginning: HashSet<u32>,
+    /// Sessions whose transaction has asked something: they need not wait for a connection.
+    within: HashSet<u32>,
 }
 
 #[derive(Default)]
@@ -191,7 +205,23 @@ impl Talk {
     /// If the store cannot be opened.
     pub fn open(store: &dyn Store, lane: usize) -> Result<Talk, OpenError> {
         let client = store.open(lane)?;
-        Ok(Talk { client, now: Nanos::ZERO, next: 0, inbox: Inbox::default() })
+        let inbox = Inbox::default();
+        let (beginning, within) = (HashSet::new(), HashSet::new());
+        Ok(Talk { client, now: Nanos::ZERO, next: 0, inbox, beginning, within })
+    }
+
+    /// The next request of `session` opens a transaction.
+    pub fn begin(&mut self, session: u32) {
+        self.client.begin(session);
+        self.within.remove(&session);
+        self.beginning.insert(session);
+    }
+
+    /// Undoes what `session` has open.
+    pub fn leave(&mut self, session: u32) {
+        self.client.leave(session);
+        self.within.remove(&session);
+        self.beginning.remove(&session);
     }
 
     /// Asks and waits for the answer; answers to other tickets are dropped.
@@ -199,16 +229,28 @@ impl Talk {
         let Some(ticket) = self.start(ask) else { return Got::Silence };
         while let Some((answered, got)) = self.take() {
             if answered == ticket {
+                if !matches!(got, Got::Done { .. }) {
+                    // A request that fails ends its transaction.
+                    self.within.remove(&ask.session);
+                }
                 return got;
             }
         }
         Got::Silence
     }
 
-    /// Starts `ask` as soon as the client is ready; `None` if it never is.
+    /// Starts `ask` as soon as the client is ready, or at once within a transaction; `None` if it
+    /// never is.
     pub fn start(&mut self, ask: &Ask) -> Option<Ticket> {
-        if !self.wait_until(|talk| talk.client.is_ready()) {
+        let is_within = self.within.contains(&ask.session);
+        if !is_within && !self.wait_until(|talk| talk.client.is_ready()) {
             return None;
+        }
+        let begins = self.beginning.remove(&ask.session);
+        match ask.kind.ends_transaction() {
+            true => drop(self.within.remove(&ask.session)),
+            false if begins => drop(self.within.insert(ask.session)),
+            false => {}
         }
         let mut bytes = Vec::new();
         let mut spans: Vec<(u16, Range<u32>)> = Vec::new();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use assay_model::{Nanos, Reason, Setting};
 
+use super::ledger::{Flaw, Ledger};
 use super::*;
 use crate::answer::{Answer, Answers, Reply, Rows};
 use crate::capabilities::Capabilities;
@@ -156,6 +157,50 @@ fn each_fault_is_found_by_the_rule_about_it() {
         (Fault::RefusesUpdates, "every declared kind is answered"),
     ] {
         assert!(broken(fault).contains(&rule), "{rule}: only {:?}", broken(fault));
+    }
+}
+
+/// The rules that transactions with `flaw` are found to break.
+fn broken_with(flaw: Flaw) -> Vec<&'static str> {
+    let store = Ledger::new(4).with(flaw);
+    check(&store).iter().map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn a_ledger_breaks_no_rule_and_is_asked_those_about_transactions() {
+    assert_eq!(broken_with(Flaw::None), Vec::<&str>::new());
+    let held = |store: &dyn Store| {
+        let is_held = |ruling: &Ruling| ruling.verdict == Verdict::Held;
+        let names = |ruling: &Ruling| ruling.rule.contains("transaction");
+        survey(store).iter().filter(|ruling| is_held(ruling) && names(ruling)).count()
+    };
+    assert_eq!(held(&Ledger::new(4)), 10);
+    assert_eq!(held(&Memory::new()), 0);
+}
+
+#[test]
+fn each_flaw_of_transactions_is_found_by_the_rule_about_it() {
+    for (flaw, rule) in [
+        (
+            Flaw::ForgetsCommits,
+            "what a transaction of requests wrote is there once it is committed",
+        ),
+        (
+            Flaw::KeepsRollbacks,
+            "what a transaction of requests wrote is gone once it is rolled back",
+        ),
+        (Flaw::ReadsPast, "a read within a transaction sees what it wrote itself"),
+        (Flaw::ScansPast, "a scan within a transaction sees what it wrote itself"),
+        (Flaw::KeepsWhatIsLeft, "a transaction of requests that is left is undone"),
+        (Flaw::OutlivesFailures, "a request that fails undoes its transaction"),
+        (Flaw::CarriesOn, "a transaction that begins takes nothing along of one never ended"),
+        (Flaw::CommitsNothing, "a commit without a transaction is refused"),
+        (Flaw::ShowsDrafts, "what a transaction wrote shows to nobody until it is committed"),
+        (Flaw::KeepsWhatIsAbandoned, "an abandoned request undoes its transaction"),
+        (Flaw::LosesUpdates, "of two that read a record before they write it, one commits"),
+    ] {
+        let broken = broken_with(flaw);
+        assert!(broken.contains(&rule), "{rule}: only {broken:?}");
     }
 }
 
