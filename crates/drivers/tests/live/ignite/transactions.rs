@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use assay_model::{Kind, Reason};
+use assay_store::conformance::assert_conforms;
 use assay_store::{Isolation, Store, Ticket};
 
 use super::faults::{persistent, until_prepared};
@@ -86,6 +87,16 @@ fn only_transactional_caches_declare_an_isolation() {
     assert_eq!(isolation("atomicity=transactional"), Some(Isolation::RepeatableRead));
     let optimistic = isolation("atomicity=transactional&concurrency=optimistic");
     assert_eq!(optimistic, Some(Isolation::Serializable));
+}
+
+#[test]
+fn each_isolation_conforms() {
+    let cluster = Cluster::start("ignite", 1);
+    for level in LEVELS {
+        let prefix = level.replace('-', "");
+        let rest = format!("/{prefix}?atomicity=transactional&isolation={level}&fields=bytes");
+        assert_conforms(&store(&cluster.url(&format!("{rest}&connections=3"))));
+    }
 }
 
 #[test]
