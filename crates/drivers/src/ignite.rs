@@ -9,7 +9,9 @@
 //! * An update reads the record, changes it, and writes it if it is still the same; otherwise
 //!   again, at most eight times in all, then it is refused as a conflict.
 //! * A scan is a query in SQL over an index of the keys, in their order.
-//! * A connection that breaks makes unknown what was on its way over it, also a read.
+//! * With `atomicity=transactional` several requests may be one transaction, which is bound to one
+//!   connection: what fails before its commit is undone, and refused.
+//! * Otherwise a connection that breaks makes unknown what was on its way over it, also a read.
 
 mod affinity;
 mod cache;
@@ -22,6 +24,7 @@ mod options;
 mod plan;
 mod settings;
 mod socket;
+mod transaction;
 mod wire;
 
 use std::fmt;
@@ -33,7 +36,7 @@ use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, 
 use cluster::Cluster;
 use console::Console;
 use link::Links;
-pub use options::{Atomicity, Content, Insert, Options, WriteSync};
+pub use options::{Atomicity, Content, Insert, Options, Transactions, WriteSync};
 use plan::Plan;
 
 use crate::task::{self, RecordsClient};
@@ -106,7 +109,7 @@ impl Store for Ignite {
             is_persistent: true,
             time: StoreTime::Wall,
             takes_queries: false,
-            isolation: None,
+            isolation: self.options.transactions.map(|how| how.isolation),
         }
     }
 

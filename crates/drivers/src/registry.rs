@@ -367,6 +367,8 @@ const KNOWN: &[Known] = &[
                   &atomicity=atomic|transactional&write_sync=full_sync|primary_sync|full_async\
                   &read_from_backup=on|off&index=on|off&fields=text|bytes\
                   &insert=put|put_if_absent&partition_awareness=on|off&password_file=FILE\
+                  &isolation=read-committed|repeatable-read|serializable\
+                  &concurrency=pessimistic|optimistic&transaction_timeout=5000\
                   &connect_timeout=5000",
             durability: "as the cluster is set; each report says what a crash would lose",
             feature: Some("ignite"),

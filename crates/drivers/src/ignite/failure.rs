@@ -3,17 +3,30 @@
 use assay_model::Reason;
 
 use super::socket::Trouble;
-use crate::task::Ending;
+use crate::task::{Context, Ending};
 
 /// What was under way as something failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// A request that changes nothing, and is all that was asked.
     Read,
-    /// A request that changes nothing, of an operation whose change was not sent yet.
+    /// A request that changes nothing, of an operation whose change was not sent yet; or any within
+    /// a transaction, which is undone when it fails.
     BeforeWrite,
     /// A change.
     Write,
+    /// The end of a transaction, which makes its changes final.
+    Commit,
+}
+
+impl Stage {
+    /// The stage of a request that stands so to a transaction.
+    pub(super) fn within(self, context: Context) -> Stage {
+        match (self, context) {
+            (Stage::Commit, _) | (_, Context::Alone) => self,
+            (_, Context::Begins | Context::Within) => Stage::BeforeWrite,
+        }
+    }
 }
 
 /// The statuses that certainly refuse. Source: `ClientStatus` of Ignite 2.17.
@@ -52,6 +65,26 @@ const REFUSING_WORDS: &[(&str, Reason)] = &[
     ("ignite-indexing", Reason::Unsupported),
 ];
 
+/// The status of a transaction that its node does not know.
+const NO_SUCH_TRANSACTION: i32 = 1021;
+
+/// Parts of messages that say of a transaction that it was undone, whole, before any of it became
+/// final: a commit prepares all nodes first, and that failed. Source: `IgniteTxLocalAdapter`,
+/// `IgniteTxManager`, `GridDhtTxPrepareFuture`, `GridNearTxLocal` of Ignite 2.17. "Rolled back on
+/// backup node" is none of them: it comes when others may have made it final already.
+const UNDONE_WORDS: &[(&str, Reason)] = &[
+    ("read/write conflict", Reason::Conflict),
+    ("within provided timeout", Reason::Timeout),
+    ("ransaction timed out", Reason::Timeout),
+    ("ransaction has been timed out", Reason::Timeout),
+    ("rolled back on timeout", Reason::Timeout),
+    ("concurrently rolled back", Reason::Busy),
+    ("because it has been rolled back", Reason::Busy),
+    ("marked as rolled back", Reason::Busy),
+    ("marked as rollback-only", Reason::Busy),
+    ("marked for rollback", Reason::Busy),
+];
+
 /// Parts of messages that tell more than that it failed, but leave open what happened.
 const OPEN_WORDS: &[(&str, Reason)] = &[
     ("Out of memory in data region", Reason::Full),
@@ -75,27 +108,34 @@ pub(super) fn ending(trouble: &Trouble, stage: Stage) -> Ending {
 /// The connection is of no use any more.
 fn broken(reason: Reason, stage: Stage) -> Ending {
     match stage {
-        Stage::Read | Stage::Write => Ending::Unknown(reason),
+        Stage::Read | Stage::Write | Stage::Commit => Ending::Unknown(reason),
         Stage::BeforeWrite => Ending::Refused(reason),
     }
 }
 
 fn said(status: i32, message: &str, stage: Stage) -> Ending {
-    let by_status = REFUSALS.iter().find(|(other, _)| *other == status);
     let by_words = |words: &[(&str, Reason)]| {
         words.iter().find(|(word, _)| message.contains(word)).map(|(_, reason)| *reason)
     };
-    if let Some(reason) = by_status.map(|(_, reason)| *reason) {
-        return Ending::Refused(reason);
-    }
-    if let Some(reason) = by_words(REFUSING_WORDS) {
+    let undone = by_words(UNDONE_WORDS);
+    let refusal = match stage {
+        // Whatever else it says, some nodes may have made their part final.
+        Stage::Commit if status == NO_SUCH_TRANSACTION => Some(Reason::TransactionFailed),
+        Stage::Commit => undone,
+        Stage::Read | Stage::BeforeWrite | Stage::Write => {
+            let by_status = REFUSALS.iter().find(|(other, _)| *other == status);
+            by_status.map(|(_, reason)| *reason).or_else(|| by_words(REFUSING_WORDS))
+        }
+    };
+    if let Some(reason) = refusal {
         return Ending::Refused(reason);
     }
     let busy = (status == INVALID_NODE_STATE).then_some(Reason::Busy);
-    let reason = busy.or_else(|| by_words(OPEN_WORDS)).unwrap_or(Reason::StoreError);
+    let told = busy.or(undone).or_else(|| by_words(OPEN_WORDS));
+    let reason = told.or_else(|| by_words(REFUSING_WORDS)).unwrap_or(Reason::StoreError);
     match stage {
         // A change that failed may have reached some copies.
-        Stage::Write => Ending::Unknown(reason),
+        Stage::Write | Stage::Commit => Ending::Unknown(reason),
         Stage::Read | Stage::BeforeWrite => Ending::Refused(reason),
     }
 }
@@ -164,6 +204,71 @@ mod tests {
         ] {
             assert_eq!(said(1, message, Stage::Write), Ending::Refused(reason), "{message}");
         }
+    }
+
+    #[test]
+    fn what_fails_within_a_transaction_did_not_happen() {
+        let lost = |stage: Stage, context| ending(&Trouble::Lost, stage.within(context));
+        let refused = Ending::Refused(Reason::ConnectionLost);
+        let unknown = Ending::Unknown(Reason::ConnectionLost);
+        for stage in [Stage::Read, Stage::BeforeWrite, Stage::Write] {
+            assert_eq!(lost(stage, Context::Begins), refused);
+            assert_eq!(lost(stage, Context::Within), refused);
+        }
+        assert_eq!(lost(Stage::Write, Context::Alone), unknown);
+        assert_eq!(lost(Stage::Commit, Context::Within), unknown);
+    }
+
+    #[test]
+    fn a_commit_is_refused_only_if_all_of_it_was_undone() {
+        for (message, reason) in [
+            ("Failed to prepare transaction, read/write conflict [key=a]", Reason::Conflict),
+            (
+                "Failed to acquire lock within provided timeout for transaction [timeout=9]",
+                Reason::Timeout,
+            ),
+            ("Cache transaction timed out: GridNearTxLocal", Reason::Timeout),
+            ("Transaction timed out: IgniteTxManager", Reason::Timeout),
+            ("Transaction has been timed out: GridNearTxLocal", Reason::Timeout),
+            ("transaction is concurrently rolled back on timeout: tx", Reason::Timeout),
+            ("transaction is concurrently rolled back: tx", Reason::Busy),
+            ("Failed to finish transaction because it has been rolled back", Reason::Busy),
+            ("the transaction is marked as rolled back [tx=a]", Reason::Busy),
+            ("Cache transaction is marked as rollback-only (will be", Reason::Busy),
+            ("Transaction is marked for rollback: tx", Reason::Busy),
+        ] {
+            assert_eq!(said(1, message, Stage::Commit), Ending::Refused(reason), "{message}");
+            assert_eq!(said(1, message, Stage::BeforeWrite), Ending::Refused(reason), "{message}");
+            assert_eq!(said(1, message, Stage::Write), Ending::Unknown(reason), "{message}");
+        }
+        let refused = Ending::Refused(Reason::TransactionFailed);
+        assert_eq!(said(1021, "Transaction with id 1 not found.", Stage::Commit), refused);
+    }
+
+    #[test]
+    fn any_other_failure_of_a_commit_leaves_it_open() {
+        for (status, message, reason) in [
+            (
+                1,
+                "Failed to commit transaction (transaction has been rolled back on backup node): 1",
+                Reason::StoreError,
+            ),
+            (1, "Committing a transaction has produced runtime exception", Reason::StoreError),
+            (1, "all partition owners have left the grid, partition data has been", Reason::Busy),
+            (1, "Out of memory in data region [name=default]", Reason::Full),
+            (1, "Remote node left grid: 1", Reason::StoreError),
+            (10, "Grid is in invalid state", Reason::Busy),
+            (1012, "", Reason::StoreError),
+        ] {
+            assert_eq!(said(status, message, Stage::Commit), Ending::Unknown(reason), "{message}");
+        }
+        for (trouble, reason) in
+            [(Trouble::Lost, Reason::ConnectionLost), (Trouble::Garbled, Reason::Garbled)]
+        {
+            assert_eq!(ending(&trouble, Stage::Commit), Ending::Unknown(reason));
+        }
+        let refused = Ending::Refused(Reason::Unreachable);
+        assert_eq!(ending(&Trouble::Unreachable, Stage::Commit), refused);
     }
 
     #[test]

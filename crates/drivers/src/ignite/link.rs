@@ -13,8 +13,9 @@ use super::object::{self, Draft, Object};
 use super::options::{Insert, Options};
 use super::plan::{Plan, Table};
 use super::socket::{Refusal, Socket, Trouble};
+use super::transaction::{Open, put_cache};
 use super::wire::{Reader, Value, code, operation, put_i32, put_i64, put_text};
-use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
+use crate::task::{After, Context, Ending, Fate, Library, Lost, RecordJob};
 
 /// How often an update is tried whose record changed between its read and its write.
 pub(super) const ATTEMPTS: u32 = 8;
@@ -31,7 +32,9 @@ pub(super) struct Links {
 
 /// A connection to each node, over which one operation goes at a time.
 pub(super) struct Link {
-    sockets: Vec<Socket>,
+    pub(super) sockets: Vec<Socket>,
+    /// The transaction that is open on it.
+    pub(super) open: Option<Open>,
 }
 
 impl Library for Links {
@@ -41,29 +44,35 @@ impl Library for Links {
     async fn connect(&self) -> Result<Link, OpenError> {
         let sockets = self.cluster.connect().await;
         let options = &self.cluster.options;
-        sockets.map(|sockets| Link { sockets }).map_err(|reason| explain(reason, options))
+        let link = |sockets| Link { sockets, open: None };
+        sockets.map(link).map_err(|reason| explain(reason, options))
     }
 
     async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
         let request = job.request.request();
         let mut turn = Turn { links: self, link, stage: Stage::Read, requests: 0 };
-        let performed = turn.perform(&request, rows).await;
+        let performed = turn.perform(&request, job.context, rows).await;
         let ending = match performed {
             Ok(found) => Ending::Done { found },
             Err(Fault::Refused(reason)) => Ending::Refused(reason),
-            Err(Fault::Trouble(trouble)) => ending(&trouble, turn.stage),
+            Err(Fault::Trouble(trouble)) => ending(&trouble, turn.stage.within(job.context)),
         };
-        if !matches!(ending, Ending::Done { .. }) {
+        let is_done = matches!(ending, Ending::Done { .. });
+        if !is_done {
             rows.clear();
         }
         let requests = turn.requests.max(1);
-        let after = if link.sockets.is_empty() { After::Lost } else { After::Free };
+        let after = match (link.sockets.is_empty(), &link.open) {
+            (true, _) => After::Lost,
+            (false, None) => After::Free,
+            (false, Some(_)) if is_done => After::Held,
+            (false, Some(_)) => After::Undo,
+        };
         Fate { ending, after, requests }
     }
 
-    async fn undo(&self, _link: &mut Link) -> Result<(), Lost> {
-        // Records are asked for without transactions.
-        Ok(())
+    async fn undo(&self, link: &mut Link) -> Result<(), Lost> {
+        Turn { links: self, link, stage: Stage::Read, requests: 0 }.undo().await
     }
 
     async fn lost(&self, link: &mut Link) {
@@ -93,7 +102,7 @@ pub(super) fn explain(refusal: Refusal, options: &Options) -> OpenError {
 }
 
 /// Why an operation did not come to a good end.
-enum Fault {
+pub(super) enum Fault {
     /// It certainly did nothing, whatever its stage.
     Refused(Reason),
     /// What it means depends on the stage.
@@ -119,28 +128,40 @@ impl From<Reason> for Fault {
 }
 
 /// One operation on its way.
-struct Turn<'a> {
-    links: &'a Links,
-    link: &'a mut Link,
-    stage: Stage,
+pub(super) struct Turn<'a> {
+    pub(super) links: &'a Links,
+    pub(super) link: &'a mut Link,
+    pub(super) stage: Stage,
     requests: u16,
 }
 
 impl Turn<'_> {
     /// Carries `request` out; tells whether the record was there.
-    async fn perform(&mut self, request: &Request<'_>, rows: &mut Vec<u8>) -> Result<bool, Fault> {
+    async fn perform(
+        &mut self,
+        request: &Request<'_>,
+        context: Context,
+        rows: &mut Vec<u8>,
+    ) -> Result<bool, Fault> {
+        if request.kind.ends_transaction() {
+            return self.end(request.kind).await;
+        }
         let plan = Arc::clone(&self.links.plan);
         let table = plan.tables.get(usize::from(request.table)).ok_or(Reason::Malformed)?;
         // Keys are texts, as in YCSB's binding.
         std::str::from_utf8(request.key).map_err(|_| Reason::Malformed)?;
         let key = request.key;
+        if context == Context::Begins {
+            self.begin(table, key).await?;
+        }
         match request.kind {
             Kind::Read => self.read(table, request, rows).await,
+            Kind::Scan if self.link.open.is_some() => self.scan_within(table, request, rows).await,
             Kind::Scan => self.scan(table, request, rows).await,
             Kind::Insert => self.insert(table, key, &request.values).await,
             Kind::Update => self.update(table, key, &request.values).await,
             Kind::Delete => self.delete(table, key).await,
-            Kind::Commit | Kind::Rollback => Err(Reason::Unsupported.into()),
+            Kind::Commit | Kind::Rollback => Err(Reason::TransactionFailed.into()),
         }
     }
 
@@ -169,7 +190,12 @@ impl Turn<'_> {
     }
 
     /// Makes sure that the type of `record` is known.
-    async fn meet(&mut self, table: &Table, key: &[u8], record: &[u8]) -> Result<(), Fault> {
+    pub(super) async fn meet(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        record: &[u8],
+    ) -> Result<(), Fault> {
         let object = Object::parse(record)?;
         let cluster = Rc::clone(&self.links.cluster);
         if object.is_strange_to(&cluster.types.borrow()) {
@@ -201,12 +227,14 @@ impl Turn<'_> {
         };
         let told = self.ask(table, key, operation, write).await?;
         if operation == operation::PUT || Reader::new(told).truth()? {
+            self.remember(table, key);
             return Ok(true);
         }
         Err(Reason::Exists.into())
     }
 
-    /// Reads the record, changes it, and writes it if it is still the same.
+    /// Reads the record, changes it, and writes it if it is still the same, which within most
+    /// transactions the cluster sees to.
     async fn update(
         &mut self,
         table: &Table,
@@ -217,6 +245,8 @@ impl Turn<'_> {
             return Err(Reason::Malformed.into());
         }
         let content = self.links.cluster.options.content;
+        let keeps = self.keeps_what_it_reads();
+        let operation = if keeps { operation::PUT } else { operation::REPLACE_IF_EQUALS };
         // What cannot be written is refused before anything is asked.
         Draft::empty(table.of_type, &table.numbers).set(values, content, &table.numbers)?;
         for _ in 0..ATTEMPTS {
@@ -228,11 +258,13 @@ impl Turn<'_> {
             self.stage = Stage::Write;
             let write = |out: &mut Vec<u8>| {
                 put_text(key, out);
-                out.extend_from_slice(&record);
+                if !keeps {
+                    out.extend_from_slice(&record);
+                }
                 draft.write(out);
             };
-            let told = self.ask(table, key, operation::REPLACE_IF_EQUALS, write).await?;
-            if Reader::new(told).truth()? {
+            let told = self.ask(table, key, operation, write).await?;
+            if keeps || Reader::new(told).truth()? {
                 return Ok(true);
             }
         }
@@ -285,18 +317,7 @@ impl Turn<'_> {
             return Err(Reason::Unsupported.into());
         }
         let key = request.key;
-        let told = self.ask(table, key, operation::SQL, |out| put_query(key, request.limit, out));
-        let mut told = Reader::new(told.await?);
-        let cursor = told.i64()?;
-        let _columns = told.i32()?;
-        let (mut records, mut has_more) = page(told)?;
-        while has_more {
-            let next = |out: &mut Vec<u8>| put_i64(cursor, out);
-            let told = self.ask_node(table, key, operation::SQL_NEXT_PAGE, next).await?;
-            let (more, goes_on) = page(Reader::new(told))?;
-            records.extend(more);
-            has_more = goes_on;
-        }
+        let records = self.query(table, Column::Record, "_KEY >= ?", key, request.limit).await?;
         for record in &records {
             self.meet(table, key, record).await?;
             let types = cluster.types.borrow();
@@ -305,24 +326,55 @@ impl Turn<'_> {
         Ok(!records.is_empty())
     }
 
-    /// Asks the owner of `key` something about the table's cache.
-    async fn ask(
+    /// Asks in SQL for a column of the records that `condition` of `key` holds for, in the order of
+    /// the keys. It is part of no transaction: it finds what was committed.
+    pub(super) async fn query(
+        &mut self,
+        table: &Table,
+        column: Column,
+        condition: &str,
+        key: &[u8],
+        limit: u32,
+    ) -> Result<Vec<Vec<u8>>, Fault> {
+        let text = format!(
+            "SELECT {} FROM {SQL_TABLE} WHERE {condition} ORDER BY _KEY LIMIT {limit}",
+            column.name()
+        );
+        let fill = |out: &mut Vec<u8>| {
+            put_cache(table.number, None, out);
+            put_query(&text, key, limit, out);
+        };
+        let mut told = Reader::new(self.ask_node(table, key, operation::SQL, fill).await?);
+        let cursor = told.i64()?;
+        let _columns = told.i32()?;
+        let (mut values, mut has_more) = page(told, column)?;
+        while has_more {
+            let next = |out: &mut Vec<u8>| put_i64(cursor, out);
+            let told = self.ask_node(table, key, operation::SQL_NEXT_PAGE, next).await?;
+            let (more, goes_on) = page(Reader::new(told), column)?;
+            values.extend(more);
+            has_more = goes_on;
+        }
+        Ok(values)
+    }
+
+    /// Asks the owner of `key` something about the table's cache, within the open transaction.
+    pub(super) async fn ask(
         &mut self,
         table: &Table,
         key: &[u8],
         operation: i16,
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> Result<&[u8], Fault> {
+        let open = self.link.open.as_ref().map(|open| open.number);
         self.ask_node(table, key, operation, |out| {
-            put_i32(table.number, out);
-            // It is part of no transaction, and nothing expires.
-            out.push(0);
+            put_cache(table.number, open, out);
             fill(out);
         })
         .await
     }
 
-    /// Asks the owner of `key` something; a connection that broke is put away.
+    /// Asks the owner of `key` something.
     async fn ask_node(
         &mut self,
         table: &Table,
@@ -331,6 +383,16 @@ impl Turn<'_> {
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> Result<&[u8], Fault> {
         let place = self.place(table, key).await?;
+        self.ask_at(place, operation, fill).await
+    }
+
+    /// Asks something over the connection at `place`, which is put away if it breaks.
+    pub(super) async fn ask_at(
+        &mut self,
+        place: usize,
+        operation: i16,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<&[u8], Fault> {
         self.requests += 1;
         let asked = self.link.sockets[place].ask(operation, fill).await.map(|_| ());
         self.keep(place, asked)?;
@@ -340,15 +402,21 @@ impl Turn<'_> {
     /// Goes on with what was asked over a connection, which is put away if it broke.
     fn keep(&mut self, place: usize, asked: Result<(), Trouble>) -> Result<(), Fault> {
         if let Err(Trouble::Lost | Trouble::Garbled | Trouble::Unreachable) = asked {
-            self.link.sockets.swap_remove(place);
+            let lost = self.link.sockets.swap_remove(place);
+            // Its node undoes what was open on it.
+            self.link.open.take_if(|open| open.node == lost.node);
         } else {
             self.links.cluster.notice(self.link.sockets[place].topology);
         }
         Ok(asked?)
     }
 
-    /// The connection to the owner of `key`, or to any node where that is not known or is gone.
-    async fn place(&mut self, table: &Table, key: &[u8]) -> Result<usize, Trouble> {
+    /// The connection that a transaction is open on; else that to the owner of `key`, or to any node
+    /// where that is not known or is gone.
+    pub(super) async fn place(&mut self, table: &Table, key: &[u8]) -> Result<usize, Trouble> {
+        if let Some(open) = &self.link.open {
+            return open.place(&self.link.sockets).ok_or(Trouble::Unreachable);
+        }
         let cluster = &self.links.cluster;
         let sockets = &mut self.link.sockets;
         if let Some(owner) = cluster.owner(table.number, key) {
@@ -369,14 +437,13 @@ impl Turn<'_> {
     }
 }
 
-/// Appends the query of a scan.
-fn put_query(key: &[u8], limit: u32, out: &mut Vec<u8>) {
+/// Appends a query that `key` is the argument of.
+fn put_query(text: &str, key: &[u8], limit: u32, out: &mut Vec<u8>) {
     // The schema is that of the cache.
     out.push(code::NULL);
     put_i32(limit.clamp(1, LONGEST_PAGE) as i32, out);
     // As many rows as the query says.
     put_i32(-1, out);
-    let text = format!("SELECT _VAL FROM {SQL_TABLE} WHERE _KEY >= ? ORDER BY _KEY LIMIT {limit}");
     put_text(text.as_bytes(), out);
     put_i32(1, out);
     put_text(key, out);
@@ -389,12 +456,34 @@ fn put_query(key: &[u8], limit: u32, out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// The records of a page of a scan, and whether another follows.
-fn page(mut told: Reader<'_>) -> Result<(Vec<Vec<u8>>, bool), Fault> {
-    let mut records = Vec::new();
-    for _ in 0..told.length()? {
-        let Value::Object(record) = told.value()? else { return Err(Reason::WrongType.into()) };
-        records.push(record.to_vec());
+/// What a query asks for of each record.
+#[derive(Clone, Copy)]
+pub(super) enum Column {
+    /// Its key.
+    Key,
+    /// The record.
+    Record,
+}
+
+impl Column {
+    fn name(self) -> &'static str {
+        match self {
+            Column::Key => "_KEY",
+            Column::Record => "_VAL",
+        }
     }
-    Ok((records, told.truth()?))
+}
+
+/// What a page of an answer has of each record, and whether another page follows.
+fn page(mut told: Reader<'_>, column: Column) -> Result<(Vec<Vec<u8>>, bool), Fault> {
+    let mut values = Vec::new();
+    for _ in 0..told.length()? {
+        match (column, told.value()?) {
+            (Column::Key, Value::Text(value)) | (Column::Record, Value::Object(value)) => {
+                values.push(value.to_vec());
+            }
+            _ => return Err(Reason::WrongType.into()),
+        }
+    }
+    Ok((values, told.truth()?))
 }

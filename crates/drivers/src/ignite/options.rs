@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_store::OpenError;
+use assay_store::{Isolation, OpenError};
 
 use crate::address::Address;
 
@@ -12,6 +12,8 @@ const EXAMPLE: &str = "ignite://127.0.0.1:10800/bench?backups=1";
 const DEFAULT_PORT: u16 = 10_800;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const MOST_CONNECTIONS: usize = 1024;
+/// Less than the patience of a run by default, so that the cluster says why before nobody listens.
+const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// A cluster with more copies than that is no cluster of ours.
 const MOST_BACKUPS: u32 = 31;
 
@@ -53,6 +55,46 @@ pub enum Insert {
     PutIfAbsent,
 }
 
+/// How transactions of several requests are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transactions {
+    /// Options `isolation`, `concurrency`: serializable compares at the commit what was read with
+    /// what is there; the others lock, repeatable-read what is read, read-committed what is written.
+    pub isolation: Isolation,
+    /// Option `transaction_timeout`: how long one may take, with its waits for locks. Deadlocks end
+    /// by it.
+    pub timeout: Duration,
+}
+
+impl Transactions {
+    /// What is asked of Ignite for `isolation`.
+    pub(super) fn concurrency(self) -> Concurrency {
+        match self.isolation {
+            Isolation::Serializable => Concurrency::Optimistic,
+            Isolation::ReadCommitted | Isolation::RepeatableRead => Concurrency::Pessimistic,
+        }
+    }
+}
+
+/// When Ignite finds out that two transactions are in each other's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Concurrency {
+    /// At the commit.
+    Optimistic,
+    /// At once: one of them waits.
+    Pessimistic,
+}
+
+impl Concurrency {
+    /// The word in URLs and reports.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Concurrency::Optimistic => "optimistic",
+            Concurrency::Pessimistic => "pessimistic",
+        }
+    }
+}
+
 /// `ignite://[user[:password]@]host[:port][,host[:port]…][/prefix][?option=value&…]`.
 ///
 /// Parts with special characters are percent-encoded. Shown without the password.
@@ -68,6 +110,8 @@ pub struct Options {
     pub prefix: String,
     /// Option `atomicity`: of caches that are made; those that are there must agree.
     pub atomicity: Option<Atomicity>,
+    /// Transactions of several requests, with `atomicity=transactional`.
+    pub transactions: Option<Transactions>,
     /// Option `backups`: copies besides the primary one.
     pub backups: Option<u32>,
     /// Option `write_sync`: which copies have a change before it is answered.
@@ -114,12 +158,14 @@ impl FromStr for Options {
             let reason = "behind the hosts stands one prefix of the caches' names, without a /";
             return Err(address.wrong(reason.into()));
         }
+        let atomicity = address.choose("atomicity", &atomicity)?;
         let options = Options {
             hosts: address.hosts.clone(),
             user: address.user.clone(),
             password: address.password.clone(),
             prefix: address.path.clone(),
-            atomicity: address.choose("atomicity", &atomicity)?,
+            atomicity,
+            transactions: transactions(&mut address, atomicity)?,
             backups,
             write_sync: address.choose("write_sync", &write_sync)?,
             reads_from_backup: address.choose("read_from_backup", &switch)?,
@@ -134,6 +180,46 @@ impl FromStr for Options {
         address.finish()?;
         Ok(options)
     }
+}
+
+/// What the URL says about transactions of several requests.
+fn transactions(
+    address: &mut Address,
+    atomicity: Option<Atomicity>,
+) -> Result<Option<Transactions>, OpenError> {
+    let concurrencies = [Concurrency::Pessimistic, Concurrency::Optimistic];
+    let concurrency = address.choose("concurrency", &concurrencies.map(|c| (c.name(), c)))?;
+    let isolation = address.choose("isolation", &Isolation::ALL.map(|i| (i.name(), i)))?;
+    let timeout = address.millis("transaction_timeout")?;
+    if atomicity != Some(Atomicity::Transactional) {
+        if concurrency.is_none() && isolation.is_none() && timeout.is_none() {
+            return Ok(None);
+        }
+        let reason = "concurrency, isolation and transaction_timeout are of transactions, which \
+                      there are with atomicity=transactional";
+        return Err(address.wrong(reason.into()));
+    }
+    let isolation = isolation.unwrap_or(match concurrency {
+        Some(Concurrency::Optimistic) => Isolation::Serializable,
+        Some(Concurrency::Pessimistic) | None => Isolation::RepeatableRead,
+    });
+    let timeout = timeout.unwrap_or(TRANSACTION_TIMEOUT);
+    let transactions = Transactions { isolation, timeout };
+    if concurrency.is_none_or(|wanted| wanted == transactions.concurrency()) {
+        return Ok(Some(transactions));
+    }
+    let reason = match isolation {
+        Isolation::Serializable => {
+            "with concurrency=pessimistic Ignite's serializable is its repeatable-read: say that, \
+             or concurrency=optimistic"
+        }
+        Isolation::ReadCommitted | Isolation::RepeatableRead => {
+            "concurrency=optimistic checks nothing but with isolation=serializable: a transaction \
+             would write over what others changed since it read; say that, or \
+             concurrency=pessimistic"
+        }
+    };
+    Err(address.wrong(reason.into()))
 }
 
 impl Options {
@@ -200,6 +286,28 @@ mod tests {
     }
 
     #[test]
+    fn transactions_lock_unless_they_are_serializable() {
+        let of = |rest: &str| {
+            let options = right(&format!("ignite://h?{rest}"));
+            options.transactions.map(|t| (t.isolation, t.concurrency(), t.timeout.as_millis()))
+        };
+        assert_eq!([of("backups=1"), of("atomicity=atomic")], [None, None]);
+        let locks = Concurrency::Pessimistic;
+        for (rest, expected) in [
+            ("", (Isolation::RepeatableRead, locks, 5000)),
+            ("&isolation=read-committed", (Isolation::ReadCommitted, locks, 5000)),
+            ("&concurrency=pessimistic", (Isolation::RepeatableRead, locks, 5000)),
+            ("&concurrency=optimistic", (Isolation::Serializable, Concurrency::Optimistic, 5000)),
+            (
+                "&isolation=serializable&transaction_timeout=70",
+                (Isolation::Serializable, Concurrency::Optimistic, 70),
+            ),
+        ] {
+            assert_eq!(of(&format!("atomicity=transactional{rest}")), Some(expected), "{rest}");
+        }
+    }
+
+    #[test]
     fn passwords_never_show() {
         let url = "ignite://ann:secret@host?connections=2";
         let options = right(url);
@@ -217,6 +325,18 @@ mod tests {
             ("ignite://h?backups=two", "a number up to 31"),
             ("ignite://h?backups=32", "a number up to 31"),
             ("ignite://h?atomicity=snapshot", "atomic or transactional"),
+            ("ignite://h?isolation=serializable", "there are with atomicity=transactional"),
+            ("ignite://h?atomicity=atomic&transaction_timeout=9", "with atomicity=transactional"),
+            ("ignite://h?atomicity=transactional&isolation=snapshot", "read-committed or"),
+            (
+                "ignite://h?atomicity=transactional&concurrency=pessimistic&isolation=serializable",
+                "is its repeatable-read",
+            ),
+            (
+                "ignite://h?atomicity=transactional&concurrency=optimistic&isolation=read-committed",
+                "checks nothing but with isolation=serializable",
+            ),
+            ("ignite://h?atomicity=transactional&transaction_timeout=0", "from 1 to"),
             ("ignite://h?write_sync=on", "full_sync or primary_sync or full_async"),
             ("ignite://h?backup=1", "did you mean \"backups\""),
             ("ignite://h?connections=0", "from 1 to 1024"),

@@ -1,11 +1,11 @@
 //! What a cluster says about itself that a reader of its figures must know.
 
 use assay_model::Setting;
-use assay_store::OpenError;
+use assay_store::{Isolation, OpenError};
 
 use super::cache::Cache;
 use super::console::Console;
-use super::options::{Atomicity, Insert, Options, WriteSync};
+use super::options::{Atomicity, Insert, Options, Transactions, WriteSync};
 use super::plan::Plan;
 
 const VERSIONS: &str = "SELECT VERSION FROM SYS.NODES WHERE IS_CLIENT = FALSE";
@@ -159,7 +159,8 @@ fn of_atomicity(atomicity: Atomicity) -> &'static str {
     match atomicity {
         Atomicity::Atomic => "each change is one by itself; transactions are not possible",
         Atomicity::Transactional => {
-            "each change here is a transaction of its own, over all copies; costs more"
+            "each change alone is a transaction of its own, over all copies, which costs more; several \
+             requests may be one"
         }
     }
 }
@@ -195,7 +196,7 @@ fn ours(options: &Options) -> Vec<Setting> {
             setting("insert", "put_if_absent", "an insert of a record that is there is refused")
         }
     };
-    vec![
+    let mut settings = vec![
         setting(
             "connections",
             &options.connections.to_string(),
@@ -220,6 +221,49 @@ fn ours(options: &Options) -> Vec<Setting> {
             },
         ),
         insert,
+    ];
+    settings.extend(options.transactions.into_iter().flat_map(of_transactions));
+    settings
+}
+
+/// How several requests become one transaction.
+fn of_transactions(transactions: Transactions) -> [Setting; 4] {
+    let isolation = transactions.isolation;
+    let (kept, found) = match isolation {
+        Isolation::ReadCommitted => (
+            "what is written is locked until the end; what is read is not, and may change",
+            "as the transaction reads them, without locks",
+        ),
+        Isolation::RepeatableRead => (
+            "what is read or written is locked until the end, also against what other transactions \
+             read",
+            "as the transaction reads them, under its locks",
+        ),
+        Isolation::Serializable => (
+            "the commit compares what was read with what is there, and is refused if it changed",
+            "as the transaction reads them, compared at the commit",
+        ),
+    };
+    let timeout = transactions.timeout.as_millis().to_string();
+    let scans = format!(
+        "a scan within a transaction asks in SQL for keys, then gets their records {found}; what \
+         others insert into its range is neither held off nor noticed, and what is being \
+         committed over several nodes may be found in parts"
+    );
+    [
+        setting("isolation", isolation.name(), kept),
+        setting(
+            "concurrency",
+            transactions.concurrency().name(),
+            "pessimistic: others wait; optimistic: one of two is refused when it commits",
+        ),
+        setting(
+            "transaction_timeout",
+            &timeout,
+            "milliseconds after which a transaction is undone and refused, with its waits for \
+             locks; deadlocks end by nothing else",
+        ),
+        setting("scans_in_transactions", "by key", &scans),
     ]
 }
 
@@ -295,7 +339,8 @@ mod tests {
 
     #[test]
     fn each_setting_says_what_it_means() {
-        let options: Options = "ignite://h?index=off&insert=put_if_absent".parse().unwrap();
+        let url = "ignite://h?index=off&insert=put_if_absent&atomicity=transactional";
+        let options: Options = url.parse().unwrap();
         let told = told(3, &[PERSISTENT, ("WalMode", "LOG_ONLY")]);
         let settings = [told.of_cluster(), told.of_cache(&cache(None)), ours(&options)].concat();
         let names: Vec<&str> = settings.iter().map(|setting| setting.name.as_str()).collect();
@@ -313,6 +358,10 @@ mod tests {
             "partition_awareness",
             "index",
             "insert",
+            "isolation",
+            "concurrency",
+            "transaction_timeout",
+            "scans_in_transactions",
         ];
         assert_eq!(names, expected);
         assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));

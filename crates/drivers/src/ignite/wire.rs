@@ -24,6 +24,7 @@ pub(super) mod operation {
     pub(in super::super) const GET: i16 = 1000;
     pub(in super::super) const PUT: i16 = 1001;
     pub(in super::super) const PUT_IF_ABSENT: i16 = 1002;
+    pub(in super::super) const GET_ALL: i16 = 1003;
     pub(in super::super) const REPLACE_IF_EQUALS: i16 = 1010;
     pub(in super::super) const REMOVE_KEY: i16 = 1016;
     pub(in super::super) const CACHE_NAMES: i16 = 1050;
@@ -35,6 +36,8 @@ pub(super) mod operation {
     pub(in super::super) const SQL_NEXT_PAGE: i16 = 2005;
     pub(in super::super) const GET_TYPE: i16 = 3002;
     pub(in super::super) const PUT_TYPE: i16 = 3003;
+    pub(in super::super) const TX_START: i16 = 4000;
+    pub(in super::super) const TX_END: i16 = 4001;
     pub(in super::super) const CLUSTER_STATE: i16 = 5000;
     pub(in super::super) const ENDPOINTS: i16 = 5102;
 }

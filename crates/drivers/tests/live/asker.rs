@@ -104,7 +104,7 @@ pub fn commit() -> Question<'static> {
     Question { kind: Kind::Commit, ..read("") }
 }
 
-#[cfg(any(feature = "etcd", feature = "tikv"))]
+#[cfg(any(feature = "etcd", feature = "ignite", feature = "tikv"))]
 impl Question<'_> {
     /// The same question in this session.
     pub fn of(self, session: u32) -> Self {
@@ -203,19 +203,19 @@ impl Asker {
     }
 
     /// What `session` asks next is one transaction.
-    #[cfg(feature = "tikv")]
+    #[cfg(any(feature = "ignite", feature = "tikv"))]
     pub fn begin(&mut self, session: u32) {
         self.client.begin(session);
     }
 
     /// `session` goes without ending its transaction.
-    #[cfg(feature = "tikv")]
+    #[cfg(any(feature = "ignite", feature = "tikv"))]
     pub fn leave(&mut self, session: u32) {
         self.client.leave(session);
     }
 
     /// Asks for the end of the transaction of `session`, by a commit or a rollback.
-    #[cfg(feature = "tikv")]
+    #[cfg(any(feature = "ignite", feature = "tikv"))]
     pub fn end(&mut self, session: u32, kind: Kind) -> Told {
         self.ask(&Question { kind, ..read("") }.of(session))
     }

@@ -2,6 +2,7 @@
 
 mod faults;
 mod opening;
+mod transactions;
 
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +26,7 @@ fn asker(url: &str) -> Asker {
 fn ignite_conforms() {
     let cluster = Cluster::start("ignite", 1);
     assert_conforms(&store(&cluster.url("/bytes?fields=bytes&connections=3")));
-    let rest = "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=1\
+    let rest = "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
                 &partition_awareness=off&read_from_backup=off";
     assert_conforms(&store(&cluster.url(rest)));
     assert_conforms(&store(&cluster.url("/hash?fields=bytes&index=off&backups=0")));

@@ -1,0 +1,398 @@
+//! Transactions of several requests.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use assay_model::{Kind, Reason};
+use assay_store::conformance::assert_conforms;
+use assay_store::{Isolation, Store, Ticket};
+
+use super::faults::{persistent, until_prepared};
+use super::store;
+use crate::asker::{Asker, PATIENCE, Question, Told, delete, insert, read, scan, update};
+use crate::lab::Cluster;
+use crate::ordeal::{LOST, UNREACHABLE};
+
+const LEVELS: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
+const TIMEOUT: Told = Told::Refused(Reason::Timeout);
+/// A timeout that nothing runs into: a test that waits for it fails.
+const LONG: &str = "transaction_timeout=60000";
+
+/// A client of transactions in caches of its own, with records `user1`, `user2` and `user3`.
+fn with_three(cluster: &Cluster, prefix: &str, options: &str) -> Asker {
+    let rest = format!("/{prefix}?atomicity=transactional&{options}");
+    let mut asker = Asker::open(&store(&cluster.url(&rest))).expect("the cluster is there");
+    for key in ["user1", "user2", "user3"] {
+        assert_eq!(asker.ask(&insert(key, &["a", "b"])), Told::WRITTEN);
+    }
+    asker
+}
+
+/// The same at each isolation.
+fn at_each_level(cluster: &Cluster) -> impl Iterator<Item = (&'static str, Asker)> {
+    LEVELS.into_iter().map(|level| {
+        let options = format!("isolation={level}&{LONG}&connections=4");
+        (level, with_three(cluster, &level.replace('-', ""), &options))
+    })
+}
+
+/// Session 1 begins, makes `user0`, changes `user1`, removes `user2`.
+fn half_way(asker: &mut Asker) {
+    asker.begin(1);
+    assert_eq!(asker.ask(&insert("user0", &["n", "m"]).of(1)), Told::WRITTEN);
+    assert_eq!(asker.ask(&update("user1", &["c"]).of(1)), Told::WRITTEN);
+    assert_eq!(asker.ask(&delete("user2").of(1)), Told::WRITTEN);
+}
+
+/// What a session that is no transaction sees of the four records.
+fn seen(asker: &mut Asker, session: u32) -> Vec<Told> {
+    let keys = ["user0", "user1", "user2", "user3"];
+    keys.map(|key| asker.ask(&read(key).of(session))).to_vec()
+}
+
+fn before() -> Vec<Told> {
+    let row = Told::row("field0=a field1=b");
+    vec![Told::MISSING, row.clone(), row.clone(), row]
+}
+
+fn afterwards() -> Vec<Told> {
+    let (made, changed) = (Told::row("field0=n field1=m"), Told::row("field0=c field1=b"));
+    vec![made, changed, Told::MISSING, Told::row("field0=a field1=b")]
+}
+
+/// Nobody has to wait for a lock that was left.
+fn nothing_is_locked(asker: &mut Asker) {
+    for key in ["user1", "user2", "user3"] {
+        asker.begin(3);
+        assert_eq!(asker.ask(&update(key, &["a", "b"]).of(3)), Told::WRITTEN);
+        assert_eq!(asker.end(3, Kind::Commit), Told::WRITTEN);
+    }
+}
+
+/// The answers to these, in the order in which they were asked.
+fn in_order<const N: usize>(asker: &mut Asker, tickets: [Ticket; N]) -> [Told; N] {
+    let answers = asker.take(N);
+    let told = |ticket: Ticket| {
+        let answer = answers.iter().find(|(other, _)| *other == ticket);
+        answer.map(|(_, told)| told.clone()).expect("each ticket is answered once")
+    };
+    tickets.map(told)
+}
+
+#[test]
+fn only_transactional_caches_declare_an_isolation() {
+    let isolation = |rest: &str| store(&format!("ignite://h?{rest}")).capabilities().isolation;
+    assert_eq!(isolation("backups=1"), None);
+    assert_eq!(isolation("atomicity=atomic"), None);
+    assert_eq!(isolation("atomicity=transactional"), Some(Isolation::RepeatableRead));
+    let optimistic = isolation("atomicity=transactional&concurrency=optimistic");
+    assert_eq!(optimistic, Some(Isolation::Serializable));
+}
+
+#[test]
+fn each_isolation_conforms() {
+    let cluster = Cluster::start("ignite", 1);
+    for level in LEVELS {
+        let prefix = level.replace('-', "");
+        let rest = format!("/{prefix}?atomicity=transactional&isolation={level}&fields=bytes");
+        assert_conforms(&store(&cluster.url(&format!("{rest}&connections=3"))));
+    }
+}
+
+#[test]
+fn a_transaction_is_committed_whole_and_seen_before_by_itself_alone() {
+    let cluster = Cluster::start("ignite", 1);
+    for (level, mut asker) in at_each_level(&cluster) {
+        half_way(&mut asker);
+        assert_eq!(seen(&mut asker, 2), before(), "{level}");
+        assert_eq!(seen(&mut asker, 1), afterwards(), "{level}");
+        assert_eq!(asker.end(1, Kind::Commit), Told::WRITTEN, "{level}");
+        assert_eq!(seen(&mut asker, 2), afterwards(), "{level}");
+        assert_eq!(seen(&mut asker, 1), afterwards(), "{level}");
+        let late = Told::Refused(Reason::TransactionFailed);
+        assert_eq!(asker.end(1, Kind::Commit), late, "{level}");
+    }
+}
+
+#[test]
+fn what_was_rolled_back_left_or_abandoned_is_gone_without_a_lock() {
+    let ends: [fn(&mut Asker); 3] = [
+        |asker| assert_eq!(asker.end(1, Kind::Rollback), Told::WRITTEN),
+        |asker| asker.leave(1),
+        |asker| {
+            let step = asker.start(&update("user3", &["x"]).of(1));
+            asker.abandon(step);
+            // It may be answered all the same.
+            asker.drain_for(Duration::from_millis(200));
+        },
+    ];
+    let cluster = Cluster::start("ignite", 1);
+    for (level, mut asker) in at_each_level(&cluster) {
+        for end in ends {
+            half_way(&mut asker);
+            end(&mut asker);
+            nothing_is_locked(&mut asker);
+            assert_eq!(seen(&mut asker, 1), before(), "{level}");
+        }
+    }
+}
+
+#[test]
+fn each_step_tells_its_requests() {
+    let cluster = Cluster::start("ignite", 1);
+    for (level, mut asker) in at_each_level(&cluster) {
+        asker.begin(1);
+        // The first has one more: the transaction begins.
+        for (question, requests) in [
+            (read("user3"), 2),
+            (read("user3"), 1),
+            (insert("user0", &["n", "m"]), 1),
+            (update("user1", &["c"]), 2),
+            (scan("user0", 2), 2),
+            (delete("user2"), 1),
+        ] {
+            assert!(matches!(asker.ask(&question.of(1)), Told::Done(true, _)), "{level}");
+            assert_eq!(asker.last_requests(), requests, "{level}");
+        }
+        assert_eq!(asker.end(1, Kind::Commit), Told::WRITTEN, "{level}");
+        assert_eq!(asker.last_requests(), 1, "{level}");
+        asker.begin(1);
+        assert_eq!(asker.end(1, Kind::Commit), Told::WRITTEN, "{level}");
+        assert_eq!(asker.last_requests(), 0, "{level}: nothing was begun");
+    }
+}
+
+/// More records than a scan gets at once, on two nodes.
+#[test]
+fn a_scan_sees_what_its_transaction_wrote() {
+    let cluster = Cluster::start("ignite", 2);
+    for (level, mut asker) in at_each_level(&cluster) {
+        let rows = |numbers: &mut dyn Iterator<Item = u32>| {
+            Told::Done(true, numbers.map(|number| format!("field0={number}")).collect())
+        };
+        for number in (0..1200).step_by(2) {
+            let (key, value) = (format!("key{number:04}"), number.to_string());
+            assert_eq!(asker.ask(&insert(&key, &[&value])), Told::WRITTEN);
+        }
+        asker.begin(1);
+        for number in (1..100).step_by(2) {
+            let (key, value) = (format!("key{number:04}"), number.to_string());
+            assert_eq!(asker.ask(&insert(&key, &[&value]).of(1)), Told::WRITTEN);
+            let gone = format!("key{:04}", 1000 + number);
+            assert_eq!(asker.ask(&delete(&gone).of(1)), Told::MISSING);
+            let gone = format!("key{:04}", 1000 + number - 1);
+            assert_eq!(asker.ask(&delete(&gone).of(1)), Told::WRITTEN);
+        }
+        let own =
+            |number: &u32| (*number < 100 || number % 2 == 0) && !(1000..1100).contains(number);
+        let all = rows(&mut (0..1200).filter(own));
+        assert_eq!(asker.ask(&scan("key", 600).of(1)), all, "{level}");
+        let some = rows(&mut (980..1200).filter(own).take(20));
+        assert_eq!(asker.ask(&scan("key0980", 20).of(1)), some, "{level}");
+        assert_eq!(asker.ask(&scan("key1198", 1).of(1)), rows(&mut std::iter::once(1198)));
+        let others = rows(&mut (0..1200).filter(|number| number % 2 == 0));
+        assert_eq!(asker.ask(&scan("key", 600).of(2)), others, "{level}");
+        assert_eq!(asker.end(1, Kind::Commit), Told::WRITTEN, "{level}");
+        assert_eq!(asker.ask(&scan("key", 600).of(2)), all, "{level}");
+    }
+}
+
+/// Both read, then both write: with locks the second waits to read, else one commit is refused.
+#[test]
+fn of_two_that_read_before_they_write_no_update_is_lost() {
+    let cluster = Cluster::start("ignite", 1);
+    let mut asker = with_three(&cluster, "locks", &format!("{LONG}&connections=4"));
+    asker.begin(1);
+    assert_eq!(asker.ask(&read("user1").of(1)), Told::row("field0=a field1=b"));
+    asker.begin(2);
+    let second = asker.start(&read("user1").of(2));
+    assert_eq!(asker.drain_for(Duration::from_millis(100)), [], "it waits for the lock");
+    let first = asker.start(&update("user1", &["c"]).of(1));
+    assert_eq!(asker.take(1), [(first, Told::WRITTEN)]);
+    let commit = asker.start(&Question { kind: Kind::Commit, ..read("") }.of(1));
+    let expected = [Told::WRITTEN, Told::row("field0=c field1=b")];
+    assert_eq!(in_order(&mut asker, [commit, second]), expected);
+    assert_eq!(asker.end(2, Kind::Commit), Told::WRITTEN);
+
+    let mut asker = with_three(&cluster, "compared", "isolation=serializable&connections=4");
+    for session in [1, 2] {
+        asker.begin(session);
+        let told = asker.ask(&read("user1").of(session));
+        assert_eq!(told, Told::row("field0=a field1=b"));
+    }
+    assert_eq!(asker.ask(&update("user1", &["c"]).of(1)), Told::WRITTEN);
+    assert_eq!(asker.ask(&update("user1", &["d"]).of(2)), Told::WRITTEN);
+    assert_eq!(asker.end(2, Kind::Commit), Told::WRITTEN);
+    assert_eq!(asker.end(1, Kind::Commit), Told::Refused(Reason::Conflict));
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=d field1=b"));
+    assert!(asker.is_ready());
+}
+
+/// Also what was missing, found by a scan, or to be inserted only if nothing is there.
+#[test]
+fn a_serializable_commit_is_refused_if_what_it_read_changed() {
+    let cluster = Cluster::start("ignite", 1);
+    let options = "isolation=serializable&insert=put_if_absent&connections=4";
+    let mut asker = with_three(&cluster, "tx", options);
+    let steps: [(Question<'_>, Question<'_>); 4] = [
+        (read("new1"), insert("new1", &["x"])),
+        (scan("user", 3), update("user3", &["x"])),
+        (insert("new2", &["mine"]), insert("new2", &["x"])),
+        (read("user2"), delete("user2")),
+    ];
+    for (number, (own, other)) in steps.into_iter().enumerate() {
+        asker.begin(1);
+        let told = asker.ask(&own.of(1));
+        assert!(matches!(told, Told::Done(..)), "{number}: {told:?}");
+        assert_eq!(asker.ask(&update("user1", &["y"]).of(1)), Told::WRITTEN, "{number}");
+        assert_eq!(asker.ask(&other.of(2)), Told::WRITTEN, "{number}");
+        assert_eq!(asker.end(1, Kind::Commit), Told::Refused(Reason::Conflict), "{number}");
+        assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"), "{number}");
+    }
+    assert_eq!(asker.ask(&read("new2")), Told::row("field0=x"));
+}
+
+/// Where reads do not lock, updates still keep each other's fields, and an insert finds out.
+#[test]
+fn read_committed_transactions_lose_no_fields() {
+    let cluster = Cluster::start("ignite", 1);
+    let options = format!("isolation=read-committed&insert=put_if_absent&{LONG}&connections=4");
+    let mut asker = with_three(&cluster, "tx", &options);
+    asker.begin(1);
+    assert_eq!(asker.ask(&read("user1").of(1)), Told::row("field0=a field1=b"));
+    let other = asker.start_changing(2, "user1", 1, "d");
+    assert_eq!(asker.take(1), [(other, Told::WRITTEN)]);
+    assert_eq!(asker.ask(&read("user1").of(1)), Told::row("field0=a field1=d"));
+    assert_eq!(asker.ask(&update("user1", &["c"]).of(1)), Told::WRITTEN);
+    let waiting = asker.start_changing(2, "user1", 1, "e");
+    assert_eq!(asker.drain_for(Duration::from_millis(100)), [], "it waits for the lock");
+    let commit = asker.start(&Question { kind: Kind::Commit, ..read("") }.of(1));
+    assert_eq!(in_order(&mut asker, [commit, waiting]), [Told::WRITTEN, Told::WRITTEN]);
+    assert_eq!(asker.ask(&read("user1")), Told::row("field0=c field1=e"));
+    asker.begin(1);
+    let again = asker.ask(&insert("user1", &["x"]).of(1));
+    assert_eq!(again, Told::Refused(Reason::Exists));
+    nothing_is_locked(&mut asker);
+}
+
+#[test]
+fn transactions_that_wait_for_each_other_end_by_their_timeout() {
+    let cluster = Cluster::start("ignite", 1);
+    let mut asker = with_three(&cluster, "tx", "transaction_timeout=1000&connections=4");
+    for (session, key) in [(1, "user1"), (2, "user2")] {
+        asker.begin(session);
+        let told = asker.ask(&update(key, &["c"]).of(session));
+        // On a slow machine it may be over already.
+        assert!([Told::WRITTEN, TIMEOUT].contains(&told), "{told:?}");
+    }
+    let steps = [(1, "user2"), (2, "user1")];
+    let steps = steps.map(|(session, key)| asker.start(&update(key, &["d"]).of(session)));
+    let told = in_order(&mut asker, steps);
+    assert!(told.contains(&TIMEOUT), "{told:?}");
+    assert!(told.iter().all(|told| [Told::WRITTEN, TIMEOUT].contains(told)), "{told:?}");
+    [1, 2].into_iter().for_each(|session| asker.leave(session));
+    nothing_is_locked(&mut asker);
+}
+
+#[test]
+fn a_transaction_that_takes_too_long_is_undone_and_refused() {
+    let cluster = Cluster::start("ignite", 1);
+    let short = "transaction_timeout=2000&connections=4";
+    for (prefix, level) in [("locks", "repeatable-read"), ("compared", "serializable")] {
+        let mut asker = with_three(&cluster, prefix, &format!("{short}&isolation={level}"));
+        for end in [Kind::Commit, Kind::Update] {
+            let start = Instant::now();
+            asker.begin(1);
+            let told = asker.ask(&update("user1", &["c"]).of(1));
+            assert!([Told::WRITTEN, TIMEOUT].contains(&told), "{level}: {told:?}");
+            let is_open = told == Told::WRITTEN;
+            while start.elapsed() < Duration::from_millis(2500) {
+                asker.drain_for(Duration::from_millis(100));
+            }
+            if is_open {
+                let last = match end {
+                    Kind::Commit => asker.end(1, Kind::Commit),
+                    _ => asker.ask(&update("user1", &["d"]).of(1)),
+                };
+                assert_eq!(last, TIMEOUT, "{level}");
+            }
+            assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"), "{level}");
+            nothing_is_locked(&mut asker);
+            assert_eq!(asker.ask(&update("user1", &["a", "b"])), Told::WRITTEN);
+        }
+    }
+}
+
+/// A commit that is under way when the node is killed is unknown; a step, and whatever comes after
+/// the connection broke, certainly did not happen.
+#[test]
+fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open() {
+    let mut cluster = Cluster::start_as(&persistent());
+    let mut asker = with_three(&cluster, "tx", &format!("{LONG}&connections=3"));
+    for (session, key) in [(1, "user1"), (2, "user2"), (3, "user3")] {
+        asker.begin(session);
+        assert_eq!(asker.ask(&update(key, &["c"]).of(session)), Told::WRITTEN);
+    }
+    cluster.freeze(1);
+    let commit = asker.start(&Question { kind: Kind::Commit, ..read("") }.of(1));
+    let step = asker.start(&update("user2", &["d"]).of(2));
+    assert_eq!(asker.drain_for(Duration::from_millis(100)), []);
+    cluster.kill(1);
+    let lost = Told::Refused(Reason::ConnectionLost);
+    assert_eq!(in_order(&mut asker, [commit, step]), [LOST, lost]);
+    // It is ready to refuse once it knows that the third connection is gone too.
+    let start = Instant::now();
+    while !asker.is_ready() && start.elapsed() < PATIENCE {
+        asker.drain_for(Duration::from_millis(5));
+    }
+    assert_eq!(asker.end(3, Kind::Commit), UNREACHABLE);
+    cluster.restart(1);
+    let url = cluster.url("/tx?atomicity=transactional");
+    until_prepared(&store(&url));
+    let (old, new) = (Told::row("field0=a field1=b"), Told::row("field0=c field1=b"));
+    asker.ask_until(&read("user3"), &old);
+    assert_eq!(asker.ask(&read("user2")), old);
+    assert!([old, new].contains(&asker.ask(&read("user1"))));
+    nothing_is_locked(&mut asker);
+}
+
+/// Sessions whose transactions are open at a node of two that is killed cannot go on; the others
+/// can, and nobody waits for locks of the dead.
+#[test]
+fn a_killed_node_of_two_takes_its_own_transactions_along() {
+    let mut cluster = Cluster::start("ignite", 2);
+    let rest = format!("/tx?atomicity=transactional&backups=1&connections=20&{LONG}");
+    let mut asker = Asker::open(&store(&cluster.url(&rest))).expect("the cluster is there");
+    let key = |session: u32| format!("user{session}");
+    for session in 0..20 {
+        assert_eq!(asker.ask(&insert(&key(session), &["a", "b"])), Told::WRITTEN);
+    }
+    for session in 0..20 {
+        asker.begin(session);
+        assert_eq!(asker.ask(&update(&key(session), &["c"]).of(session)), Told::WRITTEN);
+    }
+    cluster.kill(2);
+    let mut committed = BTreeSet::new();
+    for session in 0..20 {
+        match asker.end(session, Kind::Commit) {
+            Told::Done(..) => drop(committed.insert(session)),
+            Told::Refused(Reason::Unreachable | Reason::ConnectionLost | Reason::Busy) => {}
+            // Its node goes on, but the other one had a copy.
+            Told::Unknown(_) => asker.leave(session),
+            other => panic!("session {session} got {other:?}"),
+        }
+    }
+    eprintln!("{} of 20 transactions were committed", committed.len());
+    assert!(committed.len() < 20, "none was open at the node that was killed");
+    let start = Instant::now();
+    for session in 0..20 {
+        let told = asker.ask(&read(&key(session)));
+        let new = Told::row("field0=c field1=b");
+        assert!(!committed.contains(&session) || told == new, "{session}: {told:?}");
+        asker.begin(session);
+        let told = asker.ask(&update(&key(session), &["d"]).of(session));
+        assert_eq!(told, Told::WRITTEN, "{session}");
+        assert_eq!(asker.end(session, Kind::Commit), Told::WRITTEN, "{session}");
+    }
+    assert!(start.elapsed() < PATIENCE, "somebody waited for locks");
+}
