@@ -138,12 +138,6 @@ impl Asker {
         Ok(Asker { client, epoch: Instant::now(), next: 0, inbox: Inbox::default() })
     }
 
-    /// The next requests of `session` are a transaction.
-    #[cfg(feature = "etcd")]
-    pub fn begin(&mut self, session: u32) {
-        self.client.begin(session);
-    }
-
     pub fn is_ready(&self) -> bool {
         self.client.is_ready()
     }
@@ -203,7 +197,7 @@ impl Asker {
     }
 
     /// What `session` asks next is one transaction.
-    #[cfg(any(feature = "ignite", feature = "tikv"))]
+    #[cfg(any(feature = "etcd", feature = "ignite", feature = "tikv"))]
     pub fn begin(&mut self, session: u32) {
         self.client.begin(session);
     }
