@@ -156,8 +156,8 @@ impl Store for TiKv {
             }
             Mode::Optimistic | Mode::Pessimistic => {
                 "a transaction of one operation with a conflict, or whose region has moved, is \
-                 tried again, at most 8 times in all, after pauses of half a second in all at most, \
-                 and its requests are counted; one of several operations is not; the library \
+                 tried again, at most 8 times in all, after pauses of half a second in all at \
+                 most, and its requests are counted; one of several operations is not; the library \
                  itself repeats reads while a region moves, and waits up to 1.5 s for a lock of \
                  somebody else, which is not counted"
             }

@@ -6,8 +6,8 @@ use crate::bundle::{manifest, number, text};
 use crate::place::Place;
 
 /// A warehouse of 60 customers instead of 30 000.
-pub const SMALL: &str = "--set dataset.customers_per_district=6 --set dataset.orders_per_district=6 \
-    --set dataset.items=40";
+pub const SMALL: &str = "--set dataset.customers_per_district=6 \
+    --set dataset.orders_per_district=6 --set dataset.items=40";
 
 pub fn verdicts(result: &Value) -> Vec<(String, String)> {
     let findings = result["findings"].as_array().expect("there are findings");

@@ -31,8 +31,8 @@ const LOCK_REQUESTS: u16 = 2;
 /// No lock is kept up: for each transaction the library would start a task that sleeps for ten
 /// seconds. So locks end by themselves: those of a commit three seconds after it began, those that
 /// a pessimistic transaction takes before that twenty seconds after the transaction began. Nothing
-/// is lost by that: whoever waits for such a lock undoes the transaction first, and then TiKV misses
-/// the lock and refuses the commit.
+/// is lost by that: whoever waits for such a lock undoes the transaction first. Then TiKV misses
+/// the lock, so it refuses the commit.
 fn options(mode: Mode) -> TransactionOptions {
     let options = match mode {
         Mode::Pessimistic => TransactionOptions::new_pessimistic(),
@@ -149,12 +149,8 @@ impl<'a> Turn<'a> {
         asked: &Asked<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Verdict> {
-        let Asked { shelf, request } = asked;
-        match request.kind {
-            Kind::Read => match self.get(open, &shelf.key(request.key), Doing::Reading).await? {
-                None => Ok(false),
-                Some(value) => Ok(shelf.hand_out(&value, request, rows).map(|()| true)?),
-            },
+        match asked.request.kind {
+            Kind::Read => self.read(open, asked, rows).await,
             Kind::Scan => self.scan(open, asked, rows).await,
             Kind::Insert | Kind::Update | Kind::Delete => self.change(open, asked).await,
             Kind::Commit | Kind::Rollback => Err(Failure::refused(Reason::Unsupported).into()),
@@ -201,6 +197,19 @@ impl<'a> Turn<'a> {
             }
             Err(error) => Err(self.told(&error, doing, [key]).await),
         }
+    }
+
+    async fn read(
+        &mut self,
+        open: &mut Open,
+        asked: &Asked<'_>,
+        rows: &mut Vec<u8>,
+    ) -> Result<bool, Verdict> {
+        let Asked { shelf, request } = asked;
+        let found = self.get(open, &shelf.key(request.key), Doing::Reading).await?;
+        let Some(value) = found else { return Ok(false) };
+        shelf.hand_out(&value, request, rows)?;
+        Ok(true)
     }
 
     async fn scan(
