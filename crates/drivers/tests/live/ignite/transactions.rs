@@ -183,14 +183,15 @@ fn a_scan_sees_what_its_transaction_wrote() {
             let gone = format!("key{:04}", 1000 + number - 1);
             assert_eq!(asker.ask(&delete(&gone).of(1)), Told::WRITTEN);
         }
-        let own =
-            |number: &u32| (*number < 100 || number % 2 == 0) && !(1000..1100).contains(number);
+        let own = |number: &u32| {
+            (*number < 100 || number.is_multiple_of(2)) && !(1000..1100).contains(number)
+        };
         let all = rows(&mut (0..1200).filter(own));
         assert_eq!(asker.ask(&scan("key", 600).of(1)), all, "{level}");
         let some = rows(&mut (980..1200).filter(own).take(20));
         assert_eq!(asker.ask(&scan("key0980", 20).of(1)), some, "{level}");
         assert_eq!(asker.ask(&scan("key1198", 1).of(1)), rows(&mut std::iter::once(1198)));
-        let others = rows(&mut (0..1200).filter(|number| number % 2 == 0));
+        let others = rows(&mut (0..1200).filter(|number| number.is_multiple_of(2)));
         assert_eq!(asker.ask(&scan("key", 600).of(2)), others, "{level}");
         assert_eq!(asker.end(1, Kind::Commit), Told::WRITTEN, "{level}");
         assert_eq!(asker.ask(&scan("key", 600).of(2)), all, "{level}");

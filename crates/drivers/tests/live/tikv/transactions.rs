@@ -272,29 +272,36 @@ fn of_two_that_change_one_record_one_goes_through() {
         let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
         for round in 0..20 {
             let value = |session: u32| format!("{round}-{session}");
-            for session in [1, 2] {
-                asker.begin(session);
-                asker.ask(&read("user1").of(session));
-            }
-            // The second may have to wait for the first one's lock, which its commit ends.
-            let sent = [1, 2].map(|at| asker.start(&update("user1", &[&value(at)]).of(at)));
-            let mut done = Vec::new();
-            for _ in 0..2 {
-                let (ticket, told) = asker.take(1).remove(0);
-                let session = if ticket == sent[0] { 1 } else { 2 };
-                match told {
-                    Told::Done(..) => match commit_beside(&mut asker, session) {
-                        Told::Done(..) => done.push(session),
-                        refused => assert_eq!(refused, CONFLICT, "{mode}"),
-                    },
-                    refused => assert_eq!(refused, CONFLICT, "{mode}"),
-                }
-            }
+            let done = both_change(&mut asker, value);
             assert_eq!(done.len(), 1, "{mode}");
             let row = format!("field0={} field1=b", value(done[0]));
             assert_eq!(asker.ask(&read("user1")), Told::row(&row), "{mode}");
         }
     }
+}
+
+/// Sessions 1 and 2 read a record, then both change it; those whose commit went through.
+fn both_change(asker: &mut Asker, value: impl Fn(u32) -> String) -> Vec<u32> {
+    for session in [1, 2] {
+        asker.begin(session);
+        asker.ask(&read("user1").of(session));
+    }
+    // The second may have to wait for the first one's lock, which its commit ends.
+    let sent = [1, 2].map(|at| asker.start(&update("user1", &[&value(at)]).of(at)));
+    let mut done = Vec::new();
+    for _ in 0..2 {
+        let (ticket, told) = asker.take(1).remove(0);
+        let session = if ticket == sent[0] { 1 } else { 2 };
+        let told = match told {
+            Told::Done(..) => commit_beside(asker, session),
+            refused => refused,
+        };
+        match told {
+            Told::Done(..) => done.push(session),
+            refused => assert_eq!(refused, CONFLICT),
+        }
+    }
+    done
 }
 
 /// Commits while another session's step may be under way, whose answer is kept for later.
