@@ -411,8 +411,8 @@ impl Turn<'_> {
         Ok(asked?)
     }
 
-    /// The connection that a transaction is open on; else that to the owner of `key`, or to any node
-    /// where that is not known or is gone.
+    /// The connection that a transaction is open on; else that to the owner of `key`, or to any
+    /// node where that is not known or is gone.
     pub(super) async fn place(&mut self, table: &Table, key: &[u8]) -> Result<usize, Trouble> {
         if let Some(open) = &self.link.open {
             return open.place(&self.link.sockets).ok_or(Trouble::Unreachable);

@@ -159,8 +159,8 @@ fn of_atomicity(atomicity: Atomicity) -> &'static str {
     match atomicity {
         Atomicity::Atomic => "each change is one by itself; transactions are not possible",
         Atomicity::Transactional => {
-            "each change alone is a transaction of its own, over all copies, which costs more; several \
-             requests may be one"
+            "each change alone is a transaction of its own, over all copies, which costs more; \
+             several requests may be one"
         }
     }
 }
