@@ -59,7 +59,7 @@ pub enum Insert {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transactions {
     /// Options `isolation`, `concurrency`: serializable compares at the commit what was read with
-    /// what is there; the others lock, repeatable-read what is read, read-committed what is
+    /// what is there; the others lock: repeatable-read what is read, read-committed what is
     /// written.
     pub isolation: Isolation,
     /// Option `transaction_timeout`: how long one may take, with its waits for locks. Deadlocks end
@@ -334,8 +334,8 @@ mod tests {
                 "is its repeatable-read",
             ),
             (
-                "ignite://h?atomicity=transactional&concurrency=optimistic\
-                 &isolation=read-committed",
+                "ignite://h?atomicity=transactional&isolation=read-committed\
+                 &concurrency=optimistic",
                 "checks nothing but with isolation=serializable",
             ),
             ("ignite://h?atomicity=transactional&transaction_timeout=0", "from 1 to"),
