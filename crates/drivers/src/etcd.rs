@@ -13,6 +13,8 @@
 //!   if not, the same transaction has read what is there now. After eight such attempts it is
 //!   refused (conflict). One that names every field of the layout is a single transaction: write if
 //!   the key is there.
+//! * With `batch=N`, inserts that wait at the same time are one transaction of Puts, reads one of
+//!   Ranges.
 //!
 //! gRPC's messages are written by hand, see `messages`, so that nobody needs `protoc`.
 
@@ -33,7 +35,7 @@ use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, 
 use bytes::Bytes;
 
 use dialer::{Dialer, Endpoints};
-use link::{Etcd as Links, Plan, Shelf};
+use link::{Etcd as Links, Plan, Shelf, batch};
 use messages::{
     DeleteRangeRequest, DeleteRangeResponse, MemberListRequest, MemberListResponse, PutRequest,
     PutResponse, RangeRequest, RangeResponse, method,
@@ -42,7 +44,7 @@ pub use options::{Options, Read, Tls};
 use settings::Facts;
 use wire::{CallError, Wire};
 
-use crate::task::{self, RecordsClient};
+use crate::task::{self, Gathering, RecordsClient};
 
 /// The name of the note; it is no table, for those are followed by a slash.
 const NOTE: &str = "_assay";
@@ -158,8 +160,9 @@ impl Store for Etcd {
         let options = self.options();
         let endpoints = Endpoints::new(Arc::clone(&self.dialer), lane);
         let links = Links { endpoints, plan: self.plan(), read: options.read };
-        let client = RecordsClient::open(links, options.connections, &options.to_string())?;
-        Ok(client)
+        let gathering = Gathering { most: options.batch, kinds: batch::KINDS };
+        let (count, name) = (options.connections, options.to_string());
+        Ok(RecordsClient::open_gathering(links, count, &name, gathering)?)
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {

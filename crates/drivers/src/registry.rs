@@ -292,7 +292,7 @@ const KNOWN: &[Known] = &[
         listed: Listed {
             scheme: "etcd",
             summary: "etcd, over gRPC to one member or several; etcds:// is over TLS",
-            url: "etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/PREFIX?connections=64\
+            url: "etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/PREFIX?connections=64&batch=1\
                   &read=linearizable|serializable&password_file=FILE&connect_timeout=5000\
                   &ca_file=FILE&tls_insecure=true",
             durability: "every write is on the disks of a majority of the members",

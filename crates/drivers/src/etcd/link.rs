@@ -1,5 +1,7 @@
 //! What a request for a record becomes: one request to etcd, or several.
 
+pub(super) mod batch;
+
 use std::sync::Arc;
 
 use assay_model::{Kind, Reason, Table};
@@ -70,13 +72,15 @@ impl Library for Etcd {
     }
 
     async fn perform(&self, wire: &mut Wire, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
-        let request = job.request.request();
-        let Some(shelf) = self.plan.get(usize::from(request.table)) else {
+        let Some(shelf) = self.plan.get(usize::from(job.table())) else {
             return Fate::new(Ending::Refused(Reason::Malformed), After::Free);
         };
         let watch = wire.watch();
         let mut turn = Turn { wire, shelf, read: self.read, requests: 0 };
-        let ended = turn.carry_out(&request, rows).await;
+        let ended = match job.batch.is_empty() {
+            true => turn.carry_out(&job.request.request(), rows).await,
+            false => turn.carry_out_batch(job, rows).await,
+        };
         let requests = turn.requests.max(1);
         watch.end();
         match ended {
