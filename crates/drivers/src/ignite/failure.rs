@@ -14,6 +14,8 @@ pub(super) enum Stage {
     BeforeWrite,
     /// A change.
     Write,
+    /// Changes of several records, some of which may be done though another one fails.
+    Writes,
 }
 
 /// The statuses that certainly refuse. Source: `ClientStatus` of Ignite 2.17.
@@ -75,7 +77,7 @@ pub(super) fn ending(trouble: &Trouble, stage: Stage) -> Ending {
 /// The connection is of no use any more.
 fn broken(reason: Reason, stage: Stage) -> Ending {
     match stage {
-        Stage::Read | Stage::Write => Ending::Unknown(reason),
+        Stage::Read | Stage::Write | Stage::Writes => Ending::Unknown(reason),
         Stage::BeforeWrite => Ending::Refused(reason),
     }
 }
@@ -89,13 +91,16 @@ fn said(status: i32, message: &str, stage: Stage) -> Ending {
         return Ending::Refused(reason);
     }
     if let Some(reason) = by_words(REFUSING_WORDS) {
-        return Ending::Refused(reason);
+        return match stage {
+            Stage::Writes => Ending::Unknown(reason),
+            Stage::Read | Stage::BeforeWrite | Stage::Write => Ending::Refused(reason),
+        };
     }
     let busy = (status == INVALID_NODE_STATE).then_some(Reason::Busy);
     let reason = busy.or_else(|| by_words(OPEN_WORDS)).unwrap_or(Reason::StoreError);
     match stage {
         // A change that failed may have reached some copies.
-        Stage::Write => Ending::Unknown(reason),
+        Stage::Write | Stage::Writes => Ending::Unknown(reason),
         Stage::Read | Stage::BeforeWrite => Ending::Refused(reason),
     }
 }
@@ -164,6 +169,25 @@ mod tests {
         ] {
             assert_eq!(said(1, message, Stage::Write), Ending::Refused(reason), "{message}");
         }
+    }
+
+    #[test]
+    fn of_several_changes_some_may_be_done_whatever_words_say() {
+        for (message, reason) in [
+            ("Failed to map keys for cache (all partition nodes left the grid)", Reason::Busy),
+            (
+                "Failed to perform cache operation (cluster is in a read-only mode)",
+                Reason::ReadOnly,
+            ),
+            ("Failed to update keys (retry update if possible).", Reason::StoreError),
+        ] {
+            assert_eq!(said(1, message, Stage::Writes), Ending::Unknown(reason), "{message}");
+        }
+        assert_eq!(said(1000, "", Stage::Writes), Ending::Refused(Reason::Malformed));
+        let lost = Reason::ConnectionLost;
+        assert_eq!(ending(&Trouble::Lost, Stage::Writes), Ending::Unknown(lost));
+        let unreachable = Ending::Refused(Reason::Unreachable);
+        assert_eq!(ending(&Trouble::Unreachable, Stage::Writes), unreachable);
     }
 
     #[test]

@@ -195,7 +195,7 @@ fn ours(options: &Options) -> Vec<Setting> {
             setting("insert", "put_if_absent", "an insert of a record that is there is refused")
         }
     };
-    vec![
+    let mut ours = vec![
         setting(
             "connections",
             &options.connections.to_string(),
@@ -220,7 +220,24 @@ fn ours(options: &Options) -> Vec<Setting> {
             },
         ),
         insert,
-    ]
+    ];
+    ours.extend(batch(options));
+    ours
+}
+
+/// What `batch` means for the figures, where it is on.
+fn batch(options: &Options) -> Option<Setting> {
+    let inserts = match options.insert {
+        Insert::Put => "inserts (putAll), or reads (getAll),",
+        Insert::PutIfAbsent => "reads (getAll), but not inserts,",
+    };
+    let meaning = format!(
+        "that many {inserts} which wait at the same time are one request, to the owner of the \
+         first key; in an atomic cache each record is written by itself, in a transactional one \
+         all are or none; a latency includes the wait for the others, and `requests` of a batch \
+         are those of its first operation"
+    );
+    (options.batch > 1).then(|| setting("batch", &options.batch.to_string(), &meaning))
 }
 
 fn on(is_on: bool) -> &'static str {
@@ -315,6 +332,10 @@ mod tests {
             "insert",
         ];
         assert_eq!(names, expected);
+        assert!(batch(&options).is_none());
+        let options: Options = "ignite://h?batch=8".parse().unwrap();
+        let last = ours(&options).pop();
+        assert_eq!(last.map(|last| (last.name, last.value)), Some(("batch".into(), "8".into())));
         assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
     }
 }
