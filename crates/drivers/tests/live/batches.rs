@@ -4,13 +4,15 @@
 
 use std::collections::HashMap;
 
-use assay_model::Kind;
+use assay_model::{Kind, Reason};
 use assay_store::Ticket;
 
 use crate::asker::{Asker, Question, Told, insert, read};
 
 /// Records that are written: more than fit into a few batches.
 const RECORDS: u32 = 640;
+const REFUSED: Told = Told::Refused(Reason::Malformed);
+const MISSING: Told = Told::MISSING;
 /// Sessions that ask at the same time.
 const SESSIONS: usize = 64;
 
@@ -63,8 +65,27 @@ pub fn holds_what_was_loaded(batched: &mut Asker, single: &mut Asker, reads_are_
     }
 }
 
+/// A batch of three, one of which names a field that no record has: it alone is refused.
+pub fn refuses_alone_what_is_wrong(asker: &mut Asker) {
+    let records: [(&str, &[&str]); 3] =
+        [("a", &["1"]), ("b", &["1", "2", "3"]), ("c", &["3", "4"])];
+    let told = insert_together(asker, &records);
+    assert_eq!(told, [Told::WRITTEN, Told::Refused(Reason::Malformed), Told::WRITTEN]);
+    let expected = [Told::row("field0=1"), Told::MISSING, Told::row("field0=3 field1=4")];
+    assert_eq!(["a", "b", "c"].map(|key| asker.ask(&read(key))), expected);
+}
+
+/// A batch of three, one of which is larger than the store takes: nothing of it is written.
+pub fn refuses_whole_what_is_too_large(asker: &mut Asker, length: usize) {
+    let large = "x".repeat(length);
+    let records: [(&str, &[&str]); 3] = [("d", &["1"]), ("e", &[&large]), ("f", &["3"])];
+    let told = insert_together(asker, &records);
+    assert_eq!(told, [REFUSED; 3]);
+    assert_eq!(["d", "e", "f"].map(|key| asker.ask(&read(key))), [MISSING; 3]);
+}
+
 /// Asks for the inserts of these records at once, as one batch; their answers in that order.
-pub fn insert_together(asker: &mut Asker, records: &[(&str, &[&str])]) -> Vec<Told> {
+fn insert_together(asker: &mut Asker, records: &[(&str, &[&str])]) -> Vec<Told> {
     let mut tickets = Vec::new();
     for (session, (key, values)) in (0..).zip(records) {
         tickets.push(asker.start(&Question { session, ..insert(key, values) }));

@@ -66,7 +66,10 @@ impl Library for Clerk {
     async fn connect(&self) -> Result<(), OpenError> {
         match self.0.is_gone.get() {
             true => std::future::pending().await,
-            false => Ok(self.0.connections.set(self.0.connections.get() + 1)),
+            false => {
+                self.0.connections.set(self.0.connections.get() + 1);
+                Ok(())
+            }
         }
     }
 
