@@ -41,20 +41,27 @@ impl Library for TiKv {
         job: &mut RecordJob,
         rows: &mut Vec<u8>,
     ) -> Fate {
-        let request = job.request.request();
-        let Some(shelf) = self.plan.get(usize::from(request.table)) else {
+        let Some(shelf) = self.plan.get(usize::from(job.table())) else {
             return Fate::new(Ending::Refused(Reason::Malformed), After::Free);
         };
         let watch = Watch::new(shared);
         let (ended, requests) = match &shared.clients {
             Clients::Raw { swift, patient } => {
                 let mut turn = raw::Turn::new(shared, shelf, swift, patient, self.update);
-                (turn.carry_out(&request, rows).await, turn.requests)
+                let ended = match job.batch.is_empty() {
+                    true => turn.carry_out(&job.request.request(), rows).await,
+                    false => turn.carry_out_batch(job, rows).await,
+                };
+                (ended, turn.requests)
             }
             Clients::Transactions(client) => {
                 let patience = self.patience;
                 let mut turn = transaction::Turn::new(shared, shelf, client, self.mode, patience);
-                (turn.carry_out(&request, rows).await, turn.requests)
+                let ended = match job.batch.is_empty() {
+                    true => turn.carry_out(&job.request.request(), rows).await,
+                    false => turn.carry_out_batch(job, rows).await,
+                };
+                (ended, turn.requests)
             }
         };
         watch.end();

@@ -1,5 +1,7 @@
 //! What a request for a record becomes in transactions: one transaction, or several attempts at it.
 
+mod batch;
+
 use std::time::Duration;
 
 use assay_model::{Kind, Reason};
@@ -187,6 +189,20 @@ impl<'a> Turn<'a> {
     /// One transaction that writes a record, or finds that there is none to change.
     async fn write(&mut self, request: &Request<'_>) -> Result<bool, Verdict> {
         let key = self.shelf.key(request.key);
+        self.transact(&key, 1, async |turn, transaction| {
+            turn.change(transaction, &key, request).await
+        })
+        .await
+    }
+
+    /// One transaction that does what `change` does to `count` keys, `key` among them; it tells
+    /// whether anything is to be committed.
+    async fn transact(
+        &mut self,
+        key: &[u8],
+        count: usize,
+        change: impl AsyncFnOnce(&mut Self, &mut Transaction) -> Result<bool, Verdict>,
+    ) -> Result<bool, Verdict> {
         let patience = self.patience;
         self.requests += 1;
         let begun = self.client.begin_with_options(options(self.mode));
@@ -198,8 +214,8 @@ impl<'a> Turn<'a> {
                 return Err(Failure { ending, whose: Whose::Drivers }.into());
             }
         };
-        let ended = match self.change(&mut transaction, &key, request).await {
-            Ok(true) => self.commit(&mut transaction, &key).await.map(|()| true),
+        let ended = match change(self, &mut transaction).await {
+            Ok(true) => self.commit(&mut transaction, key).await.map(|()| true),
             // Nothing was changed.
             Ok(false) => Ok(false),
             Err(told) => Err(told),
@@ -211,8 +227,9 @@ impl<'a> Turn<'a> {
                 whose != Whose::Nobodys || matches!(ending, Ending::Unknown(_))
             }
             Err(Verdict::Moved) => false,
-            // A prewrite that met a conflict has left no lock; a lock that was taken is ours.
-            Err(Verdict::Conflict) => self.mode != Mode::Pessimistic,
+            // A prewrite that met a conflict has left no lock on that key, but perhaps on others; a
+            // lock that was taken is ours.
+            Err(Verdict::Conflict) => self.mode != Mode::Pessimistic && count == 1,
         };
         if !is_settled {
             self.release(&mut transaction).await;
