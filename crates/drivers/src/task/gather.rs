@@ -1,4 +1,4 @@
-//! Requests that wait at the same time and leave together, as one job.
+//! Gathers requests that wait at the same time into jobs of several.
 //!
 //! Requests of one kind for one table that stand alone are put into a group, until it has as many
 //! as a batch may have or the lane polls or waits: nothing stays longer than one turn of the lane.

@@ -140,6 +140,9 @@ impl<L: Library<Job = RecordJob>> Client for RecordsClient<L> {
     }
 
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        if !self.gatherer.is_on() {
+            return self.pool.poll(now, answers);
+        }
         self.gatherer.send_off(&mut self.pool);
         self.pool.poll_each(now, |answered| self.gatherer.deliver(answered, answers));
         let is_off = self.gatherer.send_off(&mut self.pool);

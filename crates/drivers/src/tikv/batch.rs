@@ -1,4 +1,4 @@
-//! What the requests of a batch have in common, in raw mode and in transactions.
+//! What the requests of a batch have in common, whichever of TiKV's interfaces they go to.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Requests that travel together, as `getAll` and `putAll`.
+//! Requests that travel together, by `getAll` or `putAll`.
 
 use assay_store::conformance::assert_conforms;
 
