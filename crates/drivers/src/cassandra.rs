@@ -34,7 +34,7 @@ use scylla::response::query_result::QueryResult;
 use scylla::serialize::row::SerializeRow;
 use scylla::statement::Statement;
 
-use conversation::{Cassandra as Handles, Plan};
+use conversation::{Cassandra as Handles, Plan, batch};
 use dialer::Dialer;
 pub use options::{Content, Options, Writing};
 use settings::Facts;
@@ -322,7 +322,8 @@ impl Store for Cassandra {
     fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
         let handles = Handles::new(Arc::clone(&self.dialer), self.plan());
         let options = self.options();
-        Ok(RecordsClient::open(handles, options.in_flight, &options.to_string())?)
+        let (count, gathering) = (options.in_flight, batch::gathering(options));
+        Ok(RecordsClient::open_gathering(handles, count, &options.to_string(), gathering)?)
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {

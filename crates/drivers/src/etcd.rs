@@ -15,6 +15,8 @@
 //!   the key is there.
 //! * A transaction of requests reads at one revision, keeps its writes to itself, and commits them
 //!   in one request if nobody has changed what it read, see `transaction`.
+//! * With `batch=N`, inserts that wait at the same time are one transaction of Puts, reads one of
+//!   Ranges.
 //!
 //! gRPC's messages are written by hand, see `messages`, so that nobody needs `protoc`.
 
@@ -38,7 +40,7 @@ use assay_store::{
 use bytes::Bytes;
 
 use dialer::{Dialer, Endpoints};
-use link::{Etcd as Links, Plan, Shelf};
+use link::{Etcd as Links, Plan, Shelf, batch};
 use messages::{
     DeleteRangeRequest, DeleteRangeResponse, MemberListRequest, MemberListResponse, PutRequest,
     PutResponse, RangeRequest, RangeResponse, method,
@@ -47,7 +49,7 @@ pub use options::{Options, Read, Tls};
 use settings::Facts;
 use wire::{CallError, Wire};
 
-use crate::task::{self, RecordsClient};
+use crate::task::{self, Gathering, RecordsClient};
 
 /// The name of the note; it is no table, for those are followed by a slash.
 const NOTE: &str = "_assay";
@@ -163,8 +165,9 @@ impl Store for Etcd {
         let options = self.options();
         let endpoints = Endpoints::new(Arc::clone(&self.dialer), lane);
         let links = Links { endpoints, plan: self.plan(), read: options.read };
-        let client = RecordsClient::open(links, options.connections, &options.to_string())?;
-        Ok(client)
+        let gathering = Gathering { most: options.batch, kinds: batch::KINDS };
+        let (count, name) = (options.connections, options.to_string());
+        Ok(RecordsClient::open_gathering(links, count, &name, gathering)?)
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {

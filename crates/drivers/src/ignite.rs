@@ -35,7 +35,7 @@ use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, 
 
 use cluster::Cluster;
 use console::Console;
-use link::Links;
+use link::{Links, batch};
 pub use options::{Atomicity, Content, Insert, Options, Transactions, WriteSync};
 use plan::Plan;
 
@@ -133,7 +133,8 @@ impl Store for Ignite {
         let cluster = Cluster::new(options, plan.caches(), types);
         let links = Links { cluster, plan };
         let name = self.options.to_string();
-        Ok(RecordsClient::open(links, self.options.connections, &name)?)
+        let (count, gathering) = (self.options.connections, batch::gathering(&self.options));
+        Ok(RecordsClient::open_gathering(links, count, &name, gathering)?)
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {

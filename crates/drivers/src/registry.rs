@@ -292,7 +292,7 @@ const KNOWN: &[Known] = &[
         listed: Listed {
             scheme: "etcd",
             summary: "etcd, over gRPC to one member or several; etcds:// is over TLS",
-            url: "etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/PREFIX?connections=64\
+            url: "etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/PREFIX?connections=64&batch=1\
                   &read=linearizable|serializable&password_file=FILE&connect_timeout=5000\
                   &ca_file=FILE&tls_insecure=true",
             durability: "every write is on the disks of a majority of the members",
@@ -307,7 +307,7 @@ const KNOWN: &[Known] = &[
             scheme: "tikv",
             summary: "TiKV, found through its placement drivers, raw or in transactions",
             url: "tikv://PD:PORT,PD:PORT/?mode=optimistic|pessimistic|raw&update=cas|put\
-                  &connections=64&connect_timeout=5000&request_timeout=30000&ca_file=FILE\
+                  &connections=64&batch=1&connect_timeout=5000&request_timeout=30000&ca_file=FILE\
                   &cert_file=FILE&key_file=FILE",
             durability: "every write is on the disks of most copies of its region",
             feature: Some("tikv"),
@@ -323,8 +323,9 @@ const KNOWN: &[Known] = &[
             url: "cassandra://USER:PASSWORD@HOST:PORT,HOST/KEYSPACE?consistency=QUORUM|ONE|ALL|…\
                   &read_consistency=…&write_consistency=…&serial_consistency=SERIAL|LOCAL_SERIAL\
                   &replication=3&insert=upsert|lwt&update=upsert|lwt&columns=text|bytes\
-                  &connections=1&in_flight=64&compression=none|lz4|snappy&datacenter=NAME\
-                  &password_file=FILE&connect_timeout=10000",
+                  &connections=1&in_flight=64&batch=1&batch_type=unlogged|logged\
+                  &compression=none|lz4|snappy&datacenter=NAME&password_file=FILE\
+                  &connect_timeout=10000",
             durability: "as the cluster is set; each report says what a crash would lose",
             feature: Some("cassandra"),
             is_compiled_in: cfg!(feature = "cassandra"),
@@ -363,7 +364,7 @@ const KNOWN: &[Known] = &[
         listed: Listed {
             scheme: "ignite",
             summary: "Apache Ignite 2, over its thin protocol, to the node that owns the key",
-            url: "ignite://USER:PASSWORD@HOST:PORT,…/PREFIX?connections=16&backups=1\
+            url: "ignite://USER:PASSWORD@HOST:PORT,…/PREFIX?connections=16&batch=1&backups=1\
                   &atomicity=atomic|transactional&write_sync=full_sync|primary_sync|full_async\
                   &read_from_backup=on|off&index=on|off&fields=text|bytes\
                   &insert=put|put_if_absent&partition_awareness=on|off&password_file=FILE\

@@ -9,6 +9,8 @@
 //! * **Bounds.** A connection carries out one job at a time, so as many are in flight as there are
 //!   connections. A library that multiplexes gives handles on one connection as its connections.
 //!   When none is free the pool is not ready: the executor keeps the request, and the wait is lag.
+//! * **Batches.** Where a URL asks for it, a client of records gathers requests that wait at the
+//!   same time into one job, see [`Gathering`].
 //! * **Transactions.** A job that ends as [`After::Held`] keeps its connection for its session, and
 //!   the session's next jobs go there, until one ends otherwise. A transaction that fails, is left
 //!   or is abandoned is undone before its connection is free again.
@@ -19,6 +21,7 @@
 
 mod alarm;
 mod bell;
+mod gather;
 mod pool;
 mod records;
 mod slot;
@@ -30,8 +33,9 @@ use std::future::Future;
 use assay_model::Reason;
 use assay_store::OpenError;
 
-pub use pool::Pool;
-pub use records::{RecordJob, RecordsClient};
+pub use gather::Gathering;
+pub use pool::{Answered, Pool};
+pub use records::{Outcome, RecordJob, RecordsClient};
 
 /// A client library, as far as a [`Pool`] needs it.
 pub trait Library: 'static {

@@ -14,10 +14,13 @@
 //! * Several that belong together are one transaction, in which nothing is tried again: after a
 //!   conflict it is undone. All its reads and scans see one moment, and what it wrote itself.
 //! * A scan asks region by region, in the order of the keys' bytes.
+//! * With `batch=N`, inserts that wait at the same time, or reads, are one request to each region
+//!   in raw mode, else one transaction.
 //!
 //! The client library asks once, except where it looks for a region that has moved, or for one who
 //! left a lock behind: see `failure` for what becomes of the rest.
 
+mod batch;
 mod conversation;
 mod dialer;
 mod failure;
@@ -50,7 +53,7 @@ pub use options::{Mode, Options, Tls, Update};
 use settings::Facts;
 use shelf::{Plan, Shelf};
 
-use crate::task::{self, RecordsClient};
+use crate::task::{self, Gathering, RecordsClient};
 
 /// The name of the note; it is no record, for those have a colon.
 const NOTE: &[u8] = b"_assay";
@@ -204,7 +207,9 @@ impl Store for TiKv {
             update: options.update,
             patience: options.connect_timeout,
         };
-        Ok(RecordsClient::open(links, options.connections, &options.to_string())?)
+        let gathering = Gathering { most: options.batch, kinds: batch::KINDS };
+        let (count, name) = (options.connections, options.to_string());
+        Ok(RecordsClient::open_gathering(links, count, &name, gathering)?)
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {

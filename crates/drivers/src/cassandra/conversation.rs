@@ -1,5 +1,7 @@
 //! One lane's session with its prepared statements, over which many requests go at once.
 
+pub(super) mod batch;
+
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -158,7 +160,7 @@ impl Cassandra {
         let result = answered.map_err(|error| failure(&error, asked))?;
         match asked {
             Asked::Look => keep_records(result, texts, request.fields, rows),
-            Asked::Write => Ok(true),
+            Asked::Write | Asked::Unlogged | Asked::Logged => Ok(true),
             Asked::Condition => match (is_applied(result)?, request.kind) {
                 (false, Kind::Insert) => Err(Ending::Refused(Reason::Exists)),
                 (is_applied, _) => Ok(is_applied),
@@ -202,7 +204,10 @@ impl Library for Cassandra {
         rows: &mut Vec<u8>,
     ) -> Fate {
         let mut requests = 0;
-        let ended = self.ask(connection, &job.request.request(), rows, &mut requests).await;
+        let ended = match job.batch.is_empty() {
+            true => self.ask(connection, &job.request.request(), rows, &mut requests).await,
+            false => self.ask_batch(connection, job, &mut requests).await,
+        };
         let (ending, after) = match ended {
             Ok(found) => (Ending::Done { found }, After::Free),
             Err(ending) => {

@@ -15,6 +15,10 @@ pub(super) enum Asked {
     Look,
     /// A write that the replicas take as it is.
     Write,
+    /// Writes of several records, each as it is: one may fail when others are written.
+    Unlogged,
+    /// The same, once they are all in a log of the coordinator's.
+    Logged,
     /// A write on a condition: agreed on first, then committed, and both may fail.
     Condition,
 }
@@ -115,18 +119,21 @@ fn of_server(error: &DbError, asked: Asked) -> Ending {
             Ending::Refused(Reason::NotPermitted)
         }
         // Said before any replica is asked. A conditional write is asked twice: what is lacking
-        // for the commit, at the level of the write, is lacking after it was agreed on.
+        // for the commit, at the level of the write, is lacking after it was agreed on. Writes of
+        // a batch are sent one after the other; those that were logged first are looked at first.
         DbError::Unavailable { consistency, .. } => match asked {
             Asked::Condition if !consistency.is_serial() => Ending::Unknown(Reason::Busy),
+            Asked::Unlogged => Ending::Unknown(Reason::Busy),
             _ => Ending::Refused(Reason::Busy),
         },
         DbError::Overloaded => match asked {
-            Asked::Condition => Ending::Unknown(Reason::Busy),
+            Asked::Condition | Asked::Unlogged | Asked::Logged => Ending::Unknown(Reason::Busy),
             Asked::Look | Asked::Write => Ending::Refused(Reason::Busy),
         },
         DbError::IsBootstrapping => Ending::Refused(Reason::Busy),
         DbError::RateLimitReached { rejected_by_coordinator, .. } => {
-            match *rejected_by_coordinator || asked == Asked::Look {
+            let is_batch = matches!(asked, Asked::Unlogged | Asked::Logged);
+            match asked == Asked::Look || (*rejected_by_coordinator && !is_batch) {
                 true => Ending::Refused(Reason::Busy),
                 false => Ending::Unknown(Reason::Busy),
             }
@@ -153,7 +160,8 @@ mod tests {
 
     use super::*;
 
-    const EVERYTHING: [Asked; 3] = [Asked::Look, Asked::Write, Asked::Condition];
+    const EVERYTHING: [Asked; 5] =
+        [Asked::Look, Asked::Write, Asked::Unlogged, Asked::Logged, Asked::Condition];
 
     fn of(error: DbError, asked: Asked) -> Ending {
         let attempt = RequestAttemptError::DbError(error, String::new());
@@ -184,6 +192,22 @@ mod tests {
         assert_eq!(of(serial, Asked::Condition), refused(Reason::Busy));
         // Agreed on already; the commit is what too few nodes are there for.
         assert_eq!(of(quorum(), Asked::Condition), unknown(Reason::Busy));
+    }
+
+    #[test]
+    fn of_a_batch_some_may_be_written_when_another_is_refused() {
+        let consistency = Consistency::Quorum;
+        let lacking = || DbError::Unavailable { consistency, required: 2, alive: 1 };
+        assert_eq!(of(lacking(), Asked::Unlogged), unknown(Reason::Busy));
+        assert_eq!(of(lacking(), Asked::Logged), refused(Reason::Busy));
+        for asked in [Asked::Unlogged, Asked::Logged] {
+            assert_eq!(of(DbError::Overloaded, asked), unknown(Reason::Busy));
+            let op_type = OperationType::Write;
+            let limit = DbError::RateLimitReached { op_type, rejected_by_coordinator: true };
+            assert_eq!(of(limit, asked), unknown(Reason::Busy));
+            // Too large for the server, which it finds before it writes anything.
+            assert_eq!(of(DbError::Invalid, asked), refused(Reason::Malformed));
+        }
     }
 
     #[test]

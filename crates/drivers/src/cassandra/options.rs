@@ -7,6 +7,7 @@ use std::time::Duration;
 use assay_store::OpenError;
 use scylla::frame::Compression;
 use scylla::frame::types::{Consistency, SerialConsistency};
+use scylla::statement::batch::BatchType;
 
 use crate::address::Address;
 
@@ -21,6 +22,8 @@ const KEYSPACE_LENGTH_MAX: usize = 48;
 /// The library gives a connection 32,768 numbers for what is in flight; a task is kept for each.
 const MOST_IN_FLIGHT: usize = 16_384;
 const MOST_CONNECTIONS: usize = 128;
+/// What one turn of a lane gathers is less, and servers refuse batches above 50 KiB.
+const MOST_BATCH: usize = 1024;
 /// More copies than that nobody keeps of a benchmark's records.
 const MOST_REPLICAS: usize = 128;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,6 +54,10 @@ pub struct Options {
     pub insert: Writing,
     /// Option `update=upsert|lwt`: whether updates and deletes look whether it is there.
     pub update: Writing,
+    /// Option `batch`: the most inserts in one request; one means that each is its own.
+    pub batch: usize,
+    /// Option `batch_type=unlogged|logged`: whether the coordinator notes a batch before it writes.
+    pub batch_type: BatchType,
     /// Option `connections`: how many each lane has to each node.
     pub connections: usize,
     /// Option `in_flight`: how many requests each lane has under way at most.
@@ -124,6 +131,8 @@ impl FromStr for Options {
             ("lz4", Some(Compression::Lz4)),
             ("snappy", Some(Compression::Snappy)),
         ];
+        let insert = address.choose("insert", &writings)?.unwrap_or(Writing::Upsert);
+        let (batch, batch_type) = batching(&mut address, insert)?;
         let options = Options {
             user: address.user.clone(),
             password: address.password.clone(),
@@ -136,8 +145,10 @@ impl FromStr for Options {
                 .choose("serial_consistency", &serials)?
                 .unwrap_or(SerialConsistency::Serial),
             replication: address.count("replication", MOST_REPLICAS)?,
-            insert: address.choose("insert", &writings)?.unwrap_or(Writing::Upsert),
+            insert,
             update: address.choose("update", &writings)?.unwrap_or(Writing::Upsert),
+            batch,
+            batch_type,
             connections: address.count("connections", MOST_CONNECTIONS)?.unwrap_or(1),
             in_flight: address.count("in_flight", MOST_IN_FLIGHT)?.unwrap_or(64),
             connect_timeout: address.millis("connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
@@ -189,6 +200,23 @@ fn level(address: &mut Address, name: &'static str) -> Result<Option<Consistency
     Ok(Some(*level))
 }
 
+/// How many inserts go together, and how.
+fn batching(address: &mut Address, insert: Writing) -> Result<(usize, BatchType), OpenError> {
+    let batch = address.count("batch", MOST_BATCH)?;
+    let types = [("unlogged", BatchType::Unlogged), ("logged", BatchType::Logged)];
+    let batch_type = address.choose("batch_type", &types)?;
+    if batch.is_none() && batch_type.is_some() {
+        return Err(address.wrong("batch_type needs batch=N".into()));
+    }
+    let batch = batch.unwrap_or(1);
+    if batch > 1 && insert == Writing::Lwt {
+        let reason = "the inserts of insert=lwt are agreed on one by one, which no batch can be: \
+                      leave out batch or insert=lwt";
+        return Err(address.wrong(reason.into()));
+    }
+    Ok((batch, batch_type.unwrap_or(BatchType::Unlogged)))
+}
+
 /// Not every level makes sense both ways.
 fn check_levels(address: &Address, read: Consistency, write: Consistency) -> Result<(), OpenError> {
     if read == Consistency::Any {
@@ -224,6 +252,7 @@ mod tests {
         assert_eq!((options.read, options.write), (Consistency::Quorum, Consistency::Quorum));
         assert_eq!((options.insert, options.update), (Writing::Upsert, Writing::Upsert));
         assert_eq!((options.connections, options.in_flight), (1, 64));
+        assert_eq!((options.batch, options.batch_type), (1, BatchType::Unlogged));
         assert_eq!((options.replication, options.user), (None, None));
     }
 
@@ -252,6 +281,13 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_has_a_size_and_a_type() {
+        let options = right("cassandra://h?batch=16&batch_type=logged&update=lwt");
+        assert_eq!((options.batch, options.batch_type), (16, BatchType::Logged));
+        assert_eq!(right("cassandra://h?batch=2").batch_type, BatchType::Unlogged);
+    }
+
+    #[test]
     fn passwords_never_show() {
         let url = "cassandra://ann:secret@host/ks?in_flight=2";
         let options = right(url);
@@ -270,6 +306,10 @@ mod tests {
             ("cassandra://h?consistency=SERIAL", "insert=lwt"),
             ("cassandra://h?replication=0", "from 1 to 128"),
             ("cassandra://h?in_flight=99999", "from 1 to 16384"),
+            ("cassandra://h?batch=2000", "from 1 to 1024"),
+            ("cassandra://h?batch_type=logged", "needs batch=N"),
+            ("cassandra://h?batch=4&batch_type=counter", "unlogged or logged"),
+            ("cassandra://h?batch=4&insert=lwt", "leave out batch or insert=lwt"),
             ("cassandra://h?insert=cas", "upsert or lwt"),
             ("cassandra://h?columns=json", "text or bytes"),
             ("cassandra://h?compression=zip", "none or lz4 or snappy"),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use assay_model::Setting;
 use scylla::frame::types::{Consistency, SerialConsistency};
+use scylla::statement::batch::BatchType;
 
 use super::options::{Options, Writing, level_name};
 
@@ -81,6 +82,7 @@ impl Facts {
         settings.push(self.visibility(options));
         settings.extend(conditions(options));
         settings.extend(self.of_driver(options));
+        settings.extend(batch(options));
         for [table, speculative, repair, compaction] in &self.tables {
             settings.push(setting(
                 &format!("table {table}"),
@@ -248,6 +250,27 @@ impl Facts {
     }
 }
 
+/// What `batch` means for the figures, where it is on.
+fn batch(options: &Options) -> Option<Setting> {
+    let (name, kept) = match options.batch_type {
+        BatchType::Logged => (
+            "logged",
+            "the coordinator has two other nodes note the batch before it writes, so that either \
+             none or in the end all of it is written, though readers may see some of it before",
+        ),
+        BatchType::Unlogged | BatchType::Counter => {
+            ("unlogged", "each is written by itself, so some may be though the batch is unknown")
+        }
+    };
+    let meaning = format!(
+        "that many inserts which wait at the same time are one request, to a node that has the \
+         first of them; {kept}; a latency includes the wait for the others, and `requests` of a \
+         batch are those of its first operation. Reads go alone"
+    );
+    let value = format!("{} {name}", options.batch);
+    (options.batch > 1).then(|| setting("batch", &value, &meaning))
+}
+
 /// What conditional writes are, where there are some.
 fn conditions(options: &Options) -> Option<Setting> {
     let value = match (options.insert, options.update) {
@@ -372,6 +395,16 @@ mod tests {
         assert!(meaning.starts_with("3 copies"), "{meaning}");
         let one = [("class", "SimpleStrategy"), ("replication_factor", "1")];
         assert!(of(&one).1.contains("one copy"));
+    }
+
+    #[test]
+    fn batches_are_told_where_there_are_some() {
+        let facts = facts(&THREE, &[]);
+        assert_eq!(told(&facts, "", "batch").0, "");
+        assert_eq!(told(&facts, "?batch=8", "batch").0, "8 unlogged");
+        let (value, meaning) = told(&facts, "?batch=8&batch_type=logged", "batch");
+        assert_eq!(value, "8 logged");
+        assert!(meaning.contains("in the end all"), "{meaning}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a request for a record becomes: one request to etcd, or several.
 
+pub(super) mod batch;
+
 use std::sync::Arc;
 
 use assay_model::{Kind, Reason, Table};
@@ -78,24 +80,26 @@ impl Library for Etcd {
     }
 
     async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
-        let request = job.request.request();
-        let context = job.context;
+        let (kind, context) = (job.request.request().kind, job.context);
         if context == Context::Begins {
             link.transaction = Transaction::default();
         }
         // The end of a transaction is none of any table's.
-        let number = if request.kind.ends_transaction() { 0 } else { usize::from(request.table) };
+        let number = if kind.ends_transaction() { 0 } else { usize::from(job.table()) };
         let Some(shelf) = self.plan.get(number) else {
             return Fate::new(Ending::Refused(Reason::Malformed), undone(After::Free, context));
         };
         let Link { wire, transaction } = link;
         let watch = wire.watch();
         let mut turn = Turn { wire, shelf, read: self.read, requests: 0 };
-        let ended = match (request.kind, context) {
+        let ended = match (kind, context) {
             (Kind::Commit, _) => turn.commit(transaction).await,
             (Kind::Rollback, _) => Ok(true),
-            (_, Context::Alone) => turn.carry_out(&request, rows).await,
-            (_, Context::Begins | Context::Within) => turn.step(transaction, &request, rows).await,
+            (_, Context::Alone) if !job.batch.is_empty() => turn.carry_out_batch(job, rows).await,
+            (_, Context::Alone) => turn.carry_out(&job.request.request(), rows).await,
+            (_, Context::Begins | Context::Within) => {
+                turn.step(transaction, &job.request.request(), rows).await
+            }
         };
         let requests = match context {
             Context::Alone => turn.requests.max(1),
@@ -103,7 +107,7 @@ impl Library for Etcd {
             Context::Begins | Context::Within => turn.requests,
         };
         watch.end();
-        let goes_on = context != Context::Alone && !request.kind.ends_transaction();
+        let goes_on = context != Context::Alone && !kind.ends_transaction();
         match ended {
             Ok(found) => {
                 let after = if goes_on { After::Held } else { After::Free };

@@ -16,6 +16,8 @@ const DEFAULT_PREFIX: &str = "assay";
 const DEFAULT_CONNECTIONS: usize = 64;
 /// A lane looks through all of them for an abandoned ticket.
 const MOST_CONNECTIONS: usize = 4096;
+/// A server takes no more operations in a transaction, unless its `--max-txn-ops` says otherwise.
+const MOST_BATCH: usize = 128;
 
 /// Where an etcd is, and how to ask it.
 ///
@@ -35,6 +37,8 @@ pub struct Options {
     pub tls: Option<Tls>,
     /// Option `connections`: requests in flight per lane.
     pub connections: usize,
+    /// Option `batch`: the most inserts, or reads, in one request; one means that each is its own.
+    pub batch: usize,
     /// Option `read`.
     pub read: Read,
     /// Option `connect_timeout`, in milliseconds: patience for a connection with its greeting.
@@ -85,6 +89,7 @@ impl FromStr for Options {
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["etcd", "etcds"], DEFAULT_PORT, EXAMPLE)?;
         let connections = address.count("connections", MOST_CONNECTIONS)?;
+        let batch = address.count("batch", MOST_BATCH)?;
         let words = [Read::Linearizable, Read::Serializable].map(|read| (read.name(), read));
         let read = address.choose("read", &words)?;
         let connect_timeout = address.millis("connect_timeout")?;
@@ -113,6 +118,7 @@ impl FromStr for Options {
             password: address.password.clone().unwrap_or_default(),
             tls,
             connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
+            batch: batch.unwrap_or(1),
             read: read.unwrap_or(Read::Linearizable),
             connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
             shown: address.to_string(),
@@ -152,6 +158,7 @@ mod tests {
         let options = right("etcd://localhost");
         assert_eq!(options.endpoints, [("localhost".to_owned(), 2379)]);
         assert_eq!((options.prefix.as_str(), options.connections), ("assay", 64));
+        assert_eq!(options.batch, 1);
         assert_eq!((options.read, options.tls), (Read::Linearizable, None));
         assert_eq!((options.user, options.password.as_str()), (None, ""));
     }
@@ -160,8 +167,9 @@ mod tests {
     fn every_part_has_its_place() {
         let options = right(
             "etcds://ann:p%40ss@[::1]:1,two:2/bench/a/?connections=8&read=serializable\
-             &connect_timeout=200&ca_file=/ca&tls_insecure=true",
+             &connect_timeout=200&ca_file=/ca&tls_insecure=true&batch=16",
         );
+        assert_eq!(options.batch, 16);
         assert_eq!([options.authority(0), options.authority(1)], ["[::1]:1", "two:2"]);
         assert_eq!((options.prefix.as_str(), options.connections), ("bench/a", 8));
         assert_eq!((options.user.as_deref(), options.password.as_str()), (Some("ann"), "p@ss"));
@@ -189,6 +197,7 @@ mod tests {
             ("etcd://h,:2/p", "the host is missing"),
             ("etcd://:pw@h/p", "a password without a user"),
             ("etcd://h/p?connections=0", "from 1 to 4096"),
+            ("etcd://h/p?batch=129", "from 1 to 128"),
             ("etcd://h/p?read=local", "linearizable or serializable"),
             ("etcd://h/p?reads=serializable", "did you mean \"read\""),
             ("etcd://h/p?ca_file=/ca", "need etcds://"),

@@ -39,6 +39,7 @@ impl Facts {
                  that the wait is lag",
             ),
         ];
+        settings.extend(batch(options));
         let alarms: Vec<&str> =
             self.told.iter().flat_map(|(_, told)| &told.errors).map(String::as_str).collect();
         if !alarms.is_empty() {
@@ -174,6 +175,15 @@ impl Facts {
     }
 }
 
+/// What `batch` means for the figures, where it is on.
+fn batch(options: &Options) -> Option<Setting> {
+    let meaning = "that many inserts, or reads, which wait at the same time are one transaction: \
+                   atomic, though nobody asked for that, and together no larger than one request \
+                   may be; a latency includes the wait for the others, and `requests` of a batch \
+                   are those of its first operation";
+    (options.batch > 1).then(|| setting("batch", &options.batch.to_string(), meaning))
+}
+
 fn apart(options: &Options) -> &'static str {
     match options.read {
         super::options::Read::Linearizable => {
@@ -211,7 +221,7 @@ mod tests {
     }
 
     fn value(facts: &Facts, name: &str) -> String {
-        let options = "etcd://one:1,two:2,three:3/p?read=serializable".parse().unwrap();
+        let options = "etcd://one:1,two:2,three:3/p?read=serializable&batch=9".parse().unwrap();
         let settings = facts.settings(&options);
         assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
         let found = settings.into_iter().find(|setting| setting.name == name);
@@ -229,6 +239,7 @@ mod tests {
         assert_eq!(value(&facts, "endpoints"), endpoints);
         assert_eq!(value(&facts, "raft-term"), "5");
         assert_eq!(value(&facts, "read"), "serializable");
+        assert_eq!(value(&facts, "batch"), "9");
     }
 
     #[test]

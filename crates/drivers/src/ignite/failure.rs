@@ -15,6 +15,8 @@ pub(super) enum Stage {
     BeforeWrite,
     /// A change.
     Write,
+    /// Changes of several records, some of which may be done though another one fails.
+    Writes,
     /// The end of a transaction, which makes its changes final.
     Commit,
 }
@@ -108,7 +110,7 @@ pub(super) fn ending(trouble: &Trouble, stage: Stage) -> Ending {
 /// The connection is of no use any more.
 fn broken(reason: Reason, stage: Stage) -> Ending {
     match stage {
-        Stage::Read | Stage::Write | Stage::Commit => Ending::Unknown(reason),
+        Stage::Read | Stage::Write | Stage::Writes | Stage::Commit => Ending::Unknown(reason),
         Stage::BeforeWrite => Ending::Refused(reason),
     }
 }
@@ -118,13 +120,16 @@ fn said(status: i32, message: &str, stage: Stage) -> Ending {
         words.iter().find(|(word, _)| message.contains(word)).map(|(_, reason)| *reason)
     };
     let undone = by_words(UNDONE_WORDS);
+    let by_status = || REFUSALS.iter().find(|(other, _)| *other == status);
+    let by_status = || by_status().map(|(_, reason)| *reason);
     let refusal = match stage {
         // Whatever else it says, some nodes may have made their part final.
         Stage::Commit if status == NO_SUCH_TRANSACTION => Some(Reason::TransactionFailed),
         Stage::Commit => undone,
+        // Words may be about one of the records.
+        Stage::Writes => by_status(),
         Stage::Read | Stage::BeforeWrite | Stage::Write => {
-            let by_status = REFUSALS.iter().find(|(other, _)| *other == status);
-            by_status.map(|(_, reason)| *reason).or_else(|| by_words(REFUSING_WORDS))
+            by_status().or_else(|| by_words(REFUSING_WORDS))
         }
     };
     if let Some(reason) = refusal {
@@ -135,7 +140,7 @@ fn said(status: i32, message: &str, stage: Stage) -> Ending {
     let reason = told.or_else(|| by_words(REFUSING_WORDS)).unwrap_or(Reason::StoreError);
     match stage {
         // A change that failed may have reached some copies.
-        Stage::Write | Stage::Commit => Ending::Unknown(reason),
+        Stage::Write | Stage::Writes | Stage::Commit => Ending::Unknown(reason),
         Stage::Read | Stage::BeforeWrite => Ending::Refused(reason),
     }
 }
@@ -269,6 +274,25 @@ mod tests {
         }
         let refused = Ending::Refused(Reason::Unreachable);
         assert_eq!(ending(&Trouble::Unreachable, Stage::Commit), refused);
+    }
+
+    #[test]
+    fn of_several_changes_some_may_be_done_whatever_words_say() {
+        for (message, reason) in [
+            ("Failed to map keys for cache (all partition nodes left the grid)", Reason::Busy),
+            (
+                "Failed to perform cache operation (cluster is in a read-only mode)",
+                Reason::ReadOnly,
+            ),
+            ("Failed to update keys (retry update if possible).", Reason::StoreError),
+        ] {
+            assert_eq!(said(1, message, Stage::Writes), Ending::Unknown(reason), "{message}");
+        }
+        assert_eq!(said(1000, "", Stage::Writes), Ending::Refused(Reason::Malformed));
+        let lost = Reason::ConnectionLost;
+        assert_eq!(ending(&Trouble::Lost, Stage::Writes), Ending::Unknown(lost));
+        let unreachable = Ending::Refused(Reason::Unreachable);
+        assert_eq!(ending(&Trouble::Unreachable, Stage::Writes), unreachable);
     }
 
     #[test]

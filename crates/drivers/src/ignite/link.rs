@@ -1,5 +1,7 @@
 //! One request for a record, carried out over connections to the nodes.
 
+pub(super) mod batch;
+
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -49,9 +51,11 @@ impl Library for Links {
     }
 
     async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
-        let request = job.request.request();
         let mut turn = Turn { links: self, link, stage: Stage::Read, requests: 0 };
-        let performed = turn.perform(&request, job.context, rows).await;
+        let performed = match job.batch.is_empty() {
+            true => turn.perform(&job.request.request(), job.context, rows).await,
+            false => turn.perform_batch(job, rows).await,
+        };
         let ending = match performed {
             Ok(found) => Ending::Done { found },
             Err(Fault::Refused(reason)) => Ending::Refused(reason),

@@ -14,6 +14,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const MOST_CONNECTIONS: usize = 1024;
 /// Less than the patience of a run by default, so that the cluster says why before nobody listens.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// What one turn of a lane gathers is less.
+const MOST_BATCH: usize = 1024;
 /// A cluster with more copies than that is no cluster of ours.
 const MOST_BACKUPS: u32 = 31;
 
@@ -125,6 +127,8 @@ pub struct Options {
     pub content: Content,
     /// Option `insert`: what an insert does to a record that is there.
     pub insert: Insert,
+    /// Option `batch`: the most inserts, or reads, in one request; one means that each is its own.
+    pub batch: usize,
     /// Option `connections`: requests in flight of each lane.
     pub connections: usize,
     /// Option `partition_awareness`: whether a request goes to the node that owns its key.
@@ -173,6 +177,7 @@ impl FromStr for Options {
             has_index: address.choose("index", &switch)?.unwrap_or(true),
             content: address.choose("fields", &content)?.unwrap_or(Content::Text),
             insert: address.choose("insert", &insert)?.unwrap_or(Insert::Put),
+            batch: address.count("batch", MOST_BATCH)?.unwrap_or(1),
             connections: address.count("connections", MOST_CONNECTIONS)?.unwrap_or(16),
             is_partition_aware: address.choose("partition_awareness", &switch)?.unwrap_or(true),
             connect_timeout: address.millis("connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
@@ -264,6 +269,7 @@ mod tests {
         assert_eq!((options.user.as_deref(), options.password.as_deref()), (None, None));
         assert_eq!((options.atomicity, options.backups, options.write_sync), (None, None, None));
         assert_eq!((options.connections, options.insert), (16, Insert::Put));
+        assert_eq!(options.batch, 1);
         assert!(options.has_index && options.is_partition_aware);
         assert_eq!(options.cache("usertable"), "usertable");
     }
@@ -273,8 +279,9 @@ mod tests {
         let options = right(
             "ignite://ann:p%40ss@a:1,b/bench?atomicity=transactional&backups=0&index=off\
              &write_sync=primary_sync&read_from_backup=off&fields=bytes&insert=put_if_absent\
-             &connections=4&partition_awareness=off&connect_timeout=200",
+             &connections=4&partition_awareness=off&connect_timeout=200&batch=32",
         );
+        assert_eq!(options.batch, 32);
         assert_eq!(options.hosts, [("a".to_owned(), 1), ("b".to_owned(), 10_800)]);
         assert_eq!(options.password.as_deref(), Some("p@ss"));
         assert_eq!(options.atomicity, Some(Atomicity::Transactional));
@@ -341,6 +348,7 @@ mod tests {
             ("ignite://h?atomicity=transactional&transaction_timeout=0", "from 1 to"),
             ("ignite://h?write_sync=on", "full_sync or primary_sync or full_async"),
             ("ignite://h?backup=1", "did you mean \"backups\""),
+            ("ignite://h?batch=0", "from 1 to 1024"),
             ("ignite://h?connections=0", "from 1 to 1024"),
             ("ignite://h?password_file=/no/such", "cannot be read"),
         ] {

@@ -223,6 +223,7 @@ fn ours(options: &Options) -> Vec<Setting> {
         insert,
     ];
     settings.extend(options.transactions.into_iter().flat_map(of_transactions));
+    settings.extend(batch(options));
     settings
 }
 
@@ -265,6 +266,21 @@ fn of_transactions(transactions: Transactions) -> [Setting; 4] {
         ),
         setting("scans_in_transactions", "by key", &scans),
     ]
+}
+
+/// What `batch` means for the figures, where it is on.
+fn batch(options: &Options) -> Option<Setting> {
+    let inserts = match options.insert {
+        Insert::Put => "inserts (putAll), or reads (getAll),",
+        Insert::PutIfAbsent => "reads (getAll), but not inserts,",
+    };
+    let meaning = format!(
+        "that many {inserts} which wait at the same time are one request, to the owner of the \
+         first key; in an atomic cache each record is written by itself, in a transactional one \
+         all are or none; a latency includes the wait for the others, and `requests` of a batch \
+         are those of its first operation"
+    );
+    (options.batch > 1).then(|| setting("batch", &options.batch.to_string(), &meaning))
 }
 
 fn on(is_on: bool) -> &'static str {
@@ -364,6 +380,10 @@ mod tests {
             "scans_in_transactions",
         ];
         assert_eq!(names, expected);
+        assert!(batch(&options).is_none());
+        let options: Options = "ignite://h?batch=8".parse().unwrap();
+        let last = ours(&options).pop();
+        assert_eq!(last.map(|last| (last.name, last.value)), Some(("batch".into(), "8".into())));
         assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
     }
 }

@@ -25,6 +25,7 @@ pub(super) mod operation {
     pub(in super::super) const PUT: i16 = 1001;
     pub(in super::super) const PUT_IF_ABSENT: i16 = 1002;
     pub(in super::super) const GET_ALL: i16 = 1003;
+    pub(in super::super) const PUT_ALL: i16 = 1004;
     pub(in super::super) const REPLACE_IF_EQUALS: i16 = 1010;
     pub(in super::super) const REMOVE_KEY: i16 = 1016;
     pub(in super::super) const CACHE_NAMES: i16 = 1050;

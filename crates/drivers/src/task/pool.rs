@@ -82,7 +82,17 @@ impl<L: Library> Pool<L> {
 
     /// Whether a job could have a connection at once, or be refused at once.
     pub fn is_ready(&self) -> bool {
-        !self.shared.free.borrow().is_empty() || self.shared.up.get() == 0
+        self.free() > 0 || self.is_down()
+    }
+
+    /// How many jobs could have a connection at once.
+    pub fn free(&self) -> usize {
+        self.shared.free.borrow().len()
+    }
+
+    /// Whether there is no connection at present, so that jobs are refused.
+    pub fn is_down(&self) -> bool {
+        self.shared.up.get() == 0
     }
 
     /// Whether a transaction of `session` is open.
@@ -99,16 +109,29 @@ impl<L: Library> Pool<L> {
         answers: &mut dyn Answers,
         fill: impl FnOnce(&mut L::Job),
     ) {
-        let place = match self.place_for(session) {
-            Ok(place) => place,
-            Err(reason) => return answers.answer(ticket, Answer::Refused(reason)),
-        };
+        if let Err(reason) = self.give(ticket, session, fill) {
+            answers.answer(ticket, Answer::Refused(reason));
+        }
+    }
+
+    /// The same for those who keep what cannot have a connection: `fill` is not called then.
+    ///
+    /// # Errors
+    /// Why there is no connection for it.
+    pub fn give(
+        &mut self,
+        ticket: Ticket,
+        session: u32,
+        fill: impl FnOnce(&mut L::Job),
+    ) -> Result<(), Reason> {
+        let place = self.place_for(session)?;
         let mut parcel = self.spares.pop().unwrap_or_else(|| Box::new(Parcel::new()));
         parcel.ticket = ticket;
         parcel.session = session;
         parcel.rows.clear();
         fill(&mut parcel.job);
         self.shared.order(place, Order::Perform(parcel));
+        Ok(())
     }
 
     fn place_for(&self, session: u32) -> Result<usize, Reason> {
@@ -158,6 +181,11 @@ impl<L: Library> Pool<L> {
 
     /// Lets every task that can go on do so, without waiting, then delivers what was answered.
     pub fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        self.poll_each(now, |answered| answered.tell(answers));
+    }
+
+    /// The same, with each job that was answered given to `deliver`.
+    pub fn poll_each(&mut self, now: Nanos, mut deliver: impl FnMut(Answered<'_, L::Job>)) {
         let shared = &self.shared;
         let is_idle = shared.busy.get() == 0 && !shared.has_changed.get();
         if is_idle && now.since(self.looked_at) < IDLE_LOOK {
@@ -167,11 +195,10 @@ impl<L: Library> Pool<L> {
         self.turn();
         self.shared.has_changed.set(false);
         loop {
-            let Some(parcel) = self.shared.answered.borrow_mut().pop_front() else { return };
-            if parcel.requests != 1 {
-                answers.requests(parcel.ticket, parcel.requests);
-            }
-            answers.answer(parcel.ticket, answer(&parcel));
+            let Some(mut parcel) = self.shared.answered.borrow_mut().pop_front() else { return };
+            let Parcel { ticket, job, ending, requests, rows, .. } = &mut *parcel;
+            let (ticket, ending, requests) = (*ticket, *ending, *requests);
+            deliver(Answered { ticket, job, ending, requests, rows });
             self.spares.push(parcel);
         }
     }
@@ -188,9 +215,34 @@ impl<L: Library> Pool<L> {
     }
 }
 
-fn answer<J>(parcel: &Parcel<J>) -> Answer<'_> {
-    match parcel.ending {
-        Ending::Done { found } => Answer::Done(Reply { found, rows: Rows::Encoded(&parcel.rows) }),
+/// A job that has ended.
+pub struct Answered<'a, J> {
+    /// The ticket that it was given with.
+    pub ticket: Ticket,
+    /// The job as its task left it; its buffers are used again.
+    pub job: &'a mut J,
+    /// How it ended.
+    pub ending: Ending,
+    /// How many requests it took.
+    pub requests: u16,
+    /// The rows that it left behind.
+    pub rows: &'a [u8],
+}
+
+impl<J> Answered<'_, J> {
+    /// Answers its ticket.
+    pub fn tell(self, answers: &mut dyn Answers) {
+        if self.requests != 1 {
+            answers.requests(self.ticket, self.requests);
+        }
+        answers.answer(self.ticket, answer(self.ending, self.rows));
+    }
+}
+
+/// What a ticket is answered with.
+pub(super) fn answer(ending: Ending, rows: &[u8]) -> Answer<'_> {
+    match ending {
+        Ending::Done { found } => Answer::Done(Reply { found, rows: Rows::Encoded(rows) }),
         Ending::Refused(reason) => Answer::Refused(reason),
         Ending::Unknown(reason) => Answer::Unknown(reason),
     }

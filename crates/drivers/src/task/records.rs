@@ -7,7 +7,8 @@ use assay_model::{Kind, Nanos, Reason};
 use assay_store::answer::Reply;
 use assay_store::{Answer, Answers, Client, OpenError, OwnedRequest, Request, Ticket};
 
-use super::{Context, Library, Pool};
+use super::gather::{Gatherer, Gathering};
+use super::{Context, Ending, Library, Pool};
 
 /// What a library of records is asked.
 #[derive(Debug, Default)]
@@ -16,6 +17,28 @@ pub struct RecordJob {
     pub request: OwnedRequest,
     /// How it stands to a transaction; always alone for a store without transactions.
     pub context: Context,
+    /// What is asked instead of `request` if it is not empty: two requests or more of one kind for
+    /// one table, each with a key of its own. Only for libraries that let requests be gathered.
+    pub batch: Vec<OwnedRequest>,
+    /// How each request of the batch ended, in order, once the job is done; where there is nothing,
+    /// as the job did and without rows. A job that is not done is the end of all of them.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl RecordJob {
+    /// The number of the table that it is about.
+    pub fn table(&self) -> u16 {
+        self.batch.first().unwrap_or(&self.request).request().table
+    }
+}
+
+/// How one request of a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What its ticket is answered with.
+    pub ending: Ending,
+    /// Where its rows end among those of the job; they begin where those before it end.
+    pub rows_end: usize,
 }
 
 /// The client of a library whose jobs are requests for records.
@@ -23,6 +46,7 @@ pub struct RecordsClient<L: Library<Job = RecordJob>> {
     pool: Pool<L>,
     /// Sessions whose next request opens a transaction.
     beginning: HashSet<u32>,
+    gatherer: Gatherer,
 }
 
 impl<L: Library<Job = RecordJob>> RecordsClient<L> {
@@ -38,8 +62,25 @@ impl<L: Library<Job = RecordJob>> RecordsClient<L> {
         connections: usize,
         store: &str,
     ) -> Result<Box<RecordsClient<L>>, OpenError> {
+        RecordsClient::open_gathering(library, connections, store, Gathering::OFF)
+    }
+
+    /// The same, with requests that wait at the same time gathered into batches.
+    ///
+    /// # Errors
+    /// As [`RecordsClient::open`].
+    ///
+    /// # Panics
+    /// If `connections` is zero.
+    pub fn open_gathering(
+        library: L,
+        connections: usize,
+        store: &str,
+        gathering: Gathering,
+    ) -> Result<Box<RecordsClient<L>>, OpenError> {
         let pool = Pool::open(library, connections, store)?;
-        Ok(Box::new(RecordsClient { pool, beginning: HashSet::new() }))
+        let gatherer = Gatherer::new(gathering);
+        Ok(Box::new(RecordsClient { pool, beginning: HashSet::new(), gatherer }))
     }
 
     /// What ends a transaction that has asked nothing, or that is none.
@@ -54,7 +95,10 @@ impl<L: Library<Job = RecordJob>> RecordsClient<L> {
 
 impl<L: Library<Job = RecordJob>> Client for RecordsClient<L> {
     fn is_ready(&self) -> bool {
-        self.pool.is_ready()
+        match self.gatherer.is_on() {
+            true => self.gatherer.is_ready(&self.pool),
+            false => self.pool.is_ready(),
+        }
     }
 
     fn start(
@@ -74,6 +118,10 @@ impl<L: Library<Job = RecordJob>> Client for RecordsClient<L> {
             (false, true) => Context::Begins,
             (false, false) => Context::Alone,
         };
+        // What has a connection already, or can have none, needs not wait.
+        if self.gatherer.is_on() && !is_held && !self.pool.is_down() {
+            return self.gatherer.take_in(ticket, request, context, &mut self.pool);
+        }
         self.pool.submit(ticket, request.session, answers, |job| {
             job.request.fill(request);
             job.context = context;
@@ -92,14 +140,28 @@ impl<L: Library<Job = RecordJob>> Client for RecordsClient<L> {
     }
 
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
-        self.pool.poll(now, answers);
+        if !self.gatherer.is_on() {
+            return self.pool.poll(now, answers);
+        }
+        self.gatherer.send_off(&mut self.pool);
+        self.pool.poll_each(now, |answered| self.gatherer.deliver(answered, answers));
+        let is_off = self.gatherer.send_off(&mut self.pool);
+        if !is_off && self.pool.is_down() {
+            self.gatherer.refuse(answers);
+        }
     }
 
     fn wait(&mut self, patience: Duration) {
-        self.pool.wait(patience);
+        let is_off = self.gatherer.send_off(&mut self.pool);
+        // The next poll refuses what there is no connection for.
+        if is_off || !self.pool.is_down() {
+            self.pool.wait(patience);
+        }
     }
 
     fn abandon(&mut self, ticket: Ticket) {
-        self.pool.abandon(ticket);
+        if let Some(ticket) = self.gatherer.abandon(ticket) {
+            self.pool.abandon(ticket);
+        }
     }
 }

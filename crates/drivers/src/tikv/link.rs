@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_model::Reason;
-use assay_store::{OpenError, Request};
+use assay_store::OpenError;
 
 use super::conversation::{self, Step};
 use super::dialer::{Clients, Shared, Watch, Way};
@@ -48,7 +48,7 @@ impl Library for TiKv {
     async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
         let watch = Watch::new(&link.shared);
         let (ended, requests) = match job.context {
-            Context::Alone => self.alone(&link.shared, &job.request.request(), rows).await,
+            Context::Alone => self.alone(&link.shared, job, rows).await,
             Context::Begins | Context::Within => self.within(link, job, rows).await,
         };
         watch.end();
@@ -81,20 +81,30 @@ impl Library for TiKv {
 type Ended = (Result<(bool, After), Failure>, u16);
 
 impl TiKv {
-    /// Carries out a request that belongs to no other.
-    async fn alone(&self, shared: &Shared, request: &Request<'_>, rows: &mut Vec<u8>) -> Ended {
-        let Some(shelf) = self.plan.get(usize::from(request.table)) else {
+    /// Carries out a request that belongs to no other, or a batch of them.
+    async fn alone(&self, shared: &Shared, job: &mut RecordJob, rows: &mut Vec<u8>) -> Ended {
+        let Some(shelf) = self.plan.get(usize::from(job.table())) else {
             return (Err(Failure::refused(Reason::Malformed)), 1);
         };
         let (ended, requests) = match &shared.clients {
             Clients::Raw { swift, patient } => {
                 let mut turn = raw::Turn::new(shared, shelf, swift, patient, self.update);
-                (turn.carry_out(request, rows).await, turn.requests)
+                let ended = match job.batch.is_empty() {
+                    true => turn.carry_out(&job.request.request(), rows).await,
+                    false => turn.carry_out_batch(job, rows).await,
+                };
+                (ended, turn.requests)
             }
             Clients::Transactions(client) => {
                 let mut turn = Turn::new(shared, client, self.mode, self.patience);
-                let asked = Asked { shelf, request: *request };
-                (turn.carry_out(&asked, rows).await, turn.requests)
+                let ended = match job.batch.is_empty() {
+                    true => {
+                        let asked = Asked { shelf, request: job.request.request() };
+                        turn.carry_out(&asked, rows).await
+                    }
+                    false => turn.carry_out_batch(shelf, job, rows).await,
+                };
+                (ended, turn.requests)
             }
         };
         (ended.map(|found| (found, After::Free)), requests.max(1))

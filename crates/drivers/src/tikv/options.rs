@@ -15,6 +15,8 @@ const DEFAULT_PORT: u16 = 2379;
 const DEFAULT_CONNECTIONS: usize = 64;
 /// A lane looks through all of them for an abandoned ticket.
 const MOST_CONNECTIONS: usize = 4096;
+/// What one turn of a lane gathers is less.
+const MOST_BATCH: usize = 1024;
 
 /// Where a TiKV cluster is, and how to ask it.
 ///
@@ -27,6 +29,8 @@ pub struct Options {
     pub mode: Mode,
     /// Option `update`: how an update in raw mode writes what it has changed.
     pub update: Update,
+    /// Option `batch`: the most inserts, or reads, that go together; one means each by itself.
+    pub batch: usize,
     /// Option `connections`: requests in flight per lane.
     pub connections: usize,
     /// Option `connect_timeout`, in milliseconds: patience for a placement driver's greeting.
@@ -105,6 +109,7 @@ impl FromStr for Options {
         if update.is_some() && mode != Mode::Raw {
             return Err(address.wrong("option update is for mode=raw only".into()));
         }
+        let batch = address.count("batch", MOST_BATCH)?;
         let connections = address.count("connections", MOST_CONNECTIONS)?;
         let connect_timeout = address.millis("connect_timeout")?;
         let request_timeout = address.millis("request_timeout")?;
@@ -127,6 +132,7 @@ impl FromStr for Options {
             placement_drivers,
             mode,
             update: update.unwrap_or(Update::Cas),
+            batch: batch.unwrap_or(1),
             connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
             connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
             request_timeout: request_timeout.unwrap_or(Duration::from_secs(30)),
@@ -176,17 +182,18 @@ mod tests {
         assert_eq!(options.placement_drivers, ["localhost:2379"]);
         assert_eq!((options.mode, options.update), (Mode::Optimistic, Update::Cas));
         assert_eq!((options.connections, options.tls), (64, None));
+        assert_eq!(options.batch, 1);
     }
 
     #[test]
     fn every_part_has_its_place() {
         let options = right(
-            "tikv://[::1]:1,two/?mode=raw&update=put&connections=8&connect_timeout=200\
+            "tikv://[::1]:1,two/?mode=raw&update=put&connections=8&batch=16&connect_timeout=200\
              &request_timeout=300&ca_file=/ca&cert_file=/cert&key_file=/key",
         );
         assert_eq!(options.placement_drivers, ["[::1]:1", "two:2379"]);
         assert_eq!((options.mode, options.update), (Mode::Raw, Update::Put));
-        assert_eq!(options.connections, 8);
+        assert_eq!((options.connections, options.batch), (8, 16));
         assert_eq!(options.connect_timeout, Duration::from_millis(200));
         assert_eq!(options.request_timeout, Duration::from_millis(300));
         let file = PathBuf::from;
@@ -204,6 +211,7 @@ mod tests {
             ("tikv://h/database", "nothing like \"database\""),
             ("tikv://h,h:2379/", "h:2379 is named twice"),
             ("tikv://ann:secret@h/", "knows no users"),
+            ("tikv://h/?batch=0", "from 1 to 1024"),
             ("tikv://h/?connections=0", "from 1 to 4096"),
             ("tikv://h/?mode=txn", "raw or optimistic or pessimistic"),
             ("tikv://h/?modes=raw", "did you mean \"mode\""),

@@ -1,5 +1,7 @@
 //! What a request for a record becomes in raw mode: one request to TiKV, or several.
 
+mod batch;
+
 use assay_model::{Kind, Reason};
 use assay_store::Request;
 use tikv_client::{Error, RawClient};

@@ -49,6 +49,7 @@ impl Facts {
             "requests in flight per lane, over one HTTP/2 connection to each server; the wait for \
              one counts as lag",
         ));
+        settings.extend(batch(options));
         let millis = options.request_timeout.as_millis();
         let meaning = "after it the client library gives up an answer: what was to be written is \
                        unknown then";
@@ -56,8 +57,8 @@ impl Facts {
         settings.push(setting(
             "client",
             "tikv-client 0.4 (Rust)",
-            "one request per operation and server, not gathered into batches as the Go client \
-             does; reads go to the leader of a region",
+            "requests to a server are not gathered on their way as the Go client does; reads go to \
+             the leader of a region",
         ));
         settings
     }
@@ -182,6 +183,26 @@ fn update(update: Update) -> Setting {
     setting("update", update.name(), meaning)
 }
 
+/// What `batch` means for the figures, where it is on.
+fn batch(options: &Options) -> Option<Setting> {
+    let together = match options.mode {
+        Mode::Raw => {
+            "one request to each region that has some of them; a write that fails in one is \
+             unknown for all, for the others may have it"
+        }
+        Mode::Optimistic | Mode::Pessimistic => {
+            "one transaction, an optimistic one in either mode: reads are of one moment, inserts \
+             atomic, though nobody asked for that"
+        }
+    };
+    let meaning = format!(
+        "that many inserts, or reads, which wait at the same time are {together}; a latency \
+         includes the wait for the others, and `requests` of a batch are those of its first \
+         operation"
+    );
+    (options.batch > 1).then(|| setting("batch", &options.batch.to_string(), &meaning))
+}
+
 fn setting(name: &str, value: &str, meaning: &str) -> Setting {
     Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
@@ -230,6 +251,8 @@ mod tests {
         assert_eq!(value(&facts, url, "mode"), "optimistic");
         assert_eq!(value(&facts, url, "update"), "");
         assert_eq!(value(&facts, "tikv://one/?mode=raw&update=put", "update"), "put");
+        assert_eq!(value(&facts, url, "batch"), "");
+        assert_eq!(value(&facts, "tikv://one/?mode=raw&batch=9", "batch"), "9");
     }
 
     #[test]

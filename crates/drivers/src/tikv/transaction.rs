@@ -1,5 +1,7 @@
 //! What requests for records become in transactions; alone, one is a transaction by itself.
 
+mod batch;
+
 use std::time::Duration;
 
 use assay_model::{Kind, Reason};

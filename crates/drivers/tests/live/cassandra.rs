@@ -3,6 +3,7 @@
 //! The tests that break nothing share one node, each in a keyspace of its own. With
 //! `ASSAY_TEST_CASSANDRA_URL` that is the one behind the URL (without path or options).
 
+mod batches;
 mod faults;
 mod opening;
 mod ring;

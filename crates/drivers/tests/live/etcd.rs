@@ -1,5 +1,6 @@
 //! The etcd driver against real clusters.
 
+mod batches;
 mod cluster;
 mod faults;
 mod opening;

@@ -1,5 +1,6 @@
 //! The Ignite driver against real clusters.
 
+mod batches;
 mod faults;
 mod opening;
 mod transactions;

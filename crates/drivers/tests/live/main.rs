@@ -9,6 +9,12 @@
     allow(dead_code, reason = "each driver's tests take what they need")
 )]
 mod asker;
+#[cfg(any(feature = "cassandra", feature = "etcd", feature = "ignite", feature = "tikv"))]
+#[cfg_attr(
+    not(feature = "etcd"),
+    allow(dead_code, reason = "each driver's tests take what they need")
+)]
+mod batches;
 #[cfg(feature = "cassandra")]
 mod cassandra;
 #[cfg(feature = "dynamodb")]

@@ -6,6 +6,7 @@
 //! LevelDB behind one lock: there they prove that requests are right on the wire, and no more. The
 //! tests of [`real`] run against a cluster where `ASSAY_TEST_TIKV_URL` names one.
 
+mod batches;
 mod faults;
 mod opening;
 mod real;

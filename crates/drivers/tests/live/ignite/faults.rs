@@ -54,7 +54,7 @@ fn a_frozen_node_keeps_requests_waiting_until_it_goes_on() {
 }
 
 /// How each insert ended that was asked before, while and after `act` was done to the cluster.
-fn insert_around(asker: &mut Asker, act: &mut dyn FnMut()) -> HashMap<u32, Told> {
+pub fn insert_around(asker: &mut Asker, act: &mut dyn FnMut()) -> HashMap<u32, Told> {
     const BEFORE: usize = 300;
     const IN_ALL: u32 = 2000;
     let mut waiting: HashMap<Ticket, u32> = HashMap::new();
@@ -82,7 +82,7 @@ fn insert_around(asker: &mut Asker, act: &mut dyn FnMut()) -> HashMap<u32, Told>
 }
 
 /// What was done is there; what was refused is not.
-fn assert_true(asker: &mut Asker, ended: HashMap<u32, Told>) {
+pub fn assert_true(asker: &mut Asker, ended: HashMap<u32, Told>) {
     for (number, told) in ended {
         let found = asker.ask(&read(&format!("user{number}")));
         let there = Told::row(&format!("field0={number} field1=x"));

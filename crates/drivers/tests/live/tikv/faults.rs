@@ -1,11 +1,12 @@
 //! What requests become when the server dies, stands still, or leaves locks behind.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use assay_model::Reason;
 
 use super::{asker, start};
-use crate::asker::{Told, insert, read, update};
+use crate::asker::{Asker, Told, insert, read, update};
 use crate::ordeal::{
     LOST, UNREACHABLE, comes_back, insert_until_killed, killed_while_it_stands_still,
 };
@@ -75,22 +76,35 @@ fn nothing_is_done_that_did_not_survive_kill_9() {
         let ended = insert_until_killed(&mut cluster, &mut asker, 300);
         let done = ended.values().filter(|told| **told == Told::WRITTEN).count();
         assert!(done >= 300 && done < ended.len(), "{mode}: {done} of {} were done", ended.len());
+        assert!(unknown_because(&ended).all(|reason| reason == Reason::ConnectionLost), "{mode}");
         cluster.restart(1);
-        asker.ask_until(&read("user0"), &Told::row("field0=0 field1=x"));
-        for (number, told) in ended {
-            // A lock that was left behind is waited for, then removed.
-            let found = match asker.ask(&read(&format!("user{number}"))) {
-                Told::Refused(Reason::Conflict) => asker.ask(&read(&format!("user{number}"))),
-                found => found,
-            };
-            let there = Told::row(&format!("field0={number} field1=x"));
-            match told {
-                Told::Done(..) => assert_eq!(found, there, "{mode}"),
-                Told::Refused(_) => assert_eq!(found, Told::MISSING, "{mode}: {number} {told:?}"),
-                Told::Unknown(reason) => {
-                    assert_eq!(reason, Reason::ConnectionLost, "{mode}");
-                    assert!([there, Told::MISSING].contains(&found), "{mode}: {found:?}");
-                }
+        assert_true(&mut asker, ended, mode);
+    }
+}
+
+/// Why what is unknown is so.
+fn unknown_because(ended: &HashMap<u32, Told>) -> impl Iterator<Item = Reason> {
+    ended.values().filter_map(|told| match told {
+        Told::Unknown(reason) => Some(*reason),
+        Told::Done(..) | Told::Refused(_) => None,
+    })
+}
+
+/// What was done is there; what was refused is not.
+pub fn assert_true(asker: &mut Asker, ended: HashMap<u32, Told>, mode: &str) {
+    asker.ask_until(&read("user0"), &Told::row("field0=0 field1=x"));
+    for (number, told) in ended {
+        // A lock that was left behind is waited for, then removed.
+        let found = match asker.ask(&read(&format!("user{number}"))) {
+            Told::Refused(Reason::Conflict) => asker.ask(&read(&format!("user{number}"))),
+            found => found,
+        };
+        let there = Told::row(&format!("field0={number} field1=x"));
+        match told {
+            Told::Done(..) => assert_eq!(found, there, "{mode}"),
+            Told::Refused(_) => assert_eq!(found, Told::MISSING, "{mode}: {number} {told:?}"),
+            Told::Unknown(_) => {
+                assert!([there, Told::MISSING].contains(&found), "{mode}: {found:?}");
             }
         }
     }

@@ -292,6 +292,30 @@ func (s *store) RawPut(
 	return ask[kvrpcpb.RawPutResponse](ctx, s, tikvrpc.CmdRawPut, q)
 }
 
+// The mock tells an empty value where nothing is; TiKV leaves such keys out.
+func (s *store) RawBatchGet(
+	ctx context.Context, q *kvrpcpb.RawBatchGetRequest,
+) (*kvrpcpb.RawBatchGetResponse, error) {
+	answer, err := ask[kvrpcpb.RawBatchGetResponse](ctx, s, tikvrpc.CmdRawBatchGet, q)
+	if err != nil {
+		return nil, err
+	}
+	var there []*kvrpcpb.KvPair
+	for _, pair := range answer.Pairs {
+		if pair.Error != nil || len(pair.Value) > 0 {
+			there = append(there, pair)
+		}
+	}
+	answer.Pairs = there
+	return answer, nil
+}
+
+func (s *store) RawBatchPut(
+	ctx context.Context, q *kvrpcpb.RawBatchPutRequest,
+) (*kvrpcpb.RawBatchPutResponse, error) {
+	return ask[kvrpcpb.RawBatchPutResponse](ctx, s, tikvrpc.CmdRawBatchPut, q)
+}
+
 func (s *store) RawDelete(
 	ctx context.Context, q *kvrpcpb.RawDeleteRequest,
 ) (*kvrpcpb.RawDeleteResponse, error) {

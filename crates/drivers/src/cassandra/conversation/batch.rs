@@ -1,0 +1,61 @@
+//! Several inserts as one request: a `BATCH` of prepared statements.
+//!
+//! It goes to a node that has the record of its first statement; that node writes the others to
+//! those that have them.
+
+use assay_model::Kind;
+use assay_store::{OwnedRequest, Request};
+use scylla::statement::batch::{Batch, BatchStatement, BatchType};
+
+use super::{Arguments, Cassandra, Conversation, check};
+use crate::cassandra::failure::{Asked, MALFORMED, failure};
+use crate::cassandra::options::Options;
+use crate::task::{Ending, Gathering, Outcome, RecordJob};
+
+/// What is gathered: reads cannot be.
+pub(in crate::cassandra) fn gathering(options: &Options) -> Gathering {
+    Gathering { most: options.batch, kinds: &[Kind::Insert] }
+}
+
+impl Cassandra {
+    /// Asks for a batch. What cannot be asked is refused, and the others are asked without it.
+    pub(super) async fn ask_batch(
+        &self,
+        conversation: &Conversation,
+        job: &mut RecordJob,
+        requests: &mut u16,
+    ) -> Result<bool, Ending> {
+        let table = job.table();
+        let texts = self.plan.tables.get(usize::from(table)).ok_or(MALFORMED)?;
+        let inserts: Vec<Request<'_>> = job.batch.iter().map(OwnedRequest::request).collect();
+        let (mut statements, mut arguments) = (Vec::new(), Vec::new());
+        for insert in &inserts {
+            let right = check(insert, texts.content());
+            let shape = right.and_then(|()| texts.shape(insert).ok_or(MALFORMED));
+            let ending = match shape {
+                Ok(shape) => {
+                    let known = self.statement(conversation, table, shape, requests).await?;
+                    statements.push(BatchStatement::from((*known).clone()));
+                    arguments.push(Arguments(insert));
+                    Ending::Done { found: true }
+                }
+                Err(ending) => ending,
+            };
+            job.outcomes.push(Outcome { ending, rows_end: 0 });
+        }
+        if arguments.is_empty() {
+            return Ok(true);
+        }
+        let options = &self.dialer.options;
+        let mut batch = Batch::new_with_statements(options.batch_type, statements);
+        batch.set_consistency(options.write);
+        batch.set_is_idempotent(false);
+        *requests += 1;
+        let answered = conversation.session.batch(&batch, arguments).await;
+        let asked = match options.batch_type {
+            BatchType::Logged => Asked::Logged,
+            BatchType::Unlogged | BatchType::Counter => Asked::Unlogged,
+        };
+        answered.map(|_| true).map_err(|error| failure(&error, asked))
+    }
+}

@@ -1,0 +1,55 @@
+//! Requests that travel together, as one transaction.
+
+use assay_model::Reason;
+use assay_store::Store;
+use assay_store::conformance::assert_conforms;
+
+use super::{asker, start, store};
+use crate::asker::{Asker, Told, layout};
+use crate::batches::{
+    holds_what_was_loaded, read_together, refuses_alone_what_is_wrong,
+    refuses_whole_what_is_too_large,
+};
+use crate::ordeal::keeps_what_it_has_done;
+
+#[test]
+fn etcd_conforms_with_batches() {
+    let cluster = start(1);
+    assert_conforms(&store(&cluster.url("/conformance?batch=8")));
+    let one = "/conformance/again?batch=8&connections=1&read=serializable";
+    assert_conforms(&store(&cluster.url(one)));
+}
+
+#[test]
+fn what_was_loaded_in_batches_is_there() {
+    let cluster = start(1);
+    let (mut batched, mut single) = (asker(&cluster.url("?batch=16")), asker(&cluster.url("")));
+    holds_what_was_loaded(&mut batched, &mut single, true);
+}
+
+#[test]
+fn a_batch_that_is_too_large_is_refused_whole() {
+    let cluster = start(1);
+    let mut asker = asker(&cluster.url("?batch=3&connections=1"));
+    refuses_whole_what_is_too_large(&mut asker, 1_600_000);
+}
+
+#[test]
+fn of_a_batch_only_what_is_wrong_is_refused() {
+    let cluster = start(1);
+    let ours = store(&cluster.url("/p?batch=3&connections=1"));
+    ours.prepare(&layout(2)).unwrap();
+    // The note of a store whose prefix is our table is a record of ours by its name.
+    store(&cluster.url("/p/usertable")).keep_note(r#"{"field0":"eA=="}"#).unwrap();
+    let mut asker = Asker::open(&ours).unwrap();
+    refuses_alone_what_is_wrong(&mut asker);
+    let told = read_together(&mut asker, &["a", "_assay", "missing"]);
+    assert_eq!(told, [Told::row("field0=1"), Told::Refused(Reason::WrongType), Told::MISSING]);
+}
+
+#[test]
+fn no_batch_is_done_that_did_not_survive_kill_9() {
+    let mut cluster = start(1);
+    let mut asker = asker(&cluster.url("?connections=4&batch=8"));
+    keeps_what_it_has_done(&mut cluster, &mut asker, 500);
+}

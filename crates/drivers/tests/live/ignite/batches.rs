@@ -1,0 +1,60 @@
+//! Requests that travel together, by `getAll` or `putAll`.
+
+use assay_store::conformance::assert_conforms;
+
+use super::faults::{assert_true, insert_around, persistent};
+use super::{asker, store};
+use crate::asker::{Told, read};
+use crate::batches::{holds_what_was_loaded, read_together, refuses_alone_what_is_wrong};
+use crate::lab::Cluster;
+use crate::ordeal::insert_until_killed;
+
+#[test]
+fn ignite_conforms_with_batches() {
+    let cluster = Cluster::start("ignite", 1);
+    assert_conforms(&store(&cluster.url("/bytes?fields=bytes&batch=8")));
+    let rest = "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=1\
+                &partition_awareness=off&batch=8";
+    assert_conforms(&store(&cluster.url(rest)));
+}
+
+#[test]
+fn what_was_loaded_in_batches_is_there() {
+    let cluster = Cluster::start("ignite", 3);
+    for caches in ["atomic", "transactional"] {
+        let rest = format!("/{caches}?backups=1&atomicity={caches}");
+        let mut single = asker(&cluster.url(&rest));
+        let mut batched = asker(&cluster.url(&format!("{rest}&batch=16")));
+        holds_what_was_loaded(&mut batched, &mut single, true);
+    }
+}
+
+#[test]
+fn of_a_batch_only_what_is_wrong_is_refused() {
+    let cluster = Cluster::start("ignite", 1);
+    let mut asker = asker(&cluster.url("?batch=3&connections=1"));
+    refuses_alone_what_is_wrong(&mut asker);
+    let told = read_together(&mut asker, &["a", "missing", "c"]);
+    let expected = [Told::row("field0=1"), Told::MISSING, Told::row("field0=3 field1=4")];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn no_batch_is_done_that_did_not_survive_kill_9() {
+    let mut cluster = Cluster::start_as(&persistent());
+    let mut asker = asker(&cluster.url("?connections=4&batch=8"));
+    let ended = insert_until_killed(&mut cluster, &mut asker, 500);
+    cluster.restart(1);
+    asker.ask_until(&read("user0"), &Told::row("field0=0 field1=x"));
+    assert_true(&mut asker, ended);
+}
+
+#[test]
+fn batches_go_on_when_one_of_three_nodes_is_killed() {
+    let mut cluster = Cluster::start("ignite", 3);
+    let mut asker = asker(&cluster.url("?connections=4&backups=1&batch=8"));
+    let ended = insert_around(&mut asker, &mut || cluster.kill(2));
+    let done = ended.values().filter(|told| **told == Told::WRITTEN).count();
+    assert!(done > ended.len() / 2, "only {done} of {} were done", ended.len());
+    assert_true(&mut asker, ended);
+}
