@@ -16,9 +16,9 @@ struct Row {
 ///
 /// Tests are laxer where that makes them honest: a trace is tested with real workloads, an
 /// executor is benched with them, a mapping is tested against SQL that a workload asks, a driver
-/// against the servers that the lab starts, its transactions with what a mapping makes of them. The
-/// walls that make a verdict worth something hold in tests as well: the judge never meets a store, a
-/// workload never meets one either, the executor never meets a file.
+/// against the servers that the lab starts, its transactions with a mapping that makes use of
+/// them. The walls that make a verdict worth something hold in tests as well: the judge never meets
+/// a store, a workload never meets one either, the executor never meets a file.
 const ROWS: &[Row] = &[
     Row { name: "model", imports: &[], tests: &[] },
     Row { name: "workload", imports: &["model"], tests: &[] },
