@@ -10,7 +10,8 @@ use std::time::Duration;
 use assay_model::{Kind, Layout, Nanos, Reason, Setting};
 
 use crate::answer::{Answer, Answers, Reply, Rows};
-use crate::capabilities::{Calls, Capabilities, DataModel, Isolation, ScanOrder, StoreTime};
+use crate::capabilities::{Calls, Capabilities, Isolation};
+use crate::memory::Memory;
 use crate::request::{Request, Ticket};
 use crate::row;
 use crate::seam::{Client, OpenError, Store};
@@ -111,17 +112,9 @@ impl Store for Ledger {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             name: "ledger",
-            data_model: DataModel::KeyValue,
-            kinds: Kind::OF_RECORDS.to_vec(),
             calls: Calls::Pipelined,
-            hidden_retries: None,
-            keeps_other_fields: true,
-            scan_order: ScanOrder::Key,
-            is_no_op: false,
-            is_persistent: false,
-            time: StoreTime::Wall,
-            takes_queries: false,
             isolation: Some(Isolation::Serializable),
+            ..Memory::new().capabilities()
         }
     }
 

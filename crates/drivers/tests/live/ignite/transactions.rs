@@ -191,7 +191,7 @@ fn a_scan_sees_what_its_transaction_wrote() {
         let some = rows(&mut (980..1200).filter(own).take(20));
         assert_eq!(asker.ask(&scan("key0980", 20).of(1)), some, "{level}");
         assert_eq!(asker.ask(&scan("key1198", 1).of(1)), rows(&mut std::iter::once(1198)));
-        let others = rows(&mut (0..1200).filter(|number| number.is_multiple_of(2)));
+        let others = rows(&mut (0..1200_u32).filter(|number| number.is_multiple_of(2)));
         assert_eq!(asker.ask(&scan("key", 600).of(2)), others, "{level}");
         assert_eq!(asker.end(1, Kind::Commit), Told::WRITTEN, "{level}");
         assert_eq!(asker.ask(&scan("key", 600).of(2)), all, "{level}");
