@@ -315,7 +315,7 @@ fn a_store_must_exist() {
             rediss+sentinel, rediss-sentinel, valkey+sentinel, valkey-sentinel,
             valkeys+sentinel, valkeys-sentinel, postgres, postgresql, mongodb,
             nats, etcd, etcds, tikv, cassandra, scylla, memcached, dynamodb,
-            ignite, jvm, memory, sick, null"#]],
+            dynamodbs, ignite, jvm, memory, sick, null"#]],
     );
     check_flags(
         "-t redsi://127.0.0.1",
