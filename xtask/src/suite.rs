@@ -26,8 +26,10 @@ pub fn test(root: &Path, arguments: &[&str]) -> Result<()> {
     if first.is_fine {
         return Ok(());
     }
+    // What has crashed, or said nothing of a failure, is not known by name.
+    let is_told = first.is_whole();
     let failed = first.failed;
-    if failed.is_empty() || failed.len() > FEW {
+    if !is_told || failed.is_empty() || failed.len() > FEW {
         bail!("cargo {} failed", arguments.join(" "));
     }
     println!("== once more, one at a time: {}", listed(&failed));
@@ -45,13 +47,31 @@ pub fn test(root: &Path, arguments: &[&str]) -> Result<()> {
 #[derive(Debug, Default)]
 struct Asked {
     is_fine: bool,
+    /// Test binaries that have begun, those that came to their end.
+    begun: usize,
+    ended: usize,
+    /// Tests that failed, as the binaries count them.
+    counted: usize,
     passed: BTreeSet<String>,
     failed: BTreeSet<String>,
 }
 
 impl Asked {
+    /// Whether every binary came to its end, and every failure has a name.
+    fn is_whole(&self) -> bool {
+        self.begun == self.ended && self.counted == self.failed.len()
+    }
+
     /// Takes note of a line that a test binary has printed.
     fn hear(&mut self, line: &str) {
+        if line.starts_with("running ") && line.trim_end_matches('s').ends_with(" test") {
+            self.begun += 1;
+        }
+        if let Some(result) = line.strip_prefix("test result: ") {
+            self.ended += 1;
+            let count = |part: &str| part.trim().strip_suffix(" failed")?.parse::<usize>().ok();
+            self.counted += result.split([';', '.']).find_map(count).unwrap_or_default();
+        }
         let Some((name, verdict)) =
             line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... "))
         else {
@@ -129,6 +149,26 @@ mod tests {
         fs::write(dir.path().join("src/lib.rs"), "fn broken(").unwrap();
         let told = test(dir.path(), &["test", "--offline", "--lib"]).unwrap_err().to_string();
         assert!(told.starts_with("cargo test"), "{told}");
+    }
+
+    #[test]
+    fn a_binary_that_crashed_is_not_forgiven() {
+        let heard = |lines: &[&str]| {
+            let mut asked = Asked::default();
+            lines.iter().for_each(|line| asked.hear(line));
+            asked.is_whole()
+        };
+        let (begun, failed) = ("running 2 tests", "test a ... FAILED");
+        let told = "test result: FAILED. 1 passed; 1 failed; 0 ignored; finished in 0.1s";
+        assert!(heard(&[
+            begun,
+            failed,
+            told,
+            "running 1 test",
+            "test result: ok. 1 passed; 0 failed"
+        ]));
+        assert!(!heard(&[begun, failed, told, "running 1 test"]));
+        assert!(!heard(&[begun, "noise test a ... FAILED", told]));
     }
 
     #[test]

@@ -21,21 +21,25 @@ const PATIENCE: Nanos = Nanos::from_secs(30);
 const WAIT: Duration = Duration::from_millis(20);
 
 /// Deletes every record that the run in `dir` inserted, or may have inserted, and notes that as
-/// the last phase of the run. Records numbered below `loaded` are left alone.
+/// the last phase of the run. Records numbered below `loaded` are left alone. An insert of which
+/// nobody knows may still come after its record was deleted: then nothing counts as undone.
 ///
 /// # Errors
 /// If the history cannot be read, or a deletion is not answered with Done: what was inserted is
 /// there in part, then.
 pub fn undo_inserts(store: &dyn Store, render: &dyn Render, loaded: u64, dir: &Path) -> Result<()> {
     let begun = clock::monotonic();
-    let keys = inserted(dir, loaded)?;
+    let Inserted { keys, unknown } = inserted(dir, loaded)?;
     let count = keys.len();
     delete(store, render, keys)?;
     store.settle().map_err(from_open)?;
     let mut events = read_events(dir)?;
     let at = events.iter().map(|event| event.at).max().unwrap_or_default();
     let took = clock::monotonic().since(begun);
-    let text = format!("{UNDONE}, {count} records, {took}");
+    let text = match unknown {
+        0 => format!("{UNDONE}, {count} records, {took}"),
+        _ => format!("{count} inserts deleted, {unknown} of which may still come, {took}"),
+    };
     events.push(Event { at, kind: EventKind::Phase, text });
     write_events(dir, &events).context("cannot note that the inserts are undone")
 }
@@ -46,19 +50,29 @@ pub fn is_undone(dir: &Path) -> bool {
     read_events(dir).is_ok_and(|events| events.iter().any(is_it))
 }
 
-/// The numbers of the records that may be there because of the run.
-fn inserted(dir: &Path, loaded: u64) -> Result<Vec<u64>> {
-    let mut keys = Vec::new();
+/// What may be there because of a run.
+struct Inserted {
+    /// The records' numbers.
+    keys: Vec<u64>,
+    /// How many inserts nobody knows of.
+    unknown: u64,
+}
+
+fn inserted(dir: &Path, loaded: u64) -> Result<Inserted> {
+    let (mut keys, mut unknown) = (Vec::new(), 0);
     let columns = Columns::of(&[Column::Kind, Column::Key, Column::Outcome]);
     History::open(dir)?.each_batch(columns, |batch| {
         let inserts = batch.records.iter().filter(|record| record.kind == Kind::Insert);
-        let may_be_there = |outcome| matches!(outcome, Outcome::Done | Outcome::Unknown);
-        let there = inserts.filter(|record| may_be_there(record.outcome) && record.key >= loaded);
-        keys.extend(there.map(|record| record.key));
+        for record in inserts.filter(|record| record.key >= loaded) {
+            if matches!(record.outcome, Outcome::Done | Outcome::Unknown) {
+                keys.push(record.key);
+            }
+            unknown += u64::from(record.outcome == Outcome::Unknown);
+        }
     })?;
     keys.sort_unstable();
     keys.dedup();
-    Ok(keys)
+    Ok(Inserted { keys, unknown })
 }
 
 /// Deletes the records with these numbers, as many at a time as the store's client takes.

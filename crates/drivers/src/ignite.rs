@@ -18,6 +18,7 @@ mod cache;
 mod cluster;
 mod console;
 mod failure;
+mod keys;
 mod link;
 mod object;
 mod options;
@@ -35,6 +36,7 @@ use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, 
 
 use cluster::Cluster;
 use console::Console;
+pub use keys::Keys;
 use link::{Links, batch};
 pub use options::{Atomicity, Content, Insert, Options, Transactions, WriteSync};
 use plan::Plan;

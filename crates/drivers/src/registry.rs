@@ -366,7 +366,7 @@ const KNOWN: &[Known] = &[
             summary: "Apache Ignite 2, over its thin protocol, to the node that owns the key",
             url: "ignite://USER:PASSWORD@HOST:PORT,…/PREFIX?connections=16&batch=1&backups=1\
                   &atomicity=atomic|transactional&write_sync=full_sync|primary_sync|full_async\
-                  &read_from_backup=on|off&index=on|off&fields=text|bytes\
+                  &read_from_backup=on|off&index=on|off&fields=text|bytes&keys=text|bytes\
                   &insert=put|put_if_absent&partition_awareness=on|off&password_file=FILE\
                   &isolation=read-committed|repeatable-read|serializable\
                   &concurrency=pessimistic|optimistic&transaction_timeout=5000\

@@ -77,6 +77,11 @@ impl OwnedRequest {
         }
     }
 
+    /// Rewrites the key, for a store whose keys have a spelling of their own.
+    pub fn change_key(&mut self, change: impl FnOnce(&mut Vec<u8>)) {
+        change(&mut self.key);
+    }
+
     /// The request, as it was filled in last.
     pub fn request(&self) -> Request<'_> {
         Request {

@@ -543,7 +543,7 @@ fn nodes_live_in_network_namespaces_that_end_with_the_lab() {
     let labs = Labs::new();
     let words = "up redis-sentinel --network namespaces --stay";
     if !geteuid().is_root() {
-        eprintln!("only root makes network namespaces: nothing but the refusal is tested");
+        eprintln!("NOT RUN: only root makes network namespaces; the refusal alone is tested");
         labs.lab(words).code(2).says("--network namespaces needs root");
         return;
     }

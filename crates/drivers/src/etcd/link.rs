@@ -80,7 +80,7 @@ impl Library for Etcd {
     }
 
     async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
-        let (kind, context) = (job.request.request().kind, job.context);
+        let (kind, context) = (job.kind(), job.context);
         if context == Context::Begins {
             link.transaction = Transaction::default();
         }
@@ -93,7 +93,7 @@ impl Library for Etcd {
         let watch = wire.watch();
         let mut turn = Turn { wire, shelf, read: self.read, requests: 0 };
         let ended = match (kind, context) {
-            (Kind::Commit, _) => turn.commit(transaction).await,
+            (Kind::Commit, _) => turn.commit(&std::mem::take(transaction)).await,
             (Kind::Rollback, _) => Ok(true),
             (_, Context::Alone) if !job.batch.is_empty() => turn.carry_out_batch(job, rows).await,
             (_, Context::Alone) => turn.carry_out(&job.request.request(), rows).await,

@@ -51,6 +51,7 @@ impl Library for Links {
     }
 
     async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+        self.cluster.options.keys.spell(job);
         let mut turn = Turn { links: self, link, stage: Stage::Read, requests: 0 };
         let performed = match job.batch.is_empty() {
             true => turn.perform(&job.request.request(), job.context, rows).await,

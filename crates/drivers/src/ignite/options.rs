@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use assay_store::{Isolation, OpenError};
 
+use super::keys::Keys;
 use crate::address::Address;
 
 const EXAMPLE: &str = "ignite://127.0.0.1:10800/bench?backups=1";
@@ -125,6 +126,8 @@ pub struct Options {
     pub has_index: bool,
     /// Option `fields`: what the fields of a record hold.
     pub content: Content,
+    /// Option `keys`: what keys are.
+    pub keys: Keys,
     /// Option `insert`: what an insert does to a record that is there.
     pub insert: Insert,
     /// Option `batch`: the most inserts, or reads, in one request; one means that each is its own.
@@ -153,6 +156,7 @@ impl FromStr for Options {
             ("full_async", WriteSync::FullAsync),
         ];
         let content = [("text", Content::Text), ("bytes", Content::Bytes)];
+        let keys = [("text", Keys::Text), ("bytes", Keys::Bytes)];
         let insert = [("put", Insert::Put), ("put_if_absent", Insert::PutIfAbsent)];
         let backups = address.parsed("backups", &format!("a number up to {MOST_BACKUPS}"))?;
         if backups.is_some_and(|backups| backups > MOST_BACKUPS) {
@@ -176,6 +180,7 @@ impl FromStr for Options {
             reads_from_backup: address.choose("read_from_backup", &switch)?,
             has_index: address.choose("index", &switch)?.unwrap_or(true),
             content: address.choose("fields", &content)?.unwrap_or(Content::Text),
+            keys: address.choose("keys", &keys)?.unwrap_or(Keys::Text),
             insert: address.choose("insert", &insert)?.unwrap_or(Insert::Put),
             batch: address.count("batch", MOST_BATCH)?.unwrap_or(1),
             connections: address.count("connections", MOST_CONNECTIONS)?.unwrap_or(16),
@@ -278,7 +283,8 @@ mod tests {
     fn every_part_has_its_place() {
         let options = right(
             "ignite://ann:p%40ss@a:1,b/bench?atomicity=transactional&backups=0&index=off\
-             &write_sync=primary_sync&read_from_backup=off&fields=bytes&insert=put_if_absent\
+             &write_sync=primary_sync&read_from_backup=off&fields=bytes&keys=bytes\
+             &insert=put_if_absent\
              &connections=4&partition_awareness=off&connect_timeout=200&batch=32",
         );
         assert_eq!(options.batch, 32);
@@ -288,6 +294,7 @@ mod tests {
         assert_eq!((options.backups, options.reads_from_backup), (Some(0), Some(false)));
         assert_eq!(options.write_sync, Some(WriteSync::PrimarySync));
         assert_eq!((options.content, options.insert), (Content::Bytes, Insert::PutIfAbsent));
+        assert_eq!(options.keys, Keys::Bytes);
         assert!(!options.has_index && !options.is_partition_aware);
         assert_eq!((options.connections, options.connect_timeout.as_millis()), (4, 200));
         assert_eq!(options.cache("usertable"), "bench_usertable");

@@ -5,6 +5,7 @@ use assay_store::{Isolation, OpenError};
 
 use super::cache::Cache;
 use super::console::Console;
+use super::keys::Keys;
 use super::options::{Atomicity, Insert, Options, Transactions, WriteSync};
 use super::plan::Plan;
 
@@ -222,6 +223,10 @@ fn ours(options: &Options) -> Vec<Setting> {
         ),
         insert,
     ];
+    if options.keys == Keys::Bytes {
+        let meaning = "each byte of a key is one character of the text that Ignite keeps";
+        settings.push(setting("keys", "bytes", meaning));
+    }
     settings.extend(options.transactions.into_iter().flat_map(of_transactions));
     settings.extend(batch(options));
     settings

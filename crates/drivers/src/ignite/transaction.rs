@@ -20,12 +20,13 @@ use assay_model::{Kind, Reason};
 use assay_store::{Isolation, Request};
 
 use super::failure::Stage;
+use super::link::batch::entries;
 use super::link::{Column, Fault, Turn};
 use super::object::Object;
 use super::options::{Concurrency, Transactions};
 use super::plan::Table;
 use super::socket::{Socket, Trouble};
-use super::wire::{Reader, Value, code, operation, put_i32, put_i64, put_length, put_text};
+use super::wire::{Reader, code, operation, put_i32, put_i64, put_length, put_text};
 use crate::task::Lost;
 
 /// The flag of a request that is part of a transaction.
@@ -123,7 +124,8 @@ impl Turn<'_> {
 
     /// Ends the open transaction, by commit or rollback as `kind` says.
     pub(super) async fn end(&mut self, kind: Kind) -> Result<bool, Fault> {
-        self.stage = Stage::Commit;
+        // Nothing becomes final by what is to be undone, whoever hears of it.
+        self.stage = if kind == Kind::Commit { Stage::Commit } else { Stage::BeforeWrite };
         let open = self.link.open.take().ok_or(Reason::TransactionFailed)?;
         let place = open.place(&self.link.sockets).ok_or(Trouble::Unreachable)?;
         let fill = |out: &mut Vec<u8>| put_end(open.number, kind == Kind::Commit, out);
@@ -222,15 +224,10 @@ impl Turn<'_> {
             put_length(keys.len(), out);
             keys.iter().for_each(|key| put_text(key, out));
         };
-        let mut told = Reader::new(self.ask(table, first, operation::GET_ALL, fill).await?);
-        let mut records = HashMap::new();
-        for _ in 0..told.length()? {
-            let (Value::Text(key), Value::Object(record)) = (told.value()?, told.value()?) else {
-                return Err(Reason::WrongType.into());
-            };
-            records.insert(key.to_vec(), record.to_vec());
-        }
-        Ok(records)
+        let records = entries(self.ask(table, first, operation::GET_ALL, fill).await?)?;
+        let whole = |(key, record): (_, Option<_>)| Some((key, record?));
+        let there = records.into_iter().map(whole).collect::<Option<_>>();
+        there.ok_or_else(|| Reason::WrongType.into())
     }
 }
 

@@ -28,7 +28,17 @@ pub struct RecordJob {
 impl RecordJob {
     /// The number of the table that it is about.
     pub fn table(&self) -> u16 {
-        self.batch.first().unwrap_or(&self.request).request().table
+        self.first().table
+    }
+
+    /// What is asked, of each record of a batch.
+    pub fn kind(&self) -> Kind {
+        self.first().kind
+    }
+
+    /// What is asked first; where there is a batch, `request` is of no meaning.
+    fn first(&self) -> Request<'_> {
+        self.batch.first().unwrap_or(&self.request).request()
     }
 }
 

@@ -26,7 +26,7 @@ fn asker(url: &str) -> Asker {
 #[test]
 fn ignite_conforms() {
     let cluster = Cluster::start("ignite", 1);
-    assert_conforms(&store(&cluster.url("/bytes?fields=bytes&connections=3")));
+    assert_conforms(&store(&cluster.url("/bytes?fields=bytes&keys=bytes&connections=3")));
     let rest = "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
                 &partition_awareness=off&read_from_backup=off";
     assert_conforms(&store(&cluster.url(rest)));

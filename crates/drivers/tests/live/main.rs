@@ -48,6 +48,8 @@ mod jvm;
 mod lab;
 #[cfg(feature = "cassandra")]
 mod listening;
+#[cfg(any(feature = "etcd", feature = "ignite"))]
+mod mapped;
 #[cfg(feature = "mariadb")]
 mod mariadb;
 #[cfg(feature = "memcached")]

@@ -218,6 +218,19 @@ impl MappedClient {
         self.start(now, ticket, &request, outer);
     }
 
+    /// Ends the errand at `slot` without an answer.
+    fn give_up(&mut self, slot: usize) {
+        let errand = &mut self.board.errands[slot];
+        errand.is_live = false;
+        let asked = errand.asked;
+        self.waiting.retain(|waiting| *waiting != slot);
+        self.board.answered.retain(|answered| *answered != slot);
+        self.free.push(slot);
+        if let Some(asked) = asked {
+            self.inner.abandon(asked);
+        }
+    }
+
     fn place(&mut self) -> Option<usize> {
         if let Some(slot) = self.free.pop() {
             return Some(slot);
@@ -276,6 +289,12 @@ impl Client for MappedClient {
     }
 
     fn leave(&mut self, session: u32) {
+        // A step that is still under way would go on as if it stood alone.
+        let is_step =
+            |one: &Errand| one.is_live && one.session == session && one.standing == Standing::Step;
+        while let Some(slot) = self.board.errands.iter().position(is_step) {
+            self.give_up(slot);
+        }
         self.undo(session);
     }
 
@@ -297,14 +316,8 @@ impl Client for MappedClient {
         let mut errands = self.board.errands.iter_mut().enumerate();
         let found = errands.find(|(_, one)| one.is_live && one.ticket == Some(ticket));
         let Some((slot, errand)) = found else { return self.inner.abandon(ticket) };
-        errand.is_live = false;
-        let Errand { asked, session, standing, .. } = *errand;
-        self.waiting.retain(|waiting| *waiting != slot);
-        self.board.answered.retain(|answered| *answered != slot);
-        self.free.push(slot);
-        if let Some(asked) = asked {
-            self.inner.abandon(asked);
-        }
+        let Errand { session, standing, .. } = *errand;
+        self.give_up(slot);
         if standing != Standing::Alone {
             self.undo(session);
         }

@@ -141,7 +141,9 @@ fn text(key: &[u8]) -> Result<(), Reason> {
 }
 
 /// The records that were found, by their keys; nothing in place of what is no record.
-fn entries(told: &[u8]) -> Result<HashMap<Vec<u8>, Option<Vec<u8>>>, Garbled> {
+pub(in crate::ignite) fn entries(
+    told: &[u8],
+) -> Result<HashMap<Vec<u8>, Option<Vec<u8>>>, Garbled> {
     let mut told = Reader::new(told);
     let mut entries = HashMap::new();
     for _ in 0..told.length()? {

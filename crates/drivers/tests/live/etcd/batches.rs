@@ -5,7 +5,7 @@ use assay_store::Store;
 use assay_store::conformance::assert_conforms;
 
 use super::{asker, start, store};
-use crate::asker::{Asker, Told, layout};
+use crate::asker::{Asker, Told, commit, insert, layout, read};
 use crate::batches::{
     holds_what_was_loaded, read_together, refuses_alone_what_is_wrong,
     refuses_whole_what_is_too_large,
@@ -16,7 +16,7 @@ use crate::ordeal::keeps_what_it_has_done;
 fn etcd_conforms_with_batches() {
     let cluster = start(1);
     assert_conforms(&store(&cluster.url("/conformance?batch=8")));
-    let one = "/conformance/again?batch=8&connections=1&read=serializable";
+    let one = "/conformance/again?batch=8&connections=2&read=serializable";
     assert_conforms(&store(&cluster.url(one)));
 }
 
@@ -52,4 +52,22 @@ fn no_batch_is_done_that_did_not_survive_kill_9() {
     let mut cluster = start(1);
     let mut asker = asker(&cluster.url("?connections=4&batch=8"));
     keeps_what_it_has_done(&mut cluster, &mut asker, 500);
+}
+
+#[test]
+fn a_batch_after_a_commit_is_none() {
+    let cluster = start(1);
+    let mut asker = asker(&cluster.url("?batch=2&connections=1"));
+    asker.begin(1);
+    assert_eq!(asker.ask(&insert("user0", &["a", "b"]).of(1)), Told::WRITTEN);
+    assert_eq!(asker.ask(&commit().of(1)), Told::WRITTEN);
+    let keys = ["user1", "user2"];
+    for (session, key) in (2..).zip(keys) {
+        asker.start(&insert(key, &["c", "d"]).of(session));
+    }
+    let told: Vec<Told> = asker.take(keys.len()).into_iter().map(|(_, told)| told).collect();
+    assert_eq!(told, [Told::WRITTEN, Told::WRITTEN]);
+    for key in keys {
+        assert_eq!(asker.ask(&read(key)), Told::row("field0=c field1=d"), "{key}");
+    }
 }

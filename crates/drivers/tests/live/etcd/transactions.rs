@@ -1,15 +1,13 @@
 //! Transactions of requests: what they see, what refuses them, what a dead server leaves of them.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assay_mapping::{Class, Expected, Keys, Mapped, Physical, advise};
 use assay_model::Reason;
-use assay_store::conformance::queries::{assert_queries_conform, catalogue};
 
 use super::{asker, order, start, store};
 use crate::asker::{Asker, PATIENCE, Told, commit, delete, insert, read, scan, update};
 use crate::lab::Cluster;
+use crate::mapped::queries_conform;
 use crate::ordeal::{LOST, UNREACHABLE};
 
 const CONFLICT: Told = Told::Refused(Reason::Conflict);
@@ -31,15 +29,7 @@ fn rows(rows: &[&str]) -> Told {
 #[test]
 fn queries_conform_through_a_mapping() {
     let cluster = start(1);
-    let catalogue = catalogue();
-    let frequencies = vec![1.0; catalogue.queries.len()];
-    let expected = Expected { frequencies: &frequencies, rows: &[], keys: Keys::Checked };
-    let best = advise(&catalogue, Class::KeyValue, &expected).unwrap().best;
-    let plain = Physical::plain(&catalogue.schema, Class::KeyValue);
-    for (number, physical) in [plain, best].into_iter().enumerate() {
-        let inner = store(&cluster.url(&format!("/q{number}?connections=4")));
-        assert_queries_conform(&Mapped::new(Arc::new(inner), physical));
-    }
+    queries_conform(|number| store(&cluster.url(&format!("/q{number}?connections=4"))));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::ordeal::insert_until_killed;
 fn ignite_conforms_with_batches() {
     let cluster = Cluster::start("ignite", 1);
     assert_conforms(&store(&cluster.url("/bytes?fields=bytes&batch=8")));
-    let rest = "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=1\
+    let rest = "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
                 &partition_awareness=off&batch=8";
     assert_conforms(&store(&cluster.url(rest)));
 }

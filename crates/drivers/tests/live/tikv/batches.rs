@@ -18,7 +18,7 @@ fn the_stand_in_conforms_with_batches_in_each_mode() {
     for mode in MODES {
         let Some(cluster) = start() else { return };
         assert_conforms(&store(&cluster.url(&format!("{mode}&connections=4&batch=8"))));
-        assert_conforms(&store(&cluster.url(&format!("{mode}&connections=1&batch=8"))));
+        assert_conforms(&store(&cluster.url(&format!("{mode}&connections=2&batch=8"))));
     }
 }
 

@@ -306,7 +306,8 @@ impl Plan {
                 add(name, text);
             }
         }
-        if self.file.fill.when == Refill::Undo && workload.inserts_only && !is_volatile(store) {
+        // Whatever the lab starts can delete; of others nobody knows before they are asked.
+        if self.file.fill.when == Refill::Undo && workload.inserts_only && store.up.is_some() {
             add("undo-inserts", String::new());
         }
         add("seed", self.seed.to_string());

@@ -1,0 +1,21 @@
+//! Logical queries on a store of records, by way of a mapping.
+
+use std::sync::Arc;
+
+use assay_mapping::{Class, Expected, Keys, Mapped, Physical, advise};
+use assay_store::Store;
+use assay_store::conformance::queries::{assert_queries_conform, catalogue};
+
+/// Checks the rules about queries with rows as the schema has them, then as the advisor would keep
+/// them; `open` gives a store without records for each.
+pub fn queries_conform<S: Store + 'static>(open: impl Fn(usize) -> S) {
+    let catalogue = catalogue();
+    let frequencies = vec![1.0; catalogue.queries.len()];
+    let expected = Expected { frequencies: &frequencies, rows: &[], keys: Keys::Checked };
+    let advised = advise(&catalogue, Class::KeyValue, &expected);
+    let best = advised.expect("a schema can be advised").best;
+    let plain = Physical::plain(&catalogue.schema, Class::KeyValue);
+    for (number, physical) in [plain, best].into_iter().enumerate() {
+        assert_queries_conform(&Mapped::new(Arc::new(open(number)), physical));
+    }
+}
