@@ -197,7 +197,7 @@ fn each_flaw_of_transactions_is_found_by_the_rule_about_it() {
         (Flaw::CommitsNothing, "a commit without a transaction is refused"),
         (Flaw::ShowsDrafts, "what a transaction wrote shows to nobody until it is committed"),
         (Flaw::KeepsWhatIsAbandoned, "an abandoned request undoes its transaction"),
-        (Flaw::LosesUpdates, "of two that read a record before they write it, one commits"),
+        (Flaw::LosesUpdates, "of two that read a record before they write it, one commits at most"),
     ] {
         let broken = broken_with(flaw);
         assert!(broken.contains(&rule), "{rule}: only {broken:?}");
