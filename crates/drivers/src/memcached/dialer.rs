@@ -1,12 +1,12 @@
 //! Makes connections to memcached servers, with the greeting that finds out whom we talk to.
 
-use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 
 use assay_store::OpenError;
 
 use super::console::{AskError, Console};
 use super::options::Options;
+use crate::wire::connect;
 
 /// The first version whose meta commands have their present form, as far as this driver uses it.
 const OLDEST: [u32; 2] = [1, 6];
@@ -111,26 +111,7 @@ impl Dialer {
 
     fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, OpenError> {
         let patience = self.options.connect_timeout;
-        let mut reason = String::new();
-        for address in addresses {
-            match TcpStream::connect_timeout(address, patience) {
-                Ok(socket) => return Ok(socket),
-                Err(error) => {
-                    reason = match error.kind() {
-                        io::ErrorKind::ConnectionRefused => format!(
-                            "{address} refused the connection; is the server running, and is \
-                             this its port?"
-                        ),
-                        io::ErrorKind::TimedOut => format!(
-                            "{address} did not answer within {patience:?}; check the address and \
-                             the firewall, or give it longer with connect_timeout="
-                        ),
-                        _ => format!("no connection to {address}: {error}; check the address"),
-                    };
-                }
-            }
-        }
-        Err(self.unreachable(reason))
+        connect::to_any(addresses, patience).map_err(|reason| self.unreachable(reason))
     }
 
     /// What a failed conversation means to the one who started us.

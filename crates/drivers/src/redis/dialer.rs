@@ -13,6 +13,7 @@ use super::console::{AskError, Console};
 use super::options::{Options, Password, Topology, authority};
 use super::tls;
 use super::transport::Transport;
+use crate::wire::connect;
 
 /// How we call ourselves in the server's list of clients.
 const CLIENT_NAME: &[u8] = b"assay";
@@ -180,26 +181,7 @@ impl Dialer {
 
     fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, OpenError> {
         let patience = self.options.connect_timeout;
-        let mut reason = String::new();
-        for address in addresses {
-            match TcpStream::connect_timeout(address, patience) {
-                Ok(socket) => return Ok(socket),
-                Err(error) => {
-                    reason = match error.kind() {
-                        io::ErrorKind::ConnectionRefused => format!(
-                            "{address} refused the connection; is the server running, and is \
-                             this its port?"
-                        ),
-                        io::ErrorKind::TimedOut => format!(
-                            "{address} did not answer within {patience:?}; check the address and \
-                             the firewall, or give it longer with connect_timeout="
-                        ),
-                        _ => format!("no connection to {address}: {error}; check the address"),
-                    };
-                }
-            }
-        }
-        Err(self.unreachable(reason))
+        connect::to_any(addresses, patience).map_err(|reason| self.unreachable(reason))
     }
 
     /// What a failed conversation means to the one who started us.

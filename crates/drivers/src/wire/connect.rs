@@ -1,7 +1,8 @@
-//! Makes a TCP connection without waiting for it.
+//! Makes TCP connections, for a lane without waiting.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::net::{AddressFamily, SocketType, connect, socket};
@@ -30,6 +31,32 @@ pub(crate) fn finish(socket: &TcpStream) -> io::Result<bool> {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+/// Waits for a connection to the first of `addresses` that takes one, `patience` for each. An error
+/// is a reason for whoever wrote the URL, about the last of them.
+pub(crate) fn to_any(addresses: &[SocketAddr], patience: Duration) -> Result<TcpStream, String> {
+    let mut reason = String::new();
+    for address in addresses {
+        match TcpStream::connect_timeout(address, patience) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => reason = explain(address, patience, &error),
+        }
+    }
+    Err(reason)
+}
+
+fn explain(address: &SocketAddr, patience: Duration, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => format!(
+            "{address} refused the connection; is the server running, and is this its port?"
+        ),
+        io::ErrorKind::TimedOut => format!(
+            "{address} did not answer within {patience:?}; check the address and the firewall, or \
+             give it longer with connect_timeout="
+        ),
+        _ => format!("no connection to {address}: {error}; check the address"),
     }
 }
 

@@ -21,6 +21,8 @@ mod cassandra;
 mod dynamodb;
 #[cfg(feature = "etcd")]
 mod etcd;
+#[cfg(any(feature = "ignite", feature = "tikv"))]
+mod half_way;
 #[cfg(feature = "ignite")]
 mod ignite;
 #[cfg_attr(

@@ -1,4 +1,4 @@
-//! What every driver of requests on a pool of connections goes through with its server.
+//! What drivers go through with their servers.
 //!
 //! Records have two fields, and drivers are opened with as many connections as a step says.
 
@@ -23,6 +23,26 @@ pub trait Mortal {
     fn kill(&mut self);
     /// It starts again, with the data that it has.
     fn restart(&mut self);
+}
+
+/// A client that takes `depth` requests at once answers them in the order in which they came, each
+/// read with what was written just before it.
+pub fn answers_in_order(asker: &mut Asker, depth: usize) {
+    let mut tickets = Vec::new();
+    for number in 0..depth / 2 {
+        let value = number.to_string();
+        tickets.push(asker.start(&insert("user1", &[&value])));
+        tickets.push(asker.start(&read("user1")));
+    }
+    assert!(!asker.is_ready());
+    for (place, (ticket, told)) in asker.take(depth).into_iter().enumerate() {
+        assert_eq!(ticket, tickets[place]);
+        match place % 2 {
+            0 => assert_eq!(told, Told::WRITTEN),
+            _ => assert_eq!(told, Told::row(&format!("field0={}", place / 2))),
+        }
+    }
+    assert!(asker.is_ready());
 }
 
 /// A hundred records of ten fields, `user000` to `user099`, have one field changed each, and are

@@ -11,6 +11,29 @@ pub struct Redis;
 
 const SECONDS_TO_START: u32 = 20;
 
+/// The server's program, whichever way it runs.
+pub(super) const SERVER: Need = Need {
+    program: "redis-server",
+    folders: &[],
+    supply: Supply::Package("redis-server"),
+    versions: &[],
+};
+
+/// What several servers are told to work together with.
+pub(super) const CONTROL: Need = Need {
+    program: "redis-cli",
+    folders: &[],
+    supply: Supply::Package("redis-tools"),
+    versions: &[],
+};
+
+/// Brings the server's program.
+pub(super) fn server(shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+    let server = shelf.debian("redis-server", "redis-server")?;
+    let version = shelf.version_of(&server, &["--version"], "v=")?;
+    Ok(Kit::new(version).with("redis-server", server))
+}
+
 impl Recipe for Redis {
     fn card(&self) -> Card {
         Card {
@@ -26,21 +49,14 @@ impl Recipe for Redis {
                 usual: "off",
                 about: "what an acknowledged write survives: off keeps no file of them",
             }],
-            needs: &[Need {
-                program: "redis-server",
-                folders: &[],
-                supply: Supply::Package("redis-server"),
-                versions: &[],
-            }],
+            needs: &[SERVER],
             memory_mib: 10,
             disk_mib: 10,
         }
     }
 
     fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        let server = shelf.debian("redis-server", "redis-server")?;
-        let version = shelf.version_of(&server, &["--version"], "v=")?;
-        Ok(Kit::new(version).with("redis-server", server))
+        server(shelf)
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {

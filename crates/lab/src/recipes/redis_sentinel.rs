@@ -1,6 +1,7 @@
 //! A Redis master with replicas, watched by a sentinel on every node.
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use super::redis;
+use crate::card::{Card, Choice, NodeCounts, Port, Scaling, Version};
 use crate::lab::LabError;
 use crate::recipe::Recipe;
 use crate::shelf::{Kit, Shelf};
@@ -47,30 +48,15 @@ impl Recipe for RedisSentinel {
                     about: "what an acknowledged write survives: off keeps no file of them",
                 },
             ],
-            needs: &[
-                Need {
-                    program: "redis-server",
-                    folders: &[],
-                    supply: Supply::Package("redis-server"),
-                    versions: &[],
-                },
-                Need {
-                    program: "redis-cli",
-                    folders: &[],
-                    supply: Supply::Package("redis-tools"),
-                    versions: &[],
-                },
-            ],
+            needs: &[redis::SERVER, redis::CONTROL],
             memory_mib: 30,
             disk_mib: 10,
         }
     }
 
     fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        let server = shelf.debian("redis-server", "redis-server")?;
-        let version = shelf.version_of(&server, &["--version"], "v=")?;
         let control = shelf.debian("redis-cli", "redis-tools")?;
-        Ok(Kit::new(version).with("redis-server", server).with("redis-cli", control))
+        Ok(redis::server(shelf)?.with("redis-cli", control))
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {

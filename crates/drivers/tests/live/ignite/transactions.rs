@@ -10,6 +10,7 @@ use assay_store::{Isolation, Store, Ticket};
 use super::faults::{persistent, until_prepared};
 use super::store;
 use crate::asker::{Asker, PATIENCE, Question, Told, delete, insert, read, scan, update};
+use crate::half_way::{afterwards, before, half_way, seen};
 use crate::lab::Cluster;
 use crate::mapped::queries_conform;
 use crate::ordeal::{LOST, UNREACHABLE};
@@ -43,30 +44,6 @@ fn at_each_level(cluster: &Cluster) -> impl Iterator<Item = (&'static str, Asker
         let options = format!("isolation={level}&{LONG}&connections=4");
         (level, with_three(cluster, &level.replace('-', ""), &options))
     })
-}
-
-/// Session 1 begins, makes `user0`, changes `user1`, removes `user2`.
-fn half_way(asker: &mut Asker) {
-    asker.begin(1);
-    assert_eq!(asker.ask(&insert("user0", &["n", "m"]).of(1)), Told::WRITTEN);
-    assert_eq!(asker.ask(&update("user1", &["c"]).of(1)), Told::WRITTEN);
-    assert_eq!(asker.ask(&delete("user2").of(1)), Told::WRITTEN);
-}
-
-/// What a session that is no transaction sees of the four records.
-fn seen(asker: &mut Asker, session: u32) -> Vec<Told> {
-    let keys = ["user0", "user1", "user2", "user3"];
-    keys.map(|key| asker.ask(&read(key).of(session))).to_vec()
-}
-
-fn before() -> Vec<Told> {
-    let row = Told::row("field0=a field1=b");
-    vec![Told::MISSING, row.clone(), row.clone(), row]
-}
-
-fn afterwards() -> Vec<Told> {
-    let (made, changed) = (Told::row("field0=n field1=m"), Told::row("field0=c field1=b"));
-    vec![made, changed, Told::MISSING, Told::row("field0=a field1=b")]
 }
 
 /// Nobody has to wait for a lock that was left.

@@ -9,29 +9,12 @@ use super::server::{Server, url};
 use super::{asker, store};
 use crate::asker::{Told, delete, insert, read, update};
 use crate::impostor;
-
-const LOST: Told = Told::Unknown(Reason::ConnectionLost);
-const UNREACHABLE: Told = Told::Refused(Reason::Unreachable);
+use crate::ordeal::{LOST, UNREACHABLE, answers_in_order};
 
 #[test]
 fn ten_thousand_requests_in_flight_are_answered_in_order() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server.url("/?connections=1&depth=10000"));
-    let mut tickets = Vec::new();
-    for number in 0..5_000 {
-        let value = number.to_string();
-        tickets.push(asker.start(&insert("user1", &[&value])));
-        tickets.push(asker.start(&read("user1")));
-    }
-    assert!(!asker.is_ready());
-    for (place, (ticket, told)) in asker.take(10_000).into_iter().enumerate() {
-        assert_eq!(ticket, tickets[place]);
-        match place % 2 {
-            0 => assert_eq!(told, Told::WRITTEN),
-            _ => assert_eq!(told, Told::row(&format!("field0={}", place / 2))),
-        }
-    }
-    assert!(asker.is_ready());
+    answers_in_order(&mut asker(&server.url("/?connections=1&depth=10000")), 10_000);
 }
 
 #[test]

@@ -8,30 +8,13 @@ use assay_store::Ticket;
 use super::{asker, store};
 use crate::asker::{Asker, Told, delete, insert, read, update};
 use crate::impostor;
+use crate::ordeal::{LOST, UNREACHABLE, answers_in_order};
 use crate::server::Server;
-
-const LOST: Told = Told::Unknown(Reason::ConnectionLost);
-const UNREACHABLE: Told = Told::Refused(Reason::Unreachable);
 
 #[test]
 fn ten_thousand_requests_in_flight_are_answered_in_order() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server.url("?depth=10000"));
-    let mut tickets = Vec::new();
-    for number in 0..5_000 {
-        let value = number.to_string();
-        tickets.push(asker.start(&update("user1", &[&value])));
-        tickets.push(asker.start(&read("user1")));
-    }
-    assert!(!asker.is_ready());
-    for (place, (ticket, told)) in asker.take(10_000).into_iter().enumerate() {
-        assert_eq!(ticket, tickets[place]);
-        match place % 2 {
-            0 => assert_eq!(told, Told::WRITTEN),
-            _ => assert_eq!(told, Told::row(&format!("field0={}", place / 2))),
-        }
-    }
-    assert!(asker.is_ready());
+    answers_in_order(&mut asker(&server.url("?depth=10000")), 10_000);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use assay_store::{Isolation, Store};
 
 use super::{asker, order, start, store};
 use crate::asker::{Asker, Question, Told, delete, insert, read, scan, update};
+use crate::half_way::{afterwards, before, half_way, seen};
 use crate::lab::Cluster;
 use crate::ordeal::{LOST, UNREACHABLE};
 
@@ -30,31 +31,6 @@ fn start_with_three(mode: &str) -> Option<(Cluster, Asker)> {
     let cluster = start()?;
     let asker = with_three(&cluster.url(&format!("?mode={mode}&connections=4")));
     Some((cluster, asker))
-}
-
-/// Session 1 begins, makes `user0`, changes `user1`, removes `user2`.
-fn half_way(asker: &mut Asker) {
-    asker.begin(1);
-    assert_eq!(asker.ask(&insert("user0", &["n", "m"]).of(1)), Told::WRITTEN);
-    assert_eq!(asker.ask(&update("user1", &["c"]).of(1)), Told::WRITTEN);
-    assert_eq!(asker.ask(&delete("user2").of(1)), Told::WRITTEN);
-}
-
-/// What a session sees of the four records.
-fn seen(asker: &mut Asker, session: u32) -> Vec<Told> {
-    let keys = ["user0", "user1", "user2", "user3"];
-    keys.map(|key| asker.ask(&read(key).of(session))).to_vec()
-}
-
-fn before() -> Vec<Told> {
-    let row = Told::row("field0=a field1=b");
-    vec![Told::MISSING, row.clone(), row.clone(), row]
-}
-
-fn afterwards() -> Vec<Told> {
-    let row = |values| Told::row(values);
-    let (made, changed) = (row("field0=n field1=m"), row("field0=c field1=b"));
-    vec![made, changed, Told::MISSING, row("field0=a field1=b")]
 }
 
 /// Nobody meets a lock that was left: each update takes its usual requests. One that is just being
