@@ -148,7 +148,10 @@ mod tests {
                 None => json!({ "name": text, "kind": null }),
             })
             .collect();
-        let json = json!({ "packages": [{ "name": package, "dependencies": dependencies }] });
+        let json = json!({
+            "packages": [{ "name": package, "dependencies": dependencies }],
+            "target_directory": "/target",
+        });
         arrows(&Metadata::parse(&json).expect("the made-up metadata has packages"))
     }
 

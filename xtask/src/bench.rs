@@ -10,20 +10,25 @@ mod bridge;
 mod crates;
 mod figures;
 mod floor;
+mod fresh;
+mod kept;
 mod machine;
 mod peer;
 mod redis;
 mod table;
+mod timed;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::check::run_cargo;
+use crate::metadata::{Metadata, Reach};
 use crate::needs;
 use binary::Binary;
 use figures::{Sample, figures};
+use peer::Ycsb;
+use redis::Clients;
 
 /// What is to be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +95,16 @@ impl Options {
         Ok(options)
     }
 
+    /// Whether a case of this name is to be measured.
+    fn want(&self, name: &str) -> bool {
+        self.filter.as_deref().is_none_or(|part| name.contains(part))
+    }
+
+    /// Whether everything is measured, at its size, often enough.
+    fn are_in_full(&self) -> bool {
+        self.filter.is_none() && !self.quick && self.runs >= RUNS
+    }
+
     /// A size, or a tenth of it in a quick run.
     pub fn scaled(&self, size: u64) -> u64 {
         if self.quick { (size / 10).max(1) } else { size }
@@ -104,18 +119,20 @@ pub struct Case {
     pub run: Box<dyn Fn() -> Result<Vec<Sample>>>,
 }
 
-/// Measures, prints the table, keeps it in `docs/numbers.md` if everything was measured in full.
+/// Measures, prints the table, keeps it in `docs/numbers.md` if everything was measured in full,
+/// otherwise in `bench/numbers.md` of Cargo's target directory.
 ///
 /// # Errors
-/// If something cannot be built or started, or a case failed in every run.
+/// If something cannot be built or started, or a measurement failed.
 pub fn bench(root: &Path, options: &Options) -> Result<()> {
-    let folder = root.join("target/bench");
+    let metadata = Metadata::read(root, Reach::Members)?;
+    let folder = metadata.target.join("bench");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {folder:?}"))?;
-    // The default stores, with the bridge to Java.
-    let build = ["build", "--release", "--package", "assay", "--features", "assay/jvm"];
-    run_cargo(root, &build, &[])?;
+    let assay = Binary { path: binary::build(root)?, scratch: folder.join("scratch") };
     let before = machine::describe()?;
-    let cases = cases(root, &folder, options)?;
+    let mut cases = cases(root, &assay, &Ycsb::new(root, &folder), options)?;
+    cases
+        .extend(crates::cases(root, &metadata).into_iter().filter(|case| options.want(&case.name)));
     if cases.is_empty() {
         bail!("no case is called like {:?}", options.filter.as_deref().unwrap_or(""));
     }
@@ -123,38 +140,41 @@ pub fn bench(root: &Path, options: &Options) -> Result<()> {
     let figures = figures(&samples);
     let page = table::page(&before, options, &figures, &failures);
     println!("\n{page}");
-    keep(root, options, &page)?;
+    let path = if options.are_in_full() && failures.is_empty() {
+        kept::in_full(root, &page)?
+    } else {
+        kept::in_part(&folder, &page)?
+    };
+    println!("kept in {}", path.display());
     if let Some(failure) = failures.first() {
         bail!("{} measurements failed; the first: {failure}", failures.len());
     }
     Ok(())
 }
 
-fn cases(root: &Path, folder: &Path, options: &Options) -> Result<Vec<Case>> {
-    let assay = Binary { path: root.join("target/release/assay"), scratch: folder.join("scratch") };
-    let wanted = |name: &str| options.filter.as_deref().is_none_or(|part| name.contains(part));
+/// The cases of whole commands that are wanted.
+fn cases(root: &Path, assay: &Binary, ycsb: &Ycsb, options: &Options) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     // Ours beside the peer's of the same workload and size, so that they alternate.
     for workload in WORKLOADS {
         for size in SIZES {
-            cases.push(binary::closed(&assay, workload, options.scaled(size)));
-            cases.push(peer::case(folder, workload, options.scaled(size)));
-            cases.push(bridge::case(root, &assay, workload, options.scaled(size)));
+            cases.push(binary::closed(assay, workload, options.scaled(size)));
+            cases.push(ycsb.basic(workload, options.scaled(size)));
+            cases.push(bridge::case(root, assay, workload, options.scaled(size)));
         }
     }
     for size in SIZES {
-        cases.push(binary::trace(&assay, options.scaled(size)));
+        cases.push(binary::trace(assay, options.scaled(size)));
     }
     for rate in RATES {
         cases.push(floor::case(&binary::rate_name(rate), options.scaled(SECONDS)));
-        cases.push(binary::open(&assay, rate, options.scaled(SECONDS)));
+        cases.push(binary::open(assay, rate, options.scaled(SECONDS)));
     }
-    cases.retain(|case| wanted(&case.name));
+    cases.retain(|case| options.want(&case.name));
+    cases.extend(redis::cases(&Clients { assay, ycsb }, options, |name| options.want(name))?);
     if cases.iter().any(|case| case.name.starts_with("peer")) {
         needs::provide(needs::FOR_PEER)?;
     }
-    cases.extend(redis::cases(&assay, options, &wanted)?);
-    cases.extend(crates::cases(root)?.into_iter().filter(|case| wanted(&case.name)));
     Ok(cases)
 }
 
@@ -171,15 +191,6 @@ fn measure(cases: &[Case], runs: usize) -> (Vec<Sample>, Vec<String>) {
         }
     }
     (samples, failures)
-}
-
-fn keep(root: &Path, options: &Options, page: &str) -> Result<()> {
-    let in_full = options.filter.is_none() && !options.quick;
-    let path: PathBuf =
-        root.join(if in_full { "docs/numbers.md" } else { "target/bench/numbers.md" });
-    fs::write(&path, page).with_context(|| format!("cannot write {path:?}"))?;
-    println!("kept in {}", path.display());
-    Ok(())
 }
 
 #[cfg(test)]
@@ -199,6 +210,23 @@ mod tests {
         {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn all_cases_at_their_sizes_often_enough_are_a_measurement_in_full() {
+        let is_in_full =
+            |arguments: &[&str]| Options::parse(arguments).expect("known options").are_in_full();
+        assert!(is_in_full(&[]) && is_in_full(&["--runs", "5"]) && is_in_full(&["--runs", "6"]));
+        for part in [&["redis"][..], &["--quick"], &["--runs", "4"]] {
+            assert!(!is_in_full(part), "{part:?}");
+        }
+    }
+
+    #[test]
+    fn a_filter_is_a_part_of_a_name() {
+        let options = Options::parse(&["peer redis"]).expect("one filter");
+        assert!(options.want("peer redis closed ycsb-c 4"));
+        assert!(!options.want("redis closed ycsb-c 4"));
     }
 
     #[test]

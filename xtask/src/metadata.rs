@@ -1,7 +1,7 @@
 //! What `cargo metadata` says about the workspace.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +12,8 @@ use serde_json::Value;
 pub struct Metadata {
     /// All of them: members alone, or with everything they need.
     pub packages: Vec<Package>,
+    /// The folder that everything is built in, wherever Cargo is told to have it; absolute.
+    pub target: PathBuf,
 }
 
 /// One package.
@@ -93,10 +95,12 @@ impl Metadata {
     /// Reads Cargo's own JSON.
     ///
     /// # Errors
-    /// If it has no packages.
+    /// If it has no packages, or no folder for what is built.
     pub fn parse(json: &Value) -> Result<Metadata> {
         let packages = json["packages"].as_array().context("cargo metadata names no packages")?;
-        Ok(Metadata { packages: packages.iter().map(package).collect() })
+        let target = json["target_directory"].as_str();
+        let target = target.context("cargo metadata names no target directory")?.into();
+        Ok(Metadata { packages: packages.iter().map(package).collect(), target })
     }
 
     /// The crate roots, from `root`.
@@ -155,4 +159,18 @@ fn package(json: &Value) -> Package {
 /// The Cargo that runs us, or the one on the path.
 pub fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_built_lies_where_cargo_says() {
+        let json = json!({ "packages": [], "target_directory": "/elsewhere/target" });
+        let metadata = Metadata::parse(&json).expect("it is whole");
+        assert_eq!(metadata.target, Path::new("/elsewhere/target"));
+        assert!(Metadata::parse(&json!({ "packages": [] })).is_err());
+    }
 }

@@ -113,6 +113,9 @@ mod tests {
 
     use super::*;
 
+    /// Whatever the target directory of the outer run is, crates of the same name do not share one.
+    const OWN: &[&str] = &["test", "--offline", "--lib", "--target-dir", "target"];
+
     /// A crate whose test passes from the run on that finds `runs` marks of earlier ones.
     fn crate_that_passes_after(runs: usize) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
@@ -136,7 +139,7 @@ mod tests {
     fn what_fails_once_is_asked_again_and_what_fails_twice_fails() {
         for (runs, is_fine, expected) in [(0, true, 1), (1, true, 2), (2, false, 2)] {
             let dir = crate_that_passes_after(runs);
-            let told = test(dir.path(), &["test", "--offline", "--lib"]);
+            let told = test(dir.path(), OWN);
             assert_eq!(told.is_ok(), is_fine, "{runs}: {told:?}");
             let asked = fs::read_to_string(dir.path().join("runs")).unwrap().len();
             assert_eq!(asked, expected, "{runs}");
@@ -147,7 +150,7 @@ mod tests {
     fn what_does_not_build_fails_at_once() {
         let dir = crate_that_passes_after(0);
         fs::write(dir.path().join("src/lib.rs"), "fn broken(").unwrap();
-        let told = test(dir.path(), &["test", "--offline", "--lib"]).unwrap_err().to_string();
+        let told = test(dir.path(), OWN).unwrap_err().to_string();
         assert!(told.starts_with("cargo test"), "{told}");
     }
 

@@ -125,11 +125,6 @@ pub struct CellFigures {
     pub run_time_ns: f64,
     /// All operations first, then each sort that was asked.
     pub of: Vec<OfFigures>,
-    /// Hits as a share of what was done, if anything was.
-    pub hit_ratio: Option<f64>,
-    /// The operations that found least, with their hits as a share of what was done of them: reads,
-    /// scans, updates each by themselves, or all together. Writes cannot hide reads that miss.
-    pub least_found: Option<(Of, f64)>,
     /// Refused, unknown and dropped operations as a share of those offered.
     pub failed: f64,
     /// Concurrency by Little's law, held against the sessions or the bound in flight.
@@ -184,9 +179,7 @@ pub fn figures(summary: &Summary, hallmark: Option<hallmark::Verdict>) -> CellFi
     let of: Vec<OfFigures> = [overall].into_iter().chain(kinds).chain(whole).collect();
     CellFigures {
         run_time_ns: summary.span.0 as f64,
-        least_found: least_found(&of),
         of,
-        hit_ratio: (counts.done > 0).then(|| share(counts.hits, counts.done)),
         failed: share(counts.refused + counts.unknown + counts.dropped, counts.offered),
         little: summary.in_flight.by_service,
         hallmark,
@@ -196,12 +189,6 @@ pub fn figures(summary: &Summary, hallmark: Option<hallmark::Verdict>) -> CellFi
 /// What must be found by itself: that a few were missed is lost among many that cannot be.
 const SOUGHT: [Of; 4] =
     [Of::All, Of::Kind(Kind::Read), Of::Kind(Kind::Update), Of::Kind(Kind::Scan)];
-
-fn least_found(all: &[OfFigures]) -> Option<(Of, f64)> {
-    let sought = all.iter().filter(|one| SOUGHT.contains(&one.of) && one.counts.done > 0);
-    let shares = sought.map(|one| (one.of, one.counts.hits as f64 / one.counts.done as f64));
-    shares.min_by(|(_, a), (_, b)| a.total_cmp(b))
-}
 
 fn of_group(of: Of, group: &Group) -> OfFigures {
     OfFigures {
@@ -232,7 +219,31 @@ impl Times {
     }
 }
 
+fn least<'a>(some: impl Iterator<Item = &'a OfFigures>) -> Option<(Of, f64)> {
+    let ratios = some.filter_map(|one| Some((one.of, one.hit_ratio()?)));
+    ratios.min_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+impl OfFigures {
+    /// Hits as a share of what was done, if anything was.
+    pub fn hit_ratio(&self) -> Option<f64> {
+        let Counts { hits, done, .. } = self.counts;
+        (done > 0).then(|| hits as f64 / done as f64)
+    }
+}
+
 impl CellFigures {
+    /// The operations that found least, with their hit ratio: reads, scans, updates each by
+    /// themselves, or all together. Writes cannot hide reads that miss.
+    pub fn least_found(&self) -> Option<(Of, f64)> {
+        least(self.sought())
+    }
+
+    /// What must be found, as far as it was done.
+    fn sought(&self) -> impl Iterator<Item = &OfFigures> {
+        self.of.iter().filter(|one| SOUGHT.contains(&one.of))
+    }
+
     /// The operations of one sort, if any were asked.
     pub fn of(&self, of: Of) -> Option<&OfFigures> {
         self.of.iter().find(|found| found.of == of)

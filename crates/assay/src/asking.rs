@@ -59,6 +59,12 @@ pub struct Asking {
 }
 
 impl Asking {
+    /// The most processes that are asked if `planned` are planned: an extent in transactions may
+    /// say more.
+    pub fn processes(&self, planned: Option<u64>) -> Option<u64> {
+        [self.extent.processes, planned].into_iter().flatten().min()
+    }
+
     /// Reads the settings for `purpose` with a store whose client works as `calls` says.
     ///
     /// `planned` is the number of processes that the spec asks for by itself, `calendar` who may

@@ -11,11 +11,12 @@ pub fn command() -> Command {
         .about("Measures the quality of data stores: how fast, how available, how consistent.")
         .after_help(
             "Start here:  assay bench ycsb-a\n\
-             Then:        assay run ycsb-b -t redis://127.0.0.1:6379 --rate 20k/s --duration 30s\n\
+             Then:        assay load ycsb-b -t redis://127.0.0.1\n\
+             \x20            assay run ycsb-b -t redis://127.0.0.1 --rate 20k/s --duration 30s\n\
              \n\
-             Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression or a broken rule, 4 store\n\
-             unreachable, 5 no hallmark although one was required, 7 something was not done to\n\
-             the store that should be, 99 no rate holds the objective, 130 interrupted.",
+             Exit codes: 0 ok, 1 failed on the way, 2 usage, 3 regression or a broken rule,\n\
+             4 store unreachable, 5 no hallmark although one was required, 7 something was not\n\
+             done to the store that should be, 99 no rate holds the objective, 130 interrupted.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)

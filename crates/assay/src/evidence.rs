@@ -59,7 +59,7 @@ pub fn gather(
         floor: floor(manifest),
         gain_by_agent: None,
         expected_miss_share: spec.as_ref().and_then(|_| misses(summary)),
-        expected_bytes_per_read: spec.filter(|_| !is_no_op).as_ref().and_then(bytes_per_read),
+        expected_bytes_per_record: spec.filter(|_| !is_no_op).as_ref().and_then(bytes_per_record),
         events: events.iter().filter(on_purpose).map(|event| event.at).collect(),
     }
 }
@@ -143,7 +143,7 @@ fn misses(summary: &Summary) -> Option<f64> {
 }
 
 /// Value bytes of a record, where all records have equally many and reads ask for all of them.
-fn bytes_per_read(spec: &Spec) -> Option<f64> {
+fn bytes_per_record(spec: &Spec) -> Option<f64> {
     match spec.dataset.field_length {
         FieldLength::Constant(length) if spec.operations.read_fields == ReadFields::All => {
             Some((spec.dataset.fields * length) as f64)

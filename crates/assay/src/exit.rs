@@ -9,7 +9,7 @@ use assay_store::OpenError;
 pub enum Exit {
     /// All is well.
     Fine = 0,
-    /// Something broke that should not.
+    /// It failed on the way: a full store, a full disk, or something here that should not break.
     Internal = 1,
     /// The command, a file or a setting makes no sense.
     Usage = 2,

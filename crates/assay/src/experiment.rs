@@ -288,7 +288,7 @@ impl Experiment {
     fn goal(&self) -> Goal {
         let extent = &self.asking.extent;
         Goal {
-            processes: extent.processes.or(self.planned),
+            processes: self.asking.processes(self.planned),
             duration: extent.duration.map(|duration| duration + extent.warm_up),
             warm_up: extent.warm_up,
             is_load: self.is_load,
@@ -599,12 +599,16 @@ impl Experiment {
 
     fn exit(&self, outcome: &Outcome) -> Exit {
         let reason = outcome.first_failure().map(|failure| failure.reason);
-        let is_away = matches!(reason, Some(Reason::Unreachable | Reason::ConnectionLost))
+        let is_away = reason.is_some_and(|reason| AWAY.contains(&reason))
             && outcome.trouble() == Some(&Trouble::Failure);
         match self.manifest.state {
             // A run in which nothing went through has failed, whatever the store says.
             State::Finished if outcome.sum(|lane| lane.outcomes[0]) == 0 && !self.is_nothing() => {
-                Exit::Unreachable
+                match outcome.sum(|lane| lane.offered) {
+                    // Too short for its rate.
+                    0 => Exit::Usage,
+                    _ => Exit::Unreachable,
+                }
             }
             State::Finished if self.done.goes_on.is_some() => Exit::Interrupted,
             State::Finished if !self.done.failures.is_empty() => Exit::Undone,
@@ -615,6 +619,10 @@ impl Experiment {
         }
     }
 }
+
+/// Reasons of a first failure that say that the store is away, or does not let us.
+const AWAY: [Reason; 4] =
+    [Reason::Unreachable, Reason::ConnectionLost, Reason::Timeout, Reason::NotPermitted];
 
 /// What a thread came back with, if there was one; its panic goes on here.
 fn joined<T: Default>(thread: Option<ScopedJoinHandle<'_, T>>) -> T {

@@ -102,7 +102,7 @@ pub fn usual_length(asking: &Asking, planned: Option<u64>) -> Nanos {
         Load::Open(open) => Some(mean_rate(&open.arrivals, asking.extent)),
         Load::Closed(closed) => closed.pace,
     };
-    let processes = asking.extent.processes.or(planned);
+    let processes = asking.processes(planned);
     let by_number = processes.zip(rate).map(|(number, rate)| number as f64 / rate * 1e9);
     let by_number = by_number.map(|nanoseconds| Nanos(nanoseconds as u64));
     let run = by_time.unwrap_or(Nanos::NEVER).min(by_number.unwrap_or(Nanos::NEVER));

@@ -48,6 +48,21 @@ pub struct Workload {
     pub settings: toml::Table,
 }
 
+/// Properties of YCSB's client with the settings that stand for them here.
+const OF_CLIENT: [(&str, &str); 4] = [
+    ("threadcount", "--closed"),
+    ("target", "--pace"),
+    ("maxexecutiontime", "--duration"),
+    ("exportfile", "--output"),
+];
+
+/// What is said of a property that only YCSB's own client would heed.
+fn of_client(property: &str) -> String {
+    let ours = OF_CLIENT.iter().find(|(name, _)| *name == property);
+    let ours = ours.map_or(String::new(), |(_, ours)| format!(" say {ours} instead, or"));
+    format!("{property} is for YCSB's client and changes nothing here:{ours} run `assay ycsb`")
+}
+
 /// What a workload asks.
 #[derive(Clone, Debug)]
 pub enum Asked {
@@ -262,6 +277,9 @@ impl Workload {
         let reading = ycsb::read(&properties, Strictness::Native, &file_text).map_err(as_usage)?;
         for warning in &reading.warnings {
             eprintln!("warning: {warning}");
+        }
+        for (property, _) in properties.iter().filter(|(name, _)| ycsb::is_for_client(name)) {
+            eprintln!("warning: {}", of_client(property));
         }
         Ok(Workload {
             client: Some(reading.options),

@@ -64,6 +64,8 @@ pub struct MatrixStudy {
     pub took: Nanos,
     /// Names of the cells in the order in which they were asked.
     pub order: Vec<String>,
+    /// Whether that is the order that was drawn; not if some were asked later or again.
+    pub is_as_drawn: bool,
     /// Figures of others to be shown beside ours.
     pub beside: Option<Beside>,
     /// What else must be said.

@@ -4,7 +4,7 @@ use assay_analysis::{LoadModel, Plausibility, Summary, Verdict};
 use assay_model::Phase;
 
 use crate::facts::{Facts, RuleFinding, State, WorkloadFigure};
-use crate::units::{Letters, count, duration, percent};
+use crate::units::{Letters, count, duration, percent, plural};
 use crate::verdict::{Tried, Unit, model_meaning, model_name};
 
 /// What must be known of transactions where the store has none.
@@ -39,11 +39,6 @@ pub fn circumstances(
         ("machine", format!("{}; assay {}", facts.machine, facts.version)),
     ]);
     texts
-}
-
-fn plural(number: u64, noun: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{s}", count(number))
 }
 
 fn trace_hashes(facts: &Facts) -> String {

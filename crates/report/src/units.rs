@@ -80,6 +80,12 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
+/// That many of something: `1 run`, `1 234 runs`.
+pub fn plural(number: u64, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", count(number))
+}
+
 /// Operations per second: `14 200/s`, `12.5/s`, `0/s`.
 pub fn rate(per_second: f64) -> String {
     if !per_second.is_finite() {

@@ -8,7 +8,7 @@ mod convert;
 mod status;
 
 pub use convert::{Options, lines};
-pub use status::{StatusLine, StatusMetric};
+pub use status::{PERCENTILES, StatusLine, StatusMetric};
 
 use std::fmt::Write as _;
 

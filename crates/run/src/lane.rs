@@ -438,7 +438,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
                 if self.task.asks == Asks::Queries {
                     self.fetch_arguments(slot);
                 }
-                self.outcome.asked_until = self.outcome.asked_until.max(ask.intended);
+                self.note_asked(ask.intended);
                 Ok(Some(slot))
             }
             Ok(Filled::End) => {
@@ -451,6 +451,14 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
                 Err(error)
             }
         }
+    }
+
+    /// Notes the moment until which processes have been asked for.
+    #[inline]
+    fn note_asked(&mut self, intended: Nanos) {
+        // What a session that is behind its pace asks now was intended long ago.
+        let at = if self.book.is_open { intended } else { intended.max(self.book.last) };
+        self.outcome.asked_until = self.outcome.asked_until.max(at);
     }
 
     #[inline(never)]

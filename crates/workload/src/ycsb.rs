@@ -9,6 +9,7 @@ mod options;
 mod properties;
 mod read;
 
+pub use known::is_for_client;
 pub use options::{ClientOptions, Interval};
 pub use properties::{Properties, Property};
 pub use read::{Reading, Strictness, read};

@@ -8,7 +8,9 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::bench::figures::Sample;
+use crate::bench::timed::{Timed, timed};
 use crate::bench::{Case, Workload};
+use crate::metadata::cargo;
 
 /// The release binary with a folder to leave its bundles in.
 #[derive(Clone, Debug)]
@@ -61,32 +63,42 @@ impl Binary {
         }
         fs::create_dir_all(&self.scratch)
             .with_context(|| format!("cannot make {:?}", self.scratch))?;
-        // The shell is here for its `time`: it tells the processor time of one child.
-        let timing = self.scratch.with_extension("time");
-        let script = r#"TIMEFORMAT="%U %S"; { time "$@" 2>&3; } 3>&2 2>"$0""#;
-        let output = Command::new("bash")
-            .current_dir(&self.scratch)
-            .args(["-c", script])
-            .arg(&timing)
-            .arg(&self.path)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .output()
-            .context("cannot run bash")?;
-        if !output.status.success() {
-            let told = String::from_utf8_lossy(&output.stderr);
-            let last = told.lines().rev().take(5).collect::<Vec<_>>();
-            let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
-            bail!("assay {} ended with {}: {last}", arguments.join(" "), output.status);
-        }
-        let cpu = seconds(&fs::read_to_string(&timing).unwrap_or_default());
-        Ok(Ran { text: output.stdout, cpu, history_bytes: parquet_bytes(&self.scratch) })
+        let Timed { text, cpu } = timed(&self.scratch, &self.path, arguments)?;
+        Ok(Ran { text, cpu, history_bytes: parquet_bytes(&self.scratch) })
     }
 }
 
-/// The sum of the numbers in `text`.
-fn seconds(text: &str) -> f64 {
-    text.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).sum()
+/// Builds the program in release, with the default stores as with the bridge to Java.
+///
+/// Where it is now, is Cargo's word on this very build: by a target directory or a platform that
+/// is set anywhere, the usual place may have what an earlier build has left.
+///
+/// # Errors
+/// If it cannot be built.
+pub fn build(root: &Path) -> Result<PathBuf> {
+    let arguments = ["build", "--release", "--package", "assay", "--features", "assay/jvm"];
+    let output = Command::new(cargo())
+        .current_dir(root)
+        .args(arguments)
+        .arg("--message-format=json-render-diagnostics")
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot run cargo")?;
+    if !output.status.success() {
+        bail!("cargo {} failed", arguments.join(" "));
+    }
+    built(&String::from_utf8_lossy(&output.stdout)).context("cargo built no program `assay`")
+}
+
+/// The program among Cargo's messages, one a line.
+fn built(messages: &str) -> Option<PathBuf> {
+    let program = |line: &str| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let is_ours = message["target"]["name"] == "assay";
+        message["executable"].as_str().filter(|_| is_ours).map(PathBuf::from)
+    };
+    messages.lines().find_map(program)
 }
 
 fn parquet_bytes(folder: &Path) -> u64 {
@@ -269,6 +281,20 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn the_program_is_where_cargo_says() {
+        let messages = [
+            json!({ "reason": "compiler-artifact", "target": { "name": "assay_run" },
+                    "executable": null }),
+            json!({ "reason": "compiler-artifact", "target": { "name": "assay" },
+                    "executable": "/elsewhere/release/assay" }),
+            json!({ "reason": "build-finished", "success": true }),
+        ];
+        let lines = messages.map(|message| message.to_string());
+        assert_eq!(built(&lines.join("\n")), Some(PathBuf::from("/elsewhere/release/assay")));
+        assert_eq!(built(&lines[2]), None);
+    }
+
+    #[test]
     fn figures_are_found_by_their_path() {
         let json = json!({ "overall": { "rates": { "done_per_s": 7.5 } } });
         assert_eq!(figure(&json, DONE_PER_S).ok(), Some(7.5));
@@ -334,11 +360,6 @@ mod tests {
         assert_eq!(number_before("operations", "operations"), None);
         assert!(expect_count(1_000.0, 1_000).is_ok());
         assert!(expect_count(1_000.0, 100_000).is_err());
-    }
-
-    #[test]
-    fn processor_times_are_added_up() {
-        assert_eq!(seconds("1.25 0.5\n"), 1.75);
     }
 
     #[test]

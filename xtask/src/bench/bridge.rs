@@ -9,10 +9,14 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::bench::binary::{Binary, DONE, DONE_PER_S, expect_count, figure, sample, short};
+use crate::bench::fresh::is_fresh;
 use crate::bench::{Case, Workload};
 
 /// BasicDB prints each operation unless it is told not to.
 const STORE: &str = "jvm:site.ycsb.BasicDB?p.basicdb.verbose=false";
+
+/// Where Maven leaves our Java part, from the folder of its sources.
+const BUILT: &str = "target/assay-jvm";
 
 /// The same workload at the same size as the peer's.
 pub fn case(root: &Path, assay: &Binary, workload: Workload, operations: u64) -> Case {
@@ -22,12 +26,14 @@ pub fn case(root: &Path, assay: &Binary, workload: Workload, operations: u64) ->
         name: format!("peer's store by the bridge {workload} {size}"),
         run: Box::new(move || {
             build(&java)?;
+            // The binary would look beside itself, which need not be in the project.
+            let store = format!("{STORE}&bridge={}", java.join(BUILT).display());
             let count = operations.to_string();
             let ran = assay.run(&[
                 "run",
                 workload,
                 "-t",
-                STORE,
+                &store,
                 "--closed",
                 "1",
                 "--lanes",
@@ -45,9 +51,11 @@ pub fn case(root: &Path, assay: &Binary, workload: Workload, operations: u64) ->
     }
 }
 
-/// Builds our Java part with what it needs, if that was not done yet.
+/// Builds our Java part with what it needs, if that was not done since it was changed.
 fn build(java: &Path) -> Result<()> {
-    if java.join("target/assay-jvm/lib").is_dir() {
+    let (archive, lib) = (java.join(BUILT).join("assay-bridge.jar"), java.join(BUILT).join("lib"));
+    let sources = [java.join("src/main"), java.join("pom.xml")];
+    if lib.is_dir() && is_fresh(&archive, &sources)? {
         return Ok(());
     }
     println!("building our Java part with Maven");

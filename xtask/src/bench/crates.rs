@@ -7,14 +7,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::bench::Case;
 use crate::bench::figures::Sample;
-use crate::metadata::{Bench, Metadata, Reach, cargo};
+use crate::metadata::{Bench, Metadata, cargo};
 
-/// One case for each file in a `benches` folder.
-///
-/// # Errors
-/// If Cargo does not tell which there are.
-pub fn cases(root: &Path) -> Result<Vec<Case>> {
-    let metadata = Metadata::read(root, Reach::Members)?;
+/// One case for each file in a `benches` folder of the workspace at `root`.
+pub fn cases(root: &Path, metadata: &Metadata) -> Vec<Case> {
     let mut cases = Vec::new();
     for package in &metadata.packages {
         for bench in &package.benches {
@@ -25,7 +21,7 @@ pub fn cases(root: &Path) -> Result<Vec<Case>> {
             });
         }
     }
-    Ok(cases)
+    cases
 }
 
 fn run(root: &Path, package: &str, bench: &Bench) -> Result<Vec<Sample>> {

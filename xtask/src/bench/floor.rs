@@ -4,25 +4,51 @@
 //! the processor is elsewhere (another process, the host of a virtual machine) is late by what is
 //! left of that time, whoever asks for it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::bench::Case;
 use crate::bench::figures::Sample;
 
-/// The first words of the names of these figures.
-pub const FLOOR: &str = "floor of lag";
-
 /// Reads the clock for `seconds`, as an open run before or after it does.
 ///
 /// `size` names the run that it belongs to.
 pub fn case(size: &str, seconds: u64) -> Case {
+    measured(format!("null open floor {size}"), "floor of lag", size, move || {
+        Absences::found_in(Duration::from_secs(seconds))
+    })
+}
+
+/// The same while another thread never rests, as a server that is asked all the time.
+///
+/// A server that is asked less often leaves more, so a run beside it may be below this floor.
+pub fn beside_a_server(name: String, size: &str, seconds: u64) -> Case {
+    measured(name, "floor of lag beside a busy processor", size, move || {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+            let absences = Absences::found_in(Duration::from_secs(seconds));
+            is_over.store(true, Ordering::Relaxed);
+            absences
+        })
+    })
+}
+
+/// A case called `name` whose figures are called `floor`.
+fn measured(
+    name: String,
+    floor: &'static str,
+    size: &str,
+    measure: impl Fn() -> Absences + 'static,
+) -> Case {
     let size = size.to_owned();
     Case {
-        name: format!("null open floor {size}"),
+        name,
         run: Box::new(move || {
-            let absences = Absences::found_in(Duration::from_secs(seconds));
+            let absences = measure();
             let sample = |what: &str, value: f64, unit: &str| Sample {
-                what: format!("{FLOOR}, {what}"),
+                what: format!("{floor}, {what}"),
                 size: size.clone(),
                 value,
                 unit: unit.to_owned(),

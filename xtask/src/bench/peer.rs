@@ -1,7 +1,8 @@
-//! YCSB's own client with its store that does nothing, beside ours in the same run.
+//! YCSB's own client beside ours in the same run.
 //!
 //! `site.ycsb:core` is all that Maven Central has of YCSB. Its BasicDB neither keeps nor
 //! materialises values, so it is the framework's own ceiling; it keeps histograms, no history.
+//! For Redis there is a binding of ours that asks as YCSB's does, by the same client library.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,38 +10,174 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::binary::{sample, short};
+use crate::bench::binary::{expect_count, sample, short};
+use crate::bench::fresh::is_fresh;
+use crate::bench::timed::timed;
 use crate::bench::{Case, Workload};
 
-const VERSION: &str = "0.17.0";
+/// YCSB's version.
+pub const VERSION: &str = "0.17.0";
+
+/// That of the client library that YCSB's binding for Redis uses.
+pub const JEDIS: &str = "2.9.0";
 
 /// The records that YCSB's workload files name.
 const RECORDS: u64 = 1_000;
 
-/// The same workload at the same size as ours.
-pub fn case(folder: &Path, workload: Workload, operations: u64) -> Case {
-    let folder = folder.to_owned();
-    let size = short(operations);
-    let name = workload.name;
-    Case {
-        name: format!("peer closed {name} {size}"),
-        run: Box::new(move || {
-            let rate = run(&fetch(&folder)?, workload, operations)?;
-            Ok(vec![sample(&format!("YCSB BasicDB, {name}"), &size, rate, "/s")])
-        }),
+/// Where our binding is, from the project's root.
+const BINDING: &str = "xtask/java/assay/peer/RedisHashes.java";
+
+/// What it is called, for YCSB.
+pub const REDIS_BINDING: &str = "assay.peer.RedisHashes";
+
+/// YCSB's client with what it needs.
+#[derive(Clone, Debug)]
+pub struct Ycsb {
+    /// Its own folder: jars in `lib`, our binding in `classes`.
+    home: PathBuf,
+    /// The source of our binding for Redis.
+    binding: PathBuf,
+}
+
+/// A closed loop of YCSB's client.
+pub struct Loop<'a> {
+    /// The class of the binding.
+    pub store: &'a str,
+    /// How many threads ask, each with an instance of the binding.
+    pub threads: u64,
+    /// Operations of all threads.
+    pub operations: u64,
+    /// What else the client is told: `name=value`.
+    pub properties: &'a [&'a str],
+}
+
+/// What YCSB's client did.
+pub struct Ran {
+    /// Operations per second, as it tells them.
+    pub done_per_s: f64,
+    /// Processor time of the whole command, in seconds.
+    pub cpu: f64,
+}
+
+impl Ycsb {
+    /// The client that is kept in `folder`, with the binding in the project at `root`.
+    pub fn new(root: &Path, folder: &Path) -> Ycsb {
+        Ycsb { home: folder.join("ycsb"), binding: root.join(BINDING) }
+    }
+
+    /// The same workload at the same size as ours.
+    pub fn basic(&self, workload: Workload, operations: u64) -> Case {
+        let ycsb = self.clone();
+        let size = short(operations);
+        let name = workload.name;
+        Case {
+            name: format!("peer closed {name} {size}"),
+            run: Box::new(move || {
+                let ran = ycsb.run(&Loop {
+                    store: "site.ycsb.BasicDB",
+                    threads: 1,
+                    operations,
+                    properties: &[
+                        "basicdb.verbose=false",
+                        &format!("readproportion={}", workload.reads),
+                        &format!("updateproportion={}", 1.0 - workload.reads),
+                        &format!("recordcount={RECORDS}"),
+                    ],
+                })?;
+                Ok(vec![sample(&format!("YCSB BasicDB, {name}"), &size, ran.done_per_s, "/s")])
+            }),
+        }
+    }
+
+    /// Runs the client once, with keys as popular as in YCSB's workload files, reads or updates.
+    ///
+    /// # Errors
+    /// If it cannot be fetched, built or run, or an operation failed.
+    pub fn run(&self, asked: &Loop<'_>) -> Result<Ran> {
+        self.fetch()?;
+        self.compile()?;
+        let count = format!("operationcount={}", asked.operations);
+        let always = [
+            "workload=site.ycsb.workloads.CoreWorkload",
+            "requestdistribution=zipfian",
+            "scanproportion=0",
+            "insertproportion=0",
+            &count,
+        ];
+        let home = self.home.display();
+        let class_path = format!("{home}/lib/*:{home}/classes");
+        let threads = asked.threads.to_string();
+        let mut arguments = vec!["-cp", &class_path, "site.ycsb.Client", "-t"];
+        arguments.extend(["-db", asked.store, "-threads", &threads]);
+        for &property in always.iter().chain(asked.properties) {
+            arguments.extend(["-p", property]);
+        }
+        let ran = timed(&self.home, Path::new("java"), &arguments)?;
+        let text = String::from_utf8_lossy(&ran.text);
+        // It ends with 0 whatever became of its operations.
+        let answered = ["[READ], Return=OK", "[UPDATE], Return=OK"];
+        let answered = answered.iter().filter_map(|line| number_of(line, &text)).sum();
+        expect_count(answered, asked.operations)?;
+        let done_per_s = number_of("[OVERALL], Throughput(ops/sec)", &text)
+            .with_context(|| format!("YCSB printed no throughput: {}", text.trim()))?;
+        Ok(Ran { done_per_s, cpu: ran.cpu })
+    }
+
+    /// Has Maven fetch the jars if they are not there yet.
+    fn fetch(&self) -> Result<()> {
+        let home = &self.home;
+        let jars = home.join("lib");
+        let wanted = [format!("core-{VERSION}.jar"), format!("jedis-{JEDIS}.jar")];
+        if wanted.iter().all(|jar| jars.join(jar).exists()) {
+            return Ok(());
+        }
+        println!("fetching site.ycsb:core {VERSION} and Jedis {JEDIS} from Maven Central");
+        // Jars of other versions would be on the class path too.
+        if home.exists() {
+            fs::remove_dir_all(home).with_context(|| format!("cannot empty {home:?}"))?;
+        }
+        fs::create_dir_all(home).with_context(|| format!("cannot make {home:?}"))?;
+        fs::write(home.join("pom.xml"), project()).context("cannot write the project for Maven")?;
+        let status = Command::new("mvn")
+            .current_dir(home)
+            .args(["-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime"])
+            .arg(format!("-DoutputDirectory={}", jars.display()))
+            .stdin(Stdio::null())
+            .status()
+            .context("cannot run mvn")?;
+        if !status.success() {
+            bail!("Maven could not fetch site.ycsb:core {VERSION} and Jedis {JEDIS}");
+        }
+        Ok(())
+    }
+
+    /// Compiles our binding, if that was not done since it was changed.
+    fn compile(&self) -> Result<()> {
+        let Ycsb { home, binding } = self;
+        let classes = home.join("classes");
+        let compiled = classes.join(format!("{}.class", REDIS_BINDING.replace('.', "/")));
+        if is_fresh(&compiled, &[binding])? {
+            return Ok(());
+        }
+        let status = Command::new("javac")
+            .arg("-cp")
+            .arg(home.join("lib/*"))
+            .arg("-d")
+            .arg(&classes)
+            .arg(binding)
+            .stdin(Stdio::null())
+            .status()
+            .context("cannot run javac")?;
+        if !status.success() {
+            bail!("javac could not compile {}", binding.display());
+        }
+        Ok(())
     }
 }
 
-/// The folder of YCSB's jars, fetched by Maven if they are not there yet.
-fn fetch(folder: &Path) -> Result<PathBuf> {
-    let home = folder.join("ycsb");
-    let jars = home.join("lib");
-    if jars.join(format!("core-{VERSION}.jar")).exists() {
-        return Ok(jars);
-    }
-    println!("fetching site.ycsb:core {VERSION} from Maven Central");
-    fs::create_dir_all(&home).with_context(|| format!("cannot make {home:?}"))?;
-    let project = format!(
+/// What Maven is told to fetch.
+fn project() -> String {
+    format!(
         r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>assay</groupId><artifactId>peer</artifactId><version>1</version>
@@ -48,51 +185,18 @@ fn fetch(folder: &Path) -> Result<PathBuf> {
     <dependency>
       <groupId>site.ycsb</groupId><artifactId>core</artifactId><version>{VERSION}</version>
     </dependency>
+    <dependency>
+      <groupId>redis.clients</groupId><artifactId>jedis</artifactId><version>{JEDIS}</version>
+    </dependency>
   </dependencies>
 </project>
 "#
-    );
-    fs::write(home.join("pom.xml"), project).context("cannot write the project for Maven")?;
-    let status = Command::new("mvn")
-        .current_dir(&home)
-        .args(["-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime"])
-        .arg(format!("-DoutputDirectory={}", jars.display()))
-        .stdin(Stdio::null())
-        .status()
-        .context("cannot run mvn")?;
-    if !status.success() {
-        bail!("Maven could not fetch site.ycsb:core {VERSION}");
-    }
-    Ok(jars)
+    )
 }
 
-fn run(jars: &Path, workload: Workload, operations: u64) -> Result<f64> {
-    let properties = [
-        "workload=site.ycsb.workloads.CoreWorkload".to_owned(),
-        "basicdb.verbose=false".to_owned(),
-        "requestdistribution=zipfian".to_owned(),
-        "scanproportion=0".to_owned(),
-        "insertproportion=0".to_owned(),
-        format!("readproportion={}", workload.reads),
-        format!("updateproportion={}", 1.0 - workload.reads),
-        format!("recordcount={RECORDS}"),
-        format!("operationcount={operations}"),
-    ];
-    let mut command = Command::new("java");
-    command.arg("-cp").arg(jars.join("*"));
-    command.args(["site.ycsb.Client", "-t", "-db", "site.ycsb.BasicDB", "-threads", "1"]);
-    for property in &properties {
-        command.args(["-p", property]);
-    }
-    let output = command.stdin(Stdio::null()).output().context("cannot run java")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    throughput(&text).with_context(|| {
-        format!("YCSB printed no throughput: {}", String::from_utf8_lossy(&output.stderr).trim())
-    })
-}
-
-fn throughput(text: &str) -> Option<f64> {
-    let line = text.lines().find(|line| line.starts_with("[OVERALL], Throughput(ops/sec)"))?;
+/// The number that ends the line of `text` that begins with `line`.
+fn number_of(line: &str, text: &str) -> Option<f64> {
+    let line = text.lines().find(|found| found.starts_with(line))?;
     line.rsplit(',').next()?.trim().parse().ok()
 }
 
@@ -101,9 +205,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_throughput_is_found_among_the_lines() {
-        let text = "[OVERALL], RunTime(ms), 1567\n[OVERALL], Throughput(ops/sec), 3190.5\n";
-        assert_eq!(throughput(text), Some(3190.5));
-        assert_eq!(throughput("[READ], Operations, 7"), None);
+    fn numbers_are_found_among_the_lines() {
+        let text = "[OVERALL], RunTime(ms), 1567\n[OVERALL], Throughput(ops/sec), 3190.5\n\
+                    [READ], Return=OK, 7\n";
+        assert_eq!(number_of("[OVERALL], Throughput(ops/sec)", text), Some(3190.5));
+        assert_eq!(number_of("[READ], Return=OK", text), Some(7.0));
+        assert_eq!(number_of("[UPDATE], Return=OK", text), None);
     }
 }

@@ -6,18 +6,26 @@ use crate::bench::Options;
 use crate::bench::bars::bar;
 use crate::bench::figures::Figure;
 use crate::bench::machine::Machine;
+use crate::bench::peer::{JEDIS, VERSION};
 
-const METHOD: &str = "\
+/// How everything is measured.
+fn method() -> String {
+    format!(
+        "\
 Closed loop: one lane, one session, every operation kept in the history. Open loop: one lane,
 workload C, Poisson arrivals. Trace generation: per second of processor time. YCSB:
-`site.ycsb:core` 0.17.0 from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no
+`site.ycsb:core` {VERSION} from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no
 history; by the bridge it is the same class, called by us in a Java virtual machine of our process.
 Redis: on loopback, 100,000 records of one field of 100 bytes; in closed loop as many
 connections as sessions (the size) without pipelining, as YCSB's binding has them; client CPU is
-the whole command's, start with report included, per operation. Floor of lag: a loop that does
-nothing but read the clock, just before the run of that rate; arrivals that fall into its gaps are
-late on this machine whoever asks for them.
-";
+the whole command's, start with report included, per operation. YCSB on Redis: its own client, with
+a binding of ours that asks as its own does, by the same library, Jedis {JEDIS}. Floor of lag: a
+loop that does nothing but read the clock, just before the run of that rate; arrivals that fall
+into its gaps are late on this machine whoever asks. For Redis it runs beside a thread that never
+rests, as a server that is asked all the time; one that is asked less often leaves more.
+"
+    )
+}
 
 /// The page.
 pub fn page(
@@ -30,7 +38,7 @@ pub fn page(
     page += "| what | size | median | min – max | bar | verdict |\n|---|---|---|---|---|---|\n";
     let ratios = ratios(figures);
     for figure in figures.iter().chain(&ratios) {
-        page += &row(figure);
+        page += &row(figure, options.runs);
     }
     if !failures.is_empty() {
         page += "\nNot measured:\n\n";
@@ -50,12 +58,14 @@ fn head(machine: &Machine, options: &Options) -> String {
         "# Numbers\n\n\
          Measured by `cargo xtask bench` on {date}: {processor}, {cores} threads, {memory:.0} GiB, \
          {kernel}, {compiler};\nload average before {load}. Medians of {runs} runs, all cases in \
-         turn.{quick}\n\n{METHOD}\n"
+         turn.{quick}\n\n{}\n",
+        method()
     )
 }
 
-fn row(figure: &Figure) -> String {
-    let Figure { what, size, median, min, max, .. } = figure;
+/// The row of a figure that was asked `asked` times; says so if it was told fewer times.
+fn row(figure: &Figure, asked: usize) -> String {
+    let Figure { what, size, median, min, max, runs, .. } = figure;
     let shown = |value: f64| show(value, &figure.unit);
     let (bound, verdict) = match bar(figure) {
         Some(bar) if bar.is_met(*median) => (bar.show(shown), "met"),
@@ -63,31 +73,57 @@ fn row(figure: &Figure) -> String {
         None => (String::new(), ""),
     };
     let (median, min, max) = (shown(*median), shown(*min), shown(*max));
-    format!("| {what} | {size} | {median} | {min} – {max} | {bound} | {verdict} |\n")
+    let few = if *runs < asked { format!(" ({runs} of {asked} runs)") } else { String::new() };
+    format!("| {what} | {size} | {median}{few} | {min} – {max} | {bound} | {verdict} |\n")
 }
 
-/// Ours over the peer's, workload by workload at the same size.
+/// A figure of ours with the peer's of the same sort.
+struct Pair {
+    /// What the names of ours are or begin with.
+    ours: &'static str,
+    /// What those of the peer's do.
+    theirs: &'static str,
+    /// The ratio of both.
+    ratio: &'static str,
+}
+
+const PAIRS: [Pair; 3] = [
+    Pair { ours: "closed loop, null", theirs: "YCSB BasicDB", ratio: "ratio to YCSB BasicDB" },
+    Pair {
+        ours: "redis, closed loop",
+        theirs: "YCSB on Redis, closed loop",
+        ratio: "redis, throughput to YCSB's",
+    },
+    Pair {
+        ours: "redis, client CPU",
+        theirs: "YCSB on Redis, client CPU",
+        ratio: "redis, CPU to YCSB's",
+    },
+];
+
+/// Ours over the peer's of the same workload at the same size.
 ///
 /// The spread is the worst and the best that the two spreads allow.
 fn ratios(figures: &[Figure]) -> Vec<Figure> {
-    let mut ratios = Vec::new();
-    for ours in figures {
-        let Some(workload) = ours.what.strip_prefix("closed loop, null, ") else { continue };
-        let peer = format!("YCSB BasicDB, {workload}");
-        let Some(theirs) = figures.iter().find(|f| f.what == peer && f.size == ours.size) else {
-            continue;
-        };
-        ratios.push(Figure {
-            what: format!("ratio to YCSB BasicDB, {workload}"),
-            size: ours.size.clone(),
-            unit: "×".to_owned(),
-            median: ours.median / theirs.median,
-            min: ours.min / theirs.max,
-            max: ours.max / theirs.min,
-            runs: ours.runs.min(theirs.runs),
-        });
-    }
-    ratios
+    PAIRS
+        .iter()
+        .flat_map(|pair| figures.iter().filter_map(|ours| ratio(pair, ours, figures)))
+        .collect()
+}
+
+fn ratio(pair: &Pair, ours: &Figure, figures: &[Figure]) -> Option<Figure> {
+    let workload = ours.what.strip_prefix(pair.ours)?;
+    let peer = format!("{}{workload}", pair.theirs);
+    let theirs = figures.iter().find(|f| f.what == peer && f.size == ours.size)?;
+    Some(Figure {
+        what: format!("{}{workload}", pair.ratio),
+        size: ours.size.clone(),
+        unit: "×".to_owned(),
+        median: ours.median / theirs.median,
+        min: ours.min / theirs.max,
+        max: ours.max / theirs.min,
+        runs: ours.runs.min(theirs.runs),
+    })
 }
 
 /// A value as a person reads it.
@@ -120,11 +156,18 @@ mod tests {
         let met = figure("closed loop, null, ycsb-a", "5M", [6.5e6, 7e6, 7.25e6], "/s");
         let expected = "| closed loop, null, ycsb-a | 5M | 7.00 M/s | 6.50 M/s – 7.25 M/s \
                         | ≥ 6.00 M/s | met |\n";
-        assert_eq!(row(&met), expected);
+        assert_eq!(row(&met, 3), expected);
         let missed = figure("open loop, null, lag p99", "1M/s", [2e4, 3e4, 4e4], "ns");
-        assert!(row(&missed).contains("| ≤ 20.00 µs | **missed** |"), "{}", row(&missed));
+        assert!(row(&missed, 3).contains("| ≤ 20.00 µs | **missed** |"), "{}", row(&missed, 3));
         let free = figure("YCSB BasicDB, ycsb-a", "5M", [1e6, 1e6, 1e6], "/s");
-        assert!(row(&free).ends_with("|  |  |\n"), "{}", row(&free));
+        assert!(row(&free, 3).ends_with("|  |  |\n"), "{}", row(&free, 3));
+    }
+
+    #[test]
+    fn rows_say_how_many_runs_are_missing() {
+        let figure = figure("YCSB BasicDB, ycsb-a", "5M", [1e6, 2e6, 3e6], "/s");
+        assert!(row(&figure, 5).contains("| 2.00 M/s (3 of 5 runs) |"), "{}", row(&figure, 5));
+        assert!(row(&figure, 3).contains("| 2.00 M/s |"), "{}", row(&figure, 3));
     }
 
     #[test]
@@ -137,6 +180,19 @@ mod tests {
         let found: Vec<_> =
             ratios(&figures).iter().map(|f| (f.size.clone(), f.median, f.min, f.max)).collect();
         assert_eq!(found, [("5M".to_owned(), 3.0, 1.0, 8.0)]);
+    }
+
+    #[test]
+    fn redis_has_a_ratio_of_each_sort() {
+        let figures = [
+            figure("redis, closed loop", "4", [6e4, 7e4, 8e4], "/s"),
+            figure("redis, client CPU", "4", [5e3, 6e3, 7e3], "ns"),
+            figure("YCSB on Redis, closed loop", "4", [3e4, 3.5e4, 4e4], "/s"),
+            figure("YCSB on Redis, client CPU", "4", [1e4, 1.2e4, 2e4], "ns"),
+        ];
+        let found: Vec<_> = ratios(&figures).iter().map(|f| (f.what.clone(), f.median)).collect();
+        let expected = [("redis, throughput to YCSB's", 2.0), ("redis, CPU to YCSB's", 0.5)];
+        assert_eq!(found, expected.map(|(what, ratio)| (what.to_owned(), ratio)));
     }
 
     #[test]

@@ -424,7 +424,7 @@ statistics! {
     GainByAgent = "gain-by-agent" Share,
     /// Distance of the share of reads that missed from the expected share.
     MissShareOff = "miss-share-off" Share,
-    /// |bytes per read / expected − 1|.
+    /// |bytes per record that was found / expected − 1|.
     BytesOff = "bytes-off" Share,
     /// The part of the window that the mean-square-error rule cuts off as warm-up.
     WarmUpShare = "warm-up-share" Share,

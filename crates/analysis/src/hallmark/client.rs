@@ -210,16 +210,17 @@ pub fn saturation(case: &Case) -> Check {
     Check::judged(id, measures, &[Figure::Throughput])
 }
 
-/// B7: reads found what they asked for, in the expected size.
+/// B7: reads found what they asked for, and each record in the expected size.
 pub fn misses(case: &Case) -> Check {
     let id = CheckId::Misses;
     let reads =
         case.summary.kinds.iter().filter(|(kind, _)| matches!(kind, Kind::Read | Kind::Scan));
-    let (mut hits, mut done, mut bytes) = (0, 0, 0);
+    let (mut hits, mut done, mut bytes, mut rows) = (0, 0, 0, 0);
     for (_, group) in reads {
         hits += group.counts.hits;
         done += group.counts.done;
         bytes += group.counts.bytes_in;
+        rows += group.counts.rows;
     }
     if done == 0 {
         return Check::not_applicable(id, Why::NoRecords);
@@ -239,9 +240,10 @@ pub fn misses(case: &Case) -> Check {
         }
     };
     let mut measures = vec![share];
-    let expected = evidence.expected_bytes_per_read.filter(|&expected| expected > 0.0 && hits > 0);
+    let expected =
+        evidence.expected_bytes_per_record.filter(|&expected| expected > 0.0 && rows > 0);
     if let Some(expected) = expected {
-        let off = (bytes as f64 / hits as f64 / expected - 1.0).abs();
+        let off = (bytes as f64 / rows as f64 / expected - 1.0).abs();
         let limits = Limits::at_most(thresholds.bytes_pass, thresholds.bytes_fail);
         measures.push(Measure::held(Statistic::BytesOff, off, limits));
     }

@@ -38,8 +38,8 @@ pub struct Evidence {
     pub gain_by_agent: Option<f64>,
     /// Share of reads that are expected to miss.
     pub expected_miss_share: Option<f64>,
-    /// Value bytes that a read that hits is expected to bring.
-    pub expected_bytes_per_read: Option<f64>,
+    /// Value bytes that each record that is found is expected to bring; a scan finds many.
+    pub expected_bytes_per_record: Option<f64>,
     /// Moments at which something was done on purpose: faults, changes of rate or settings.
     pub events: Vec<Nanos>,
 }

@@ -1,7 +1,7 @@
 //! Who is how much faster than whom, as far as that may be said.
 
 use crate::compare::Spread;
-use crate::matrix::{Cell, Matrix, Metric, Of, Setup, Tier};
+use crate::matrix::{Cell, CellFigures, Matrix, Metric, Of, Setup, Tier, least};
 use crate::plausibility::Verdict;
 
 /// A store that finds less than this share of what it is asked for answers another question.
@@ -93,11 +93,18 @@ impl Matrix {
 
 fn refused(cell: &Cell) -> Option<Refused> {
     let figures = &cell.figures;
-    match figures.least_found {
+    match too_little(figures) {
         _ if cell.is_no_op => Some(Refused::NoOp),
         _ if figures.little.verdict == Verdict::Violated => Some(Refused::Little),
         _ if figures.failed > MOST_FAILED => Some(Refused::Failed(figures.failed)),
-        Some((of, share)) if share < LEAST_HITS => Some(Refused::Misses(of, share)),
-        _ => None,
+        Some((of, share)) => Some(Refused::Misses(of, share)),
+        None => None,
     }
+}
+
+/// The operations that found least, if that is too little.
+fn too_little(figures: &CellFigures) -> Option<(Of, f64)> {
+    // Of a few operations a single miss says nothing.
+    let telling = figures.sought().filter(|one| one.counts.misses > 1);
+    least(telling).filter(|(_, share)| *share < LEAST_HITS)
 }

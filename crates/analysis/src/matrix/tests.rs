@@ -26,8 +26,6 @@ fn cell(store: usize, repetition: u32, throughput_per_s: f64) -> Cell {
         figures: CellFigures {
             run_time_ns: 1e12 / throughput_per_s,
             of: vec![of(Of::All, throughput_per_s, mean_ns)],
-            hit_ratio: Some(1.0),
-            least_found: Some((Of::All, 1.0)),
             failed: 0.0,
             little: plausibility(throughput_per_s, mean_ns / 1e9, Some(4.0)),
             hallmark: None,
@@ -86,7 +84,7 @@ fn a_store_that_keeps_nothing_is_in_no_ranking() {
 #[test]
 fn what_was_not_found_or_cannot_be_is_in_no_ranking() {
     let mut misses = cell(1, 1, 100.0);
-    misses.figures.least_found = Some((Of::All, 0.61));
+    misses.figures.of[0].counts = Counts { done: 100, hits: 61, misses: 39, ..Counts::default() };
     let mut failing = cell(2, 1, 100.0);
     failing.figures.failed = 0.2;
     let mut lying = cell(3, 1, 100.0);
@@ -109,18 +107,39 @@ fn tiers_that_differ_are_told() {
 fn reads_that_miss_do_not_hide_behind_writes() {
     let counted = |sort: Of, done: u64, hits: u64| {
         let mut one = of(sort, 100.0, 4e7);
-        one.counts = Counts { offered: done, done, hits, ..Counts::default() };
+        one.counts = Counts { offered: done, done, hits, misses: done - hits, ..Counts::default() };
         one
     };
     let (read, insert) = (Of::Kind(Kind::Read), Of::Kind(Kind::Insert));
     // Of 20 reads 15 are hits, which is 99.5 % of all operations.
     let all = [counted(Of::All, 1_000, 995), counted(read, 20, 15), counted(insert, 980, 980)];
-    assert_eq!(least_found(&all), Some((read, 0.75)));
-    assert_eq!(least_found(&all[2..]), None);
     let mut hiding = cell(1, 1, 100.0);
-    hiding.figures.least_found = least_found(&all);
+    hiding.figures.of = all[2..].to_vec();
+    assert_eq!(hiding.figures.least_found(), None);
+    hiding.figures.of = all.to_vec();
+    assert_eq!(hiding.figures.least_found(), Some((read, 0.75)));
     let refused = ranking(vec![cell(0, 1, 90.0), hiding]).refused;
     assert_eq!(refused, [(setup(1), Refused::Misses(read, 0.75))]);
+}
+
+#[test]
+fn a_single_miss_refuses_nobody() {
+    let counted = |sort: Of, done: u64, misses: u64| {
+        let mut one = of(sort, 100.0, 4e7);
+        one.counts = Counts { offered: done, done, hits: done - misses, misses, ..one.counts };
+        one
+    };
+    let reasons = |all: u64, scans: u64, reads: u64| {
+        let kinds = [(Of::Kind(Kind::Scan), 15, scans), (Of::Kind(Kind::Read), 985, reads)];
+        let mut one = cell(0, 1, 100.0);
+        one.figures.of = vec![counted(Of::All, 1_000, all)];
+        one.figures.of.extend(kinds.map(|(sort, done, misses)| counted(sort, done, misses)));
+        ranking(vec![one]).refused.into_iter().map(|(_, reason)| reason).collect::<Vec<_>>()
+    };
+    assert_eq!(reasons(1, 1, 0), []);
+    assert_eq!(reasons(2, 2, 0), [Refused::Misses(Of::Kind(Kind::Scan), 13.0 / 15.0)]);
+    // That which may be chance does not hide what may not be.
+    assert_eq!(reasons(20, 1, 19), [Refused::Misses(Of::All, 0.98)]);
 }
 
 #[test]

@@ -8,6 +8,9 @@ const DURABILITY: &str = "durability";
 /// How a setting's meaning begins if a kill takes nothing, whatever the setting is called.
 const SURVIVES: &str = "an answered write survives the end of this process";
 
+/// How it begins if only the machine's end takes what the value names.
+const OF_MACHINE: &str = "a crash of the machine loses";
+
 /// How durable an answered write is, from the weakest to the strongest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
@@ -15,9 +18,11 @@ pub enum Tier {
     Untold,
     /// The end of the process, or of all its nodes, takes everything since some earlier moment.
     Nothing,
+    /// The end of the process, or of all its nodes, takes the last writes, of a bounded time.
+    Moments,
     /// It survives the end of the process; the operating system may lose it with the power.
     Process,
-    /// Loss of power takes the last writes, of a bounded time.
+    /// It survives the end of the process; loss of power takes the last writes, of a bounded time.
     Interval,
     /// It is on disk before the answer.
     EveryWrite,
@@ -29,6 +34,7 @@ impl Tier {
         match self {
             Tier::Untold => "untold",
             Tier::Nothing => "nothing",
+            Tier::Moments => "moments",
             Tier::Process => "process",
             Tier::Interval => "interval",
             Tier::EveryWrite => "every write",
@@ -44,12 +50,12 @@ const WORDS: [(&str, Tier); 22] = [
     ("process", Tier::Process),
     ("operating system", Tier::Process),
     ("no-meta-sync", Tier::Interval),
-    ("one second", Tier::Interval),
-    ("two seconds", Tier::Interval),
-    ("below a second", Tier::Interval),
-    ("up to", Tier::Interval),
     ("nearly every commit", Tier::Interval),
-    ("commitlog_sync=periodic", Tier::Interval),
+    ("one second", Tier::Moments),
+    ("two seconds", Tier::Moments),
+    ("below a second", Tier::Moments),
+    ("up to", Tier::Moments),
+    ("commitlog_sync=periodic", Tier::Moments),
     ("commitlog_sync=batch", Tier::EveryWrite),
     ("commitlog_sync=group", Tier::EveryWrite),
     ("fsync", Tier::EveryWrite),
@@ -80,7 +86,10 @@ pub fn tier(settings: &[Setting]) -> Tier {
         return Tier::Process;
     }
     let found = WORDS.iter().find(|(words, _)| value.starts_with(words));
-    found.map_or(Tier::Untold, |(_, tier)| *tier)
+    match found.map_or(Tier::Untold, |(_, tier)| *tier) {
+        Tier::Moments if setting.meaning.starts_with(OF_MACHINE) => Tier::Interval,
+        tier => tier,
+    }
 }
 
 #[cfg(test)]
@@ -102,10 +111,10 @@ mod tests {
             ("none", Tier::Nothing),
             ("process", Tier::Process),
             ("replicas", Tier::Nothing),
-            ("commitlog_sync=periodic 10000ms", Tier::Interval),
+            ("commitlog_sync=periodic 10000ms", Tier::Moments),
             ("commitlog_sync=batch", Tier::EveryWrite),
             ("every commit, on standbys too", Tier::EveryWrite),
-            ("up to 0.1 s", Tier::Interval),
+            ("up to 0.1 s", Tier::Moments),
             ("unknown", Tier::Untold),
         ] {
             assert_eq!(of("durability", value), wanted, "{value}");
@@ -116,17 +125,21 @@ mod tests {
 
     #[test]
     fn a_meaning_says_more_than_a_name() {
-        let setting = Setting {
-            name: "durability".into(),
-            value: "none".into(),
-            meaning: "an answered write survives the end of this process (kill -9); a loss".into(),
+        let of = |value: &str, meaning: &str| {
+            let (name, value, meaning) = ("durability".into(), value.into(), meaning.into());
+            tier(&[Setting { name, value, meaning }])
         };
-        assert_eq!(tier(&[setting]), Tier::Process);
+        let survives = "an answered write survives the end of this process (kill -9); a loss";
+        assert_eq!(of("none", survives), Tier::Process);
+        // Redis has given it to the operating system, MariaDB has not.
+        let (redis, mariadb) = ("a crash of the machine loses up", "a crash of the server loses");
+        assert_eq!(of("one second", redis), Tier::Interval);
+        assert_eq!(of("one second", mariadb), Tier::Moments);
     }
 
     #[test]
     fn tiers_are_ordered_by_what_they_keep() {
-        assert!(Tier::Nothing < Tier::Process && Tier::Process < Tier::Interval);
-        assert!(Tier::Interval < Tier::EveryWrite);
+        let rising = [Tier::Nothing, Tier::Moments, Tier::Process, Tier::Interval];
+        assert!(rising.is_sorted() && Tier::Interval < Tier::EveryWrite);
     }
 }

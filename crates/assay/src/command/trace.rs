@@ -5,13 +5,16 @@ mod import;
 
 use std::fmt::Write as _;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_model::{Arguments, Filled, Named, Nanos, Seed, Source};
 use assay_run::{Arrivals, Schedule};
 use assay_trace::stat::{Mix, Sizes, compare_mix};
-use assay_trace::{Entry, Schedules, StatOptions, Trace, TraceWriter, describe, export_csv, split};
+use assay_trace::{
+    Entry, ExportError, Schedules, StatOptions, Trace, TraceWriter, describe, export_csv, split,
+};
 use assay_workload::spec::no_files;
 use assay_workload::{PlanPhase, Spec};
 use clap::ArgMatches;
@@ -304,9 +307,17 @@ fn export(matches: &ArgMatches) -> Result<Exit> {
                 .map_err(|error| usage(format!("cannot create {output}: {error}")))?;
             export_csv(&trace, file)?;
         }
-        None => drop(export_csv(&trace, std::io::stdout().lock())?),
+        None => read_enough(export_csv(&trace, std::io::stdout().lock()))?,
     }
     Ok(Exit::Fine)
+}
+
+/// Somebody who closes our output has read enough.
+fn read_enough(written: Result<u64, ExportError>) -> Result<()> {
+    match written {
+        Err(ExportError::Io(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other.map(drop)?),
+    }
 }
 
 fn split_up(matches: &ArgMatches) -> Result<Exit> {

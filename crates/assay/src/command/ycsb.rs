@@ -88,6 +88,26 @@ fn refuse_what_we_do_not_do(options: &ClientOptions) -> Result<()> {
             options.measurement_type
         );
     }
+    let types = options.measurement_type.split('+');
+    if types.into_iter().any(|name| name == "histogram") || options.histogram_verbose {
+        eprintln!(
+            "warning: measurementtype=histogram: latencies are shown as hdrhistogram, exactly and \
+             in microseconds"
+        );
+    }
+    if options.reports_each_error || !options.tracked_errors.is_empty() {
+        eprintln!(
+            "warning: reportlatencyforeacherror, latencytrackederrors: failures are counted by \
+             reason in the bundle; their latencies are in its Parquet files"
+        );
+    }
+    if options.hdr_file_output {
+        eprintln!(
+            "warning: hdrhistogram.fileoutput: one file, {}all.hdr, has every kind under its own \
+             tag, in nanoseconds",
+            options.hdr_output_path
+        );
+    }
     if options.track_jvm {
         eprintln!("warning: measurement.trackjvm: there is no JVM here to track");
     }

@@ -318,6 +318,20 @@ fn a_cell_that_fails_is_told_and_the_others_are_asked() {
 }
 
 #[test]
+fn a_bundle_that_was_damaged_is_told_and_can_be_asked_again() {
+    let place = place(SMALL);
+    study(&place).code(0);
+    let cell = "runs/studies/s/cells/memory-ycsb-a-closed-2-r1";
+    let manifest = place.path(&format!("{cell}/run/run.toml"));
+    let text = fs::read_to_string(&manifest).expect("a bundle has a manifest");
+    fs::write(&manifest, &text[..text.len() / 2]).expect("it is ours");
+    let ran = study(&place).code(1);
+    ran.shows("FAILED: 1 run failed").shows("its bundle cannot be read").shows(cell);
+    fs::remove_dir_all(place.path(cell)).expect("it is ours");
+    place.assay("study s.toml").code(0).says("11 done, 1 to do");
+}
+
+#[test]
 fn only_what_is_asked_again_is_removed() {
     let place = place(&SMALL.replace("fjall:{dir}/db", "fjall:taken/db"));
     place.write("taken", "");

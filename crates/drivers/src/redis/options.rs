@@ -65,7 +65,7 @@ pub struct Options {
     pub tls: Option<Tls>,
     /// Option `connections`: TCP connections per lane.
     pub connections: usize,
-    /// Option `depth`: requests in flight per connection.
+    /// Option `depth`: requests in flight per connection on average: all of a lane share the sum.
     pub depth: usize,
     /// Option `index=on|off`: whether inserts keep the sorted set that scans need.
     pub index: Index,

@@ -506,11 +506,13 @@ fn numbers(study: &MatrixStudy) -> String {
 }
 
 fn repetition(study: &MatrixStudy) -> String {
-    let lead = format!(
-        "Repetition after repetition, clusters and cells in them in an order drawn from seed {}, \
-         so that no store has all its runs together.",
-        study.seed
-    );
+    let drawn = "Repetition after repetition, clusters and cells in them in an order drawn from";
+    let lead = match study.is_as_drawn {
+        true => format!("{drawn} seed {}, so that no store has all its runs together.", study.seed),
+        false => "Some cells were asked apart from the others, so the order is not the one that \
+                  was drawn: what changed with time may look like a difference between stores."
+            .to_owned(),
+    };
     let mut out = sections::section("repeat", "To repeat it", &escape(&lead));
     let command = escape(&study.command);
     let _ = writeln!(out, "<pre tabindex=\"0\"><code>{command}</code></pre>");

@@ -2,12 +2,12 @@
 
 use assay_analysis::Verdict;
 use assay_analysis::matrix::Of;
-use assay_analysis::matrix::foreign::{Doubt, predictions};
+use assay_analysis::matrix::foreign::{Doubt, ForeignFigure, ForeignMeasure, predictions};
 use assay_model::{Kind, Nanos};
 
 use super::Beside;
 use crate::table::{Side, Table};
-use crate::units::{Letters, count, duration, percent};
+use crate::units::{Letters, count, duration, percent, plural};
 
 /// A system of others, as charts name it.
 pub fn system_name(beside: &Beside, system: &str) -> String {
@@ -17,7 +17,21 @@ pub fn system_name(beside: &Beside, system: &str) -> String {
 /// What rules find wrong with the figures, a sentence each.
 pub fn doubts(beside: &Beside, letters: Letters) -> Vec<String> {
     let all = assay_analysis::matrix::foreign::doubts(&beside.figures, &beside.terms);
-    all.iter().map(|doubt| sentence(beside, doubt, letters)).collect()
+    let told = all.iter().map(|doubt| sentence(beside, doubt, letters));
+    told.chain([extent(beside)]).collect()
+}
+
+/// How much of it could be held against anything.
+fn extent(beside: &Beside) -> String {
+    let is_run_time = |figure: &&ForeignFigure| figure.measure == ForeignMeasure::RunTime;
+    let told = beside.figures.iter().filter(is_run_time).count() as u64;
+    let checked = predictions(&beside.figures, &beside.terms).len() as u64;
+    format!(
+        "{} of {} could be held against latencies by Little's law; of the others there are none, \
+         or this study does not know the workload's mix",
+        count(checked),
+        plural(told, "run time")
+    )
 }
 
 fn sentence(beside: &Beside, doubt: &Doubt, letters: Letters) -> String {
@@ -73,8 +87,7 @@ fn sentence(beside: &Beside, doubt: &Doubt, letters: Letters) -> String {
     }
 }
 
-fn of_figure(measure: assay_analysis::matrix::foreign::ForeignMeasure) -> &'static str {
-    use assay_analysis::matrix::foreign::ForeignMeasure;
+fn of_figure(measure: ForeignMeasure) -> &'static str {
     match measure {
         ForeignMeasure::RunTime => "the whole run",
         ForeignMeasure::Mean(Of::All) => "all operations",

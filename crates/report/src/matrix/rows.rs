@@ -329,7 +329,7 @@ pub fn checks(study: &MatrixStudy) -> Table {
             little.limit.map_or("-".to_owned(), |limit| format!("{limit:.0}")),
             verdict_name(little.verdict).to_owned(),
             cell.figures
-                .least_found
+                .least_found()
                 .map_or("-".to_owned(), |(of, share)| format!("{}{}", sought(of), percent(share))),
             percent(cell.figures.failed),
             cell.figures.hallmark.map_or("none", |verdict| verdict.name()).to_owned(),

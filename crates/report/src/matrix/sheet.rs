@@ -143,7 +143,7 @@ fn checks(rows: &[Row]) -> Vec<SheetColumn> {
         })
     };
     vec![
-        number("hit_ratio", rows, |row| cell(row)?.figures.hit_ratio),
+        number("hit_ratio", rows, |row| row.cell.and_then(|(.., of)| of.hit_ratio())),
         number("failed_share", rows, |row| Some(cell(row)?.figures.failed)),
         number("little_l", rows, |row| Some(cell(row)?.figures.little.little_l)),
         number("little_limit", rows, |row| cell(row)?.figures.little.limit),

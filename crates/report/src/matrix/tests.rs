@@ -26,8 +26,6 @@ fn cell(store: usize, load: usize, repetition: u32, throughput_per_s: f64) -> Ce
                 response: times,
                 service: times,
             }],
-            hit_ratio: Some(1.0),
-            least_found: Some((Of::All, 1.0)),
             failed: 0.0,
             little: plausibility(throughput_per_s, mean_ns / 1e9, Some(4.0)),
             hallmark: Some(hallmark::Verdict::Valid),
@@ -74,6 +72,7 @@ fn study(cells: Vec<Cell>) -> MatrixStudy {
         scale: 1.0,
         took: Nanos(1),
         order: Vec::new(),
+        is_as_drawn: true,
         beside: None,
         notes: Vec::new(),
     }

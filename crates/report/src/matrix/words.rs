@@ -6,7 +6,7 @@ use assay_analysis::matrix::{Cell, Metric, Of, Place, Tier};
 use assay_model::{Nanos, Setting};
 
 use super::MatrixStudy;
-use crate::units::{Letters, count, duration, percent, rate};
+use crate::units::{Letters, count, duration, percent, plural, rate};
 use crate::verdict::{Finding, Level};
 
 /// Settings by what they say, with the names that drivers have for it.
@@ -103,7 +103,7 @@ pub fn verdict_of_checks(cell: &Cell) -> String {
     if cell.figures.failed > 0.0 {
         words.push(format!("{} failed", percent(cell.figures.failed)));
     }
-    if let Some((of, share)) = cell.figures.least_found
+    if let Some((of, share)) = cell.figures.least_found()
         && share < 1.0
     {
         let of = match of {
@@ -131,8 +131,8 @@ pub fn findings(study: &MatrixStudy, letters: Letters) -> Vec<Finding> {
         );
     }
     if !study.failed.is_empty() {
-        let failed = count(study.failed.len() as u64);
-        add(Level::Alarm, "failed", format!("{failed} runs failed; the list says why"));
+        let failed = plural(study.failed.len() as u64, "run");
+        add(Level::Alarm, "failed", format!("{failed} failed; the list says why"));
     }
     if let Some(text) = tiers(study) {
         add(Level::Caution, "durability differs", text);
@@ -147,10 +147,16 @@ pub fn findings(study: &MatrixStudy, letters: Letters) -> Vec<Finding> {
     for store in study.stores.iter().filter(|store| !store.label.is_empty()) {
         add(Level::Caution, "label", format!("{}: {}", store.name, store.label));
     }
+    if !study.is_as_drawn {
+        let text = "cells were asked in several goes, not in the order that was drawn, so what \
+                    changed with time may look like a difference between stores; the page has the \
+                    order";
+        add(Level::Caution, "order", text.to_owned());
+    }
     if study.scale != 1.0 {
         let text = format!(
             "every run asked {} of the operations, or for that share of the time, that the study \
-             file says",
+             file says; one that measured for less than 10 s has no hallmark",
             percent(study.scale)
         );
         add(Level::Caution, "scaled", text);
@@ -218,6 +224,7 @@ pub fn tier_text(tier: Tier) -> &'static str {
     match tier {
         Tier::Untold => "does not tell",
         Tier::Nothing => "lost with its processes",
+        Tier::Moments => "a crash takes the last moments",
         Tier::Process => "survives the process, not the power",
         Tier::Interval => "loss of power takes the last moments",
         Tier::EveryWrite => "on disk before the answer",

@@ -45,8 +45,8 @@ pub struct StatusMetric {
     pub percentiles_us: [u64; 4],
 }
 
-/// The percentiles of a status line; YCSB 0.17.0 has no others.
-const PERCENTILES: [(&str, f64); 4] =
+/// The percentiles of a status line with the shares they stand for; YCSB 0.17.0 has no others.
+pub const PERCENTILES: [(&str, f64); 4] =
     [("90", 0.90), ("99", 0.99), ("99.9", 0.999), ("99.99", 0.9999)];
 
 impl StatusMetric {

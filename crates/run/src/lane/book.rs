@@ -11,7 +11,7 @@ use assay_store::{Answer, Answers, Client, Reply, Ticket};
 
 use crate::clock::Clock;
 use crate::gauge::{Gauge, Tally};
-use crate::lane::asker::{Ask, Freed};
+use crate::lane::asker::{Ask, Asker, Freed};
 use crate::lane::script::Script;
 use crate::lane::{Failure, LaneOutcome, Task, slot_of, ticket, version_of};
 use crate::load::Asks;
@@ -38,6 +38,8 @@ pub(super) struct Book<'a, C, S> {
     verifies: bool,
     asks: Asks,
     is_load: bool,
+    /// Whether arrivals decide when something is asked.
+    pub is_open: bool,
     warm_up: Nanos,
     patience: Nanos,
     slots: Vec<Slot>,
@@ -139,6 +141,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             verifies: task.render.verifies(),
             asks: task.asks,
             is_load: task.is_load,
+            is_open: matches!(task.asker, Asker::Open(_)),
             warm_up: task.extent.warm_up,
             patience: task.patience,
             slots: Vec::new(),
@@ -511,7 +514,7 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
             ends_transaction: operation.ends_transaction,
             ends_process: asked.ends_process,
             kind: operation.kind,
-            phase: self.phase(asked.intended),
+            phase: self.phase(asked),
             outcome: ended.outcome,
             found: ended.found,
             reason: ended.reason,
@@ -520,10 +523,12 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     }
 
     #[inline]
-    fn phase(&self, intended: Nanos) -> Phase {
+    fn phase(&self, asked: &Asked) -> Phase {
+        // A session that is behind its pace intended long ago what it asks now.
+        let at = if self.is_open { asked.intended } else { asked.started };
         match self.is_load {
             true => Phase::Load,
-            false if intended < self.warm_up => Phase::WarmUp,
+            false if at < self.warm_up => Phase::WarmUp,
             false => Phase::Measure,
         }
     }

@@ -117,7 +117,8 @@ impl<C: Clock + Clone, S: Sink> Lane<'_, C, S> {
         let Some(drawn) = self.ahead.as_mut().and_then(|ahead| ahead.next(ask.process)) else {
             return Within::Missing;
         };
-        self.outcome.asked_until = self.outcome.asked_until.max(ask.intended);
+        // Bursts are of the closed model alone.
+        self.outcome.asked_until = self.outcome.asked_until.max(started);
         let operation = &drawn.operations[0];
         let (ticket, session) = self.book.leave(slot, started, drawn.fingerprint);
         let request = Request {

@@ -1,8 +1,8 @@
 //! The closed model: a session asks again when its answer has come.
 
-use assay_model::{Nanos, Outcome, Reason};
-use assay_run::Think;
+use assay_model::{Nanos, Outcome, Phase, Reason};
 use assay_run::executor::Trouble;
+use assay_run::{Extent, Think};
 
 use crate::stand_ins::{Manner, closed, extent, simulate};
 
@@ -68,6 +68,21 @@ fn a_paced_session_that_is_late_keeps_its_intended_time() {
         assert_eq!(record.intended, Nanos(record.process * MS.0));
         assert_eq!(record.service(), MS + MS);
     }
+}
+
+#[test]
+fn a_paced_session_that_is_late_is_measured_when_it_asks() {
+    let load = closed(1, Think::No, Some(1000.0));
+    let warm_up = Nanos::from_millis(100);
+    let extent = Extent { warm_up, ..extent(Some(500), None) };
+    let (outcome, records) = simulate(Manner::Queue(MS + MS), 1, load, extent);
+    for record in &records {
+        let is_warm_up = record.phase == Phase::WarmUp;
+        assert_eq!(is_warm_up, record.started < warm_up, "{record:?}");
+    }
+    assert_eq!(records.iter().filter(|record| record.phase == Phase::Measure).count(), 450);
+    let last = records.iter().map(|record| record.started).max();
+    assert_eq!(Some(outcome.asked_until), last);
 }
 
 #[test]

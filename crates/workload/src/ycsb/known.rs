@@ -66,6 +66,12 @@ pub(super) const CLIENT: [&str; 28] = [
     "exportfile",
 ];
 
+/// Whether a property is for YCSB's client alone. Not those that name what every workload file of
+/// YCSB names, its own class, or the store.
+pub fn is_for_client(name: &str) -> bool {
+    CLIENT.contains(&name) && !["workload", "db"].contains(&name)
+}
+
 /// Dotted properties with these beginnings are YCSB's own, so an unknown one is a mistake.
 pub(super) const OWN_PREFIXES: [&str; 7] =
     ["measurement", "hdrhistogram", "histogram", "status", "timeseries", "exponential", "spin"];

@@ -164,9 +164,19 @@ fn reads_that_find_nothing_are_found() {
     assert_valid(&missing(39).observing(|evidence| evidence.expected_miss_share = Some(0.39)));
     let unknown = missing(39).observing(|evidence| evidence.expected_miss_share = None);
     assert_remark(&unknown, CheckId::Misses);
-    let small = healthy().each(|record| record.bytes = 10);
-    let small = small.observing(|evidence| evidence.expected_bytes_per_read = Some(100.0));
-    assert_invalid(&small, CheckId::Misses);
+}
+
+#[test]
+fn records_of_another_size_are_found() {
+    let sized = |rows: u32, bytes: u32| {
+        let run = healthy().each(|record| (record.rows, record.bytes) = (rows, bytes));
+        run.observing(|evidence| evidence.expected_bytes_per_record = Some(100.0))
+    };
+    assert_invalid(&sized(1, 10), CheckId::Misses);
+    assert_valid(&sized(1, 100));
+    // A scan brings many records.
+    assert_valid(&sized(50, 5_000));
+    assert_invalid(&sized(50, 500), CheckId::Misses);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod ask;
 pub mod file;
 mod foreign;
 mod found;
+mod java;
 mod kept;
 mod perform;
 mod plan;
@@ -25,7 +26,7 @@ use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 
 use ask::{OWN_DIR, Target};
 use file::StudyFile;
-use kept::{CellState, Kept};
+use kept::Kept;
 use perform::{Ending, Performer};
 use plan::{Plan, PlannedCell, Wishes};
 use shift::Stop;
@@ -111,7 +112,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
         require_empty_stores(&missing)?;
     }
     if !wanted.is_forced {
-        room::require(&plan, &missing, &dir)?;
+        room::require(&plan, &missing, &dir, labs.root())?;
     }
     kept.keep_file(&text, plan.file.addresses())?;
     let is_quiet = options.switch("quiet")?;
@@ -130,7 +131,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     if !is_quiet {
         eprintln!("kept in {}; the page is {}", dir.display(), dir.join("study.html").display());
     }
-    Ok(exit(&plan, &kept, ending))
+    Ok(exit(&study, ending))
 }
 
 impl Wanted {
@@ -235,13 +236,11 @@ fn show(study: &MatrixStudy, display: &Display) -> Result<()> {
     put(&text, display.output.as_deref())
 }
 
-fn exit(plan: &Plan, kept: &Kept, ending: Ending) -> Exit {
-    let has_failed = |cell: &PlannedCell| {
-        kept.record(&cell.id).is_some_and(|record| record.state == CellState::Failed)
-    };
+fn exit(study: &MatrixStudy, ending: Ending) -> Exit {
     match ending {
         Ending::Interrupted => Exit::Interrupted,
-        Ending::All if plan.cells.iter().any(has_failed) => Exit::Internal,
+        // Cells that failed, or whose bundles cannot be read.
+        Ending::All if !study.failed.is_empty() => Exit::Internal,
         Ending::All => Exit::Fine,
     }
 }

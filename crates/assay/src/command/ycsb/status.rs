@@ -3,8 +3,8 @@
 use std::iter;
 use std::time::SystemTime;
 
-use assay_model::{Kind, Nanos, Outcome};
-use assay_report::ycsb::{StatusLine, StatusMetric};
+use assay_model::{Kind, Nanos};
+use assay_report::ycsb::{PERCENTILES, StatusLine, StatusMetric};
 use assay_run::{Latencies, Latency, Tally};
 use assay_workload::ycsb::ClientOptions;
 
@@ -56,9 +56,8 @@ impl Viewer for Printer {
 
 impl Printer {
     fn print(&mut self) {
-        let operations = self.totals.with(Outcome::Done)
-            + self.totals.with(Outcome::Refused)
-            + self.totals.with(Outcome::Unknown);
+        // One of YCSB's operations is a process here: a read-modify-write is one, of two requests.
+        let operations = self.totals.processes;
         let latencies = match self.latency {
             Latency::Response => &self.fresh.response,
             Latency::Service | Latency::Both => &self.fresh.service,
@@ -92,7 +91,7 @@ fn metric(kind: Kind, latencies: &Latencies) -> StatusMetric {
         max_us: us(latencies.max),
         min_us: us(latencies.min),
         mean_us: latencies.sum as f64 / latencies.count as f64 / 1e3,
-        percentiles_us: [0.5, 0.9, 0.99, 0.999].map(|q| us(latencies.quantile(q).0)),
+        percentiles_us: PERCENTILES.map(|(_, share)| us(latencies.quantile(share).0)),
     }
 }
 
@@ -100,4 +99,22 @@ fn metric(kind: Kind, latencies: &Latencies) -> StatusMetric {
 fn wall_clock() -> String {
     let text = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
     text.replace('T', " ").replace('Z', "").replace('.', ":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_those_that_their_names_say() {
+        let mut latencies = Latencies::default();
+        (1..=10_000).for_each(|us| latencies.record(Nanos::from_micros(us)));
+        let told = metric(Kind::Read, &latencies);
+        assert_eq!((told.count, told.min_us, told.max_us), (10_000, 1, 10_000));
+        let wanted = [9_000.0, 9_900.0, 9_990.0, 9_999.0];
+        for (found, wanted) in iter::zip(told.percentiles_us, wanted) {
+            // The buckets are coarse.
+            assert!((found as f64 / wanted - 1.0).abs() < 0.1, "{:?}", told.percentiles_us);
+        }
+    }
 }

@@ -41,6 +41,13 @@ pub enum Target {
     Url(String),
 }
 
+impl Target {
+    /// Whether the study starts it.
+    pub const fn is_up(&self) -> bool {
+        matches!(self, Target::Up { .. })
+    }
+}
+
 /// One command: `assay run SPEC --flag value …`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ask {
@@ -52,7 +59,15 @@ pub struct Ask {
     pub flags: Vec<(String, String)>,
 }
 
+/// Settings of the runs that hold while the store is filled, too.
+const OF_FILL_TOO: [&str; 5] = ["force", "lanes", "mapping", "timeout", "workers"];
+
 impl Ask {
+    /// Whether a setting of the run holds while its store is filled, too.
+    pub fn is_of_fill_too(name: &str) -> bool {
+        OF_FILL_TOO.contains(&name)
+    }
+
     /// The command's words behind the program's name; `more` are flags of this time alone.
     pub fn words(&self, more: &[(&str, String)]) -> Vec<String> {
         let mut words = vec![self.verb.to_owned(), self.spec.clone()];
@@ -95,7 +110,9 @@ impl Asks {
         for (name, value) in &self.run.flags {
             add(name.clone(), &shown(name, value));
         }
-        for (name, value) in self.fill.iter().flat_map(|fill| &fill.flags) {
+        let of_fill = self.fill.iter().flat_map(|fill| &fill.flags);
+        // What it has from the run is there already.
+        for (name, value) in of_fill.filter(|(name, _)| !Ask::is_of_fill_too(name)) {
             add(format!("fill {name}"), &shown(name, value));
         }
         settings

@@ -317,6 +317,12 @@ pub const DECIDED: [&str; 28] = [
 ];
 
 impl StudyFile {
+    /// Whether one of its workloads has this name.
+    pub fn names_workload(&self, name: &str) -> bool {
+        let own = self.workload.iter().map(|section| &section.name);
+        self.workloads.iter().chain(own).any(|known| known == name)
+    }
+
     /// Reads a study file.
     ///
     /// # Errors

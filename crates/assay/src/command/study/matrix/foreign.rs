@@ -62,17 +62,27 @@ fn figure(
         UNITS.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns).ok_or_else(|| {
             format!("unit {unit:?} is no unit of time; write ns, us, ms, s or min")
         })?;
-    let number = value.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
+    let number = value.parse::<f64>().ok().filter(|value| *value > 0.0);
     let number = number.ok_or_else(|| format!("value {value:?} is no number above zero"))?;
+    let value_ns = number * unit;
+    if !(SHORTEST_NS..=LONGEST_NS).contains(&value_ns) {
+        return Err(format!("value {value:?} is no time between a picosecond and a year"));
+    }
     let nodes = nodes.parse().map_err(|_| format!("nodes {nodes:?} is no whole number"))?;
     Ok(ForeignFigure {
         system: system.to_owned(),
         workload: workload.to_owned(),
         nodes,
         measure,
-        value_ns: number * unit,
+        value_ns,
     })
 }
+
+/// The shortest time that somebody can have measured.
+const SHORTEST_NS: f64 = 1e-3;
+
+/// The longest.
+const LONGEST_NS: f64 = 366.0 * 86_400.0 * 1e9;
 
 /// What a metric's name means; what stands behind `runtime_` says where it was read.
 fn measure(metric: &str) -> Option<ForeignMeasure> {

@@ -1,5 +1,6 @@
 //! From the study's directory to what it says.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
@@ -13,6 +14,7 @@ use assay_report::matrix::{
     matrix_json, matrix_markdown, matrix_sheet,
 };
 
+use super::file::BesideSection;
 use super::kept::{CellRecord, CellState, Kept, write_whole};
 use super::perform::Ending;
 use super::plan::{Plan, PlannedCell};
@@ -38,9 +40,10 @@ pub fn gather(
 ) -> Result<MatrixStudy> {
     let mut study = empty(plan, ending, beside);
     let mut took = Nanos::ZERO;
+    let mut began: Vec<&CellRecord> = Vec::new();
     for cell in &plan.cells {
         let Some(record) = kept.record(&cell.id) else { continue };
-        study.order.push(cell.id.clone());
+        began.push(record);
         let parts = [record.start_ns, record.fill_ns, Some(record.run_ns)];
         took = Nanos(took.0 + parts.into_iter().flatten().sum::<u64>());
         match record.state {
@@ -53,7 +56,7 @@ pub fn gather(
                         }
                         add(&mut study, cell, record, &manifest, &judged);
                     }
-                    Err(error) => study.failed.push(unreadable(cell, &error)),
+                    Err(error) => study.failed.push(unreadable(cell, &dir, &error)),
                 }
             }
             CellState::Failed => study.failed.push(FailedCell {
@@ -64,6 +67,10 @@ pub fn gather(
         }
     }
     study.took = took;
+    study.is_as_drawn = began.is_sorted_by_key(|record| &record.began);
+    // A moment of RFC 3339 is earlier if its text is less.
+    began.sort_by_key(|record| &record.began);
+    study.order = began.iter().map(|record| record.id.clone()).collect();
     let strangers = kept.strangers(plan);
     if strangers > 0 {
         let text = format!(
@@ -77,11 +84,15 @@ pub fn gather(
 }
 
 /// One bundle that cannot be read does not cost the others their page.
-fn unreadable(cell: &PlannedCell, error: &anyhow::Error) -> FailedCell {
+fn unreadable(cell: &PlannedCell, bundle: &Path, error: &anyhow::Error) -> FailedCell {
+    let dir = bundle.parent().unwrap_or(bundle).display();
     FailedCell {
         id: cell.id.clone(),
         setup: cell.setup,
-        reason: format!("it came to its end, but its bundle cannot be read: {error:#}"),
+        reason: format!(
+            "it came to its end, but its bundle cannot be read: {error:#}; remove {dir} and the \
+             same command asks it again"
+        ),
     }
 }
 
@@ -126,6 +137,7 @@ fn empty(plan: &Plan, ending: Ending, beside: Option<Beside>) -> MatrixStudy {
         scale: plan.scale,
         took: Nanos::ZERO,
         order: Vec::new(),
+        is_as_drawn: true,
         beside,
         notes: plan.skipped.clone(),
     }
@@ -215,6 +227,39 @@ fn columns(study: &MatrixStudy) -> Vec<SheetColumn> {
     matrix_sheet(study).into_iter().map(column).collect()
 }
 
+/// Refuses names that no rule could use: nothing would be found wrong in figures that nobody held
+/// against each other.
+fn require_known(plan: &Plan, section: &BesideSection, figures: &[ForeignFigure]) -> Result<()> {
+    if section.operations == 0 || section.clients == 0 {
+        return Err(usage("[beside]: operations and clients are at least 1"));
+    }
+    if section.workloads.is_empty() {
+        return Err(usage(
+            "[beside]: say which of their workloads is which of ours: workloads = \
+             { ycsb-a = \"A\" }",
+        ));
+    }
+    for (ours, theirs) in &section.workloads {
+        if !plan.file.names_workload(ours) {
+            return Err(usage(format!("[beside] workloads: the study has no workload {ours}")));
+        }
+        if !figures.iter().any(|figure| figure.workload == *theirs) {
+            return Err(usage(format!(
+                "[beside] workloads: no figure is of workload {theirs:?}, which {ours} is to be \
+                 beside; they are of {}",
+                listed(figures)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The workloads that figures are of.
+fn listed(figures: &[ForeignFigure]) -> String {
+    let names: BTreeSet<&str> = figures.iter().map(|figure| figure.workload.as_str()).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
 /// The figures of others with what is known of how they came about.
 ///
 /// # Errors
@@ -227,6 +272,7 @@ pub fn beside(plan: &Plan, figures: Vec<ForeignFigure>) -> Result<Beside> {
              \"100k\"\n  clients = 4\n  workloads = { ycsb-a = \"A\" }",
         )
     })?;
+    require_known(plan, section, &figures)?;
     let name_of = |ours: &str| section.workloads.get(ours).cloned();
     let mixes = plan.workloads.iter().filter_map(|workload| {
         let theirs = name_of(&workload.name)?;
@@ -236,7 +282,7 @@ pub fn beside(plan: &Plan, figures: Vec<ForeignFigure>) -> Result<Beside> {
         name: section.name.clone(),
         terms: Terms {
             operations: section.operations as f64,
-            clients: section.clients.max(1) as f64,
+            clients: section.clients as f64,
             mixes: mixes.collect(),
         },
         workloads: plan.workloads.iter().map(|workload| name_of(&workload.name)).collect(),

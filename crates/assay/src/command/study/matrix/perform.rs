@@ -60,6 +60,11 @@ pub struct Performer<'a> {
     took: Vec<Nanos>,
 }
 
+/// Which cells share a cluster.
+fn key(cell: &PlannedCell) -> (u32, String) {
+    (cell.repetition, cell.shift.clone())
+}
+
 /// What came of one cell.
 enum Attempt {
     Ended(Box<CellRecord>),
@@ -117,7 +122,7 @@ impl<'a> Performer<'a> {
             .filter(|(_, cell)| !self.kept.is_settled(&cell.id))
             .collect();
         let total = missing.len();
-        for (number, (place, cell)) in missing.into_iter().enumerate() {
+        for (number, &(place, cell)) in missing.iter().enumerate() {
             if self.stop.is_wanted() {
                 return Ok(Ending::Interrupted);
             }
@@ -140,18 +145,13 @@ impl<'a> Performer<'a> {
                     self.kept.end(*record)?;
                 }
             }
-            if self.is_last_of_shift(place) {
+            let next = missing.get(number + 1).map(|(_, next)| key(next));
+            if next != Some(key(cell)) {
                 self.shift = None;
             }
         }
         self.shift = None;
         Ok(Ending::All)
-    }
-
-    fn is_last_of_shift(&self, place: usize) -> bool {
-        let cell = &self.plan.cells[place];
-        let next = self.plan.cells.get(place + 1);
-        next.is_none_or(|next| (next.repetition, &next.shift) != (cell.repetition, &cell.shift))
     }
 
     fn announce(&self, place: usize, number: usize, total: usize, cell: &PlannedCell) {
@@ -261,7 +261,7 @@ impl<'a> Performer<'a> {
 
     /// The name of the lab of a cell's shift, which is up then.
     fn up(&mut self, cell: &PlannedCell, record: &mut CellRecord) -> Result<String> {
-        let key = (cell.repetition, cell.shift.clone());
+        let key = key(cell);
         if self.shift.as_ref().is_some_and(|shift| shift.key() != &key) {
             self.shift = None;
         }

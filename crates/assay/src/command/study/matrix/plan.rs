@@ -14,6 +14,7 @@ use super::ask::{Ask, Asks, Target};
 use super::file::{
     DECIDED, LoadSection, Refill, StoreSection, StudyFile, WorkloadSection, flag, names_a_file,
 };
+use super::java;
 use crate::exit::{as_usage, from_open, usage};
 use crate::lab::failure::from_lab;
 use crate::units;
@@ -265,6 +266,9 @@ impl Plan {
                 settings.insert(format!("{name}'s content"), hash(&content(Path::new(value))?));
             }
         }
+        if let Target::Url(url) = &asks.target {
+            settings.extend(java::settings(url)?);
+        }
         Ok(PlannedCell { id, setup, repetition, shift, asks, settings })
     }
 
@@ -314,6 +318,7 @@ impl Plan {
         let draw = Seed(self.seed).draws(ARRIVALS, u64::from(repetition)).bits();
         add("arrival-seed", (draw & 0xFFFF_FFFF).to_string());
         let mut fill = shared;
+        fill.extend(run.iter().filter(|(name, _)| Ask::is_of_fill_too(name)).cloned());
         fill.push(("closed".to_owned(), self.file.fill.closed.to_string()));
         fill.push(("seed".to_owned(), self.seed.to_string()));
         fill.push(("fresh".to_owned(), String::new()));
@@ -617,11 +622,16 @@ fn loads(file: &StudyFile, scale: f64) -> Result<Vec<PlannedLoad>, String> {
 }
 
 /// The bytes of a file that decides figures.
-fn content(path: &Path) -> Result<Vec<u8>> {
+/// What is in a file.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn content(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|error| usage(format!("cannot read {}: {error}", path.display())))
 }
 
-fn hash(text: &[u8]) -> String {
+/// A number that another text changes.
+pub fn hash(text: &[u8]) -> String {
     format!("{:016x}", fingerprint(text))
 }
 

@@ -17,8 +17,8 @@ import site.ycsb.Status;
  * One thread's instance of a binding, asked through memory that both sides see.
  *
  * <p>The native side writes a request into one buffer and calls {@link #ask}; the answer is in the other one when that
- * returns. Every value is copied once on this side: out of the request into an array that the binding may keep, or out
- * of what the binding gives into the answer.
+ * returns. A value is copied once on this side: out of the request into an array that the binding may keep, or out of
+ * what the binding gives into the answer; YCSB's own iterators put an array of theirs in between.
  */
 public final class Lane {
   private static final int READ = 0;

@@ -92,7 +92,8 @@ public final class Store {
   public String clear() {
     if (tended == null) {
       return keepsNothing() ? "" : Failure.unsupported("a YCSB binding has no way to empty its store; empty "
-          + "it by the store's own means (drop the table or the keyspace), then load again").told();
+          + "it by the store's own means (drop the table or the keyspace), then load again; in a study give it "
+          + "volatile = true with ?persistent=false").told();
     }
     return tend(Tended::clear);
   }
