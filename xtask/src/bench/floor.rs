@@ -4,6 +4,7 @@
 //! the processor is elsewhere (another process, the host of a virtual machine) is late by what is
 //! left of that time, whoever asks for it.
 
+use std::hint;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,7 +28,11 @@ pub fn beside_a_server(name: String, size: &str, seconds: u64) -> Case {
     measured(name, "floor of lag beside a busy processor", size, move || {
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
-            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    hint::spin_loop();
+                }
+            });
             let absences = Absences::found_in(Duration::from_secs(seconds));
             is_over.store(true, Ordering::Relaxed);
             absences
