@@ -91,16 +91,13 @@ fn a_node_of_a_cluster_is_refused() {
 
 #[test]
 fn a_full_house_is_told() {
-    let server = Server::start(&["--maxclients", "1"]);
-    // Who asked whether the server is up may be counted still: a guest who is answered is in.
-    let guest = || {
-        let mut guest = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-        let mut answer = [0; 64];
-        let _ = guest.write_all(b"PING\r\n");
-        let length = guest.read(&mut answer).unwrap_or(0);
-        answer[..length].starts_with(b"+PONG").then_some(guest)
-    };
-    let _guest = std::iter::repeat_with(guest).take(1000).flatten().next().expect("one is let in");
+    let server = Server::start(&[]);
+    // Told when it is up: a server that begins with so few has hardly a descriptor for its port.
+    let mut guest = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    guest.write_all(b"CONFIG SET maxclients 1\r\n").unwrap();
+    let mut answer = [0; 64];
+    let length = guest.read(&mut answer).unwrap();
+    assert_eq!(&answer[..length], b"+OK\r\n");
     let error = store(&server.url("?connections=1")).prepare(&layout(1)).unwrap_err();
     assert!(matches!(error, OpenError::Failed { .. }), "{error}");
     assert!(error.to_string().contains("raise maxclients"), "{error}");
