@@ -5,6 +5,7 @@ use std::path::Path;
 
 use assay_drivers::registry;
 
+use super::file::is_of_fill_too;
 use crate::binding::redacted;
 
 /// What stands in a URL for a directory of each cell alone.
@@ -59,15 +60,7 @@ pub struct Ask {
     pub flags: Vec<(String, String)>,
 }
 
-/// Settings of the runs that hold while the store is filled, too.
-const OF_FILL_TOO: [&str; 5] = ["force", "lanes", "mapping", "timeout", "workers"];
-
 impl Ask {
-    /// Whether a setting of the run holds while its store is filled, too.
-    pub fn is_of_fill_too(name: &str) -> bool {
-        OF_FILL_TOO.contains(&name)
-    }
-
     /// The command's words behind the program's name; `more` are flags of this time alone.
     pub fn words(&self, more: &[(&str, String)]) -> Vec<String> {
         let mut words = vec![self.verb.to_owned(), self.spec.clone()];
@@ -112,7 +105,7 @@ impl Asks {
         }
         let of_fill = self.fill.iter().flat_map(|fill| &fill.flags);
         // What it has from the run is there already.
-        for (name, value) in of_fill.filter(|(name, _)| !Ask::is_of_fill_too(name)) {
+        for (name, value) in of_fill.filter(|(name, _)| !is_of_fill_too(name)) {
             add(format!("fill {name}"), &shown(name, value));
         }
         settings

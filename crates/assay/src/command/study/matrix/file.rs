@@ -464,6 +464,12 @@ pub fn names_a_file(name: &str) -> bool {
     setting(name).is_some_and(|key| key.value == "FILE")
 }
 
+/// Whether a setting of the runs holds while their store is filled, too.
+pub fn is_of_fill_too(name: &str) -> bool {
+    let is_of_load = setting(name).is_some_and(|key| key.verbs.contains(&Verb::Load));
+    is_of_load && !DECIDED.contains(&name)
+}
+
 /// A setting as the flag's value, empty for a switch; `None` for a switch that is off.
 pub fn flag(name: &str, value: &toml::Value) -> Option<String> {
     match setting(name).map(|key| key.shape) {

@@ -12,7 +12,8 @@ use assay_workload::{PlanPhase, Spec};
 
 use super::ask::{Ask, Asks, Target};
 use super::file::{
-    DECIDED, LoadSection, Refill, StoreSection, StudyFile, WorkloadSection, flag, names_a_file,
+    DECIDED, LoadSection, Refill, StoreSection, StudyFile, WorkloadSection, flag, is_of_fill_too,
+    names_a_file,
 };
 use super::java;
 use crate::exit::{as_usage, from_open, usage};
@@ -318,7 +319,7 @@ impl Plan {
         let draw = Seed(self.seed).draws(ARRIVALS, u64::from(repetition)).bits();
         add("arrival-seed", (draw & 0xFFFF_FFFF).to_string());
         let mut fill = shared;
-        fill.extend(run.iter().filter(|(name, _)| Ask::is_of_fill_too(name)).cloned());
+        fill.extend(run.iter().filter(|(name, _)| is_of_fill_too(name)).cloned());
         fill.push(("closed".to_owned(), self.file.fill.closed.to_string()));
         fill.push(("seed".to_owned(), self.seed.to_string()));
         fill.push(("fresh".to_owned(), String::new()));
