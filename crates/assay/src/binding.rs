@@ -81,17 +81,7 @@ pub fn escaped(text: &str) -> String {
 
 /// A word of a command line as bundles keep it: without what nobody else may know.
 pub fn redacted(word: &str) -> String {
-    let (flag, value) = match word.split_once('=') {
-        Some((flag, _)) if flag.contains('?') => return registry::without_secrets(word),
-        Some((flag, value)) if flag.starts_with('-') || registry::names_a_secret(flag) => {
-            (flag, value)
-        }
-        _ => return registry::without_secrets(word),
-    };
-    match registry::names_a_secret(flag) {
-        true => format!("{flag}=…"),
-        false => format!("{flag}={}", registry::without_secrets(value)),
-    }
+    registry::word_without_secrets(word)
 }
 
 #[cfg(test)]

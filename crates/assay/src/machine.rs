@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use assay_drivers::registry::Surroundings;
 
@@ -69,4 +70,45 @@ pub fn memory_free() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
+}
+
+/// The file system that `path` is or would be on, with what it is on: `ext4 /dev/sda1`.
+pub fn file_system(path: &Path) -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let there = path.ancestors().find_map(|path| path.canonicalize().ok())?;
+    mounted(&mounts, &there)
+}
+
+/// `proc(5)`: the fifth field is where it is mounted; behind ` - ` are its type and source.
+fn mounted(mounts: &str, path: &Path) -> Option<String> {
+    let of_line = |line: &str| {
+        let (place, what) = line.split_once(" - ")?;
+        let place = Path::new(place.split(' ').nth(4)?);
+        let mut what = what.split(' ');
+        let named = format!("{} {}", what.next()?, what.next()?);
+        path.starts_with(place).then_some((place.as_os_str().len(), named))
+    };
+    // Of equal places the later one covers the earlier.
+    mounts.lines().filter_map(of_line).max_by_key(|(length, _)| *length).map(|(_, named)| named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_on_the_nearest_mount_above() {
+        let mounts = "21 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n\
+                      22 21 0:5 / /dev/shm rw,nosuid - tmpfs tmpfs rw\n\
+                      23 21 8:2 /x /data rw - xfs /dev/sdb rw\n";
+        for (path, expected) in [
+            ("/home/me", "ext4 /dev/sda1"),
+            ("/dev/shm/labs", "tmpfs tmpfs"),
+            ("/data", "xfs /dev/sdb"),
+            ("/database", "ext4 /dev/sda1"),
+        ] {
+            assert_eq!(mounted(mounts, Path::new(path)).as_deref(), Some(expected), "{path}");
+        }
+        assert!(file_system(Path::new("/no/such/folder")).is_some());
+    }
 }

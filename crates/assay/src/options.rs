@@ -98,6 +98,19 @@ impl Options {
         Ok(options)
     }
 
+    /// What a command with these flags and `--no-config` has, a switch with an empty value.
+    pub fn typed<'a>(flags: impl Iterator<Item = (&'a str, &'a str)>) -> Options {
+        let mut options = Options::default();
+        options.add_defaults();
+        for (name, value) in flags {
+            if let Some(key) = KEYS.iter().find(|key| key.name == name) {
+                let text = if key.shape == Shape::Switch { "true" } else { value };
+                options.set(key.name, text, Origin::Flag);
+            }
+        }
+        options
+    }
+
     fn add_defaults(&mut self) {
         for key in KEYS {
             if let Some(default) = key.default {

@@ -16,7 +16,7 @@ mod place;
 use std::fs;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use assay_model::{Fields, Kind, Layout, Nanos, Reason, Setting};
+use assay_model::{Fields, Kind, Layout, Nanos, Reason, Setting, properties};
 use assay_store::{
     Answer, Answers, Calls, Capabilities, Client, DataModel, OpenError, Reply, Request, Rows,
     Store, StoreTime, Ticket,
@@ -58,7 +58,7 @@ fn start(options: Options, surroundings: &Surroundings) -> Result<Jvm, Trouble> 
     }
     let mut words = vec![options.class.clone(), entries.len().to_string()];
     words.extend(entries.iter().map(|entry| entry.display().to_string()));
-    for (name, value) in properties(&options)? {
+    for (name, value) in given(&options)? {
         words.extend([name, value]);
     }
     if words.iter().any(|word| word.contains('\0')) {
@@ -70,28 +70,19 @@ fn start(options: Options, surroundings: &Surroundings) -> Result<Jvm, Trouble> 
     Ok(Jvm { binding, capabilities, options, layout: RwLock::default() })
 }
 
-/// Those of the files, then those of the URL, which are stronger.
-fn properties(options: &Options) -> Result<Vec<(String, String)>, Trouble> {
-    let mut properties = Vec::new();
+/// The properties of the files, then those of the URL, which are stronger.
+fn given(options: &Options) -> Result<Vec<(String, String)>, Trouble> {
+    let mut given = Vec::new();
     for file in &options.files {
-        let text = fs::read_to_string(file);
-        let text = text.map_err(|error| {
-            Trouble::unsupported(format!("properties={}: {error}", file.display()))
-        })?;
-        properties.extend(text.lines().filter_map(property));
+        let wrong = |reason: String| {
+            Trouble::unsupported(format!("properties={}: {reason}", file.display()))
+        };
+        let bytes = fs::read(file).map_err(|error| wrong(error.to_string()))?;
+        let lines = properties::parse(&bytes).map_err(|error| wrong(error.to_string()))?;
+        given.extend(lines.into_iter().map(|one| (one.key, one.value)));
     }
-    properties.extend(options.properties.iter().cloned());
-    Ok(properties)
-}
-
-/// A line of a properties file, unless it is a comment or empty.
-fn property(line: &str) -> Option<(String, String)> {
-    let line = line.trim();
-    if line.starts_with(['#', '!']) {
-        return None;
-    }
-    let (name, value) = line.split_once(['=', ':'])?;
-    Some((name.trim().to_owned(), value.trim().to_owned()))
+    given.extend(options.properties.iter().cloned());
+    Ok(given)
 }
 
 fn capabilities(options: &Options, traits: &[(String, String)]) -> Capabilities {
@@ -178,7 +169,7 @@ impl Store for Jvm {
         let mut settings = self.binding.settings().map_err(|trouble| self.of(trouble))?;
         let given = [
             ("properties", self.options.shown_properties(), "given to the binding as they are"),
-            ("java options", self.options.machine.join(" "), "given to the virtual machine"),
+            ("java options", self.options.shown_machine(), "given to the virtual machine"),
         ];
         for (name, value, meaning) in given {
             if !value.is_empty() {

@@ -2,18 +2,6 @@
 //!
 //! The binary opens them by URL through the [`registry`]; nothing else knows them by name.
 
-#[cfg(any(
-    feature = "cassandra",
-    feature = "dynamodb",
-    feature = "etcd",
-    feature = "ignite",
-    feature = "jvm",
-    feature = "memcached",
-    feature = "mongodb",
-    feature = "nats",
-    feature = "redis",
-    feature = "tikv"
-))]
 #[allow(dead_code, reason = "each driver takes the parts that its URL has")]
 mod address;
 #[cfg(any(

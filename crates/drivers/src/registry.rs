@@ -9,6 +9,8 @@ use assay_store::memory::Memory;
 use assay_store::null::{Clock, Null};
 use assay_store::{OpenError, Store};
 
+use crate::address::decode;
+
 /// The longest that the null store pretends to work on a request: nobody measures a slower one.
 const SPIN_MAX: Nanos = Nanos::from_secs(60);
 
@@ -464,10 +466,37 @@ pub fn names_a_secret(name: &str) -> bool {
 fn without_secret_options(url: &str) -> String {
     let Some((address, query)) = url.split_once('?') else { return url.into() };
     let pairs = query.split('&').map(|pair| match pair.split_once('=') {
-        Some((name, _)) if names_a_secret(name) => format!("{name}=…"),
-        _ => pair.to_owned(),
+        Some((name, value)) => format!("{name}={}", shown_value(name, value)),
+        None => pair.to_owned(),
     });
     format!("{address}?{}", pairs.collect::<Vec<_>>().join("&"))
+}
+
+/// The value of an option, which may be a URL or a word of a command line itself, and encoded.
+fn shown_value(name: &str, value: &str) -> String {
+    if names_a_secret(name) {
+        return "…".to_owned();
+    }
+    let plain = decode(value).unwrap_or_else(|_| value.to_owned());
+    match word_without_secrets(&plain) {
+        shown if shown == plain => value.to_owned(),
+        shown => shown,
+    }
+}
+
+/// A word of a command line as anybody may see it: `-Dpassword=…`, `password=…`, a URL.
+pub fn word_without_secrets(word: &str) -> String {
+    match word.split_once('=') {
+        // Its first `=` is within a URL.
+        Some((before, _)) if before.contains('?') || before.contains("://") => {
+            without_secrets(word)
+        }
+        Some((name, _)) if names_a_secret(name) => format!("{name}=…"),
+        Some((flag, value)) if flag.starts_with('-') => {
+            format!("{flag}={}", without_secrets(value))
+        }
+        _ => without_secrets(word),
+    }
 }
 
 /// The error of a binary that was built without the store. Reached only without the feature.

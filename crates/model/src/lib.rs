@@ -5,6 +5,7 @@
 //! numbers into bytes, and a [`Record`] says what became of one operation.
 
 pub mod nanos;
+pub mod properties;
 pub mod quantity;
 pub mod seed;
 pub mod suggest;

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use assay_analysis::{Distribution, Group, Summary};
+use assay_analysis::{Distribution, Group, Histogram, Summary};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriter, IntervalLogWriterBuilder, Tag};
 
 use crate::facts::Facts;
+use crate::ycsb::{Options, histograms};
 
 /// The histograms cannot be written as a log.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,40 @@ const NANOS_PER_MILLI: f64 = 1e6;
 /// # Errors
 /// When a histogram cannot be encoded, which no histogram of the judge's bounds is known to do.
 pub fn hdr_log(facts: &Facts, summary: &Summary) -> Result<String, WriteLogError> {
+    let about = format!("[Run: {}; values in nanoseconds]", one_line(&facts.run_id));
+    let lines = tagged(summary);
+    let lines = lines.iter().map(|(tag, distribution)| (tag.as_str(), &distribution.histogram));
+    log(facts, summary, &about, lines)
+}
+
+/// The files of YCSB's `hdrhistogram.fileoutput`: the name of each metric with its log, as
+/// `OneMeasurementHdrHistogram` writes it after a run without status lines.
+///
+/// Values are microseconds in one interval without a tag; the maximum beside it is in seconds,
+/// since YCSB leaves the divisor as it is.
+///
+/// # Errors
+/// As [`hdr_log`].
+pub fn ycsb_hdr_logs(
+    facts: &Facts,
+    summary: &Summary,
+    options: &Options,
+) -> Result<Vec<(String, String)>, WriteLogError> {
+    let one = |(name, histogram): (String, Histogram)| {
+        let about = format!("[Logging for: {}]", one_line(&name));
+        let text = log(facts, summary, &about, [("", &histogram)].into_iter())?;
+        Ok((name, text))
+    };
+    histograms(summary, options).into_iter().map(one).collect()
+}
+
+/// A log of histograms over the measured window, each with its tag if that is not empty.
+fn log<'a>(
+    facts: &Facts,
+    summary: &Summary,
+    about: &str,
+    lines: impl Iterator<Item = (&'a str, &'a Histogram)>,
+) -> Result<String, WriteLogError> {
     let mut bytes = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let epoch = SystemTime::UNIX_EPOCH + Duration::from_millis(facts.started_unix_ms);
@@ -39,7 +74,7 @@ pub fn hdr_log(facts: &Facts, summary: &Summary) -> Result<String, WriteLogError
     builder
         .add_comment(&format!("[Logged with assay {}]", one_line(&facts.version)))
         .add_comment("[Histogram log format version 1.3]")
-        .add_comment(&format!("[Run: {}; values in nanoseconds]", one_line(&facts.run_id)))
+        .add_comment(about)
         .with_start_time(epoch)
         .with_base_time(epoch)
         .with_max_value_divisor(NANOS_PER_MILLI);
@@ -49,8 +84,8 @@ pub fn hdr_log(facts: &Facts, summary: &Summary) -> Result<String, WriteLogError
     let writer = builder.begin_log_with(&mut bytes, &mut serializer);
     let mut writer =
         writer.map_err(|error| WriteLogError { tag: String::new(), reason: error.to_string() })?;
-    for (tag, distribution) in tagged(summary) {
-        write_line(&mut writer, summary, &tag, distribution)?;
+    for (tag, histogram) in lines {
+        write_line(&mut writer, summary, tag, histogram)?;
     }
     drop(writer);
     Ok(with_legend(&String::from_utf8_lossy(&bytes)))
@@ -60,14 +95,20 @@ fn write_line(
     writer: &mut IntervalLogWriter<'_, '_, Vec<u8>, V2DeflateSerializer>,
     summary: &Summary,
     tag: &str,
-    distribution: &Distribution,
+    histogram: &Histogram,
 ) -> Result<(), WriteLogError> {
     let wrong = |reason: String| WriteLogError { tag: tag.to_owned(), reason };
     let from = Duration::from(summary.window.from);
     let length = Duration::from(summary.duration);
-    let valid = Tag::new(tag).ok_or_else(|| wrong("a tag has no blanks or commas".to_owned()))?;
+    let valid = match tag.is_empty() {
+        true => None,
+        false => match Tag::new(tag) {
+            Some(tag) => Some(tag),
+            None => return Err(wrong("a tag has no blanks or commas".to_owned())),
+        },
+    };
     writer
-        .write_histogram(&distribution.histogram, from, length, Some(valid))
+        .write_histogram(histogram, from, length, valid)
         .map_err(|error| wrong(format!("{error:?}")))
 }
 
@@ -110,12 +151,12 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hdrhistogram::Histogram;
     use hdrhistogram::serialization::Deserializer;
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
     use super::*;
     use crate::sample;
+    use crate::ycsb::{Interval, Line, Value};
 
     fn log() -> String {
         hdr_log(&sample::facts(), &sample::summary()).expect("the sample can be logged")
@@ -143,25 +184,37 @@ mod tests {
     #[test]
     fn a_reader_finds_every_histogram_again() {
         let text = log();
-        let mut deserializer = Deserializer::new();
-        let mut found = Vec::new();
-        for entry in IntervalLogIterator::new(text.as_bytes()) {
-            let LogEntry::Interval(line) = entry.expect("every line can be parsed") else {
-                continue;
-            };
-            let bytes = decode_base64(line.encoded_histogram());
-            let histogram: Histogram<u64> =
-                deserializer.deserialize(&mut bytes.as_slice()).expect("the histogram is whole");
-            assert_eq!(line.start_timestamp(), Duration::from_secs(1));
-            assert_eq!(line.duration(), Duration::from_secs(3));
-            let tag = line.tag().expect("every line has a tag").as_str().to_owned();
-            found.push((tag, histogram));
-        }
+        let found = read(&text);
         let summary = sample::summary();
         let wanted = tagged(&summary);
         assert_eq!(found.len(), wanted.len());
         for ((tag, histogram), (wanted_tag, distribution)) in found.iter().zip(&wanted) {
             assert_eq!((tag, histogram), (wanted_tag, &distribution.histogram));
+        }
+    }
+
+    #[test]
+    fn ycsb_has_a_file_for_each_metric_in_microseconds() {
+        let (facts, summary) = (sample::facts(), sample::summary());
+        let cleanup = vec![assay_model::Nanos::from_micros(7)];
+        let options = Options { interval: Interval::Both, cleanup, ..Options::default() };
+        let logs = ycsb_hdr_logs(&facts, &summary, &options).expect("the sample can be logged");
+        let names: Vec<&str> = logs.iter().map(|(name, _)| name.as_str()).collect();
+        for name in ["READ", "UPDATE", "CLEANUP", "Intended-READ", "Intended-CLEANUP"] {
+            assert!(names.contains(&name), "{name}: {names:?}");
+        }
+        let lines = crate::ycsb::lines(&summary, &options);
+        for (name, log) in &logs {
+            assert!(log.contains(&format!("#[Logging for: {name}]\n")), "{log}");
+            let all = read(log);
+            let [(tag, histogram)] = &all[..] else { panic!("not one interval: {log}") };
+            let told = |measurement: &str| {
+                let found = |line: &&Line| line.metric == *name && line.measurement == measurement;
+                lines.iter().find(found).map(|line| line.value)
+            };
+            assert_eq!(tag, "");
+            assert_eq!(told("Operations"), Some(Value::Whole(histogram.len())), "{name}");
+            assert_eq!(told("MaxLatency(us)"), Some(Value::Whole(histogram.max())), "{name}");
         }
     }
 
@@ -179,6 +232,25 @@ mod tests {
              all-miss-response all-miss-service all-miss-lag all-failed-response \
              all-failed-service all-failed-lag asked-lag"
         );
+    }
+
+    /// The intervals of a log, each with its tag.
+    fn read(text: &str) -> Vec<(String, Histogram)> {
+        let mut deserializer = Deserializer::new();
+        let mut found = Vec::new();
+        for entry in IntervalLogIterator::new(text.as_bytes()) {
+            let LogEntry::Interval(line) = entry.expect("every line can be parsed") else {
+                continue;
+            };
+            let bytes = decode_base64(line.encoded_histogram());
+            let histogram =
+                deserializer.deserialize(&mut bytes.as_slice()).expect("the histogram is whole");
+            assert_eq!(line.start_timestamp(), Duration::from_secs(1));
+            assert_eq!(line.duration(), Duration::from_secs(3));
+            let tag = line.tag().map_or(String::new(), |tag| tag.as_str().to_owned());
+            found.push((tag, histogram));
+        }
+        found
     }
 
     /// RFC 4648, enough to read what the log's writer wrote.

@@ -39,7 +39,7 @@ mod sample;
 
 pub use csv::csv;
 pub use facts::{DeedEffect, Facts, PhaseSpan, RuleFinding, State, StoreFacts, WorkloadFigure};
-pub use hdr_log::{WriteLogError, hdr_log};
+pub use hdr_log::{WriteLogError, hdr_log, ycsb_hdr_logs};
 pub use html::compare::{compare_html, group_html};
 pub use html::html;
 pub use json::{INTERVAL_SCHEMA, SCHEMA, json, json_schema, ndjson};

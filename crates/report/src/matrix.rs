@@ -160,12 +160,6 @@ impl MatrixStudy {
         }
     }
 
-    /// What the first run of a setup knows beside its figures.
-    pub(crate) fn facts_of(&self, setup: Setup) -> Option<&CellFacts> {
-        let cells = self.matrix.cells.iter().zip(&self.facts);
-        cells.filter(|(cell, _)| cell.setup == setup).map(|(_, facts)| facts).next()
-    }
-
     /// The tier of a setup's store.
     pub(crate) fn tier_of(&self, setup: Setup) -> Tier {
         self.matrix.runs(setup).next().map_or(Tier::Untold, |cell| cell.tier)

@@ -7,7 +7,7 @@
 mod convert;
 mod status;
 
-pub use convert::{Options, lines};
+pub use convert::{Options, histograms, lines};
 pub use status::{PERCENTILES, StatusLine, StatusMetric};
 
 use std::fmt::Write as _;

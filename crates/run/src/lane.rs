@@ -39,6 +39,10 @@ const FLUSH_EVERY: Nanos = Nanos::from_millis(500);
 /// How often the shop window is dressed, and the longest a lane looks away from the outside.
 const PUBLISH_EVERY: Nanos = Nanos::from_millis(50);
 
+/// How long a run that must end at once still records arrivals that were due and not asked: some
+/// millions, which is more than wait unless a store has stood still for long.
+const GRACE: Nanos = Nanos::from_millis(500);
+
 /// What a lane is to do.
 pub(crate) struct Task {
     /// Where its processes come from.
@@ -414,10 +418,15 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
                 return self.trouble(Trouble::Plan(error.to_string()));
             }
             self.book.freed.clear();
-            if self.control.urgency() == Urgency::Abort || self.book.sink.is_broken() {
+            if self.book.sink.is_broken() || self.is_out_of_grace(now) {
                 return;
             }
         }
+    }
+
+    /// Whether somebody in a hurry has waited long enough since `ended` for arrivals that were due.
+    fn is_out_of_grace(&self, ended: Nanos) -> bool {
+        self.control.urgency() == Urgency::Abort && self.clock.now().since(ended) > GRACE
     }
 
     fn drop_process(&mut self, ask: Ask, reason: Reason) -> Result<(), SourceError> {

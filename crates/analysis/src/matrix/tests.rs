@@ -95,6 +95,18 @@ fn what_was_not_found_or_cannot_be_is_in_no_ranking() {
 }
 
 #[test]
+fn latency_is_ranked_from_below_and_failures_do_not_flatter_it() {
+    let mut flattered = cell(2, 1, 900.0);
+    flattered.figures.failed = 0.005;
+    let matrix = Matrix { cells: vec![cell(0, 1, 100.0), cell(1, 1, 200.0), flattered] };
+    let ranking = rank(&matrix, &matrix.setups(), Metric::Response(Of::All, Place::P99));
+    let order: Vec<(usize, f64)> =
+        ranking.placed.iter().map(|placed| (placed.setup.store, placed.behind)).collect();
+    assert_eq!(order, [(1, 1.0), (0, 2.0)]);
+    assert_eq!(ranking.refused, [(setup(2), Refused::Failed(0.005))]);
+}
+
+#[test]
 fn tiers_that_differ_are_told() {
     let mut fast = cell(1, 1, 900.0);
     fast.tier = Tier::Nothing;

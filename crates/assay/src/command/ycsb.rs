@@ -103,9 +103,7 @@ fn refuse_what_we_do_not_do(options: &ClientOptions) -> Result<()> {
     }
     if options.hdr_file_output {
         eprintln!(
-            "warning: hdrhistogram.fileoutput: one file, {}all.hdr, has every kind under its own \
-             tag, in nanoseconds",
-            options.hdr_output_path
+            "warning: hdrhistogram.fileoutput: each file has one interval, that of the whole run"
         );
     }
     if options.track_jvm {
@@ -331,15 +329,13 @@ fn export(judged: &Judged, dir: &Path, options: &ClientOptions) -> Result<()> {
     let output = options.export_file.as_deref().map(PathBuf::from);
     put(&block::print(&lines, exporter), output.as_deref())?;
     if options.hdr_file_output {
-        write_hdr(judged, &options.hdr_output_path)?;
+        let logs = assay_report::ycsb_hdr_logs(&judged.facts, &judged.summary, &options_of_block)?;
+        for (name, log) in logs {
+            put(&log, Some(Path::new(&format!("{}{name}.hdr", options.hdr_output_path))))?;
+        }
     }
     for note in &manifest.notes {
         eprintln!("note: {note}");
     }
     Ok(())
-}
-
-fn write_hdr(judged: &Judged, prefix: &str) -> Result<()> {
-    let log = assay_report::hdr_log(&judged.facts, &judged.summary)?;
-    put(&log, Some(Path::new(&format!("{prefix}all.hdr"))))
 }

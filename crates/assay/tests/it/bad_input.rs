@@ -656,3 +656,15 @@ fn a_java_binding_needs_java_and_a_url_that_names_a_class() {
             jvm:site.ycsb.BasicDB?p.basicdb.verbose=false&classpath=DIR/*:FILE.jar"#]],
     );
 }
+
+#[test]
+fn a_bundle_is_judged_without_the_trace_that_it_asked() {
+    let place = Place::new();
+    place.fine("trace gen ycsb-a -o t.trace --operations 1000");
+    place.fine("run t.trace -t memory: --bundle b -q");
+    let shown = place.fine("report b --format json").out;
+    fs::remove_file(place.path("t.trace")).expect("it was made above");
+    place.fine("report b").shows("no failures");
+    assert_eq!(place.fine("report b --format json").out, shown);
+    place.assay("run t.trace -t memory:").code(2).says("there is no file t.trace");
+}

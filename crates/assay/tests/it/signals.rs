@@ -214,3 +214,24 @@ fn a_second_interrupt_does_not_wait_for_answers() {
     let records = records(&place.path("b"));
     assert_eq!(count(&records, Outcome::Unknown), 8, "what was in flight is unknown");
 }
+
+#[test]
+fn a_second_interrupt_still_accounts_for_arrivals_that_waited() {
+    let server = crate::redis_server::Server::start(&[]);
+    let place = Place::new();
+    let url = server.url("");
+    place.fine(&format!("load ycsb-c --records 50 -t {url} -q"));
+    let load = "--rate 2k/s --arrivals constant --in-flight 16 --timeout 25s";
+    let running = long_run(&place, &format!("--records 50 -t {url} {load}"));
+    server.freeze();
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal(Signal::INT);
+    running.wait().code(130);
+    let records = records(&place.path("b"));
+    assert_eq!(count(&records, Outcome::Unknown), 16, "what was in flight is unknown");
+    // About a thousand came meanwhile, and none of them was asked.
+    let waited = count(&records, Outcome::Dropped);
+    assert!(waited > 500, "{waited} of about a thousand");
+}

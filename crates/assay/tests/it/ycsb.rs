@@ -164,6 +164,23 @@ fn what_ycsb_does_not_know_is_a_warning_there() {
 }
 
 #[test]
+fn every_metric_has_its_log_of_histograms() {
+    let place = place();
+    let words = "ycsb run basic -P workloada -p hdrhistogram.fileoutput=true \
+                 -p hdrhistogram.output.path=logs/run- -p measurement.interval=both";
+    std::fs::create_dir(place.path("logs")).expect("there is room");
+    place.fine(words).says("each file has one interval");
+    let names = place.list("logs");
+    let all = ["CLEANUP", "Intended-CLEANUP", "Intended-READ", "Intended-UPDATE", "READ", "UPDATE"];
+    assert_eq!(names, all.map(|name| format!("run-{name}.hdr")));
+    let log = place.read("logs/run-READ.hdr");
+    assert!(log.contains("#[Logging for: READ]\n"), "{log}");
+    // Beside the legend there is one line: begin, length, maximum, histogram.
+    let lines: Vec<&str> = log.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(lines.len() == 2 && lines[1].split(',').count() == 4, "{log}");
+}
+
+#[test]
 fn a_binding_that_is_none_of_ours_is_named() {
     let place = place();
     place.assay("ycsb run mongodb -P workloada").code(2).says("mongodb");

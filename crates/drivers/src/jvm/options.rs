@@ -6,7 +6,7 @@ use assay_model::{Kind, closest};
 use assay_store::{Calls, OpenError, ScanOrder};
 
 use crate::address::decode;
-use crate::registry::{names_a_secret, without_secrets};
+use crate::registry::{names_a_secret, without_secrets, word_without_secrets};
 
 /// Every option but properties, which begin with `p.`.
 const KNOWN: [&str; 10] = [
@@ -69,9 +69,15 @@ impl Options {
     pub(super) fn shown_properties(&self) -> String {
         let show = |(name, value): &(String, String)| match names_a_secret(name) {
             true => format!("{name}=…"),
-            false => format!("{name}={value}"),
+            false => format!("{name}={}", without_secrets(value)),
         };
         self.properties.iter().map(show).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What the virtual machine is given, in one line without secrets; empty if there is nothing.
+    pub(super) fn shown_machine(&self) -> String {
+        let words = self.machine.iter().map(|word| word_without_secrets(word));
+        words.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -247,5 +253,15 @@ mod tests {
         let options = options.expect("the URL is right");
         assert_eq!(options.shown, "jvm:a.B?p.db.passwd=…&p.db.user=me");
         assert_eq!(options.shown_properties(), "db.passwd=…, db.user=me");
+        for encoded in ["mongodb://me:s3cret@h/ycsb", "mongodb%3A%2F%2Fme%3As3cret%40h%2Fycsb"] {
+            let url = format!("jvm:a.B?p.mongodb.url={encoded}&jvm=-Dkey.password=s3cret");
+            let options = Options::parse(&url).expect("the URL is right");
+            assert_eq!(
+                options.shown,
+                "jvm:a.B?p.mongodb.url=mongodb://…@h/ycsb&jvm=-Dkey.password=…"
+            );
+            assert_eq!(options.shown_properties(), "mongodb.url=mongodb://…@h/ycsb");
+            assert_eq!(options.shown_machine(), "-Dkey.password=…");
+        }
     }
 }

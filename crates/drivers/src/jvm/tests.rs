@@ -48,12 +48,16 @@ fn what_the_url_says_is_stronger_than_what_is_usual() {
 }
 
 #[test]
-fn lines_of_properties_are_read_as_java_does() {
-    let pair = |line| property(line).map(|(name, value)| format!("{name}|{value}"));
-    assert_eq!(pair(" a.b = c=d ").as_deref(), Some("a.b|c=d"));
-    assert_eq!(pair("a: b").as_deref(), Some("a|b"));
-    assert_eq!(pair("# a=b"), None);
-    assert_eq!(pair(""), None);
+fn properties_of_files_come_before_those_of_the_url() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let file = folder.path().join("some.properties");
+    fs::write(&file, "hosts=one,\\\n  two\nb=file\n").expect("there is room");
+    let url = format!("jvm:a.B?properties={}&p.b=url", file.display());
+    let options = Options::parse(&url).expect("the URL is right");
+    let pair = |(name, value): (String, String)| format!("{name}|{value}");
+    let Ok(all) = given(&options) else { panic!("{url} can be read") };
+    let all: Vec<String> = all.into_iter().map(pair).collect();
+    assert_eq!(all, ["hosts|one,two", "b|file", "b|url"]);
 }
 
 #[test]

@@ -61,8 +61,13 @@ fn options_that_hold_secrets_are_not_shown() {
         ("jvm:a.B?p.aws.secretKey=x", "jvm:a.B?p.aws.secretKey=…"),
         ("redis://u:p@h/?password_file=f", "redis://…@h/?password_file=f"),
         ("fjall:p?cache=1", "fjall:p?cache=1"),
+        ("jvm:a.B?p.u=m://b:pw@h/y?x=1&p.a=%20", "jvm:a.B?p.u=m://…@h/y?x=1&p.a=%20"),
+        ("jvm:a.B?p.u=m%3A%2F%2Fb%3Apw%40h%2Fy", "jvm:a.B?p.u=m://…@h/y"),
+        ("jvm:a.B?jvm=-Dx.password=pw&jvm=-Da%3Db", "jvm:a.B?jvm=-Dx.password=…&jvm=-Da%3Db"),
+        ("jvm:a.B?p.u=m://b:pw@token.h/y?x=1", "jvm:a.B?p.u=m://…@token.h/y?x=1"),
     ] {
         assert_eq!(without_secrets(url), shown);
+        assert_eq!(without_secrets(shown), shown, "once is enough");
     }
 }
 

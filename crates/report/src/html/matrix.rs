@@ -448,9 +448,10 @@ fn over_nodes(curves: &[Titled]) -> String {
     if curves.is_empty() {
         return String::new();
     }
-    let lead = "Means of the runs. The load is the same on every number of nodes, so a line that \
-                falls shows what agreement between nodes costs, not that the store cannot grow. \
-                What is in no ranking is left out. All nodes share one machine.";
+    let lead = "Means of the runs. The load is the same on every number of nodes, so throughput \
+                that falls, or latency that rises, shows what agreement between nodes costs, not \
+                that the store cannot grow. What is in no ranking is left out. All nodes share \
+                one machine.";
     sections::section("nodes", "Over nodes", lead) + &multiples(curves) + "</section>\n"
 }
 
@@ -490,7 +491,8 @@ fn failed(study: &MatrixStudy) -> String {
     if study.failed.is_empty() {
         return String::new();
     }
-    let lead = "They are in no figure. `assay study … --retry-failed` asks them again.";
+    let lead = "They are in no figure. `assay study … --retry-failed` asks them again; those \
+                whose bundle cannot be read, once their directory is removed.";
     sections::section("failed", "Failed", lead)
         + &sections::table(&failures(study), "settings")
         + "</section>\n"
@@ -506,9 +508,17 @@ fn numbers(study: &MatrixStudy) -> String {
 }
 
 fn repetition(study: &MatrixStudy) -> String {
-    let drawn = "Repetition after repetition, clusters and cells in them in an order drawn from";
+    let drawn = "clusters and cells in them in an order drawn from";
+    let seed = study.seed;
     let lead = match study.is_as_drawn {
-        true => format!("{drawn} seed {}, so that no store has all its runs together.", study.seed),
+        true if study.repetitions > 1 => format!(
+            "Repetition after repetition, {drawn} seed {seed}, so that no store has all its runs \
+             together."
+        ),
+        true => format!(
+            "One repetition, {drawn} seed {seed}: all runs on one cluster follow each other, so \
+             what changed with time may look like a difference between clusters."
+        ),
         false => "Some cells were asked apart from the others, so the order is not the one that \
                   was drawn: what changed with time may look like a difference between stores."
             .to_owned(),

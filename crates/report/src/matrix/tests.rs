@@ -167,7 +167,7 @@ fn what_is_in_no_ranking_is_striped_with_its_reason_and_in_no_fit() {
     assert!(page.contains("column barred s1") && !page.contains("column barred s0"), "{page}");
     assert!(page.contains("Striped columns do not compete: other × "), "{page}");
     let reasons = barred(&study, &study.setups_of(1));
-    assert_eq!(reasons, ["other × 1, ycsb-c: more than 1 % of its operations failed (20 %)"]);
+    assert_eq!(reasons, ["other × 1, ycsb-c: more than 0.1 % of its operations failed (20 %)"]);
     let curves = rows::over_clients(&study, 0, Some(1), Metric::Throughput);
     study.fit();
     assert_eq!(curves.iter().map(|curve| curve.store).collect::<Vec<_>>(), [0]);
@@ -189,4 +189,32 @@ fn closed_loops_without_competitors_are_not_called_open() {
     assert!(reason(&study).contains("no store that may be ranked"), "{}", reason(&study));
     study.loads.iter_mut().for_each(|load| load.clients = None);
     assert!(reason(&study).contains("in an open loop"), "{}", reason(&study));
+}
+
+#[test]
+fn every_run_says_what_its_store_promised() {
+    let mut study = study(vec![cell(0, 0, 1, 100.0), cell(0, 0, 2, 100.0), cell(0, 0, 3, 100.0)]);
+    for (facts, version) in study.facts.iter_mut().zip(["3.4", "3.5", "3.4"]) {
+        let [name, meaning] = ["server", ""].map(str::to_owned);
+        facts.settings.push(Setting { name, value: format!("etcd {version}"), meaning });
+    }
+    study.matrix.cells[2].tier = Tier::Nothing;
+    let page = matrix_markdown(&study);
+    let rows = |version: &str| page.matches(&format!("etcd {version}")).count();
+    assert_eq!((rows("3.4"), rows("3.5")), (2, 1), "{page}");
+}
+
+#[test]
+fn the_same_rate_on_more_nodes_is_shown_as_latency() {
+    let on = |nodes: usize, throughput_per_s: f64| {
+        let mut cell = cell(0, 0, 1, throughput_per_s);
+        cell.setup.nodes = Some(nodes);
+        cell
+    };
+    let mut study = study(vec![on(1, 400.0), on(3, 100.0)]);
+    study.loads[0] =
+        StudyLoad { name: "open-1k".to_owned(), text: "1k/s".to_owned(), clients: None };
+    let page = matrix_html(&study);
+    assert!(page.contains("response p99 over nodes: ycsb-c, open-1k"), "{page}");
+    assert!(page.contains("throughput that falls, or latency that rises, shows"), "{page}");
 }

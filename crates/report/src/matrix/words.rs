@@ -57,7 +57,7 @@ pub fn metric_name(metric: Metric) -> String {
 /// What a figure is, in a sentence's part.
 pub fn metric_text(metric: Metric) -> String {
     let operations = |of: Of| match of {
-        Of::All => "all operations".to_owned(),
+        Of::All => "operations".to_owned(),
         Of::ReadModifyWrite => "read-modify-writes as wholes".to_owned(),
         Of::Kind(kind) => format!("{}s", kind.name()),
     };
@@ -74,11 +74,13 @@ pub fn metric_text(metric: Metric) -> String {
         }
         Metric::Response(of, at) => {
             let (of, at) = (operations(of), place(at));
-            format!("{at} of the response time of {of}: what a user waits; less is better")
+            format!("{at} of the response time of {of} that hit: what a user waits; less is better")
         }
         Metric::Service(of, at) => {
             let (of, at) = (operations(of), place(at));
-            format!("{at} of the service time of {of}: what the store needs; less is better")
+            format!(
+                "{at} of the service time of {of} that hit: what the store needs; less is better"
+            )
         }
     }
 }

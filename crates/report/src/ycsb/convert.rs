@@ -66,6 +66,21 @@ pub fn lines(summary: &Summary, options: &Options) -> Vec<Line> {
     lines
 }
 
+/// The latencies behind the lines of each metric, in whole microseconds.
+pub fn histograms(summary: &Summary, options: &Options) -> Vec<(String, Histogram)> {
+    let mut all = Vec::new();
+    for Metric { name, op, intended, .. } in metrics(summary, options) {
+        let (plain, beside) = match options.interval {
+            Interval::Op => (op, None),
+            Interval::Intended => (intended.unwrap_or_else(empty), None),
+            Interval::Both => (op, intended),
+        };
+        all.extend(beside.map(|one| (format!("Intended-{name}"), microseconds(&one))));
+        all.push((name, microseconds(&plain)));
+    }
+    all
+}
+
 fn line(metric: &str, measurement: &str, value: Value) -> Line {
     Line { metric: metric.to_owned(), measurement: measurement.to_owned(), value }
 }

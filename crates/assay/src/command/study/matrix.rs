@@ -35,7 +35,7 @@ use crate::exit::{Exit, usage};
 use crate::lab::Labs;
 use crate::options::Options;
 use crate::show::{Display, Format, put};
-use crate::units;
+use crate::{machine, units};
 
 /// Settings of `assay study FILE`, which other commands have too.
 pub const KEYS: [&str; 7] = ["color", "format", "lab-dir", "output", "quiet", "runs-dir", "seed"];
@@ -88,10 +88,10 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     let display = Display::from(&options)?;
     require_format(&options, &display)?;
     let wanted = Wanted::from(matches, &options)?;
-    let (file, text) = StudyFile::read(&wanted.path)?;
+    let file = StudyFile::read(&wanted.path)?;
     let patience = units::duration(&file.give_up)
         .map_err(|error| usage(format!("{}: give-up: {error}", wanted.path.display())))?;
-    let plan = Plan::new(file, &wanted.path, &wanted.wishes)?;
+    let mut plan = Plan::new(file, &wanted.path, &wanted.wishes)?;
     let figures = wanted.beside.as_deref().map(foreign::read).transpose()?;
     let beside = figures.map(|figures| found::beside(&plan, figures)).transpose()?;
     if wanted.is_plan {
@@ -99,6 +99,9 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     let labs = Labs::from(&options)?;
+    if let Some(place) = machine::file_system(labs.root()) {
+        plan.note_labs(&place);
+    }
     let dir = directory(matches, &options, &plan);
     let mut kept = Kept::open(&dir, &plan.name)?;
     kept.look(plan.cells.iter().map(|cell| cell.id.as_str()))?;
@@ -114,7 +117,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     if !wanted.is_forced {
         room::require(&plan, &missing, &dir, labs.root())?;
     }
-    kept.keep_file(&text, plan.file.addresses())?;
+    kept.keep_file(&plan.file)?;
     let is_quiet = options.switch("quiet")?;
     if !is_quiet {
         eprint_plan(&plan, missing.len(), &dir);
@@ -156,7 +159,8 @@ impl Wanted {
         };
         let wishes = Wishes {
             scale: scale(text("scale"))?,
-            seed: options.count("seed")?,
+            // Neither the environment nor files have a say in what a study asks.
+            seed: if options.is_typed("seed") { options.count("seed")? } else { None },
             repetitions,
             stores: names("stores"),
             workloads: names("workloads"),
@@ -299,13 +303,14 @@ fn estimate(plan: &Plan) -> String {
     let time = |cell: &PlannedCell| {
         let of = |name| setting(cell, name).and_then(|text| units::duration(&text).ok());
         let parts = [of("duration"), of("warm-up")];
-        parts.into_iter().flatten().map(|time: Nanos| time.0).sum::<u64>()
+        parts.into_iter().flatten().fold(0, |all: u64, time: Nanos| all.saturating_add(time.0))
     };
     let operations = |cell: &PlannedCell| {
         setting(cell, "operations").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0)
     };
     let records = |cell: &PlannedCell| plan.workloads[cell.setup.workload].records.unwrap_or(0);
-    let sum = |of: &dyn Fn(&PlannedCell) -> u64| plan.cells.iter().map(of).sum::<u64>();
+    let sum =
+        |of: &dyn Fn(&PlannedCell) -> u64| plan.cells.iter().map(of).fold(0, u64::saturating_add);
     format!(
         "to ask: {} operations, and {} by the clock; to fill: up to {} records; histories: about \
          {} MiB\n",

@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use anyhow::Result;
 use assay_drivers::registry;
+use assay_store::Calls;
 
 use super::file::is_of_fill_too;
-use crate::binding::redacted;
+use crate::arrivals::Calendar;
+use crate::asking::{Asking, Purpose};
+use crate::binding::{escaped, redacted};
+use crate::options::Options;
 
 /// What stands in a URL for a directory of each cell alone.
 pub const OWN_DIR: &str = "{dir}";
@@ -72,6 +77,22 @@ impl Ask {
             }
         }
         words
+    }
+
+    /// Refuses what the command would refuse, before anything is started for it.
+    ///
+    /// # Errors
+    /// If a setting makes no sense, or two contradict each other.
+    pub fn check(&self) -> Result<()> {
+        let flags = self.flags.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let options = Options::typed(flags);
+        // Only the trace knows whether it has a schedule.
+        if options.given("arrivals") == Some("trace") {
+            return Ok(());
+        }
+        let purpose = if self.verb == "load" { Purpose::Load } else { Purpose::Run };
+        // Who blocks may have workers; what its store does is known once it is open.
+        Asking::from(&options, purpose, Calls::Blocking, None, Calendar::None).map(|_| ())
     }
 }
 
@@ -140,7 +161,14 @@ pub fn shown(flag: &str, value: &str) -> String {
 
 /// The URL of a cell whose own directory is `dir`.
 pub fn url_in(template: &str, dir: &Path) -> String {
-    template.replace(OWN_DIR, &dir.display().to_string())
+    let dir = dir.display().to_string();
+    // There it is the value of an option, which ends with `&`.
+    let is_encoded = template.starts_with("jvm:");
+    let dir = match is_encoded {
+        true => dir.split('/').map(escaped).collect::<Vec<_>>().join("/"),
+        false => dir,
+    };
+    template.replace(OWN_DIR, &dir)
 }
 
 /// The settings that differ, each with both values.
@@ -176,5 +204,12 @@ mod tests {
         ] {
             assert_eq!(shown(flag, value), expected, "{flag}");
         }
+    }
+
+    #[test]
+    fn directories_stand_in_urls_as_their_stores_read_them() {
+        let dir = Path::new("/a b/r&d");
+        assert_eq!(url_in("fjall:{dir}/db", dir), "fjall:/a b/r&d/db");
+        assert_eq!(url_in("jvm:a.B?p.x={dir}/m", dir), "jvm:a.B?p.x=/a%20b/r%26d/m");
     }
 }

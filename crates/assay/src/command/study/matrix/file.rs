@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::Result;
+use assay_drivers::registry::names_a_secret;
 use assay_model::{closest, quantity};
 use schemars::JsonSchema;
 use serde::de::{Error as _, Visitor};
@@ -327,14 +328,14 @@ impl StudyFile {
     ///
     /// # Errors
     /// If it cannot be read, has an unknown key, or a value makes no sense.
-    pub fn read(path: &Path) -> Result<(StudyFile, String)> {
+    pub fn read(path: &Path) -> Result<StudyFile> {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
             .map_err(|error| usage(format!("cannot read the study file {shown}: {error}")))?;
         let file: StudyFile = toml::from_str(&text)
             .map_err(|error| usage(message(&error, &text, &shown.to_string())))?;
         file.check(path)?;
-        Ok((file, text))
+        Ok(file)
     }
 
     /// Its name.
@@ -343,12 +344,26 @@ impl StudyFile {
         self.name.clone().unwrap_or_else(|| stem.to_owned())
     }
 
-    /// What its stores are reached by, each with what of it anybody may know.
-    pub fn addresses(&self) -> impl Iterator<Item = (&str, String)> {
-        let urls = self.stores.iter().filter_map(|store| store.url.as_deref());
-        let options = self.stores.iter().filter_map(|store| store.url_options.as_deref());
-        let urls = urls.map(|url| (url, shown("target", url)));
-        urls.chain(options.map(|options| (options, shown("url-options", options))))
+    /// The same without what nobody else may know.
+    pub fn without_secrets(&self) -> StudyFile {
+        let mut file = self.clone();
+        let clean = |settings: &mut toml::Table| {
+            for (name, value) in settings.iter_mut() {
+                if let toml::Value::String(text) = value {
+                    *text = shown(name, text);
+                }
+            }
+        };
+        clean(&mut file.run);
+        for store in &mut file.stores {
+            clean(&mut store.run);
+            store.url = store.url.as_deref().map(|url| shown("target", url));
+            let options = store.url_options.as_deref();
+            store.url_options = options.map(|options| shown("url-options", options));
+            let secrets = store.option.iter_mut().filter(|(name, _)| names_a_secret(name));
+            secrets.for_each(|(_, value)| *value = "…".to_owned());
+        }
+        file
     }
 
     /// The JSON Schema of a study file.
@@ -561,9 +576,27 @@ mod tests {
     fn the_studies_that_come_along_can_be_read() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
         for (name, stores) in [("kvbench.toml", 3), ("chronicle.toml", 7)] {
-            let (file, _) = StudyFile::read(&folder.join(name)).unwrap();
+            let file = StudyFile::read(&folder.join(name)).unwrap();
             assert_eq!((file.stores.len(), file.repetitions), (stores, 3), "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_file_says_the_same_without_secrets() {
+        let text = "# url = \"redis://me:old@h\"\n".to_owned()
+            + "workloads = [\"ycsb-a\"]\n[run]\ntimeout = \"1s\"\n[[load]]\nclosed = [2]\n"
+            + "[[store]]\nname = \"r\"\nurl = \"redis://me:s3\\u0063ret@h?password=s3cret\"\n"
+            + "[[store]]\nname = \"e\"\nup = \"etcd\"\noption = { password = \"s3cret\" }\n\
+               url-options = \"token=s3cret&a=1\"\nrun = { lanes = 1 }\n\
+               skip = [{ nodes = 3, reason = \"slow\" }]\n";
+        let file = read(&text).unwrap();
+        let kept = toml::to_string(&toml::Table::try_from(file.without_secrets()).unwrap());
+        let kept = kept.unwrap();
+        assert!(!kept.contains("s3cret") && !kept.contains("old"), "{kept}");
+        let again = read(&kept).unwrap();
+        assert_eq!((again.load, again.run), (file.load, file.run));
+        assert_eq!(again.stores[1].skip, file.stores[1].skip);
+        assert_eq!(again.stores[1].url_options.as_deref(), Some("token=…&a=1"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::plan::{content, hash};
+use crate::binding::redacted;
 
 /// The scheme of such stores.
 const SCHEME: &str = "jvm:";
@@ -22,7 +23,7 @@ pub fn settings(url: &str) -> Result<Vec<(String, String)>> {
     if !url.starts_with(SCHEME) {
         return Ok(Vec::new());
     }
-    let variable = |name: &str| Some((format!("${name}"), std::env::var(name).ok()?));
+    let variable = |name: &str| Some((format!("${name}"), shown(&std::env::var(name).ok()?)));
     let mut settings: Vec<(String, String)> = VARIABLES.into_iter().filter_map(variable).collect();
     let options = url.split_once('?').map_or("", |(_, options)| options).split('&');
     for (name, value) in options.filter_map(|option| option.split_once('=')) {
@@ -36,6 +37,11 @@ pub fn settings(url: &str) -> Result<Vec<(String, String)>> {
         }
     }
     Ok(settings)
+}
+
+/// A variable's words without what nobody else may know.
+fn shown(text: &str) -> String {
+    text.split_whitespace().map(redacted).collect::<Vec<_>>().join(" ")
 }
 
 /// What is in a file, or in the folder that `folder/*` names; `None` if there is neither.
@@ -83,5 +89,11 @@ mod tests {
         let after = of_files();
         assert!(before.iter().zip(&after).all(|((_, one), (_, other))| one != other));
         assert!(settings("fjall:x?properties=p").unwrap().is_empty());
+    }
+
+    #[test]
+    fn passwords_in_variables_are_not_told() {
+        let text = "-Xmx1g  -Djavax.net.ssl.keyStorePassword=x -Du=m://a:b@h/y";
+        assert_eq!(shown(text), "-Xmx1g -Djavax.net.ssl.keyStorePassword=… -Du=m://…@h/y");
     }
 }

@@ -11,6 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::ask::differences;
+use super::file::StudyFile;
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
 use crate::machine;
@@ -180,6 +181,7 @@ impl Kept {
     pub fn require_same(&self, plan: &Plan) -> Result<()> {
         let (version, machine) = (env!("CARGO_PKG_VERSION"), machine());
         let mut found: Vec<(String, String)> = Vec::new();
+        let mut is_all_failed = true;
         for cell in &plan.cells {
             let Some(record) = self.records.get(&cell.id) else { continue };
             if !self.is_settled(&cell.id) {
@@ -192,6 +194,7 @@ impl Kept {
             if record.machine != machine {
                 differing.push(format!("machine: was {}, is now {machine}", record.machine));
             }
+            is_all_failed &= differing.is_empty() || record.state == CellState::Failed;
             found.extend(differing.into_iter().map(|text| (text, cell.id.clone())));
         }
         if found.is_empty() {
@@ -206,24 +209,27 @@ impl Kept {
         let more = told.len().saturating_sub(TOLD);
         told.truncate(TOLD);
         let more = if more > 0 { format!("\n  … and {more} more") } else { String::new() };
+        let advice = match is_all_failed {
+            true => "they have all failed: --retry-failed asks them as the file says now",
+            false => {
+                "keep them and take another directory by --dir, or remove that one to begin anew"
+            }
+        };
         Err(usage(format!(
-            "{} holds cells of this study that were asked otherwise:\n  {}{more}\n\
-             keep them and take another directory by --dir, or remove that one to begin anew",
+            "{} holds cells of this study that were asked otherwise:\n  {}{more}\n{advice}",
             self.dir.display(),
             told.join("\n  ")
         )))
     }
 
-    /// Keeps the study file as it is run, without the secrets in `urls`.
+    /// Keeps what the study file says, without comments, which may hold anything, and secrets.
     ///
     /// # Errors
     /// If the disk does not take it.
-    pub fn keep_file<'a>(
-        &self,
-        text: &str,
-        urls: impl Iterator<Item = (&'a str, String)>,
-    ) -> Result<()> {
-        let text = urls.fold(text.to_owned(), |text, (url, shown)| text.replace(url, &shown));
+    pub fn keep_file(&self, file: &StudyFile) -> Result<()> {
+        let table = toml::Table::try_from(file.without_secrets());
+        let table = table.context("a study file is always a table")?;
+        let text = toml::to_string(&table).context("a table is always TOML")?;
         write_whole(&self.dir.join(FILE), &text)
     }
 

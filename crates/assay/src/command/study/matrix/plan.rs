@@ -1,6 +1,6 @@
 //! From a study file to its cells, in the order in which they are asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -154,6 +154,7 @@ impl Plan {
         let workloads = workloads(&file, path)?;
         let loads = loads(&file, wishes.scale).map_err(wrong)?;
         require_distinct(&file, &workloads, &loads).map_err(wrong)?;
+        require_known_skips(&file, &workloads, &loads).map_err(wrong)?;
         let workloads = wanted(&workloads, &wishes.workloads, |workload| &workload.name)
             .map_err(|reason| usage(format!("--workloads: {reason}")))?;
         let repetitions = wishes.repetitions.unwrap_or(file.repetitions);
@@ -175,7 +176,30 @@ impl Plan {
         if plan.cells.is_empty() {
             return Err(wrong("every cell is skipped: nothing is left to ask".to_owned()));
         }
+        plan.check_commands().map_err(wrong)?;
         Ok(plan)
+    }
+
+    /// Notes what the data of the stores is on that are started here: disks decide figures.
+    pub fn note_labs(&mut self, place: &str) {
+        for cell in self.cells.iter_mut().filter(|cell| cell.asks.target.is_up()) {
+            cell.settings.insert("labs on".to_owned(), place.to_owned());
+        }
+    }
+
+    /// What no command takes must not be found out cell by cell.
+    fn check_commands(&self) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        for cell in &self.cells {
+            if !seen.insert((cell.setup.store, cell.setup.load)) {
+                continue;
+            }
+            for ask in cell.asks.fill.iter().chain([&cell.asks.run]) {
+                let told = |error| format!("{}, `assay {}`: {error:#}", cell.id, ask.verb);
+                ask.check().map_err(told)?;
+            }
+        }
+        Ok(())
     }
 
     /// Every cell, in order.
@@ -489,6 +513,45 @@ fn require_distinct(
     Ok(())
 }
 
+/// Refuses to leave out what is not there: a misspelt name would leave nothing out.
+fn require_known_skips(
+    file: &StudyFile,
+    workloads: &[PlannedWorkload],
+    loads: &[PlannedLoad],
+) -> Result<(), String> {
+    let known = |what: &str, name: Option<&str>, all: Vec<&str>| match name {
+        Some(name) if !all.contains(&name) => {
+            let near = assay_model::closest(name, all.iter().copied());
+            let hint = near.map_or_else(
+                || format!("there are {}", all.join(", ")),
+                |near| format!("did you mean {near}?"),
+            );
+            Err(format!("there is no {what} {name:?}; {hint}"))
+        }
+        _ => Ok(()),
+    };
+    for store in &file.stores {
+        let nodes = nodes_of(store, file);
+        for skip in &store.skip {
+            let workloads = workloads.iter().map(|workload| workload.name.as_str()).collect();
+            let loads = loads.iter().map(|load| load.name.as_str()).collect();
+            let is_there = |wanted: u64| {
+                nodes.iter().any(|nodes| nodes.map(|nodes| nodes as u64) == Some(wanted))
+            };
+            known("workload", skip.workload.as_deref(), workloads)
+                .and_then(|()| known("load", skip.load.as_deref(), loads))
+                .and_then(|()| match skip.nodes {
+                    Some(wanted) if !is_there(wanted) => {
+                        Err(format!("it is never asked on {wanted} nodes"))
+                    }
+                    _ => Ok(()),
+                })
+                .map_err(|reason| format!("store {}, skip: {reason}", store.name))?;
+        }
+    }
+    Ok(())
+}
+
 fn once<'a>(of: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
     let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
@@ -612,18 +675,19 @@ fn loads(file: &StudyFile, scale: f64) -> Result<Vec<PlannedLoad>, String> {
             };
             loads.push(load(format!("closed-{clients}"), text, Some(*clients), None));
         }
-        for rate in &section.rate {
+        for rate in section.rate.iter().map(|rate| rate.trim()) {
             units::rate(rate).map_err(|error| format!("[[load]]: {error}"))?;
             let number = rate.trim_end_matches("/s").replace('.', "_");
             let text = format!("{rate} by the clock, whoever waits");
-            loads.push(load(format!("open-{number}"), text, None, Some(rate.clone())));
+            let name = format!("open-{number}");
+            check_name("load", &name)?;
+            loads.push(load(name, text, None, Some(rate.to_owned())));
         }
     }
     Ok(loads)
 }
 
 /// The bytes of a file that decides figures.
-/// What is in a file.
 ///
 /// # Errors
 /// If it cannot be read.

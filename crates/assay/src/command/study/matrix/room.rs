@@ -28,6 +28,9 @@ const BLOCK_BYTES: u64 = 100;
 /// A store needs more than its data: logs, old versions, what it is about to merge.
 const GROWTH: u64 = 4;
 
+/// In memory a store has its index and what the allocator loses besides.
+const IN_MEMORY: u64 = 2;
+
 const MIB: u64 = 1 << 20;
 
 /// What a cell needs, in MiB.
@@ -42,13 +45,26 @@ pub struct Need {
 /// What a cell's store needs.
 pub fn need(plan: &Plan, cell: &PlannedCell) -> Need {
     let rows = plan.workloads[cell.setup.workload].bytes / MIB;
+    let grown = rows.saturating_mul(GROWTH);
     let Target::Up { recipe, nodes, .. } = &cell.asks.target else {
-        return Need { memory_mib: 0, disk_mib: rows * GROWTH };
+        return match &cell.asks.fill {
+            Some(_) => Need { memory_mib: 0, disk_mib: grown },
+            // What nobody fills beforehand is in the memory of the process that asks.
+            None if keeps_nothing_here(&cell.asks.target) => Need::default(),
+            None => Need { memory_mib: rows.saturating_mul(IN_MEMORY), disk_mib: 0 },
+        };
     };
     let Ok(recipe) = recipes::find(recipe) else { return Need::default() };
     let card = recipe.card();
     let nodes = nodes.unwrap_or(card.nodes.usual) as u64;
-    Need { memory_mib: nodes * card.memory_mib, disk_mib: nodes * (card.disk_mib + rows * GROWTH) }
+    Need {
+        memory_mib: nodes.saturating_mul(card.memory_mib),
+        disk_mib: nodes.saturating_mul(card.disk_mib.saturating_add(grown)),
+    }
+}
+
+fn keeps_nothing_here(target: &Target) -> bool {
+    matches!(target, Target::Url(url) if url.starts_with("null:") || url.contains("//"))
 }
 
 fn guessed_per_s(cell: &PlannedCell) -> f64 {
@@ -74,7 +90,7 @@ pub fn histories_mib(plan: &Plan, cells: &[&PlannedCell]) -> u64 {
         };
         let operations: u64 = operations.or_else(by_the_clock).unwrap_or(0);
         let records = plan.workloads[cell.setup.workload].records.unwrap_or(0);
-        operations + records
+        operations.saturating_add(records)
     };
     let all = cells.iter().map(|cell| of(cell)).fold(0, u64::saturating_add);
     let most = cells.iter().map(|cell| of(cell)).max().unwrap_or(0);
@@ -95,9 +111,11 @@ pub fn require(plan: &Plan, missing: &[&PlannedCell], dir: &Path, labs: &Path) -
         && most.memory_mib > free
     {
         return Err(usage(format!(
-            "{} needs about {} MiB of memory for its nodes, and {free} MiB are free: take fewer \
-             nodes, leave that store out by --stores, or insist with --force",
-            cell.id, most.memory_mib
+            "{} needs about {} MiB of memory, and {free} MiB are free: take fewer {}, leave that \
+             store out by --stores, or insist with --force",
+            cell.id,
+            most.memory_mib,
+            if cell.asks.target.is_up() { "nodes" } else { "records" }
         )));
     }
     let most = |is_of_lab: bool| {

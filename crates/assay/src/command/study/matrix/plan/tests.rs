@@ -29,6 +29,10 @@ url = "memory:"
 skip = [{ workload = "ycsb-e", load = "closed-4", reason = "no time" }]
 "#;
 
+/// How a study with settings begins, and how it goes on.
+const SETTINGS: &str = "workloads = [\"ycsb-a\"]\n[run]\n";
+const STUDY_REST: &str = "[[store]]\nname = \"etcd\"\nup = \"etcd\"\n";
+
 fn wishes() -> Wishes {
     Wishes { scale: 1.0, seed: None, repetitions: None, stores: Vec::new(), workloads: Vec::new() }
 }
@@ -178,6 +182,27 @@ fn only_cells_that_are_missing_need_space() {
 }
 
 #[test]
+fn the_studies_that_come_along_become_cells() {
+    for (name, cells) in [("kvbench.toml", 648), ("chronicle.toml", 504)] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies").join(name);
+        let plan = Plan::new(StudyFile::read(&path).unwrap(), &path, &wishes()).unwrap();
+        assert_eq!(plan.cells.len(), cells, "{name}");
+    }
+}
+
+#[test]
+fn stores_in_memory_need_memory_and_no_disk() {
+    let text = STUDY.replace("records = 100\n", "records = \"1M\"\n");
+    let plan = compile(&text, &wishes()).unwrap();
+    let need = |store: &str| {
+        room::need(&plan, plan.cells.iter().find(|cell| cell.id.starts_with(store)).unwrap())
+    };
+    // A million records of 1 kB, twice.
+    assert!(need("memory").memory_mib > 1_900 && need("memory").disk_mib == 0);
+    assert!(need("etcd").disk_mib > 3_800);
+}
+
+#[test]
 fn cells_are_counted_before_they_are_made() {
     let many = Wishes { repetitions: Some(u64::MAX), ..wishes() };
     let told = compile(STUDY, &many).unwrap_err();
@@ -195,6 +220,19 @@ fn what_cannot_be_asked_says_why() {
         (STUDY.replace("200/s", "fast"), "no rate"),
         (STUDY.replace("[1, 3]", "[3, 3]"), "store etcd has the same number of nodes twice"),
         (STUDY.replace("\"memory\"", "\"a b\""), "the name of store"),
+        (STUDY.replace("duration = \"10s\"", "duration = \"0s\""), "--duration: nothing would be"),
+        (format!("{SETTINGS}timeout = \"soon\"\n{STUDY_REST}"), "`assay load`: --timeout: "),
+        (format!("{SETTINGS}lanes = 0\n{STUDY_REST}"), "--lanes: nothing can be asked with none"),
+        (STUDY.replace("[[load]]\nrate", "[fill]\nclosed = 0\n[[load]]\nrate"), "--closed: "),
+        (
+            STUDY.replace("workload = \"ycsb-e\", load", "workload = \"ycsb_e\", load"),
+            "store memory, skip: there is no workload \"ycsb_e\"; did you mean ycsb-e?",
+        ),
+        (
+            STUDY.replace("closed-4\", reason", "closed-2\", reason"),
+            "there is no load \"closed-2\"",
+        ),
+        (STUDY.replace("load = \"closed-4\"", "nodes = 3"), "it is never asked on 3 nodes"),
         (STUDY.replace("operations = 1000\n", ""), ""),
     ] {
         match compile(&text, &wishes()) {
