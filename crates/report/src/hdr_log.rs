@@ -100,15 +100,10 @@ fn write_line(
     let wrong = |reason: String| WriteLogError { tag: tag.to_owned(), reason };
     let from = Duration::from(summary.window.from);
     let length = Duration::from(summary.duration);
-    let valid = match tag.is_empty() {
-        true => None,
-        false => match Tag::new(tag) {
-            Some(tag) => Some(tag),
-            None => return Err(wrong("a tag has no blanks or commas".to_owned())),
-        },
-    };
+    let valid = || Tag::new(tag).ok_or_else(|| wrong("a tag has no blanks or commas".to_owned()));
+    let tag = (!tag.is_empty()).then(valid).transpose()?;
     writer
-        .write_histogram(histogram, from, length, valid)
+        .write_histogram(histogram, from, length, tag)
         .map_err(|error| wrong(format!("{error:?}")))
 }
 
