@@ -1,20 +1,19 @@
 //! A bundle is read by DuckDB from PyPI, unchanged, with the same counts.
-//!
-//! The first run makes a Python environment below the build directory; later ones reuse it.
 
 #![allow(clippy::unwrap_used, reason = "a test may end by a panic")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use assay_history::{
     Bundle, Memory, Observation, TruthRow, TruthWriter, write_events, write_observations,
 };
 use assay_model::{Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, version};
 
-/// The release that the test was made with.
-const DUCKDB: &str = "duckdb==2.0.0";
+use python::ask;
+
+#[path = "duckdb/python.rs"]
+mod python;
 
 const QUERY: &str = r"
 import duckdb, sys
@@ -222,47 +221,6 @@ fn joined(sums: &[u128; 17]) -> String {
 fn split(line: &str) -> (String, String) {
     let (at, _) = line.match_indices('\t').nth(6).expect("seven grouping columns come first");
     (line[..at].to_owned(), line[at + 1..].to_owned())
-}
-
-fn ask(query: &str, dir: &Path) -> String {
-    let python = environment();
-    let output = Command::new(python).args(["-c", query]).arg(dir).output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "DuckDB cannot read {}: {errors}", dir.display());
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// A Python that has DuckDB, made on first use.
-fn environment() -> PathBuf {
-    let home = target().join("duckdb-venv");
-    let python = home.join("bin/python");
-    let has = |python: &Path| {
-        let version = DUCKDB.trim_start_matches("duckdb==");
-        let check = format!("import duckdb; assert duckdb.__version__ == '{version}'");
-        Command::new(python).args(["-c", &check]).output().is_ok_and(|o| o.status.success())
-    };
-    if !has(&python) {
-        let home = home.to_str().expect("the build directory has a plain name");
-        expect_ok(Command::new("python3").args(["-m", "venv", home]));
-        expect_ok(Command::new(&python).args(["-m", "pip", "install", "--quiet", DUCKDB]));
-    }
-    assert!(
-        has(&python),
-        "{} still lacks {DUCKDB}; delete {home:?}, then try again",
-        python.display()
-    );
-    python
-}
-
-fn expect_ok(command: &mut Command) {
-    let what = format!("{command:?}");
-    let todo = "this test needs python3 with venv and pip (Debian: apt-get install python3-venv) \
-                and, the first time, access to PyPI";
-    match command.output() {
-        Ok(output) if output.status.success() => {}
-        Ok(output) => panic!("{what} failed; {todo}\n{}", String::from_utf8_lossy(&output.stderr)),
-        Err(error) => panic!("{what} cannot be started: {error}; {todo}"),
-    }
 }
 
 fn target() -> PathBuf {

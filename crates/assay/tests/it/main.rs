@@ -11,6 +11,7 @@ mod bad_input;
 mod benchfoundry;
 mod compare;
 mod deeds;
+mod duckdb;
 mod foreign;
 mod full_disk;
 mod golden;
@@ -30,6 +31,8 @@ mod signals;
 mod stores;
 mod study;
 mod study_benchfoundry;
+#[cfg(feature = "jvm")]
+mod study_jvm;
 mod study_matrix;
 #[cfg(feature = "tikv")]
 mod tikv;

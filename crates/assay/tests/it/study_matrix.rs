@@ -185,18 +185,44 @@ fn nothing_of_a_killed_study_goes_on() {
     };
     wait_until("the slow store is asked", || blocks().is_some());
     running.kill();
-    let command = place.path("").display().to_string();
-    wait_until("the cell's process is gone", || {
-        let processes = fs::read_dir("/proc").expect("it is Linux").flatten();
-        !processes.into_iter().any(|process| {
-            let works_here = fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| {
-                cwd.display().to_string().starts_with(command.trim_end_matches('/'))
-            });
-            let is_ended = fs::read_to_string(process.path().join("cmdline"))
-                .map_or(true, |words| words.is_empty());
-            works_here && !is_ended
-        })
+    wait_until("the cell's process is gone", || !is_anybody_at_work(&place));
+}
+
+/// Whether a process that has not ended works in this place, or on a file of it.
+fn is_anybody_at_work(place: &Place) -> bool {
+    let here = place.path("").display().to_string();
+    let here = here.trim_end_matches('/');
+    let processes = fs::read_dir("/proc").expect("it is Linux").flatten();
+    processes.into_iter().any(|process| {
+        let cwd = fs::read_link(process.path().join("cwd")).unwrap_or_default();
+        // Of a process that has ended there are no words.
+        let words = fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
+        !words.is_empty() && (cwd.starts_with(here) || words.contains(here))
+    })
+}
+
+#[test]
+fn servers_of_a_killed_study_end_with_it_and_the_next_one_starts_its_own() {
+    let text = "repetitions = 1\nrecords = 100\nworkloads = [\"ycsb-a\", \"ycsb-c\"]\nnodes = [1]\n\
+                [[load]]\nrate = [\"200/s\"]\nduration = \"3s\"\n\
+                [[store]]\nname = \"redis\"\nup = \"redis\"\n";
+    let place = place(text);
+    let mut running = place.start("study s.toml --lab-dir labs");
+    wait_until("the second cell is asked", || {
+        let half = place.list("runs/studies/s/cells").into_iter().find(|id| {
+            let cell = place.path(&format!("runs/studies/s/cells/{id}"));
+            cell.join("run/blocks").exists() && !cell.join("cell.toml").exists()
+        });
+        half.is_some() && ages(&place).len() == 1
     });
+    running.kill();
+    wait_until("the servers are gone", || !is_anybody_at_work(&place));
+    let before = ages(&place);
+    let ran = place.assay("study s.toml --lab-dir labs").code(0);
+    ran.says("s: 2 cells, 1 done, 1 to do").says("starting 1 node");
+    assert!(before.iter().all(|(id, age)| ages(&place)[id] == *age), "a cell was asked again");
+    assert_eq!(json(&place)["done"], 2);
+    assert_eq!(place.list("labs"), [""; 0], "the labs are down");
 }
 
 #[test]

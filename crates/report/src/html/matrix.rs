@@ -18,7 +18,7 @@ use crate::matrix::{
     MatrixStudy, barred, checks, durability, failures, figures, findings, looks_at, metric_name,
     metric_text, ranking, refusals, scaling, setup_name, usl_fits,
 };
-use crate::units::{Letters, count, duration, percent};
+use crate::units::{Letters, count, duration, percent, plural};
 
 const LETTERS: Letters = Letters::Unicode;
 
@@ -72,11 +72,11 @@ fn header(study: &MatrixStudy) -> String {
         escape(&study.version),
         escape(&study.title),
         escape(&format!(
-            "{} stores × {} workloads × {} loads, {} runs each · {}",
-            study.stores.len(),
-            study.workloads.len(),
-            study.loads.len(),
-            study.repetitions,
+            "{} × {} × {}, {} each · {}",
+            plural(study.stores.len() as u64, "store"),
+            plural(study.workloads.len() as u64, "workload"),
+            plural(study.loads.len() as u64, "load"),
+            plural(study.repetitions.into(), "run"),
             study.machine
         )),
     );
