@@ -1,4 +1,4 @@
-//! DuckDB from PyPI reads what a run has kept, unchanged, and finds what the result says.
+//! DuckDB from PyPI finds in what a run has kept, unchanged, what the result says.
 
 use serde_json::Value;
 
