@@ -344,6 +344,19 @@ fn a_cell_that_fails_is_told_and_the_others_are_asked() {
 }
 
 #[test]
+fn a_cell_that_takes_too_long_is_given_up_and_the_others_are_asked() {
+    // 500 operations of 20 ms each take ten seconds.
+    let slow = SLOW.replace("operations = 150", "operations = 500\ngive-up = \"3s\"");
+    let place = place(&slow);
+    let ran = study(&place).code(1);
+    ran.shows("2 runs failed").shows("2 of 4 runs");
+    assert_eq!(json(&place)["done"], 2);
+    let record = place.read("runs/studies/s/cells/slow-ycsb-c-closed-1-r1/cell.toml");
+    assert!(record.contains("it was given up after 3"), "{record}");
+    assert!(!is_anybody_at_work(&place), "what was given up goes on");
+}
+
+#[test]
 fn a_bundle_that_was_damaged_is_told_and_can_be_asked_again() {
     let place = place(SMALL);
     study(&place).code(0);
