@@ -26,6 +26,8 @@ pub enum Unit {
     Spectrum,
     /// How many of something.
     Number,
+    /// How many of something of which there are few: every whole number has a tick.
+    Few,
 }
 
 /// An axis from `min` to `max`.
@@ -54,6 +56,9 @@ pub struct Tick {
 
 /// The most that a linear axis is divided into.
 const DIVISIONS: f64 = 5.0;
+
+/// Up to this number each one by itself has room for a label.
+const FEW: f64 = 12.0;
 
 impl Axis {
     /// A logarithmic latency axis around all positive `values`, from one 1-2-5 step to another.
@@ -95,6 +100,12 @@ impl Axis {
         Axis { unit: Unit::Number, ..Axis::rate(values) }
     }
 
+    /// A linear axis from zero to `last` of something that is counted one by one.
+    pub fn few(last: f64) -> Axis {
+        let unit = if last <= FEW { Unit::Few } else { Unit::Number };
+        Axis { spread: Spread::Linear, unit, min: 0.0, max: last }
+    }
+
     /// A linear axis of seconds.
     pub fn time(from: f64, until: f64) -> Axis {
         let max = if until > from { until } else { from + 1.0 };
@@ -130,6 +141,7 @@ impl Axis {
             Unit::Latency => self.latency_ticks(),
             Unit::Number if self.spread == Spread::Log => self.number_ticks(),
             Unit::Spectrum => self.spectrum_ticks(),
+            Unit::Few => self.few_ticks(),
             Unit::Rate | Unit::Number => {
                 let step = round_step((self.max - self.min) / DIVISIONS);
                 self.linear_ticks(step, short_rate)
@@ -179,6 +191,13 @@ impl Axis {
         let decades = self.min.log10().floor() as i32..=self.max.log10().ceil() as i32;
         let steps = decades.flat_map(|power| [1.0, 2.0, 5.0].map(|f| f * 10_f64.powi(power)));
         steps.map(|at| tick(at, false)).filter(is_within).collect()
+    }
+
+    /// Whole numbers; the even ones are spare, for clusters have odd numbers of nodes.
+    fn few_ticks(&self) -> Vec<Tick> {
+        let mut ticks = self.linear_ticks(1.0, short_rate);
+        ticks.iter_mut().for_each(|tick| tick.is_spare = !tick.is_spare);
+        ticks
     }
 
     fn spectrum_ticks(&self) -> Vec<Tick> {
@@ -302,6 +321,14 @@ mod tests {
         );
         assert_eq!(labels(Axis::time(0.0, 600.0)), "0 s | 2:00 | 4:00 | 6:00 | 8:00 | 10:00");
         assert_eq!(labels(Axis::time(0.0, 0.5)), "0 s | 0.1 s | 0.2 s | 0.3 s | 0.4 s | 0.5 s");
+    }
+
+    #[test]
+    fn few_of_something_are_counted_one_by_one() {
+        assert_eq!(labels(Axis::few(7.0)), "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7");
+        let ticks = Axis::few(7.0).ticks();
+        assert!(ticks.iter().all(|tick| tick.is_spare == (tick.at % 2.0 == 0.0)));
+        assert_eq!(labels(Axis::few(40.0)), "0 | 10 | 20 | 30 | 40");
     }
 
     #[test]

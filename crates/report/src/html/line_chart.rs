@@ -118,7 +118,7 @@ impl LineChart {
                     Unit::Rate => "rate",
                     Unit::Time => "time",
                     Unit::Spectrum => "spectrum",
-                    Unit::Number => "number",
+                    Unit::Number | Unit::Few => "number",
                 },
                 "min": axis.min,
                 "max": axis.max,

@@ -416,9 +416,7 @@ fn lines(
     };
     let x = match last / first > 8.0 {
         true => Axis::numbers(first, last),
-        false => {
-            Axis { spread: super::axis::Spread::Linear, unit: Unit::Number, min: 0.0, max: last }
-        }
+        false => Axis::few(last),
     };
     let chart = LineChart {
         id,
