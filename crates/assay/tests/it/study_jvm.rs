@@ -4,12 +4,14 @@
 //! driver; here they are stores among others.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 
 use serde_json::Value;
 
 use crate::place::{Place, Ran};
+use built::built;
+
+#[path = "../../../drivers/tests/live/jvm/built.rs"]
+mod built;
 
 const STUDY: &str = r#"
 records = 200
@@ -31,20 +33,9 @@ url = "jvm:site.ycsb.BasicDB?persistent=false&p.basicdb.verbose=false"
 volatile = true
 "#;
 
-/// Where Maven has left our Java part.
-fn bridge() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("study-java");
-        let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../java/pom.xml");
-        let mut maven = Command::new("mvn");
-        maven.args(["-q", "-B", "-f"]).arg(pom).arg("package");
-        maven.arg(format!("-Dassay.target={}", target.display()));
-        let output = maven.output().expect("Maven is there: install maven");
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "Maven does not build our Java part: {told}");
-        target.join("assay-jvm")
-    })
+/// Our Java part, where Maven has left it.
+fn bridge() -> PathBuf {
+    built().join("assay-jvm")
 }
 
 fn study(text: &str, bridge: &Path) -> (Place, Ran) {
@@ -62,7 +53,7 @@ fn found(place: &Place) -> Value {
 
 #[test]
 fn java_stores_are_asked_beside_others_and_those_that_do_nothing_are_in_no_ranking() {
-    let (place, ran) = study(STUDY, bridge());
+    let (place, ran) = study(STUDY, &bridge());
     ran.code(0).shows("COMPLETE: 12 of 12 runs");
     let found = found(&place);
     let rows = found["rows"].as_array().expect("it is a list");
@@ -85,7 +76,7 @@ fn without_our_java_part_its_cells_fail_and_say_how_to_build_it() {
 
 #[test]
 fn a_class_that_is_missing_fails_its_own_cells_alone() {
-    let (place, ran) = study(&STUDY.replace("site.ycsb.BasicDB", "site.ycsb.Basics"), bridge());
+    let (place, ran) = study(&STUDY.replace("site.ycsb.BasicDB", "site.ycsb.Basics"), &bridge());
     ran.code(1).shows("4 runs failed").shows("8 of 12 runs");
     let page = place.read("runs/studies/s/study.html");
     assert!(page.contains("site.ycsb.Basics"), "the page names the class");
