@@ -74,7 +74,8 @@ pub struct Fit {
 pub enum Peak {
     /// It is there, and clients beyond it were measured.
     Measured(f64),
-    /// By the law it is there, within twice the most clients that were measured.
+    /// By the law it is there, within twice the most clients that were measured; no fall was
+    /// measured, for the most clients did most.
     Expected(f64),
     /// It is further out, or nowhere: β may as well be zero, or nothing measured speaks for either.
     Unseen,
@@ -356,6 +357,16 @@ mod tests {
         assert!(found.explained > 0.999_999);
         // √(0.95 / 0.002) = 21.8, beyond which 32 and 64 were measured.
         assert!(matches!(found.peak, Peak::Measured(peak) if (peak - 21.794).abs() < 0.01));
+    }
+
+    #[test]
+    fn a_peak_before_which_nothing_fell_is_expected() {
+        // √(0.95 / β) = 28, and 32 clients still did more than 16.
+        let law = Usl { gamma: 1_000.0, alpha: 0.05, beta: 0.95 / (28.0 * 28.0) };
+        let found = fit(&constructed(law, &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0])).unwrap();
+        assert!(law.throughput(32.0) > law.throughput(16.0));
+        assert!(matches!(found.peak, Peak::Expected(peak) if (peak - 28.0).abs() < 0.01));
+        assert!(found.measured_up_to > 28.0);
     }
 
     #[test]

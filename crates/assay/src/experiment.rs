@@ -93,6 +93,8 @@ pub struct Finished {
     pub dir: PathBuf,
     /// The code that the program should end with because of it.
     pub exit: Exit,
+    /// Whether all that was planned was asked, and went through.
+    pub is_whole: bool,
 }
 
 /// A sink of the history as the executor sees it.
@@ -167,8 +169,10 @@ impl Experiment {
             // The blocks can be judged as they are, so there is a result all the same.
             eprintln!("error: {error}");
         }
-        self.say_undone();
-        Ok(Finished { dir: self.dir.clone(), exit: self.exit(&outcome) })
+        self.say_undone(&outcome);
+        let is_whole = self.has_asked_all(&outcome)
+            && outcome.sum(|lane| lane.outcomes[0]) == outcome.sum(|lane| lane.offered);
+        Ok(Finished { dir: self.dir.clone(), exit: self.exit(&outcome), is_whole })
     }
 
     fn ask(&mut self, sinks: Vec<LaneSink>, control: &Control) -> Result<Outcome> {
@@ -397,9 +401,9 @@ impl Experiment {
         let (state, reason) = self.state(outcome, broken);
         let phases = self.phases(outcome);
         let planned_rate = self.planned_rate(&phases);
-        let planned = self.planned.unwrap_or(u64::MAX);
-        let asked_all = outcome.ran_out()
-            && self.asking.extent.processes.is_none_or(|processes| processes >= planned);
+        let asked_all = self.has_asked_all(outcome);
+        // Told time stands still while the history is written.
+        let stalls = if self.is_told() { 0 } else { outcome.sum(|lane| lane.stalls) };
         let manifest = &mut self.manifest;
         manifest.state = state;
         manifest.reason = reason;
@@ -413,7 +417,7 @@ impl Experiment {
         (counters.unknown, counters.dropped) = (unknown, dropped);
         manifest.history.records = counters.offered - broken.map_or(0, |error| error.lost);
         manifest.history.lost = broken.map_or(0, |error| error.lost);
-        manifest.history.stalls = outcome.sum(|lane| lane.stalls);
+        manifest.history.stalls = stalls;
         let executed = TraceHash::from_sum(outcome.fingerprint()).seal(&self.header).to_string();
         let mut note = |name: &str, value: String| {
             manifest.load.settings.insert(name.to_owned(), value);
@@ -433,6 +437,13 @@ impl Experiment {
         note("in_flight_max", outcome.sum(|lane| lane.in_flight_max as u64).to_string());
         note("lane_cpu_ns", outcome.sum(|lane| lane.cpu.0).to_string());
         self.remark(outcome);
+    }
+
+    /// Whether everything was asked that the plan has.
+    fn has_asked_all(&self, outcome: &Outcome) -> bool {
+        let planned = self.planned.unwrap_or(u64::MAX);
+        let extent = self.asking.extent;
+        outcome.ran_out() && extent.processes.is_none_or(|processes| processes >= planned)
     }
 
     /// Arrivals per second over the measured window, as the shape and its changes plan them.
@@ -462,7 +473,7 @@ impl Experiment {
             ));
         }
         notes.extend(self.done.failures.iter().chain(&self.done.goes_on).cloned());
-        let stalls = outcome.sum(|lane| lane.stalls);
+        let stalls = self.manifest.history.stalls;
         if stalls > 0 {
             notes.push(format!(
                 "lanes waited {stalls} times for the history to be written: part of the lag is ours"
@@ -480,12 +491,7 @@ impl Experiment {
         if late > 0 {
             notes.push(format!("{late} answers came after patience had ended"));
         }
-        if let Some(FirstFailure { index, key, reason, at }) = outcome.first_failure() {
-            notes.push(format!(
-                "the first failure was operation {index} on record {key} after {at}: {}",
-                reason.name()
-            ));
-        }
+        notes.extend(first_failure(outcome));
     }
 
     fn state(&self, outcome: &Outcome, broken: Option<&WriteError>) -> (State, Option<String>) {
@@ -589,10 +595,18 @@ impl Experiment {
         self.is_load && self.planned == Some(0)
     }
 
-    /// What was to be done to the store and was not; of a run that was stopped, what goes on.
-    fn say_undone(&self) {
+    /// Whether nothing of what was to be asked went through.
+    fn is_in_vain(&self, outcome: &Outcome) -> bool {
+        outcome.sum(|lane| lane.outcomes[0]) == 0 && !self.is_nothing()
+    }
+
+    /// What was to be done and was not; of a run that was stopped, what goes on.
+    fn say_undone(&self, outcome: &Outcome) {
         if self.manifest.state == State::Finished {
             self.done.failures.iter().for_each(|failure| eprintln!("error: {failure}"));
+            if self.is_in_vain(outcome) {
+                eprintln!("error: {}", in_vain(outcome));
+            }
         }
         self.done.goes_on.iter().for_each(|what| eprintln!("warning: {what}"));
     }
@@ -603,7 +617,7 @@ impl Experiment {
             && outcome.trouble() == Some(&Trouble::Failure);
         match self.manifest.state {
             // A run in which nothing went through has failed, whatever the store says.
-            State::Finished if outcome.sum(|lane| lane.outcomes[0]) == 0 && !self.is_nothing() => {
+            State::Finished if self.is_in_vain(outcome) => {
                 match outcome.sum(|lane| lane.offered) {
                     // Too short for its rate.
                     0 => Exit::Usage,
@@ -617,6 +631,24 @@ impl Experiment {
             State::Failed if is_away => Exit::Unreachable,
             State::Failed => Exit::Internal,
         }
+    }
+}
+
+/// The first operation that was refused or is unknown, in a sentence.
+fn first_failure(outcome: &Outcome) -> Option<String> {
+    let FirstFailure { index, key, reason, at } = outcome.first_failure()?;
+    let reason = reason.name();
+    Some(format!("the first failure was operation {index} on record {key} after {at}: {reason}"))
+}
+
+/// Why a run in which nothing went through has come to nothing.
+fn in_vain(outcome: &Outcome) -> String {
+    match (outcome.sum(|lane| lane.offered), first_failure(outcome)) {
+        (0, _) => "nothing was asked: the run was too short for its rate; give it more time by \
+                   --duration, or a higher --rate"
+            .to_owned(),
+        (offered, Some(failure)) => format!("none of {offered} operations went through; {failure}"),
+        (offered, None) => format!("none of {offered} operations went through"),
     }
 }
 

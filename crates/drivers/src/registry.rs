@@ -484,6 +484,14 @@ fn shown_value(name: &str, value: &str) -> String {
     }
 }
 
+/// The value of a URL's option, percent-decoded.
+///
+/// # Errors
+/// If it is no such text.
+pub fn decoded(value: &str) -> Result<String, String> {
+    decode(value)
+}
+
 /// A word of a command line as anybody may see it: `-Dpassword=…`, `password=…`, a URL.
 pub fn word_without_secrets(word: &str) -> String {
     match word.split_once('=') {

@@ -16,8 +16,8 @@ pub use text::{matrix_json, matrix_markdown, matrix_text};
 
 pub(crate) use beside::{doubts, foreign_table, system_name};
 pub(crate) use rows::{
-    barred, checks, durability, failures, figures, looks_at, ranking, refusals, scaling,
-    setup_name, usl_fits,
+    barred, checks, durability, failures, figures, has_rivals, looks_at, ranking, refusals,
+    scaling, setup_name, usl_fits,
 };
 pub(crate) use words::{findings, metric_name, metric_text, setting_of};
 

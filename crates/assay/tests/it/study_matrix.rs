@@ -88,6 +88,47 @@ fn a_disk_that_is_too_small_is_told_before_anything_is_asked() {
 }
 
 #[test]
+fn a_disk_that_fills_in_the_middle_hides_nothing_and_loses_nothing() {
+    // A run leaves about 3 MB, and takes about 9 until it is sealed.
+    let place = place(&SMALL.replace("operations = 500", "operations = \"400k\""));
+    let study = format!("{ASSAY} study s.toml --runs-dir small --stores memory,null --quiet");
+    let line = format!(
+        "mkdir small && mount -t tmpfs -o size=16m none small; {study} --force; echo first: $?; \
+         mount -o remount,size=1g none small; {study} --retry-failed; echo then: $?"
+    );
+    let mut command = place.program("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", &line]);
+    let ran = place.spawn(command).wait().code(0).shows("first: 1").shows("then: 0");
+    let (first, then) = ran.out.split_once("first: 1").expect("it was just there");
+    assert!(first.contains(" of 8 runs") && !first.contains("\nCOMPLETE"), "{first}");
+    assert!(then.contains("COMPLETE: 8 of 8 runs"), "{then}");
+    let full = "No space left on device";
+    assert!(first.contains(full) || ran.err.contains(full), "{}", ran.err);
+}
+
+#[test]
+fn a_run_in_which_nothing_goes_through_fails_with_its_first_failure() {
+    let place = place(&SMALL.replace("null:", "sick:healthy?refused=100%"));
+    study(&place).code(1).shows("4 runs failed");
+    let page = place.read("runs/studies/s/study.html");
+    assert!(page.contains("none of 500 operations went through; the first failure was"), "{page}");
+}
+
+#[test]
+fn a_study_goes_on_from_another_directory() {
+    let place = place(&SMALL.replace("\"ycsb-a\", \"ycsb-c\"", "\"mine.properties\""));
+    place.fine("workloads copy ycsb-c mine.properties");
+    place.fine("study s.toml --quiet --stores memory --dir found");
+    let before = place.read("found/cells.csv");
+    let line =
+        format!("mkdir sub && cd sub && {ASSAY} study ../s.toml --stores memory --dir ../found");
+    let mut command = place.program("sh");
+    command.args(["-c", &line]);
+    place.spawn(command).wait().code(0).says("s: 2 cells, 2 done, 0 to do");
+    assert_eq!(place.read("found/cells.csv"), before);
+}
+
+#[test]
 fn a_study_asks_every_cell_and_keeps_it_as_a_bundle() {
     let place = place(SMALL);
     let ran = place.assay("study s.toml").code(0);
@@ -529,6 +570,27 @@ fn figures_of_others_are_shown_with_what_is_wrong_in_them() {
     wrong.says("--beside: wrong.csv:1: there is no column nodes");
     place.write("s.toml", SMALL);
     place.assay("study s.toml --beside theirs.csv").code(2).says("no section [beside]");
+}
+
+#[test]
+fn a_workload_from_a_file_stands_beside_figures_by_its_name() {
+    let text = |name: &str| {
+        let small = SMALL.replace("\"ycsb-a\", \"ycsb-c\"", "\"mine.properties\"");
+        let small = small.replace("closed = [2]", "closed = [4]");
+        format!(
+            "{small}[beside]\nname = \"a paper\"\noperations = 500\nclients = 4\n\
+             workloads = {{ {name} = \"A\" }}\n"
+        )
+    };
+    let place = place(&text("mine"));
+    place.write("theirs.csv", THEIRS);
+    place.fine("workloads copy ycsb-a mine.properties");
+    place.fine("study s.toml --quiet --stores memory --beside theirs.csv");
+    let page = place.read("runs/studies/s/study.html");
+    assert!(page.contains("a, a paper"), "the figures of system a stand nowhere");
+    place.write("s.toml", text("\"mine.properties\""));
+    let wrong = place.assay("study s.toml --stores memory --beside theirs.csv").code(2);
+    wrong.says("[beside] workloads: the study has no workload mine.properties");
 }
 
 #[test]

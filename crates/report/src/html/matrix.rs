@@ -15,8 +15,8 @@ use super::line_chart::{Height, Line, LineChart};
 use super::{page, sections};
 use crate::matrix::rows::{Curve, Detail, over_clients};
 use crate::matrix::{
-    MatrixStudy, barred, checks, durability, failures, figures, findings, looks_at, metric_name,
-    metric_text, ranking, refusals, scaling, setup_name, usl_fits,
+    MatrixStudy, barred, checks, durability, failures, figures, findings, has_rivals, looks_at,
+    metric_name, metric_text, ranking, refusals, scaling, setup_name, usl_fits,
 };
 use crate::units::{Letters, count, duration, percent, plural};
 
@@ -160,8 +160,16 @@ fn rankings(study: &MatrixStudy) -> String {
     }
     let refused = refusals(study);
     if !out.contains("<table") && more.is_empty() {
-        out += "<p class=\"note\">No two stores have workload, load and number of nodes in common, \
-                so there is nothing to rank.</p>\n";
+        out += match has_rivals(study) {
+            true => {
+                "<p class=\"note\">Wherever stores have workload, load and number of nodes in \
+                 common, fewer than two of them may be ranked.</p>\n"
+            }
+            false => {
+                "<p class=\"note\">No two stores have workload, load and number of nodes in \
+                 common, so there is nothing to rank.</p>\n"
+            }
+        };
     }
     if !refused.is_empty() {
         out += "<h3>In no ranking</h3>\n<ul>";
@@ -475,7 +483,8 @@ fn by_clients(study: &MatrixStudy, sweeps: &[Titled]) -> String {
 
 fn checked(study: &MatrixStudy) -> String {
     let lead = "Little's law: throughput × mean service time is how many requests were in flight, \
-                which cannot be more than there were clients. A hit ratio below 100 % means that \
+                which cannot be more than there were clients, or, where arrivals do not wait, than \
+                may be in flight (--in-flight). A hit ratio below 100 % means that \
                 something was asked for that was not there; where reads, scans or updates by \
                 themselves found less than all operations together, theirs is shown.";
     let table = sections::table(&checks(study), "dense");

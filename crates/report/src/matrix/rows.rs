@@ -143,6 +143,12 @@ fn groups(study: &MatrixStudy, load: usize) -> Vec<Vec<Setup>> {
     setups.chunk_by(is_same).map(<[Setup]>::to_vec).collect()
 }
 
+/// Whether two stores have workload, load and number of nodes in common.
+pub fn has_rivals(study: &MatrixStudy) -> bool {
+    let mut loads = 0..study.loads.len();
+    loads.any(|load| groups(study, load).iter().any(|group| group.len() > 1))
+}
+
 /// Why stores are in no ranking, one sentence for each store and reason.
 pub fn refusals(study: &MatrixStudy) -> Vec<String> {
     let mut found: Vec<(usize, &'static str, Vec<String>)> = Vec::new();
@@ -413,9 +419,11 @@ pub fn usl_fits(study: &MatrixStudy) -> Result<Table, String> {
             }
         });
     }
-    if rows.iter().all(|row| row.fit.is_err()) {
-        let reason = rows.iter().find_map(|row| row.fit.as_ref().err().copied());
-        return Err(reason.map_or(String::new(), refusal_text));
+    let first = rows[0].fit.as_ref().err().copied();
+    if let Some(reason) = first
+        && rows.iter().all(|row| row.fit.as_ref().err() == first.as_ref())
+    {
+        return Err(refusal_text(reason));
     }
     let mut table = Table::new(&[
         ("store", LEFT),
@@ -458,6 +466,9 @@ fn fit_cells(fit: &Fit) -> [String; 5] {
     let gamma = fit.intervals.map(|[(low, high), ..]| format!("{} – {}", rate(low), rate(high)));
     let peak = match fit.peak {
         Peak::Measured(at) => format!("{at:.0} clients"),
+        Peak::Expected(at) if at < fit.measured_up_to => {
+            format!("{at:.0} clients by the law; no fall was measured")
+        }
         Peak::Expected(at) => format!("{at:.0} clients, beyond what was measured"),
         Peak::Untold => "not told: the law explains too little".to_owned(),
         Peak::Unseen => format!("none beyond doubt up to {:.0} clients", fit.measured_up_to),

@@ -2,7 +2,10 @@
 
 use assay_analysis::hallmark;
 use assay_analysis::matrix::foreign::{ForeignFigure, ForeignMeasure, Terms};
-use assay_analysis::matrix::{Cell, CellFigures, Matrix, Of, OfFigures, Setup, Tier, Times};
+use assay_analysis::matrix::{
+    Cell, CellFigures, ClientsFit, Matrix, Of, OfFigures, Setup, Tier, Times,
+};
+use assay_analysis::usl::{Fit, Peak, Refusal, Usl};
 use assay_analysis::{Counts, plausibility};
 use assay_model::Nanos;
 
@@ -179,6 +182,56 @@ fn what_is_in_no_ranking_is_striped_with_its_reason_and_in_no_fit() {
     let law = laws.iter().find(|law| law["refused"].is_null()).expect("etcd has a fit");
     assert!(law["gamma"]["value"].as_f64().is_some_and(|gamma| gamma > 0.0), "{law}");
     assert!(law["explained"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)), "{law}");
+}
+
+#[test]
+fn why_there_is_no_ranking_is_what_is_the_case() {
+    let alone = matrix_html(&study(vec![cell(0, 1, 1, 100.0)]));
+    assert!(alone.contains("No two stores have workload, load and number of nodes in common"));
+    let mut no_op = cell(1, 1, 1, 100.0);
+    no_op.is_no_op = true;
+    let refused = matrix_html(&study(vec![cell(0, 1, 1, 100.0), no_op]));
+    assert!(refused.contains("fewer than two of them may be ranked"), "{refused}");
+    assert!(!refused.contains("No two stores have"));
+}
+
+#[test]
+fn fits_that_are_refused_for_different_reasons_have_each_its_own() {
+    let refused =
+        |store, reason| ClientsFit { store, workload: 0, nodes: Some(1), fit: Err(reason) };
+    let mut study = study(Vec::new());
+    study.fits = [0, 1].map(|store| refused(store, Refusal::SameClients)).into();
+    let reason = usl_fits(&study).expect_err("none of them is one");
+    assert!(reason.contains("the same number of clients"), "{reason}");
+    study.fits[0] = refused(0, Refusal::TooFew { found: 5 });
+    let table = usl_fits(&study).expect("each row has its reason");
+    let last = |row: &Vec<String>| row.last().cloned().unwrap_or_default();
+    let reasons: Vec<String> = table.rows().iter().map(last).collect();
+    assert!(reasons[0].contains("5 numbers of clients are too few"), "{reasons:?}");
+    assert!(reasons[1].contains("the same number of clients"), "{reasons:?}");
+}
+
+#[test]
+fn a_peak_among_the_clients_that_were_measured_is_not_called_beyond_them() {
+    let fit = |peak| ClientsFit {
+        store: 0,
+        workload: 0,
+        nodes: Some(1),
+        fit: Ok(Fit {
+            law: Usl { gamma: 1_000.0, alpha: 0.05, beta: 0.001 },
+            intervals: None,
+            explained: 0.999,
+            peak,
+            measured_up_to: 32.0,
+        }),
+    };
+    let mut study = study(Vec::new());
+    study.fits = [Peak::Measured(20.0), Peak::Expected(28.0), Peak::Expected(40.0)].map(fit).into();
+    let table = usl_fits(&study).expect("all are fits");
+    let peaks: Vec<&str> = table.rows().iter().map(|row| row[7].as_str()).collect();
+    assert_eq!(peaks[0], "20 clients");
+    assert_eq!(peaks[1], "28 clients by the law; no fall was measured");
+    assert_eq!(peaks[2], "40 clients, beyond what was measured");
 }
 
 #[test]

@@ -110,7 +110,7 @@ pub fn co(matches: &ArgMatches) -> Result<Exit> {
     };
     let keep = text("keep").map(PathBuf::from);
     let options = Options { figures: figures(text("figures"))?, seed, keep, plans: plans(seed)? };
-    output.map_or(Ok(()), require_place)?;
+    output.map_or(Ok(()), |output| require_place("--output", output))?;
     let study = perform(&options)?;
     put(&print(&study), output)?;
     if !study.agreement().holds() {

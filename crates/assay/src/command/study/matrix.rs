@@ -115,7 +115,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
         require_empty_stores(&missing)?;
     }
     if !wanted.is_forced {
-        room::require(&plan, &missing, &dir, labs.root())?;
+        room::require(&plan, &missing, kept.leftovers(&missing), &dir, labs.root())?;
     }
     kept.keep_file(&plan.file)?;
     let is_quiet = options.switch("quiet")?;
@@ -125,12 +125,17 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     kept::write_whole(&dir.join("order.txt"), &listed(&plan, Some(&kept)))?;
     let stop = Stop::listen()?;
     let lab_dir = options.given("lab-dir").map(str::to_owned);
-    let ending = Performer::new(&plan, &mut kept, &labs, &stop, lab_dir, patience)
-        .quiet(is_quiet)
-        .perform()?;
-    let study = found::gather(&plan, &kept, ending, beside)?;
-    found::keep(&dir, &study)?;
-    show(&study, &display)?;
+    let ended =
+        Performer::new(&plan, &mut kept, &labs, &stop, lab_dir, patience).quiet(is_quiet).perform();
+    // A disk that is full ends the asking, and does not hide what was found before.
+    let ending = *ended.as_ref().unwrap_or(&Ending::Interrupted);
+    let study = found::gather(&plan, &kept, ending, beside);
+    let is_kept = found::keep(&dir, &study);
+    if ended.is_ok() || !study.matrix.cells.is_empty() {
+        show(&study, &display)?;
+    }
+    ended.context("the study cannot go on; what is done stays, and the same command goes on")?;
+    is_kept?;
     if !is_quiet {
         eprintln!("kept in {}; the page is {}", dir.display(), dir.join("study.html").display());
     }

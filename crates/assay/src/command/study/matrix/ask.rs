@@ -25,6 +25,8 @@ pub struct Asks {
     pub fill: Option<Ask>,
     /// What asks it.
     pub run: Ask,
+    /// The workload as the study file names it, wherever that is read from.
+    pub workload: String,
     /// What the workload asks, as a number that another text changes.
     pub workload_hash: String,
 }
@@ -119,7 +121,7 @@ impl Asks {
                 }
             }
         }
-        add("workload".to_owned(), &self.run.spec);
+        add("workload".to_owned(), &self.workload);
         add("workload's text".to_owned(), &self.workload_hash);
         for (name, value) in &self.run.flags {
             add(name.clone(), &shown(name, value));

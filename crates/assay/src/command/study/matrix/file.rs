@@ -317,11 +317,21 @@ pub const DECIDED: [&str; 28] = [
     "warm-up",
 ];
 
+/// The name of a workload of which only this is said: a name of the gallery, or a file.
+pub fn name_of_spec(spec: &str) -> &str {
+    let path = Path::new(spec);
+    match path.extension() {
+        Some(_) => path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(spec),
+        None => spec,
+    }
+}
+
 impl StudyFile {
     /// Whether one of its workloads has this name.
     pub fn names_workload(&self, name: &str) -> bool {
-        let own = self.workload.iter().map(|section| &section.name);
-        self.workloads.iter().chain(own).any(|known| known == name)
+        let own = self.workload.iter().map(|section| section.name.as_str());
+        let named = self.workloads.iter().map(|spec| name_of_spec(spec));
+        named.chain(own).any(|known| known == name)
     }
 
     /// Reads a study file.

@@ -29,15 +29,7 @@ const SHEET: &str = "cells.parquet";
 const STAND_IN: &str = "stand-in";
 
 /// Reads everything that has come of the cells.
-///
-/// # Errors
-/// If the disk does not take a hallmark.
-pub fn gather(
-    plan: &Plan,
-    kept: &Kept,
-    ending: Ending,
-    beside: Option<Beside>,
-) -> Result<MatrixStudy> {
+pub fn gather(plan: &Plan, kept: &Kept, ending: Ending, beside: Option<Beside>) -> MatrixStudy {
     let mut study = empty(plan, ending, beside);
     let mut took = Nanos::ZERO;
     let mut began: Vec<&CellRecord> = Vec::new();
@@ -51,8 +43,10 @@ pub fn gather(
                 let dir = kept.bundle(&cell.id);
                 match read(&dir) {
                     Ok((manifest, judged)) => {
-                        if !dir.join(HALLMARK_FILE).exists() {
-                            keep_hallmark(&dir, &judged)?;
+                        if !dir.join(HALLMARK_FILE).exists()
+                            && let Err(error) = keep_hallmark(&dir, &judged)
+                        {
+                            study.notes.push(format!("{}: {error:#}", cell.id));
                         }
                         add(&mut study, cell, record, &manifest, &judged);
                     }
@@ -80,7 +74,7 @@ pub fn gather(
     }
     label(&mut study);
     study.fit();
-    Ok(study)
+    study
 }
 
 /// One bundle that cannot be read does not cost the others their page.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -36,6 +37,9 @@ const CELLS: &str = "cells";
 
 /// A cell's record, which is written last.
 const RECORD: &str = "cell.toml";
+
+/// What a file system counts the blocks of a file in.
+const BLOCK_BYTES: u64 = 512;
 
 /// Differences that are told; more only by their number.
 const TOLD: usize = 6;
@@ -265,6 +269,11 @@ impl Kept {
         entries.flatten().filter(is_strange).count()
     }
 
+    /// Bytes on disk that earlier attempts at these cells have left, which [`Kept::begin`] removes.
+    pub fn leftovers(&self, missing: &[&PlannedCell]) -> u64 {
+        missing.iter().map(|cell| occupied(&self.cell_dir(&cell.id))).sum()
+    }
+
     /// Begins a cell: what an earlier attempt has left in its directory is removed.
     ///
     /// # Errors
@@ -394,6 +403,16 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
         Err(ManifestError::Parse { .. }) => Ok(Some(record)),
         Err(error) => Err(unread(error.to_string())),
     }
+}
+
+/// Bytes that a file, or a directory with everything in it, takes on disk; links are not followed.
+fn occupied(path: &Path) -> u64 {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return 0 };
+    if !metadata.is_dir() {
+        return metadata.blocks() * BLOCK_BYTES;
+    }
+    let within = fs::read_dir(path).into_iter().flatten().flatten();
+    within.map(|entry| occupied(&entry.path())).sum()
 }
 
 fn remove(path: &Path) -> Result<()> {

@@ -30,6 +30,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How much of a cell's own words is looked through for what went wrong.
 const WORDS_BYTES: u64 = 1 << 16;
 
+/// How much of it is told; the log has the rest.
+const REASON_CHARS: usize = 2_000;
+
 /// What a cell's process has said.
 const LOG: &str = "log.txt";
 
@@ -309,6 +312,8 @@ impl<'a> Performer<'a> {
         let words = ask.words(&own);
         record.commands.push(line(&words));
         let log = dir.join(LOG);
+        // What the commands before have said is not about this one.
+        let silent = fs::metadata(&log).map_or(0, |metadata| metadata.len());
         let mut child = start(&words, &log)?;
         let begun = clock::monotonic();
         let status = loop {
@@ -328,7 +333,7 @@ impl<'a> Performer<'a> {
             }
             thread::sleep(LOOK);
         };
-        Ok(ended(status, &folder, &log))
+        Ok(ended(status, &folder, said(&log, silent)))
     }
 }
 
@@ -351,8 +356,8 @@ fn start(words: &[String], log: &Path) -> Result<Child> {
     child.context("cannot start this program once more")
 }
 
-/// What came of a command whose bundle is `bundle`.
-fn ended(status: ExitStatus, bundle: &Path, log: &Path) -> Came {
+/// What came of a command whose bundle is `bundle` and whose last error was `said`.
+fn ended(status: ExitStatus, bundle: &Path, said: Option<String>) -> Came {
     if status.success() {
         return match Manifest::read(bundle) {
             Ok(manifest) if manifest.state == State::Finished => Came::Fine,
@@ -365,17 +370,27 @@ fn ended(status: ExitStatus, bundle: &Path, log: &Path) -> Came {
         None => format!("it was killed ({status})"),
     };
     let manifest = Manifest::read(bundle).ok().and_then(|manifest| manifest.reason);
-    Came::Failed(match said(log).or(manifest) {
+    Came::Failed(match said.or(manifest) {
         Some(words) => format!("{words} ({how})"),
         None => how,
     })
 }
 
-/// The last error in what a command has said, with the lines that follow it.
-fn said(log: &Path) -> Option<String> {
-    let text = assay_lab::tail(log, WORDS_BYTES);
-    let at = text.rfind("error: ")?;
-    Some(text[at + "error: ".len()..].trim().replace('\n', " "))
+/// The last error in what a command has said behind `silent` bytes, with the lines that follow it.
+fn said(log: &Path, silent: u64) -> Option<String> {
+    const BEGIN: &str = "error: ";
+    let length = fs::metadata(log).ok()?.len();
+    // With the end of the line before: of a line that is cut off nothing is read.
+    let bytes = (length + 1).saturating_sub(silent).min(WORDS_BYTES);
+    let text = assay_lab::tail(log, bytes);
+    // What others have said, such as Java's stacks, has such words within its lines.
+    let is_line = |at: &usize| *at == 0 || text[..*at].ends_with('\n');
+    let at = text.rmatch_indices(BEGIN).map(|(at, _)| at).find(is_line)?;
+    let words = text[at + BEGIN.len()..].trim().replace('\n', " ");
+    match words.char_indices().nth(REASON_CHARS) {
+        Some((end, _)) => Some(format!("{} …", &words[..end])),
+        None => Some(words),
+    }
 }
 
 /// A command as it is typed, without what nobody else may know.
@@ -392,4 +407,40 @@ fn line(words: &[String]) -> String {
     };
     let words: Vec<String> = words.map(|word| plain(&word)).collect();
     format!("assay {}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said_in(before: &str, text: &str) -> Option<String> {
+        let folder = tempfile::tempdir().expect("there is room");
+        let log = folder.path().join(LOG);
+        fs::write(&log, format!("{before}{text}")).expect("there is room");
+        said(&log, before.len() as u64)
+    }
+
+    #[test]
+    fn the_reason_is_the_last_error_of_this_command() {
+        let told = said_in("", "warning: a\nerror: first\nerror: the second\n  has two lines\n");
+        assert_eq!(told.as_deref(), Some("the second   has two lines"));
+        assert_eq!(said_in("error: of the fill\n", "all is well\n"), None);
+        assert_eq!(said_in("error: of the fill\n", "error: mine\n").as_deref(), Some("mine"));
+        assert_eq!(said_in("filled\n", ""), None);
+    }
+
+    #[test]
+    fn words_within_a_line_are_nobodys_error() {
+        let stack = "error: the binding has thrown\njava.io.IOException: server error: full\n";
+        let told = said_in("", stack).expect("there is an error");
+        assert_eq!(told, "the binding has thrown java.io.IOException: server error: full");
+        assert_eq!(said_in("", "site.ycsb: error: x\n"), None);
+    }
+
+    #[test]
+    fn of_a_long_reason_the_begin_is_told() {
+        let told = said_in("", &format!("error: {}\n", "ä".repeat(5_000))).expect("there is one");
+        assert_eq!(told.chars().count(), REASON_CHARS + 2);
+        assert!(told.ends_with("ä …"));
+    }
 }

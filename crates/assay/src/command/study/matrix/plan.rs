@@ -13,7 +13,7 @@ use assay_workload::{PlanPhase, Spec};
 use super::ask::{Ask, Asks, Target};
 use super::file::{
     DECIDED, LoadSection, Refill, StoreSection, StudyFile, WorkloadSection, flag, is_of_fill_too,
-    names_a_file,
+    name_of_spec, names_a_file,
 };
 use super::java;
 use crate::exit::{as_usage, from_open, usage};
@@ -80,6 +80,8 @@ pub struct PlannedWorkload {
     pub name: String,
     /// As `assay run` takes it.
     pub spec: String,
+    /// As the study file names it.
+    pub named: String,
     /// Changes of keys.
     pub sets: Vec<String>,
     /// Records of its data set, if somebody said so.
@@ -216,10 +218,18 @@ impl Plan {
             Some(format!("{} is left out: {reason}", self.place(setup)))
         });
         let skipped: Vec<String> = skipped.collect();
+        // What is in their files is read once, not for each cell.
+        let of_java = self
+            .stores
+            .iter()
+            .map(|store| java::settings(store.url.as_deref().unwrap_or_default()));
+        let of_java: Vec<Vec<(String, String)>> = of_java.collect::<Result<_>>()?;
         let mut cells = Vec::new();
         for setup in asked {
             for repetition in 1..=self.repetitions {
-                cells.push(self.cell(setup, repetition)?);
+                let mut cell = self.cell(setup, repetition)?;
+                cell.settings.extend(of_java[setup.store].iter().cloned());
+                cells.push(cell);
             }
         }
         let seed = Seed(self.seed);
@@ -291,9 +301,6 @@ impl Plan {
                 settings.insert(format!("{name}'s content"), hash(&content(Path::new(value))?));
             }
         }
-        if let Target::Url(url) = &asks.target {
-            settings.extend(java::settings(url)?);
-        }
         Ok(PlannedCell { id, setup, repetition, shift, asks, settings })
     }
 
@@ -352,6 +359,7 @@ impl Plan {
             target: target(store, setup.nodes),
             fill: (!is_volatile(store)).then(|| ask("load", fill)),
             run: ask("run", run),
+            workload: workload.named.clone(),
             workload_hash: workload.hash.clone(),
         })
     }
@@ -562,17 +570,12 @@ fn once<'a>(of: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String
 }
 
 fn workloads(file: &StudyFile, path: &Path) -> Result<Vec<PlannedWorkload>> {
-    let named = file.workloads.iter().map(|spec| {
-        let stem = Path::new(spec).file_stem().and_then(|stem| stem.to_str()).unwrap_or(spec);
-        // A name of the gallery may hold a point, which ends no file name.
-        let name = if Path::new(spec).extension().is_some() { stem } else { spec };
-        WorkloadSection {
-            name: name.to_owned(),
-            spec: spec.clone(),
-            set: Vec::new(),
-            records: None,
-            operations: None,
-        }
+    let named = file.workloads.iter().map(|spec| WorkloadSection {
+        name: name_of_spec(spec).to_owned(),
+        spec: spec.clone(),
+        set: Vec::new(),
+        records: None,
+        operations: None,
     });
     let all = named.chain(file.workload.iter().cloned());
     all.map(|section| workload(section, file, path)).collect()
@@ -600,7 +603,7 @@ fn workload(section: WorkloadSection, file: &StudyFile, path: &Path) -> Result<P
     let plain = read.records();
     let own = plain.and_then(|spec| spec.operations.count);
     let kinds = read.kinds_used(PlanPhase::Run);
-    let text = plain.map_or_else(|| spec.clone(), Spec::to_toml);
+    let text = plain.map_or_else(|| section.spec.clone(), Spec::to_toml);
     // A file says more than what is asked: settings, thresholds, a trace's operations.
     let bytes = match Path::new(&spec).is_file() {
         true => content(Path::new(&spec))?,
@@ -608,11 +611,12 @@ fn workload(section: WorkloadSection, file: &StudyFile, path: &Path) -> Result<P
     };
     // A plan that cannot be made must not be found out after hours.
     read.plan(Seed(file.seed), PlanPhase::Run).map_err(as_usage)?;
-    let dataset = plain.map_or_else(|| spec.clone(), |spec| format!("{:?}", spec.dataset));
+    let dataset = plain.map_or_else(|| section.spec.clone(), |spec| format!("{:?}", spec.dataset));
     let changes = |kind: &Kind| matches!(kind, Kind::Insert | Kind::Delete);
     Ok(PlannedWorkload {
         name: section.name,
         spec,
+        named: section.spec,
         sets: section.set,
         records: plain.and(records),
         operations: section.operations.or(file.operations).or(own),

@@ -98,11 +98,17 @@ pub fn histories_mib(plan: &Plan, cells: &[&PlannedCell]) -> u64 {
     sealed.saturating_add(most.saturating_mul(BLOCK_BYTES)) / MIB
 }
 
-/// Refuses a study that cannot come to its end here.
+/// Refuses a study that cannot come to its end here; `leftovers` are bytes in `dir` that it frees.
 ///
 /// # Errors
 /// If a cell needs more memory than the machine has free, or the disk is too small.
-pub fn require(plan: &Plan, missing: &[&PlannedCell], dir: &Path, labs: &Path) -> Result<()> {
+pub fn require(
+    plan: &Plan,
+    missing: &[&PlannedCell],
+    leftovers: u64,
+    dir: &Path,
+    labs: &Path,
+) -> Result<()> {
     let needs = missing.iter().map(|cell| (need(plan, cell), *cell));
     let Some((most, cell)) = needs.clone().max_by_key(|(need, _)| need.memory_mib) else {
         return Ok(());
@@ -123,6 +129,7 @@ pub fn require(plan: &Plan, missing: &[&PlannedCell], dir: &Path, labs: &Path) -
         of.map(|(need, _)| need.disk_mib).max().unwrap_or(0)
     };
     let own = most(false).saturating_add(histories_mib(plan, missing));
+    let own = own.saturating_sub(leftovers / MIB);
     match is_same_disk(dir, labs) {
         true => require_disk(own.saturating_add(most(true)), dir, "--dir"),
         false => {

@@ -28,7 +28,7 @@ public final class Lane {
   private static final int DELETE = 4;
   /** Added to the kind of an operation whose key has no character beyond ASCII. */
   private static final int ASCII = 1 << 8;
-  /** Set in the answer's number if the buffer of the answer is another one than before. */
+  /** Set in the answer's number as long as {@link #answer} gives another buffer than it last did. */
   private static final long GROWN = 1 << 8;
   private static final int EVERY_FIELD = -1;
   private static final int EVERY_FIELD_BY_NAME = -2;
@@ -79,8 +79,9 @@ public final class Lane {
     return request;
   }
 
-  /** Where answers are. */
+  /** Where answers are; who asks for it knows the newest. */
   public ByteBuffer answer() {
+    grown = 0;
     return answer;
   }
 
@@ -116,7 +117,6 @@ public final class Lane {
    *     answer there are
    */
   public long ask(int kind, int table, int field, int limit, int key, int values) {
-    grown = 0;
     answer.clear();
     int code;
     try {
