@@ -11,6 +11,9 @@ use crate::exit::{as_usage, usage};
 /// The file that makes a directory a bundle.
 const MANIFEST: &str = "run.toml";
 
+/// Where the bundle of a load lies in that of the run which it is for.
+const LOAD: &str = "load";
+
 /// The file that makes a directory a group of repeated runs.
 const GROUP: &str = "repeat.toml";
 
@@ -38,7 +41,7 @@ pub fn fresh(runs_dir: &Path, name: &str, seed: u64) -> PathBuf {
 /// # Errors
 /// If there was a run already. Known before the store is touched, it costs nothing.
 pub fn require_free(dir: &Path) -> Result<()> {
-    for taken in [dir.to_owned(), dir.join("load")] {
+    for taken in [dir.to_owned(), dir.join(LOAD)] {
         if is_bundle(&taken) {
             return Err(as_usage(CreateError::Taken { dir: taken, found: MANIFEST.to_owned() }));
         }
@@ -69,8 +72,8 @@ pub fn find(runs_dir: &Path, text: &str) -> Result<PathBuf> {
 /// If there is none; says which there are.
 pub fn find_any(runs_dir: &Path, text: &str) -> Result<PathBuf> {
     let path = Path::new(text);
-    if is_any(path) {
-        return Ok(path.to_owned());
+    if let Some(found) = found_in(path) {
+        return Ok(found);
     }
     let back = match text.strip_prefix("last") {
         Some("") => Some(0),
@@ -105,8 +108,8 @@ pub fn find_any(runs_dir: &Path, text: &str) -> Result<PathBuf> {
         return find_any(parent, name);
     }
     let named = runs_dir.join(text);
-    if is_any(&named) {
-        return Ok(named);
+    if let Some(found) = found_in(&named) {
+        return Ok(found);
     }
     Err(usage(format!(
         "{text} is no bundle: there is no {MANIFEST} in it or in {}",
@@ -123,8 +126,12 @@ pub fn is_group(path: &Path) -> bool {
     path.join(GROUP).is_file()
 }
 
-fn is_any(path: &Path) -> bool {
-    is_bundle(path) || is_group(path)
+/// What is in a directory: a bundle, a group, or the bundle of a load that nothing followed.
+fn found_in(path: &Path) -> Option<PathBuf> {
+    if is_bundle(path) || is_group(path) {
+        return Some(path.to_owned());
+    }
+    Some(path.join(LOAD)).filter(|load| is_bundle(load))
 }
 
 /// The bundles with the groups in `runs_dir`, the oldest first.
@@ -137,12 +144,13 @@ fn list(runs_dir: &Path) -> Result<Vec<PathBuf>> {
     let mut bundles = Vec::new();
     for entry in entries {
         let path = entry.with_context(|| format!("cannot list {}", runs_dir.display()))?.path();
+        let Some(path) = found_in(&path) else { continue };
         if is_bundle(&path) {
             // A manifest is rewritten at the end of a run, the directory's age is the start.
             let manifest = assay_history::Manifest::read(&path);
             let started = manifest.map(|manifest| manifest.run.started).unwrap_or_default();
             bundles.push((started, path));
-        } else if is_group(&path) {
+        } else {
             let repeat = assay_history::Repeat::read(&path);
             bundles.push((repeat.map(|repeat| repeat.started).unwrap_or_default(), path));
         }

@@ -77,7 +77,7 @@ impl Options {
         let is_typed_only = matches!(matches.try_get_one::<bool>("no-config"), Ok(Some(true)));
         let environment: Vec<(String, String)> = match is_typed_only {
             true => Vec::new(),
-            false => std::env::vars().collect(),
+            false => environment()?,
         };
         let mut options = Options::default();
         options.add_defaults();
@@ -297,6 +297,22 @@ fn find(name: &str, place: &str) -> Result<&'static Key> {
         None => "`assay config show` lists all settings".to_owned(),
     };
     Err(usage(format!("{place}: there is no setting {name}; {hint}")))
+}
+
+/// The environment as far as it is text; what others put there is no concern of ours.
+fn environment() -> Result<Vec<(String, String)>> {
+    let mut environment = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        let Ok(name) = name.into_string() else { continue };
+        match value.into_string() {
+            Ok(value) => environment.push((name, value)),
+            Err(_) if name.starts_with(ENVIRONMENT) => {
+                return Err(usage(format!("{name} in the environment is no UTF-8 text")));
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(environment)
 }
 
 fn user_file(environment: &[(String, String)]) -> Option<PathBuf> {

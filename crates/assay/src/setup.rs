@@ -108,6 +108,7 @@ impl Setup {
         let seed = seed(&options, workload.trace.as_ref())?;
         let runs_dir = PathBuf::from(options.text("runs-dir").unwrap_or("runs"));
         let dir = match options.text("bundle") {
+            Some("") => return Err(options.wrong("bundle", "it is empty; name a directory")),
             Some(dir) => PathBuf::from(dir),
             None => bundles::fresh(&runs_dir, &workload.name, seed.0),
         };
@@ -167,7 +168,7 @@ impl Setup {
         self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
         let asking = self.asking(&plan, Purpose::Load, self.loaded(plan.len())?)?;
         let finished = self.experiment(&plan, asking, dir, true)?.perform()?;
-        if finished.exit == Exit::Fine {
+        if finished.exit == Exit::Fine && finished.is_whole {
             self.store.settle().map_err(from_open)?;
             self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
             self.is_loaded = true;
@@ -627,12 +628,21 @@ impl Setup {
     /// If the bundle cannot be read or the result cannot be written.
     pub fn show_result(&self, finished: &Finished) -> Result<Exit> {
         let judged = judge(&finished.dir, None)?;
-        keep_hallmark(&finished.dir, &judged)?;
+        // A disk that takes no more does not hide what was found.
+        let is_kept = keep_hallmark(&finished.dir, &judged);
         show(&judged, &Display::from(&self.options)?)?;
         if self.show != Show::Nothing || finished.exit != Exit::Fine {
             eprintln!("kept in {}", finished.dir.display());
         }
+        is_kept?;
         match finished.exit {
+            Exit::Fine if judged.is_all_warm_up() => {
+                eprintln!(
+                    "error: nothing was measured, for all was asked within the warm-up: give more \
+                     --operations or a longer --duration, or a shorter --warm-up"
+                );
+                Ok(Exit::Usage)
+            }
             Exit::Fine => require_hallmark(&self.options, &judged),
             other => Ok(other),
         }

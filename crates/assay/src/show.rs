@@ -96,23 +96,23 @@ impl Display {
             (None, Some(format)) => format,
             _ => options.choice("format", &FORMATS)?,
         };
-        output.as_deref().map_or(Ok(()), require_place)?;
+        output.as_deref().map_or(Ok(()), |output| require_place("--output", output))?;
         Ok(Display { format, style: style(options, output.is_none())?, output })
     }
 }
 
-/// A result that cannot be written where it should go must not be found out after the run.
+/// A result that cannot be written where `setting` says must not be found out after the run.
 ///
 /// # Errors
 /// If there is no such place.
-pub fn require_place(output: &Path) -> Result<()> {
+pub fn require_place(setting: &str, output: &Path) -> Result<()> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let reason = match parent {
         Some(parent) if !parent.is_dir() => format!("there is no directory {}", parent.display()),
         _ if output.is_dir() => "it is a directory".to_owned(),
         _ => return Ok(()),
     };
-    Err(usage(format!("--output: cannot write {}: {reason}", output.display())))
+    Err(usage(format!("{setting}: cannot write {}: {reason}", output.display())))
 }
 
 fn style(options: &Options, is_stdout: bool) -> Result<Style> {
@@ -139,6 +139,13 @@ pub struct Judged {
     pub summary: Summary,
 }
 
+impl Judged {
+    /// Whether there was a warm-up, and nothing behind it.
+    pub fn is_all_warm_up(&self) -> bool {
+        self.timeline.is_some() && self.summary.overall.counts.offered == 0
+    }
+}
+
 /// Judges the history of the bundle `dir`.
 ///
 /// # Errors
@@ -157,7 +164,11 @@ pub fn judge_beside(
     beside: &mut dyn FnMut(&[Record]),
 ) -> Result<Judged> {
     let manifest = Manifest::read(dir).map_err(as_usage)?;
-    let events = read_events(dir)?;
+    // The history is worth more than what is beside it.
+    let (events, unread) = match read_events(dir) {
+        Ok(events) => (events, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
     let question = question(&manifest, phases);
     // The course shows the warm-up too, which the figures leave out.
     let has_warm_up = manifest.phases.len() > 1;
@@ -177,6 +188,7 @@ pub fn judge_beside(
     let summary = judge.finish();
     let timeline = course.map(|course| course.finish().series);
     let mut facts = facts(dir, &manifest, &summary);
+    facts.notices.extend(unread);
     facts.notices.extend(damages.iter().map(Damage::to_string));
     let observations = observations(dir, &mut facts);
     let seen = observations.as_deref();

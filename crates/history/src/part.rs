@@ -175,6 +175,7 @@ impl PartWriter {
 pub(crate) fn publish(temporary: &Path, path: &Path) -> io::Result<()> {
     std::fs::rename(temporary, path)?;
     match path.parent() {
+        Some(dir) if dir.as_os_str().is_empty() => File::open(".")?.sync_all(),
         Some(dir) => File::open(dir)?.sync_all(),
         None => Ok(()),
     }

@@ -11,7 +11,7 @@ use crate::events::EventsError;
 use crate::manifest::{Counters, Manifest, ManifestError, PhaseSection, State};
 use crate::part::temporary;
 use crate::place;
-use crate::read::{Batch, History};
+use crate::read::{Batch, History, OpenError};
 use crate::seal::{SealError, Sealed};
 
 /// What a repair did.
@@ -23,12 +23,23 @@ pub struct Repaired {
     pub removed: Vec<PathBuf>,
     /// The manifest as it is now, if the bundle has one.
     pub manifest: Option<Manifest>,
+    /// Whether the manifest still said that the run goes on.
+    pub was_running: bool,
+    /// The records that are there now.
+    pub records: u64,
 }
 
 impl Repaired {
     /// Whether there was nothing to do.
     pub fn was_whole(&self) -> bool {
-        self.sealed.parts.is_empty() && self.sealed.damage.is_empty() && self.removed.is_empty()
+        let is_clean = self.sealed.damage.is_empty() && self.removed.is_empty();
+        self.sealed.parts.is_empty() && is_clean && !self.was_running
+    }
+
+    /// The records that the run has kept and that no part holds.
+    pub fn parts_missing(&self) -> u64 {
+        let kept = self.manifest.as_ref().map_or(0, |manifest| manifest.history.records);
+        kept.saturating_sub(self.records)
     }
 
     /// The records that are known to be missing.
@@ -58,6 +69,9 @@ pub enum RepairError {
     /// The events could not be written.
     #[error(transparent)]
     Events(#[from] EventsError),
+    /// What is sealed cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// A leftover cannot be taken away.
     #[error("cannot remove {path}: {source}")]
     Clean {
@@ -74,7 +88,8 @@ pub enum RepairError {
 /// `lane=<l>.damaged`. A manifest that still says `running` becomes `interrupted`.
 ///
 /// # Errors
-/// If the run goes on, the directory holds no run, or the disk refuses.
+/// If the run goes on, the directory holds no run, a sealed part is none that can be read, or the
+/// disk refuses.
 pub fn repair(dir: &Path) -> Result<Repaired, RepairError> {
     let signs = [place::manifest(dir), place::blocks(dir), place::history(dir)];
     if !signs.iter().any(|path| path.exists()) {
@@ -92,11 +107,18 @@ pub fn repair(dir: &Path) -> Result<Repaired, RepairError> {
         None => (0, Vec::new()),
     };
     let sealed = bundle.seal(agent, &facts)?;
+    // Before anything is said about the run: a part that cannot be read must not be left out.
+    let there = match History::open(dir) {
+        Ok(history) => Some(history.records()),
+        Err(OpenError::NoHistory { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let was_running = manifest.as_ref().is_some_and(|manifest| manifest.state == State::Running);
     let manifest = match manifest {
         Some(manifest) => Some(settle(&mut bundle, manifest, &sealed)?),
         None => None,
     };
-    Ok(Repaired { sealed, removed, manifest })
+    Ok(Repaired { sealed, removed, manifest, was_running, records: there.unwrap_or(0) })
 }
 
 fn remove_leftovers(dir: &Path) -> Result<Vec<PathBuf>, RepairError> {

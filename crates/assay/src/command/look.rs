@@ -47,10 +47,12 @@ fn show_bundle(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     }
     let judged = judge(&dir, phases)?;
     // A hallmark of other phases than the bundle was made for is none of the bundle.
-    if purpose == Purpose::Judge && phases.is_none() {
-        keep_hallmark(&dir, &judged)?;
-    }
+    let is_kept = match purpose == Purpose::Judge && phases.is_none() {
+        true => keep_hallmark(&dir, &judged),
+        false => Ok(()),
+    };
     show(&judged, &display)?;
+    is_kept?;
     require_hallmark(&options, &judged)
 }
 
@@ -81,20 +83,35 @@ pub fn repair(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let dir = bundle(matches, &options)?;
     let repaired = repair_bundle(&dir).map_err(as_usage)?;
-    let mut text = String::new();
-    if repaired.was_whole() {
-        text += &format!("{} is whole: there was nothing to repair\n", dir.display());
-    } else {
-        text += &format!(
-            "{}: {} records sealed, {} known to be missing\n",
-            dir.display(),
+    let name = dir.display();
+    let parts_missing = repaired.parts_missing();
+    let mut text = match (repaired.was_whole(), parts_missing) {
+        (true, 0) => format!("{name} is whole: there was nothing to repair\n"),
+        (true, missing) => {
+            let kept = repaired.records;
+            format!("{name}: {kept} records are there, {missing} that the run kept are not\n")
+        }
+        (false, _) => format!(
+            "{name}: {} records sealed, {} known to be missing\n",
             repaired.sealed.records(),
-            repaired.records_missing()
-        );
-    }
+            repaired.records_missing().max(parts_missing)
+        ),
+    };
     for damage in &repaired.sealed.damage {
         text += &format!("  {}\n", Damage::to_string(damage));
     }
+    if repaired.was_running {
+        text += "  the run was killed; it is marked as interrupted\n";
+    }
     put(&text, None)?;
-    Ok(Exit::Fine)
+    match parts_missing {
+        0 => Ok(Exit::Fine),
+        _ => {
+            eprintln!(
+                "error: a part of the history is gone, and nothing here can bring it back: copy \
+                 the bundle again, or show the rest of it with `assay report {name}`"
+            );
+            Ok(Exit::Internal)
+        }
+    }
 }

@@ -29,7 +29,7 @@ use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::setup::Setup;
-use crate::show::{Judged, judge, keep_hallmark, put};
+use crate::show::{Judged, judge, keep_hallmark, put, require_place};
 use crate::signals::Listening;
 use crate::workload::{Asked, Workload, file_text};
 use arguments::Arguments;
@@ -50,6 +50,11 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
         eprintln!("warning: {warning}");
     }
     refuse_what_we_do_not_do(&reading.options)?;
+    // What the result cannot be written to must not be found out after the run.
+    exporter(&reading.options)?;
+    if let Some(file) = &reading.options.export_file {
+        require_place("exportfile", Path::new(file))?;
+    }
     eprintln!("Command line: {}", words.join(" "));
     eprintln!("YCSB Client {VERSION} (assay {})\n", env!("CARGO_PKG_VERSION"));
     eprintln!("Loading workload...");
@@ -57,8 +62,10 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
     eprintln!("Starting test.");
     let finished = perform(&mut setup, &arguments, &reading)?;
     let judged = judge(&finished.dir, None)?;
-    keep_hallmark(&finished.dir, &judged)?;
-    export(&judged, &finished.dir, &reading.options)?;
+    let is_kept = keep_hallmark(&finished.dir, &judged);
+    export(&judged, &finished.dir, &reading.options)
+        .with_context(|| format!("all is kept in {}", finished.dir.display()))?;
+    is_kept?;
     match finished.exit {
         Exit::Fine => Ok(verdict(&judged)),
         other => Ok(other),
@@ -256,8 +263,15 @@ fn perform(
     let finished = experiment.perform()?;
     if arguments.is_load && finished.exit == Exit::Fine {
         setup.store.settle().map_err(from_open)?;
-        let note = Note::loaded(&plan.loaded()).to_text();
-        setup.store.keep_note(&note).map_err(from_open)?;
+        if finished.is_whole {
+            let note = Note::loaded(&plan.loaded()).to_text();
+            setup.store.keep_note(&note).map_err(from_open)?;
+        } else {
+            eprintln!(
+                "warning: not all of the {} records are in; the store says so to whoever asks it",
+                plan.len().unwrap_or_default()
+            );
+        }
     }
     Ok(finished)
 }
@@ -267,6 +281,9 @@ fn warn_of_differences(setup: &mut Setup) -> Result<()> {
     let Some(text) = setup.store.note().map_err(from_open)? else { return Ok(()) };
     let note = Note::parse(&text, &setup.url)?;
     setup.workload.take_value_seed(&note.dataset);
+    if !note.is_complete {
+        eprintln!("warning: the load of {} did not come to its end", setup.url);
+    }
     let wanted = setup.workload.dataset(setup.seed);
     for difference in wanted.differences(&note.dataset) {
         eprintln!("warning: {difference}");
@@ -303,6 +320,20 @@ fn asking(
     })
 }
 
+/// The exporter that a class of YCSB's stands for.
+fn exporter(options: &ClientOptions) -> Result<Exporter> {
+    match options.exporter.as_deref() {
+        None => Ok(Exporter::Text),
+        Some(class) if class.ends_with("JSONArrayMeasurementsExporter") => Ok(Exporter::JsonArray),
+        Some(class) if class.ends_with("JSONMeasurementsExporter") => Ok(Exporter::Json),
+        Some(class) if class.ends_with("TextMeasurementsExporter") => Ok(Exporter::Text),
+        Some(class) => Err(usage(format!(
+            "there is no exporter {class}; there are TextMeasurementsExporter, \
+             JSONMeasurementsExporter, JSONArrayMeasurementsExporter"
+        ))),
+    }
+}
+
 /// Prints the result as YCSB's exporter would, where it would.
 fn export(judged: &Judged, dir: &Path, options: &ClientOptions) -> Result<()> {
     let manifest = Manifest::read(dir)?;
@@ -318,13 +349,7 @@ fn export(judged: &Judged, dir: &Path, options: &ClientOptions) -> Result<()> {
         percentiles: options.percentiles.clone(),
         cleanup,
     };
-    let exporter = match options.exporter.as_deref() {
-        None => Exporter::Text,
-        Some(class) if class.ends_with("JSONArrayMeasurementsExporter") => Exporter::JsonArray,
-        Some(class) if class.ends_with("JSONMeasurementsExporter") => Exporter::Json,
-        Some(class) if class.ends_with("TextMeasurementsExporter") => Exporter::Text,
-        Some(class) => return Err(usage(format!("there is no exporter {class}"))),
-    };
+    let exporter = exporter(options)?;
     let lines = block::lines(&judged.summary, &options_of_block);
     let output = options.export_file.as_deref().map(PathBuf::from);
     put(&block::print(&lines, exporter), output.as_deref())?;

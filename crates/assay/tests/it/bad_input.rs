@@ -387,6 +387,8 @@ fn a_bundle_without_its_history_says_so() {
     let place = bundle();
     fs::remove_dir_all(place.path("b/history")).unwrap();
     place.assay("report b").code(2).says("b holds neither a sealed history nor blocks of one");
+    let repaired = place.assay("history repair b").code(1);
+    repaired.shows("b: 0 records are there, 100 that the run kept are not").says("copy the bundle");
 }
 
 #[test]
@@ -413,7 +415,60 @@ fn a_history_that_is_cut_off_is_not_judged() {
     let part = place.path("b/history/agent=0/part-0.parquet");
     let whole = fs::read(&part).unwrap();
     fs::write(&part, &whole[..whole.len() / 2]).unwrap();
-    place.assay("report b").code(2).says("part-0.parquet is not a complete history file");
+    for words in ["report b", "history repair b"] {
+        place.assay(words).code(2).says("part-0.parquet is not a complete history file");
+    }
+}
+
+#[test]
+fn events_that_cannot_be_read_cost_nothing_else() {
+    let place = bundle();
+    let events = place.path("b/events.parquet");
+    let whole = fs::read(&events).unwrap();
+    fs::write(&events, &whole[..whole.len() / 2]).unwrap();
+    place.fine("report b").shows("NOTICE: cannot read b/events.parquet").shows("Throughput");
+}
+
+#[test]
+fn a_result_that_cannot_be_kept_is_shown_all_the_same() {
+    let place = bundle();
+    // Nobody can write a file where a directory is.
+    fs::remove_file(place.path("b/hallmark.json")).unwrap();
+    fs::create_dir(place.path("b/hallmark.json")).unwrap();
+    let ran = place.assay("analyze b").code(1).shows("Throughput");
+    ran.says("cannot write b/hallmark.json");
+}
+
+#[test]
+fn a_bundle_without_a_name_is_refused() {
+    let place = Place::new();
+    let mut command = place.command("run ycsb-a -t null: --operations 10 --bundle");
+    command.arg("");
+    place.spawn(command).wait().code(2).says("--bundle").says("it is empty; name a directory");
+    assert!(!place.path("run.toml").exists());
+}
+
+#[test]
+fn an_environment_that_is_no_text_is_nobodys_concern() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let place = bundle();
+    let strange = OsStr::from_bytes(b"\xff");
+    let with = |name: &str| {
+        let mut command = place.command("report b");
+        command.env(name, strange);
+        place.spawn(command).wait()
+    };
+    with("FOO").code(0);
+    with("ASSAY_FORMAT").code(2).says("ASSAY_FORMAT in the environment is no UTF-8 text");
+}
+
+#[test]
+fn a_run_that_ends_within_its_warm_up_has_measured_nothing() {
+    let place = Place::new();
+    let words = "run ycsb-a -t null: --operations 10 --warm-up 1h --duration 1h";
+    let ran = place.assay(words).code(2).shows("NOTHING MEASURED");
+    ran.says("all was asked within the warm-up");
 }
 
 #[test]

@@ -155,6 +155,31 @@ fn a_repair_can_be_repeated() {
 }
 
 #[test]
+fn a_kill_behind_the_last_part_is_told() {
+    let place = Place::new();
+    place.fine("run ycsb-a -t null: --operations 100 --bundle b -q");
+    let manifest = place.read("b/run.toml").replace("state = \"finished\"", "state = \"running\"");
+    place.write("b/run.toml", &manifest);
+    let said = "the run was killed; it is marked as interrupted";
+    place.fine("history repair b").shows("0 records sealed, 0 known to be missing").shows(said);
+    place.fine("history repair b").shows("b is whole: there was nothing to repair");
+}
+
+#[test]
+fn a_kill_in_the_load_of_a_bench_leaves_a_bundle_that_is_found() {
+    let place = Place::new();
+    place.fine("run ycsb-a -t null: --operations 100 -q");
+    let mut running = place.start("bench ycsb-a --records 5M --bundle runs/z --closed 1");
+    let blocks = place.path("runs/z/load/blocks");
+    wait_until("it loads", || blocks.is_dir());
+    std::thread::sleep(Duration::from_millis(700));
+    running.kill();
+    place.fine("history repair last").shows("runs/z/load: ").shows("records sealed");
+    place.fine("history repair z").shows("runs/z/load is whole");
+    place.fine("report runs/z").shows("REPAIRED: the run was killed");
+}
+
+#[test]
 fn a_repair_keeps_what_is_before_and_behind_a_torn_block() {
     let place = Place::new();
     let mut running = long_run(&place, "-t null: --rate 20k/s --lanes 1");

@@ -192,6 +192,28 @@ fn a_binding_that_is_none_of_ours_is_named() {
 }
 
 #[test]
+fn a_load_that_was_cut_short_is_told_to_whoever_asks() {
+    let place = place();
+    let words = "fjall -p assay.url=fjall:s -P workloada -p recordcount=30000000";
+    let ran = place.fine(&format!("ycsb load {words} -p maxexecutiontime=1 -target 3000"));
+    ran.says("warning: not all of the 30000000 records are in");
+    let ran = place.fine(&format!("ycsb run {words} -p operationcount=10"));
+    ran.says("warning: the load of fjall:s did not come to its end");
+    let ran = place.assay("run ycsb-a -t fjall:s --records 30M --operations 10").code(2);
+    ran.says("the load of it did not come to its end");
+}
+
+#[test]
+fn where_the_result_cannot_go_is_told_before_the_run() {
+    let place = place();
+    let place_of = place.assay("ycsb run basic -P workloada -p exportfile=none/x.txt").code(2);
+    place_of.says("exportfile: cannot write none/x.txt: there is no directory none");
+    let exporter = place.assay("ycsb run basic -P workloada -p exporter=foo.Bar").code(2);
+    exporter.says("there is no exporter foo.Bar; there are TextMeasurementsExporter");
+    assert_eq!(place.list("runs"), Vec::<String>::new());
+}
+
+#[test]
 fn a_server_that_is_away_is_no_success() {
     let place = place();
     let words = "ycsb run redis -P workloada -p redis.host=127.0.0.1 -p redis.port=1";

@@ -65,7 +65,7 @@ pub fn check(matches: &ArgMatches) -> Result<Exit> {
     let places = places(matches)?;
     let labs = Labs::from(&Options::gather(matches)?)?;
     let output = matches.get_one::<String>("output").map(PathBuf::from);
-    output.as_deref().map_or(Ok(()), require_place)?;
+    output.as_deref().map_or(Ok(()), |output| require_place("--output", output))?;
     let mut exit = Exit::Fine;
     let mut checked = Vec::new();
     let mut failed = Vec::new();
