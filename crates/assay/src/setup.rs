@@ -161,6 +161,7 @@ impl Setup {
     pub fn load(&mut self, dir: &Path) -> Result<Finished> {
         let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
         self.require_kinds(PlanPhase::Load)?;
+        self.workload.require_whole_load(plan.len())?;
         let dataset = plan.loaded();
         let begun = clock::monotonic();
         self.prepare_to_load(&plan, &dataset)?;
@@ -333,6 +334,7 @@ impl Setup {
     /// # Errors
     /// If the store holds other data than the workload wants, or the run makes no sense.
     pub fn ready(&mut self, purpose: Purpose) -> Result<Experiment> {
+        self.workload.require_run()?;
         self.require_kinds(PlanPhase::Run)?;
         // Whatever is wrong with the settings must not be found out after a load.
         let (mut plan, mut planned) = self.planned()?;
@@ -725,12 +727,7 @@ fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> R
     let has_stages = options.text("rate").is_some_and(|rate| rate.contains('@'));
     let has_duration = has_stages || options.duration("duration")?.is_some();
     let is_limited = given.is_some() || has_duration || purpose == Purpose::Bench;
-    if let Some(spec) = workload.records_mut()
-        && is_limited
-    {
-        spec.operations.count = given;
-    }
-    Ok(())
+    if is_limited { workload.set_operations(given) } else { Ok(()) }
 }
 
 /// The seed that was given, that of the trace, or one that the system draws.

@@ -38,6 +38,8 @@ pub struct Workload {
     pub path: Option<PathBuf>,
     /// What YCSB's client would do, if SPEC was made of properties.
     pub client: Option<ClientOptions>,
+    /// Of how many operations the inserts have room among the keys of YCSB's zipfian.
+    room: Room,
     /// What only a store's binding understands, if SPEC was made of properties.
     pub binding: BTreeMap<String, String>,
     /// Whether it is of the gallery, whose sizes are only examples.
@@ -61,6 +63,15 @@ fn of_client(property: &str) -> String {
     let ours = OF_CLIENT.iter().find(|(name, _)| *name == property);
     let ours = ours.map_or(String::new(), |(_, ours)| format!(" say {ours} instead, or"));
     format!("{property} is for YCSB's client and changes nothing here:{ours} run `assay ycsb`")
+}
+
+/// What says how much room there is for inserts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    /// The spec.
+    Spec,
+    /// YCSB's rule, for so many operations if properties say so.
+    Ycsb(Option<u64>),
 }
 
 /// What a workload asks.
@@ -126,6 +137,9 @@ impl Workload {
     /// # Errors
     /// If it does not lie beside this one, or is another one.
     pub fn preload(&self) -> Result<Option<Trace>> {
+        if let Some(load) = self.load_of_records() {
+            return Ok(Some(load.clone()));
+        }
         let hash = self.records().and_then(|spec| spec.dataset.preload.as_ref());
         let (Some(hash), Some(path)) = (hash, &self.path) else {
             return self.refuse_preload();
@@ -147,6 +161,43 @@ impl Workload {
             "{beside} has hash {found}, but {path} was imported beside one with {hash}: import \
              again"
         )))
+    }
+
+    /// The trace itself, if it is a load of records that a spec says.
+    fn load_of_records(&self) -> Option<&Trace> {
+        let is_load = |trace: &&Trace| trace.header().phase == Phase::Load;
+        let is_said = self.records().is_some_and(|spec| !spec.dataset.is_recorded());
+        self.trace.as_ref().filter(is_load).filter(|_| is_said)
+    }
+
+    /// Refuses to load a part of the records that its spec says: the store would be noted as whole.
+    ///
+    /// # Errors
+    /// If it is the trace of a load of fewer records, or more, than `records`.
+    pub fn require_whole_load(&self, records: Option<u64>) -> Result<()> {
+        match (self.load_of_records().map(Trace::end), records) {
+            (Some(written), Some(records)) if written != records => Err(usage(format!(
+                "{} writes {written} of the {records} records that its spec says: make it without \
+                 --operations",
+                self.name
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses to ask the trace of a load as a run: its operations have the values of a load.
+    ///
+    /// # Errors
+    /// If it is one.
+    pub fn require_run(&self) -> Result<()> {
+        match self.load_of_records() {
+            Some(_) => Err(usage(format!(
+                "{} is the trace of a load, which `assay load` asks; `assay trace gen` without \
+                 --load makes that of a run",
+                self.name
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// The trace of queries that a load asks before this one, if one lies beside it.
@@ -283,6 +334,7 @@ impl Workload {
         }
         Ok(Workload {
             client: Some(reading.options),
+            room: Room::Ycsb(reading.operation_count),
             binding: reading.binding,
             ..Workload::plain(name, Asked::Records(Box::new(reading.spec)))
         })
@@ -294,7 +346,8 @@ impl Workload {
         let (hallmark, settings) = (toml::Table::new(), toml::Table::new());
         let (trace, path, client, entry) = (None, None, None, None);
         let binding = BTreeMap::new();
-        Workload { name, asked, trace, path, client, binding, entry, hallmark, settings }
+        let room = Room::Spec;
+        Workload { name, asked, trace, path, client, room, binding, entry, hallmark, settings }
     }
 
     fn apply(&mut self, changes: &Changes) -> Result<()> {
@@ -310,7 +363,7 @@ impl Workload {
             return Err(usage("a trace is asked as it is: --set and --records cannot change it"));
         }
         if !changes.sets.is_empty() {
-            self.asked = self.asked.changed("--set", &changes.sets)?;
+            self.change(&changes.sets)?;
         }
         if let Some(records) = changes.records {
             let set = format!("dataset.records={records}");
@@ -322,6 +375,42 @@ impl Workload {
                 )));
             }
             self.asked = self.asked.changed("--records", &[set])?;
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, sets: &[String]) -> Result<()> {
+        if let (Room::Ycsb(_), Some(spec)) = (self.room, self.records_mut()) {
+            // It is made for what is asked after the changes, unless one of them says it.
+            spec.keys.expected_inserts = None;
+        }
+        self.asked = self.asked.changed("--set", sets)?;
+        if let (Room::Ycsb(operations), Some(spec)) = (self.room, self.records()) {
+            self.room = match spec.keys.expected_inserts {
+                Some(_) => Room::Spec,
+                None => Room::Ycsb(spec.operations.count.or(operations)),
+            };
+        }
+        self.make_room(None)
+    }
+
+    /// Sets how many operations are asked, or that another bound than their number ends the run.
+    ///
+    /// # Errors
+    /// If the spec makes no sense with so many.
+    pub fn set_operations(&mut self, operations: Option<u64>) -> Result<()> {
+        if let Some(spec) = self.records_mut() {
+            spec.operations.count = operations;
+        }
+        self.make_room(operations)
+    }
+
+    /// Makes the room that YCSB makes for the inserts of so many operations, or of as many as its
+    /// properties say.
+    fn make_room(&mut self, operations: Option<u64>) -> Result<()> {
+        if let (Room::Ycsb(own), Some(spec)) = (self.room, self.records_mut()) {
+            ycsb::make_room(spec, operations.or(own));
+            spec.check().map_err(as_usage)?;
         }
         Ok(())
     }

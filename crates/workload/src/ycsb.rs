@@ -12,7 +12,7 @@ mod read;
 pub use known::is_for_client;
 pub use options::{ClientOptions, Interval};
 pub use properties::{Properties, Property};
-pub use read::{Reading, Strictness, read};
+pub use read::{Reading, Strictness, make_room, read};
 
 #[cfg(test)]
 mod tests;

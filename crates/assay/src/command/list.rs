@@ -98,13 +98,28 @@ pub fn schema(matches: &ArgMatches) -> Result<Exit> {
     let schema = match matches.get_one::<String>("what").map(String::as_str) {
         Some("result") => assay_report::json_schema(),
         Some("study") => StudyFile::json_schema(),
-        Some("tpcc") => ScriptSpec::json_schema(ScriptName::Tpcc),
-        Some("tpcc-benchfoundry") => ScriptSpec::json_schema(ScriptName::TpccBenchfoundry),
-        Some("consbench") => ScriptSpec::json_schema(ScriptName::Consbench),
-        _ => Spec::json_schema(),
+        Some("tpcc") => with_sections(ScriptSpec::json_schema(ScriptName::Tpcc)),
+        Some("tpcc-benchfoundry") => {
+            with_sections(ScriptSpec::json_schema(ScriptName::TpccBenchfoundry))
+        }
+        Some("consbench") => with_sections(ScriptSpec::json_schema(ScriptName::Consbench)),
+        _ => with_sections(Spec::json_schema()),
     };
     put(&(serde_json::to_string_pretty(&schema)? + "\n"), None)?;
     Ok(Exit::Fine)
+}
+
+/// The schema of a spec with the sections that a file of it may have for the command that asks it.
+fn with_sections(mut schema: serde_json::Value) -> serde_json::Value {
+    let sections = [
+        ("run", "Settings of the command that asks it, by the names of its options."),
+        ("hallmark", "Thresholds of the hallmark that differ from the usual ones."),
+    ];
+    for (name, description) in sections {
+        schema["properties"][name] =
+            serde_json::json!({ "type": "object", "description": description });
+    }
+    schema
 }
 
 /// `assay completion`.

@@ -4,8 +4,9 @@ mod fit;
 mod import;
 
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -55,6 +56,7 @@ fn number(matches: &ArgMatches, name: &str) -> Result<Option<u64>> {
 
 fn generate(matches: &ArgMatches) -> Result<Exit> {
     let output = path(matches, "output")?;
+    require_other(&output, matches.get_one::<String>("spec").map(Path::new))?;
     let mut changes = changes(matches, &Options::default())?;
     changes.records = number(matches, "records")?;
     let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
@@ -67,8 +69,8 @@ fn generate(matches: &ArgMatches) -> Result<Exit> {
         None => draw_seed()?,
     };
     let wanted = number(matches, "operations")?;
-    if let Some(spec) = workload.records_mut() {
-        spec.operations.count = wanted.or(spec.operations.count);
+    if wanted.is_some() {
+        workload.set_operations(wanted)?;
     }
     let phase = if matches.get_flag("load") { PlanPhase::Load } else { PlanPhase::Run };
     let plan = workload.plan(seed, phase)?;
@@ -303,13 +305,45 @@ fn export(matches: &ArgMatches) -> Result<Exit> {
     let trace = Trace::open(path(matches, "trace")?).map_err(as_usage)?;
     match matches.get_one::<String>("output") {
         Some(output) => {
-            let file = File::create(output)
-                .map_err(|error| usage(format!("cannot create {output}: {error}")))?;
-            export_csv(&trace, file)?;
+            let output = Path::new(output);
+            require_other(output, Some(&path(matches, "trace")?))?;
+            write_whole(output, |file| Ok(export_csv(&trace, file).map(drop)?))?;
         }
         None => read_enough(export_csv(&trace, std::io::stdout().lock()))?,
     }
     Ok(Exit::Fine)
+}
+
+/// Refuses to write over what is read.
+fn require_other(output: &Path, input: Option<&Path>) -> Result<()> {
+    let id = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
+    match (id(output), input.and_then(id)) {
+        (Some(there), Some(read)) if there == read => Err(usage(format!(
+            "{} is what is read: give another file by -o",
+            output.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file that has its name only once it is whole; what is no file, such as a pipe, at once.
+fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+    let is_other = path.metadata().is_ok_and(|there| !there.is_file());
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let made = if is_other { path } else { Path::new(&partial) };
+    let mut file = File::create(made)
+        .map_err(|error| usage(format!("cannot create {}: {error}", made.display())))?;
+    if is_other {
+        return write(&mut file);
+    }
+    let whole = write(&mut file)
+        .and_then(|()| Ok(file.sync_all()?))
+        .and_then(|()| Ok(fs::rename(made, path)?));
+    if whole.is_err() {
+        let _ = fs::remove_file(made);
+    }
+    whole.with_context(|| format!("{} is not written", path.display()))
 }
 
 /// Somebody who closes our output has read enough.

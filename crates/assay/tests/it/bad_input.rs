@@ -511,6 +511,47 @@ fn a_trace_that_is_cut_off_is_not_asked() {
 }
 
 #[test]
+fn what_is_read_is_not_written_over() {
+    let place = Place::new();
+    place.write("c.trace", "1,k,5,10,1,get,0\n").write("s.toml", "[dataset]\nrecords = 9\n");
+    place.fine("trace gen ycsb-a --operations 100 --seed 1 -o t.parquet");
+    place.fine("trace export t.parquet -o t.csv");
+    let files = || {
+        ["c.trace", "s.toml", "t.parquet", "t.csv"].map(|name| fs::read(place.path(name)).unwrap())
+    };
+    let before = files();
+    for words in [
+        "trace import twitter c.trace",
+        "trace gen s.toml --operations 9 -o ./s.toml",
+        "trace export t.parquet -o t.parquet",
+        "trace import t.csv -o t.csv",
+    ] {
+        place.assay(words).code(2).says("is what is read: give another file by -o");
+    }
+    assert!(before == files());
+}
+
+#[test]
+fn an_export_that_fails_leaves_what_was_there() {
+    let place = Place::new();
+    place.fine("trace gen ycsb-a --operations 1000 --seed 1 -o t.parquet");
+    let mut bytes = fs::read(place.path("t.parquet")).unwrap();
+    bytes[100] ^= 1;
+    place.write("t.parquet", bytes).write("t.csv", "what was there");
+    let ran = place.assay("trace export t.parquet -o t.csv");
+    assert_ne!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(place.read("t.csv"), "what was there");
+    assert!(!place.path("t.csv.partial").exists());
+}
+
+#[test]
+fn a_line_without_end_is_not_gathered() {
+    let place = Place::new();
+    place.write("long.csv", vec![b'7'; 1 << 20]);
+    place.assay("trace import long.csv -o t.parquet").code(2).says("line 1");
+}
+
+#[test]
 fn a_trace_of_a_newer_format_is_left_to_the_release_that_wrote_it() {
     let place = Place::new();
     place.fine("trace gen ycsb-a --operations 10 --seed 1 -o t.parquet");

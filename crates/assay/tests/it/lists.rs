@@ -164,7 +164,7 @@ fn stores_say_how_durable_they_are() {
 #[test]
 fn a_schema_names_every_section_of_a_spec() {
     let schema = Place::new().fine("schema").json();
-    for section in ["dataset", "operations", "keys", "scan"] {
+    for section in ["dataset", "operations", "keys", "scan", "process", "run", "hallmark"] {
         assert!(schema.pointer(&format!("/properties/{section}")).is_some(), "{section}");
     }
 }

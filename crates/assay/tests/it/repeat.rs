@@ -98,6 +98,26 @@ fn a_trace_of_the_load_has_the_hash_of_the_load() {
 }
 
 #[test]
+fn the_trace_of_a_load_is_loaded_and_not_run() {
+    let place = Place::new();
+    let spec = "[dataset]\nrecords = 300\nfield_length = { distribution = \"uniform\", \
+                min = 1, max = 90 }\n";
+    place.write("s.toml", spec);
+    let made = place.fine("trace gen s.toml --load --seed 4 -o l.parquet");
+    place.fine("load l.parquet -t fjall:store --bundle l -q");
+    let loaded = place.fine("report l --format json").json();
+    assert_eq!(text(&loaded, "/run/trace_hash_executed"), hash_of(&made));
+    let ran = place.fine("run s.toml -t fjall:store --operations 100 -q --format json").json();
+    assert_eq!(ran["overall"]["counts"]["misses"], 0);
+    for words in ["run l.parquet -t fjall:store", "bench l.parquet -t null:"] {
+        place.assay(words).code(2).says("l is the trace of a load, which `assay load` asks");
+    }
+    place.fine("trace gen s.toml --load --operations 10 --seed 4 -o part.parquet");
+    let part = place.assay("load part.parquet -t fjall:other").code(2);
+    part.says("part writes 10 of the 300 records that its spec says");
+}
+
+#[test]
 fn parts_of_a_trace_hold_all_of_it_together() {
     let place = Place::new();
     place.fine(&format!("trace gen ycsb-f {SIZE} -o t.parquet"));

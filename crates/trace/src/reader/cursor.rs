@@ -8,7 +8,7 @@ use bytes::{Buf, Bytes};
 use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
 use parquet::data_type::{BoolType, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length, SerializedPageReader};
 
 use super::{Body, ReadError};
@@ -214,6 +214,13 @@ fn fetch(body: &Body, number: usize, metadata: &RowGroupMetaData) -> Result<Grou
         group: number,
         reason: reason.to_owned(),
     };
+    let is_sound = |chunk: &ColumnChunkMetaData| {
+        let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+        start >= 0 && chunk.data_page_offset() >= 0 && chunk.compressed_size() >= 0
+    };
+    if metadata.num_rows() < 0 || !metadata.columns().iter().all(is_sound) {
+        return Err(damaged("a number in it is below 0"));
+    }
     let ranges = || metadata.columns().iter().map(|chunk| chunk.byte_range());
     let start = ranges().map(|(start, _)| start).min().unwrap_or(0);
     let end = ranges().map(|(start, length)| start.saturating_add(length)).max().unwrap_or(0);
@@ -450,14 +457,14 @@ impl Cursor {
     fn decode(&mut self) -> Result<(), ReadError> {
         self.first_row += self.rows as u64;
         (self.rows, self.place) = (0, 0);
-        let mut group = match self.group.take() {
-            Some(group) if group.left > 0 => group,
-            _ if self.next_group == self.body.guards.len() => return Ok(()),
-            _ => {
-                self.next_group += 1;
-                Group::open(&self.body, self.next_group - 1)?
-            }
-        };
+        let mut group = self.group.take().filter(|group| group.left > 0);
+        // A group without rows is no end.
+        while group.is_none() && self.next_group < self.body.guards.len() {
+            self.next_group += 1;
+            let next = Group::open(&self.body, self.next_group - 1)?;
+            group = Some(next).filter(|group| group.left > 0);
+        }
+        let Some(mut group) = group else { return Ok(()) };
         let rows = group.left.min(BATCH_ROWS);
         group.read(rows).map_err(|error| ReadError::Damaged {
             path: self.body.path.clone(),

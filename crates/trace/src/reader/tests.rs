@@ -25,6 +25,8 @@ enum Change {
     Kind(&'static str),
     /// There are no rows.
     NoRows,
+    /// A row group without rows comes first.
+    EmptyGroup,
     /// The checksum of the row group is off.
     Guard,
 }
@@ -100,12 +102,19 @@ fn craft(change: Change) -> tempdir::Place {
         sum.add(&operation(process));
     }
     let mut guards = Vec::new();
-    if !matches!(change, Change::NoRows) {
-        craft_group(&mut writer, &rows, &change);
+    let groups: &[Rows] = match change {
+        Change::NoRows => &[],
+        Change::EmptyGroup => &[Rows::default(), rows],
+        _ => &[rows],
+    };
+    let mut begin = 4;
+    for rows in groups {
+        craft_group(&mut writer, rows, &change);
         writer.flush().unwrap();
         let written = std::fs::read(&place.path).unwrap();
-        let crc = crc32fast::hash(&written[4..]) ^ u32::from(matches!(change, Change::Guard));
+        let crc = crc32fast::hash(&written[begin..]) ^ u32::from(matches!(change, Change::Guard));
         guards.push(Guard { crc, first_process: 0 });
+        begin = written.len();
     }
     let mut pairs: BTreeMap<String, String> = header().to_pairs().into_iter().collect();
     let count = if guards.is_empty() { "0" } else { "8" };
@@ -325,6 +334,11 @@ fn keys_that_are_missing_are_named() {
 #[test]
 fn an_empty_trace_has_nothing_to_ask() {
     assert_eq!(says(Change::NoRows), "trace T has no operation: there is nothing to ask");
+}
+
+#[test]
+fn a_row_group_without_rows_is_no_end() {
+    assert_eq!(says(Change::EmptyGroup), "all right");
 }
 
 #[test]

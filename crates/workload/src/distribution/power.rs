@@ -70,10 +70,10 @@ impl Power {
 
     /// x^exponent for positive normal x; see [`Power::error`].
     ///
-    /// The exponent times ln x must lie within ±700.
+    /// Below e^-700, or above e^700, it is that.
     #[inline]
     pub fn pow(&self, x: f64, exponent: f64) -> f64 {
-        self.exp(self.ln(x) * exponent)
+        self.exp((self.ln(x) * exponent).clamp(-700.0, 700.0))
     }
 
     /// A bound on the relative error of [`Power::pow`] for x within [2^-20, 2^64].
@@ -110,6 +110,15 @@ mod tests {
                     "{x}^{exponent} is {wanted}, found {found}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn powers_that_no_number_holds_stay_at_the_edge() {
+        let power = Power::new();
+        for (x, exponent) in [(1e18, -100.0), (1_295.5, -99.0), (1e300, -2.0)] {
+            assert_eq!(power.pow(x, exponent), power.exp(-700.0), "{x}^{exponent}");
+            assert_eq!(power.pow(x, -exponent), power.exp(700.0), "{x}^{}", -exponent);
         }
     }
 

@@ -153,6 +153,16 @@ mod tests {
     }
 
     #[test]
+    fn the_steepest_law_nearly_always_draws_the_first_rank() {
+        // The integral of the bars beyond some hundred ranks is below any number.
+        for (n, theta) in [(1_295, 100.0), (1_000_000, 100.0), (3_000_000, 50.0), (1 << 63, 30.0)] {
+            let zipf = Zipf::new(n, theta);
+            let counts = counted(100_000, 3, |draws| zipf.draw(draws).min(2));
+            assert_eq!(counts, [100_000, 0, 0], "{n} records, constant {theta}");
+        }
+    }
+
+    #[test]
     fn a_single_record_is_always_drawn() {
         let zipf = Zipf::new(1, 0.99);
         assert_eq!(counted(1000, 2, |draws| zipf.draw(draws)), [1000, 0]);

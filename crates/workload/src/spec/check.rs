@@ -70,6 +70,10 @@ impl Spec {
             let reason = "the number of records must be from 1 to 2^63 - 1";
             return problem("dataset.records", dataset.records, reason);
         }
+        if self.operations.insert > 0.0 && dataset.records > RECORDS_END / 2 {
+            let reason = "with inserts there are at most 2^62 records, so that new ones have numbers";
+            return problem("dataset.records", dataset.records, reason);
+        }
         if dataset.first >= dataset.records {
             let reason = format!("it must be below the number of records, {}", dataset.records);
             return problem("dataset.first", dataset.first, reason);
@@ -155,7 +159,11 @@ impl Spec {
             }
         }
         let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
-        if !(sum > 0.0 && sum.is_finite()) {
+        if sum.is_infinite() {
+            let reason = "the proportions add up to more than a number can say";
+            return problem("operations.read", self.operations.read, reason);
+        }
+        if sum <= 0.0 {
             let reason = "at least one of the proportions of read, update, insert, scan, \
                           read-modify-write must be above 0";
             return problem("operations.read", self.operations.read, reason);
@@ -251,8 +259,7 @@ impl Spec {
                 if draws > REDRAWS_MAX {
                     let reason = format!(
                         "room for so many inserts among {} records makes each key be drawn \
-                         {draws:.0} times; load more records, ask fewer operations, or set \
-                         keys.expected_inserts",
+                         {draws:.0} times; load more records or ask fewer operations",
                         self.dataset.records
                     );
                     return problem("keys.expected_inserts", inserts, reason);

@@ -54,7 +54,7 @@ pub(crate) fn share_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "anyOf": [
             {"type": "number", "minimum": 0},
-            {"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)? ?%?$"},
+            {"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)? ?%?$"},
         ],
     })
 }

@@ -23,10 +23,16 @@ impl Spec {
     pub fn from_toml(text: &str, origin: &str, files: ReadFile<'_>) -> Result<Spec, SpecError> {
         let mut spec: Spec =
             toml::from_str(text).map_err(|error| toml_error(&error, text, origin))?;
-        if let FieldLength::HistogramFile(path, counting) = &spec.dataset.field_length {
-            let place = place_of(text, origin, "dataset.field_length");
-            let histogram = read_histogram(files, path, "dataset.field_length", &place)?;
-            spec.dataset.field_length = FieldLength::Histogram(histogram, *counting);
+        let dataset = &mut spec.dataset;
+        let lengths = [
+            ("dataset.field_length", Some(&mut dataset.field_length)),
+            ("dataset.key_length", dataset.key_length.as_mut()),
+        ];
+        for (key, length) in lengths {
+            if let Some(FieldLength::HistogramFile(path, counting)) = length {
+                let histogram = read_histogram(files, path, key, &place_of(text, origin, key))?;
+                *length = FieldLength::Histogram(histogram, *counting);
+            }
         }
         spec.find_problem().map_err(|Problem { key, value, reason }| SpecError::Value {
             place: place_of(text, origin, key),

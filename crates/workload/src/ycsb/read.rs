@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::known::{CLIENT, OWN_PREFIXES, WORKLOAD, property_of};
+use super::known::{BIGTABLE, CLIENT, OWN_PREFIXES, WORKLOAD, property_of};
 use super::options::{ClientOptions, Values};
 use super::properties::{Properties, Property};
 use crate::distribution::Counting;
@@ -37,6 +37,8 @@ pub struct Reading {
     pub binding: BTreeMap<String, String>,
     /// What the user should know, in sentences.
     pub warnings: Vec<String>,
+    /// `operationcount` as it was written, 0 included: [`make_room`] goes by it.
+    pub operation_count: Option<u64>,
 }
 
 /// Reads `properties`.
@@ -55,17 +57,18 @@ pub fn read(
     let mut warnings = Vec::new();
     let binding = sort(&values, &mut warnings)?;
     check_workload_class(&values)?;
-    let spec = Spec {
+    let operation_count = java_int(&values, "operationcount")?;
+    let mut spec = Spec {
         dataset: dataset(&values, files, &mut warnings)?,
         operations: operations(&values)?,
         keys: keys(&values)?,
         scan: scan(&values)?,
         process: ProcessSection::default(),
     };
-    let spec = with_raw_inserts(spec);
+    make_room(&mut spec, operation_count);
     check(&spec, &values)?;
     let options = ClientOptions::new(&values)?;
-    Ok(Reading { spec, options, binding, warnings })
+    Ok(Reading { spec, options, binding, warnings, operation_count })
 }
 
 /// Splits off what is neither of the workload nor of the client.
@@ -77,6 +80,11 @@ fn sort(
     let mut binding = BTreeMap::new();
     for (name, Property { value, place }) in values.properties.iter() {
         if own().any(|known| known == name) {
+            continue;
+        }
+        if BIGTABLE.contains(&name) {
+            warnings.push(format!("{name} changes nothing: YCSB's binding for Bigtable reads it"));
+            binding.insert(name.to_owned(), value.clone());
             continue;
         }
         let suggestion = closest(name, own());
@@ -230,21 +238,20 @@ fn scan(values: &Values<'_>) -> Result<ScanSection, SpecError> {
     })
 }
 
-/// YCSB's zipfian makes room for int(operations × proportion × 2) with the proportion as it
-/// stands, which differs from the normalised one if the proportions do not add up to 1.
-fn with_raw_inserts(mut spec: Spec) -> Spec {
-    let operations = &spec.operations;
-    let sum = operations.read
-        + operations.update
-        + operations.insert
-        + operations.scan
-        + operations.read_modify_write;
+/// Makes the room for inserts that YCSB's zipfian makes if `operationcount` says `operations`:
+/// int(operations × proportion × 2), with the proportion as it stands and an `operationcount` of 0,
+/// which is without end, as 0. Without one, and for other distributions, what the spec says itself.
+///
+/// A spec of our own normalises proportions, and takes as many operations as records if it has no
+/// number of them: the room is written into it only where that comes to something else.
+pub fn make_room(spec: &mut Spec, operations: Option<u64>) {
+    spec.keys.expected_inserts = None;
     let is_zipfian = spec.keys.distribution == KeyDistribution::YcsbZipfian;
-    if let Some(count) = operations.count.filter(|_| is_zipfian && (sum - 1.0).abs() >= 1e-9) {
-        let room = (count as f64 * operations.insert * 2.0) as u64;
-        spec.keys.expected_inserts = Some(room.min(JAVA_INT_MAX));
+    let Some(operations) = operations.filter(|_| is_zipfian) else { return };
+    let room = ((operations as f64 * spec.operations.insert * 2.0) as u64).min(JAVA_INT_MAX);
+    if spec.expected_inserts() != room {
+        spec.keys.expected_inserts = Some(room);
     }
-    spec
 }
 
 /// Errors in terms of properties.
@@ -252,6 +259,13 @@ fn check(spec: &Spec, values: &Values<'_>) -> Result<(), SpecError> {
     let Err(Problem { key, value, reason }) = spec.find_problem() else { return Ok(()) };
     let given = |name: &str| values.properties.get(name).is_some();
     let key = if key == "keys.expected_inserts" { "operations.count" } else { key };
+    let (key, value, reason) = match key {
+        "scan.min" if !given("minscanlength") && given("maxscanlength") => {
+            let reason = format!("it must not be below minscanlength, {}", spec.scan.min);
+            ("scan.max", spec.scan.max.to_string(), reason)
+        }
+        _ => (key, value, reason),
+    };
     let name = property_of(key, given).unwrap_or(key);
     let property = values.properties.get(name);
     Err(SpecError::Value {

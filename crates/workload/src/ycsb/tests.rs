@@ -248,6 +248,35 @@ fn zipfian_makes_room_for_twice_the_likely_inserts() {
     assert_eq!(room(e), 100, "without a number of operations, as many as records");
     let odd = "requestdistribution=zipfian\ninsertproportion=0.5\noperationcount=100";
     assert_eq!(room(odd), 100, "the proportion is taken as it stands");
+    assert_eq!(room(&format!("{e}operationcount=0")), 0, "without end is 0 in YCSB");
+}
+
+#[test]
+fn room_that_was_made_is_made_anew_for_other_lengths() {
+    let text = "requestdistribution=zipfian\nreadproportion=.95\ninsertproportion=.05\n\
+        operationcount=1000";
+    let mut reading = native(text).unwrap();
+    assert_eq!(reading.operation_count, Some(1000));
+    assert_eq!(reading.spec.keys.expected_inserts, Some(100), "its proportions add up to 1.05");
+    make_room(&mut reading.spec, Some(10_000_000));
+    assert_eq!(reading.spec.expected_inserts(), 1_000_000);
+    reading.spec.keys.distribution = KeyDistribution::Uniform;
+    make_room(&mut reading.spec, Some(1000));
+    assert_eq!(reading.spec.keys.expected_inserts, None);
+}
+
+#[test]
+fn what_one_binding_alone_reads_is_told() {
+    let reading = native("maxscanrate=0\nscanoptimelimit=0\ndiscardscannedrecord=false").unwrap();
+    assert_eq!(reading.warnings.len(), 3);
+    assert!(reading.warnings[0].contains("Bigtable"), "{:?}", reading.warnings);
+    assert_eq!(reading.binding["maxscanrate"], "0");
+}
+
+#[test]
+fn scans_that_are_too_short_are_told_by_the_name_that_was_given() {
+    let found = fails("maxscanlength=0");
+    assert!(found.contains("maxscanlength = 0: it must not be below minscanlength, 1"), "{found}");
 }
 
 #[test]

@@ -12,13 +12,13 @@ use assay_trace::foreign::import::USUAL_SEED;
 use assay_trace::foreign::{
     Facts, Format, ImportForeignError, Imported, Importing, Requests, Spread, load_path, unpacked,
 };
-use assay_trace::{Schedules, import_csv};
+use assay_trace::{Schedules, Trace, import_csv};
 use assay_workload::spec::{FieldLength, KeyOrder};
 use assay_workload::{PlanPhase, Spec};
 use clap::ArgMatches;
 
 use super::super::benchfoundry;
-use super::{number, path};
+use super::{number, path, require_other};
 use crate::exit::{Exit, as_usage, usage};
 use crate::show::put;
 use crate::workload::{Asked, Workload};
@@ -29,6 +29,10 @@ const STDIN: &str = "-";
 const AMPLIFY_MAX: u64 = 10_000;
 /// A trace is not imported faster or slower than by this factor.
 const SPEED_MAX: f64 = 1e6;
+/// The workload whose data set stands in for one that is not said.
+const STAND_IN: &str = "ycsb-c";
+/// The longest line that is looked at for what it tells of the others, in bytes.
+const TELLING_MAX: u64 = 512;
 /// Commands that are not asked and told by name.
 const NAMED: usize = 8;
 
@@ -62,14 +66,21 @@ fn import_own(matches: &ArgMatches, csv: &Path) -> Result<Exit> {
         return Err(unknown_format(&csv.to_string_lossy()));
     }
     let output = path(matches, "output")?;
+    require_other(&output, Some(csv))?;
     let file = open(csv)?;
     // Operations alone say nothing of fields and values: YCSB's table stands in for them.
-    let plan = Workload::read("ycsb-c", &Default::default())?.plan(Seed(0), PlanPhase::Run)?;
+    let plan = Workload::read(STAND_IN, &Default::default())?.plan(Seed(0), PlanPhase::Run)?;
     let mut header = plan.header(Seed(0));
     header.width = width(csv)?;
     let written = import_csv(BufReader::new(file), &output, header).map_err(as_usage)?;
     let (operations, hash) = (written.operations, written.hash);
     put(&format!("{}: {operations} operations\nhash {hash}\n", output.display()), None)?;
+    if Trace::open(&output).map_err(as_usage)?.header().script.is_none() {
+        eprintln!(
+            "note: the text says which operations, but not of which data set: a run takes {STAND_IN}'s \
+             records and values"
+        );
+    }
     Ok(Exit::Fine)
 }
 
@@ -80,18 +91,33 @@ fn open(path: &Path) -> Result<File> {
 /// Operations that a process has room for, from the numbers of the first that can tell: the first
 /// operation of process p has number p · width. Two, as YCSB's read-modify-writes, if none can.
 fn width(csv: &Path) -> Result<u64> {
-    let telling = BufReader::new(open(csv)?).lines().skip(1).map_while(Result::ok);
-    let telling = telling.into_iter().find_map(|line| {
-        // What is wrong with a line is told when it is read again.
-        let mut numbers = line.split(',').map(|text| text.parse::<u64>().ok());
-        let (index, process) = (numbers.next()??, numbers.next()??);
-        (process > 0 && index >= process).then(|| index / process)
-    });
-    Ok(telling.unwrap_or(2))
+    let mut file = BufReader::new(open(csv)?);
+    let mut line = Vec::new();
+    // What is wrong with a line is told when it is read again; lines with # tell the width.
+    while let Ok(1..) = (&mut file).take(TELLING_MAX).read_until(b'\n', &mut line)
+        && line.ends_with(b"\n")
+        && !line.starts_with(b"#")
+    {
+        let mut numbers = line.split(|&byte| byte == b',').map(|text| {
+            let text = std::str::from_utf8(text).ok()?;
+            text.parse::<u64>().ok()
+        });
+        if let (Some(Some(index)), Some(Some(process))) = (numbers.next(), numbers.next())
+            && process > 0
+            && index >= process
+        {
+            return Ok(index / process);
+        }
+        line.clear();
+    }
+    Ok(2)
 }
 
 fn import_foreign(matches: &ArgMatches, format: Format, file: &str) -> Result<Exit> {
     let output = output(matches, file)?;
+    for written in [&output, &load_path(&output)] {
+        require_other(written, Some(Path::new(file)))?;
+    }
     let importing = importing(matches)?;
     let tolerated = number(matches, "skip-bad")?.unwrap_or(0);
     let seed = number(matches, "seed")?.map_or(USUAL_SEED, Seed);
