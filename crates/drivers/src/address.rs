@@ -7,6 +7,9 @@ use std::time::Duration;
 use assay_model::closest;
 use assay_store::OpenError;
 
+/// What is said of a password here and another one there.
+pub(crate) const TWO_PASSWORDS: &str = "there is a password and a password_file; give one of them";
+
 /// The longest patience that a URL may ask for.
 const MOST_MILLIS: usize = 600_000;
 
@@ -112,6 +115,9 @@ impl Address {
     /// Reads the first line of the file that option `password_file` names.
     pub(crate) fn password_file(&mut self) -> Result<(), OpenError> {
         let Some(path) = self.text("password_file") else { return Ok(()) };
+        if self.password.is_some() {
+            return Err(self.wrong(TWO_PASSWORDS.into()));
+        }
         let text = std::fs::read_to_string(&path)
             .map_err(|error| self.wrong(format!("password_file {path} cannot be read: {error}")))?;
         self.password = Some(text.lines().next().unwrap_or_default().to_owned());
@@ -162,6 +168,7 @@ fn parse(url: &str, schemes: &[&str], default_port: u16) -> Result<Address, Stri
     if !schemes.contains(&scheme) {
         return Err(format!("scheme {scheme:?} is not {}", schemes.join(" or ")));
     }
+    require_encoded_login(rest)?;
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (login, hosts) = match authority.rsplit_once('@') {
@@ -199,7 +206,11 @@ pub(crate) fn split_host(address: &str, default_port: u16) -> Result<(String, u1
     let (host, port) = match address.strip_prefix('[') {
         Some(rest) => {
             let (host, port) = rest.split_once(']').ok_or("an address in [ ] is not closed")?;
-            (host, port.strip_prefix(':').unwrap_or(port))
+            let port = match port {
+                "" => "",
+                port => port.strip_prefix(':').ok_or("behind ] stands a colon with the port")?,
+            };
+            (host, port)
         }
         None => address.split_once(':').unwrap_or((address, "")),
     };
@@ -215,6 +226,19 @@ pub(crate) fn split_host(address: &str, default_port: u16) -> Result<(String, u1
             .ok_or_else(|| format!("the port is a number from 1 to 65535, not {port:?}"))?,
     };
     Ok((decode(host)?, port))
+}
+
+/// Refuses a URL whose password hides a / or ?, for what follows would be taken for other parts of
+/// it, and shown.
+pub(crate) fn require_encoded_login(behind_scheme: &str) -> Result<(), String> {
+    match behind_scheme.find(['/', '?']) {
+        Some(end) if behind_scheme[end..].contains('@') => {
+            Err("an @ stands behind a / or ?: write / as %2F, ? as %3F and @ as %40 in user, \
+                 password and options"
+                .into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Undoes percent-encoding.

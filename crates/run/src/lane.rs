@@ -239,7 +239,10 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     fn look_around(&mut self) {
         let now = self.book.last;
         self.task.asker.hear(now);
-        self.book.expire(now, self.client.as_mut());
+        if self.book.first_deadline() <= now {
+            self.take_what_came(now);
+            self.book.expire(now, self.client.as_mut());
+        }
         if now.since(self.flushed) >= FLUSH_EVERY {
             self.flushed = now;
             self.book.sink.flush();
@@ -249,6 +252,19 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             self.trouble(Trouble::History);
         }
         self.notice_failure();
+    }
+
+    /// Takes the answers that are there already: the lane may not have run while they came, and
+    /// that is no fault of the store.
+    #[cold]
+    fn take_what_came(&mut self, now: Nanos) {
+        loop {
+            let answers = self.book.answers;
+            self.client.poll(now, &mut self.book);
+            if self.book.answers == answers || self.book.first_deadline() > now {
+                return;
+            }
+        }
     }
 
     /// Ends the run at the first failure, if that is wanted.
@@ -376,9 +392,11 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             });
         }
         if !self.client.is_ready() {
+            self.is_blocked = true;
             return Some(Busy::Until(until));
         }
         let slot = self.admitted.pop_front()?;
+        self.note_wait(self.book.next_operation_at(slot));
         self.ask(slot);
         None
     }
@@ -485,18 +503,24 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
     /// Begins a process with its first operation.
     #[inline]
     fn begin(&mut self, ask: Ask) -> Result<(), SourceError> {
+        self.note_wait(ask.intended);
+        if let Some(slot) = self.prepare(ask)? {
+            self.ask(slot);
+        }
+        Ok(())
+    }
+
+    /// Counts a process that is begun now if it has waited at a bound.
+    #[inline]
+    fn note_wait(&mut self, intended: Nanos) {
         if self.is_blocked {
             self.is_blocked = false;
             self.blocked_until = self.book.last;
         }
         // An arrival from before the bound was left has waited at it.
-        if ask.intended < self.blocked_until {
+        if intended < self.blocked_until {
             self.outcome.queued += 1;
         }
-        if let Some(slot) = self.prepare(ask)? {
-            self.ask(slot);
-        }
-        Ok(())
     }
 
     /// Asks the next operation of the process in `slot`.

@@ -55,6 +55,12 @@ fn passwords_never_show() {
     for url in ["store://ann:secret@host:x", "ann:secret@host", "store://a:sec/secret@h:x"] {
         assert!(!told(url).contains("secret"), "{}", told(url));
     }
+    for url in ["store://a:12/34@h", "store://a:12?34@h", "store://a@b:12/34@h"] {
+        let said = told(url);
+        assert!(said.contains("write / as %2F"), "{said}");
+        let shown = said.replace(EXAMPLE, "");
+        assert!(!shown.contains("12") && !shown.contains("34"), "{said}");
+    }
 }
 
 #[test]
@@ -67,6 +73,8 @@ fn wrong_addresses_say_what_is_wrong() {
         ("store://h:0", "port is a number"),
         ("store://h:99999", "port is a number"),
         ("store://[::1", "not closed"),
+        ("store://[::1]6379", "a colon with the port"),
+        ("store://a:b@h?password_file=/pw", "give one of them"),
         ("store://h?connections=9", "from 1 to 8, not \"9\""),
         ("store://h?mode=slow", "fast or safe, not \"slow\""),
         ("store://h?patience=1s", "from 1 to 600000"),

@@ -1,7 +1,7 @@
 //! How an engine on this machine's disk fails, as what it means for the operation.
 
 use std::io;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use assay_model::Reason;
 use assay_store::Answer;
@@ -60,27 +60,33 @@ impl Failure {
 /// Engines refuse every write after one that failed, without saying any more why. A full disk
 /// shall show as a full disk to the end of the run.
 #[derive(Default)]
-pub(crate) struct FirstFailure(AtomicU8);
+pub(crate) struct FirstFailure {
+    /// The code of its reason; 0 if it is not known.
+    code: AtomicU8,
+    /// Whether it was looked for.
+    is_sought: AtomicBool,
+}
 
 impl FirstFailure {
     /// Remembers the reason of a failed write, if it is the first.
     pub(crate) fn note(&self, failure: Failure) -> Failure {
         let code = failure.reason as u8;
-        let _ = self.0.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.code.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
         failure
     }
 
     /// What was refused because an earlier write had failed.
     ///
     /// If that was none of ours but one of the engine's own threads, `find_out` tries to meet the
-    /// same error.
+    /// same error, once.
     pub(crate) fn again(&self, find_out: impl FnOnce() -> io::Result<()>) -> Failure {
-        if self.0.load(Ordering::Relaxed) == 0
+        if self.code.load(Ordering::Relaxed) == 0
+            && !self.is_sought.swap(true, Ordering::Relaxed)
             && let Err(error) = find_out()
         {
             self.note(Failure::of_io(&error, Stage::Uncommitted));
         }
-        let first = Reason::from_code(self.0.load(Ordering::Relaxed));
+        let first = Reason::from_code(self.code.load(Ordering::Relaxed));
         let reason = first.filter(|&reason| reason != Reason::None).unwrap_or(Reason::StoreError);
         let text = format!("takes no writes since one failed ({}); open it again", reason.name());
         Failure { is_certain: true, reason, text }
@@ -138,5 +144,9 @@ mod tests {
         let full = || Err(io::Error::from(ErrorKind::StorageFull));
         assert_eq!(first.again(full).reason, Reason::Full);
         assert_eq!(first.again(|| Ok(())).reason, Reason::Full);
+        let unseen = FirstFailure::default();
+        assert_eq!(unseen.again(|| Ok(())).reason, Reason::StoreError);
+        let again = unseen.again(|| unreachable!("a look costs a write of many bytes"));
+        assert_eq!(again.reason, Reason::StoreError);
     }
 }

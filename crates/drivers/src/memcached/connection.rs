@@ -184,9 +184,9 @@ impl Connection {
     /// Patience with `ticket` has ended at `now`. If that is the oldest request here and nothing at
     /// all comes for a while longer, the connection is given up: all else on it would wait too.
     pub(super) fn abandon(&mut self, ticket: Ticket, now: Nanos) {
-        if self.pending.front().is_some_and(|oldest| oldest.ticket == ticket) {
-            self.link.is_overdue(now);
-        }
+        let behind = self.pending.iter().skip(self.link.abandoned());
+        let count = behind.take_while(|pending| pending.ticket == ticket).count();
+        self.link.abandon(count, now);
     }
 
     /// The socket to wait for, with what is hoped of it; `None` while nothing is connected.
@@ -224,6 +224,7 @@ impl Connection {
     /// The reply at the head of the inbox belongs to the oldest command.
     fn take_reply(&mut self, reply: &Reply, answers: &mut dyn Answers) -> Result<(), Lost> {
         let Some(pending) = self.pending.pop_front() else { return Err(Lost(Reason::Garbled)) };
+        self.link.answered();
         let ended = match (pending.step, reply) {
             (Step::Greeting, reply) => return self.greeted(reply),
             (Step::Fetch(place), reply) => return self.fetched(pending, place, reply, answers),

@@ -55,6 +55,8 @@ pub(super) struct Connection {
     scan_rows: Vec<u8>,
     scan_failure: Option<Failure>,
     in_flight: usize,
+    /// Why nothing can be asked while there is no connection.
+    apart: Reason,
     /// Whether replies were left in the inbox: [`REPLIES_AT_ONCE`].
     is_behind: bool,
 }
@@ -105,6 +107,7 @@ impl Connection {
             scan_rows: Vec::new(),
             scan_failure: None,
             in_flight: 0,
+            apart: Reason::Unreachable,
             is_behind: false,
         }
     }
@@ -123,7 +126,7 @@ impl Connection {
         answers: &mut dyn Answers,
     ) {
         if !self.link.is_up() {
-            return answers.answer(ticket, Answer::Refused(Reason::Unreachable));
+            return answers.answer(ticket, Answer::Refused(self.apart));
         }
         let before = self.link.out.len();
         let from = self.link.end();
@@ -239,10 +242,13 @@ impl Connection {
     }
 
     /// The same, of whatever ticket is meant.
-    pub(super) fn abandon_if(&mut self, is_meant: impl FnOnce(Ticket) -> bool, now: Nanos) {
-        if self.pending.front().is_some_and(|oldest| is_meant(oldest.ticket)) {
-            self.link.is_overdue(now);
-        }
+    ///
+    /// Patience ends in the order in which requests were asked, so what it ended with before is
+    /// what stands at the head of the queue.
+    pub(super) fn abandon_if(&mut self, is_meant: impl Fn(Ticket) -> bool, now: Nanos) {
+        let behind = self.pending.iter().skip(self.link.abandoned());
+        let count = behind.take_while(|pending| is_meant(pending.ticket)).count();
+        self.link.abandon(count, now);
     }
 
     /// The socket to wait for, with what is hoped of it; `None` while nothing is connected.
@@ -301,6 +307,7 @@ impl Connection {
     #[inline]
     fn take_reply(&mut self, answers: &mut dyn Answers) -> Result<(), Lost> {
         let Some(pending) = self.pending.pop_front() else { return Err(Lost(Reason::Garbled)) };
+        self.link.answered();
         let reply = newest(&self.link.inbox, &self.parser);
         let tongue = &self.shared.tongue;
         let spans = &mut self.spans;
@@ -379,8 +386,11 @@ impl Connection {
             }
             Step::GreetingWish | Step::GreetingMaster => return self.greeted(),
             Step::GreetingMust => {
-                // The reason never shows: nothing else waits while a connection is greeted.
-                reply.failure().map_or(Ok(()), |_| Err(Lost(Reason::NotPermitted)))?;
+                if let Some(Failure::Refused(reason) | Failure::Unknown(reason)) = reply.failure() {
+                    // The server is there, and says why it does not serve.
+                    self.apart = reason;
+                    return Err(Lost(reason));
+                }
                 return self.greeted();
             }
             Step::Record | Step::Field(_) | Step::Named(_) => return Err(Lost(Reason::Garbled)),
@@ -477,6 +487,7 @@ impl Connection {
     fn greeted(&mut self) -> Result<(), Lost> {
         if self.pending.is_empty() {
             self.link.greeted();
+            self.apart = Reason::Unreachable;
         }
         Ok(())
     }
@@ -518,14 +529,20 @@ impl Connection {
                 Direction::Found(address) => {
                     let patience = Nanos::from(self.shared.dialer.options.connect_timeout);
                     if self.link.dial(address, now.saturating_add(patience)).is_err() {
-                        self.give_up(now, Reason::Unreachable, answers);
+                        self.find_nobody(now, answers);
                     }
                 }
-                Direction::Lost => self.give_up(now, Reason::Unreachable, answers),
+                Direction::Lost => self.find_nobody(now, answers),
             },
             Approach::Made => self.greet(now, answers),
-            Approach::Failed => self.give_up(now, Reason::Unreachable, answers),
+            Approach::Failed => self.find_nobody(now, answers),
         }
+    }
+
+    /// Nobody takes the connection.
+    fn find_nobody(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        self.apart = Reason::Unreachable;
+        self.give_up(now, Reason::Unreachable, answers);
     }
 
     /// Where the server is, as far as we know; sentinels are asked each time, one after the other.

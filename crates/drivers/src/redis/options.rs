@@ -9,7 +9,7 @@ use assay_store::OpenError;
 
 use assay_model::closest;
 
-use crate::address::{decode, split_host};
+use crate::address::{TWO_PASSWORDS, decode, require_encoded_login, split_host};
 
 pub use crate::trust::Trust;
 
@@ -270,6 +270,7 @@ fn parse(url: &str) -> Result<Options, String> {
         "rediss" | "valkeys" => Some(Tls { ca_file: None, trust: Trust::Verified }),
         _ => None,
     };
+    require_encoded_login(rest)?;
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (login, addresses) = match authority.rsplit_once('@') {
@@ -284,12 +285,24 @@ fn parse(url: &str) -> Result<Options, String> {
         options.user = Some(decode(user)?).filter(|user| !user.is_empty());
         options.password = Some(decode(password)?).filter(|text| !text.is_empty()).map(Password);
     }
+    let mut names = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) =
             pair.split_once('=').ok_or_else(|| format!("option {pair:?} has no value"))?;
+        if names.contains(&name) {
+            return Err(format!("option {name:?} is there twice"));
+        }
+        names.push(name);
         options.set(name, &decode(value)?)?;
     }
-    Ok(options)
+    match (&options.user, &options.password, &options.password_file) {
+        (_, Some(_), Some(_)) => Err(TWO_PASSWORDS.into()),
+        (Some(_), None, None) => {
+            Err("there is a user without a password; give :password behind it, or password_file"
+                .into())
+        }
+        _ => Ok(options),
+    }
 }
 
 /// The scheme of a single server, with what stands behind it.
@@ -413,7 +426,7 @@ mod tests {
     fn every_part_has_its_place() {
         let options = right(
             "rediss://ann:p%40ss:w@[::1]:7000/3?connections=4&depth=16&index=off&layout=string\
-             &ca_file=/a%20b/ca.pem&tls_insecure=true&connect_timeout=250&password_file=/pw",
+             &ca_file=/a%20b/ca.pem&tls_insecure=true&connect_timeout=250",
         );
         let expected = Options {
             topology: Topology::Single,
@@ -423,7 +436,7 @@ mod tests {
             database: 3,
             user: Some("ann".into()),
             password: Some(Password::new("p@ss:w")),
-            password_file: Some("/pw".into()),
+            password_file: None,
             tls: Some(Tls { ca_file: Some("/a b/ca.pem".into()), trust: Trust::Insecure }),
             connections: 4,
             depth: 16,
@@ -460,7 +473,9 @@ mod tests {
     fn a_password_needs_no_user() {
         let options = right("redis://:secret@host");
         assert_eq!((options.user, options.password), (None, Some(Password::new("secret"))));
-        assert_eq!(right("redis://ann@host").user, Some("ann".into()));
+        let options = right("redis://ann@host?password_file=/pw");
+        assert_eq!((options.user, options.password), (Some("ann".into()), None));
+        assert_eq!(options.password_file, Some("/pw".into()));
     }
 
     #[test]
@@ -469,7 +484,12 @@ mod tests {
         assert!(!wrong(url).contains("secret"), "{}", wrong(url));
         let options = right("redis://ann:secret@host");
         assert!(!format!("{options} {options:?}").contains("secret"));
-        assert!(!wrong("redis://ann:sec/ret@host:x").contains("sec/ret"));
+        for url in ["redis://ann:12/34@host:x", "redis://ann:12?34@host", "redis://a@b:12/34@host"]
+        {
+            let shown = wrong(url).replace(EXAMPLE, "");
+            assert!(shown.contains("write / as %2F"), "{shown}");
+            assert!(!shown.contains("12") && !shown.contains("34"), "{shown}");
+        }
         assert!(!wrong("ann:secret@host").contains("secret"));
     }
 
@@ -482,6 +502,10 @@ mod tests {
             ("redis://h:0", "port is a number"),
             ("redis://h:99999", "port is a number"),
             ("redis://[::1", "not closed"),
+            ("redis://[::1]6379", "a colon with the port"),
+            ("redis://ann@h", "a user without a password"),
+            ("redis://ann:x@h?password_file=/pw", "give one of them"),
+            ("redis://h?depth=16&depth=1", "is there twice"),
             ("redis://h/x", "database is a number"),
             ("redis://h/?connections=65", "from 1 to 64"),
             ("redis://h/?depth=many", "option depth"),

@@ -72,7 +72,9 @@ pub(crate) struct Link<W> {
     passed: u64,
     /// Replies.
     pub(crate) inbox: Inbox,
-    /// When patience with its oldest request ended, if nothing has come since.
+    /// Requests at the head of the queue with which patience has ended.
+    abandoned: usize,
+    /// Since when nothing has come although patience with the oldest request has ended.
     overdue_since: Option<Nanos>,
 }
 
@@ -132,6 +134,7 @@ impl<W: Wire> Link<W> {
             sent: 0,
             passed: 0,
             inbox,
+            abandoned: 0,
             overdue_since: None,
         }
     }
@@ -168,9 +171,28 @@ impl<W: Wire> Link<W> {
         }
     }
 
-    /// Patience with the oldest request has ended at `now`.
-    pub(crate) fn is_overdue(&mut self, now: Nanos) {
-        self.overdue_since.get_or_insert(now);
+    /// Requests at the head of the queue with which patience has ended.
+    pub(crate) fn abandoned(&self) -> usize {
+        self.abandoned
+    }
+
+    /// Patience with `count` more requests at the head of the queue has ended at `now`.
+    pub(crate) fn abandon(&mut self, count: usize, now: Nanos) {
+        self.abandoned += count;
+        if self.abandoned > 0 {
+            self.overdue_since.get_or_insert(now);
+        }
+    }
+
+    /// The request at the head of the queue was answered.
+    #[inline]
+    pub(crate) fn answered(&mut self) {
+        if self.abandoned > 0 {
+            self.abandoned -= 1;
+            if self.abandoned == 0 {
+                self.overdue_since = None;
+            }
+        }
     }
 
     /// Waiting for the socket has ended because of it.
@@ -227,7 +249,9 @@ impl<W: Wire> Link<W> {
             Err(error) if is_passing(&error) => {}
             Err(_) => return Err(Lost(Reason::ConnectionLost)),
         }
-        if self.sent == self.out.len() || self.sent > SENT_KEPT {
+        // Never more is moved than was sent, however much waits behind it.
+        let is_mostly_sent = self.sent > SENT_KEPT && self.sent > self.out.len() / 2;
+        if self.sent == self.out.len() || is_mostly_sent {
             self.passed += self.sent as u64;
             self.out.drain(..self.sent);
             self.sent = 0;
@@ -246,7 +270,7 @@ impl<W: Wire> Link<W> {
         match self.inbox.fill(|room| wire.pull(room)) {
             Ok(0) => Err(Lost(Reason::ConnectionLost)),
             Ok(_) => {
-                self.overdue_since = None;
+                self.overdue_since = (self.abandoned > 0).then_some(now);
                 Ok(true)
             }
             Err(error) if is_passing(&error) => Ok(false),
@@ -266,7 +290,7 @@ impl<W: Wire> Link<W> {
     /// The connection broke, or was not made: forgets its bytes, then pauses.
     pub(crate) fn drop_all(&mut self, now: Nanos) {
         self.passed = self.left();
-        self.overdue_since = None;
+        (self.abandoned, self.overdue_since) = (0, None);
         self.out.clear();
         self.sent = 0;
         self.inbox.clear();

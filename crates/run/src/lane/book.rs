@@ -17,6 +17,9 @@ use crate::lane::{Failure, LaneOutcome, Task, slot_of, ticket, version_of};
 use crate::load::Asks;
 use crate::sink::Sink;
 
+/// Deadlines that are kept beyond two for each slot before those that are over are sought.
+const DEADLINES_KEPT: usize = 1024;
+
 /// The slots of a lane, and everything that an answer changes.
 pub(super) struct Book<'a, C, S> {
     /// Where records go.
@@ -320,8 +323,19 @@ impl<'a, C: Clock, S: Sink> Book<'a, C, S> {
     #[inline]
     pub fn await_answer(&mut self, ticket: Ticket, started: Nanos) {
         if self.slots[slot_of(ticket)].waiting_for == Some(ticket) {
+            if self.deadlines.len() >= 2 * self.slots.len() + DEADLINES_KEPT {
+                self.forget_answered();
+            }
             self.deadlines.push_back((started.saturating_add(self.patience), ticket));
         }
+    }
+
+    /// Drops the deadlines of what has been answered: one request that is not answered would keep
+    /// those of all after it.
+    #[cold]
+    fn forget_answered(&mut self) {
+        let slots = &self.slots;
+        self.deadlines.retain(|&(_, ticket)| slots[slot_of(ticket)].waiting_for == Some(ticket));
     }
 
     /// The moment at which patience with the oldest request ends.

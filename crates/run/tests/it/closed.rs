@@ -113,3 +113,11 @@ fn the_first_failure_is_remembered() {
     assert_eq!((failure.index, failure.reason), (0, Reason::Full));
     assert_eq!(outcome.trouble, None::<Trouble>);
 }
+
+#[test]
+fn answers_that_came_while_the_lane_stood_still_are_answers() {
+    let manner = Manner::Stall(MS, Nanos::from_secs(20));
+    let (outcome, records) = simulate(manner, 1, closed(2, Think::No, None), extent(Some(2), None));
+    assert_eq!((records.len(), outcome.late_answers), (2, 0));
+    assert!(records.iter().all(|record| record.outcome == Outcome::Done), "{records:?}");
+}

@@ -94,6 +94,8 @@ pub enum Manner {
     Block(Nanos),
     /// As `Queue`, though it says that it answers before `start` returns.
     Late(Nanos),
+    /// As `Queue`, and the second time lets the lane stand still for so long.
+    Stall(Nanos, Nanos),
     /// Answers before `start` returns, with a row where it is asked to read.
     Rows,
     /// Never answers.
@@ -117,7 +119,9 @@ impl Store for Stand {
                 | Manner::Late(_)
                 | Manner::Rows
                 | Manner::Refuse(_) => Calls::Inline,
-                Manner::Queue(_) | Manner::Hiccup(..) | Manner::Silent => Calls::Pipelined,
+                Manner::Queue(_) | Manner::Hiccup(..) | Manner::Stall(..) | Manner::Silent => {
+                    Calls::Pipelined
+                }
             },
             hidden_retries: None,
             keeps_other_fields: true,
@@ -193,6 +197,13 @@ impl Client for StandClient {
                 answers.answer(ticket, Answer::Done(Reply { found: true, rows }));
             }
             Manner::Queue(service) | Manner::Late(service) => {
+                let due = self.serve(now, service);
+                self.waiting.push_back((due, ticket));
+            }
+            Manner::Stall(service, still) => {
+                if !self.waiting.is_empty() {
+                    self.clock.pass(still);
+                }
                 let due = self.serve(now, service);
                 self.waiting.push_back((due, ticket));
             }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_model::Reason;
 
@@ -14,7 +14,11 @@ use super::{BACKLOG, Panics};
 use crate::request::Ticket;
 use crate::seam::{OpenError, Store};
 
-/// The lane's side of its threads. Dropping it ends them after the request each is at.
+/// How long the end of a lane waits for requests that its threads are at.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The lane's side of its threads. Dropping it ends them after the request each is at; a thread
+/// whose store does not answer by then is left behind.
 pub(super) struct Pool {
     seats: Vec<Seat>,
     /// The seat of each session with an open transaction: the connection that has it is there.
@@ -181,9 +185,18 @@ impl Drop for Pool {
         for seat in &self.seats {
             seat.queue.close();
         }
-        for thread in self.seats.iter_mut().filter_map(|seat| seat.thread.take()) {
-            // A panic of the thread was told when it happened.
-            let _ = thread.join();
+        let end = Instant::now() + GRACE;
+        for seat in &mut self.seats {
+            let Some(thread) = seat.thread.take() else { continue };
+            // What has been asked of the store may never return; all of it is recorded as given up.
+            let is_asking = !seat.sent.is_empty();
+            while is_asking && !thread.is_finished() && Instant::now() < end {
+                std::thread::sleep(GRACE / 1000);
+            }
+            if thread.is_finished() || !is_asking {
+                // A panic of the thread was told when it happened.
+                let _ = thread.join();
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What requests become when the server fails.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_model::Reason;
@@ -122,6 +124,37 @@ fn a_connection_that_stays_silent_after_patience_has_ended_is_given_up() {
     assert_eq!(asker.take(2), [(first, lost.clone()), (second, lost)]);
     server.thaw();
     asker.ask_until(&insert("user2", &["a"]), &Told::WRITTEN);
+}
+
+#[test]
+fn a_connection_that_goes_silent_after_late_answers_is_given_up() {
+    let answers = [("HGETALL", "*0\r\n"), ("DEL", ""), ("ZREM", "")];
+    let port = impostor::listen(move |socket| impostor::converse(socket, &answers));
+    let mut asker = asker(&format!("redis://127.0.0.1:{port}"));
+    let answered = asker.start(&read("user1"));
+    let silent = asker.start(&delete("user1"));
+    // Patience with the second ends while the first is the oldest.
+    asker.abandon(answered);
+    asker.abandon(silent);
+    let lost = Told::Unknown(Reason::ConnectionLost);
+    assert_eq!(asker.take(2), [(answered, Told::MISSING), (silent, lost)]);
+}
+
+#[test]
+fn a_server_that_is_there_and_does_not_serve_says_why() {
+    let is_loading = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&is_loading);
+    let port = impostor::listen(move |socket| match flag.load(Ordering::Relaxed) {
+        true => impostor::converse(socket, &[("PING", "-LOADING the dataset\r\n!")]),
+        false => impostor::converse(socket, &[("HGETALL", "*0\r\n"), ("DEL", "-ERR no\r\n!")]),
+    });
+    let mut asker = asker(&format!("redis://127.0.0.1:{port}"));
+    assert_eq!(asker.ask(&read("user1")), Told::MISSING);
+    is_loading.store(true, Ordering::Relaxed);
+    asker.ask(&delete("user1"));
+    asker.ask_until(&read("user1"), &Told::Refused(Reason::Busy));
+    is_loading.store(false, Ordering::Relaxed);
+    asker.ask_until(&read("user1"), &Told::MISSING);
 }
 
 #[test]
