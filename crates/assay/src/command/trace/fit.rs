@@ -33,7 +33,7 @@ pub fn fit(matches: &ArgMatches) -> Result<Exit> {
         return Err(usage(format!("{name} asks queries, and only records by key are fitted")));
     }
     let is_recorded = spec.is_ok_and(|spec| spec.dataset.is_recorded());
-    let load = workload.preload()?;
+    let load = if is_recorded { workload.preload()? } else { None };
     let lengths = if is_recorded { KeyLengths::Recorded } else { KeyLengths::Unknown };
     let fitted = fit_trace(trace, load.as_ref(), lengths).map_err(as_usage)?;
     let spec = synthetic(&fitted, load.as_ref());
