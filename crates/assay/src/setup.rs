@@ -99,6 +99,9 @@ impl Setup {
         let sets = thresholds::take(&mut changes.sets);
         let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
         let mut workload = Workload::read(spec, &changes)?;
+        if purpose != Purpose::Load {
+            workload.require_run()?;
+        }
         options.add_beneath(spec, &workload.settings)?;
         if purpose == Purpose::Bench {
             suggest_size(&mut workload, &changes)?;
@@ -334,7 +337,6 @@ impl Setup {
     /// # Errors
     /// If the store holds other data than the workload wants, or the run makes no sense.
     pub fn ready(&mut self, purpose: Purpose) -> Result<Experiment> {
-        self.workload.require_run()?;
         self.require_kinds(PlanPhase::Run)?;
         // Whatever is wrong with the settings must not be found out after a load.
         let (mut plan, mut planned) = self.planned()?;

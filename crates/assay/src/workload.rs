@@ -262,6 +262,10 @@ impl Workload {
                 Workload::from_properties(entry.name, properties, changes)?
             }
         };
+        if let Room::Ycsb(operations) = &mut workload.room {
+            // The sizes of the gallery are only examples.
+            *operations = None;
+        }
         workload.entry = Some(entry);
         Ok(workload)
     }
@@ -385,13 +389,15 @@ impl Workload {
             spec.keys.expected_inserts = None;
         }
         self.asked = self.asked.changed("--set", sets)?;
-        if let (Room::Ycsb(operations), Some(spec)) = (self.room, self.records()) {
-            self.room = match spec.keys.expected_inserts {
-                Some(_) => Room::Spec,
-                None => Room::Ycsb(spec.operations.count.or(operations)),
-            };
-        }
-        self.make_room(None)
+        let Some(spec) = self.records() else { return Ok(()) };
+        let count = spec.operations.count;
+        let is_counted = sets.iter().any(|set| set.starts_with("operations.count"));
+        self.room = match (self.room, spec.keys.expected_inserts) {
+            (Room::Ycsb(_), None) if is_counted => Room::Ycsb(count),
+            (Room::Ycsb(own), None) => Room::Ycsb(own),
+            _ => Room::Spec,
+        };
+        self.make_room(count)
     }
 
     /// Sets how many operations are asked, or that another bound than their number ends the run.

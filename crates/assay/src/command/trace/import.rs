@@ -77,8 +77,8 @@ fn import_own(matches: &ArgMatches, csv: &Path) -> Result<Exit> {
     put(&format!("{}: {operations} operations\nhash {hash}\n", output.display()), None)?;
     if Trace::open(&output).map_err(as_usage)?.header().script.is_none() {
         eprintln!(
-            "note: the text says which operations, but not of which data set: a run takes {STAND_IN}'s \
-             records and values"
+            "note: the text says which operations, but not of which data set: a run takes the \
+             records and values of {STAND_IN}"
         );
     }
     Ok(Exit::Fine)
