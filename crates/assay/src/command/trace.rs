@@ -318,10 +318,9 @@ fn export(matches: &ArgMatches) -> Result<Exit> {
 fn require_other(output: &Path, input: Option<&Path>) -> Result<()> {
     let id = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
     match (id(output), input.and_then(id)) {
-        (Some(there), Some(read)) if there == read => Err(usage(format!(
-            "{} is what is read: give another file by -o",
-            output.display()
-        ))),
+        (Some(there), Some(read)) if there == read => {
+            Err(usage(format!("{} is what is read: give another file by -o", output.display())))
+        }
         _ => Ok(()),
     }
 }

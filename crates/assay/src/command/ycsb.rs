@@ -135,23 +135,15 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
     let store = registry::open(&url, &clock).map_err(from_open)?;
     let name = format!("ycsb-{}", arguments.workload_name());
     let runs_dir = std::env::var("ASSAY_RUNS_DIR").unwrap_or_else(|_| "runs".to_owned());
+    let mut workload = Workload::plain(&name, Asked::Records(Box::new(reading.spec.clone())));
+    workload.client = Some(reading.options.clone());
     Ok(Setup {
         is_loaded: false,
         init: Nanos::ZERO,
         deeds: Vec::new(),
         lab: None,
         options: Options::default(),
-        workload: Workload {
-            name: name.clone(),
-            asked: Asked::Records(Box::new(reading.spec.clone())),
-            trace: None,
-            path: None,
-            client: Some(reading.options.clone()),
-            binding: BTreeMap::new(),
-            entry: None,
-            hallmark: toml::Table::new(),
-            settings: toml::Table::new(),
-        },
+        workload,
         seed,
         arrivals: seed,
         store,

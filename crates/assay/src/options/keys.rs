@@ -184,7 +184,13 @@ pub const KEYS: &[Key] = &[
         MEASURING,
         "What is done to the lab's store meanwhile: '300s: scale to 2; 10m: kill node 1'",
     ),
-    text("timeout", "TIME", Some("10s"), ASKING, "Patience with an answer of a server; then it is unknown"),
+    text(
+        "timeout",
+        "TIME",
+        Some("10s"),
+        ASKING,
+        "Patience with an answer of a server; then it is unknown",
+    ),
     text("lanes", "N", None, ASKING, "Threads that ask; default: half of the cores"),
     text(
         "spin",

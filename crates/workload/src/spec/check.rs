@@ -71,7 +71,8 @@ impl Spec {
             return problem("dataset.records", dataset.records, reason);
         }
         if self.operations.insert > 0.0 && dataset.records > RECORDS_END / 2 {
-            let reason = "with inserts there are at most 2^62 records, so that new ones have numbers";
+            let reason =
+                "with inserts there are at most 2^62 records, so that new ones have numbers";
             return problem("dataset.records", dataset.records, reason);
         }
         if dataset.first >= dataset.records {

@@ -29,7 +29,9 @@ impl Spec {
             ("dataset.key_length", dataset.key_length.as_mut()),
         ];
         for (key, length) in lengths {
-            if let Some(FieldLength::HistogramFile(path, counting)) = length {
+            if let Some(length) = length
+                && let FieldLength::HistogramFile(path, counting) = length
+            {
                 let histogram = read_histogram(files, path, key, &place_of(text, origin, key))?;
                 *length = FieldLength::Histogram(histogram, *counting);
             }

@@ -1,6 +1,6 @@
 //! Properties as YCSB's users write them.
 
-use super::{Interval, Properties, Reading, Strictness, read};
+use super::{Interval, Properties, Reading, Strictness, make_room, read};
 use crate::spec::{
     FieldLength, KeyDistribution, KeyOrder, ReadFields, ScanDistribution, SpecError, WriteFields,
     no_files,
@@ -72,7 +72,8 @@ fn the_last_of_equal_keys_wins() {
 
 #[test]
 fn what_is_left_out_has_the_default_of_ycsb() {
-    let Reading { spec, options, binding, warnings } = native("").unwrap();
+    let Reading { spec, options, binding, warnings, operation_count } = native("").unwrap();
+    assert_eq!(operation_count, None);
     assert_eq!((spec.operations.read, spec.operations.update), (0.95, 0.05));
     assert_eq!((spec.operations.insert, spec.operations.scan), (0.0, 0.0));
     assert_eq!(spec.operations.read_modify_write, 0.0);
