@@ -513,7 +513,9 @@ fn a_trace_that_is_cut_off_is_not_asked() {
 #[test]
 fn what_is_read_is_not_written_over() {
     let place = Place::new();
-    place.write("c.trace", "1,k,5,10,1,get,0\n").write("s.toml", "[dataset]\nrecords = 9\n");
+    place
+        .write("c.trace", "1,k,5,10,1,get,0\n")
+        .write("s.toml", "[dataset]\nrecords = 9\n[operations]\nread = 1\n");
     place.fine("trace gen ycsb-a --operations 100 --seed 1 -o t.parquet");
     place.fine("trace export t.parquet -o t.csv");
     let files = || {

@@ -101,7 +101,7 @@ fn a_trace_of_the_load_has_the_hash_of_the_load() {
 fn the_trace_of_a_load_is_loaded_and_not_run() {
     let place = Place::new();
     let spec = "[dataset]\nrecords = 300\nfield_length = { distribution = \"uniform\", \
-                min = 1, max = 90 }\n";
+                min = 1, max = 90 }\n[operations]\nread = 1\n";
     place.write("s.toml", spec);
     let made = place.fine("trace gen s.toml --load --seed 4 -o l.parquet");
     place.fine("load l.parquet -t fjall:store --bundle l -q");

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_model::Reason;
 
@@ -14,8 +14,11 @@ use super::{BACKLOG, Panics};
 use crate::request::Ticket;
 use crate::seam::{OpenError, Store};
 
-/// How long the end of a lane waits for requests that its threads are at.
-const GRACE: Duration = Duration::from_secs(2);
+/// How often the end of a lane looks whether its threads are done with their requests, [`NAP`]s
+/// apart: two seconds.
+const NAPS: u32 = 1000;
+/// The time between two such looks.
+const NAP: Duration = Duration::from_millis(2);
 
 /// The lane's side of its threads. Dropping it ends them after the request each is at; a thread
 /// whose store does not answer by then is left behind.
@@ -185,13 +188,14 @@ impl Drop for Pool {
         for seat in &self.seats {
             seat.queue.close();
         }
-        let end = Instant::now() + GRACE;
+        let mut naps = NAPS;
         for seat in &mut self.seats {
             let Some(thread) = seat.thread.take() else { continue };
             // What has been asked of the store may never return; all of it is recorded as given up.
             let is_asking = !seat.sent.is_empty();
-            while is_asking && !thread.is_finished() && Instant::now() < end {
-                std::thread::sleep(GRACE / 1000);
+            while is_asking && !thread.is_finished() && naps > 0 {
+                naps -= 1;
+                std::thread::sleep(NAP);
             }
             if thread.is_finished() || !is_asking {
                 // A panic of the thread was told when it happened.
