@@ -107,14 +107,17 @@ fn craft(change: Change) -> tempdir::Place {
         Change::EmptyGroup => &[Rows::default(), rows],
         _ => &[rows],
     };
-    let mut begin = 4;
     for rows in groups {
         craft_group(&mut writer, rows, &change);
         writer.flush().unwrap();
         let written = std::fs::read(&place.path).unwrap();
-        let crc = crc32fast::hash(&written[begin..]) ^ u32::from(matches!(change, Change::Guard));
+        let chunks = writer.flushed_row_groups().last().unwrap().columns().iter();
+        let ranges: Vec<(u64, u64)> = chunks.map(|chunk| chunk.byte_range()).collect();
+        let start = ranges.iter().map(|(start, _)| *start).min().unwrap();
+        let end = ranges.iter().map(|(start, length)| start + length).max().unwrap();
+        let crc = crc32fast::hash(&written[start as usize..end as usize]);
+        let crc = crc ^ u32::from(matches!(change, Change::Guard));
         guards.push(Guard { crc, first_process: 0 });
-        begin = written.len();
     }
     let mut pairs: BTreeMap<String, String> = header().to_pairs().into_iter().collect();
     let count = if guards.is_empty() { "0" } else { "8" };
