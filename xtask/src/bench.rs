@@ -119,8 +119,8 @@ pub struct Case {
     pub run: Box<dyn Fn() -> Result<Vec<Sample>>>,
 }
 
-/// Measures, prints the table, keeps it in `docs/numbers.md` if everything was measured in full,
-/// otherwise in `bench/numbers.md` of Cargo's target directory.
+/// Measures, prints the table, keeps it in `docs/numbers.md` if everything was measured in full.
+/// What was measured so far is kept after each run in `bench/numbers.md` of Cargo's target folder.
 ///
 /// # Errors
 /// If something cannot be built or started, or a measurement failed.
@@ -136,9 +136,16 @@ pub fn bench(root: &Path, options: &Options) -> Result<()> {
     if cases.is_empty() {
         bail!("no case is called like {:?}", options.filter.as_deref().unwrap_or(""));
     }
-    let (samples, failures) = measure(&cases, options.runs);
-    let figures = figures(&samples);
-    let page = table::page(&before, options, &figures, &failures);
+    let page_of = |runs: usize, samples: &[Sample], failures: &[String]| {
+        let options = Options { runs, ..options.clone() };
+        table::page(&before, &options, &figures(samples), failures)
+    };
+    // Whoever ends it after an hour shall have what was measured until then.
+    let keep = |runs: usize, samples: &[Sample], failures: &[String]| {
+        kept::in_part(&folder, &page_of(runs, samples, failures)).map(drop)
+    };
+    let (samples, failures) = measure(&cases, options.runs, keep);
+    let page = page_of(options.runs, &samples, &failures);
     println!("\n{page}");
     let path = if options.are_in_full() && failures.is_empty() {
         kept::in_full(root, &page)?
@@ -178,7 +185,13 @@ fn cases(root: &Path, assay: &Binary, ycsb: &Ycsb, options: &Options) -> Result<
     Ok(cases)
 }
 
-fn measure(cases: &[Case], runs: usize) -> (Vec<Sample>, Vec<String>) {
+/// Measures all cases so often; `keep` gets the number of runs that are done with all that was
+/// measured in them.
+fn measure(
+    cases: &[Case],
+    runs: usize,
+    mut keep: impl FnMut(usize, &[Sample], &[String]) -> Result<()>,
+) -> (Vec<Sample>, Vec<String>) {
     let mut samples = Vec::new();
     let mut failures = Vec::new();
     for run in 1..=runs {
@@ -188,6 +201,9 @@ fn measure(cases: &[Case], runs: usize) -> (Vec<Sample>, Vec<String>) {
                 Ok(measured) => samples.extend(measured),
                 Err(error) => failures.push(format!("{}: {error:#}", case.name)),
             }
+        }
+        if let Err(error) = keep(run, &samples, &failures) {
+            eprintln!("{error:#}");
         }
     }
     (samples, failures)
@@ -235,7 +251,13 @@ mod tests {
             name: name.to_owned(),
             run: Box::new(move || if works { Ok(Vec::new()) } else { bail!("broken") }),
         };
-        let (_, failures) = measure(&[case("a", false), case("b", true)], 2);
+        let mut kept = Vec::new();
+        let keep = |runs: usize, _: &[Sample], failures: &[String]| {
+            kept.push((runs, failures.len()));
+            Ok(())
+        };
+        let (_, failures) = measure(&[case("a", false), case("b", true)], 2, keep);
         assert_eq!(failures, ["a: broken", "a: broken"]);
+        assert_eq!(kept, [(1, 1), (2, 2)], "after each run");
     }
 }
