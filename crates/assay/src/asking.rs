@@ -3,7 +3,7 @@
 use anyhow::Result;
 use assay_model::Nanos;
 use assay_run::{
-    ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, Shape, Spin, Think,
+    ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, Shape, Spin, Think, processors,
 };
 use assay_store::Calls;
 
@@ -54,6 +54,8 @@ pub struct Asking {
     pub lanes: usize,
     /// Whether they burn processor time to be punctual.
     pub spin: Spin,
+    /// The processors that they are held to, in turn; none leaves them to the system.
+    pub processors: Vec<usize>,
     /// Worker threads per lane around a blocking store; 0 calls it on the lane itself.
     pub workers: usize,
 }
@@ -90,6 +92,7 @@ impl Asking {
             patience,
             lanes,
             spin: spin(options, lanes)?,
+            processors: held_to(options)?,
             workers: workers(options, &load, lanes, calls)?,
             load,
         })
@@ -390,6 +393,11 @@ pub fn usual_workers(load: &Load, lanes: usize, calls: Calls) -> usize {
 fn spin(options: &Options, lanes: usize) -> Result<Spin> {
     let auto = if lanes < machine::cores() { Spin::LastStretch } else { Spin::Never };
     options.choice("spin", &[("auto", auto), ("always", Spin::Always), ("never", Spin::Never)])
+}
+
+fn held_to(options: &Options) -> Result<Vec<usize>> {
+    let Some(text) = options.given("cpu-list") else { return Ok(Vec::new()) };
+    processors::parse(text).map_err(|error| options.wrong("cpu-list", &error.to_string()))
 }
 
 fn workers(options: &Options, load: &Load, lanes: usize, calls: Calls) -> Result<usize> {

@@ -370,6 +370,7 @@ impl Experiment {
             is_load: self.is_load,
             stop_at_failure: self.stops_at_failure,
             spin: self.asking.spin,
+            processors: self.asking.processors.as_slice().into(),
         }
     }
 
@@ -740,6 +741,9 @@ pub fn load_settings(asking: &Asking, time: StoreTime, is_load: bool) -> BTreeMa
         Spin::Always => "always",
     };
     note("spin", spin.to_owned());
+    if !asking.processors.is_empty() {
+        note("cpu-list", assay_run::processors::show(&asking.processors));
+    }
     if time == StoreTime::Told {
         note("time", "told".to_owned());
     }

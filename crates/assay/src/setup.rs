@@ -487,7 +487,8 @@ impl Setup {
         if asking.lanes > 1 && self.options.given("lanes").is_some() {
             eprintln!("warning: {} lives in told time, which has one lane", self.url);
         }
-        Asking { lanes: 1, workers: 0, spin: Spin::Never, ..asking }
+        let processors = Vec::new();
+        Asking { lanes: 1, workers: 0, spin: Spin::Never, processors, ..asking }
     }
 
     /// The experiment of one phase, ready to be performed.

@@ -14,6 +14,7 @@ use crate::control::{Control, Urgency};
 use crate::gauge::Gauge;
 use crate::lane::{Asker, Claims, ClosedAsker, Lane, OpenAsker, Task};
 use crate::load::{Asks, Extent, Load, Overflow, Spin};
+use crate::processors::hold_to;
 use crate::sink::Sink;
 
 pub use crate::lane::{Failure, LaneOutcome, Trouble};
@@ -53,6 +54,8 @@ pub struct Lanes<'a> {
     pub stop_at_failure: bool,
     /// Whether lanes burn processor time to be punctual.
     pub spin: Spin,
+    /// The processors that lanes are held to, in turn; none leaves them to the system.
+    pub processors: Arc<[usize]>,
 }
 
 /// What a run did, beside its records.
@@ -75,6 +78,16 @@ pub enum ExecuteError {
     Thread {
         /// The lane.
         lane: usize,
+        /// What the operating system said.
+        reason: std::io::Error,
+    },
+    /// A lane could not be held to its processor.
+    #[error("cannot hold lane {lane} to processor {processor}: {reason}; name another processor")]
+    Hold {
+        /// The lane.
+        lane: usize,
+        /// The processor.
+        processor: usize,
         /// What the operating system said.
         reason: std::io::Error,
     },
@@ -122,7 +135,8 @@ impl Outcome {
 /// `sinks` and `gauges` belong to the lanes in order; there must be one of each per lane.
 ///
 /// # Errors
-/// If a client cannot be opened or a thread cannot be started; then nothing was asked.
+/// If a client cannot be opened, a thread cannot be started or not be held to its processor; then
+/// nothing was asked.
 ///
 /// # Panics
 /// If there is not exactly one sink and one gauge per lane.
@@ -148,7 +162,9 @@ pub fn execute<S: Sink + Send>(
             let work = move || {
                 be_punctual();
                 let _alarm = EndsOthersOnPanic(control);
-                let opened = store.open(lane);
+                let opened = store.open(lane).map_err(ExecuteError::Open);
+                // Threads that the client has started by now are not held with the lane.
+                let opened = opened.and_then(|client| run.hold(lane).map(|()| client));
                 let (client, report) = match opened {
                     Ok(client) => (Some(client), Ok(())),
                     Err(error) => (None, Err(error)),
@@ -312,6 +328,13 @@ impl Lanes<'_> {
             Load::Open(open) => Some(open.arrivals.shape.clone()),
             Load::Closed(_) => None,
         });
+    }
+
+    /// Holds the calling thread, which is that of `lane`, to the processor that is its own.
+    fn hold(&self, lane: usize) -> Result<(), ExecuteError> {
+        let Some(turn) = lane.checked_rem(self.processors.len()) else { return Ok(()) };
+        let processor = self.processors[turn];
+        hold_to(processor).map_err(|reason| ExecuteError::Hold { lane, processor, reason })
     }
 
     fn task(

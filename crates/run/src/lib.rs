@@ -11,6 +11,7 @@ pub mod load;
 pub mod clock;
 pub mod control;
 pub mod gauge;
+pub mod processors;
 pub mod rates;
 pub mod sink;
 

@@ -38,19 +38,24 @@ struct Server {
     port: u16,
 }
 
+/// The number of the last processor.
+fn last_processor() -> Result<usize> {
+    Ok(thread::available_parallelism()?.get() - 1)
+}
+
 impl Server {
     /// Starts it, held to the last processor by its own setting. Where few processors are, the
     /// system now and then moves a server that is asked all the time to the one of who asks, for
-    /// milliseconds; a machine of its own could not be moved there.
+    /// milliseconds; to a machine of its own it could not.
     fn start() -> Result<Server> {
         let listener = TcpListener::bind("127.0.0.1:0").context("no free port")?;
         let port = listener.local_addr()?.port();
         drop(listener);
-        let processors = thread::available_parallelism()?.get();
+        let last = last_processor()?;
         let child = Command::new("redis-server")
             .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
             .args(["--save", "", "--appendonly", "no", "--daemonize", "no"])
-            .args(["--server_cpulist", &(processors - 1).to_string()])
+            .args(["--server_cpulist", &last.to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
@@ -177,6 +182,10 @@ fn open(assay: &Binary, server: &Server, per_s: u64, seconds: u64) -> Result<Vec
     let (rate, duration) = (format!("{per_s}/s"), format!("{seconds}s"));
     let mut arguments = vec!["run", "ycsb-c", "-t", &server.url, "--lanes", "1"];
     arguments.extend(["--rate", &rate, "--duration", &duration, "--format", "json"]);
+    if last_processor()? > 0 {
+        // The server has the last one.
+        arguments.extend(["--cpu-list", "0"]);
+    }
     arguments.extend(SHAPE.iter().flat_map(|&property| ["-p", property]));
     let ran = assay.run(&arguments)?;
     lag_samples("redis", &rate_name(per_s), &ran.json()?)

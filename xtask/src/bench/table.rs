@@ -16,15 +16,16 @@ Closed loop: one lane, one session, every operation kept in the history. Open lo
 workload C, Poisson arrivals. Trace generation: per second of processor time. YCSB:
 `site.ycsb:core` {VERSION} from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no
 history; by the bridge it is the same class, called by us in a Java virtual machine of our process.
-Redis: on loopback, held to the last processor by its own `server_cpulist`, 100,000 records of one
-field of 100 bytes; in closed loop as many connections as sessions (the size) without pipelining,
-as YCSB's binding has them; client CPU is the whole command's, start with report included, per
-operation. YCSB on Redis: its own client, with a binding of ours that asks as its own does, by the
-same library, Jedis {JEDIS}. Bare loop on Redis: one thread that only sends, waits and receives on
-as many connections; what that takes, no client saves. Floor of lag: a loop that does nothing but
-read the clock, just before the run of that rate; arrivals that fall into its gaps are late on this
-machine whoever asks. For Redis it runs beside a thread that never rests, as a server that is asked
-all the time; one that is asked less often leaves more.
+Redis: on loopback, held to the last processor by its own `server_cpulist`, our lane in open loop
+to the first; 100,000 records of one field of 100 bytes; in closed loop as many connections as
+sessions (the size) without pipelining, as YCSB's binding has them; client CPU is the whole
+command's, start with report included, per operation. YCSB on Redis: its own client, with a binding
+of ours that asks as its own does, by the same library, Jedis {JEDIS}. Bare loop on Redis: one
+thread that only sends, waits and receives on as many connections; what that takes, no client saves.
+Floor of lag: a loop that does nothing but read the clock, just before the run of that rate;
+arrivals that fall into its gaps are late on this machine whoever asks. For Redis it runs beside a
+thread that never rests, as a server that is asked all the time; one that is asked less often leaves
+more.
 "
     )
 }

@@ -309,6 +309,7 @@ fn asking(
         patience: Nanos::from_secs(3600),
         lanes,
         spin: if options.spin_sleep { Spin::LastStretch } else { Spin::Never },
+        processors: Vec::new(),
     })
 }
 

@@ -200,6 +200,13 @@ pub const KEYS: &[Key] = &[
         "Whether lanes burn processor time to be punctual: auto, always or never",
     ),
     text(
+        "cpu-list",
+        "LIST",
+        None,
+        ASKING,
+        "Processors that lanes are held to, in turn: 0 or 2,4-7; default: the system chooses",
+    ),
+    text(
         "workers",
         "N",
         None,

@@ -278,6 +278,11 @@ fn numbers_of_nothing_are_refused() {
         &expect!["--lanes: nothing can be asked with none; give at least 1"],
     );
     check_flags(
+        "-t null: --cpu-list 0-x",
+        &expect![[r#"
+            --cpu-list: "0-x" is no processor; write their numbers, as in 0 or 2,4-7"#]],
+    );
+    check_flags(
         "-t null: --timeout 0s",
         &expect!["--timeout: without patience nothing is ever answered"],
     );

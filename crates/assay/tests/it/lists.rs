@@ -51,6 +51,7 @@ fn settings_name_where_they_are_from() {
         timeout      = 3s                       # environment ASSAY_TIMEOUT
         lanes        = 2                        # mine.toml
         spin         = auto                     # default
+        cpu-list     =                          # not set
         workers      =                          # not set
         seed         =                          # not set
         arrival-seed =                          # not set

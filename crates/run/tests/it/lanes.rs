@@ -1,7 +1,7 @@
 //! Many lanes are as one: the same operations, whatever their number.
 
 use assay_model::{Layout, Record, Setting, Source};
-use assay_run::{Control, Gauge, Latency, Load, Overflow, Think, Told, execute};
+use assay_run::{Control, Gauge, Latency, Load, Overflow, Sink, Think, Told, execute, processors};
 use assay_store::{Capabilities, Client, OpenError, Store};
 
 use crate::stand_ins::{Manner, Plan, RECORDS, Stand, closed, extent, lanes, open};
@@ -94,4 +94,64 @@ fn a_lane_that_panics_while_it_opens_ends_the_run_with_its_panic() {
         let text = panic.downcast_ref::<String>().expect("it has a text");
         assert!(text.contains("this lane panics"), "{text}");
     }
+}
+
+/// The processors that the thread which writes records may run on.
+#[derive(Default)]
+struct MayUse(String);
+
+impl Sink for MayUse {
+    fn push(&mut self, _record: Record) {
+        let status = std::fs::read_to_string("/proc/thread-self/status").expect("it is told");
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        self.0 = list.expect("the list is told").trim().to_owned();
+    }
+
+    fn flush(&mut self) {}
+
+    fn is_broken(&self) -> bool {
+        false
+    }
+
+    fn stalls(&self) -> u64 {
+        0
+    }
+}
+
+/// Where each of `count` lanes may run that are held to `list`, or why they cannot be.
+fn places_of(count: usize, list: &[usize]) -> Result<Vec<String>, String> {
+    let source = || Box::new(Plan { width: 1 }) as Box<dyn Source>;
+    let load = closed(count as u32, Think::No, None);
+    let mut run = lanes(count, &source, load, extent(Some(1000), None));
+    run.processors = list.into();
+    let gauges: Vec<Gauge> = (0..count).map(|_| Gauge::new(Latency::Response)).collect();
+    let sinks = (0..count).map(|_| MayUse::default()).collect();
+    let store = Stand(Manner::Inline, Told::new());
+    let (_, sinks) = execute(&run, &store, sinks, &gauges, &Control::new())
+        .map_err(|error| error.to_string())?;
+    // A lane that came too late for any operation has told nothing.
+    Ok(sinks.into_iter().map(|sink| sink.0).filter(|list| !list.is_empty()).collect())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn lanes_are_held_to_the_processors_that_are_named() {
+    let status = std::fs::read_to_string("/proc/thread-self/status").expect("it is told");
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let all = list.expect("the list is told").trim();
+    let allowed = processors::parse(all).expect("what the system tells can be read");
+    assert_eq!(places_of(1, &[]), Ok(vec![all.to_owned()]), "left to the system");
+    for &processor in &allowed {
+        assert_eq!(places_of(1, &[processor]), Ok(vec![processor.to_string()]));
+    }
+    let named: Vec<String> = allowed.iter().map(usize::to_string).collect();
+    let places = places_of(allowed.len() + 1, &allowed).expect("lanes take their turns");
+    assert!(places.iter().all(|place| named.contains(place)), "{places:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_whose_lanes_cannot_be_held_does_not_begin() {
+    let told = places_of(2, &[1023]).expect_err("nobody has so many processors");
+    assert!(told.contains("to processor 1023: ") && told.contains("name another"), "{told}");
 }

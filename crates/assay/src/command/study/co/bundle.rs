@@ -50,7 +50,15 @@ fn manifest(wanted: &Wanted, plan: &Plan, store: &Sick, records: &[Record]) -> R
     let load = wanted.load();
     let model = if matches!(load, Load::Open(_)) { "open" } else { "closed" };
     let (extent, patience) = (Extent::default(), Nanos::from_secs(3600));
-    let asking = Asking { load, extent, patience, lanes: 1, spin: Spin::Never, workers: 0 };
+    let asking = Asking {
+        load,
+        extent,
+        patience,
+        lanes: 1,
+        spin: Spin::Never,
+        processors: Vec::new(),
+        workers: 0,
+    };
     let settings = store.settings().map_err(from_open)?;
     let now = rfc3339(SystemTime::now());
     let count = records.len() as u64;
