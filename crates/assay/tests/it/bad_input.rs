@@ -280,7 +280,8 @@ fn numbers_of_nothing_are_refused() {
     check_flags(
         "-t null: --cpu-list 0-x",
         &expect![[r#"
-            --cpu-list: "0-x" is no processor; write their numbers, as in 0 or 2,4-7"#]],
+            --cpu-list: "0-x" is no processor; write their numbers, as in 0 or
+            2,4-7"#]],
     );
     check_flags(
         "-t null: --timeout 0s",
