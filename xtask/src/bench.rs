@@ -4,7 +4,6 @@
 //! gets slower or busier disturbs all of them alike. What counts is the median; the spread is
 //! printed beside it. These are measurements, never tests: nothing fails because it is slow.
 
-mod bare;
 mod bars;
 mod binary;
 mod bridge;

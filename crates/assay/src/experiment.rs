@@ -370,7 +370,7 @@ impl Experiment {
             is_load: self.is_load,
             stop_at_failure: self.stops_at_failure,
             spin: self.asking.spin,
-            processors: self.asking.processors.as_slice().into(),
+            processors: &self.asking.processors,
         }
     }
 

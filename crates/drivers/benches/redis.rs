@@ -1,9 +1,11 @@
 //! Throughput with client CPU per operation against a redis-server of its own on loopback.
 //!
 //! Prints `bench <name> <depth> <value> <unit>`. `driver` is our client in a closed loop that keeps
-//! `depth` requests in flight on one connection; `floor` sends the same commands in batches of
-//! `depth` over a bare socket, counting bytes instead of looking at replies. Server and client
-//! share the machine's cores, so throughput is the machine's, CPU per operation is the client's.
+//! `depth` requests in flight on one connection; `floor` sends the same commands, encoded before,
+//! in batches of `depth` over a bare socket, counting bytes instead of looking at replies;
+//! `connections.floor` has one request in flight on each of as many sockets as its size says.
+//! Server and client share the machine's cores, so throughput is the machine's, CPU per operation
+//! is the client's.
 
 #[path = "../tests/live/server.rs"]
 #[allow(dead_code, reason = "the live tests use the rest of it")]
@@ -18,6 +20,7 @@ use assay_drivers::redis::Redis;
 use assay_model::{Fields, Kind, Layout, Nanos, Table};
 use assay_store::resp::write;
 use assay_store::{Answer, Answers, Client, Request, Store, Ticket, Values};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{ClockId, clock_gettime};
 use server::Server;
 
@@ -26,6 +29,7 @@ const VALUE: [u8; 100] = [b'v'; 100];
 const RUNS: usize = 3;
 const RATES: [usize; 3] = [50_000, 125_000, 250_000];
 const DEPTHS: [usize; 3] = [1, 16, 64];
+const CONNECTIONS: [usize; 3] = [1, 4, 16];
 
 /// What is asked, over and over, of different records.
 struct Case {
@@ -97,6 +101,11 @@ fn main() {
             });
             report("floor", case, depth, operations, || {
                 floor(server.port, case, operations, depth);
+            });
+        }
+        for connections in CONNECTIONS {
+            report("connections.floor", case, connections, 100_000, || {
+                floor_of_connections(server.port, case, 100_000, connections);
             });
         }
     }
@@ -243,26 +252,14 @@ impl Loop {
 
 /// The least that any client does for the same: one write, then reads until all is there.
 fn floor(port: u16, case: &Case, operations: usize, depth: usize) {
-    let mut socket = TcpStream::connect(("127.0.0.1", port)).expect("the server is there");
-    socket.set_nodelay(true).expect("it is a TCP socket");
+    let mut socket = greeted(port);
     let mut room = vec![0; 1 << 16];
-    write::command(&[b"HELLO", b"3"], &mut room);
-    let hello = room.split_off(1 << 16);
-    socket.write_all(&hello).expect("the server is there");
-    std::thread::sleep(Duration::from_millis(5));
-    let greeted = socket.read(&mut room).expect("the server answers");
-    assert!(greeted > 0);
-    let keys: Vec<String> = (0..RECORDS).map(key).collect();
+    let commands = commands(case);
     let mut out = Vec::new();
-    let mut words: Vec<&[u8]> = Vec::new();
     for batch in 0..operations / depth {
         out.clear();
         for number in 0..depth {
-            words.clear();
-            words.extend(case.floor.0);
-            words.push(keys[(batch * depth + number) % RECORDS].as_bytes());
-            words.extend(case.floor.1);
-            write::command(&words, &mut out);
+            out.extend(&commands[(batch * depth + number) % RECORDS]);
         }
         socket.write_all(&out).expect("the server is there");
         let mut missing = depth * case.reply_bytes;
@@ -272,4 +269,63 @@ fn floor(port: u16, case: &Case, operations: usize, depth: usize) {
             missing -= count;
         }
     }
+}
+
+/// The same with one request in flight on each connection: a wait for all of them, then one read
+/// and one write for each that has answered.
+fn floor_of_connections(port: u16, case: &Case, operations: usize, connections: usize) {
+    let mut sockets: Vec<TcpStream> = (0..connections).map(|_| greeted(port)).collect();
+    let mut missing = vec![case.reply_bytes; connections];
+    let mut room = vec![0; 1 << 16];
+    let commands = commands(case);
+    let mut next = commands.iter().cycle();
+    let mut ask = |mut socket: &TcpStream| {
+        let command = next.next().expect("there is a record");
+        socket.write_all(command).expect("the server is there");
+    };
+    sockets.iter().for_each(&mut ask);
+    let mut answered = 0;
+    while answered < operations {
+        let watched = |socket| PollFd::new(socket, PollFlags::IN);
+        let mut watched: Vec<PollFd<'_>> = sockets.iter().map(watched).collect();
+        poll(&mut watched, None).expect("sockets can be waited for");
+        let woken: Vec<bool> = watched.iter().map(|fd| !fd.revents().is_empty()).collect();
+        for place in (0..connections).filter(|&place| woken[place]) {
+            let count = sockets[place].read(&mut room).expect("the server answers");
+            assert!(count > 0 && count <= missing[place], "replies have the length that we think");
+            missing[place] -= count;
+            if missing[place] > 0 {
+                continue;
+            }
+            answered += 1;
+            missing[place] = case.reply_bytes;
+            // Answers to what is asked beyond the last operation stay in their sockets.
+            ask(&sockets[place]);
+        }
+    }
+}
+
+/// A bare socket to a server that speaks RESP3 with it.
+fn greeted(port: u16) -> TcpStream {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).expect("the server is there");
+    socket.set_nodelay(true).expect("it is a TCP socket");
+    let mut hello = Vec::new();
+    write::command(&[b"HELLO", b"3"], &mut hello);
+    socket.write_all(&hello).expect("the server is there");
+    std::thread::sleep(Duration::from_millis(5));
+    let greeted = socket.read(&mut [0; 1 << 12]).expect("the server answers");
+    assert!(greeted > 0);
+    socket
+}
+
+/// The command of `case` for each record.
+fn commands(case: &Case) -> Vec<Vec<u8>> {
+    let command = |number| {
+        let key = key(number);
+        let words = [case.floor.0, &[key.as_bytes()], case.floor.1].concat();
+        let mut command = Vec::new();
+        write::command(&words, &mut command);
+        command
+    };
+    (0..RECORDS).map(command).collect()
 }

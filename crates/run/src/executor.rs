@@ -55,7 +55,7 @@ pub struct Lanes<'a> {
     /// Whether lanes burn processor time to be punctual.
     pub spin: Spin,
     /// The processors that lanes are held to, in turn; none leaves them to the system.
-    pub processors: Arc<[usize]>,
+    pub processors: &'a [usize],
 }
 
 /// What a run did, beside its records.

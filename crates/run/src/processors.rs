@@ -19,7 +19,7 @@ pub enum ListError {
     #[error("{0:?} is no processor; write their numbers, as in 0 or 2,4-7")]
     Number(String),
     /// Named before.
-    #[error("processor {0} is named twice, but lanes do not share one")]
+    #[error("processor {0} is named twice")]
     Twice(usize),
     /// Not there, or kept from this process.
     #[error("this process may not use processor {missing}, only {allowed}")]

@@ -13,7 +13,7 @@ use crate::bench::binary::{
 };
 use crate::bench::figures::Sample;
 use crate::bench::peer::{Loop, REDIS_BINDING, Ycsb};
-use crate::bench::{Case, Options, SECONDS, bare, floor};
+use crate::bench::{Case, Options, SECONDS, floor};
 use crate::needs;
 
 /// One record of one field of 100 bytes, so that a read is a round trip rather than a transfer.
@@ -90,18 +90,14 @@ enum Part {
     Closed { sessions: u64 },
     /// YCSB's client in the same closed loop.
     Peer { sessions: u64 },
-    /// A loop of the system's calls alone.
-    Bare { sessions: u64 },
 }
 
 impl Part {
     /// All of them: what is compared with each other, one after the other.
     fn all() -> impl Iterator<Item = Part> {
         let open = RATES.map(|per_s| [Part::Floor { per_s }, Part::Open { per_s }]);
-        let closed = SESSIONS.map(|sessions| {
-            [Part::Closed { sessions }, Part::Peer { sessions }, Part::Bare { sessions }]
-        });
-        open.into_iter().flatten().chain(closed.into_iter().flatten())
+        let closed = SESSIONS.map(|sessions| [Part::Closed { sessions }, Part::Peer { sessions }]);
+        open.into_iter().chain(closed).flatten()
     }
 
     /// The name of its case.
@@ -111,7 +107,6 @@ impl Part {
             Part::Open { per_s } => format!("redis open ycsb-c {}", rate_name(per_s)),
             Part::Closed { sessions } => format!("redis closed ycsb-c {sessions}"),
             Part::Peer { sessions } => format!("peer redis closed ycsb-c {sessions}"),
-            Part::Bare { sessions } => format!("bare redis closed {sessions}"),
         }
     }
 }
@@ -165,7 +160,6 @@ fn case(part: Part, clients: &Clients<'_>, server: &Rc<Server>, options: &Option
         Part::Peer { sessions } => {
             Box::new(move || peer(&ycsb, &server, Closed { sessions, operations }))
         }
-        Part::Bare { sessions } => Box::new(move || bare(&server, Closed { sessions, operations })),
     };
     Case { name: part.name(), run }
 }
@@ -227,12 +221,6 @@ fn peer(ycsb: &Ycsb, server: &Server, asked: Closed) -> Result<Vec<Sample>> {
     ])
 }
 
-/// Asks one record by the system's calls alone, with as many connections as ours has sessions.
-fn bare(server: &Server, asked: Closed) -> Result<Vec<Sample>> {
-    let cpu = bare::processor_time(server.port, asked.sessions, asked.operations)?;
-    Ok(vec![sample("bare loop on Redis, client CPU", &asked.sessions.to_string(), cpu, "ns")])
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -247,7 +235,7 @@ mod tests {
     #[test]
     fn every_case_has_a_name_of_its_own() {
         let names = left("");
-        assert_eq!(names.len(), 15);
+        assert_eq!(names.len(), 12);
         assert!(names.iter().enumerate().all(|(at, name)| !names[..at].contains(name)));
     }
 
@@ -258,7 +246,6 @@ mod tests {
         assert_eq!(left("peer redis"), peers);
         assert_eq!(left("floor").len(), 3);
         assert_eq!(left("redis closed ycsb-c 4"), ["redis closed ycsb-c 4", &peers[1]]);
-        assert_eq!(left("bare"), ["1", "4", "16"].map(|size| format!("bare redis closed {size}")));
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn places_of(count: usize, list: &[usize]) -> Result<Vec<String>, String> {
     let source = || Box::new(Plan { width: 1 }) as Box<dyn Source>;
     let load = closed(count as u32, Think::No, None);
     let mut run = lanes(count, &source, load, extent(Some(1000), None));
-    run.processors = list.into();
+    run.processors = list;
     let gauges: Vec<Gauge> = (0..count).map(|_| Gauge::new(Latency::Response)).collect();
     let sinks = (0..count).map(|_| MayUse::default()).collect();
     let store = Stand(Manner::Inline, Told::new());

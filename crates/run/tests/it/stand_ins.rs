@@ -283,6 +283,6 @@ pub fn lanes<'a>(
         is_load: false,
         stop_at_failure: false,
         spin: Spin::Never,
-        processors: Arc::default(),
+        processors: &[],
     }
 }

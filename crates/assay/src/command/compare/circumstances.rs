@@ -143,6 +143,11 @@ fn place(found: &mut Found, old: &Manifest, new: &Manifest) {
         note(name, fact(old), fact(new));
     }
     note("lanes", old.load.lanes.to_string(), new.load.lanes.to_string());
+    for name in ["spin", "cpu-list"] {
+        let setting =
+            |manifest: &Manifest| manifest.load.settings.get(name).cloned().unwrap_or_default();
+        note(name, setting(old), setting(new));
+    }
     note("assay", old.run.assay.clone(), new.run.assay.clone());
 }
 

@@ -5,7 +5,6 @@
 mod bundle;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -343,7 +342,7 @@ fn told(seed: Seed, plan: &Plan, load: Load, extent: Extent, store: &Sick) -> Re
         is_load: plan.phase() == PlanPhase::Load,
         stop_at_failure: true,
         spin: Spin::Never,
-        processors: Arc::default(),
+        processors: &[],
     };
     let gauge = Gauge::new(Latency::Service);
     let control = Control::new();
