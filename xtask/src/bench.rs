@@ -25,7 +25,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::metadata::{Metadata, Reach};
 use crate::needs;
-use binary::Binary;
+use binary::{Binary, ExecutorPath};
 use figures::{Sample, figures};
 use peer::Ycsb;
 use redis::Clients;
@@ -165,7 +165,9 @@ fn cases(root: &Path, assay: &Binary, ycsb: &Ycsb, options: &Options) -> Result<
     // Ours beside the peer's of the same workload and size, so that they alternate.
     for workload in WORKLOADS {
         for size in SIZES {
-            cases.push(binary::closed(assay, workload, options.scaled(size)));
+            for path in [ExecutorPath::Ordinary, ExecutorPath::Bursts] {
+                cases.push(binary::closed(assay, path, workload, options.scaled(size)));
+            }
             cases.push(ycsb.basic(workload, options.scaled(size)));
             cases.push(bridge::case(root, assay, workload, options.scaled(size)));
         }

@@ -166,12 +166,40 @@ pub fn short(count: u64) -> String {
     }
 }
 
-/// The null store in closed loop, as fast as it goes.
-pub fn closed(assay: &Binary, workload: Workload, operations: u64) -> Case {
+/// The way that an operation takes through the executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExecutorPath {
+    /// That of every store: two sessions on one thread.
+    Ordinary,
+    /// Operations drawn ahead that share readings of the clock (decision 0018): one session alone,
+    /// and only on the null and memory stores.
+    Bursts,
+}
+
+impl ExecutorPath {
+    fn sessions(self) -> &'static str {
+        match self {
+            ExecutorPath::Ordinary => "2",
+            ExecutorPath::Bursts => "1",
+        }
+    }
+
+    /// What the names of its figures begin with.
+    fn prefix(self) -> &'static str {
+        match self {
+            ExecutorPath::Ordinary => "",
+            ExecutorPath::Bursts => "bursts, ",
+        }
+    }
+}
+
+/// The null store in closed loop on one thread, as fast as it goes.
+pub fn closed(assay: &Binary, path: ExecutorPath, workload: Workload, operations: u64) -> Case {
     let assay = assay.clone();
     let (workload, size) = (workload.name, short(operations));
+    let prefix = path.prefix();
     Case {
-        name: format!("null closed {workload} {size}"),
+        name: format!("{prefix}null closed {workload} {size}"),
         run: Box::new(move || {
             let ran = assay.run(&[
                 "run",
@@ -179,7 +207,7 @@ pub fn closed(assay: &Binary, workload: Workload, operations: u64) -> Case {
                 "-t",
                 "null:",
                 "--closed",
-                "1",
+                path.sessions(),
                 "--lanes",
                 "1",
                 "--operations",
@@ -192,9 +220,9 @@ pub fn closed(assay: &Binary, workload: Workload, operations: u64) -> Case {
             let rate = figure(&json, DONE_PER_S)?;
             let bytes = ran.history_bytes as f64 / operations as f64;
             Ok(vec![
-                sample(&format!("closed loop, null, {workload}"), &size, rate, "/s"),
+                sample(&format!("{prefix}closed loop, null, {workload}"), &size, rate, "/s"),
                 sample(
-                    &format!("history on disk, closed loop, {workload}"),
+                    &format!("{prefix}history on disk, closed loop, {workload}"),
                     &size,
                     bytes,
                     "bytes/operation",
