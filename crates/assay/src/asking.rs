@@ -264,17 +264,23 @@ fn closed_model(
             return Err(options.wrong(name, "only an open loop does that; give --rate as well"));
         }
     }
-    let cores = machine::cores() as u32;
-    let usual = match (purpose, calls) {
-        (Purpose::Load, Calls::Pipelined) => LOAD_SESSIONS,
-        (Purpose::Load | Purpose::Bench, _) => cores,
-        (Purpose::Run, _) => 1,
-    };
+    let usual = usual_sessions(purpose, calls, machine::cores() as u32);
     let sessions = sessions.map_or(usual, |sessions| sessions as u32);
     let measures = purpose != Purpose::Load;
     let think = if measures { think(options)? } else { Think::No };
     let pace = if measures { options.rate("pace")? } else { None };
     Ok(Load::Closed(Closed { sessions, think, pace }))
+}
+
+/// Sessions of a closed loop if nobody says how many, on a machine of `cores` processors.
+fn usual_sessions(purpose: Purpose, calls: Calls, cores: u32) -> u32 {
+    match (purpose, calls) {
+        (Purpose::Run, _) => 1,
+        (Purpose::Load, Calls::Pipelined) => LOAD_SESSIONS,
+        // The store's own threads work on the same processors: one is left to them.
+        (_, Calls::Blocking) => cores.saturating_sub(1).max(1),
+        _ => cores,
+    }
 }
 
 /// A whole number from 1 to `most`.
@@ -408,5 +414,20 @@ fn workers(options: &Options, load: &Load, lanes: usize, calls: Calls) -> Result
         }
         (Some(given), Load::Open(_)) if calls == Calls::Blocking => Ok(given as usize),
         _ => Ok(usual),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_on_an_embedded_store_leave_it_a_processor() {
+        let sessions = |cores| usual_sessions(Purpose::Bench, Calls::Blocking, cores);
+        assert_eq!([1, 2, 8].map(sessions), [1, 1, 7]);
+        assert_eq!(usual_sessions(Purpose::Load, Calls::Blocking, 2), 1);
+        assert_eq!(usual_sessions(Purpose::Bench, Calls::Pipelined, 2), 2);
+        assert_eq!(usual_sessions(Purpose::Load, Calls::Pipelined, 2), 16);
+        assert_eq!(usual_sessions(Purpose::Run, Calls::Blocking, 8), 1);
     }
 }

@@ -52,7 +52,8 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
         ("none", Durability::None),
     ];
     let durability = address.choose("durability", &choices)?;
-    let shape = Shape { durability, map_bytes: map_bytes(&address)?, readers: readers(&address)? };
+    let readers = address.count("readers", 1..=MOST_READERS)?.unwrap_or(READERS);
+    let shape = Shape { durability, map_bytes: map_bytes(&address)?, readers };
     address.check_directory("LMDB", FILE)?;
     let path = address.path.as_path();
     fs::create_dir_all(path).map_err(|error| address.denied(path, &error))?;
@@ -72,13 +73,6 @@ fn map_bytes(address: &Address<'_>) -> Result<usize, OpenError> {
     }
     let too_large = |_| address.wrong("map is larger than this machine can address".into());
     usize::try_from(bytes).map_err(too_large)
-}
-
-fn readers(address: &Address<'_>) -> Result<u32, OpenError> {
-    let Some(text) = address.option("readers") else { return Ok(READERS) };
-    let number = text.parse().ok().filter(|number| (1..=MOST_READERS).contains(number));
-    let reason = || format!("readers is {text:?}; it is a number from 1 to {MOST_READERS}");
-    number.ok_or_else(|| address.wrong(reason()))
 }
 
 fn explain(address: &Address<'_>, error: &heed::Error) -> OpenError {

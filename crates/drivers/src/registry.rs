@@ -113,7 +113,7 @@ const KNOWN: &[Known] = &[
         listed: Listed {
             scheme: "fjall",
             summary: "log-structured merge tree in this process, in a directory",
-            url: "fjall:PATH?durability=process|fsync&cache=256MiB",
+            url: "fjall:PATH?durability=process|fsync&cache=256MiB&background_threads=N",
             durability: "process: survives kill -9, not a power cut; fsync: survives both",
             feature: Some("fjall"),
             is_compiled_in: cfg!(feature = "fjall"),

@@ -1,5 +1,6 @@
 //! The URL of a store on this machine's disk: `scheme:path?option=value&…`.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -75,6 +76,23 @@ impl<'a> Address<'a> {
         match bytes {
             Some(bytes) => Ok(Some(bytes)),
             None => Err(self.wrong(format!("{name} is {value:?}; write it as 64MiB or 1GiB"))),
+        }
+    }
+
+    /// The whole number of option `name`, one of `range`.
+    pub(crate) fn count(
+        &self,
+        name: &str,
+        range: RangeInclusive<u32>,
+    ) -> Result<Option<u32>, OpenError> {
+        let Some(value) = self.option(name) else { return Ok(None) };
+        match value.parse().ok().filter(|count| range.contains(count)) {
+            Some(count) => Ok(Some(count)),
+            None => Err(self.wrong(format!(
+                "{name} is {value:?}; it is a number from {} to {}",
+                range.start(),
+                range.end()
+            ))),
         }
     }
 

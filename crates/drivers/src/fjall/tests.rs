@@ -102,8 +102,23 @@ fn a_path_below_a_file_is_refused_with_its_name() {
 }
 
 #[test]
+fn background_threads_leave_one_processor_unless_the_url_says_how_many() {
+    let defaults = [1, 2, 3, 5, 64].map(default_threads);
+    assert_eq!(defaults, [1, 1, 2, 4, 4]);
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&url(directory.path(), "?background_threads=3")).unwrap();
+    let settings = store.settings().unwrap();
+    let setting = settings.iter().find(|setting| setting.name == "background threads").unwrap();
+    assert_eq!(setting.value, "3");
+}
+
+#[test]
 fn wrong_options_are_refused() {
     assert!(complaint("fjall:p?durability=maybe").ends_with("it can be process or fsync"));
+    assert!(
+        complaint("fjall:p?background_threads=0")
+            .ends_with("background_threads is \"0\"; it is a number from 1 to 1024")
+    );
     assert!(complaint("fjall:p?cache=1").ends_with("cache is below 1MiB"));
     assert!(complaint("fjall:p?durabilty=fsync").ends_with("did you mean \"durability\"?"));
 }
