@@ -14,6 +14,7 @@
 
 mod dialer;
 mod failure;
+mod greeting;
 mod key;
 mod link;
 mod options;
