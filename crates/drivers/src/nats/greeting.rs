@@ -76,7 +76,10 @@ mod tests {
             (b"IN", Greeting::Unknown),
             (b"INFO {}", Greeting::Unknown),
             (b"INFO {}\r\n", Greeting::Right),
-            (b"HTTP/1.1 400 Bad Request\r\n", Greeting::Foreign("HTTP/1.1 400 Bad Request\r\n".into())),
+            (
+                b"HTTP/1.1 400 Bad Request\r\n",
+                Greeting::Foreign("HTTP/1.1 400 Bad Request\r\n".into()),
+            ),
             (b"xx", Greeting::Foreign("xx".into())),
         ] {
             assert_eq!(judge(line), expected);

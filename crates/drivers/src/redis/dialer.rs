@@ -148,7 +148,9 @@ impl Dialer {
     }
 
     fn no_pong(&self, answer: &Value) -> OpenError {
-        let shown: String = format!("{answer:?}").chars().take(SHOWN_CHARACTERS).collect();
+        let text = answer.text().map(String::from_utf8_lossy);
+        let text = text.map_or_else(|| format!("{answer:?}"), |text| format!("{text:?}"));
+        let shown: String = text.chars().take(SHOWN_CHARACTERS).collect();
         self.unreachable(format!(
             "something answers there but it is no Redis: to PING it says {shown} instead of PONG; \
              check the port"

@@ -62,8 +62,8 @@ fn a_password_in_a_url_without_a_scheme_is_not_repeated() {
     ] {
         let told = complaint(url);
         assert!(!told.contains("cret") && !told.contains("s3"), "{told}");
-        // Without its driver a binary says so, or the driver hides all of it.
-        assert!(told.contains(shown) || told.starts_with('…') || told.contains(": …"), "{told}");
+        // A driver may hide all of it.
+        assert!(told.contains(shown) || told.contains("\"…\""), "{told}");
     }
 }
 

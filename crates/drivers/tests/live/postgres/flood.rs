@@ -27,6 +27,11 @@ fn row(value: &[u8]) -> Vec<u8> {
     message(b'D', &[&[0, 1][..], &length, value].concat())
 }
 
+/// What a server may say at any time.
+fn parameter() -> Vec<u8> {
+    message(b'S', b"name\0value\0")
+}
+
 /// The description of rows with one column of text.
 fn description() -> Vec<u8> {
     let rest = [0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 255, 255, 255, 255, 255, 255, 0, 0];
@@ -62,18 +67,19 @@ fn hear(socket: &mut TcpStream, has_tag: bool) -> Option<(u8, Vec<u8>)> {
 
 fn converse(mut socket: TcpStream, at: Where, said: &AtomicU64) -> Option<()> {
     hear(&mut socket, false)?;
+    socket.write_all(&message(b'R', &[0; 4])).ok()?;
     if at == Where::Greeting {
-        flood(&mut socket, &message(b'S', b"name\0value\0"), said);
+        flood(&mut socket, &parameter(), said);
         return None;
     }
     let ready = message(b'Z', b"I");
-    socket.write_all(&[message(b'R', &[0; 4]), ready.clone()].concat()).ok()?;
+    socket.write_all(&ready).ok()?;
     loop {
         let (tag, body) = hear(&mut socket, true)?;
         let text = String::from_utf8_lossy(&body).into_owned();
         let answer = match tag {
             b'Q' if at == Where::BesideARun => {
-                flood(&mut socket, &message(b'N', b"\0"), said);
+                flood(&mut socket, &parameter(), said);
                 return None;
             }
             b'Q' if text.contains("attname") => {
