@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use assay_lab::Record;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, NotInstalled};
 use crate::lab::failure::from_code;
 use crate::lab::labs::{Found, Labs};
 use crate::lab::wire::{Fault, Reply, Request, Status};
@@ -222,7 +222,10 @@ pub fn hear(
         match serde_json::from_str(&line.map_err(&broken)?)? {
             Reply::Tell { text } => tell(&text),
             Reply::Done { status } => return Ok(Some(*status)),
-            Reply::Failed { text, exit } => return Err(from_code(text, exit)),
+            Reply::Failed { text, is_not_installed: true, .. } => {
+                return Err(NotInstalled(text).into());
+            }
+            Reply::Failed { text, exit, .. } => return Err(from_code(text, exit)),
         }
     }
     Ok(None)
