@@ -178,13 +178,11 @@ impl Store for Nats {
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         if layout.tables.iter().any(|table| table.needs_key_order) {
-            let reason = "a bucket knows no order of its keys, so it cannot scan; queries by way of \
-                          a mapping look for their rows by ranges of keys: take another store for \
-                          them";
-            return Err(OpenError::Unsupported {
-                store: self.dialer.store(),
-                reason: reason.into(),
-            });
+            let reason = "a bucket knows no order of its keys, so it cannot scan; queries by way \
+                          of a mapping look for their rows by ranges of keys: take another store \
+                          for them";
+            let (store, reason) = (self.dialer.store(), reason.to_owned());
+            return Err(OpenError::Unsupported { store, reason });
         }
         let wrong = layout.tables.iter().find(|table| !options::is_name(&table.name));
         if let Some(table) = wrong {

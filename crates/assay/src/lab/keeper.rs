@@ -89,7 +89,7 @@ fn begin(errand: &Errand, kept: &Arc<Kept>, jobs: Sender<Job>) -> Result<Lab> {
     if let Err(error) = &risen {
         log(&format!("{error:#}"));
         leave(errand);
-        if code(error) == Exit::Interrupted {
+        if code(error) == Exit::Interrupted || error.is::<NotInstalled>() {
             // Nobody wants to read the logs of what was not to be.
             let _ = fs::remove_dir_all(&errand.folder);
         }

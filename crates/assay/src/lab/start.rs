@@ -72,8 +72,8 @@ pub fn require_free(labs: &Labs, name: &str, folder: &Path) -> Result<()> {
     )))
 }
 
-/// As [`start`]; if programs are missing and somebody sits at the terminal, asks whether they may be
-/// installed or fetched.
+/// As [`start`]; if programs are missing and somebody sits at the terminal, asks whether they may
+/// be installed or fetched.
 ///
 /// # Errors
 /// As for [`start`].

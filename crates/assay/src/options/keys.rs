@@ -85,7 +85,7 @@ pub const KEYS: &[Key] = &[
         "WHERE",
         None,
         ASKING,
-        "With --up: loopback (as usual), or with root a network namespace for each node: namespaces",
+        "With --up: loopback, as usual, or with root a network namespace for each node: namespaces",
     ),
     Key {
         shape: Shape::List,

@@ -1,4 +1,4 @@
-//! The bytes of a connection to a PostgreSQL, within TLS or not, of which a bounded number is taken.
+//! The bytes of a connection to a PostgreSQL, within TLS or not; a bounded number is taken.
 
 use std::cell::Cell;
 use std::future::Future;

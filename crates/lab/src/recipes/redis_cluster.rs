@@ -34,8 +34,8 @@ impl Recipe for RedisCluster {
                     name: "replicas",
                     values: &[USUAL, "0", "1", "2"],
                     usual: USUAL,
-                    about: "of each master; they count as nodes, so 1 needs 6 nodes at least; usual \
-                            is 1 for an even number of nodes from 6 on, else 0",
+                    about: "of each master; they count as nodes, so 1 needs 6 nodes at least; \
+                            usual is 1 for an even number of nodes from 6 on, else 0",
                 },
                 Choice {
                     name: "node-timeout",

@@ -139,7 +139,8 @@ mod tests {
         let card = recipes::find("etcd").unwrap().card();
         let told = |lacks: &[Need], can_install| readiness(&card, lacks, can_install);
         assert_eq!(told(&[], true), Readiness::Ready);
-        let own = "etcd (apt-get install etcd-server, which `assay lab up --install` does as root, for debian)";
+        let own = "etcd (apt-get install etcd-server, which `assay lab up --install` does as root, \
+                   for debian)";
         assert_eq!(told(&[PACKAGE], false), Readiness::Lacking(own.into()));
         let by_lab = "it lacks etcd (apt-get install etcd-server, which `assay lab up --install` \
                       does, for debian)";

@@ -14,8 +14,10 @@ use crate::redis::{sentinel, settings};
 const BATCH: usize = 1000;
 
 /// What is said to whoever asks one node of a cluster as if it were alone.
-pub(in crate::redis) const ONE_NODE: &str = "it is one node of a cluster, which refuses the keys of the others; redis:// asks a single \
-     server, so write redis+cluster://, or name one without cluster-enabled";
+pub(in crate::redis) const ONE_NODE: &str = "it is one node of a cluster, which refuses the keys \
+                                             of the others; redis:// asks a single server, so \
+                                             write redis+cluster://, or name one without \
+                                             cluster-enabled";
 
 /// A server, or the masters of a cluster.
 pub(in crate::redis) struct Consoles<'a> {
