@@ -150,7 +150,7 @@ impl MongoDb {
     }
 }
 
-impl<'a> Talk<'a> {
+impl Talk<'_> {
     /// The key as the server keeps it.
     fn id(&self) -> Result<Bson, Failure> {
         let key = self.request.key;
