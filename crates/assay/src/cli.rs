@@ -99,6 +99,7 @@ fn argument(key: &Key) -> Arg {
     match key.shape {
         // A rate may be negative by mistake: our own message then says what is wrong with it.
         Shape::Text => arg.value_name(key.value).allow_hyphen_values(key.name == "rate"),
+        Shape::List => arg.value_name(key.value).action(ArgAction::Append),
         Shape::Switch => arg.action(ArgAction::SetTrue),
     }
 }
@@ -408,17 +409,20 @@ fn completion() -> Command {
 
 /// The lab's commands take one setting.
 fn lab() -> Command {
-    crate::command::lab::command(lab_places())
+    crate::command::lab::command(lab_places(), setting("install"))
 }
 
 fn stores() -> Command {
-    crate::command::stores::command(lab_places())
+    crate::command::stores::command(lab_places(), setting("install"))
 }
 
 /// Where labs are.
 fn lab_places() -> [Arg; 2] {
-    let own = KEYS.iter().find(|key| key.name == "lab-dir").expect("it is one of the settings");
-    [argument(own), config_file()]
+    [setting("lab-dir"), config_file()]
+}
+
+fn setting(name: &str) -> Arg {
+    argument(KEYS.iter().find(|key| key.name == name).expect("it is one of the settings"))
 }
 
 /// YCSB's own command line; its flags have one dash, so they are taken as they are.

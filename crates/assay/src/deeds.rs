@@ -67,6 +67,8 @@ pub struct Performed {
     pub failures: Vec<String>,
     /// What the lab is still at, in a sentence.
     pub goes_on: Option<String>,
+    /// That the lab ended before the run did, in a sentence.
+    pub lab_end: Option<String>,
 }
 
 /// A deed of the number that is said with its word.

@@ -19,7 +19,8 @@ pub enum Exit {
     Unreachable = 4,
     /// The run came to its end, but a hallmark was required and there is none.
     NoHallmark = 5,
-    /// The run came to its end, but not all that was to be done to the store meanwhile was done.
+    /// The run came to its end, but not all that was to be done to the store meanwhile was done;
+    /// or a node is in no state for what is to be done to it.
     Undone = 7,
     /// No rate was found that holds the objective.
     Breached = 99,
@@ -42,6 +43,11 @@ pub struct Failure {
     /// What is wrong, and what to do.
     pub message: String,
 }
+
+/// A program is missing that could be installed or fetched, if somebody says so.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotInstalled(pub String);
 
 /// A usage or configuration error.
 pub fn usage(message: impl Into<String>) -> anyhow::Error {
@@ -67,6 +73,9 @@ pub fn from_open(error: OpenError) -> anyhow::Error {
 
 /// The code that `error` ends the program with.
 pub fn code(error: &anyhow::Error) -> Exit {
+    if error.is::<NotInstalled>() {
+        return Exit::Unreachable;
+    }
     error
         .chain()
         .find_map(|cause| cause.downcast_ref::<Failure>())

@@ -27,6 +27,7 @@ use crate::deeds::{self, Act, Deed, Performed};
 use crate::exit::{Exit, as_usage, from_open};
 use crate::lab::LabClient;
 use crate::live::{Caption, Dashboard};
+use crate::observe::servers::Watched;
 use crate::port::{Port, Subject};
 use crate::progress::{self, Goal, Lines, Show, Viewer};
 use crate::signals::Listening;
@@ -219,8 +220,11 @@ impl Experiment {
             let (outcome, sinks) = result.map_err(from_execute)?;
             drop(sinks);
             let mut seen = joined(observer);
-            seen.extend(joined(servers));
-            anyhow::Ok((outcome, seen, joined(deeds)))
+            let (servers, mut done) = (joined(servers), joined(deeds));
+            seen.extend(servers.observations);
+            done.events.extend(servers.events);
+            done.lab_end = servers.is_lab_gone.then(|| LAB_END.to_owned());
+            anyhow::Ok((outcome, seen, done))
         })?;
         self.observations = observations;
         self.done = done;
@@ -233,7 +237,7 @@ impl Experiment {
         scope: &'scope Scope<'scope, 'env>,
         control: &'env Control,
         is_over: &'env AtomicBool,
-    ) -> Result<Option<ScopedJoinHandle<'scope, Vec<Observation>>>> {
+    ) -> Result<Option<ScopedJoinHandle<'scope, Watched>>> {
         let Some(lab) = &self.lab else { return Ok(None) };
         let watch = move || observe::servers::watch(lab.folder(), control, is_over);
         let thread = thread::Builder::new().name("servers".to_owned()).spawn_scoped(scope, watch);
@@ -473,7 +477,8 @@ impl Experiment {
                 rate_change(first)
             ));
         }
-        notes.extend(self.done.failures.iter().chain(&self.done.goes_on).cloned());
+        let done = &self.done;
+        notes.extend(done.failures.iter().chain(&done.goes_on).chain(&done.lab_end).cloned());
         let stalls = self.manifest.history.stalls;
         if stalls > 0 {
             notes.push(format!(
@@ -604,7 +609,8 @@ impl Experiment {
     /// What was to be done and was not; of a run that was stopped, what goes on.
     fn say_undone(&self, outcome: &Outcome) {
         if self.manifest.state == State::Finished {
-            self.done.failures.iter().for_each(|failure| eprintln!("error: {failure}"));
+            let failures = self.done.failures.iter().chain(&self.done.lab_end);
+            failures.for_each(|failure| eprintln!("error: {failure}"));
             if self.is_in_vain(outcome) {
                 eprintln!("error: {}", in_vain(outcome));
             }
@@ -625,6 +631,7 @@ impl Experiment {
                     _ => Exit::Unreachable,
                 }
             }
+            State::Finished if self.done.lab_end.is_some() => Exit::Internal,
             State::Finished if self.done.goes_on.is_some() => Exit::Interrupted,
             State::Finished if !self.done.failures.is_empty() => Exit::Undone,
             State::Finished | State::Running => Exit::Fine,
@@ -652,6 +659,10 @@ fn in_vain(outcome: &Outcome) -> String {
         (offered, None) => format!("none of {offered} operations went through"),
     }
 }
+
+/// What is said of a run whose lab did not last as long as it.
+const LAB_END: &str = "lab: its supervisor was killed or told to end while the run went on, its \
+                       servers ended with it: figures from then on are of no store";
 
 /// Reasons of a first failure that say that the store is away, or does not let us.
 const AWAY: [Reason; 4] =

@@ -165,6 +165,10 @@ impl Options {
         for key in KEYS {
             let given = match key.shape {
                 Shape::Text => matches.try_get_one::<String>(key.name).ok().flatten().cloned(),
+                Shape::List => {
+                    let texts = matches.try_get_many::<String>(key.name).ok().flatten();
+                    texts.map(|texts| texts.cloned().collect::<Vec<_>>().join("; "))
+                }
                 Shape::Switch => {
                     let is_typed = matches.try_contains_id(key.name).unwrap_or(false)
                         && matches.value_source(key.name) == Some(ValueSource::CommandLine);

@@ -95,7 +95,9 @@ impl MongoDb {
             let name = (!taken).then_some(name.clone()).ok_or_else(|| wrong("a field", name))?;
             CString::try_from(name.clone()).map_err(|_| wrong("a field", &name))
         });
-        Ok(Table { name: wanted.name.clone(), fields: fields.collect::<Result<_, _>>()? })
+        let fields = fields.collect::<Result<_, _>>()?;
+        let needs_key_order = wanted.needs_key_order;
+        Ok(Table { name: wanted.name.clone(), fields, needs_key_order })
     }
 }
 

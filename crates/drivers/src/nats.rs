@@ -14,6 +14,7 @@
 
 mod dialer;
 mod failure;
+mod greeting;
 mod key;
 mod link;
 mod options;
@@ -176,6 +177,13 @@ impl Store for Nats {
     }
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        if layout.tables.iter().any(|table| table.needs_key_order) {
+            let reason = "a bucket knows no order of its keys, so it cannot scan; queries by way \
+                          of a mapping look for their rows by ranges of keys: take another store \
+                          for them";
+            let (store, reason) = (self.dialer.store(), reason.to_owned());
+            return Err(OpenError::Unsupported { store, reason });
+        }
         let wrong = layout.tables.iter().find(|table| !options::is_name(&table.name));
         if let Some(table) = wrong {
             return Err(OpenError::Unsupported {
@@ -279,6 +287,15 @@ impl fmt::Debug for Nats {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_in_the_order_of_their_keys_are_refused_before_anything_is_asked() {
+        let store = Nats::from_url("nats://127.0.0.1:1").unwrap();
+        let table = assay_model::Table { name: "t".into(), fields: vec![], needs_key_order: true };
+        let told = store.prepare(&Layout { tables: vec![table], records: 0 }).unwrap_err();
+        assert!(matches!(told, OpenError::Unsupported { .. }), "{told}");
+        assert!(told.to_string().contains("by way of a mapping"), "{told}");
+    }
 
     #[test]
     fn versions_are_compared_by_their_numbers() {

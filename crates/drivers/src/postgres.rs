@@ -23,7 +23,7 @@ mod numeric;
 mod options;
 mod plan;
 mod settings;
-mod tls;
+mod stream;
 mod value;
 mod wire;
 

@@ -42,7 +42,7 @@ use assay_model::{Kind, Layout, Setting};
 use assay_store::resp::{Protocol, Value};
 use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
 
-use cluster::{ClusterLane, Consoles};
+use cluster::{ClusterLane, Consoles, ONE_NODE};
 use connection::{Connection, Shared};
 use dialer::{Dialer, Target};
 use lane::Lane;
@@ -222,11 +222,7 @@ impl Redis {
         if says("cluster_size:1") && says("cluster_slots_assigned:16384") {
             return Ok(());
         }
-        Err(self.unsupported(
-            "it is one node of a cluster, which refuses the keys of the others; redis:// asks a \
-             single server, so write redis+cluster://, or name one without cluster-enabled"
-                .into(),
-        ))
+        Err(self.unsupported(ONE_NODE.into()))
     }
 }
 

@@ -434,6 +434,13 @@ const KNOWN: &[Known] = &[
 
 fn unknown(url: &str, scheme: &str) -> OpenError {
     let names = || KNOWN.iter().flat_map(schemes);
+    // Nobody knows where such a URL has its password: it is what stands before the last `@`.
+    let scheme = scheme.rsplit('@').next().unwrap_or_default();
+    let url = match (url.rfind('@'), url.split_once("://")) {
+        (Some(at), Some((scheme, _))) => format!("{scheme}://…{}", &url[at..]),
+        (Some(at), None) => format!("…{}", &url[at..]),
+        (None, _) => url.to_owned(),
+    };
     let reason = match closest(scheme, names()) {
         Some(near) => format!("there is no store {scheme:?}; did you mean {near}:?"),
         None => {
@@ -441,16 +448,28 @@ fn unknown(url: &str, scheme: &str) -> OpenError {
             format!("there is no store {scheme:?}; there are {}", names.join(", "))
         }
     };
-    OpenError::Url { url: without_secrets(url), reason }
+    OpenError::Url { url: without_secrets(&url), reason }
 }
 
 /// What stands before an `@` in the authority may hold a password, and so may an option.
 pub fn without_secrets(url: &str) -> String {
     let url = without_secret_options(url);
-    let Some((scheme, rest)) = url.split_once("://") else { return url };
+    let Some((scheme, rest)) = url.split_once("://") else { return without_login(url) };
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     match authority.rfind('@') {
         Some(at) => format!("{scheme}://…{}", &rest[at..]),
+        None => url,
+    }
+}
+
+/// The URL of a store behind a network that lacks its slashes, without what stands before an `@`.
+/// A path may have one.
+fn without_login(url: String) -> String {
+    let Some((scheme, rest)) = url.split_once(':') else { return url };
+    let known = KNOWN.iter().find(|known| schemes(known).any(|other| other == scheme));
+    let has_host = known.is_some_and(|known| known.listed.url.contains("://"));
+    match rest.rfind('@').filter(|_| has_host) {
+        Some(at) => format!("{scheme}:…{}", &rest[at..]),
         None => url,
     }
 }

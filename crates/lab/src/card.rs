@@ -94,7 +94,7 @@ pub struct Need {
 /// How a program is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// In this package of Debian's, which is installed when a lab needs it, if we are root.
+    /// In this package of Debian's, which a lab that needs it installs if told to, if we are root.
     Package(&'static str),
     /// In a way that somebody else has to go, for example `apt-get install maven`.
     ByHand(&'static str),

@@ -112,7 +112,7 @@ impl Lab {
         let card = recipe.card();
         let (nodes, version) = order.check(&card)?;
         check_disk(ground.folder(), card.disk_mib * nodes as u64)?;
-        let kit = recipe.fetch(&version, &Shelf::new(&house.shelf, &house.places, watch))?;
+        let kit = recipe.fetch(&version, &Shelf::new(house, watch))?;
         let slot = Slot::claim()?;
         order.network.build(slot.number)?;
         // Whoever scales it later must find the same ports free.
@@ -260,27 +260,27 @@ impl Lab {
     /// `kill -9` of every process of a node.
     ///
     /// # Errors
-    /// If there is no such node.
+    /// If there is no such node, or nothing of it runs.
     pub fn kill(&mut self, node: usize) -> Result<(), LabError> {
-        self.node(node)?.servers.iter_mut().for_each(Server::kill);
+        self.running(node, "kill")?.servers.iter_mut().for_each(Server::kill);
         Ok(())
     }
 
     /// Ends every process of a node as its administrator would.
     ///
     /// # Errors
-    /// If there is no such node.
+    /// If there is no such node, or nothing of it runs.
     pub fn stop(&mut self, node: usize) -> Result<(), LabError> {
-        self.node(node)?.servers.iter_mut().rev().for_each(Server::end);
+        self.running(node, "stop")?.servers.iter_mut().rev().for_each(Server::end);
         Ok(())
     }
 
     /// Lets every process of a node stand still, its sockets open.
     ///
     /// # Errors
-    /// If there is no such node.
+    /// If there is no such node, or nothing of it runs.
     pub fn freeze(&mut self, node: usize) -> Result<(), LabError> {
-        let node = self.node(node)?;
+        let node = self.running(node, "freeze")?;
         node.is_frozen = true;
         node.servers.iter_mut().for_each(|server| server.signal_family(Signal::STOP));
         Ok(())
@@ -289,9 +289,9 @@ impl Lab {
     /// Lets a frozen node go on.
     ///
     /// # Errors
-    /// If there is no such node.
+    /// If there is no such node, or nothing of it runs.
     pub fn thaw(&mut self, node: usize) -> Result<(), LabError> {
-        let node = self.node(node)?;
+        let node = self.running(node, "thaw")?;
         node.is_frozen = false;
         node.servers.iter_mut().for_each(|server| server.signal_family(Signal::CONT));
         Ok(())
@@ -323,6 +323,44 @@ impl Lab {
                 server.let_go();
             }
         }
+    }
+
+    /// A node of which something runs, to `what` it.
+    fn running(&mut self, number: usize, what: &str) -> Result<&mut Node, LabError> {
+        let node = self.node(number)?;
+        let mut ends = node.servers.iter_mut().map(Server::ended);
+        let how = ends.next().flatten();
+        if how.is_some() && ends.all(|end| end.is_some()) || node.servers.is_empty() {
+            let how = how.map_or_else(String::new, |how| format!(" ({how})"));
+            return Err(LabError::State(format!(
+                "node {number} is down{how}: there is nothing to {what}; restart starts it again"
+            )));
+        }
+        Ok(node)
+    }
+
+    /// Looks for servers that ended by themselves since the last look, at `unix_ms`, milliseconds
+    /// since 1970, and writes them down; a sentence for each.
+    ///
+    /// # Errors
+    /// If they cannot be written down.
+    pub fn notice_deaths(&mut self, unix_ms: u64) -> Result<Vec<String>, LabError> {
+        let mut told = Vec::new();
+        for node in &mut self.nodes {
+            for server in &mut node.servers {
+                let (role, number) = (server.role.clone(), node.number);
+                if let Some(death) = server.notice_death(unix_ms) {
+                    told.push(format!(
+                        "the {role} of node {number} ended by itself ({})",
+                        death.how
+                    ));
+                }
+            }
+        }
+        if !told.is_empty() {
+            self.write_down()?;
+        }
+        Ok(told)
     }
 
     fn node(&mut self, node: usize) -> Result<&mut Node, LabError> {

@@ -29,7 +29,7 @@ pub use lab::{
 pub use network::Network;
 pub use process::tail;
 pub use recipe::Recipe;
-pub use record::{NodeRecord, Record, ServerRecord};
+pub use record::{Death, NodeRecord, Record, ServerRecord};
 pub use shelf::{Kit, Shelf};
 pub use site::{Launch, Site};
 pub use tool::Watch;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::lab::LabError;
-use crate::record::ServerRecord;
+use crate::record::{Death, ServerRecord};
 use crate::usage::{family, runs, started};
 
 /// How long a process has to end by itself after it was told to.
@@ -31,6 +31,7 @@ pub(crate) struct Server {
     started: u64,
     /// Whether we wanted it to end.
     is_done_with: bool,
+    died: Option<Death>,
 }
 
 impl Server {
@@ -70,6 +71,7 @@ impl Server {
             child,
             started,
             is_done_with: false,
+            died: None,
         })
     }
 
@@ -79,7 +81,8 @@ impl Server {
 
     pub(crate) fn record(&self) -> ServerRecord {
         let (role, log) = (self.role.clone(), self.log.clone());
-        ServerRecord { role, pid: self.pid(), started: self.started, log }
+        let died = self.died.clone();
+        ServerRecord { role, pid: self.pid(), started: self.started, log, died }
     }
 
     /// How it ended, if it has.
@@ -94,6 +97,15 @@ impl Server {
     /// How it ended, if it did so by itself.
     pub(crate) fn missed(&mut self) -> Option<String> {
         self.ended().filter(|_| !self.is_done_with)
+    }
+
+    /// How it ended, if it did so by itself and that was not noticed before `unix_ms`.
+    pub(crate) fn notice_death(&mut self, unix_ms: u64) -> Option<&Death> {
+        if self.died.is_some() {
+            return None;
+        }
+        self.died = self.missed().map(|how| Death { unix_ms, how });
+        self.died.as_ref()
     }
 
     /// From now on nobody misses it when it ends, or if it has ended already.

@@ -52,6 +52,18 @@ pub struct ServerRecord {
     pub started: u64,
     /// Where its output goes.
     pub log: PathBuf,
+    /// How it ended, if nobody wanted that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub died: Option<Death>,
+}
+
+/// The end of a process that nobody wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Death {
+    /// When it was noticed, in milliseconds since 1970.
+    pub unix_ms: u64,
+    /// Its exit status or the signal, in words.
+    pub how: String,
 }
 
 impl ServerRecord {

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::getuid;
 
-use crate::lab::LabError;
+use crate::lab::{House, LabError};
 use crate::tool::{Tool, Watch};
 
 /// How long a package client may take: the largest has a few hundred megabytes to build.
@@ -48,8 +48,7 @@ impl Kit {
 
 /// Where programs are kept, and the way to them.
 pub struct Shelf<'a> {
-    root: &'a Path,
-    places: &'a [PathBuf],
+    house: &'a House,
     watch: &'a Watch<'a>,
 }
 
@@ -60,13 +59,13 @@ struct Item<'a> {
 }
 
 impl<'a> Shelf<'a> {
-    pub(crate) fn new(root: &'a Path, places: &'a [PathBuf], watch: &'a Watch<'a>) -> Shelf<'a> {
-        Shelf { root, places, watch }
+    pub(crate) fn new(house: &'a House, watch: &'a Watch<'a>) -> Shelf<'a> {
+        Shelf { house, watch }
     }
 
     /// The path of `program`, if it is installed.
     pub fn find(&self, program: &str) -> Option<PathBuf> {
-        find_program(&[], self.places, program)
+        find_program(&[], &self.house.places, program)
     }
 
     /// The path of `program`, which must be installed; `source` says how.
@@ -78,10 +77,10 @@ impl<'a> Shelf<'a> {
         self.find(program).ok_or_else(missing)
     }
 
-    /// The path of `program`, installing Debian's `package` if it is missing and we may.
+    /// The path of `program`, installing Debian's `package` if it is missing, we can and we may.
     ///
     /// # Errors
-    /// If it is not there and cannot be installed.
+    /// If it is not there and cannot be installed, or nobody has said that it may.
     pub fn debian(&self, program: &str, package: &str) -> Result<PathBuf, LabError> {
         self.debian_in(&[], program, package)
     }
@@ -96,7 +95,7 @@ impl<'a> Shelf<'a> {
         program: &str,
         package: &str,
     ) -> Result<PathBuf, LabError> {
-        let look = || find_program(folders, self.places, program);
+        let look = || find_program(folders, &self.house.places, program);
         if let Some(path) = look() {
             return Ok(path);
         }
@@ -109,6 +108,12 @@ impl<'a> Shelf<'a> {
         };
         if !getuid().is_root() {
             return Err(missing("and installing needs root"));
+        }
+        if !self.house.may_install {
+            return Err(LabError::NotInstalled(format!(
+                "{program} is not installed: --install installs Debian's package {package}, or do \
+                 it yourself with `{by_hand}`"
+            )));
         }
         let _lock = self.lock("apt")?;
         if let Some(path) = look() {
@@ -262,16 +267,24 @@ impl<'a> Shelf<'a> {
         make: impl FnOnce(&Path) -> Result<(), LabError>,
     ) -> Result<PathBuf, LabError> {
         let name = format!("{}-{}", item.name, item.version);
-        let folder = self.root.join(&name);
+        let folder = self.house.shelf.join(&name);
         if folder.is_dir() {
             return Ok(folder);
+        }
+        if !self.house.may_install {
+            return Err(LabError::NotInstalled(format!(
+                "{} {} is not on this machine yet: --install fetches it once, into {}",
+                item.name,
+                item.version,
+                folder.display()
+            )));
         }
         let _lock = self.lock(&name)?;
         if folder.is_dir() {
             return Ok(folder);
         }
         self.watch.tell(&format!("fetching {} {}; this happens once", item.name, item.version));
-        let fresh = self.root.join(format!("{name}.part"));
+        let fresh = self.house.shelf.join(format!("{name}.part"));
         // What is left of an attempt that was cut short.
         let _ = fs::remove_dir_all(&fresh);
         fs::create_dir_all(&fresh).map_err(|error| LabError::io(&fresh, "cannot make", error))?;
@@ -282,9 +295,9 @@ impl<'a> Shelf<'a> {
 
     /// Waits until nobody else fetches the same.
     fn lock(&self, name: &str) -> Result<File, LabError> {
-        let path = self.root.join(format!("{name}.lock"));
-        fs::create_dir_all(self.root)
-            .map_err(|error| LabError::io(self.root, "cannot make", error))?;
+        let root = &self.house.shelf;
+        let path = root.join(format!("{name}.lock"));
+        fs::create_dir_all(root).map_err(|error| LabError::io(root, "cannot make", error))?;
         let file = File::options().create(true).append(true).open(&path);
         let file = file.map_err(|error| LabError::io(&path, "cannot write", error))?;
         self.watch.until("somebody else to have fetched it", SECONDS_TO_FETCH, || {

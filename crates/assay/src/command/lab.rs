@@ -18,8 +18,8 @@ use crate::show::put;
 pub use list::{Readiness, readiness};
 
 /// What can be typed.
-pub fn command(places: [Arg; 2]) -> Command {
-    let verbs = [up(), status(), logs(), scale(), fault(), down(), list()];
+pub fn command(places: [Arg; 2], install: Arg) -> Command {
+    let verbs = [up().arg(install), status(), logs(), scale(), fault(), down(), list()];
     let verbs = verbs.map(|verb| verb.args(places.clone()));
     Command::new("lab")
         .about("Start a store on this machine, with as many nodes as it can have")

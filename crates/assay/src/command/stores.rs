@@ -12,10 +12,10 @@ use crate::exit::Exit;
 use crate::show::put;
 
 /// What can be typed.
-pub fn command(places: [Arg; 2]) -> Command {
+pub fn command(places: [Arg; 2], install: Arg) -> Command {
     Command::new("stores")
         .about("The stores that can be asked, by URL; check: whether they keep the contract")
-        .subcommand(check::command().args(places))
+        .subcommand(check::command().args(places).arg(install))
 }
 
 /// `assay stores`.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use assay_lab::Record;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, NotInstalled};
 use crate::lab::failure::from_code;
 use crate::lab::labs::{Found, Labs};
 use crate::lab::wire::{Fault, Reply, Request, Status};
@@ -222,7 +222,10 @@ pub fn hear(
         match serde_json::from_str(&line.map_err(&broken)?)? {
             Reply::Tell { text } => tell(&text),
             Reply::Done { status } => return Ok(Some(*status)),
-            Reply::Failed { text, exit } => return Err(from_code(text, exit)),
+            Reply::Failed { text, is_not_installed: true, .. } => {
+                return Err(NotInstalled(text).into());
+            }
+            Reply::Failed { text, exit, .. } => return Err(from_code(text, exit)),
         }
     }
     Ok(None)
@@ -237,6 +240,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::exit::code;
 
     /// Gives pieces of a text, each after a time in which nothing comes.
     struct Slow(Vec<&'static [u8]>, bool);
@@ -266,6 +270,20 @@ mod tests {
         let all: io::Result<Vec<String>> =
             lines(&|| true, &[b"on", b"e\ntw", b"o\n", b"three"]).collect();
         assert_eq!(all.unwrap(), ["one\n", "two\n", "three"]);
+    }
+
+    #[test]
+    fn what_could_be_installed_is_told_apart_from_what_is_missing() {
+        let told = |line: &str| {
+            let lines = [Ok(line.to_owned())].into_iter();
+            hear(lines, &mut |_| {}, anyhow::Error::from).unwrap_err()
+        };
+        let missing = told(r#"{"reply":"failed","text":"no java","exit":4}"#);
+        assert!(!missing.is::<NotInstalled>() && code(&missing) == Exit::Unreachable);
+        let line = r#"{"reply":"failed","text":"say --install","exit":4,"is_not_installed":true}"#;
+        let installable = told(line);
+        assert!(installable.is::<NotInstalled>() && code(&installable) == Exit::Unreachable);
+        assert_eq!(format!("{installable:#}"), "say --install");
     }
 
     #[test]

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::usage;
 use crate::lab::failure::from_lab;
+use crate::lab::labs::{Labs, house};
 use crate::lab::owner::Owner;
+use crate::options::Options;
 
 /// The line that makes a lab stay when whoever started it has gone.
 pub const KEEP: &str = "keep";
@@ -40,9 +42,41 @@ pub struct Errand {
     pub shelf: PathBuf,
     /// Where installed programs are looked for first.
     pub places: Vec<PathBuf>,
+    /// Whether missing programs may be installed or fetched.
+    #[serde(default)]
+    pub may_install: bool,
 }
 
+/// The settings that say how a lab is to be, besides its store.
+pub const WISHES: [&str; 3] = ["version", "network", "option"];
+
 impl Errand {
+    /// A lab of this store that is called `name`, in its usual place, as the settings want it.
+    ///
+    /// # Errors
+    /// If a setting makes no sense, or this user has no home.
+    pub fn of(store: &str, name: &str, labs: &Labs, options: &Options) -> Result<Errand> {
+        let House { shelf, places, .. } = house()?;
+        Ok(Errand {
+            folder: labs.place(name),
+            name: name.to_owned(),
+            link: None,
+            store: store.to_owned(),
+            nodes: None,
+            version: options.text("version").map(str::to_owned),
+            network: match options.text("network") {
+                None | Some("loopback") => Network::Loopback,
+                Some("namespaces") => Network::Namespaces,
+                Some(_) => return Err(options.wrong("network", "it is loopback or namespaces")),
+            },
+            choices: choices(options)?,
+            owner: None,
+            shelf,
+            places,
+            may_install: options.switch("install")?,
+        })
+    }
+
     /// What the lab is asked for, if it can be had.
     ///
     /// # Errors
@@ -65,8 +99,22 @@ impl Errand {
 
     /// Where programs are.
     pub fn house(&self) -> House {
-        House { shelf: self.shelf.clone(), places: self.places.clone() }
+        House {
+            shelf: self.shelf.clone(),
+            places: self.places.clone(),
+            may_install: self.may_install,
+        }
     }
+}
+
+fn choices(options: &Options) -> Result<BTreeMap<String, String>> {
+    let text = options.text("option").unwrap_or_default();
+    let given = text.split(';').map(str::trim).filter(|pair| !pair.is_empty());
+    let split = |text: &str| match text.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err(options.wrong("option", &format!("{text}: write it as NAME=VALUE"))),
+    };
+    given.map(split).collect()
 }
 
 /// The cargo feature that this binary lacks to tell whether the recipe's store is ready, if any.

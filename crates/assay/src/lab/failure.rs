@@ -4,13 +4,17 @@ use std::io::ErrorKind;
 
 use assay_lab::LabError;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, NotInstalled};
 
 /// The code that fits.
 pub fn exit(error: &LabError) -> Exit {
     match error {
         LabError::Order(_) => Exit::Usage,
-        LabError::Missing(_) | LabError::Died(_) | LabError::Failed(_) => Exit::Unreachable,
+        LabError::State(_) => Exit::Undone,
+        LabError::Missing(_)
+        | LabError::NotInstalled(_)
+        | LabError::Died(_)
+        | LabError::Failed(_) => Exit::Unreachable,
         LabError::Stopped => Exit::Interrupted,
         // A folder that is not ours to write to was named by somebody.
         LabError::Io { error, .. } => match error.kind() {
@@ -24,12 +28,15 @@ pub fn exit(error: &LabError) -> Exit {
 
 /// The error of a command.
 pub fn from_lab(error: &LabError) -> anyhow::Error {
-    Failure { exit: exit(error), message: error.to_string() }.into()
+    match error {
+        LabError::NotInstalled(text) => NotInstalled(text.clone()).into(),
+        _ => Failure { exit: exit(error), message: error.to_string() }.into(),
+    }
 }
 
 /// The error of a command, from a code that came as a number.
 pub fn from_code(text: String, code: u8) -> anyhow::Error {
-    let known = [Exit::Usage, Exit::Unreachable, Exit::Interrupted];
+    let known = [Exit::Usage, Exit::Unreachable, Exit::Undone, Exit::Interrupted];
     let exit = known.into_iter().find(|exit| *exit as u8 == code).unwrap_or(Exit::Internal);
     Failure { exit, message: text }.into()
 }

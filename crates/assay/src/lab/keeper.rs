@@ -15,8 +15,8 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::SystemTime;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use assay_lab::{Ground, Lab, LabError, Order, Watch};
@@ -25,7 +25,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdout};
 
 pub use self::guard::guard;
 use self::kept::Kept;
-use crate::exit::{Exit, code, usage};
+use crate::exit::{Exit, NotInstalled, code, usage};
 use crate::experiment::rfc3339;
 use crate::lab::client::SOCKET;
 use crate::lab::errand::Errand;
@@ -37,6 +37,9 @@ use crate::lab::wire::{Fault, Reply, Request};
 pub const LOG: &str = "keeper.log";
 /// The kernel takes paths of sockets of 107 bytes; some rest makes the error come early.
 const SOCKET_PATH_MAX: usize = 100;
+
+/// How often is looked whether a server has ended by itself.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What the main thread is to do next.
 enum Job {
@@ -68,7 +71,8 @@ pub fn keep() -> Result<Exit> {
         Ok(lab) => lab,
         Err(error) => {
             let exit = code(&error);
-            say(&Reply::Failed { text: format!("{error:#}"), exit: exit as u8 });
+            let is_not_installed = error.is::<NotInstalled>();
+            say(&Reply::Failed { text: format!("{error:#}"), exit: exit as u8, is_not_installed });
             return Ok(exit);
         }
     };
@@ -85,7 +89,7 @@ fn begin(errand: &Errand, kept: &Arc<Kept>, jobs: Sender<Job>) -> Result<Lab> {
     if let Err(error) = &risen {
         log(&format!("{error:#}"));
         leave(errand);
-        if code(error) == Exit::Interrupted {
+        if code(error) == Exit::Interrupted || error.is::<NotInstalled>() {
             // Nobody wants to read the logs of what was not to be.
             let _ = fs::remove_dir_all(&errand.folder);
         }
@@ -138,7 +142,14 @@ fn check_length(path: &Path) -> Result<()> {
 /// Does what it is asked until it is told to end, then ends the lab.
 fn serve(mut lab: Lab, errand: &Errand, kept: &Kept, inbox: &Receiver<Job>) -> Exit {
     let mut asker = None;
-    for job in inbox {
+    loop {
+        let job = inbox.recv_timeout(LOOK);
+        notice_deaths(&mut lab);
+        let job = match job {
+            Ok(job) => job,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         match job {
             Job::Look { then } => {
                 kept.saw(&mut lab);
@@ -171,6 +182,15 @@ fn serve(mut lab: Lab, errand: &Errand, kept: &Kept, inbox: &Receiver<Job>) -> E
         answer(&asker, &reply);
     }
     exit
+}
+
+/// Writes down which servers have ended by themselves; whoever watches the lab reads it there.
+fn notice_deaths(lab: &mut Lab) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    match lab.notice_deaths(u64::try_from(now.as_millis()).unwrap_or(u64::MAX)) {
+        Ok(told) => told.iter().for_each(|text| log(text)),
+        Err(error) => log(&error.to_string()),
+    }
 }
 
 fn perform(lab: &mut Lab, request: &Request, kept: &Kept, asker: &UnixStream) -> Reply {
@@ -212,7 +232,8 @@ fn describe(request: &Request) -> String {
 }
 
 fn refusal(error: &LabError) -> Reply {
-    Reply::Failed { text: error.to_string(), exit: failure::exit(error) as u8 }
+    let exit = failure::exit(error) as u8;
+    Reply::Failed { text: error.to_string(), exit, is_not_installed: false }
 }
 
 /// Makes the lab found by its name, if its folder is elsewhere.

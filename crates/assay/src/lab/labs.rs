@@ -152,7 +152,7 @@ pub fn house() -> Result<House> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&path).filter(|place| place.is_absolute());
     let shelf = user_folder("XDG_CACHE_HOME", ".cache")?.join("lab");
-    Ok(House { shelf, places: places.collect() })
+    Ok(House { shelf, places: places.collect(), may_install: false })
 }
 
 /// This program's folder of a kind, as the XDG Base Directory Specification has it.

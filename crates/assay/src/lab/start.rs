@@ -1,7 +1,7 @@
 //! Starts a keeper, then waits until its lab is ready.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 
-use crate::exit::{Exit, Failure, usage};
+use crate::exit::{Exit, Failure, NotInstalled, usage};
 use crate::lab::client::hear;
 use crate::lab::errand::{Errand, KEEP};
 use crate::lab::keeper::LOG;
@@ -70,6 +70,33 @@ pub fn require_free(labs: &Labs, name: &str, folder: &Path) -> Result<()> {
         "lab {name} is gone but has left {}; `assay lab down {name}` removes it",
         found.folder.display()
     )))
+}
+
+/// As [`start`]; if programs are missing and somebody sits at the terminal, asks whether they may
+/// be installed or fetched.
+///
+/// # Errors
+/// As for [`start`].
+pub fn start_asking(errand: &Errand, rope: &Rope, tell: &mut dyn FnMut(&str)) -> Result<Started> {
+    match start(errand, rope, tell) {
+        Err(error) if error.is::<NotInstalled>() && has_consent(&error)? => {
+            let errand = Errand { may_install: true, ..errand.clone() };
+            start(&errand, rope, tell)
+        }
+        ended => ended,
+    }
+}
+
+/// Whether somebody at the terminal says yes; nobody is asked who could not see the question.
+fn has_consent(missing: &anyhow::Error) -> Result<bool> {
+    let (input, errors) = (std::io::stdin(), std::io::stderr());
+    if !input.is_terminal() || !errors.is_terminal() {
+        return Ok(false);
+    }
+    eprint!("{missing}\nInstall it now? [y/N] ");
+    let mut line = String::new();
+    input.lock().read_line(&mut line).context("cannot read the answer")?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
 /// Starts what `errand` says; `tell` hears what goes on. When this process is killed meanwhile, or

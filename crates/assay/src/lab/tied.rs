@@ -3,14 +3,13 @@
 use std::process::Child;
 
 use anyhow::{Context, Result};
-use assay_lab::{Network, Record, clean};
+use assay_lab::{Network, Record, clean, is_held};
 use assay_model::Setting;
 
 use crate::exit::usage;
-use crate::lab::errand::Errand;
-use crate::lab::labs::house;
+use crate::lab::errand::{Errand, WISHES};
 use crate::lab::owner::Owner;
-use crate::lab::start::{Rope, Started, start};
+use crate::lab::start::{Rope, Started, start_asking};
 use crate::lab::{LabClient, Labs};
 use crate::options::Options;
 
@@ -33,9 +32,14 @@ impl RunLab {
     /// # Errors
     /// If the store is named in several ways, or the lab is not there or does not come up.
     pub fn from(options: &Options) -> Result<Option<RunLab>> {
-        match which(options)? {
+        let place = which(options)?;
+        if let Some(wish) = WISHES.iter().find(|wish| options.is_typed(wish))
+            && place != Some("up")
+        {
+            return Err(options.wrong(wish, "it is about a store that --up starts"));
+        }
+        match place {
             Some("up") => {
-                let labs = Labs::from(options)?;
                 let text = options.text("up").unwrap_or_default();
                 let wanted = store_and_nodes(text).map_err(|why| options.wrong("up", &why))?;
                 let is_quiet = options.switch("quiet")?;
@@ -44,7 +48,7 @@ impl RunLab {
                         eprintln!("{text}");
                     }
                 };
-                RunLab::start(&labs, wanted, &mut tell).map(Some)
+                RunLab::start(options, wanted, &mut tell).map(Some)
             }
             Some("lab") => {
                 let name = options.text("lab").unwrap_or_default();
@@ -61,14 +65,18 @@ impl RunLab {
     /// # Errors
     /// If there is no such store, or it does not come up.
     pub fn start(
-        labs: &Labs,
-        wanted: (&str, Option<usize>),
+        options: &Options,
+        (store, nodes): (&str, Option<usize>),
         tell: &mut dyn FnMut(&str),
     ) -> Result<RunLab> {
-        let errand = errand(wanted, labs)?;
+        let labs = &Labs::from(options)?;
+        let name = format!("{OWN_NAME}{}", std::process::id());
+        let owner = Owner::this_process().context("the system does not show this process")?;
+        let usual = Errand::of(store, &name, labs, options)?;
+        let errand = Errand { nodes, owner: Some(owner), ..usual };
         errand.order()?;
         sweep(labs);
-        let Started { status, keeper } = start(&errand, &Rope::default(), tell)?;
+        let Started { status, keeper } = start_asking(&errand, &Rope::default(), tell)?;
         let client = LabClient::connect(labs, &errand.name)?;
         let record = status.record.context("a lab that is ready has a record")?;
         Ok(RunLab { client, record, keeper: Some(keeper) })
@@ -126,6 +134,12 @@ impl Drop for RunLab {
     fn drop(&mut self) {
         let Some(keeper) = &mut self.keeper else { return };
         if let Err(error) = self.client.down() {
+            if !is_held(self.client.folder()) {
+                // It was killed, which the run has told; what it has left is nobody's any more.
+                let _ = keeper.wait();
+                let _ = clean(self.client.folder());
+                return;
+            }
             // It ends with this process all the same.
             eprintln!("warning: the lab of this run is not down yet: {error:#}");
             return;
@@ -163,25 +177,6 @@ pub fn store_and_nodes(text: &str) -> Result<(&str, Option<usize>), String> {
         Ok(count) => Ok((store, Some(count))),
         Err(_) => Err(format!("{text:?} is no STORE:N, such as etcd:3")),
     }
-}
-
-fn errand((store, nodes): (&str, Option<usize>), labs: &Labs) -> Result<Errand> {
-    let name = format!("{OWN_NAME}{}", std::process::id());
-    let house = house()?;
-    let owner = Owner::this_process().context("the system does not show this process")?;
-    Ok(Errand {
-        folder: labs.place(&name),
-        name,
-        link: None,
-        store: store.to_owned(),
-        nodes,
-        version: None,
-        network: Network::Loopback,
-        choices: Default::default(),
-        owner: Some(owner),
-        shelf: house.shelf,
-        places: house.places,
-    })
 }
 
 /// Removes the folders of labs of runs that did not come up: nobody comes back to their logs.

@@ -80,6 +80,9 @@ pub enum Reply {
         text: String,
         /// The code that a command ends with because of it.
         exit: u8,
+        /// Whether programs are missing that could be installed or fetched.
+        #[serde(default)]
+        is_not_installed: bool,
     },
 }
 

@@ -20,6 +20,8 @@ pub enum Verb {
 pub enum Shape {
     /// A flag with a value.
     Text,
+    /// A flag with a value that may be repeated; in one text with semicolons between them.
+    List,
     /// A flag without one.
     Switch,
 }
@@ -76,6 +78,29 @@ pub const KEYS: &[Key] = &[
         None,
         ASKING,
         "Start this store here with N nodes, ask it, end it; `assay lab ls` lists them",
+    ),
+    text("version", "V", None, ASKING, "With --up: which version; `assay lab ls` lists them"),
+    text(
+        "network",
+        "WHERE",
+        None,
+        ASKING,
+        "With --up: loopback, as usual, or with root a network namespace for each node: namespaces",
+    ),
+    Key {
+        shape: Shape::List,
+        ..text(
+            "option",
+            "NAME=VALUE",
+            None,
+            ASKING,
+            "With --up: an option of the store, as `assay lab ls` has them; may be repeated",
+        )
+    },
+    switch(
+        "install",
+        ASKING,
+        "Install or fetch the programs that a store of the lab needs; nothing is otherwise",
     ),
     text(
         "consistency",

@@ -7,11 +7,13 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use assay_history::read_events;
+use assay_model::{EventKind, Nanos, Outcome};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::Value;
 
-use crate::bundle::{assert_balanced, manifest, number, text};
-use crate::place::{ASSAY, Place, Ran, wait_until};
+use crate::bundle::{assert_balanced, manifest, number, records, text};
+use crate::place::{ASSAY, Place, Ran, Running, until_asking, wait_until};
 
 /// A place whose labs end with the test.
 struct Labs {
@@ -33,7 +35,7 @@ impl Labs {
 
     /// A Redis that stays, by the name `redis`.
     fn up(&self) -> Value {
-        self.lab("up redis --stay").code(0);
+        self.lab("up redis --stay --install").code(0);
         self.status()
     }
 
@@ -116,7 +118,7 @@ fn is_answering(url: &str) -> bool {
 #[test]
 fn a_lab_is_up_until_it_is_down() {
     let labs = Labs::new();
-    let ran = labs.lab("up redis --stay").code(0).says("starting 1 node of redis");
+    let ran = labs.lab("up redis --stay --install").code(0).says("starting 1 node of redis");
     let ran = ran.says("it stays until `assay lab down redis`");
     let ran = ran.shows("redis: redis 7").shows("1 node; ready after");
     ran.shows("assay bench ycsb-a -t redis://127.42.").shows("1 127.42.");
@@ -256,8 +258,8 @@ fn a_lab_can_be_ended_while_it_is_started() {
 #[test]
 fn one_command_starts_a_store_and_ends_it() {
     let labs = Labs::new();
-    let words = "bench ycsb-a --up redis --records 200 --operations 400 --bundle b --format json";
-    let ran = labs.place.fine(words).says("starting 1 node of redis");
+    let words = "bench ycsb-a --up redis --install --records 200 --operations 400 --bundle b";
+    let ran = labs.place.fine(&format!("{words} --format json")).says("starting 1 node of redis");
     let result = ran.json();
     assert_balanced(&result);
     assert_eq!(number(&result, "/overall/counts/misses"), 0);
@@ -277,8 +279,11 @@ fn one_command_starts_a_store_and_ends_it() {
 #[test]
 fn a_run_loads_the_store_that_it_starts() {
     let labs = Labs::new();
-    let words = "run ycsb-c --up redis:1 --records 100 --operations 200 --format json";
-    let ran = labs.place.fine(words).says("is empty when it starts: loading first");
+    let words = "run ycsb-c --up redis:1 --install --records 100 --operations 200";
+    let ran = labs
+        .place
+        .fine(&format!("{words} --format json"))
+        .says("is empty when it starts: loading first");
     assert_eq!(number(&ran.json(), "/overall/counts/misses"), 0);
     assert!(labs.is_nothing_there());
 }
@@ -287,12 +292,12 @@ fn a_run_loads_the_store_that_it_starts() {
 fn a_lab_of_a_run_ends_with_the_run_however_that_ends() {
     let labs = Labs::new();
     // A store that was not loaded with what is asked: an error after the lab is up.
-    let words = "run ycsb-a --up redis --set dataset.records=0";
+    let words = "run ycsb-a --up redis --install --set dataset.records=0";
     assert_ne!(labs.place.assay(words).code, Some(0));
     assert!(labs.is_nothing_there());
     for signal in [Signal::INT, Signal::KILL] {
         let bundle = format!("b{}", signal.as_raw());
-        let words = "bench ycsb-c --up redis --records 100 --duration 60s --bundle";
+        let words = "bench ycsb-c --up redis --install --records 100 --duration 60s --bundle";
         let running = labs.place.start(&format!("{words} {bundle}"));
         let begun = format!("{bundle}/blocks");
         wait_until("the run asks", || !labs.place.list(&begun).is_empty());
@@ -318,7 +323,8 @@ fn a_run_asks_a_lab_by_its_name() {
     assert_eq!(text(&labs.status(), "/state"), "up");
     let both = format!("run ycsb-c --lab redis -t {url}");
     labs.place.assay(&both).code(2).says("--target, --lab all name the store that is asked");
-    labs.place.assay("bench --up redis -t null:").code(2).says("--target, --up all name the store");
+    let both = labs.place.assay("bench --up redis -t null:").code(2);
+    both.says("--target, --up all name the store");
     labs.place.assay("run ycsb-a --lab rdis").code(2).says("did you mean redis?");
     labs.place.assay("bench --up redsi").code(2).says("did you mean redis?");
     let ran = labs.place.assay("load ycsb-a --up redis").code(2);
@@ -349,8 +355,8 @@ fn a_killed_node_is_down_until_it_is_started_again() {
 fn two_labs_of_one_store_have_two_names() {
     let labs = Labs::new();
     labs.up();
-    labs.lab("up redis --stay").code(2).says("lab redis is up already").says("--name");
-    labs.lab("up redis --stay --name other").code(0);
+    labs.lab("up redis --stay --install").code(2).says("lab redis is up already").says("--name");
+    labs.lab("up redis --stay --install --name other").code(0);
     let all = labs.lab("status --format json").code(0).json();
     assert_ne!(text(&all, "/labs/0/url"), text(&all, "/labs/1/url"));
     labs.lab("scale --nodes 1").code(2).says("which lab? there are other, redis");
@@ -368,7 +374,7 @@ fn a_folder_of_ones_own_is_taken_only_if_it_is_empty() {
     let refused = labs.lab("up redis --dir thesis").code(2);
     refused.says("has something in it and is no lab's folder");
     assert_eq!(labs.place.read("thesis/chapter1.tex"), "years of work");
-    labs.lab("up redis --stay --dir mine").code(0).shows("/mine");
+    labs.lab("up redis --stay --install --dir mine").code(0).shows("/mine");
     assert!(labs.place.path("mine/lab.json").exists());
     labs.lab("up redis --name second --dir mine").code(2).says("a lab is up in");
     labs.lab("status redis").code(0).shows("/mine");
@@ -383,7 +389,7 @@ fn a_folder_of_ones_own_is_taken_only_if_it_is_empty() {
 #[test]
 fn a_lab_in_a_folder_of_ones_own_can_be_gone_too() {
     let labs = Labs::new();
-    labs.lab("up redis --stay --dir mine").code(0);
+    labs.lab("up redis --stay --install --dir mine").code(0);
     let keeper = pids(&labs.status())[0];
     signal(keeper, Signal::KILL);
     wait_until("the keeper has ended", || !is_running(keeper));
@@ -505,12 +511,83 @@ fn logs_of_a_lab_that_is_ended_show_its_last_words() {
 #[test]
 fn a_deed_that_the_lab_refuses_is_told_by_the_exit_code() {
     let labs = Labs::new();
-    let words = "bench ycsb-a --up redis --records 100 --duration 1s --rate 100/s";
+    let words = "bench ycsb-a --up redis --install --records 100 --duration 1s --rate 100/s";
     let mut command = labs.place.command(words);
     command.args(["--at", "200ms: restart node 1"]);
     let ran = labs.place.spawn(command).wait().code(7);
     ran.says("error: lab: restart node 1 failed after").says("node 1 is not down");
     assert!(labs.is_nothing_there());
+}
+
+/// A run against a lab's Redis that has begun to ask.
+fn asking(labs: &Labs) -> (Value, Running) {
+    let status = labs.up();
+    labs.place.fine("load ycsb-c --lab redis --records 50 -q");
+    let words = "run ycsb-c --lab redis --records 50 --rate 100/s --duration 6s --bundle b";
+    let running = labs.place.start(words);
+    until_asking(&labs.place);
+    (status, running)
+}
+
+#[test]
+fn a_server_that_dies_by_itself_is_an_event_of_the_run() {
+    let labs = Labs::new();
+    let (status, running) = asking(&labs);
+    signal(pids(&status)[1], Signal::KILL);
+    running.wait().code(0).shows("the server of node 1 ended by itself");
+    let events = read_events(&labs.place.path("b")).expect("the bundle has events");
+    let faults: Vec<_> = events.iter().filter(|event| event.kind == EventKind::Fault).collect();
+    let [death] = &faults[..] else { panic!("{events:?}") };
+    assert_eq!(death.text, "lab: the server of node 1 ended by itself (signal: 9 (SIGKILL))");
+    // What the first refusal says is nearly the same moment.
+    let records = records(&labs.place.path("b"));
+    let first = records.iter().find(|record| record.outcome != Outcome::Done);
+    let first = first.expect("nobody answers any more").intended;
+    let apart = first.max(death.at).since(first.min(death.at));
+    assert!(apart < Nanos::from_secs(1), "{apart} apart");
+    assert!(labs.place.read("kept/redis/keeper.log").contains("node 1 ended by itself"));
+    labs.lab("status").code(0).shows("down (signal: 9 (SIGKILL))");
+}
+
+#[test]
+fn a_run_whose_lab_did_not_last_fails() {
+    let labs = Labs::new();
+    let (status, running) = asking(&labs);
+    signal(pids(&status)[0], Signal::KILL);
+    let ran = running.wait().code(1).says("error: lab: its supervisor was killed");
+    ran.shows("its supervisor ended, its servers with it");
+    let notes = manifest(&labs.place, "b").notes;
+    assert!(notes.iter().any(|note| note.contains("supervisor was killed")), "{notes:?}");
+}
+
+#[test]
+fn nothing_can_be_done_to_a_node_that_is_down() {
+    let labs = Labs::new();
+    let status = labs.up();
+    signal(pids(&status)[1], Signal::KILL);
+    wait_until("it is down", || text(&labs.status(), "/nodes/0/state") == "down");
+    for fault in ["kill", "stop", "freeze", "thaw"] {
+        let ran = labs.lab(&format!("fault {fault} --node 1")).code(7);
+        ran.says("node 1 is down (signal: 9 (SIGKILL))").says(&format!("nothing to {fault}"));
+    }
+    labs.lab("fault restart --node 1").code(0).shows("up");
+}
+
+#[test]
+fn a_run_gives_its_lab_the_options_that_it_has() {
+    let labs = Labs::new();
+    let words = "bench ycsb-c --up redis --install --records 20 --operations 20 --closed 1";
+    let ran = labs.place.fine(&format!("{words} --option appendfsync=always"));
+    ran.shows("appendfsync = always");
+    let refused = |more: &str, why: &str| {
+        labs.place.assay(&format!("{words} {more}")).code(2).says(why);
+    };
+    refused("--option appendfsink=always", "did you mean appendfsync?");
+    refused("--option appendfsync", "write it as NAME=VALUE");
+    refused("--version 9", "is not to be had in version 9");
+    refused("--network mesh", "loopback or namespaces");
+    let alone = labs.place.assay("run ycsb-c -t memory: --option a=b").code(2);
+    alone.says("--option: it is about a store that --up starts");
 }
 
 #[test]
@@ -556,7 +633,7 @@ fn may_make_namespaces() -> bool {
 #[test]
 fn nodes_live_in_network_namespaces_that_end_with_the_lab() {
     let labs = Labs::new();
-    let words = "up redis-sentinel --network namespaces --stay";
+    let words = "up redis-sentinel --network namespaces --stay --install";
     if !geteuid().is_root() {
         eprintln!("NOT RUN: only root makes network namespaces; the refusal alone is tested");
         labs.lab(words).code(2).says("--network namespaces needs root");

@@ -22,6 +22,10 @@ fn settings_name_where_they_are_from() {
     expect![[r#"
         target       = redis://…@127.0.0.1      # environment ASSAY_TARGET
         up           =                          # not set
+        version      =                          # not set
+        network      =                          # not set
+        option       =                          # not set
+        install      =                          # not set
         consistency  =                          # not set
         url-options  =                          # not set
         lab          =                          # not set

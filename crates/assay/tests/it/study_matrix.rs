@@ -248,7 +248,7 @@ fn servers_of_a_killed_study_end_with_it_and_the_next_one_starts_its_own() {
                 [[load]]\nrate = [\"200/s\"]\nduration = \"3s\"\n\
                 [[store]]\nname = \"redis\"\nup = \"redis\"\n";
     let place = place(text);
-    let mut running = place.start("study s.toml --lab-dir labs");
+    let mut running = place.start("study s.toml --install --lab-dir labs");
     wait_until("the second cell is asked", || {
         let half = place.list("runs/studies/s/cells").into_iter().find(|id| {
             let cell = place.path(&format!("runs/studies/s/cells/{id}"));
@@ -259,7 +259,7 @@ fn servers_of_a_killed_study_end_with_it_and_the_next_one_starts_its_own() {
     running.kill();
     wait_until("the servers are gone", || !is_anybody_at_work(&place));
     let before = ages(&place);
-    let ran = place.assay("study s.toml --lab-dir labs").code(0);
+    let ran = place.assay("study s.toml --install --lab-dir labs").code(0);
     ran.says("s: 2 cells, 1 done, 1 to do").says("starting 1 node");
     assert!(before.iter().all(|(id, age)| ages(&place)[id] == *age), "a cell was asked again");
     assert_eq!(json(&place)["done"], 2);
@@ -466,7 +466,7 @@ fn cells_of_one_cluster_share_it() {
                 workloads = [\"ycsb-a\", \"ycsb-c\"]\nnodes = [1]\n\
                 [[store]]\nname = \"redis\"\nup = \"redis\"\n";
     let place = place(text);
-    let ran = place.assay("study s.toml --lab-dir labs").code(0);
+    let ran = place.assay("study s.toml --install --lab-dir labs").code(0);
     assert_eq!(ran.err.matches("starting 1 node").count(), 2, "{}", ran.err);
     assert_eq!(place.list("labs"), [""; 0], "the labs are down");
     let found = json(&place);
@@ -486,7 +486,7 @@ fn what_a_run_has_inserted_is_undone_instead_of_filling_anew() {
              [fill]\nwhen = \"{when}\"\n[[store]]\nname = \"redis\"\nup = \"redis\"\n"
         );
         let place = place(&text);
-        place.assay("study s.toml --quiet --lab-dir labs").code(0);
+        place.assay("study s.toml --install --quiet --lab-dir labs").code(0);
         let cells = place.list("runs/studies/s/cells");
         let is_filled =
             |cell: &&String| place.path(&format!("runs/studies/s/cells/{cell}/fill")).is_dir();
@@ -502,7 +502,8 @@ fn two_studies_at_once_have_labs_of_their_own() {
                 [[store]]\nname = \"redis\"\nup = \"redis\"\n";
     let place = place(text);
     let both = ["one", "other"];
-    let running = both.map(|dir| place.start(&format!("study s.toml --lab-dir labs --dir {dir}")));
+    let running =
+        both.map(|dir| place.start(&format!("study s.toml --install --lab-dir labs --dir {dir}")));
     for study in running {
         study.wait().code(0);
     }

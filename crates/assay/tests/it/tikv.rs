@@ -28,7 +28,8 @@ impl StandIn {
         let places = std::env::var_os("PATH").unwrap_or_default();
         let beside = || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shelf");
         let shelf = std::env::var_os("ASSAY_TEST_SHELF").map_or_else(beside, PathBuf::from);
-        let house = House { shelf, places: std::env::split_paths(&places).collect() };
+        let house =
+            House { shelf, places: std::env::split_paths(&places).collect(), may_install: true };
         let order = Order::of(recipes::find("tikv-standin").expect("the lab has the stand-in"));
         let (stop, tell) = (AtomicBool::new(false), |text: &str| eprintln!("{text}"));
         let mut probe = |url: &str| open(url).note().map(drop).map_err(|error| error.to_string());

@@ -42,6 +42,13 @@ impl Plan {
     /// If DynamoDB cannot have such names.
     pub(super) fn of(layout: &Layout, options: &Options) -> Result<Plan, OpenError> {
         let unsupported = |reason| OpenError::Unsupported { store: options.to_string(), reason };
+        if layout.tables.iter().any(|table| table.needs_key_order) {
+            return Err(unsupported(
+                "its scans come by the hash of the key; queries by way of a mapping look for their \
+                 rows by ranges of keys: take another store for them"
+                    .into(),
+            ));
+        }
         let mut tables = Vec::with_capacity(layout.tables.len());
         for table in &layout.tables {
             let name = options.table(&table.name);

@@ -3,6 +3,7 @@
 use assay_model::{Layout, Table as Laid};
 
 use super::cache::type_name;
+use super::keys::Keys;
 use super::object::{self, Types};
 use super::options::{Content, Options};
 use crate::java_hash::java_hash;
@@ -31,6 +32,12 @@ pub(super) struct Table {
 impl Plan {
     /// The plan of a layout, or why there is none.
     pub(super) fn new(layout: &Layout, options: &Options) -> Result<Plan, String> {
+        let are_bytes = options.keys == Keys::Bytes && options.content == Content::Bytes;
+        if layout.tables.iter().any(|table| table.needs_key_order) && !are_bytes {
+            return Err("keys and fields of tables of a mapping are bytes: say \
+                        keys=bytes&fields=bytes"
+                .into());
+        }
         let tables = layout.tables.iter().map(|table| Table::new(table, options));
         Ok(Plan { tables: tables.collect::<Result<_, _>>()? })
     }
@@ -85,6 +92,17 @@ mod tests {
         let table = Laid { name: "usertable".into(), fields, needs_key_order: false };
         let layout = Layout { tables: vec![table], records: 1 };
         Plan::new(&layout, &"ignite://h".parse().unwrap())
+    }
+
+    #[test]
+    fn tables_of_a_mapping_want_bytes() {
+        let fields = vec!["a".to_owned()];
+        let table = Laid { name: "t".into(), fields, needs_key_order: true };
+        let layout = Layout { tables: vec![table], records: 1 };
+        let planned = |url: &str| Plan::new(&layout, &url.parse().unwrap());
+        let told = planned("ignite://h?keys=bytes").unwrap_err();
+        assert!(told.contains("keys=bytes&fields=bytes"), "{told}");
+        assert!(planned("ignite://h?keys=bytes&fields=bytes").is_ok());
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub(super) struct Table {
     pub(super) name: String,
     /// The names of the fields of its documents.
     pub(super) fields: Vec<CString>,
+    /// Whether its keys are bytes that are scanned in their order: their digits are the text then,
+    /// for binary sorts by its length first.
+    pub(super) needs_key_order: bool,
 }
 
 impl Table {
@@ -147,27 +150,22 @@ impl MongoDb {
     }
 }
 
-impl<'a> Talk<'a> {
+impl Talk<'_> {
     /// The key as the server keeps it.
-    fn id(&self) -> Result<RawBsonRef<'a>, Failure> {
+    fn id(&self) -> Result<Bson, Failure> {
+        let key = self.request.key;
         match self.keys {
-            Keys::Bytes => Ok(binary(self.request.key)),
-            Keys::Text => match str::from_utf8(self.request.key) {
-                Ok(key) => Ok(RawBsonRef::String(key)),
+            _ if self.table.needs_key_order => Ok(Bson::String(digits(key))),
+            Keys::Bytes => Ok(owned(key)),
+            Keys::Text => match str::from_utf8(key) {
+                Ok(key) => Ok(Bson::String(key.to_owned())),
                 Err(_) => Err(Failure::refused(Reason::Malformed)),
             },
         }
     }
 
-    fn owned_id(&self) -> Result<Bson, Failure> {
-        Ok(match self.id()? {
-            RawBsonRef::String(key) => Bson::String(key.to_owned()),
-            _ => owned(self.request.key),
-        })
-    }
-
     async fn read(&self, rows: &mut Vec<u8>) -> Result<bool, Failure> {
-        let mut find = self.collection.find_one(doc! { ID: self.owned_id()? });
+        let mut find = self.collection.find_one(doc! { ID: self.id()? });
         if let Some(projection) = self.table.projection(self.request.fields)? {
             find = find.projection(projection);
         }
@@ -178,7 +176,10 @@ impl<'a> Talk<'a> {
 
     async fn insert(&self) -> Result<bool, Failure> {
         let mut document = RawDocumentBuf::new();
-        document.append(cstr!("_id"), self.id()?);
+        match self.id()? {
+            Bson::String(id) => document.append(cstr!("_id"), RawBsonRef::String(&id)),
+            _ => document.append(cstr!("_id"), binary(self.request.key)),
+        }
         for (number, value) in self.request.values.iter() {
             document.append(self.table.field(number)?, binary(value));
         }
@@ -194,14 +195,14 @@ impl<'a> Talk<'a> {
         if set.is_empty() {
             return Err(Failure::refused(Reason::Malformed));
         }
-        let filter = doc! { ID: self.owned_id()? };
+        let filter = doc! { ID: self.id()? };
         let updated = self.collection.update_one(filter, doc! { "$set": set }).await;
         let updated = updated.map_err(|error| failure(&error, Asked::Write))?;
         Ok(updated.matched_count > 0)
     }
 
     async fn delete(&self) -> Result<bool, Failure> {
-        let deleted = self.collection.delete_one(doc! { ID: self.owned_id()? }).await;
+        let deleted = self.collection.delete_one(doc! { ID: self.id()? }).await;
         let deleted = deleted.map_err(|error| failure(&error, Asked::Write))?;
         Ok(deleted.deleted_count > 0)
     }
@@ -212,7 +213,7 @@ impl<'a> Talk<'a> {
             return Ok(false);
         }
         let failed = |error| failure(&error, Asked::Read);
-        let filter = doc! { ID: { "$gte": self.owned_id()? } };
+        let filter = doc! { ID: { "$gte": self.id()? } };
         let find = self.collection.find(filter).sort(doc! { ID: 1 });
         // One more than the limit, so that the server knows that there will be no other batch.
         let mut find = find
@@ -235,6 +236,15 @@ fn binary(bytes: &[u8]) -> RawBsonRef<'_> {
 
 fn owned(bytes: &[u8]) -> Bson {
     Bson::Binary(Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() })
+}
+
+/// Bytes as hexadecimal digits, which sort as the bytes do.
+fn digits(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from_digit(digit.into(), 16).expect("half a byte is a digit"))
+        .collect()
 }
 
 /// Appends a document's fields, without its key.
@@ -292,9 +302,15 @@ mod tests {
     }
 
     #[test]
+    fn digits_sort_as_the_bytes_do() {
+        assert_eq!(digits(&[0, 0x7F, 0xFF]), "007fff");
+        assert!(digits(&[1]) < digits(&[1, 0]) && digits(&[1, 255]) < digits(&[2]));
+    }
+
+    #[test]
     fn a_projection_names_what_is_wanted() {
         let names = ["a", "b"].map(|name| CString::try_from(name.to_owned()).unwrap());
-        let table = Table { name: "t".into(), fields: names.to_vec() };
+        let table = Table { name: "t".into(), fields: names.to_vec(), needs_key_order: false };
         assert_eq!(table.projection(Fields::All), Ok(None));
         let one = Some(doc! { "b": 1, "_id": 0 });
         assert_eq!(table.projection(Fields::One(1)), Ok(one));

@@ -1,7 +1,10 @@
 //! Makes connections, or says in words why one cannot be made.
 
+use std::cell::Cell;
 use std::error::Error as _;
 use std::io;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use assay_store::OpenError;
@@ -11,7 +14,9 @@ use async_nats::jetstream::context::{
 use async_nats::jetstream::{Context, ContextBuilder, ErrorCode, stream};
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event};
 use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
 
+use super::greeting::{self, Greeting};
 use super::options::Options;
 
 /// The library's own patience with an answer, which the executor's ends long before.
@@ -19,6 +24,17 @@ const NEVER: Duration = Duration::from_secs(3600);
 
 /// The shortest patience with what is no part of a run: a bucket on three servers takes a while.
 const CONSOLE_PATIENCE: Duration = Duration::from_secs(15);
+
+/// The most that may come beyond the answers that are waited for. The library keeps whatever comes
+/// and has no bound, so a server whose answer has no end would have all memory.
+const UNASKED_BYTES_MAX: u64 = 64 << 20;
+/// The most that the answers which are waited for may have together, whatever payload the server
+/// says that it takes.
+const AWAITED_BYTES_MAX: u64 = 256 << 20;
+/// What an answer takes besides the value in it: its subject, headers, an acknowledgement.
+const BYTES_AROUND: u64 = 16 << 10;
+/// How often what came is compared with what was waited for.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Nobody listens there, so whoever connects is refused at once.
 const NOWHERE: &str = "nats://127.0.0.1:0";
@@ -33,6 +49,57 @@ pub(super) struct Line {
     pub(super) client: Client,
     /// Becomes true when the connection has broken.
     pub(super) is_gone: watch::Receiver<bool>,
+    /// How many bytes of answers may have come.
+    due: Rc<Cell<u64>>,
+    /// The largest value that an answer can have.
+    payload_bytes_max: u64,
+    watching: JoinHandle<()>,
+}
+
+/// An answer that is waited for. What it had, or may have if nobody waits for it any more, is
+/// allowed to have come when this is gone.
+pub(super) struct Awaited<'a> {
+    line: &'a Line,
+    bytes: u64,
+}
+
+impl Line {
+    /// An answer is waited for from now on.
+    pub(super) fn await_answer(&self) -> Awaited<'_> {
+        Awaited { line: self, bytes: self.payload_bytes_max }
+    }
+}
+
+impl Awaited<'_> {
+    /// It came, with a value of `bytes`.
+    pub(super) fn came(mut self, bytes: usize) {
+        self.bytes = bytes as u64;
+    }
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        // A leader gives values in base64.
+        let due = &self.line.due;
+        due.set(due.get().saturating_add(2 * self.bytes + BYTES_AROUND));
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        // It has the client, whose end is the connection's.
+        self.watching.abort();
+    }
+}
+
+/// Breaks a connection over which more comes than was asked for.
+async fn watch_bytes(client: Client, due: Rc<Cell<u64>>) {
+    let statistics = client.statistics();
+    while statistics.in_bytes.load(Ordering::Relaxed) <= due.get() {
+        tokio::time::sleep(LOOK).await;
+    }
+    // It has nowhere to go to then; an error means that it has gone already.
+    let _ = client.force_reconnect().await;
 }
 
 impl Dialer {
@@ -42,7 +109,7 @@ impl Dialer {
     /// once instead, so a connection that is made gets a list of servers on which nobody is: when
     /// it breaks, the library gives up, and whatever waits ends.
     pub(super) async fn dial(&self) -> Result<Line, OpenError> {
-        let hosts = self.options.address.authorities();
+        let hosts = self.greeting_hosts().await?;
         let (gone, is_gone) = watch::channel(false);
         let mut options = ConnectOptions::new()
             .name("assay")
@@ -67,7 +134,33 @@ impl Dialer {
         let client = options.connect(urls).await.map_err(|error| self.explain(&error))?;
         let given_up = client.set_server_pool(NOWHERE).await;
         given_up.map_err(|error| self.unreachable(format!("it hung up at once ({error})")))?;
-        Ok(Line { client, is_gone })
+        let told = client.server_info().max_payload as u64;
+        let payload_bytes_max = told.min(AWAITED_BYTES_MAX);
+        let awaited = payload_bytes_max * self.options.connections as u64;
+        let due = Rc::new(Cell::new(UNASKED_BYTES_MAX + awaited.min(AWAITED_BYTES_MAX)));
+        let watching = tokio::task::spawn_local(watch_bytes(client.clone(), Rc::clone(&due)));
+        Ok(Line { client, is_gone, due, payload_bytes_max, watching })
+    }
+
+    /// The hosts but for those that say something else than a NATS.
+    async fn greeting_hosts(&self) -> Result<Vec<String>, OpenError> {
+        let mut looks = JoinSet::new();
+        for host in self.options.address.authorities() {
+            looks.spawn(async move { (greeting::of(&host).await, host) });
+        }
+        let (mut hosts, mut said) = (Vec::new(), String::new());
+        for (greeting, host) in looks.join_all().await {
+            match greeting {
+                Greeting::Foreign(what) => said = format!("{host} says {what:?}"),
+                Greeting::Right | Greeting::Unknown => hosts.push(host),
+            }
+        }
+        match hosts.is_empty() {
+            true => Err(self.unreachable(format!(
+                "what answers is no NATS that we understand ({said}); check host and port"
+            ))),
+            false => Ok(hosts),
+        }
     }
 
     /// JetStream over a new connection, for what is no part of a run.

@@ -257,6 +257,7 @@ impl Talk<'_> {
     /// The record, if there is one.
     async fn look(&mut self, source: Source) -> Result<Option<Kept>, Failure> {
         self.requests += 1;
+        let awaited = self.session.line.await_answer();
         let found = match source {
             Source::Direct => {
                 let found = self.stream.direct_get_last_for_subject(&*self.subject).await;
@@ -267,6 +268,7 @@ impl Talk<'_> {
                 found.map_err(|error| of_leader(&error, self.session.is_gone()))
             }
         };
+        awaited.came(found.as_ref().map_or(0, |message| message.payload.len()));
         match found {
             Ok(message) if is_marker(&message) => Ok(None),
             Ok(message) => Ok(Some(Kept { row: message.payload, revision: message.sequence })),
@@ -279,7 +281,10 @@ impl Talk<'_> {
         self.requests += 1;
         let sent = self.session.context.send_publish(self.subject.clone(), message).await;
         let acknowledged = sent.map_err(|error| before_sending(&error))?;
-        acknowledged.await.map(|_| ()).map_err(|error| of_write(&error))
+        let awaited = self.session.line.await_answer();
+        let acknowledged = acknowledged.await;
+        awaited.came(0);
+        acknowledged.map(|_| ()).map_err(|error| of_write(&error))
     }
 }
 

@@ -52,7 +52,7 @@ impl Console<'_> {
         let messages = match self.wire.drive(|client| client.simple_query(sql)).await {
             Ok(Ok(messages)) => messages,
             Ok(Err(error)) => return Err(self.dialer.failed(sql, &error)),
-            Err(_) => return Err(self.dialer.hung_up()),
+            Err(closed) => return Err(self.dialer.hung_up(&closed)),
         };
         let rows = messages.into_iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => {

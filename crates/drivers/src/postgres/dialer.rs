@@ -5,11 +5,15 @@ use std::io;
 
 use assay_store::{Isolation, OpenError};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::config::{Host, SslMode, SslNegotiation};
 use tokio_postgres::{Client, Config, Connection, Error, NoTls, Socket};
 
 use super::options::Options;
-use super::tls::Tls;
-use super::wire::Wire;
+use super::stream::{Allowance, Carrier, Tls};
+use super::wire::{Closed, Wire};
+
+/// The most that a server may say before it is asked anything: some dozens of short settings.
+const GREETING_BYTES_MAX: usize = 1 << 20;
 
 /// Everything that making a connection needs, read once.
 #[derive(Clone)]
@@ -32,6 +36,7 @@ impl Dialer {
         }
         let tls = options.tls.map(|trust| Tls::new(options.ca_file.as_deref(), trust));
         let tls = tls.transpose().map_err(wrong)?;
+        name_hosts(&mut config);
         Ok(Dialer { options, config, tls })
     }
 
@@ -57,9 +62,21 @@ impl Dialer {
     }
 
     async fn connect(&self) -> Result<Wire, Error> {
+        let allowance = Allowance::new(GREETING_BYTES_MAX);
+        let carrier = Carrier { tls: self.tls.clone(), allowance: allowance.clone() };
+        let is_file = |host: &Host| matches!(host, Host::Unix(_));
         match &self.tls {
-            None => self.config.connect(NoTls).await.map(wired),
-            Some(tls) => self.config.connect(tls.clone()).await.map(wired),
+            Some(_) => self.config.connect(carrier).await.map(|made| wired(made, allowance)),
+            // A file of this machine is nobody's to flood, and the library lets nothing around it.
+            None if self.config.get_hosts().iter().any(is_file) => {
+                self.config.connect(NoTls).await.map(|made| wired(made, allowance))
+            }
+            None => {
+                // What the library takes for TLS without a greeting is the plain socket, counted.
+                let mut config = self.config.clone();
+                config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
+                config.connect(carrier).await.map(|made| wired(made, allowance))
+            }
         }
     }
 
@@ -68,12 +85,15 @@ impl Dialer {
         match wire.drive(|client| client.batch_execute(sql)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.failed(sql, &error)),
-            Err(_) => Err(self.hung_up()),
+            Err(closed) => Err(self.hung_up(&closed)),
         }
     }
 
-    pub(super) fn hung_up(&self) -> OpenError {
-        self.unreachable("the server closed the connection".into())
+    pub(super) fn hung_up(&self, closed: &Closed) -> OpenError {
+        self.unreachable(match closed.is_flooded {
+            true => "what it says is longer than any answer: it is no PostgreSQL".into(),
+            false => "the server closed the connection".into(),
+        })
     }
 
     /// What an error in answer to `sql` means to the one who started us.
@@ -137,11 +157,21 @@ impl Dialer {
     }
 }
 
-fn wired<S>((client, mover): (Client, Connection<Socket, S>)) -> Wire
+fn wired<S>((client, mover): (Client, Connection<Socket, S>), allowance: Allowance) -> Wire
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    Wire::new(client, Box::pin(mover))
+    Wire::new(client, Box::pin(mover), allowance)
+}
+
+/// Names hosts that are given by their addresses only: without a name the library lets nothing
+/// around a socket.
+fn name_hosts(config: &mut Config) {
+    if config.get_hosts().is_empty() {
+        for address in config.get_hostaddrs().to_vec() {
+            config.host(address.to_string());
+        }
+    }
 }
 
 /// The innermost reason of an error of the library, whose own words are few.

@@ -1,10 +1,13 @@
 //! One connection with its prepared statements, which carries out one job at a time.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::pin;
 
 use assay_model::{Datum, Fields, Kind, Parameters, Reason};
 use assay_store::OpenError;
 use assay_store::answer::{encode_field, encode_row};
+use futures_core::Stream as _;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row, Statement};
 
@@ -14,6 +17,10 @@ use super::plan::{Plan, Which};
 use super::value::{Bound, Raw, read};
 use super::wire::{Wire, both};
 use crate::task::{After, Context, Ending, Fate, Library, Lost};
+
+/// The most of an answer that is taken: two thousand records of 32 KiB. All connections of a lane
+/// together keep no more than a GiB, even of servers that mean ill.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// The library, as a pool of connections needs it.
 pub(super) struct Postgres {
@@ -52,9 +59,11 @@ pub(super) enum Step {
 }
 
 /// What a statement gave.
-enum Got {
-    Rows(Vec<Row>),
-    Count(u64),
+struct Got {
+    /// How many rows came, or were changed.
+    count: u64,
+    /// Whether all that came made sense.
+    is_understood: bool,
 }
 
 impl Library for Postgres {
@@ -69,10 +78,11 @@ impl Library for Postgres {
             let statement = match wire.drive(|client| client.prepare(&text)).await {
                 Ok(Ok(statement)) => statement,
                 Ok(Err(error)) => return Err(self.dialer.failed(&text, &error)),
-                Err(_) => return Err(self.dialer.hung_up()),
+                Err(closed) => return Err(self.dialer.hung_up(&closed)),
             };
             statements.insert(which, statement);
         }
+        wire.take_answers_of(ANSWER_BYTES_MAX);
         Ok(Link { wire, statements, room: Vec::new() })
     }
 
@@ -158,10 +168,18 @@ impl Link {
             Which::Fetch(..) => true,
             Which::Write(..) | Which::Remove(_) => false,
         };
-        let asked = self
-            .wire
+        let Link { wire, room, .. } = self;
+        let mut keep = |row: &Row| match which {
+            Which::Fetch(_, table, fields) => {
+                keep_record(row, &plan.tables[usize::from(*table)].fields, *fields, rows);
+                Some(())
+            }
+            _ => keep_row(row, room, rows),
+        };
+        let keep: Option<&mut Keep<'_>> = if gives_rows { Some(&mut keep) } else { None };
+        let asked = wire
             .drive(async |client| {
-                let query = execute(client, &statement, &arguments, gives_rows);
+                let query = execute(client, &statement, &arguments, keep);
                 match begins {
                     // The two leave together and are answered together.
                     true => {
@@ -172,24 +190,11 @@ impl Link {
                 }
             })
             .await;
-        let got = match asked {
-            Ok(Ok(got)) => got,
-            Ok(Err(error)) => return Err(failure(&error)),
-            Err(_) => return Err(Failure::LOST),
-        };
-        match (got, which) {
-            (Got::Count(count), _) => Ok(count > 0),
-            (Got::Rows(found), Which::Fetch(_, table, fields)) => {
-                let names = &plan.tables[usize::from(*table)].fields;
-                found.iter().for_each(|row| keep_record(row, names, *fields, rows));
-                Ok(!found.is_empty())
-            }
-            (Got::Rows(found), _) => {
-                for row in &found {
-                    self.keep_row(row, rows).ok_or(Failure::GARBLED)?;
-                }
-                Ok(!found.is_empty())
-            }
+        match asked {
+            Ok(Ok(got)) if got.is_understood => Ok(got.count > 0),
+            Ok(Ok(_)) => Err(Failure::GARBLED),
+            Ok(Err(error)) => Err(failure(&error)),
+            Err(_) => Err(Failure::LOST),
         }
     }
 
@@ -210,18 +215,18 @@ impl Link {
             Err(_) => Err(Failure::LOST),
         }
     }
+}
 
-    /// Appends a row of a query, each value encoded; `None` if one makes no sense.
-    fn keep_row(&mut self, row: &Row, rows: &mut Vec<u8>) -> Option<()> {
-        encode_row(u16::try_from(row.len()).ok()?, rows);
-        for (place, column) in row.columns().iter().enumerate() {
-            let raw: Raw<'_> = row.try_get(place).ok()?;
-            self.room.clear();
-            read(column.type_(), &raw)?.encode(&mut self.room);
-            encode_field(b"", &self.room, rows);
-        }
-        Some(())
+/// Appends a row of a query, each value encoded; `None` if one makes no sense.
+fn keep_row(row: &Row, room: &mut Vec<u8>, rows: &mut Vec<u8>) -> Option<()> {
+    encode_row(u16::try_from(row.len()).ok()?, rows);
+    for (place, column) in row.columns().iter().enumerate() {
+        let raw: Raw<'_> = row.try_get(place).ok()?;
+        room.clear();
+        read(column.type_(), &raw)?.encode(room);
+        encode_field(b"", room, rows);
     }
+    Some(())
 }
 
 /// Arguments in the order of a text's places.
@@ -233,16 +238,28 @@ fn arrange<'a>(values: &[Datum<'a>], places: &[u16]) -> Result<Vec<Bound<'a>>, F
     arranged.filter(|arranged| arranged.len() == values.len()).ok_or(malformed)
 }
 
+/// Takes a row; `None` if it makes no sense.
+type Keep<'a> = dyn FnMut(&Row) -> Option<()> + 'a;
+
+/// Runs a statement, hands each row to `keep` as it comes: the library's own list of them takes
+/// many times the memory of what is in it.
 async fn execute(
     client: &Client,
     statement: &Statement,
     arguments: &[&(dyn ToSql + Sync)],
-    gives_rows: bool,
+    keep: Option<&mut Keep<'_>>,
 ) -> Result<Got, Error> {
-    match gives_rows {
-        true => client.query(statement, arguments).await.map(Got::Rows),
-        false => client.execute(statement, arguments).await.map(Got::Count),
+    let Some(keep) = keep else {
+        let count = client.execute(statement, arguments).await?;
+        return Ok(Got { count, is_understood: true });
+    };
+    let mut found = pin!(client.query_raw(statement, arguments.iter().copied()).await?);
+    let mut got = Got { count: 0, is_understood: true };
+    while let Some(row) = poll_fn(|context| found.as_mut().poll_next(context)).await {
+        got.is_understood &= keep(&row?).is_some();
+        got.count += 1;
     }
+    Ok(got)
 }
 
 /// Appends a record: fields without a value are not there.

@@ -6,6 +6,11 @@ use std::task::{Context, Poll};
 
 use tokio_postgres::{Client, Error};
 
+use super::stream::Allowance;
+
+/// The most of an answer that is taken unless somebody says otherwise: what is asked beside a run.
+const ASIDE_BYTES_MAX: usize = 16 << 20;
+
 /// What moves the bytes of a connection; it ends when the connection does.
 type Mover = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
 
@@ -17,14 +22,26 @@ pub(super) struct Wire {
     pub(super) client: Client,
     mover: Mover,
     is_closed: bool,
+    allowance: Allowance,
+    /// The most of an answer that is taken.
+    answer_bytes_max: usize,
 }
 
 /// The connection ended before the work did.
-pub(super) struct Closed;
+pub(super) struct Closed {
+    /// Whether we ended it, for the server said more than any answer has.
+    pub(super) is_flooded: bool,
+}
 
 impl Wire {
-    pub(super) fn new(client: Client, mover: Mover) -> Wire {
-        Wire { client, mover, is_closed: false }
+    pub(super) fn new(client: Client, mover: Mover, allowance: Allowance) -> Wire {
+        let answer_bytes_max = ASIDE_BYTES_MAX;
+        Wire { client, mover, is_closed: false, allowance, answer_bytes_max }
+    }
+
+    /// From now on answers may have so many bytes.
+    pub(super) fn take_answers_of(&mut self, bytes_max: usize) {
+        self.answer_bytes_max = bytes_max;
     }
 
     /// Whether the connection has ended, as far as bytes that are here already tell.
@@ -51,7 +68,8 @@ impl Wire {
         W: FnOnce(&'a Client) -> F,
         F: Future,
     {
-        let Wire { client, mover, is_closed } = self;
+        let Wire { client, mover, is_closed, allowance, answer_bytes_max } = self;
+        allowance.renew(*answer_bytes_max);
         let mut work = pin!(work(client));
         poll_fn(move |context| {
             // What has come is read first; what the work then asks leaves in the same turn.
@@ -66,7 +84,7 @@ impl Wire {
             // What came before the end counts.
             match work.as_mut().poll(context) {
                 Poll::Ready(done) => Poll::Ready(Ok(done)),
-                Poll::Pending => Poll::Ready(Err(Closed)),
+                Poll::Pending => Poll::Ready(Err(Closed { is_flooded: allowance.is_spent() })),
             }
         })
         .await

@@ -5,6 +5,6 @@ mod desk;
 mod lane;
 mod slots;
 
-pub(super) use consoles::{Consoles, settings};
+pub(super) use consoles::{Consoles, ONE_NODE, settings};
 pub(super) use lane::ClusterLane;
 pub(super) use slots::Redirect;

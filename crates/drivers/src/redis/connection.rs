@@ -385,11 +385,15 @@ impl Connection {
                 return Err(Lost(Reason::ReadOnly));
             }
             Step::GreetingWish | Step::GreetingMaster => return self.greeted(),
-            Step::GreetingMust => {
+            Step::GreetingMust | Step::GreetingPong => {
                 if let Some(Failure::Refused(reason) | Failure::Unknown(reason)) = reply.failure() {
                     // The server is there, and says why it does not serve.
                     self.apart = reason;
                     return Err(Lost(reason));
+                }
+                if pending.step == Step::GreetingPong && !reply.is_pong() {
+                    self.apart = Reason::Garbled;
+                    return Err(Lost(Reason::Garbled));
                 }
                 return self.greeted();
             }
@@ -577,6 +581,7 @@ impl Connection {
                 Need::Must => Step::GreetingMust,
                 Need::Wish => Step::GreetingWish,
                 Need::Master => Step::GreetingMaster,
+                Need::Pong => Step::GreetingPong,
             };
             self.pending.push_back(Pending { ticket: Ticket(0), step, from: self.link.left() });
         }

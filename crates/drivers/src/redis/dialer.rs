@@ -18,6 +18,9 @@ use crate::wire::connect;
 /// How we call ourselves in the server's list of clients.
 const CLIENT_NAME: &[u8] = b"assay";
 
+/// How much of an answer that makes no sense an error shows.
+const SHOWN_CHARACTERS: usize = 60;
+
 /// Everything that making a connection needs, read once.
 pub(super) struct Dialer {
     pub(super) options: Options,
@@ -53,6 +56,8 @@ pub(super) enum Need {
     Must,
     /// It cannot, nor after an answer that this is no master.
     Master,
+    /// It cannot, nor after an answer other than PONG.
+    Pong,
 }
 
 impl Dialer {
@@ -106,6 +111,9 @@ impl Dialer {
                 other if greeting.need == Need::Master && !is_master(&other) => {
                     return Err(self.no_master(target));
                 }
+                other if greeting.need == Need::Pong && other.text() != Some(b"PONG") => {
+                    return Err(self.no_pong(&other));
+                }
                 _ => {}
             }
         }
@@ -139,6 +147,16 @@ impl Dialer {
         OpenError::Failed { store: self.options.to_string(), reason }
     }
 
+    fn no_pong(&self, answer: &Value) -> OpenError {
+        let text = answer.text().map(String::from_utf8_lossy);
+        let text = text.map_or_else(|| format!("{answer:?}"), |text| format!("{text:?}"));
+        let shown: String = text.chars().take(SHOWN_CHARACTERS).collect();
+        self.unreachable(format!(
+            "something answers there but it is no Redis: to PING it says {shown} instead of PONG; \
+             check the port"
+        ))
+    }
+
     /// The greeting of a connection that shall speak `protocol`.
     pub(super) fn greetings(&self, protocol: Protocol) -> Vec<Greeting> {
         let words = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect();
@@ -162,7 +180,7 @@ impl Dialer {
         if matches!(self.options.topology, Topology::Sentinel { .. }) {
             greetings.push(Greeting { words: words(&[b"ROLE"]), need: Need::Master });
         }
-        greetings.push(Greeting { words: words(&[b"PING"]), need: Need::Must });
+        greetings.push(Greeting { words: words(&[b"PING"]), need: Need::Pong });
         greetings
     }
 

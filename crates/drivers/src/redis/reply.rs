@@ -92,6 +92,11 @@ impl<'a> Reply<'a> {
         self.tokens.get(1).is_some_and(|role| role.bytes(self.frame()) == b"master")
     }
 
+    /// Whether this is the answer to PING.
+    pub(super) fn is_pong(&self) -> bool {
+        self.tokens[0].is_text() && self.tokens[0].bytes(self.frame()) == b"PONG"
+    }
+
     /// The reply to HGETALL: names and values in turn. No spans mean that nothing is there.
     pub(super) fn record(&self, spans: &mut Vec<Span>) -> Result<(), Failure> {
         spans.clear();

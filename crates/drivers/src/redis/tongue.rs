@@ -65,6 +65,8 @@ pub(super) enum Step {
     GreetingMust,
     /// The command of the greeting that must say that this is a master.
     GreetingMaster,
+    /// The command of the greeting that must be answered with PONG.
+    GreetingPong,
     /// A command of the greeting that may fail.
     GreetingWish,
 }

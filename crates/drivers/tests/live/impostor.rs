@@ -15,7 +15,7 @@ pub fn listen(script: impl Fn(TcpStream) + Send + 'static) -> u16 {
     port
 }
 
-/// Answers each command of which `answers` knows a word, and every other one with `+OK`.
+/// Answers each command of which `answers` knows a word, PING with `+PONG`, every other with `+OK`.
 ///
 /// An answer that ends in `!` closes the connection after it.
 pub fn converse(mut socket: TcpStream, answers: &[(&str, &str)]) {
@@ -28,7 +28,8 @@ pub fn converse(mut socket: TcpStream, answers: &[(&str, &str)]) {
             let command = String::from_utf8_lossy(&first).into_owned();
             received.drain(..length);
             let answer = answers.iter().find(|(word, _)| *word == command);
-            let answer = answer.map_or("+OK\r\n", |(_, answer)| *answer);
+            let usual = if command == "PING" { "+PONG\r\n" } else { "+OK\r\n" };
+            let answer = answer.map_or(usual, |(_, answer)| *answer);
             let (text, is_last) = match answer.strip_suffix('!') {
                 Some(text) => (text, true),
                 None => (answer, false),

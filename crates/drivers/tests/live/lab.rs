@@ -143,7 +143,7 @@ fn house() -> House {
     let places = std::env::split_paths(&places).collect();
     let beside = || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shelf");
     let shelf = std::env::var_os("ASSAY_TEST_SHELF").map_or_else(beside, PathBuf::from);
-    House { shelf, places }
+    House { shelf, places, may_install: true }
 }
 
 /// Writes something, then reads it.

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod faults;
+mod flood;
 mod opening;
 
 use assay_drivers::nats::Nats;

@@ -1,6 +1,7 @@
 //! The PostgreSQL driver against real servers.
 
 mod faults;
+mod flood;
 mod opening;
 mod server;
 

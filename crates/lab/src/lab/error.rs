@@ -11,6 +11,12 @@ pub enum LabError {
     /// A program is not there.
     #[error("{0}")]
     Missing(String),
+    /// A program is not there, but could be had: nobody has said that it may.
+    #[error("{0}")]
+    NotInstalled(String),
+    /// A node is in no state for what is to be done to it.
+    #[error("{0}")]
+    State(String),
     /// A server ended that should run.
     #[error("{0}")]
     Died(String),

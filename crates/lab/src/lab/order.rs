@@ -11,13 +11,15 @@ use crate::network::Network;
 use crate::recipe::Recipe;
 use crate::shelf::{can_install, find_program};
 
-/// Where programs are kept.
+/// Where programs are kept, how they may come there.
 #[derive(Clone, Debug)]
 pub struct House {
     /// The folder of fetched programs.
     pub shelf: PathBuf,
     /// Where installed programs are looked for first.
     pub places: Vec<PathBuf>,
+    /// Whether somebody has said that missing programs may be installed, or fetched.
+    pub may_install: bool,
 }
 
 impl House {
@@ -28,7 +30,7 @@ impl House {
         card.needs.iter().filter(|need| !is_there(need)).copied().collect()
     }
 
-    /// Whether Debian's packages are installed when a lab needs them.
+    /// Whether Debian's packages can be installed, if somebody says so.
     pub fn can_install(&self) -> bool {
         can_install(&self.places)
     }
@@ -154,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_program_outside_the_usual_places_is_found_in_its_folder() {
-        let house = House { shelf: PathBuf::new(), places: Vec::new() };
+        let house = House { shelf: PathBuf::new(), places: Vec::new(), may_install: false };
         let lacks = |folders: &'static [&'static str]| {
             // The kernel has a file of this name in that folder, wherever this runs.
             let needs: &[Need] = &[Need {
@@ -183,7 +185,7 @@ mod tests {
         };
         assert_eq!(packages("postgres"), ["postgresql"]);
         assert_eq!(packages("etcd"), ["etcd-server", "etcd-client"]);
-        // Java and Maven are not installed unasked.
+        // Java and Maven are not the lab's to install.
         assert_eq!(packages("cassandra"), Vec::<&str>::new());
     }
 }

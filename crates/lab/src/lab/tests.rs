@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use super::*;
 use crate::recipes;
+use crate::record::Death;
 
 fn house(folder: &Path) -> House {
-    House { shelf: folder.join("shelf"), places: Vec::new() }
+    House { shelf: folder.join("shelf"), places: Vec::new(), may_install: true }
 }
 
 fn watched<T>(act: impl FnOnce(&Watch<'_>) -> T) -> T {
@@ -77,6 +78,45 @@ fn a_killed_node_is_down_until_it_is_started_again() {
     assert_eq!(lab.nodes()[0].state, NodeState::Up);
     let told = lab.kill(2).unwrap_err().to_string();
     assert_eq!(told, "there is no node 2; there are 1 to 1");
+}
+
+#[test]
+fn a_server_that_dies_by_itself_is_written_down_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lab = up(&order("redis"), folder.path()).unwrap();
+    assert_eq!(lab.notice_deaths(1).unwrap(), Vec::<String>::new());
+    lab.nodes[0].servers[0].signal(Signal::KILL);
+    let mut told = Vec::new();
+    while told.is_empty() {
+        told = lab.notice_deaths(7).unwrap();
+    }
+    assert_eq!(told, ["the server of node 1 ended by itself (signal: 9 (SIGKILL))"]);
+    assert_eq!(lab.notice_deaths(8).unwrap(), Vec::<String>::new());
+    let died = Record::read(lab.folder()).unwrap().unwrap().nodes[0].servers[0].died.clone();
+    assert_eq!(died, Some(Death { unix_ms: 7, how: "signal: 9 (SIGKILL)".into() }));
+    watched(|watch| lab.restart(1, watch)).unwrap();
+    assert_eq!(lab.record().nodes[0].servers[0].died, None);
+    lab.kill(1).unwrap();
+    assert_eq!(lab.notice_deaths(9).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn nothing_is_done_to_a_node_that_is_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lab = up(&order("redis"), folder.path()).unwrap();
+    lab.kill(1).unwrap();
+    for (what, done) in [
+        ("kill", lab.kill(1)),
+        ("stop", lab.stop(1)),
+        ("freeze", lab.freeze(1)),
+        ("thaw", lab.thaw(1)),
+    ] {
+        let told = done.unwrap_err();
+        assert!(matches!(told, LabError::State(_)), "{told}");
+        let expected = format!("node 1 is down (signal: 9 (SIGKILL)): there is nothing to {what}");
+        assert!(told.to_string().starts_with(&expected), "{told}");
+    }
+    assert_eq!(lab.nodes()[0].state, NodeState::Down);
 }
 
 #[test]

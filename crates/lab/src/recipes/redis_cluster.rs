@@ -17,6 +17,8 @@ const SECONDS_TO_AGREE: u32 = 60;
 const SECONDS_TO_MOVE: u32 = 1800;
 /// A cluster of fewer masters does not survive one of them.
 const FEWEST_MASTERS: usize = 3;
+/// The choice of replicas that follows from the number of nodes.
+const USUAL: &str = "usual";
 
 impl Recipe for RedisCluster {
     fn card(&self) -> Card {
@@ -30,9 +32,10 @@ impl Recipe for RedisCluster {
             choices: &[
                 Choice {
                     name: "replicas",
-                    values: &["0", "1", "2"],
-                    usual: "0",
-                    about: "of each master; they count as nodes, so 1 needs 6 nodes at least",
+                    values: &[USUAL, "0", "1", "2"],
+                    usual: USUAL,
+                    about: "of each master; they count as nodes, so 1 needs 6 nodes at least; \
+                            usual is 1 for an even number of nodes from 6 on, else 0",
                 },
                 Choice {
                     name: "node-timeout",
@@ -59,9 +62,12 @@ impl Recipe for RedisCluster {
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
-        let replicas = site.choice("replicas");
-        let each: usize = 1 + replicas.parse::<usize>().unwrap_or(0);
         let nodes = site.nodes();
+        let replicas = match site.choice("replicas") {
+            usual if usual == USUAL => usual_replicas(nodes).to_string(),
+            chosen => chosen,
+        };
+        let each: usize = 1 + replicas.parse::<usize>().unwrap_or(0);
         if !nodes.is_multiple_of(each) || nodes / each < FEWEST_MASTERS {
             let fewest = FEWEST_MASTERS * each;
             return Err(site.cannot(&format!(
@@ -132,11 +138,16 @@ impl Recipe for RedisCluster {
     }
 }
 
+/// How many replicas each master has if nobody says: what six nodes are bought for.
+fn usual_replicas(nodes: usize) -> usize {
+    usize::from(nodes.is_multiple_of(2) && nodes / 2 >= FEWEST_MASTERS)
+}
+
 /// Masters with replicas would have to come and go in groups.
 fn refuse_replicas(site: &Site<'_>) -> Result<(), LabError> {
-    match site.choice("replicas").as_str() {
-        "0" => Ok(()),
-        _ => Err(site.cannot("nodes join or leave only where masters have no replicas")),
+    match ask(site, 1, &["CLUSTER", "NODES"])?.contains("slave") {
+        false => Ok(()),
+        true => Err(site.cannot("nodes join or leave only where masters have no replicas")),
     }
 }
 
@@ -170,4 +181,15 @@ fn until_agreed(site: &mut Site<'_>, nodes: usize) -> Result<(), LabError> {
         let first = site.authority(1, "client");
         Ok(control(site, &["--cluster", "check", &first], SECONDS_TO_AGREE).is_ok())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_nodes_are_three_masters_with_a_replica_each() {
+        let usual: Vec<usize> = (3..=9).map(usual_replicas).collect();
+        assert_eq!(usual, [0, 0, 0, 1, 0, 1, 0]);
+    }
 }

@@ -6,10 +6,30 @@ use std::sync::atomic::AtomicBool;
 use super::*;
 
 fn with_shelf<T>(act: impl FnOnce(&Shelf<'_>) -> T) -> T {
+    with_shelf_that(true, act)
+}
+
+fn with_shelf_that<T>(may_install: bool, act: impl FnOnce(&Shelf<'_>) -> T) -> T {
     let root = tempfile::tempdir().unwrap();
+    let house = House { shelf: root.path().into(), places: Vec::new(), may_install };
     let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
-    let watch = Watch::new(&stop, &tell);
-    act(&Shelf::new(root.path(), &[], &watch))
+    act(&Shelf::new(&house, &Watch::new(&stop, &tell)))
+}
+
+#[test]
+fn nothing_is_fetched_or_installed_unless_somebody_has_said_so() {
+    with_shelf_that(false, |shelf| {
+        let item = Item { name: "thing", version: "1" };
+        let told = shelf.keep(&item, |_| panic!("nobody has said so")).unwrap_err();
+        assert!(matches!(told, LabError::NotInstalled(_)), "{told}");
+        let expected = "thing 1 is not on this machine yet: --install fetches it once, into ";
+        assert!(told.to_string().starts_with(expected), "{told}");
+        let told = shelf.debian("no-such-program", "such-a-package").unwrap_err().to_string();
+        assert!(told.contains("apt-get install --no-install-recommends such-a-package"), "{told}");
+        let is_able = getuid().is_root() && shelf.find("apt-get").is_some();
+        assert_eq!(told.contains("--install installs Debian's package"), is_able, "{told}");
+        assert!(shelf.debian("sh", "dash").is_ok());
+    });
 }
 
 #[test]

@@ -7,7 +7,7 @@ use assay_model::{ColumnType, Query, Relation, Statement};
 
 use super::path::{self, Operand, Path, Question, Stock};
 use super::view::{Attribute, View};
-use crate::physical::{FitError, Keys, Role};
+use crate::physical::{Class, FitError, Keys, Role};
 
 /// What answers one query.
 #[derive(Clone, Debug)]
@@ -414,8 +414,10 @@ fn keyed(
     };
     let writes =
         actions.iter().all(|&(table, action, _)| action != Action::Put && is_at_key(table));
-    // Without a write nobody would tell whether the row is there.
-    (is_simple && writes && !actions.is_empty())
+    // A column store writes without looking, so only a look tells whether the row is there; and
+    // without a write nobody would tell.
+    let tells = stock.class == Class::KeyValue && !actions.is_empty();
+    (is_simple && writes && tells)
         .then(|| filters.iter().map(|filter| (filter.column.column, filter.term.clone())).collect())
 }
 

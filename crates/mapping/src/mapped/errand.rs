@@ -593,6 +593,10 @@ impl Errand {
                 false => *start = key,
             }
         }
+        if start.is_empty() {
+            // Not every store takes an empty key, and no key is below this one.
+            start.push(0);
+        }
         end.as_ref().is_none_or(|end| *start < *end)
     }
 

@@ -24,13 +24,23 @@ impl Stored {
             let same = |of: &crate::key_value::view::Attribute| column(*of).name == name;
             view.fields().filter(same).count() == 1
         };
-        let named = |of: crate::key_value::view::Attribute| match &column(of).name {
-            name if is_unique(name) => name.clone(),
-            name => format!("{}.{name}", schema.relation(of.relation).name),
-        };
+        let is_free = |name: &str| view.fields().all(|of| column(of).name != name);
+        // Stores of documents and of SQL take a dot for the way into a value.
+        let mut fields: Vec<String> = Vec::new();
+        for of in view.fields() {
+            let own = &column(of).name;
+            let mut field = match is_unique(own) {
+                true => own.clone(),
+                false => format!("{}__{own}", schema.relation(of.relation).name),
+            };
+            while fields.contains(&field) || field != *own && !is_free(&field) {
+                field.push('_');
+            }
+            fields.push(field);
+        }
         Stored {
             name: name.into(),
-            fields: view.fields().map(named).collect(),
+            fields,
             key: view.key.iter().map(|&(of, direction)| (column(of).kind, direction)).collect(),
         }
     }
@@ -49,5 +59,38 @@ impl Stored {
         let Some(datum) = value::compared(datum, kind) else { return false };
         order::encode(&datum, direction, into);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::physical::{Class, Physical};
+    use crate::sql;
+
+    #[test]
+    fn fields_of_a_join_have_names_without_dots_each_its_own() {
+        let named = |name: &str, text: &str| assay_model::query::Named {
+            name: name.into(),
+            text: text.into(),
+        };
+        let ddl = [
+            named("a", "CREATE TABLE a (id INT PRIMARY KEY, x INT, a__y INT, y INT)"),
+            named("b", "CREATE TABLE b (id INT PRIMARY KEY, a INT, x INT, y INT)"),
+        ];
+        let select = "SELECT a.x, b.x, a.y, b.y, a__y FROM a JOIN b ON b.a = a.id WHERE a.id = ?";
+        let catalogue = sql::catalogue(&ddl, &[named("q", select)]).unwrap();
+        let mut physical = Physical::plain(&catalogue.schema, Class::KeyValue);
+        physical.tables.push(toml::from_str(
+            "name = \"ab\"\nrole = \"join\"\nrelations = [\"a\", \"b\"]\njoins = [\"b.a = a.id\"]\n\
+             key = [\"a.id\", \"b.id\"]\npartition = 1\n\
+             columns = [\"a.x\", \"b.x\", \"a.y\", \"b.y\", \"a.a__y\", \"b.a\"]\n",
+        )
+        .unwrap());
+        let views = physical.views(&catalogue.schema).unwrap();
+        let mut fields = Stored::new(&catalogue.schema, "ab", &views[2]).fields;
+        fields.sort();
+        let expected = ["a", "a__id", "a__x", "a__y", "a__y_", "b__id", "b__x", "b__y"];
+        assert_eq!(fields, expected);
     }
 }

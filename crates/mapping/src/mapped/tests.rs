@@ -142,6 +142,36 @@ fn rows_are_written_read_and_removed_by_their_keys() {
 }
 
 #[test]
+fn a_column_store_is_looked_at_before_it_is_written_by_key() {
+    let catalogue = accounts();
+    let physical = Physical::plain(&catalogue.schema, Class::Column);
+    let mapped = Mapped::new(Arc::new(Memory::new()), physical);
+    mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
+    let mut asker = Asker::new(&catalogue, &mapped);
+    let open = [int(1), int(7), Datum::Text("ann"), int(5)];
+    assert_eq!(asker.ask("open", &open), "done [2]");
+    // The store would say that it has written, be the row there or not.
+    assert_eq!(asker.ask("rename", &[Datum::Text("bo"), int(1), int(7)]), "done [2]");
+    assert_eq!(asker.ask("rename", &[Datum::Text("bo"), int(1), int(8)]), "nothing [1]");
+    assert_eq!(asker.ask("close", &[int(1), int(8)]), "nothing [1]");
+    assert_eq!(asker.ask("close", &[int(1), int(7)]), "done [2]");
+}
+
+#[test]
+fn no_store_is_asked_from_an_empty_key_on() {
+    let catalogue = accounts();
+    let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
+    // Its clients refuse an empty key, as Cassandra does.
+    let inner = Failing::new(Memory::new(), u64::MAX - 1, Failure::Refused);
+    let mapped = Mapped::new(Arc::new(inner), physical);
+    mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
+    let mut asker = Asker::new(&catalogue, &mapped);
+    let open = [int(1), int(7), Datum::Text("ann"), int(5)];
+    assert_eq!(asker.ask("open", &open), "done [2]");
+    assert_eq!(asker.ask("owned", &[Datum::Text("ann")]), "(1, 7) [1]");
+}
+
+#[test]
 fn ranges_stop_where_their_prefix_ends_and_go_on_in_batches() {
     let catalogue = accounts();
     let mut asker = Asker::new(&catalogue, &plain(&catalogue));
@@ -383,6 +413,9 @@ impl Client for FailingClient {
         answers: &mut dyn Answers,
     ) {
         self.note(request.kind.name(), request.session);
+        if request.kind == assay_model::Kind::Scan && request.key.is_empty() {
+            return answers.answer(ticket, Answer::Refused(Reason::Malformed));
+        }
         self.left = self.left.wrapping_sub(1);
         if self.left != u64::MAX {
             return self.inner.start(now, ticket, request, answers);

@@ -84,7 +84,7 @@ pub enum Readiness {
 }
 
 /// Whether the usual version of a store can be started here, which lacks these programs;
-/// `can_install` says whether packages are installed when they are needed.
+/// `can_install` says whether packages can be installed.
 pub fn readiness(card: &Card, lacks: &[Need], can_install: bool) -> Readiness {
     let usual = card.versions[0].name;
     let said = |lacks: &[&Need]| {
@@ -111,8 +111,8 @@ fn missing(need: &Need, can_install: bool) -> String {
     };
     let who = match (need.supply, can_install) {
         (Supply::ByHand(_), _) => "",
-        (Supply::Package(_), true) => ", which `assay lab up` does",
-        (Supply::Package(_), false) => ", which `assay lab up` does as root",
+        (Supply::Package(_), true) => ", which `assay lab up --install` does",
+        (Supply::Package(_), false) => ", which `assay lab up --install` does as root",
     };
     format!("{} ({}{who}{only})", need.program, need.source())
 }
@@ -139,17 +139,17 @@ mod tests {
         let card = recipes::find("etcd").unwrap().card();
         let told = |lacks: &[Need], can_install| readiness(&card, lacks, can_install);
         assert_eq!(told(&[], true), Readiness::Ready);
-        let own =
-            "etcd (apt-get install etcd-server, which `assay lab up` does as root, for debian)";
+        let own = "etcd (apt-get install etcd-server, which `assay lab up --install` does as root, \
+                   for debian)";
         assert_eq!(told(&[PACKAGE], false), Readiness::Lacking(own.into()));
-        let by_lab = "it lacks etcd (apt-get install etcd-server, which `assay lab up` does, for \
-                      debian)";
+        let by_lab = "it lacks etcd (apt-get install etcd-server, which `assay lab up --install` \
+                      does, for debian)";
         assert_eq!(told(&[PACKAGE, TOOL], true), Readiness::Nearly(by_lab.into()));
         let other = "other versions lack go (https://go.dev/dl, for 3.6.16, 3.5.35)";
         assert_eq!(told(&[TOOL], true), Readiness::Nearly(other.into()));
         let by_hand = Need { versions: &[], ..TOOL };
-        let both = "etcd (apt-get install etcd-server, which `assay lab up` does, for debian); go \
-                    (https://go.dev/dl)";
+        let both = "etcd (apt-get install etcd-server, which `assay lab up --install` does, for \
+                    debian); go (https://go.dev/dl)";
         assert_eq!(told(&[PACKAGE, by_hand], true), Readiness::Lacking(both.into()));
     }
 }

@@ -121,7 +121,7 @@ fn nodes(record: &Record, states: &[NodeState]) -> Table {
         table.row(vec![
             node.number.to_string(),
             node.address.clone(),
-            states.get(place).map_or("-", |state| state_name(*state)).to_owned(),
+            states.get(place).map_or("-".to_owned(), |state| state_text(*state, node)),
             memory(node).map_or("-".to_owned(), |bytes| format!("{} MiB", bytes >> 20)),
             servers.collect::<Vec<_>>().join(", "),
         ]);
@@ -129,11 +129,14 @@ fn nodes(record: &Record, states: &[NodeState]) -> Table {
     table
 }
 
-fn state_name(state: NodeState) -> &'static str {
-    match state {
-        NodeState::Up => "up",
-        NodeState::Frozen => "frozen",
-        NodeState::Down => "down",
+/// How a node is; of one whose server ended by itself, how that ended.
+fn state_text(state: NodeState, node: &NodeRecord) -> String {
+    let died = node.servers.iter().find_map(|server| server.died.as_ref());
+    match (state, died) {
+        (NodeState::Up, _) => "up".to_owned(),
+        (NodeState::Frozen, _) => "frozen".to_owned(),
+        (NodeState::Down, None) => "down".to_owned(),
+        (NodeState::Down, Some(died)) => format!("down ({})", died.how),
     }
 }
 

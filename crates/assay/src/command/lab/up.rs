@@ -1,33 +1,33 @@
 //! Brings a lab up, then leaves it to its keeper.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::thread;
 
 use anyhow::{Context, Result};
-use assay_lab::Network;
 use clap::ArgMatches;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::{labs, number, say, word};
+use super::{number, say, word};
 use crate::exit::{Exit, usage};
 use crate::lab::errand::Errand;
-use crate::lab::labs::{Labs, check_name, house};
+use crate::lab::labs::{Labs, check_name};
 use crate::lab::owner::Owner;
-use crate::lab::start::{Rope, require_free, start};
+use crate::lab::start::{Rope, require_free, start_asking};
+use crate::options::Options;
 use crate::show::put;
 
 /// `assay lab up`.
 pub fn up(matches: &ArgMatches) -> Result<Exit> {
-    let labs = labs(matches)?;
+    let options = Options::gather(matches)?;
+    let labs = Labs::from(&options)?;
     let stays = matches.get_flag("stay");
-    let errand = errand(matches, &labs, stays)?;
+    let errand = errand(matches, &labs, &options)?;
     errand.order()?;
     require_free(&labs, &errand.name, &errand.folder)?;
     let rope = Rope::default();
     cut_at_interrupt(&rope)?;
-    let started = start(&errand, &rope, &mut |text| eprintln!("{text}"))?;
+    let started = start_asking(&errand, &rope, &mut |text| eprintln!("{text}"))?;
     eprintln!("{}", whose_end(&errand, stays));
     let mut text = say::one(&started.status, &errand.folder);
     text.push_str(&say::next_steps(&started.status));
@@ -35,39 +35,21 @@ pub fn up(matches: &ArgMatches) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn errand(matches: &ArgMatches, labs: &Labs, stays: bool) -> Result<Errand> {
-    let store = word(matches, "store").unwrap_or_default().to_owned();
-    let name = word(matches, "name").unwrap_or(&store).to_owned();
-    check_name(&name)?;
-    let usual = labs.place(&name);
+fn errand(matches: &ArgMatches, labs: &Labs, options: &Options) -> Result<Errand> {
+    let store = word(matches, "store").unwrap_or_default();
+    let name = word(matches, "name").unwrap_or(store);
+    check_name(name)?;
+    let usual = Errand::of(store, name, labs, options)?;
     let dir = word(matches, "dir").map(std::path::absolute).transpose();
     let dir: Option<PathBuf> = dir.map_err(|error| usage(format!("--dir: {error}")))?;
-    let house = house()?;
+    let owner = if matches.get_flag("stay") { None } else { Owner::session_leader() };
     Ok(Errand {
-        link: dir.is_some().then(|| usual.clone()),
-        folder: dir.unwrap_or(usual),
+        link: dir.is_some().then(|| usual.folder.clone()),
+        folder: dir.unwrap_or_else(|| usual.folder.clone()),
         nodes: number(matches, "nodes")?,
-        version: word(matches, "version").map(str::to_owned),
-        network: match word(matches, "network") {
-            Some("namespaces") => Network::Namespaces,
-            _ => Network::Loopback,
-        },
-        choices: choices(matches)?,
-        owner: if stays { None } else { Owner::session_leader() },
-        shelf: house.shelf,
-        places: house.places,
-        store,
-        name,
+        owner,
+        ..usual
     })
-}
-
-fn choices(matches: &ArgMatches) -> Result<BTreeMap<String, String>> {
-    let given = matches.get_many::<String>("option").into_iter().flatten();
-    let split = |text: &String| match text.split_once('=') {
-        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err(usage(format!("--option {text}: write it as NAME=VALUE"))),
-    };
-    given.map(split).collect()
 }
 
 /// Which process's end is the lab's, in a line.

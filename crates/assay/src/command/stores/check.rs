@@ -14,7 +14,6 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use serde_json::json;
 
 use crate::exit::{Exit, code, from_open, usage};
-use crate::lab::Labs;
 use crate::lab::tied::{RunLab, store_and_nodes};
 use crate::options::Options;
 use crate::show::{put, require_place};
@@ -63,14 +62,14 @@ pub fn command() -> Command {
 /// `assay stores check`: every store that is named, one after another.
 pub fn check(matches: &ArgMatches) -> Result<Exit> {
     let places = places(matches)?;
-    let labs = Labs::from(&Options::gather(matches)?)?;
+    let options = Options::gather(matches)?;
     let output = matches.get_one::<String>("output").map(PathBuf::from);
     output.as_deref().map_or(Ok(()), |output| require_place("--output", output))?;
     let mut exit = Exit::Fine;
     let mut checked = Vec::new();
     let mut failed = Vec::new();
     for place in &places {
-        match place.examine(&labs) {
+        match place.examine(&options) {
             Ok(store) => checked.push(store),
             Err(error) => {
                 eprintln!("error: {}: {error:#}", place.shown());
@@ -129,11 +128,12 @@ impl Place {
         }
     }
 
-    fn examine(&self, labs: &Labs) -> Result<Checked> {
+    fn examine(&self, options: &Options) -> Result<Checked> {
         match self {
             Place::Url(url) => examine(url, scheme(url), &self.shown()),
             Place::Lab { text, store, nodes } => {
-                let lab = RunLab::start(labs, (store, *nodes), &mut |text| eprintln!("{text}"))?;
+                let wanted = (store.as_str(), *nodes);
+                let lab = RunLab::start(options, wanted, &mut |text| eprintln!("{text}"))?;
                 examine(lab.url(), text, &format!("version {}", lab.version()))
             }
         }

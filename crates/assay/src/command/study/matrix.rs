@@ -38,7 +38,8 @@ use crate::show::{Display, Format, put};
 use crate::{machine, units};
 
 /// Settings of `assay study FILE`, which other commands have too.
-pub const KEYS: [&str; 7] = ["color", "format", "lab-dir", "output", "quiet", "runs-dir", "seed"];
+pub const KEYS: [&str; 8] =
+    ["color", "format", "install", "lab-dir", "output", "quiet", "runs-dir", "seed"];
 
 /// Where studies are, in the directory of runs.
 const STUDIES: &str = "studies";
@@ -124,9 +125,9 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     }
     kept::write_whole(&dir.join("order.txt"), &listed(&plan, Some(&kept)))?;
     let stop = Stop::listen()?;
-    let lab_dir = options.given("lab-dir").map(str::to_owned);
-    let ended =
-        Performer::new(&plan, &mut kept, &labs, &stop, lab_dir, patience).quiet(is_quiet).perform();
+    let ended = Performer::new(&plan, &mut kept, &labs, &stop, &options, patience)
+        .quiet(is_quiet)
+        .perform();
     // A disk that is full ends the asking, and does not hide what was found before.
     let ending = *ended.as_ref().unwrap_or(&Ending::Interrupted);
     let study = found::gather(&plan, &kept, ending, beside);

@@ -60,13 +60,17 @@ fn receive(asker: UnixStream, kept: &Kept, jobs: &Sender<Job>) {
         }
         Ok(request) => match kept.begin(&describe(&request)) {
             Ok(()) => hand_over(Job::Do { request, asker }, jobs),
-            Err(text) => answer(&asker, &Reply::Failed { text, exit: Exit::Usage as u8 }),
+            Err(text) => answer(&asker, &senseless(text)),
         },
         Err(error) => {
             let text = format!("the keeper does not understand {line:?}: {error}");
-            answer(&asker, &Reply::Failed { text, exit: Exit::Usage as u8 });
+            answer(&asker, &senseless(text));
         }
     }
+}
+
+fn senseless(text: String) -> Reply {
+    Reply::Failed { text, exit: Exit::Usage as u8, is_not_installed: false }
 }
 
 /// Lets the main thread look at the nodes, unless it does something else.

@@ -4,7 +4,7 @@ use assay_model::Setting;
 use assay_store::OpenError;
 use assay_store::resp::Value;
 
-use super::slots::{Map, slot};
+use super::slots::{Map, Redirect, slot};
 use crate::redis::console::Console;
 use crate::redis::dialer::{Dialer, Target};
 use crate::redis::options::{Topology, authority};
@@ -12,6 +12,12 @@ use crate::redis::{sentinel, settings};
 
 /// How many commands are on their way at once.
 const BATCH: usize = 1000;
+
+/// What is said to whoever asks one node of a cluster as if it were alone.
+pub(in crate::redis) const ONE_NODE: &str = "it is one node of a cluster, which refuses the keys \
+                                             of the others; redis:// asks a single server, so \
+                                             write redis+cluster://, or name one without \
+                                             cluster-enabled";
 
 /// A server, or the masters of a cluster.
 pub(in crate::redis) struct Consoles<'a> {
@@ -92,9 +98,13 @@ impl<'a> Consoles<'a> {
         let Value::Error(error) = answer else { return Ok(answer) };
         let command = String::from_utf8_lossy(command).into_owned();
         let store = self.dialer.options.to_string();
+        let is_a_node = Redirect::parse(error.as_bytes()).is_some() && self.map.is_none();
         let reason = format!("to {command} it says: {error}");
         Err(match error.starts_with("NOPERM") {
             true => OpenError::NotPermitted { store, reason },
+            false if is_a_node => {
+                OpenError::Unsupported { store, reason: format!("{reason}; {ONE_NODE}") }
+            }
             false => OpenError::Failed { store, reason },
         })
     }

@@ -41,6 +41,25 @@ fn a_web_server_is_no_redis() {
 }
 
 #[test]
+fn a_ping_that_is_answered_by_no_pong_is_no_redis() {
+    for (answer, shown) in [("+HELLO\r\n", "HELLO"), (":1\r\n", "1"), ("*0\r\n", "Array")] {
+        let answers = [("PING", answer)];
+        let port = impostor::listen(move |socket| impostor::converse(socket, &answers));
+        let reason = unreachable(&format!("redis://127.0.0.1:{port}"));
+        assert!(reason.contains("instead of PONG") && reason.contains(shown), "{reason}");
+    }
+}
+
+#[test]
+fn a_key_that_another_node_has_names_the_way_to_ask_a_cluster() {
+    let answers = [("GET", "-MOVED 12182 127.0.0.1:7002\r\n")];
+    let port = impostor::listen(move |socket| impostor::converse(socket, &answers));
+    let error = store(&format!("redis://127.0.0.1:{port}")).note().unwrap_err();
+    assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
+    assert!(error.to_string().contains("write redis+cluster://"), "{error}");
+}
+
+#[test]
 fn a_silent_server_is_not_waited_for_long() {
     let port = impostor::listen(std::mem::forget);
     let rest = format!("127.0.0.1:{port}?connect_timeout=100");

@@ -286,7 +286,7 @@ fn perhaps<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
 }
 
 /// Settings that a study decides itself, so that its file cannot.
-pub const DECIDED: [&str; 28] = [
+pub const DECIDED: [&str; 32] = [
     "arrival-seed",
     "at",
     "bundle",
@@ -295,10 +295,13 @@ pub const DECIDED: [&str; 28] = [
     "consistency",
     "duration",
     "format",
+    "install",
     "lab",
     "lab-dir",
     "live",
+    "network",
     "operations",
+    "option",
     "output",
     "port",
     "port-any",
@@ -314,6 +317,7 @@ pub const DECIDED: [&str; 28] = [
     "undo-inserts",
     "up",
     "url-options",
+    "version",
     "warm-up",
 ];
 
@@ -467,13 +471,13 @@ fn check_settings(settings: &toml::Table, place: &str) -> Result<(), String> {
             (Shape::Switch, _) => {
                 return Err(format!("{place}: {name} is a switch: write {name} = true or false"));
             }
-            (Shape::Text, toml::Value::Table(_)) => {
+            (Shape::Text | Shape::List, toml::Value::Table(_)) => {
                 return Err(format!("{place}: {name} is one value, no section"));
             }
-            (Shape::Text, value) if text_of(value.clone()).is_empty() => {
+            (Shape::Text | Shape::List, value) if text_of(value.clone()).is_empty() => {
                 return Err(format!("{place}: {name} is empty; leave it out, or say what it is"));
             }
-            (Shape::Text, _) => {}
+            (Shape::Text | Shape::List, _) => {}
         }
     }
     Ok(())

@@ -22,6 +22,7 @@ use super::plan::{Plan, PlannedCell};
 use super::shift::{Shift, Stop};
 use crate::experiment::rfc3339;
 use crate::lab::Labs;
+use crate::options::Options;
 use crate::{tether, undo};
 
 /// How often a cell's process is looked at.
@@ -51,7 +52,7 @@ pub struct Performer<'a> {
     kept: &'a mut Kept,
     labs: &'a Labs,
     stop: &'a Stop,
-    lab_dir: Option<String>,
+    options: &'a Options,
     patience: Nanos,
     is_quiet: bool,
     shift: Option<Shift>,
@@ -88,7 +89,7 @@ impl<'a> Performer<'a> {
         kept: &'a mut Kept,
         labs: &'a Labs,
         stop: &'a Stop,
-        lab_dir: Option<String>,
+        options: &'a Options,
         patience: Nanos,
     ) -> Performer<'a> {
         Performer {
@@ -96,7 +97,7 @@ impl<'a> Performer<'a> {
             kept,
             labs,
             stop,
-            lab_dir,
+            options,
             patience,
             is_quiet: false,
             shift: None,
@@ -225,8 +226,8 @@ impl<'a> Performer<'a> {
             },
         };
         let mut more = vec![(reach.0, reach.1)];
-        if let (Some(folder), "lab") = (&self.lab_dir, reach.0) {
-            more.push(("lab-dir", folder.clone()));
+        if let (Some(folder), "lab") = (self.options.given("lab-dir"), reach.0) {
+            more.push(("lab-dir", folder.to_owned()));
         }
         if let Some(fill) = &cell.asks.fill
             && self.is_to_be_filled(cell, &place)
@@ -281,8 +282,8 @@ impl<'a> Performer<'a> {
                 return Err(anyhow!("its cluster did not come up before: {reason}"));
             }
             let name = format!("{}-{}", self.plan.name, cell.shift);
-            let target = &cell.asks.target;
-            let shift = Shift::up(key.clone(), &name, target, self.labs, self.stop, &tell);
+            let named = (name.as_str(), &cell.asks.target);
+            let shift = Shift::up(key.clone(), named, self.labs, self.options, self.stop, &tell);
             let shift = shift.inspect_err(|error| {
                 self.broken = Some((key, format!("{error:#}")));
             })?;

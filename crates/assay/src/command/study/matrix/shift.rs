@@ -16,10 +16,10 @@ use signal_hook::flag::{register, register_conditional_shutdown};
 use super::ask::Target;
 use crate::exit::{Exit, Failure, usage};
 use crate::lab::errand::Errand;
-use crate::lab::labs::house;
 use crate::lab::owner::Owner;
 use crate::lab::start::{Rope, require_free, start};
 use crate::lab::{LabClient, Labs};
+use crate::options::Options;
 
 /// How often somebody who waits for a lab looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
@@ -69,15 +69,15 @@ impl Shift {
     /// If it does not come up, or somebody stops the study meanwhile.
     pub fn up(
         key: (u32, String),
-        name: &str,
-        target: &Target,
+        (name, target): (&str, &Target),
         labs: &Labs,
+        options: &Options,
         stop: &Stop,
         tell: &dyn Fn(&str),
     ) -> Result<Shift> {
         // Another study would find the same name free, until this one's lab has it.
         let _naming = naming(labs, stop)?;
-        let errand = errand(name, target, labs)?;
+        let errand = errand(name, target, labs, options)?;
         errand.order()?;
         let rope = Rope::default();
         let is_over = AtomicBool::new(false);
@@ -142,25 +142,19 @@ fn end_within(keeper: &mut Child, patience: Duration) {
     }
 }
 
-fn errand(name: &str, target: &Target, labs: &Labs) -> Result<Errand> {
+fn errand(name: &str, target: &Target, labs: &Labs, options: &Options) -> Result<Errand> {
     let Target::Up { recipe, nodes, version, choices } = target else {
         return Err(usage("only a store that is started here has a lab"));
     };
     let name = free_name(name, labs)?;
-    let house = house()?;
     let owner = Owner::this_process().context("the system does not show this process")?;
     Ok(Errand {
-        folder: labs.place(&name),
-        name,
-        link: None,
-        store: recipe.clone(),
         nodes: *nodes,
         version: version.clone(),
         network: Network::Loopback,
         choices: choices.clone(),
         owner: Some(owner),
-        shelf: house.shelf,
-        places: house.places,
+        ..Errand::of(recipe, &name, labs, options)?
     })
 }
 
