@@ -214,6 +214,8 @@ fn study() -> Command {
         .arg_required_else_help(true)
         .subcommand(co)
         .subcommand(study_benchfoundry())
+        .subcommand(Command::new("ls").about("List the built-in studies"))
+        .subcommand(copy("Copy a built-in study to a file of your own"))
 }
 
 fn study_benchfoundry() -> Command {
@@ -367,12 +369,14 @@ fn workloads() -> Command {
                 .arg(name().required(false).help("Only those whose names begin so")),
         )
         .subcommand(Command::new("show").about("Print one").arg(name()))
-        .subcommand(
-            Command::new("copy")
-                .about("Copy one to a file of your own")
-                .arg(name())
-                .arg(Arg::new("to").value_name("FILE").help("Default: the name as a file here")),
-        )
+        .subcommand(copy("Copy one to a file of your own"))
+}
+
+fn copy(about: &'static str) -> Command {
+    Command::new("copy")
+        .about(about)
+        .arg(Arg::new("name").value_name("NAME").required(true))
+        .arg(Arg::new("to").value_name("FILE").help("Default: the name as a file here"))
 }
 
 fn doctor() -> Command {
@@ -382,13 +386,22 @@ fn doctor() -> Command {
 }
 
 fn config() -> Command {
-    let origin =
-        Arg::new("origin").long("origin").action(ArgAction::SetTrue).help("Say where from");
+    let all = Arg::new("all")
+        .long("all")
+        .alias("origin")
+        .action(ArgAction::SetTrue)
+        .help("Those that have no value too");
+    let show = Command::new("show")
+        .about("Print them with where each comes from: flag, environment, file or default")
+        .arg(all)
+        .args(KEYS.iter().map(argument))
+        .arg(config_file())
+        .arg(no_config());
     Command::new("config")
         .about("The settings in force")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(Command::new("show").about("Print them").arg(origin).arg(config_file()))
+        .subcommand(show)
 }
 
 fn schema() -> Command {

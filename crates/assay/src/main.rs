@@ -35,6 +35,7 @@ mod progress;
 mod repeat;
 mod section;
 mod setup;
+mod shell;
 mod show;
 mod side;
 mod signals;
@@ -55,8 +56,8 @@ use clap::ArgMatches;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    let matches = cli::command().get_matches();
-    match dispatch(&matches) {
+    let ended = tether::words().and_then(|words| dispatch(&cli::command().get_matches_from(words)));
+    match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("error: {error:#}");

@@ -26,6 +26,7 @@ use crate::evidence;
 use crate::exit::{Exit, as_usage, usage};
 use crate::observe;
 use crate::options::Options;
+use crate::shell::repeating;
 
 /// A form that a result can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +93,9 @@ impl Display {
                     }
                 }
             });
-        let format = match (options.given("format"), by_ending) {
-            (None, Some(format)) => format,
+        let names_format = options.given("format").is_some();
+        let format = match by_ending {
+            Some(format) if !names_format || options.outranks("output", "format") => format,
             _ => options.choice("format", &FORMATS)?,
         };
         output.as_deref().map_or(Ok(()), |output| require_place("--output", output))?;
@@ -353,7 +355,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
     Facts {
         run_id: manifest.run.id.clone(),
         title: format!("{} on {}", manifest.spec.name, manifest.store.name),
-        command: manifest.run.command.join(" "),
+        command: repeating(&manifest.run.command),
         seed: manifest.spec.seed,
         spec: manifest.spec.name.clone(),
         trace_hash_planned: some(&manifest.spec.trace_hash),
