@@ -17,6 +17,7 @@ mod bundles;
 mod cli;
 mod command;
 mod compiled;
+mod completion;
 mod conditions;
 mod deeds;
 mod evidence;
@@ -56,6 +57,8 @@ use clap::ArgMatches;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
+    // A shell that completes a line asks for values and for nothing else.
+    clap_complete::CompleteEnv::with_factory(cli::command).complete();
     let ended = tether::words().and_then(|words| dispatch(&cli::command().get_matches_from(words)));
     match ended {
         Ok(exit) => exit.into(),

@@ -718,8 +718,7 @@ pub fn changes(matches: &ArgMatches, options: &Options) -> Result<Changes> {
 
 /// The sizes of the gallery are only examples; a bench takes one that is worth looking at.
 fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
-    let is_chosen =
-        changes.records.is_some() || !changes.files.is_empty() || changes.say(RECORDS);
+    let is_chosen = changes.records.is_some() || !changes.files.is_empty() || changes.say(RECORDS);
     if let Some(entry) = workload.entry
         && !is_chosen
         && workload.records().is_some()

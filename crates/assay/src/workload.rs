@@ -526,7 +526,9 @@ fn of_ycsb(file: &str) -> Option<&'static gallery::Entry> {
     }
     let entry = gallery::find(&format!("ycsb-{letter}")).ok()?;
     let name = entry.name;
-    eprintln!("there is no file {file}: this is {name} of the gallery, YCSB's workload of that name");
+    eprintln!(
+        "there is no file {file}: this is {name} of the gallery, YCSB's workload of that name"
+    );
     Some(entry)
 }
 

@@ -111,9 +111,8 @@ pub fn line(facts: &Facts) -> Option<Line> {
 /// What to change, a line for each reason of an invalid hallmark that a command can do away with.
 pub fn next_steps(facts: &Facts, load: &LoadModel) -> Vec<String> {
     let invalid = facts.hallmark.iter().filter(|hallmark| hallmark.verdict == Verdict::Invalid);
-    let checks = invalid.flat_map(|hallmark| {
-        hallmark.reasons.iter().filter_map(|id| hallmark.check(*id))
-    });
+    let checks =
+        invalid.flat_map(|hallmark| hallmark.reasons.iter().filter_map(|id| hallmark.check(*id)));
     let failed = checks.filter(|check| check.verdict == CheckVerdict::Fail);
     let step = |check: &Check| {
         let advice = words::advice(check.id, load)?;

@@ -22,6 +22,7 @@ use self::server::{Served, Server};
 use crate::exit::{Exit, usage};
 use crate::setup::draw_seed;
 use crate::show::put;
+use crate::signals::ending;
 use crate::units;
 
 /// What can be typed.

@@ -71,7 +71,9 @@ fn names_cannot_smuggle_control_characters_into_a_terminal() {
 #[test]
 fn a_long_command_can_be_copied_as_it_is_broken() {
     let mut page = Page::new(Style { width: 40, ..UNICODE });
-    page.command(r"assay run ycsb-a --at '10s kill node 1; 20s: it'\''s' -t 'sick:?a=1&b=2' --seed 7");
+    page.command(
+        r"assay run ycsb-a --at '10s kill node 1; 20s: it'\''s' -t 'sick:?a=1&b=2' --seed 7",
+    );
     assert_eq!(
         page.text,
         [

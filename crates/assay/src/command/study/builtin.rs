@@ -20,30 +20,22 @@ pub struct BuiltIn {
 
 /// All of them.
 pub const ALL: [BuiltIn; 3] = [
-    BuiltIn {
-        name: "kvbench",
-        text: include_str!("../../../../../studies/kvbench.toml"),
-    },
-    BuiltIn {
-        name: "chronicle",
-        text: include_str!("../../../../../studies/chronicle.toml"),
-    },
-    BuiltIn {
-        name: "elasticity",
-        text: include_str!("../../../../../studies/elasticity.toml"),
-    },
+    BuiltIn { name: "kvbench", text: include_str!("../../../../../studies/kvbench.toml") },
+    BuiltIn { name: "chronicle", text: include_str!("../../../../../studies/chronicle.toml") },
+    BuiltIn { name: "elasticity", text: include_str!("../../../../../studies/elasticity.toml") },
 ];
 
 impl BuiltIn {
     /// What it is about: the first line of its file, which is a comment.
-    fn about(&self) -> &'static str {
+    pub fn about(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
     }
 }
 
 /// The study that `path` means where there is no such file: `kvbench`, `studies/kvbench.toml`.
 pub fn find(path: &Path) -> Option<&'static BuiltIn> {
-    let folder = path.parent().is_some_and(|folder| ["", "studies"].map(Path::new).contains(&folder));
+    let folder =
+        path.parent().is_some_and(|folder| ["", "studies"].map(Path::new).contains(&folder));
     let is_study = path.extension().is_none_or(|ending| ending == "toml");
     let name = path.file_stem().filter(|_| folder && is_study)?;
     ALL.iter().find(|study| name == study.name)

@@ -32,6 +32,7 @@ use plan::{Plan, PlannedCell, Wishes};
 use shift::Stop;
 
 use crate::command::study::builtin;
+use crate::completion;
 use crate::exit::{Exit, usage};
 use crate::lab::Labs;
 use crate::options::Options;
@@ -56,6 +57,7 @@ pub fn arguments() -> Vec<Arg> {
         Arg::new("file")
             .value_name("FILE")
             .value_hint(ValueHint::FilePath)
+            .add(completion::studies())
             .help("What is asked of which stores: a file, or a built-in study such as kvbench"),
         text("dir", "DIR", "The study's directory [default: studies/NAME in runs-dir]")
             .value_hint(ValueHint::DirPath),
@@ -216,7 +218,8 @@ fn no_such_file(path: &Path) -> anyhow::Error {
     let known = builtin::ALL.iter().map(|study| study.name).chain(["co", "benchfoundry"]);
     let hint = match assay_model::closest(&shown, known) {
         Some(near) => format!("did you mean {near}?"),
-        None => "a study is a TOML file, a built-in one (`assay study ls`), co or benchfoundry".to_owned(),
+        None => "a study is a TOML file, a built-in one (`assay study ls`), co or benchfoundry"
+            .to_owned(),
     };
     usage(format!("there is no study file {shown}; {hint}"))
 }
