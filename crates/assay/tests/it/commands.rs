@@ -47,7 +47,7 @@ fn the_studies_that_the_readme_names_come_with_the_program() {
         let planned = place.fine(&format!("study {path} --plan"));
         planned.says("this is the built-in study kvbench").shows("kvbench: 3 stores x 6 workloads");
     }
-    place.fine("study ls").shows("kvbench").shows("chronicle").shows("elasticity");
+    place.fine("study ls").shows("kvbench").shows("chronicle");
     place.fine("study copy kvbench mine.toml").shows("mine.toml");
     assert!(place.read("mine.toml").contains("name = \"kvbench\""));
     place.assay("study copy kvbench mine.toml").code(2).says("mine.toml is there already");

@@ -19,10 +19,9 @@ pub struct BuiltIn {
 }
 
 /// All of them.
-pub const ALL: [BuiltIn; 3] = [
+pub const ALL: [BuiltIn; 2] = [
     BuiltIn { name: "kvbench", text: include_str!("../../../../../studies/kvbench.toml") },
     BuiltIn { name: "chronicle", text: include_str!("../../../../../studies/chronicle.toml") },
-    BuiltIn { name: "elasticity", text: include_str!("../../../../../studies/elasticity.toml") },
 ];
 
 impl BuiltIn {
