@@ -441,8 +441,8 @@ fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
     Ok(())
 }
 
-/// What a URL cannot say must be found before anything is started. Servers are not connected to, and
-/// what makes files when it is opened has only its scheme looked at.
+/// What a URL cannot say must be found before anything is started. Servers are not connected to;
+/// of what makes files when it is opened only the scheme is looked at.
 fn check_url(url: &str) -> Result<()> {
     let scheme = registry::require_scheme(url).map_err(from_open)?.scheme;
     if OPENED_WITH_FILES.contains(&scheme) {
