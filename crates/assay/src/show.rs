@@ -1,6 +1,7 @@
 //! From a bundle to its result: judge the history, show it in the wanted form.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -20,12 +21,14 @@ use assay_report::{
 };
 use assay_workload::ScriptSpec;
 use assay_workload::script::tpcc::conditions::NOT_AUDITED;
+use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
 
 use crate::deeds;
 use crate::evidence;
-use crate::exit::{Exit, as_usage, usage};
+use crate::exit::{Exit, Failure, as_usage, usage};
 use crate::observe;
 use crate::options::Options;
+use crate::shell::repeating;
 
 /// A form that a result can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +95,9 @@ impl Display {
                     }
                 }
             });
-        let format = match (options.given("format"), by_ending) {
-            (None, Some(format)) => format,
+        let names_format = options.given("format").is_some();
+        let format = match by_ending {
+            Some(format) if !names_format || options.outranks("output", "format") => format,
             _ => options.choice("format", &FORMATS)?,
         };
         output.as_deref().map_or(Ok(()), |output| require_place("--output", output))?;
@@ -353,7 +357,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
     Facts {
         run_id: manifest.run.id.clone(),
         title: format!("{} on {}", manifest.spec.name, manifest.store.name),
-        command: manifest.run.command.join(" "),
+        command: repeating(&manifest.run.command),
         seed: manifest.spec.seed,
         spec: manifest.spec.name.clone(),
         trace_hash_planned: some(&manifest.spec.trace_hash),
@@ -487,6 +491,14 @@ fn ycsb_block(judged: &Judged) -> String {
     assay_report::ycsb::print(&lines, assay_report::ycsb::Exporter::Text)
 }
 
+/// Whether nobody gave this process an output: then its runtime opens `/dev/null` instead, to be
+/// read and written, which a shell's `>/dev/null` is not.
+fn is_closed(output: impl AsFd) -> bool {
+    let is_both = fcntl_getfl(&output).is_ok_and(|flags| flags.contains(OFlags::RDWR));
+    let (found, null) = (fstat(output), stat("/dev/null"));
+    is_both && matches!((found, null), (Ok(found), Ok(null)) if found.st_rdev == null.st_rdev)
+}
+
 /// Writes a result to a file or to standard output.
 ///
 /// # Errors
@@ -494,11 +506,25 @@ fn ycsb_block(judged: &Judged) -> String {
 pub fn put(text: &str, output: Option<&Path>) -> Result<()> {
     let Some(path) = output else {
         let mut stdout = std::io::stdout().lock();
+        if !text.is_empty() && is_closed(&stdout) {
+            eprintln!(
+                "warning: standard output is closed: nobody gets the result; -o names a file"
+            );
+        }
         return match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             other => other.context("cannot write the result to standard output"),
         };
     };
-    std::fs::write(path, text)
-        .map_err(|error| usage(format!("cannot write {}: {error}", path.display())))
+    std::fs::write(path, text).map_err(|error| {
+        let exit = match error.kind() {
+            ErrorKind::NotFound
+            | ErrorKind::PermissionDenied
+            | ErrorKind::IsADirectory
+            | ErrorKind::NotADirectory => Exit::Usage,
+            // A full disk is nothing that was typed.
+            _ => Exit::Internal,
+        };
+        Failure { exit, message: format!("cannot write {}: {error}", path.display()) }.into()
+    })
 }

@@ -98,6 +98,14 @@ pub struct Changes {
     pub records: Option<u64>,
 }
 
+impl Changes {
+    /// Whether one of them was typed that changes one of `keys`.
+    pub fn say(&self, keys: [&str; 2]) -> bool {
+        let mut typed = self.properties.iter().chain(&self.sets);
+        typed.any(|text| text.split_once('=').is_some_and(|(key, _)| keys.contains(&key)))
+    }
+}
+
 /// The text of a histogram file that a workload names.
 pub fn file_text(path: &Path) -> std::io::Result<String> {
     std::fs::read_to_string(path)
@@ -248,7 +256,8 @@ impl Workload {
     }
 
     fn from_gallery(text: &str, changes: &Changes) -> Result<Workload> {
-        let looks_like_path = text.contains(['/', '\\']) || text.ends_with(".toml");
+        let text = of_ycsb(text).map_or(text, |entry| entry.name);
+        let looks_like_path = text.contains(['/', '\\', '.']);
         if looks_like_path {
             return Err(usage(format!("there is no file {text}")));
         }
@@ -388,7 +397,12 @@ impl Workload {
             // It is made for what is asked after the changes, unless one of them says it.
             spec.keys.expected_inserts = None;
         }
-        self.asked = self.asked.changed("--set", sets)?;
+        // Several are checked together: each may need the others.
+        let flag = match sets {
+            [set] => format!("--set {set}"),
+            _ => "--set".to_owned(),
+        };
+        self.asked = self.asked.changed(&flag, sets)?;
         let Some(spec) = self.records() else { return Ok(()) };
         let count = spec.operations.count;
         let is_counted = sets.iter().any(|set| set.starts_with("operations.count"));
@@ -500,9 +514,27 @@ impl Workload {
 /// # Errors
 /// If it cannot be read or is none.
 pub fn read_properties(file: &str) -> Result<Properties> {
+    if let Some(entry) = of_ycsb(file) {
+        return Properties::parse(entry.text.as_bytes(), file).map_err(as_usage);
+    }
     let bytes =
         std::fs::read(file).map_err(|error| usage(format!("cannot read {file}: {error}")))?;
     Properties::parse(&bytes, file).map_err(as_usage)
+}
+
+/// The workload of the gallery that YCSB has in a file `workloada` to `workloadf`, if there is no
+/// such file here; this is said.
+fn of_ycsb(file: &str) -> Option<&'static gallery::Entry> {
+    let letter = file.strip_prefix("workloads/").unwrap_or(file).strip_prefix("workload")?;
+    if Path::new(file).exists() {
+        return None;
+    }
+    let entry = gallery::find(&format!("ycsb-{letter}")).ok()?;
+    let name = entry.name;
+    eprintln!(
+        "there is no file {file}: this is {name} of the gallery, YCSB's workload of that name"
+    );
+    Some(entry)
 }
 
 /// Splits `key=value`.

@@ -10,7 +10,7 @@ use clap::ArgMatches;
 
 use crate::command::study::matrix::file::StudyFile;
 use crate::exit::{Exit, as_usage, usage};
-use crate::options::{KEYS, Options};
+use crate::options::{KEYS, Options, Origin};
 use crate::show::put;
 
 /// `assay workloads ls|show|copy`.
@@ -34,12 +34,15 @@ pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
         gallery::Form::Toml => "toml",
     };
     let usual = format!("{}.{ending}", entry.name);
-    let path = matches.get_one::<String>("to").unwrap_or(&usual);
+    copy(entry.text, matches.get_one::<String>("to").unwrap_or(&usual))
+}
+
+/// Writes a text of ours to a new file, whose name is printed.
+pub fn copy(text: &str, path: &str) -> Result<Exit> {
     if std::path::Path::new(path).exists() {
         return Err(usage(format!("{path} is there already; name another file")));
     }
-    std::fs::write(path, entry.text)
-        .map_err(|error| usage(format!("cannot write {path}: {error}")))?;
+    std::fs::write(path, text).map_err(|error| usage(format!("cannot write {path}: {error}")))?;
     put(&format!("{path}\n"), None)?;
     Ok(Exit::Fine)
 }
@@ -76,18 +79,22 @@ fn list(wanted: &str, text: &mut String) -> Result<()> {
 pub fn config(matches: &ArgMatches) -> Result<Exit> {
     let Some((_, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
     let options = Options::gather(matches)?;
-    let with_origin = matches.get_flag("origin");
+    let shows_all = matches.get_flag("all");
+    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
     let mut text = String::new();
     for key in KEYS {
         let found = options.iter().find(|(name, _)| *name == key.name).map(|(_, given)| given);
+        if found.is_none() && !shows_all {
+            continue;
+        }
         let value = found.map_or("", |given| given.text.as_str());
         let value = registry::without_secrets(value);
-        let origin = found.map_or("not set".to_owned(), |given| given.origin.to_string());
-        let _ = match with_origin {
-            true => writeln!(text, "{:<12} = {value:<24} # {origin}", key.name),
-            false if found.is_some() => writeln!(text, "{:<12} = {value}", key.name),
-            false => Ok(()),
+        let origin = match found.map(|given| &given.origin) {
+            None => "not set".to_owned(),
+            Some(Origin::File(path)) => format!("file {}", path.display()),
+            Some(other) => other.to_string(),
         };
+        let _ = writeln!(text, "{:<width$} = {value:<24} # {origin}", key.name);
     }
     put(&text, None)?;
     Ok(Exit::Fine)
@@ -125,8 +132,12 @@ fn with_sections(mut schema: serde_json::Value) -> serde_json::Value {
 /// `assay completion`.
 pub fn completion(matches: &ArgMatches) -> Result<Exit> {
     let shell = *matches.get_one::<clap_complete::Shell>("shell").context("a shell is needed")?;
+    let shell = shell.to_string();
+    let shells = clap_complete::env::Shells::builtins();
+    let script_of = shells.completer(&shell).context("every shell that can be named is known")?;
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut crate::cli::command(), "assay", &mut script);
+    // It asks this program for the values, so workloads, stores and runs are those of the moment.
+    script_of.write_registration("COMPLETE", "assay", "assay", "assay", &mut script)?;
     put(&String::from_utf8_lossy(&script), None)?;
     Ok(Exit::Fine)
 }

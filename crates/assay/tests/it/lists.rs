@@ -16,68 +16,68 @@ fn settings_name_where_they_are_from() {
     let place = Place::new();
     place.write("assay.toml", "rate = \"5k/s\"\nlanes = 1\n");
     place.write("mine.toml", "lanes = 2\n");
-    let mut command = place.command("config show --origin --config mine.toml");
+    let mut command = place.command("config show --all --config mine.toml --seed 7");
     command.env("ASSAY_TIMEOUT", "3s").env("ASSAY_TARGET", "redis://:secret@127.0.0.1");
     let ran = place.spawn(command).wait().code(0);
     expect![[r#"
-        target       = redis://…@127.0.0.1      # environment ASSAY_TARGET
-        up           =                          # not set
-        version      =                          # not set
-        network      =                          # not set
-        option       =                          # not set
-        install      =                          # not set
-        consistency  =                          # not set
-        url-options  =                          # not set
-        lab          =                          # not set
-        lab-dir      =                          # not set
-        rate         = 5k/s                     # assay.toml
-        arrivals     = poisson                  # default
-        speed        =                          # not set
-        in-flight    = 4096                     # default
-        overflow     = queue                    # default
-        closed       =                          # not set
-        think        =                          # not set
-        pace         =                          # not set
-        operations   =                          # not set
-        duration     =                          # not set
-        warm-up      = 0s                       # default
-        floor        =                          # not set
+        target           = redis://…@127.0.0.1      # environment ASSAY_TARGET
+        up               =                          # not set
+        version          =                          # not set
+        network          =                          # not set
+        option           =                          # not set
+        install          =                          # not set
+        consistency      =                          # not set
+        url-options      =                          # not set
+        lab              =                          # not set
+        lab-dir          =                          # not set
+        rate             = 5k/s                     # file assay.toml
+        arrivals         = poisson                  # default
+        speed            =                          # not set
+        in-flight        = 4096                     # default
+        overflow         = queue                    # default
+        closed           =                          # not set
+        think            =                          # not set
+        pace             =                          # not set
+        operations       =                          # not set
+        duration         =                          # not set
+        warm-up          = 0s                       # default
+        floor            =                          # not set
         require-hallmark =                          # not set
-        slo          =                          # not set
-        min          =                          # not set
-        max          =                          # not set
-        within       =                          # not set
-        step         =                          # not set
-        confirm      =                          # not set
-        sweep        =                          # not set
-        resume       =                          # not set
-        at           =                          # not set
-        timeout      = 3s                       # environment ASSAY_TIMEOUT
-        lanes        = 2                        # mine.toml
-        spin         = auto                     # default
-        cpu-list     =                          # not set
-        workers      =                          # not set
-        seed         =                          # not set
-        arrival-seed =                          # not set
-        repeat       =                          # not set
-        repeat-seeds = arrivals                 # default
-        records      =                          # not set
-        runs-dir     = runs                     # default
-        bundle       =                          # not set
-        format       = text                     # default
-        output       =                          # not set
-        color        = auto                     # default
-        quiet        =                          # not set
-        live         = auto                     # default
-        port         =                          # not set
-        port-any     =                          # not set
-        force        =                          # not set
-        keep         =                          # not set
-        fresh        =                          # not set
-        replace      =                          # not set
-        clean-up     =                          # not set
-        undo-inserts =                          # not set
-        mapping      =                          # not set
+        slo              =                          # not set
+        min              =                          # not set
+        max              =                          # not set
+        within           =                          # not set
+        step             =                          # not set
+        confirm          =                          # not set
+        sweep            =                          # not set
+        resume           =                          # not set
+        at               =                          # not set
+        timeout          = 3s                       # environment ASSAY_TIMEOUT
+        lanes            = 2                        # file mine.toml
+        spin             = auto                     # default
+        cpu-list         =                          # not set
+        workers          =                          # not set
+        seed             = 7                        # flag
+        arrival-seed     =                          # not set
+        repeat           =                          # not set
+        repeat-seeds     = arrivals                 # default
+        records          =                          # not set
+        runs-dir         = runs                     # default
+        bundle           =                          # not set
+        format           = text                     # default
+        output           =                          # not set
+        color            = auto                     # default
+        quiet            =                          # not set
+        live             = auto                     # default
+        port             =                          # not set
+        port-any         =                          # not set
+        force            =                          # not set
+        keep             =                          # not set
+        fresh            =                          # not set
+        replace          =                          # not set
+        clean-up         =                          # not set
+        undo-inserts     =                          # not set
+        mapping          =                          # not set
     "#]]
     .assert_eq(&ran.out);
 }
@@ -174,14 +174,40 @@ fn a_schema_names_every_section_of_a_spec() {
     }
 }
 
+/// What a shell is given to complete the last of these words of `assay`.
+fn completed(place: &Place, words: &[&str]) -> String {
+    let mut command = place.command("--");
+    command.arg("assay").args(words);
+    command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    place.spawn(command).wait().code(0).out
+}
+
 #[test]
-fn completions_know_every_verb() {
+fn a_shell_completes_verbs_workloads_stores_and_runs() {
     let place = Place::new();
-    for shell in ["bash", "zsh", "fish"] {
-        let script = place.fine(&format!("completion {shell}")).out;
-        for verb in ["bench", "run", "report", "trace", "ycsb"] {
-            assert!(script.contains(verb), "{shell} does not know {verb}");
-        }
+    place.fine("run ycsb-c -t null: --operations 10 --runs-dir here -q --format json");
+    place.write("assay.toml", "runs-dir = \"here\"\n").write("mine.toml", "");
+    let run = &place.list("here")[0];
+    for (words, expected) in [
+        (&["ben"][..], "bench"),
+        (&["run", "ycsb-"], "ycsb-a\nycsb-b\nycsb-c\nycsb-d\nycsb-e\nycsb-f"),
+        (&["run", "mi"], "mine.toml"),
+        (&["run", "ycsb-a", "-t", "memo"], "memory:"),
+        (&["run", "ycsb-a", "-t", "redis:"], "redis://"),
+        (&["run", "ycsb-a", "--up", "redi"], "redis\nredis-cluster\nredis-sentinel"),
+        (&["report", "las"], "last"),
+        (&["compare", "last", &run[..4]], run.as_str()),
+        (&["study", "kv"], "kvbench"),
+    ] {
+        assert_eq!(completed(&place, words), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn scripts_for_shells_can_be_read_by_them() {
+    let place = Place::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        place.fine(&format!("completion {shell}")).shows("COMPLETE");
     }
     place.write("c", place.fine("completion bash").out);
     let mut command = place.program("bash");
