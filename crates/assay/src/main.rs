@@ -23,6 +23,7 @@ mod evidence;
 mod exit;
 mod experiment;
 mod floor;
+mod identity;
 mod lab;
 mod live;
 mod machine;
@@ -45,6 +46,7 @@ mod thresholds;
 mod truth;
 mod undo;
 mod units;
+mod whole;
 mod workload;
 
 use std::process::ExitCode;
@@ -56,7 +58,7 @@ use crate::exit::Exit;
 
 fn main() -> ExitCode {
     let matches = cli::command().get_matches();
-    match dispatch(&matches) {
+    match signals::outlive_file_limits().and_then(|()| dispatch(&matches)) {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("error: {error:#}");
