@@ -518,3 +518,6 @@ pub fn put(text: &str, output: Option<&Path>) -> Result<()> {
     };
     whole::write_text(path, text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,6 +110,18 @@ pub enum OpenError {
         /// The part that it is.
         original: PathBuf,
     },
+    /// Another tool has compressed a part.
+    #[error(
+        "{path} is compressed with {codec}, which is not supported: rewrite it without, for \
+         example with Python's pyarrow.parquet: write_table(read_table({name}), {name}, \
+         compression='none')", name = format_args!("'{}'", path.display())
+    )]
+    Compressed {
+        /// The part.
+        path: PathBuf,
+        /// How.
+        codec: String,
+    },
     /// A part lacks a column.
     #[error("{path} has no column `{column}`, so it is not a history of ours")]
     Column {

@@ -51,26 +51,21 @@ pub(crate) fn open(path: &Path) -> Result<SerializedFileReader<File>, ParquetErr
     let file = guarded(|| SerializedFileReader::new(file))?;
     match codec(&file) {
         None => Ok(file),
-        Some(codec) => Err(unsupported(codec)),
+        Some(codec) => {
+            let reason = format!("it is compressed with {codec}, which is not supported");
+            Err(ParquetError::General(reason))
+        }
     }
 }
 
 /// How the first compressed column of `file` is compressed.
-pub(crate) fn codec(file: &SerializedFileReader<File>) -> Option<Compression> {
+pub(crate) fn codec(file: &SerializedFileReader<File>) -> Option<String> {
     let groups = file.metadata().row_groups().iter();
     let codecs = groups.flat_map(|group| group.columns()).map(|column| column.compression());
-    codecs.into_iter().find(|codec| *codec != Compression::UNCOMPRESSED)
-}
-
-/// What to do about a file that another tool has compressed.
-pub(crate) fn unsupported(codec: Compression) -> ParquetError {
+    let codec = codecs.into_iter().find(|codec| *codec != Compression::UNCOMPRESSED)?;
+    // The levels of some say how they were written, which nobody needs here.
     let name = format!("{codec:?}");
-    let name = name.split('(').next().unwrap_or_default().to_lowercase();
-    ParquetError::NYI(format!(
-        "its columns are compressed with {name}, which is not supported: rewrite it without \
-         compression, for example with Python's pyarrow.parquet: \
-         write_table(read_table(old), new, compression='none')"
-    ))
+    name.split('(').next().map(str::to_lowercase)
 }
 
 /// Gives every row of the file at `path` to `each`, with the columns of `schema`.

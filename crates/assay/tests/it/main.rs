@@ -16,6 +16,7 @@ mod foreign;
 mod full_disk;
 mod golden;
 mod hallmark;
+mod integrity;
 mod lab;
 mod lists;
 mod live;

@@ -61,7 +61,7 @@ impl PartFile {
             return Err(OpenError::Newer { path, found, known: VERSION });
         }
         if let Some(codec) = table::codec(&file) {
-            return Err(failed(table::unsupported(codec)));
+            return Err(OpenError::Compressed { path: path.to_path_buf(), codec });
         }
         let places = places(path, &file, found)?;
         let sum = fact(SUM_KEY).and_then(|text| RecordSum::parse(text));
