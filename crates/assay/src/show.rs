@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_analysis::hallmark::{Evidence, Examiner};
+use assay_analysis::hallmark::Examiner;
 use assay_analysis::{
     Atomicity, Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window, effect,
     servers,
@@ -197,11 +197,8 @@ pub fn judge_beside(
     let observations = observations(dir, &mut facts);
     let seen = observations.as_deref();
     let contradictions = identity::contradictions(&manifest, &history, &endings);
-    let evidence = Evidence {
-        contradictions: (manifest.state != ManifestState::Running)
-            .then_some(contradictions.len() as u64),
-        ..evidence::gather(&manifest, &summary, &events, seen, history.records())
-    };
+    let (kept, counted) = (history.records(), manifest.history.records);
+    let evidence = evidence::gather(&manifest, &summary, &events, seen, kept, contradictions.len());
     facts.notices.extend(contradictions);
     facts.notices.extend(truth::planted(dir));
     facts.hallmark = Some(examiner.finish(&summary, &evidence));
@@ -210,7 +207,6 @@ pub fn judge_beside(
     facts.servers =
         observe::servers::counted(seen.unwrap_or_default()).iter().map(servers::course).collect();
     facts.events = events;
-    let (kept, counted) = (history.records(), manifest.history.records);
     if kept < counted && manifest.state != ManifestState::Running {
         let missing = identity::missing(&manifest, &history);
         facts.notices.push(format!(
