@@ -286,7 +286,8 @@ pub const HALLMARK_FILE: &str = "hallmark.json";
 pub fn keep_hallmark(dir: &Path, judged: &Judged) -> Result<()> {
     let Some(text) = assay_report::hallmark::json(&judged.facts) else { return Ok(()) };
     let path = dir.join(HALLMARK_FILE);
-    whole::write_text(&path, &text).with_context(|| format!("cannot write {}", path.display()))
+    // Nobody named this file, so that it cannot be made is no mistake of whoever typed.
+    whole::write_text(&path, &text).map_err(|error| anyhow::anyhow!("{error:#}"))
 }
 
 /// What the judge is asked about the run of `manifest`.

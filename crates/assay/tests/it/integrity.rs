@@ -20,7 +20,8 @@ fn two_runs() -> Place {
     let place = Place::new();
     for (name, seed) in [("a", 1), ("b", 2)] {
         place.fine(&format!(
-            "run ycsb-a -t null: --operations 100 --closed 2 --lanes 2 --bundle {name} --seed {seed} -q"
+            "run ycsb-a -t null: --operations 100 --rate 2k/s --lanes 2 --bundle {name} --seed \
+             {seed} -q"
         ));
     }
     place
@@ -165,7 +166,7 @@ fn what_was_planted_is_in_the_report() {
     assert!(result.to_string().contains(said));
     // Without faults nothing is said.
     let healthy = words.replace("?lost=10%&torn=20%", "").replace("--bundle b", "--bundle h");
-    assert!(!place.fine(&healthy).out.contains("simulated store"));
+    assert!(!place.fine(&healthy).out.contains("the simulated store"));
 }
 
 #[test]
