@@ -72,6 +72,7 @@ pub fn find(runs_dir: &Path, text: &str) -> Result<PathBuf> {
 /// If there is none; says which there are.
 pub fn find_any(runs_dir: &Path, text: &str) -> Result<PathBuf> {
     let path = Path::new(text);
+    require_manifest(path)?;
     if let Some(found) = found_in(path) {
         return Ok(found);
     }
@@ -108,6 +109,7 @@ pub fn find_any(runs_dir: &Path, text: &str) -> Result<PathBuf> {
         return find_any(parent, name);
     }
     let named = runs_dir.join(text);
+    require_manifest(&named)?;
     if let Some(found) = found_in(&named) {
         return Ok(found);
     }
@@ -131,7 +133,31 @@ fn found_in(path: &Path) -> Option<PathBuf> {
     if is_bundle(path) || is_group(path) {
         return Some(path.to_owned());
     }
-    Some(path.join(LOAD)).filter(|load| is_bundle(load))
+    Some(path.join(LOAD)).filter(|load| is_bundle(load) && remains(path).is_none())
+}
+
+/// What a run has left in a directory.
+const REMAINS: [&str; 5] =
+    ["history", "blocks", "events.parquet", "observations.parquet", "hallmark.json"];
+
+/// What a run has left in `dir`, whose manifest is gone.
+fn remains(dir: &Path) -> Option<&'static str> {
+    let is_lost = !is_bundle(dir) && !is_group(dir);
+    REMAINS.into_iter().find(|name| is_lost && dir.join(name).exists())
+}
+
+/// Refuses a run that has lost its manifest: its load, which lies within, is another one.
+fn require_manifest(dir: &Path) -> Result<()> {
+    let Some(found) = remains(dir) else { return Ok(()) };
+    let name = dir.display();
+    let load = match is_bundle(&dir.join(LOAD)) {
+        true => format!(", or name {name}/{LOAD} for the load before it"),
+        false => String::new(),
+    };
+    Err(usage(format!(
+        "{name} is no bundle: there is no {MANIFEST} in it, though {found} is; copy {MANIFEST} \
+         again from where the run was made{load}"
+    )))
 }
 
 /// The names of the bundles and groups in `runs_dir`, the oldest first.

@@ -21,13 +21,15 @@ pub fn thresholds(manifest: &Manifest) -> Thresholds {
     thresholds
 }
 
-/// Everything that the bundle says about the run that `summary` is about.
+/// Everything that the bundle says about the run that `summary` is about; its history has `kept`
+/// records, its files so many `contradictions`.
 pub fn gather(
     manifest: &Manifest,
     summary: &Summary,
     events: &[Event],
     observations: Option<&[Observation]>,
     kept: u64,
+    contradictions: usize,
 ) -> Evidence {
     let settings = &manifest.load.settings;
     let setting = |name: &str| settings.get(name).map(String::as_str);
@@ -52,6 +54,7 @@ pub fn gather(
         hiccups: seen.as_ref().and_then(Seen::hiccups),
         lost_records: is_over
             .then(|| manifest.history.lost + manifest.history.records.saturating_sub(kept)),
+        contradictions: is_over.then_some(contradictions as u64),
         network: match in_process {
             true => Some(Network::default()),
             false => seen.as_ref().and_then(Seen::network),

@@ -160,6 +160,7 @@ impl Experiment {
         let sealed = bundle.seal(0, &self.part_facts());
         if let Ok(sealed) = &sealed {
             self.manifest.notes.extend(sealed.damage.iter().map(ToString::to_string));
+            self.manifest.history.sum = sealed.sum().to_string();
         }
         if let Err(error) = &sealed {
             self.manifest.state = State::Failed;

@@ -24,6 +24,7 @@ mod evidence;
 mod exit;
 mod experiment;
 mod floor;
+mod identity;
 mod lab;
 mod live;
 mod machine;
@@ -47,6 +48,7 @@ mod thresholds;
 mod truth;
 mod undo;
 mod units;
+mod whole;
 mod workload;
 
 use std::process::ExitCode;
@@ -59,7 +61,9 @@ use crate::exit::Exit;
 fn main() -> ExitCode {
     // A shell that completes a line asks for values and for nothing else.
     clap_complete::CompleteEnv::with_factory(cli::command).complete();
-    let ended = tether::words().and_then(|words| dispatch(&cli::command().get_matches_from(words)));
+    let ended = signals::outlive_file_limits()
+        .and_then(|()| tether::words())
+        .and_then(|words| dispatch(&cli::command().get_matches_from(words)));
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {

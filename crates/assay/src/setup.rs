@@ -17,6 +17,7 @@ use assay_run::{Latency, Load, Spin, clock};
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
 use assay_trace::Trace;
 use assay_workload::PlanPhase;
+use assay_workload::spec::WriteFields;
 use clap::ArgMatches;
 
 use crate::arrivals::Calendar;
@@ -227,7 +228,33 @@ impl Setup {
             (None, Some(layout)) => self.store.prepare(&layout),
             (None, None) => Ok(()),
         };
+        self.warn_of_torn_writes()?;
         prepared.map_err(from_open)
+    }
+
+    /// Says that a fault of the simulated store has nothing to strike: what is written by one field
+    /// at a time cannot be torn.
+    fn warn_of_torn_writes(&self) -> Result<()> {
+        let Some(spec) = self.workload.records() else { return Ok(()) };
+        let capabilities = self.store.capabilities();
+        let operations = &spec.operations;
+        let writes_many = operations.insert > 0.0 || operations.write_fields == WriteFields::All;
+        if capabilities.time != StoreTime::Told || spec.dataset.fields > 1 && writes_many {
+            return Ok(());
+        }
+        let settings = self.store.settings().map_err(from_open)?;
+        if let Some(torn) = settings.iter().find(|setting| setting.name == "torn") {
+            let advice = match spec.dataset.fields {
+                1 => "give records more fields: --set dataset.fields=10",
+                _ => "write all fields: --set operations.write_fields=all",
+            };
+            eprintln!(
+                "warning: torn={} strikes nothing: only writes of several fields can be torn, and \
+                 this workload writes one at a time; {advice}",
+                torn.value
+            );
+        }
+        Ok(())
     }
 
     /// How many records a load writes if its plan has `planned`: a trace brings its own.

@@ -25,10 +25,12 @@ use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
 
 use crate::deeds;
 use crate::evidence;
-use crate::exit::{Exit, Failure, as_usage, usage};
+use crate::exit::{Exit, as_usage, usage};
+use crate::identity::{self, Endings};
 use crate::observe;
 use crate::options::Options;
 use crate::shell::repeating;
+use crate::{truth, whole};
 
 /// A form that a result can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,9 +183,11 @@ pub fn judge_beside(
     let mut judge = Judge::new(question.clone());
     let mut examiner = Examiner::new(question, evidence::thresholds(&manifest));
     let mut history = History::open(dir).map_err(as_usage)?;
+    let mut endings = Endings::default();
     let damages = history.each_batch(Columns::ALL, |batch| {
         judge.push(batch.records);
         beside(batch.records);
+        endings.push(batch.records);
         examiner.push(batch.records);
         if let Some(course) = &mut course {
             course.push(batch.records);
@@ -196,17 +200,22 @@ pub fn judge_beside(
     facts.notices.extend(damages.iter().map(Damage::to_string));
     let observations = observations(dir, &mut facts);
     let seen = observations.as_deref();
-    let evidence = evidence::gather(&manifest, &summary, &events, seen, history.records());
+    let contradictions = identity::contradictions(&manifest, &history, &endings);
+    let (kept, counted) = (history.records(), manifest.history.records);
+    let evidence = evidence::gather(&manifest, &summary, &events, seen, kept, contradictions.len());
+    facts.notices.extend(contradictions);
+    facts.notices.extend(truth::planted(dir));
     facts.hallmark = Some(examiner.finish(&summary, &evidence));
     let course = timeline.as_ref().unwrap_or(&summary.series);
     facts.effects = effects_of(&events, course, summary.window);
     facts.servers =
         observe::servers::counted(seen.unwrap_or_default()).iter().map(servers::course).collect();
     facts.events = events;
-    let (kept, counted) = (history.records(), manifest.history.records);
-    if kept != counted && manifest.state != ManifestState::Running && counted > 0 {
+    if kept < counted && manifest.state != ManifestState::Running {
+        let missing = identity::missing(&manifest, &history);
         facts.notices.push(format!(
-            "the history holds {kept} records where the run kept {counted}: a part is missing"
+            "the history holds {kept} records where the run kept {counted}: {missing}; copy it \
+             again from where it was made"
         ));
     }
     if !history.is_sealed() && manifest.state != ManifestState::Running {
@@ -281,7 +290,8 @@ pub const HALLMARK_FILE: &str = "hallmark.json";
 pub fn keep_hallmark(dir: &Path, judged: &Judged) -> Result<()> {
     let Some(text) = assay_report::hallmark::json(&judged.facts) else { return Ok(()) };
     let path = dir.join(HALLMARK_FILE);
-    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    // Nobody named this file, so that it cannot be made is no mistake of whoever typed.
+    whole::write_text(&path, &text).map_err(|error| anyhow::anyhow!("{error:#}"))
 }
 
 /// What the judge is asked about the run of `manifest`.
@@ -476,12 +486,16 @@ pub fn show(judged: &Judged, display: &Display) -> Result<()> {
     put(&text, display.output.as_deref())
 }
 
+/// More sessions than any run has: what `run.toml` says beyond it is not believed.
+const MOST_SESSIONS: usize = 1 << 20;
+
 /// A result of ours in YCSB's words: both latencies, and a clean-up per session that took no time.
 fn ycsb_block(judged: &Judged) -> String {
     let sessions = match judged.summary.load {
         LoadModel::Closed { sessions, .. } => sessions as usize,
         LoadModel::Open { .. } => judged.facts.lanes as usize,
     };
+    let sessions = sessions.min(MOST_SESSIONS);
     let options = assay_report::ycsb::Options {
         interval: assay_report::ycsb::Interval::Both,
         percentiles: vec![50.0, 95.0, 99.0, 99.9],
@@ -516,15 +530,8 @@ pub fn put(text: &str, output: Option<&Path>) -> Result<()> {
             other => other.context("cannot write the result to standard output"),
         };
     };
-    std::fs::write(path, text).map_err(|error| {
-        let exit = match error.kind() {
-            ErrorKind::NotFound
-            | ErrorKind::PermissionDenied
-            | ErrorKind::IsADirectory
-            | ErrorKind::NotADirectory => Exit::Usage,
-            // A full disk is nothing that was typed.
-            _ => Exit::Internal,
-        };
-        Failure { exit, message: format!("cannot write {}: {error}", path.display()) }.into()
-    })
+    whole::write_text(path, text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use std::thread;
 use anyhow::{Context, Result};
 use assay_run::Control;
 use signal_hook::SigId;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::{register, register_conditional_shutdown};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::unregister;
@@ -104,6 +104,16 @@ impl Listening {
         let was_idle = self.is_idle.swap(false, Ordering::Relaxed);
         During { is_idle: &self.is_idle, was_idle }
     }
+}
+
+/// From now on a file that may not grow any more (`ulimit -f`) is an error of whoever writes it,
+/// as a full disk is. Programs that we start have the signal's default again.
+///
+/// # Errors
+/// If the system does not let us.
+pub fn outlive_file_limits() -> Result<()> {
+    let heard = register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
+    heard.map(drop).context("cannot listen for the signal of file limits")
 }
 
 // tidy: allow globals: what a signal does belongs to the process, and once it has been listened

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_history::{TruthError, TruthRow, TruthWriter};
+use assay_history::{TruthError, TruthRow, TruthWriter, count_illnesses};
 use assay_model::Nanos;
 use assay_store::{Store, Truth};
 
@@ -19,6 +19,60 @@ pub fn keep(store: &dyn Store, dir: &Path) -> Result<(), TruthError> {
         }
     });
     writer.map_or(Ok(()), |writer| writer?.finish())
+}
+
+/// What the truth log of the bundle `dir` says was done to the store's data on purpose, in a
+/// sentence; `None` if nothing was, or nobody knows.
+pub fn planted(dir: &Path) -> Option<String> {
+    let counts = match count_illnesses(dir) {
+        Ok(counts) => counts?,
+        Err(error) => return Some(error.to_string()),
+    };
+    let told = |(name, verb): (&str, &str)| {
+        let count = counts.get(name).filter(|count| **count > 0)?;
+        Some(format!("{verb} {}", grouped(*count)))
+    };
+    let of = |deeds: &[(&str, &str)], what: &str| {
+        let told: Vec<String> = deeds.iter().copied().filter_map(told).collect();
+        let (last, before) = told.split_last()?;
+        let list = match before.len() {
+            0 => last.clone(),
+            _ => format!("{} and {last}", before.join(", ")),
+        };
+        Some(format!("{list} {what}"))
+    };
+    let sentences: Vec<String> =
+        [of(&WRITES, "writes"), of(&READS, "reads")].into_iter().flatten().collect();
+    (!sentences.is_empty()).then(|| {
+        let all = sentences.join(", and ");
+        format!("the simulated store {all}; consistency is not judged yet")
+    })
+}
+
+/// What the log calls what was done to a write, with a verb for it.
+const WRITES: [(&str, &str); 5] = [
+    ("lost", "lost"),
+    ("torn", "tore"),
+    ("duplicate", "repeated"),
+    ("dirty", "showed though refused"),
+    ("undone", "undid"),
+];
+
+/// The same for reads.
+const READS: [(&str, &str); 2] =
+    [("stale", "answered stale"), ("stale-cache", "answered from a stale cache")];
+
+/// A number with a comma between thousands.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 fn row(truth: &Truth) -> TruthRow {

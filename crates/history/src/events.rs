@@ -10,14 +10,12 @@ use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::FileReader;
-use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::record::RowAccessor;
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::part::{VERSION, VERSION_KEY, publish, temporary};
-use crate::place;
+use crate::{place, table};
 
 /// The events could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +29,7 @@ pub enum EventsError {
         source: ParquetError,
     },
     /// They cannot be read.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}: {source}; copy it again, or do without what happened meanwhile")]
     Read {
         /// The file.
         path: PathBuf,
@@ -107,17 +105,16 @@ fn write(path: &Path, events: &[Event]) -> Result<(), ParquetError> {
 }
 
 fn read(path: &Path) -> Result<Vec<Event>, ParquetError> {
-    let file = SerializedFileReader::new(File::open(path)?)?;
     let mut events = Vec::new();
-    for row in file.get_row_iter(Some(schema()?.as_ref().clone()))? {
-        let row = row?;
+    table::each_row(path, Some(schema()?.as_ref().clone()), |row| {
         let name = row.get_string(1)?;
         let kind = EventKind::from_name(name).ok_or_else(|| {
             ParquetError::General(format!("`{name}` is no kind of event that this release knows"))
         })?;
         let at = Nanos(row.get_long(0)? as u64);
         events.push(Event { at, kind, text: row.get_string(2)?.clone() });
-    }
+        Ok(())
+    })?;
     Ok(events)
 }
 

@@ -21,6 +21,7 @@ pub mod read;
 pub mod repair;
 pub mod repeat;
 pub mod sheet;
+pub mod sum;
 pub mod truth;
 
 mod page;
@@ -28,6 +29,7 @@ mod part;
 mod place;
 #[cfg(test)]
 mod samples;
+mod table;
 
 pub use blocks::{BlocksError, Damage};
 pub use bundle::{Bundle, CreateError, LockError};
@@ -41,5 +43,6 @@ pub use repair::{RepairError, Repaired, repair};
 pub use repeat::{Meeting, Repeat, RepeatError, RepeatedRun};
 pub use seal::{SealError, Sealed, SealedPart};
 pub use sheet::{SheetColumn, SheetError, SheetValues, read_sheet, write_sheet};
-pub use truth::{TruthError, TruthRow, TruthWriter, read_truth};
+pub use sum::RecordSum;
+pub use truth::{TruthError, TruthRow, TruthWriter, count_illnesses, read_truth};
 pub use writer::{LaneSink, Memory, StartError, WriteError, Writer, Written};

@@ -216,6 +216,9 @@ pub struct HistorySection {
     pub key_shape: String,
     /// Records that were kept.
     pub records: u64,
+    /// The sum over the records that were kept, in hexadecimal digits; empty if nobody knows.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub sum: String,
     /// Records that were lost, because the disk failed.
     pub lost: u64,
     /// How often a lane waited for the disk.

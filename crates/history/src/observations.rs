@@ -14,14 +14,12 @@ use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::FileReader;
-use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::record::{Row, RowAccessor};
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::part::{VERSION, VERSION_KEY, publish, temporary};
-use crate::place;
+use crate::{place, table};
 
 /// One number that was seen at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,9 +135,12 @@ fn write(path: &Path, observations: &[Observation]) -> Result<(), ParquetError> 
 }
 
 fn read(path: &Path) -> Result<Vec<Observation>, ParquetError> {
-    let file = SerializedFileReader::new(File::open(path)?)?;
-    let rows = file.get_row_iter(Some(schema()?.as_ref().clone()))?;
-    rows.map(|row| observation(&row?)).collect()
+    let mut observations = Vec::new();
+    table::each_row(path, Some(schema()?.as_ref().clone()), |row| {
+        observations.push(observation(row)?);
+        Ok(())
+    })?;
+    Ok(observations)
 }
 
 fn observation(row: &Row) -> Result<Observation, ParquetError> {

@@ -13,11 +13,18 @@ use parquet::file::writer::SerializedFileWriter;
 
 use crate::column::{self, Column};
 use crate::page::ColumnChunk;
+use crate::sum::RecordSum;
 
 /// The version of the history format that this crate writes.
 pub const VERSION: u32 = 2;
 /// The metadata key that holds the version.
 pub(crate) const VERSION_KEY: &str = "assay.history.version";
+
+/// The metadata key of the sum over the part's records.
+pub(crate) const SUM_KEY: &str = "assay.history.sum";
+/// The metadata keys of the agent and the lane whose records these are.
+pub(crate) const AGENT_KEY: &str = "assay.agent";
+pub(crate) const LANE_KEY: &str = "assay.lane";
 
 /// Rows after which a page ends, with the block that brings it there.
 pub(crate) const PAGE_ROWS: usize = 8192;
@@ -39,6 +46,14 @@ pub(crate) struct PartWriter {
     keys: Vec<u64>,
     group_rows: usize,
     rows: u64,
+    sum: RecordSum,
+}
+
+/// What a part has become.
+pub(crate) struct Finished {
+    pub records: u64,
+    pub bytes: u64,
+    pub sum: RecordSum,
 }
 
 /// The name under which a part is written before it is complete.
@@ -81,6 +96,7 @@ impl PartWriter {
             keys: Vec::new(),
             group_rows: 0,
             rows: 0,
+            sum: RecordSum::default(),
         })
     }
 
@@ -104,6 +120,7 @@ impl PartWriter {
         for chunk in &mut self.chunks {
             chunk.end_page()?;
         }
+        self.sum.add(&self.pending);
         self.group_rows += self.pending.len();
         self.rows += self.pending.len() as u64;
         self.pending.clear();
@@ -154,20 +171,22 @@ impl PartWriter {
         self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value.to_owned()));
     }
 
-    /// Completes the file, forces it to disk, gives it its name; returns its rows and bytes.
-    pub(crate) fn finish(mut self) -> Result<(u64, u64), ParquetError> {
+    /// Completes the file, forces it to disk, gives it its name.
+    pub(crate) fn finish(mut self) -> Result<Finished, ParquetError> {
         if !self.pending.is_empty() {
             self.end_page()?;
         }
         if self.group_rows > 0 {
             self.end_group()?;
         }
+        let sum = self.sum;
+        self.note(SUM_KEY, &sum.to_string());
         self.file.finish()?;
         let file = self.file.inner();
         file.sync_all()?;
         let bytes = file.metadata()?.len();
         publish(&self.temporary, &self.path)?;
-        Ok((self.rows, bytes))
+        Ok(Finished { records: self.rows, bytes, sum })
     }
 }
 

@@ -1,5 +1,6 @@
 //! A history read back, sealed or not, in batches of records.
 
+mod identity;
 mod part;
 
 use std::io;
@@ -10,7 +11,10 @@ use parquet::errors::ParquetError;
 
 use crate::blocks::{BlocksError, Damage, LaneBlocks};
 use crate::column::Columns;
+use crate::manifest::Manifest;
 use crate::place;
+use crate::sum::RecordSum;
+use identity::Claim;
 use part::PartFile;
 
 /// The history of one run, of all its agents.
@@ -80,6 +84,44 @@ pub enum OpenError {
         /// What its reader said.
         source: ParquetError,
     },
+    /// A part belongs to another run.
+    #[error(
+        "{path} is of another run: its {what} is {found:?}, that in run.toml is {own:?}; take it \
+         away, or put this run's own part in its place"
+    )]
+    Foreign {
+        /// The part.
+        path: PathBuf,
+        /// What tells them apart.
+        what: String,
+        /// What the part says.
+        found: String,
+        /// What `run.toml` says.
+        own: String,
+    },
+    /// A part is there a second time.
+    #[error(
+        "{path} is a copy of {original}: its operations would be counted twice; take it away, or \
+         rename it if there is no other"
+    )]
+    Doubled {
+        /// The copy.
+        path: PathBuf,
+        /// The part that it is.
+        original: PathBuf,
+    },
+    /// Another tool has compressed a part.
+    #[error(
+        "{path} is compressed with {codec}, which is not supported: rewrite it without, for \
+         example with Python's pyarrow.parquet: write_table(read_table({name}), {name}, \
+         compression='none')", name = format_args!("'{}'", path.display())
+    )]
+    Compressed {
+        /// The part.
+        path: PathBuf,
+        /// How.
+        codec: String,
+    },
     /// A part lacks a column.
     #[error("{path} has no column `{column}`, so it is not a history of ours")]
     Column {
@@ -116,6 +158,14 @@ pub enum ReadError {
         /// What went wrong.
         source: ParquetError,
     },
+    /// The records of a part are not those that were written.
+    #[error(
+        "{path} does not hold the records that were written; the file is damaged, copy it again"
+    )]
+    Changed {
+        /// The part.
+        path: PathBuf,
+    },
     /// Blocks cannot be read.
     #[error(transparent)]
     Blocks(#[from] BlocksError),
@@ -126,27 +176,38 @@ impl History {
     /// not sealed yet.
     ///
     /// # Errors
-    /// If there is no history, or a part is truncated, foreign or of a newer format.
+    /// If there is no history, or a part is truncated, of another run, there twice or of a newer
+    /// format.
     pub fn open(dir: &Path) -> Result<History, OpenError> {
         if !dir.is_dir() {
             return Err(OpenError::NoBundle { dir: dir.to_path_buf() });
         }
         let mut history = History { pieces: Vec::new(), facts: Vec::new() };
-        let root = place::history(dir);
-        for (agent, path) in list(&root, "agent=", "")? {
-            history.add_parts(agent, &path)?;
+        // Whoever needs it complains about one that is absent or damaged.
+        let manifest = Manifest::read(dir).unwrap_or_default();
+        for (agent, path) in list(&place::history(dir), "agent=", "")? {
+            history.add_parts(dir, agent, &path, &manifest)?;
         }
-        history.add_blocks(dir)?;
+        history.add_blocks(dir, &manifest)?;
         if history.pieces.is_empty() {
             return Err(OpenError::NoHistory { dir: dir.to_path_buf() });
         }
         Ok(history)
     }
 
-    fn add_parts(&mut self, agent: u32, dir: &Path) -> Result<(), OpenError> {
-        for (lane, path) in list(dir, "part-", ".parquet")? {
+    fn add_parts(
+        &mut self,
+        dir: &Path,
+        agent: u32,
+        folder: &Path,
+        manifest: &Manifest,
+    ) -> Result<(), OpenError> {
+        for (lane, path) in list(folder, "part-", ".parquet")? {
             let Ok(lane) = u16::try_from(lane) else { continue };
             let (part, facts) = PartFile::open(&path)?;
+            let claim = Claim { agent, lane, path: part.path(), facts: &facts };
+            claim.check_run(manifest)?;
+            claim.check_place(dir)?;
             if self.facts.is_empty() {
                 self.facts = facts;
             }
@@ -157,8 +218,7 @@ impl History {
     }
 
     /// Adds lanes whose blocks were never sealed; a sealed lane's blocks are but leftovers.
-    fn add_blocks(&mut self, dir: &Path) -> Result<(), OpenError> {
-        let manifest = crate::manifest::Manifest::read(dir).unwrap_or_default();
+    fn add_blocks(&mut self, dir: &Path, manifest: &Manifest) -> Result<(), OpenError> {
         let agent = manifest.history.agent;
         for (lane, path) in list(&place::blocks(dir), "lane=", ".blk")? {
             let Ok(lane) = u16::try_from(lane) else { continue };
@@ -177,6 +237,21 @@ impl History {
     /// How many records there are; for damaged blocks, how many their headers promise.
     pub fn records(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.records).sum()
+    }
+
+    /// The sum over all records as the parts have it; `None` if one of them, or a lane that is not
+    /// sealed, has none. [`History::each_batch`] with all columns proves it.
+    pub fn sum(&self) -> Option<RecordSum> {
+        self.pieces.iter().try_fold(RecordSum::default(), |mut sum, piece| {
+            let PieceForm::Sealed(part) = &piece.form else { return None };
+            sum += part.sum?;
+            Some(sum)
+        })
+    }
+
+    /// Agents with their lanes, as they are read.
+    pub fn lanes(&self) -> impl Iterator<Item = (u32, u16)> {
+        self.pieces.iter().map(|piece| (piece.agent, piece.lane))
     }
 
     /// Whether every lane is sealed.

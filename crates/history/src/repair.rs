@@ -108,17 +108,23 @@ pub fn repair(dir: &Path) -> Result<Repaired, RepairError> {
     };
     let sealed = bundle.seal(agent, &facts)?;
     // Before anything is said about the run: a part that cannot be read must not be left out.
-    let there = match History::open(dir) {
-        Ok(history) => Some(history.records()),
-        Err(OpenError::NoHistory { .. }) => None,
+    let (records, sum) = match History::open(dir) {
+        Ok(history) => (history.records(), history.sum()),
+        Err(OpenError::NoHistory { .. }) => (0, None),
         Err(error) => return Err(error.into()),
     };
     let was_running = manifest.as_ref().is_some_and(|manifest| manifest.state == State::Running);
     let manifest = match manifest {
-        Some(manifest) => Some(settle(&mut bundle, manifest, &sealed)?),
+        Some(mut manifest) => {
+            let is_whole = was_running || manifest.history.records == records;
+            if let Some(sum) = sum.filter(|_| is_whole && !sealed.parts.is_empty()) {
+                manifest.history.sum = sum.to_string();
+            }
+            Some(settle(&mut bundle, manifest, &sealed)?)
+        }
         None => None,
     };
-    Ok(Repaired { sealed, removed, manifest, was_running, records: there.unwrap_or(0) })
+    Ok(Repaired { sealed, removed, manifest, was_running, records })
 }
 
 fn remove_leftovers(dir: &Path) -> Result<Vec<PathBuf>, RepairError> {
@@ -158,7 +164,7 @@ fn settle(
             bundle.write_events(&course.events(&manifest))?;
         }
     }
-    if killed || !sealed.damage.is_empty() {
+    if killed || !sealed.damage.is_empty() || !sealed.parts.is_empty() {
         bundle.write_manifest(&manifest)?;
     }
     Ok(manifest)

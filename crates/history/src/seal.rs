@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 
 use crate::blocks::{BlocksError, Damage, LaneBlocks};
-use crate::part::{self, PartWriter};
+use crate::part::{self, AGENT_KEY, Finished, LANE_KEY, PartWriter};
 use crate::place;
+use crate::sum::RecordSum;
 
 /// The metadata key that lists what was damaged when the part was sealed.
 pub(crate) const DAMAGE_KEY: &str = "assay.history.damage";
@@ -36,12 +37,21 @@ pub struct SealedPart {
     pub records: u64,
     /// Its bytes.
     pub bytes: u64,
+    /// The sum over its records.
+    pub sum: RecordSum,
 }
 
 impl Sealed {
     /// Records of all parts.
     pub fn records(&self) -> u64 {
         self.parts.iter().map(|part| part.records).sum()
+    }
+
+    /// The sum over the records of all parts.
+    pub fn sum(&self) -> RecordSum {
+        let mut sum = RecordSum::default();
+        self.parts.iter().for_each(|part| sum += part.sum);
+        sum
     }
 
     /// Bytes of all parts.
@@ -115,7 +125,10 @@ pub(crate) fn seal(
         let part = place::part(dir, agent, lane);
         let mut damaged = false;
         if !part.exists() {
-            let (made, damage) = seal_lane(dir, &path, &part, lane, facts)?;
+            let own = [(AGENT_KEY, agent), (LANE_KEY, u32::from(lane))];
+            let own = own.map(|(key, number)| (key.to_owned(), number.to_string()));
+            let facts = [facts, &own].concat();
+            let (made, damage) = seal_lane(dir, &path, &part, lane, &facts)?;
             damaged = damage.iter().any(|damage| damage.form != crate::blocks::Form::TornTail);
             sealed.parts.push(made);
             sealed.damage.extend(damage);
@@ -155,12 +168,12 @@ fn seal_lane(
         // Its room is needed more urgently than the fragment.
         let _ = std::fs::remove_file(part::temporary(part));
     }
-    let (records, bytes) = match written {
-        Ok(sizes) => sizes,
+    let Finished { records, bytes, sum } = match written {
+        Ok(finished) => finished,
         Err(LaneError::Blocks(error)) => return Err(error.into()),
         Err(LaneError::Part(error)) => return Err(failed(dir, part, error)),
     };
-    let made = SealedPart { lane, path: part.to_path_buf(), records, bytes };
+    let made = SealedPart { lane, path: part.to_path_buf(), records, bytes, sum };
     Ok((made, blocks.damage().to_vec()))
 }
 
@@ -177,7 +190,7 @@ fn write_part(
     blocks: &mut LaneBlocks,
     path: &Path,
     facts: &[(String, String)],
-) -> Result<(u64, u64), LaneError> {
+) -> Result<Finished, LaneError> {
     let mut part = PartWriter::create(path, facts)?;
     while blocks.next_block(part.pending())? {
         part.end_block()?;

@@ -9,13 +9,12 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Ty
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::FileReader;
-use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::record::Field;
 use parquet::schema::types::Type;
 
 use crate::part::{publish, temporary};
+use crate::table;
 
 /// The metadata key that says what the table is.
 const KEY: &str = "assay.table";
@@ -137,14 +136,17 @@ fn put<T: DataType>(
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<String>>, ParquetError> {
-    let file = SerializedFileReader::new(File::open(path)?)?;
     let text = |field: &Field| match field {
         Field::Null => String::new(),
         Field::Str(text) => text.clone(),
         other => other.to_string(),
     };
-    let rows = file.get_row_iter(None)?;
-    rows.map(|row| Ok(row?.get_column_iter().map(|(_, field)| text(field)).collect())).collect()
+    let mut rows = Vec::new();
+    table::each_row(path, None, |row| {
+        rows.push(row.get_column_iter().map(|(_, field)| text(field)).collect());
+        Ok(())
+    })?;
+    Ok(rows)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Only a store that computes its answers knows. One row per request, in order of the requests; a
 //! row belongs to the record of the history with the same session whose `started` is its `at`.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,14 +14,12 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Typ
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::FileReader;
-use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::record::{Row, RowAccessor};
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::part::{VERSION, VERSION_KEY, publish, temporary};
-use crate::place;
+use crate::{place, table};
 
 /// Rows that are gathered before they are written: a few MB.
 const GROUP: usize = 1 << 16;
@@ -153,6 +152,36 @@ pub fn read_truth(dir: &Path) -> Result<Option<Vec<TruthRow>>, TruthError> {
     read(&path).map(Some).map_err(|source| TruthError::Read { path, source })
 }
 
+/// How many requests of the run in the bundle `dir` each illness struck, by its name, as the store
+/// says; `None` if no store told it.
+///
+/// # Errors
+/// If the file is damaged.
+pub fn count_illnesses(dir: &Path) -> Result<Option<BTreeMap<String, u64>>, TruthError> {
+    let path = place::truth(dir);
+    if !path.exists() {
+        return Ok(None);
+    }
+    count(&path).map(Some).map_err(|source| TruthError::Read { path, source })
+}
+
+fn count(path: &Path) -> Result<BTreeMap<String, u64>, ParquetError> {
+    let column = text_field("illnesses")?;
+    let schema = Type::group_type_builder("truth").with_fields(vec![column]).build()?;
+    let mut counts = BTreeMap::new();
+    table::each_row(path, Some(schema), |row| {
+        let names = row.get_string(0)?.split('+').filter(|name| !name.is_empty());
+        for name in names {
+            match counts.get_mut(name) {
+                Some(count) => *count += 1,
+                None => drop(counts.insert(name.to_owned(), 1)),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(counts)
+}
+
 /// Differences for numbers that hardly repeat, the crate's dictionaries for everything else.
 fn properties() -> Arc<WriterProperties> {
     let rising = ["at", "answered_at", "session", "version", "read_after_write"];
@@ -164,30 +193,36 @@ fn properties() -> Arc<WriterProperties> {
     Arc::new(properties.build())
 }
 
+fn field(
+    name: &str,
+    physical: Physical,
+    repetition: Repetition,
+    logical: Option<LogicalType>,
+) -> Result<TypePtr, ParquetError> {
+    Type::primitive_type_builder(name, physical)
+        .with_repetition(repetition)
+        .with_logical_type(logical)
+        .with_converted_type(ConvertedType::NONE)
+        .build()
+        .map(Arc::new)
+}
+
+fn text_field(name: &str) -> Result<TypePtr, ParquetError> {
+    field(name, Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String))
+}
+
 fn schema() -> Result<TypePtr, ParquetError> {
-    let field = |name, physical, repetition, logical| {
-        Type::primitive_type_builder(name, physical)
-            .with_repetition(repetition)
-            .with_logical_type(logical)
-            .with_converted_type(ConvertedType::NONE)
-            .build()
-            .map(Arc::new)
-    };
     let whole = |bits: i8| Some(LogicalType::integer(bits, false));
     let time = |name, repetition| field(name, Physical::INT64, repetition, None);
     let number = |name, bits| field(name, Physical::INT32, Repetition::REQUIRED, whole(bits));
-    let text = |name| {
-        let text = Some(LogicalType::String);
-        field(name, Physical::BYTE_ARRAY, Repetition::REQUIRED, text)
-    };
     let fields = vec![
         time("at", Repetition::REQUIRED)?,
         time("answered_at", Repetition::OPTIONAL)?,
         number("session", 32)?,
-        text("kind")?,
-        text("key")?,
+        text_field("kind")?,
+        text_field("key")?,
         number("node", 16)?,
-        text("illnesses")?,
+        text_field("illnesses")?,
         time("version", Repetition::OPTIONAL)?,
         number("versions_behind", 32)?,
         time("staleness", Repetition::REQUIRED)?,
@@ -249,9 +284,12 @@ fn put<T: DataType>(
 }
 
 fn read(path: &Path) -> Result<Vec<TruthRow>, ParquetError> {
-    let file = SerializedFileReader::new(File::open(path)?)?;
-    let rows = file.get_row_iter(Some(schema()?.as_ref().clone()))?;
-    rows.map(|row| read_row(&row?)).collect()
+    let mut rows = Vec::new();
+    table::each_row(path, Some(schema()?.as_ref().clone()), |row| {
+        rows.push(read_row(row)?);
+        Ok(())
+    })?;
+    Ok(rows)
 }
 
 fn read_row(row: &Row) -> Result<TruthRow, ParquetError> {

@@ -2,6 +2,7 @@
 
 use crc32fast::Hasher;
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
+use parquet::schema::types::SchemaDescriptor;
 
 /// The key of the format version, which must be understood before anything else.
 pub(crate) const FORMAT: &str = "assay.format";
@@ -9,6 +10,10 @@ pub(crate) const FORMAT: &str = "assay.format";
 pub(crate) const GROUPS: &str = "assay.groups";
 /// The key of the checksum over everything else in the footer that we rely upon.
 pub(crate) const CHECK: &str = "assay.check";
+
+/// The key of the columns' names, in file order. A schedule is in no hash and its column need not be
+/// there, so only this tells a trace whose column lost its name from one that never had it.
+pub(crate) const COLUMNS: &str = "assay.columns";
 
 /// What is known of a row group without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +42,12 @@ pub(crate) fn parse_guards(text: &str) -> Option<Vec<Guard>> {
             })
         })
         .collect()
+}
+
+/// The names of all columns of a file, with blanks between them.
+pub(crate) fn column_names(schema: &SchemaDescriptor) -> String {
+    let names: Vec<String> = schema.columns().iter().map(|one| one.path().string()).collect();
+    names.join(" ")
 }
 
 /// The checksum of a footer: CRC-32 over its pairs and the places of all its column chunks.

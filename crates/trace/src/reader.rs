@@ -16,7 +16,7 @@ use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
 pub use source::{Schedule, TraceSource};
 
 use crate::columns::{INTENDED, NAMES, Schedules, Shape};
-use crate::footer::{CHECK, FORMAT, GROUPS, Guard, check, parse_guards};
+use crate::footer::{CHECK, COLUMNS, FORMAT, GROUPS, Guard, check, column_names, parse_guards};
 use crate::hash::{Digest, TraceHash, parse_hex};
 use crate::header::{Header, HeaderFault, Pairs};
 use crate::script::StatementFault;
@@ -294,6 +294,7 @@ impl Trace {
         }));
         check_format(path, &texts)?;
         check_footer(path, &texts, pairs, &metadata)?;
+        check_names(path, &texts, &metadata)?;
         let body = read_facts(&texts).map_err(|fault| OpenError::Header {
             path: path.to_owned(),
             key: fault.key,
@@ -504,6 +505,34 @@ fn check_footer(
         return Ok(());
     }
     Err(damaged(path, "its metadata do not match their checksum".to_owned()))
+}
+
+/// The names of columns are outside of the footer's checksum; the one of a schedule would not be
+/// missed.
+fn check_names(
+    path: &Path,
+    texts: &Pairs<'_>,
+    metadata: &ParquetMetaData,
+) -> Result<(), OpenError> {
+    let schema = metadata.file_metadata().schema_descr();
+    let found = column_names(schema);
+    let is_damaged = match texts.find(COLUMNS) {
+        Some(written) => written != found,
+        // Older traces do not list them: a name that is off by one letter was another one.
+        None => found.split(' ').any(|name| is_nearly(name, NAMES[INTENDED])),
+    };
+    match is_damaged {
+        true => {
+            Err(damaged(path, format!("its columns are not those it was written with: {found}")))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Whether exactly one byte tells `name` from `other`.
+fn is_nearly(name: &str, other: &str) -> bool {
+    let differing = name.bytes().zip(other.bytes()).filter(|(one, other)| one != other).count();
+    name.len() == other.len() && differing == 1
 }
 
 /// Where the columns of a trace are in this file. Columns that we do not know are passed over.

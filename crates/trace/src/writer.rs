@@ -12,7 +12,7 @@ use parquet::file::writer::SerializedFileWriter;
 
 use crate::columns::{Rows, Schedules, Shape, schema};
 use crate::encode::{ChunkEncoder, properties};
-use crate::footer::{CHECK, FORMAT, GROUPS, Guard, check, show_guards};
+use crate::footer::{CHECK, COLUMNS, FORMAT, GROUPS, Guard, check, column_names, show_guards};
 use crate::hash::{Digest, TraceHash};
 use crate::header::Header;
 use crate::script::{Checks, StatementFault};
@@ -483,7 +483,7 @@ impl TraceWriter {
 
     /// The pairs that are known only at the end, led by the format version.
     fn closing_pairs(&self, hash: Digest) -> Vec<(String, String)> {
-        vec![
+        let mut pairs = vec![
             (FORMAT.to_owned(), self.header.format().to_string()),
             ("assay.hash".to_owned(), hash.to_string()),
             ("assay.sum".to_owned(), format!("{:032x}", self.sum.sum())),
@@ -491,7 +491,12 @@ impl TraceWriter {
             ("assay.processes".to_owned(), self.processes.to_string()),
             ("assay.end".to_owned(), self.end.to_string()),
             (GROUPS.to_owned(), show_guards(&self.guards)),
-        ]
+        ];
+        // A trace without a schedule is written as it always was, byte for byte.
+        if self.shape.schedules == Schedules::Baked {
+            pairs.push((COLUMNS.to_owned(), column_names(self.file.schema_descr())));
+        }
+        pairs
     }
 
     /// Makes the file durable before it gets its name, so that a named trace is a whole trace.

@@ -392,6 +392,49 @@ fn every_flipped_byte_is_an_error() {
     assert!(harmless * 10 < whole.len(), "{harmless} of {}", whole.len());
 }
 
+/// What a run would ask for, with when: everything that damage must not change.
+fn told(path: &Path) -> Option<(Digest, Schedules, Vec<Option<Nanos>>)> {
+    let trace = Trace::open(path).ok()?;
+    let hash = trace.verify().ok()?;
+    let Some(mut schedule) = trace.schedule().ok()? else {
+        return Some((hash, Schedules::Absent, Vec::new()));
+    };
+    let times = (0..=40).map(|process| schedule.intended(process)).collect::<Result<_, _>>();
+    Some((hash, trace.schedules(), times.ok()?))
+}
+
+fn write_scheduled(path: &Path) {
+    let mut writer = TraceWriter::create_scheduled(path, header()).unwrap();
+    let (mut source, mut operations) = (Mixed { processes: 40 }, Vec::new());
+    for process in 0..40 {
+        source.fill(process, &mut operations).unwrap();
+        writer.push(process, &operations, Some(Nanos(process * 1_000_003))).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+#[test]
+fn a_flipped_bit_neither_hides_a_schedule_nor_changes_it() {
+    let scratch = Scratch::new();
+    let path = scratch.path("t.trace");
+    write_scheduled(&path);
+    let whole = std::fs::read(&path).unwrap();
+    let wanted = told(&path).unwrap();
+    assert_eq!((wanted.1, wanted.2.len()), (Schedules::Baked, 41));
+    let names: Vec<usize> =
+        whole.windows(8).enumerate().filter(|(_, w)| w == b"intended").map(|(at, _)| at).collect();
+    let in_a_name =
+        names.iter().flat_map(|at| (*at..at + 8).flat_map(|at| (0..8).map(move |b| (at, b))));
+    let anywhere = (0..whole.len()).map(|at| (at, at % 8));
+    for (at, bit) in in_a_name.chain(anywhere) {
+        let mut broken = whole.clone();
+        broken[at] ^= 1 << bit;
+        std::fs::write(&path, &broken).unwrap();
+        let found = told(&path);
+        assert!(found.is_none() || found.as_ref() == Some(&wanted), "bit {bit} of byte {at}");
+    }
+}
+
 #[test]
 fn other_files_are_told_apart() {
     let scratch = Scratch::new();

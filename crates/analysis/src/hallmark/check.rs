@@ -29,6 +29,8 @@ pub enum CheckId {
     Saturation,
     /// B7: reads found what they asked for, in the expected size.
     Misses,
+    /// B8: the records are those of this run.
+    Identity,
     /// C1: the run had warmed up before the figures began.
     WarmUp,
     /// C2: nothing changed for good while it ran, other than on purpose.
@@ -45,7 +47,7 @@ pub enum CheckId {
 
 impl CheckId {
     /// All checks in the order of the certificate.
-    pub const ALL: [CheckId; 19] = [
+    pub const ALL: [CheckId; 20] = [
         CheckId::Rate,
         CheckId::Lag,
         CheckId::Omission,
@@ -59,6 +61,7 @@ impl CheckId {
         CheckId::NoiseFloor,
         CheckId::Saturation,
         CheckId::Misses,
+        CheckId::Identity,
         CheckId::WarmUp,
         CheckId::ChangePoints,
         CheckId::Trend,
@@ -92,6 +95,7 @@ impl CheckId {
             CheckId::NoiseFloor => ("B5", "noise-floor"),
             CheckId::Saturation => ("B6", "saturation"),
             CheckId::Misses => ("B7", "misses"),
+            CheckId::Identity => ("B8", "identity"),
             CheckId::WarmUp => ("C1", "warm-up"),
             CheckId::ChangePoints => ("C2", "change-points"),
             CheckId::Trend => ("C3", "trend"),
@@ -416,6 +420,8 @@ statistics! {
     OutliersInHiccups = "outliers-in-hiccups" Share,
     /// Records that were lost.
     LostRecords = "lost-records" Count,
+    /// Facts about the run in which its files contradict each other.
+    Contradictions = "contradictions" Count,
     /// Segments that were sent again.
     Retransmits = "retransmits" Share,
     /// A percentile of response time by the same percentile of the noise floor.

@@ -143,6 +143,17 @@ pub fn lost_records(case: &Case) -> Check {
     Check::judged(id, measures, &[Figure::All])
 }
 
+/// B8: the records are those of this run.
+pub fn identity(case: &Case) -> Check {
+    let id = CheckId::Identity;
+    let Some(contradictions) = case.evidence.contradictions else {
+        return Check::not_assessable(id, Why::NotObserved);
+    };
+    let limits = Limits::at_most(0.0, 0.0);
+    let measures = vec![Measure::held(Statistic::Contradictions, contradictions as f64, limits)];
+    Check::judged(id, measures, &[Figure::All])
+}
+
 /// B4: the network between lost nothing.
 pub fn network(case: &Case) -> Check {
     let id = CheckId::Network;

@@ -30,6 +30,8 @@ pub struct Evidence {
     pub hiccups: Option<Hiccups>,
     /// Records that were made and are not in the history.
     pub lost_records: Option<u64>,
+    /// Facts about the run in which its files contradict each other.
+    pub contradictions: Option<u64>,
     /// What happened to what was sent over the network.
     pub network: Option<Network>,
     /// What the instrument itself needs, against a store that does nothing.

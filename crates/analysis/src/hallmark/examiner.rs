@@ -159,6 +159,7 @@ fn hallmark(case: &Case) -> Hallmark {
         client::noise_floor(case),
         client::saturation(case),
         client::misses(case),
+        client::identity(case),
         steadiness::warm_up(case, &course),
         steadiness::change_points(case, &course, &steady),
         steadiness::trend(case, &course, &steady),

@@ -55,7 +55,8 @@ impl Ticks {
     pub fn per(&self, width: Nanos, until: Nanos) -> (Nanos, Vec<f64>) {
         let each = (width.0 / self.width).max(1);
         let length = each * self.width;
-        let number = until.0.saturating_sub(self.origin) / length;
+        // A window may end long after the last thing that happened in it, by whatever it says.
+        let number = (until.0.saturating_sub(self.origin) / length).min(MOST / each);
         let count = |place: u64| {
             let cells = (place * each)..((place + 1) * each);
             let count = |cell: u64| self.counts.get(cell as usize).copied().unwrap_or(0);
@@ -83,6 +84,15 @@ mod tests {
         let (width, counts) = ticks.per(Nanos::from_millis(100), Nanos::from_millis(1390));
         assert_eq!((width, counts), (Nanos::from_millis(100), vec![4.0, 1.0, 1.0]));
         assert_eq!(ticks.total(), 6);
+    }
+
+    #[test]
+    fn an_endless_window_takes_no_more_than_its_share_of_memory() {
+        let mut ticks = Ticks::new(Nanos::ZERO);
+        ticks.add(Nanos::from_millis(15));
+        let (width, counts) = ticks.per(Nanos::from_secs(1), Nanos(1 << 63));
+        assert_eq!((width, counts[0]), (Nanos::from_secs(1), 1.0));
+        assert!(counts.len() as u64 <= MOST);
     }
 
     #[test]

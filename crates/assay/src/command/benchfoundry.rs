@@ -1,7 +1,6 @@
 //! BenchFoundry's files: its input set read or written, its result log written.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +16,7 @@ use assay_trace::benchfoundry::{
 
 use crate::exit::{Exit, as_usage, usage};
 use crate::show::put;
+use crate::whole;
 
 /// What the formats of import, export, report are called.
 pub const FORMAT: &str = "benchfoundry";
@@ -162,15 +162,24 @@ pub fn result_log(dir: &Path, phases: Option<Phases>, output: Option<PathBuf>) -
     let measured = if begin(Phase::Measure).is_some() { Phases::Measure } else { Phases::All };
     let phases = phases.unwrap_or(measured);
     let begins = Phase::ALL.map(|phase| begin(phase).unwrap_or(Nanos::ZERO));
-    let mut into: Box<dyn Write> = match &output {
-        Some(path) => Box::new(
-            File::create(path)
-                .map_err(|error| usage(format!("cannot write {}: {error}", path.display())))?,
-        ),
-        None => Box::new(std::io::stdout().lock()),
-    };
-    let mut into = BufWriter::new(&mut into);
-    let mut log = ResultLog::new(&manifest.history.queries);
+    let log = |into: &mut dyn Write| log_into(into, dir, &manifest.history.queries, phases, begins);
+    match &output {
+        Some(path) => whole::write(path, |file| log(file))?,
+        None => log(&mut std::io::stdout().lock())?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// Writes the log of the bundle `dir`. A reader that closed the pipe has read enough.
+fn log_into(
+    into: &mut dyn Write,
+    dir: &Path,
+    queries: &[String],
+    phases: Phases,
+    begins: [Nanos; Phase::ALL.len()],
+) -> Result<()> {
+    let mut into = BufWriter::new(into);
+    let mut log = ResultLog::new(queries);
     let mut text = String::new();
     let mut failed = Ok(());
     let mut history = History::open(dir).map_err(as_usage)?;
@@ -185,7 +194,7 @@ pub fn result_log(dir: &Path, phases: Option<Phases>, output: Option<PathBuf>) -
     })?;
     let written = failed.and_then(|()| into.flush());
     match written {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Fine),
-        other => other.map(|()| Exit::Fine).context("cannot write the result log"),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("cannot write the result log"),
     }
 }

@@ -12,6 +12,7 @@ use crate::command::study::matrix::file::StudyFile;
 use crate::exit::{Exit, as_usage, usage};
 use crate::options::{KEYS, Options, Origin};
 use crate::show::put;
+use crate::whole;
 
 /// `assay workloads ls|show|copy`.
 pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
@@ -42,7 +43,7 @@ pub fn copy(text: &str, path: &str) -> Result<Exit> {
     if std::path::Path::new(path).exists() {
         return Err(usage(format!("{path} is there already; name another file")));
     }
-    std::fs::write(path, text).map_err(|error| usage(format!("cannot write {path}: {error}")))?;
+    whole::write_text(std::path::Path::new(path), text)?;
     put(&format!("{path}\n"), None)?;
     Ok(Exit::Fine)
 }

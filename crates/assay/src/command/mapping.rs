@@ -16,6 +16,7 @@ use crate::mapped;
 use crate::options::Options;
 use crate::setup::changes;
 use crate::show::put;
+use crate::whole;
 use crate::workload::Workload;
 
 /// What can be typed.
@@ -213,8 +214,7 @@ fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Re
     };
     let explanation = explain(&subject.catalogue, &physical).map_err(as_usage)?;
     if let Some(file) = path(matches, "save") {
-        std::fs::write(&file, physical.to_toml())
-            .map_err(|error| usage(format!("--save: cannot write {}: {error}", file.display())))?;
+        whole::write_text(&file, &physical.to_toml()).context("--save")?;
     }
     Ok(shown(subject, explanation, origin, options))
 }

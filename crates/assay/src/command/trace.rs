@@ -4,7 +4,6 @@ mod fit;
 mod import;
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -27,7 +26,7 @@ use crate::options::Options;
 use crate::setup::{changes, draw_seed};
 use crate::show::put;
 use crate::workload::Workload;
-use crate::{arrivals, units};
+use crate::{arrivals, units, whole};
 
 /// `assay trace …`.
 pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
@@ -307,7 +306,7 @@ fn export(matches: &ArgMatches) -> Result<Exit> {
         Some(output) => {
             let output = Path::new(output);
             require_other(output, Some(&path(matches, "trace")?))?;
-            write_whole(output, |file| Ok(export_csv(&trace, file).map(drop)?))?;
+            whole::write(output, |file| Ok(export_csv(&trace, file).map(drop)?))?;
         }
         None => read_enough(export_csv(&trace, std::io::stdout().lock()))?,
     }
@@ -323,26 +322,6 @@ fn require_other(output: &Path, input: Option<&Path>) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Writes a file that has its name only once it is whole; what is no file, such as a pipe, at once.
-fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-    let is_other = path.metadata().is_ok_and(|there| !there.is_file());
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let made = if is_other { path } else { Path::new(&partial) };
-    let mut file = File::create(made)
-        .map_err(|error| usage(format!("cannot create {}: {error}", made.display())))?;
-    if is_other {
-        return write(&mut file);
-    }
-    let whole = write(&mut file)
-        .and_then(|()| Ok(file.sync_all()?))
-        .and_then(|()| Ok(fs::rename(made, path)?));
-    if whole.is_err() {
-        let _ = fs::remove_file(made);
-    }
-    whole.with_context(|| format!("{} is not written", path.display()))
 }
 
 /// Somebody who closes our output has read enough.

@@ -29,6 +29,7 @@ use crate::progress::Show;
 use crate::setup::Setup;
 use crate::shell::repeating;
 use crate::show::{Display, Format, put};
+use crate::whole;
 
 /// The result in the tune's own directory.
 const RESULT: &str = "tune.json";
@@ -194,9 +195,8 @@ fn show(tuning: &Tuning, display: &Display) -> Result<()> {
 /// The directory keeps what was found beside the bundles that it was found in.
 fn keep(root: &Path, tuning: &Tuning) -> Result<()> {
     let path = root.join(RESULT);
-    std::fs::create_dir_all(root)
-        .and_then(|()| std::fs::write(&path, assay_report::tune::json(tuning)))
-        .with_context(|| format!("cannot write {}", path.display()))
+    std::fs::create_dir_all(root).with_context(|| format!("cannot write {}", path.display()))?;
+    whole::write_text(&path, &assay_report::tune::json(tuning))
 }
 
 /// An objective about operations that nobody asks would never be told.

@@ -17,6 +17,7 @@ mod foreign;
 mod full_disk;
 mod golden;
 mod hallmark;
+mod integrity;
 mod lab;
 mod lists;
 mod live;

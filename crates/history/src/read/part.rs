@@ -1,7 +1,6 @@
 //! One sealed part: its columns, read side by side.
 
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use assay_model::Record;
@@ -16,10 +15,15 @@ use parquet::file::serialized_reader::SerializedFileReader;
 use super::{OpenError, ReadError};
 use crate::column::{Column, Columns, Shape};
 use crate::page::runs;
-use crate::part::{VERSION, VERSION_KEY};
+use crate::part::{SUM_KEY, VERSION, VERSION_KEY};
+use crate::sum::RecordSum;
+use crate::table::{self, guarded};
 
 /// Records of one batch: few enough to stay in the second cache while columns are laid into them.
 const BATCH: usize = 2048;
+
+/// More values than any page has: what a damaged header promises beyond it is not gathered.
+const PAGE_VALUES_MOST: usize = 1 << 24;
 
 /// An open part.
 pub(super) struct PartFile {
@@ -27,6 +31,8 @@ pub(super) struct PartFile {
     file: SerializedFileReader<File>,
     /// Where each column is; `None` if the file's version does not have it yet.
     places: Vec<Option<usize>>,
+    /// The sum over its records, if its release wrote one.
+    pub sum: Option<RecordSum>,
 }
 
 impl std::fmt::Debug for PartFile {
@@ -48,14 +54,22 @@ impl PartFile {
             .flatten()
             .map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default()))
             .collect();
-        let version = facts.iter().find(|(key, _)| key == VERSION_KEY);
-        let found = version.and_then(|(_, version)| version.parse().ok()).unwrap_or(VERSION);
+        let fact = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, text)| text);
+        let found = fact(VERSION_KEY).and_then(|text| text.parse().ok()).unwrap_or(VERSION);
         if found > VERSION {
             let path = path.to_path_buf();
             return Err(OpenError::Newer { path, found, known: VERSION });
         }
+        if let Some(codec) = table::codec(&file) {
+            return Err(OpenError::Compressed { path: path.to_path_buf(), codec });
+        }
         let places = places(path, &file, found)?;
-        Ok((PartFile { path: path.to_path_buf(), file, places }, facts))
+        let sum = fact(SUM_KEY).and_then(|text| RecordSum::parse(text));
+        Ok((PartFile { path: path.to_path_buf(), file, places, sum }, facts))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(super) fn rows(&self) -> u64 {
@@ -68,6 +82,7 @@ impl PartFile {
         each: &mut impl FnMut(&[Record]),
     ) -> Result<(), ReadError> {
         let mut records = vec![Record::BLANK; BATCH];
+        let (mut sum, mut rows) = (RecordSum::default(), 0);
         for number in 0..self.file.num_row_groups() {
             let group =
                 guarded(|| self.file.get_row_group(number)).map_err(|e| self.failed(None, e))?;
@@ -79,11 +94,19 @@ impl PartFile {
                     guarded(|| reader.read(&mut records[..count]))
                         .map_err(|error| self.failed(Some(reader.column), error))?;
                 }
+                if columns == Columns::ALL {
+                    sum.add(&records[..count]);
+                }
                 each(&records[..count]);
                 left -= count;
+                rows += count as u64;
             }
         }
-        Ok(())
+        let is_other = columns == Columns::ALL && self.sum.is_some_and(|written| written != sum);
+        match is_other || rows != self.rows() {
+            true => Err(ReadError::Changed { path: self.path.clone() }),
+            false => Ok(()),
+        }
     }
 
     fn readers(
@@ -106,13 +129,6 @@ impl PartFile {
         let column = column.map_or("any", Column::name);
         ReadError::Part { path: self.path.clone(), column, source }
     }
-}
-
-/// Runs `read`, in which the library panics on some kinds of damage, so that those are errors too.
-fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
-    // Whatever a panic leaves half done belongs to the reader, which is not used again.
-    catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(ParquetError::General("its metadata make no sense".to_owned())))
 }
 
 /// Where each column is in the file.
@@ -282,6 +298,9 @@ impl Words {
 
     fn take_page(&mut self, page: &Page) -> Result<(), ParquetError> {
         let count = page.num_values() as usize;
+        if count > PAGE_VALUES_MOST {
+            return Err(ParquetError::General(format!("a page promises {count} values")));
+        }
         match page {
             Page::DictionaryPage { buf, .. } => {
                 self.dictionary = plain_words(self.column, buf, count)?;

@@ -23,6 +23,7 @@ pub const fn what(id: CheckId) -> &'static str {
         CheckId::NoiseFloor => "figures are well above what the instrument itself needs",
         CheckId::Saturation => "another agent would not have reached more",
         CheckId::Misses => "reads found what they asked for, in the expected size",
+        CheckId::Identity => "the records are those of this run",
         CheckId::WarmUp => "the run had warmed up before the figures began",
         CheckId::ChangePoints => "nothing changed for good, other than on purpose",
         CheckId::Trend => "figures do not drift",
@@ -65,6 +66,7 @@ pub const fn advice(id: CheckId, load: &LoadModel) -> Option<&'static str> {
         }
         CheckId::Periodicity | CheckId::SampleSize => "a longer --duration",
         CheckId::Backlog => "a lower --rate: `assay tune` finds the highest that holds",
+        CheckId::Identity => "put the run's own files back, or run it again",
         CheckId::TraceIdentity | CheckId::NoiseFloor | CheckId::Saturation => return None,
     })
 }
@@ -282,6 +284,9 @@ fn phrase(measure: &Measure) -> String {
         Statistic::HiccupByResponse => format!("hiccups p99.9 are {v} of response p99.9"),
         Statistic::OutliersInHiccups => format!("{v} of the slowest operations met a hiccup"),
         Statistic::LostRecords => format!("{v} records were lost"),
+        Statistic::Contradictions => {
+            format!("the files contradict each other in {v} ways, as the notices say")
+        }
         Statistic::Retransmits => format!("{v} of the segments were sent again"),
         Statistic::ResponseByFloor => format!("{figure} is {v} times the noise floor"),
         Statistic::GainByAgent => format!("another agent reached {v} more"),

@@ -258,6 +258,16 @@ fn a_missing_column_is_named() {
 }
 
 #[test]
+fn a_schedule_whose_column_lost_its_name_is_damage_even_where_columns_are_not_listed() {
+    let declared = |name: &str| {
+        let column = format!("required int64 think; required int64 {name};");
+        says(Change::Column("think", Box::leak(column.into_boxed_str())))
+    };
+    assert!(declared("intendee").contains("its columns are not those it was written with"));
+    assert_eq!(declared("deadline"), "all right", "unknown columns are passed over");
+}
+
+#[test]
 fn a_column_of_another_type_is_named() {
     assert_eq!(
         says(Change::Column("key", "required int32 key;")),

@@ -121,6 +121,12 @@ fn a_record_that_was_lost_spoils_everything() {
 }
 
 #[test]
+fn files_that_contradict_each_other_spoil_everything() {
+    let run = healthy().observing(|evidence| evidence.contradictions = Some(1));
+    assert!(withdraws(&assert_invalid(&run, CheckId::Identity), Figure::Throughput));
+}
+
+#[test]
 fn segments_sent_again_are_found() {
     let sent_again = |retransmits| {
         let network = Some(Network { segments: 10_000, retransmits });

@@ -64,6 +64,7 @@ pub fn evidence() -> Evidence {
             longest: vec![(Nanos::from_secs(7), Nanos(150_000))],
         }),
         lost_records: Some(0),
+        contradictions: Some(0),
         network: Some(Network { segments: 40_000, retransmits: 1 }),
         floor: Some(Floor { response: vec![(0.5, Nanos(20_000)), (0.99, Nanos(40_000))] }),
         expected_miss_share: Some(0.0),

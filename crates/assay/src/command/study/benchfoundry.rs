@@ -29,7 +29,7 @@ use crate::setup::{Setup, changes, typed};
 use crate::shell::quoted;
 use crate::show::{Display, Format, Judged, judge_beside, keep_hallmark, put};
 use crate::workload::{Changes, Workload};
-use crate::{bundles, machine, thresholds};
+use crate::{bundles, machine, thresholds, whole};
 
 pub use wanted::WITHOUT;
 
@@ -277,8 +277,8 @@ impl Under {
     fn keep(&self, precision: &Precision) -> Result<()> {
         let path = self.root.join(RESULT);
         std::fs::create_dir_all(&self.root)
-            .and_then(|()| std::fs::write(&path, precision_json(precision)))
-            .with_context(|| format!("cannot write {}", path.display()))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        whole::write_text(&path, &precision_json(precision))
     }
 }
 

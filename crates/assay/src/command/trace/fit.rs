@@ -14,6 +14,7 @@ use clap::ArgMatches;
 
 use crate::exit::{Exit, as_usage, usage};
 use crate::show::put;
+use crate::whole;
 use crate::workload::{Changes, Workload};
 
 /// So many operations of the spec are looked at to say what it asks.
@@ -43,8 +44,7 @@ pub fn fit(matches: &ArgMatches) -> Result<Exit> {
         None => Path::new(name).with_extension("toml"),
     };
     let text = format!("{}\n{}", head(name, trace, &fitted)?, spec.to_toml());
-    std::fs::write(&output, text)
-        .map_err(|error| usage(format!("cannot write {}: {error}", output.display())))?;
+    whole::write_text(&output, &text)?;
     put(&told(&output, trace, &fitted, &spec)?, None)?;
     Ok(Exit::Fine)
 }

@@ -1,0 +1,166 @@
+//! Whether the files of a run directory are about the same run.
+
+use std::time::Duration;
+
+use assay_history::{History, Manifest, RecordSum, State};
+use assay_model::{Outcome, Record};
+
+/// How much later than its end by the clock on the wall a window may end: that clock can be set
+/// while a run goes on.
+const SLACK: Duration = Duration::from_secs(60);
+
+/// The setting that says whose time a run's is.
+const TIME: &str = "time";
+
+/// How many records ended in which way, to compare with what `run.toml` counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Endings([u64; Outcome::ALL.len()]);
+
+impl Endings {
+    /// Counts `records`.
+    pub fn push(&mut self, records: &[Record]) {
+        records.iter().for_each(|record| self.0[record.outcome as usize] += 1);
+    }
+}
+
+/// Each way in which `history`, whose records ended as `endings`, contradicts `manifest`, as a
+/// sentence that says what to do.
+///
+/// Nothing is said of a run that goes on, nor of records that are missing, which the hallmark
+/// counts as lost.
+pub fn contradictions(manifest: &Manifest, history: &History, endings: &Endings) -> Vec<String> {
+    if manifest.state == State::Running {
+        return Vec::new();
+    }
+    let kept = manifest.history.records;
+    let mut found = Vec::new();
+    if kept > 0 && history.records() > kept {
+        found.push(format!(
+            "the history holds {} records where the run kept {kept}: a file in it is of another \
+             run; copy the history again from where it was made",
+            history.records()
+        ));
+    } else if kept == history.records() {
+        found.extend(sum(manifest, history));
+        found.extend(counters(manifest, endings));
+    }
+    found.extend(window(manifest));
+    found
+}
+
+fn sum(manifest: &Manifest, history: &History) -> Option<String> {
+    let written = RecordSum::parse(&manifest.history.sum).filter(|_| history.is_sealed())?;
+    let Some(there) = history.sum() else {
+        return Some(
+            "a part of the history has lost the sum over its records: its end is damaged; copy \
+             the history again from where it was made"
+                .to_owned(),
+        );
+    };
+    (written != there).then(|| {
+        format!(
+            "the history's records are not those of this run: run.toml has {written} as their \
+             sum, they have {there}; copy run.toml and history again from where they were made"
+        )
+    })
+}
+
+fn counters(manifest: &Manifest, endings: &Endings) -> Option<String> {
+    let counters = &manifest.counters;
+    let written = [counters.done, counters.refused, counters.unknown, counters.dropped];
+    let is_told = counters.offered > 0 && manifest.history.lost == 0;
+    (is_told && written != endings.0).then(|| {
+        let text = |[done, refused, unknown, dropped]: [u64; Outcome::ALL.len()]| {
+            format!("{done} done, {refused} refused, {unknown} unknown, {dropped} dropped")
+        };
+        format!(
+            "run.toml counts {}, the history holds {}: one of them is of another run; copy both \
+             again from where they were made",
+            text(written),
+            text(endings.0)
+        )
+    })
+}
+
+/// A window that goes on after the run had ended was not written by that run.
+fn window(manifest: &Manifest) -> Option<String> {
+    if manifest.load.settings.get(TIME).is_some_and(|time| time == "told") {
+        return None;
+    }
+    let moment = |text: &str| humantime::parse_rfc3339(text).ok();
+    let took = moment(&manifest.run.ended)?.duration_since(moment(&manifest.run.started)?).ok()?;
+    let until = manifest.phases.iter().map(|phase| phase.to_ns).max()?;
+    (Duration::from_nanos(until) > took.saturating_mul(2) + SLACK).then(|| {
+        format!(
+            "run.toml ends its last phase after {} s and the run after {} s: it was changed; copy \
+             it again from where it was made",
+            Duration::from_nanos(until).as_secs(),
+            took.as_secs()
+        )
+    })
+}
+
+/// The parts that a whole history of the run has and `history` has not, for people.
+pub fn missing(manifest: &Manifest, history: &History) -> String {
+    let agent = manifest.history.agent;
+    let there: Vec<(u32, u16)> = history.lanes().collect();
+    let missing = (0..manifest.load.lanes).filter(|lane| !there.contains(&(agent, *lane)));
+    let mut names: Vec<String> = missing
+        .take(MOST_NAMES + 1)
+        .map(|lane| format!("history/agent={agent}/part-{lane}.parquet"))
+        .collect();
+    if names.len() > MOST_NAMES {
+        names[MOST_NAMES] = "more".to_owned();
+    }
+    match names.len() {
+        0 => "a part of it is missing".to_owned(),
+        1 => format!("{} is missing", names[0]),
+        _ => format!("{} are missing", names.join(", ")),
+    }
+}
+
+/// Files that are named; a number in `run.toml` may be any.
+const MOST_NAMES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished() -> Manifest {
+        let mut manifest = Manifest { state: State::Finished, ..Manifest::default() };
+        manifest.run.started = "2026-11-21T10:00:00Z".to_owned();
+        manifest.run.ended = "2026-11-21T10:00:30Z".to_owned();
+        manifest
+    }
+
+    fn ending_at(ns: u64) -> Manifest {
+        let mut manifest = finished();
+        let phase = assay_history::manifest::PhaseSection { to_ns: ns, ..Default::default() };
+        manifest.phases = vec![phase];
+        manifest
+    }
+
+    #[test]
+    fn a_window_that_outlasts_its_run_is_a_contradiction() {
+        assert_eq!(window(&ending_at(30_000_000_000)), None);
+        assert_eq!(window(&ending_at(119_000_000_000)), None, "a clock may have been set");
+        let said = window(&ending_at(1 << 63)).expect("292 years are too long");
+        assert!(said.contains("after 9223372036 s and the run after 30 s"), "{said}");
+        let mut told = ending_at(1 << 63);
+        told.load.settings.insert(TIME.to_owned(), "told".to_owned());
+        assert_eq!(window(&told), None);
+    }
+
+    #[test]
+    fn other_counts_are_a_contradiction_unless_nobody_counted() {
+        let mut endings = Endings::default();
+        endings.push(&[Record::BLANK; 3]);
+        let mut manifest = finished();
+        assert_eq!(counters(&manifest, &endings), None);
+        (manifest.counters.offered, manifest.counters.done) = (3, 3);
+        assert_eq!(counters(&manifest, &endings), None);
+        (manifest.counters.done, manifest.counters.refused) = (2, 1);
+        let said = counters(&manifest, &endings).expect("one was refused");
+        assert!(said.contains("counts 2 done, 1 refused"), "{said}");
+    }
+}

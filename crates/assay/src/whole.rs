@@ -1,0 +1,50 @@
+//! Files that have their name only once they are whole: a full disk leaves nothing half.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::exit::usage;
+
+/// Writes `text` into the file at `path`, which has its name only once it is whole.
+///
+/// # Errors
+/// If it cannot be made, with code 2; if the disk does not take it, with code 1. What was there
+/// before then stays.
+pub fn write_text(path: &Path, text: &str) -> Result<()> {
+    write(path, |file| Ok(file.write_all(text.as_bytes())?))
+}
+
+/// Lets `write` fill the file at `path`, which has its name only once it is whole; what is no
+/// file, such as a pipe, is written at once.
+///
+/// # Errors
+/// If it cannot be made, with code 2; if it cannot be written, with the code of that error. What
+/// was there before then stays.
+pub fn write(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+    let is_other = path.metadata().is_ok_and(|there| !there.is_file());
+    // A link goes on to say where the file is.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let made = if is_other { path.to_owned() } else { partial(&target) };
+    let mut file = File::create(&made)
+        .map_err(|error| usage(format!("cannot write {}: {error}", path.display())))?;
+    if is_other {
+        return write(&mut file);
+    }
+    let whole = write(&mut file)
+        .and_then(|()| Ok(file.sync_all()?))
+        .and_then(|()| Ok(fs::rename(&made, &target)?));
+    if whole.is_err() {
+        let _ = fs::remove_file(&made);
+    }
+    whole.with_context(|| format!("{} is not written", path.display()))
+}
+
+fn partial(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".partial");
+    PathBuf::from(name)
+}

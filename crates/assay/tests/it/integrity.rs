@@ -1,0 +1,178 @@
+//! Run directories whose files are not those of one run are not reported as one.
+
+use std::fs;
+
+use crate::bundle::{number, text};
+use crate::place::{ASSAY, Place, Ran};
+
+const PART: &str = "history/agent=0/part-0.parquet";
+const SECOND: &str = "history/agent=0/part-1.parquet";
+
+/// Runs a line of shell in which `$ASSAY` is the binary.
+fn shell(place: &Place, line: &str) -> Ran {
+    let mut command = place.program("sh");
+    command.args(["-c", line]).env("ASSAY", ASSAY);
+    place.spawn(command).wait()
+}
+
+/// Bundles `a` and `b` of two lanes each.
+fn two_runs() -> Place {
+    let place = Place::new();
+    for (name, seed) in [("a", 1), ("b", 2)] {
+        place.fine(&format!(
+            "run ycsb-a -t null: --operations 100 --rate 2k/s --lanes 2 --bundle {name} --seed \
+             {seed} -q"
+        ));
+    }
+    place
+}
+
+fn copy(place: &Place, from: &str, to: &str) {
+    fs::copy(place.path(from), place.path(to)).unwrap_or_else(|error| panic!("{from}: {error}"));
+}
+
+#[test]
+fn a_part_of_another_run_is_named() {
+    let place = two_runs();
+    copy(&place, &format!("a/{PART}"), &format!("b/{PART}"));
+    for words in ["report b", "analyze b", "compare a b", "history repair b"] {
+        let ran =
+            place.assay(words).code(2).says("b/history/agent=0/part-0.parquet is of another run");
+        ran.says("its run id is \"a\", that in run.toml is \"b\"; take it away");
+    }
+}
+
+#[test]
+fn a_part_that_is_there_twice_is_named() {
+    let place = two_runs();
+    copy(&place, &format!("b/{PART}"), &format!("b/{SECOND}"));
+    let ran = place.assay("report b").code(2).says("part-1.parquet is a copy of b/history");
+    ran.says("part-0.parquet: its operations would be counted twice");
+}
+
+#[test]
+fn a_part_that_is_missing_is_named_and_withdraws_every_figure() {
+    let place = two_runs();
+    fs::remove_file(place.path(&format!("b/{SECOND}"))).unwrap();
+    let result = place.fine("report b --format json").json();
+    assert_eq!(text(&result, "/hallmark/verdict"), "invalid");
+    place.fine("report b").shows("history/agent=0/part-1.parquet is missing; copy it again");
+}
+
+#[test]
+fn a_run_that_lost_its_manifest_is_not_reported_as_its_load() {
+    let place = Place::new();
+    place.fine("bench ycsb-a -t memory: --records 100 --operations 100 --closed 1 --bundle b -q");
+    assert!(place.path("b/load/run.toml").is_file());
+    fs::remove_file(place.path("b/run.toml")).unwrap();
+    let ran = place.assay("report b").code(2);
+    ran.says("there is no run.toml in it, though history is; copy run.toml again").says("b/load");
+    place.fine("report b/load");
+}
+
+#[test]
+fn records_that_the_manifest_does_not_know_are_no_result() {
+    let place = two_runs();
+    let whole = place.read("b/run.toml");
+    let at = whole.find("sum = \"").expect("a run keeps the sum of its records") + 7;
+    let sum = &whole[at..at + 16];
+    place.write("b/run.toml", whole.replace(sum, "0123456789abcdef"));
+    let result = place.fine("report b --format json").json();
+    assert_eq!(text(&result, "/hallmark/verdict"), "invalid");
+    place.fine("report b").shows("the history's records are not those of this run");
+    // A directory of an earlier release has no sum; its counts are compared all the same.
+    let old = whole.replace(&format!("sum = \"{sum}\"\n"), "");
+    place.write("b/run.toml", &old);
+    place.fine("report b").shows("Throughput");
+    place.write("b/run.toml", old.replace("done = 100\n", "done = 99\n"));
+    place.fine("report b").shows("run.toml counts 99 done");
+}
+
+#[test]
+fn a_damaged_side_table_is_told_and_never_a_panic() {
+    let place = two_runs();
+    for file in ["b/events.parquet", "b/observations.parquet"] {
+        let whole = fs::read(place.path(file)).unwrap();
+        for offset in (0..whole.len()).step_by(whole.len() / 25) {
+            let mut flipped = whole.clone();
+            flipped[offset] ^= 0x10;
+            place.write(file, &flipped);
+            let ran = place.fine("report b");
+            assert!(!ran.err.contains("panicked"), "{file}, byte {offset}: {}", ran.err);
+        }
+        place.write(file, &whole);
+    }
+}
+
+#[test]
+fn a_damaged_footer_is_one_line_on_standard_error() {
+    let place = two_runs();
+    let file = format!("b/{PART}");
+    let whole = fs::read(place.path(&file)).unwrap();
+    let from = whole.len() - 400;
+    for offset in (from..whole.len()).step_by(16) {
+        let mut flipped = whole.clone();
+        flipped[offset] ^= 0x40;
+        place.write(&file, &flipped);
+        let ran = place.assay("report b");
+        assert!(ran.err.lines().count() <= 1, "byte {offset}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_number_in_the_manifest_takes_no_memory() {
+    let place = Place::new();
+    place.fine("run ycsb-a -t null: --rate 1k/s --operations 100 --bundle b --seed 1 -q");
+    let whole = place.read("b/run.toml");
+    let at = whole.rfind("to_ns = ").expect("there is a phase");
+    let end = at + whole[at..].find('\n').expect("lines end");
+    let endless = format!("{}to_ns = 9223372036854775807{}", &whole[..at], &whole[end..]);
+    place.write("b/run.toml", endless);
+    for format in ["text", "json", "html", "ycsb"] {
+        let line = format!("ulimit -v 1000000; exec \"$ASSAY\" report b --format {format}");
+        let ran = shell(&place, &line).code(0);
+        assert!(format == "ycsb" || ran.out.contains("it was changed"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_file_that_may_not_grow_leaves_nothing_half() {
+    let place = two_runs();
+    place.fine("trace gen ycsb-a --operations 3000 --seed 1 -o t.parquet");
+    for (words, file) in [("trace export t.parquet", "t.csv"), ("report b --format html", "r.html")]
+    {
+        let line = format!("ulimit -f 4; exec \"$ASSAY\" {words} -o {file}");
+        shell(&place, &line).code(1).says("File too large");
+        assert!(!place.path(file).exists(), "{file}");
+        assert!(!place.path(&format!("{file}.partial")).exists(), "{file}");
+    }
+    shell(&place, "ulimit -f 4; exec \"$ASSAY\" trace gen ycsb-a --operations 9000 -o g.parquet")
+        .code(1);
+    assert_eq!(place.list(".").iter().filter(|name| name.starts_with("g.")).count(), 0);
+}
+
+#[test]
+fn what_was_planted_is_in_the_report() {
+    let place = Place::new();
+    let words = "run ycsb-a -t sick:healthy?lost=10%&torn=20% --rate 1k/s --records 100 --seed 5 \
+                 --operations 4000 --set operations.write_fields=all --bundle b -q";
+    let ran = place.fine(words);
+    assert!(!ran.err.contains("strikes nothing"), "{}", ran.err);
+    let said = "writes; consistency is not judged yet";
+    ran.shows("the simulated store lost").shows(said);
+    assert!(place.fine("report b --format html").out.contains(said));
+    let result = place.fine("report b --format json").json();
+    assert!(number(&result, "/overall/counts/done") > 0);
+    assert!(result.to_string().contains(said));
+    // Without faults nothing is said.
+    let healthy = words.replace("?lost=10%&torn=20%", "").replace("--bundle b", "--bundle h");
+    assert!(!place.fine(&healthy).out.contains("the simulated store"));
+}
+
+#[test]
+fn torn_writes_of_one_field_are_warned_of_before_the_run() {
+    let place = Place::new();
+    let ran = place
+        .fine("run ycsb-a -t sick:healthy?torn=10% --rate 1k/s --operations 100 --records 100 -q");
+    ran.says("warning: torn=0.1 strikes nothing").says("--set operations.write_fields=all");
+}
