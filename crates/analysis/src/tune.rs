@@ -15,7 +15,7 @@ mod waiting;
 pub use assess::{Circumstances, Figures, Outcome, Reason, assess};
 pub use overload::Overload;
 pub(crate) use search::rounded;
-pub use search::{Ending, Plan, ReplayError, Search, Unsettled};
+pub use search::{Ending, Left, Plan, ReplayError, Search, Unsettled};
 pub use waiting::{Backlog, Waiting};
 
 use crate::plausibility::Verdict;
@@ -72,6 +72,30 @@ pub struct Step {
     pub request: Request,
     /// What came of it.
     pub outcome: Outcome,
+}
+
+/// Between which rates the answer lies, as far as steps have shown it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bracket {
+    /// The highest rate that is known to hold.
+    pub held: Option<f64>,
+    /// The lowest rate above it that was shown to fail.
+    pub failed: Option<f64>,
+    /// The lowest rate between the two that no step could tell.
+    pub unknown: Option<f64>,
+}
+
+/// The bracket that `steps` leave around `held`, the highest rate that is known to hold.
+pub fn bracket(steps: &[Step], held: Option<f64>) -> Bracket {
+    let is_above = |step: &&Step| held.is_none_or(|held| step.request.rate > held);
+    let lowest = |verdict: Verdict| {
+        let with = steps.iter().filter(is_above).filter(|step| step.outcome.verdict == verdict);
+        with.map(|step| step.request.rate).min_by(f64::total_cmp)
+    };
+    let failed = lowest(Verdict::Violated);
+    let unknown = lowest(Verdict::Unknown);
+    let unknown = unknown.filter(|rate| failed.is_none_or(|failed| *rate < failed));
+    Bracket { held, failed, unknown }
 }
 
 /// A rate that held above one that did not.
