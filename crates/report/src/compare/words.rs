@@ -83,7 +83,7 @@ pub fn change_between(row: &Row) -> Option<String> {
 pub fn told(row: &Row) -> String {
     let name = figure_name(row.figure);
     match row.finding {
-        Finding::Absent => format!("{name} ({})", uncertain(row)),
+        Finding::Absent | Finding::Withdrawn => format!("{name} ({})", uncertain(row)),
         _ => {
             let interval = change_between(row).unwrap_or_else(|| uncertain(row).to_owned());
             format!("{name} {} ({interval})", change(row.figure.measure, row.effect))
@@ -97,6 +97,7 @@ pub fn uncertain(row: &Row) -> &'static str {
         (Finding::Absent, None, None) => "no values on either side",
         (Finding::Absent, None, _) => "no values in BASE",
         (Finding::Absent, _, None) => "no values in NEW",
+        (Finding::Withdrawn, ..) => "withdrawn by a hallmark",
         _ => "too few values for an interval",
     }
 }
@@ -135,6 +136,7 @@ pub const fn finding_name(finding: Finding) -> &'static str {
         Finding::Open => "not shown",
         Finding::TooFew => "too few",
         Finding::Absent => "no values",
+        Finding::Withdrawn => "withdrawn",
     }
 }
 
