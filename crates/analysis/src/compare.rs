@@ -117,6 +117,16 @@ pub struct Row {
     pub finding: Finding,
 }
 
+impl Row {
+    /// The same without a judgement; what a run lacks altogether it also lacks so.
+    fn withdrawn(self) -> Row {
+        match self.finding {
+            Finding::Absent => self,
+            _ => Row { interval: None, finding: Finding::Withdrawn, ..self },
+        }
+    }
+}
+
 /// What a row says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Finding {
@@ -132,6 +142,8 @@ pub enum Finding {
     TooFew,
     /// A run has no value of it: nothing was found whose latency it could be.
     Absent,
+    /// The hallmark of a run withdraws it, so that it is not judged.
+    Withdrawn,
 }
 
 impl Finding {
@@ -144,6 +156,7 @@ impl Finding {
             Finding::Open => "open",
             Finding::TooFew => "too-few",
             Finding::Absent => "absent",
+            Finding::Withdrawn => "withdrawn",
         }
     }
 
@@ -184,7 +197,10 @@ pub fn compare(old: &[RunFigures], new: &[RunFigures], demands: Demands) -> Comp
             let sides = [old, new].map(|runs| of_side(figure, runs));
             let is_asked = demands.asked.contains(&figure);
             let is_shown = is_asked || sides.iter().all(|side| !side.is_empty());
-            is_shown.then(|| row(figure, number as u64, &sides, footing, &demands))
+            let is_withdrawn = |run: &RunFigures| run.withdrawn.contains(&figure);
+            let is_withdrawn = old.iter().chain(new).any(is_withdrawn);
+            let row = is_shown.then(|| row(figure, number as u64, &sides, footing, &demands));
+            row.map(|row| if is_withdrawn { row.withdrawn() } else { row })
         })
         .collect();
     Comparison { rows, footing, demands }

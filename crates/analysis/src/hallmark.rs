@@ -133,4 +133,40 @@ impl Hallmark {
         let withdraws = |check: &&Check| check.withdraws.iter().any(|one| one.covers(figure));
         self.checks.iter().filter(withdraws).map(|check| check.id).collect()
     }
+
+    /// The checks that withdraw `figure`, without the size of the sample: a percentile of too few
+    /// values is not wrong, and whoever compares it counts its values anyway.
+    pub fn refuted_by(&self, figure: Figure) -> Vec<CheckId> {
+        let is_few = |check: &Check, one: &Figure| {
+            check.id == CheckId::SampleSize && matches!(one, Figure::Percentile(..))
+        };
+        let refutes = |check: &&Check| {
+            check.withdraws.iter().any(|one| one.covers(figure) && !is_few(check, one))
+        };
+        self.checks.iter().filter(refutes).map(|check| check.id).collect()
+    }
+
+    /// The failed check by which the client, its machine or the network are why `figure` is
+    /// withdrawn, so that it says nothing about the store; none where the store may be why.
+    ///
+    /// Example: a lane waited for its processor, so requests left late. But requests also leave
+    /// late where a slow store fills the bound of what may be in flight, or where it does its work
+    /// within the lane: that is the store.
+    pub fn client_fault(&self, figure: Figure) -> Option<CheckId> {
+        let has = |id, is_it: fn(&Measure) -> bool| {
+            self.check(id).is_some_and(|check| check.measures.iter().any(is_it))
+        };
+        let is_held_back = has(CheckId::Omission, |one| {
+            one.statistic == Statistic::Queued && one.verdict() != CheckVerdict::Pass
+        });
+        let is_lane_ours = has(CheckId::LaneCpu, |one| {
+            one.statistic == Statistic::LaneBusy && one.limits.is_some()
+        });
+        let withdrawing = self.withdrawn_by(figure);
+        let root = |id: CheckId| self.check(id).and_then(|check| check.because_of).unwrap_or(id);
+        let roots = || withdrawing.iter().map(|id| root(*id));
+        let of_client = withdrawing.iter().copied().chain(roots()).find(|id| id.is_of_client());
+        let of_load = || roots().find(|id| id.is_of_load());
+        of_client.or_else(|| of_load().filter(|_| is_lane_ours && !is_held_back))
+    }
 }

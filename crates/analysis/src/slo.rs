@@ -257,7 +257,8 @@ impl Term {
         TermFinding { term: *self, value, count, over, dependence, needed, verdict }
     }
 
-    fn group<'a>(&self, summary: &'a Summary) -> Option<&'a Group> {
+    /// The operations that it is about.
+    pub(crate) fn group<'a>(&self, summary: &'a Summary) -> Option<&'a Group> {
         match self.scope {
             Scope::All => Some(&summary.overall),
             Scope::Kind(kind) => {

@@ -62,10 +62,12 @@ pub struct Point {
 /// The curve that `steps` draw: for every rate one latency, rates rising.
 ///
 /// Of several runs at one rate the middle one counts (of an even number the lower of both), so that
-/// every point was measured. Steps that found no latency are left out.
+/// every point was measured. Steps that found no latency are left out, with those whose latency is
+/// not the store's because our own side was not fit.
 pub fn curve(steps: &[Step]) -> Vec<Point> {
     let mut points: Vec<Point> = steps
         .iter()
+        .filter(|step| !step.outcome.is_of_client())
         .filter_map(|step| {
             let latency = step.outcome.figures.latency?;
             Some(Point { rate: step.request.rate, latency_ns: latency.0 as f64 })

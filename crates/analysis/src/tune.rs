@@ -15,7 +15,7 @@ mod waiting;
 pub use assess::{Circumstances, Figures, Outcome, Reason, assess};
 pub use overload::Overload;
 pub(crate) use search::rounded;
-pub use search::{Ending, Plan, ReplayError, Search, Unsettled};
+pub use search::{Ending, Left, Plan, ReplayError, Search, Unsettled};
 pub use waiting::{Backlog, Waiting};
 
 use crate::plausibility::Verdict;
@@ -72,6 +72,31 @@ pub struct Step {
     pub request: Request,
     /// What came of it.
     pub outcome: Outcome,
+}
+
+/// Between which rates the answer lies, as far as steps have shown it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bracket {
+    /// The highest rate that is known to hold.
+    pub held: Option<f64>,
+    /// The lowest rate above it that was shown to fail.
+    pub failed: Option<f64>,
+    /// The lowest rate between the two that no step could tell.
+    pub unknown: Option<f64>,
+}
+
+/// The bracket that `steps` leave above `found`, a rate that holds; more may have held once.
+pub fn bracket(steps: &[Step], found: Option<f64>) -> Bracket {
+    let with = |verdict: Verdict, above: Option<f64>| {
+        let rates = steps.iter().filter(move |step| step.outcome.verdict == verdict);
+        let rates = rates.map(|step| step.request.rate);
+        rates.filter(move |rate| above.is_none_or(|above| *rate > above))
+    };
+    let failed = with(Verdict::Violated, found).min_by(f64::total_cmp);
+    let is_below = |rate: &f64| failed.is_none_or(|failed| *rate < failed);
+    let held = with(Verdict::Held, found).filter(is_below).max_by(f64::total_cmp).or(found);
+    let unknown = with(Verdict::Unknown, held).filter(is_below).min_by(f64::total_cmp);
+    Bracket { held, failed, unknown }
 }
 
 /// A rate that held above one that did not.

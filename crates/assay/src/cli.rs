@@ -170,7 +170,7 @@ fn compare() -> Command {
             Arg::new("force")
                 .long("force")
                 .action(ArgAction::SetTrue)
-                .help("Judge conditions although the two did not ask the same"),
+                .help("Judge although the two are not like for like"),
         )
         .args(keys(Verb::Report))
         .arg(config_file())
@@ -415,11 +415,13 @@ fn config() -> Command {
 }
 
 fn schema() -> Command {
+    let specs = ["spec", "tpcc", "tpcc-benchfoundry", "consbench", "study"];
+    let results = ["result", "interval", "hallmark", "compare", "repeat", "tune"];
     Command::new("schema").about("JSON Schemas of our files").arg(
         Arg::new("what")
-            .value_parser(["spec", "tpcc", "tpcc-benchfoundry", "consbench", "result", "study"])
+            .value_parser(specs.into_iter().chain(results).collect::<Vec<_>>())
             .default_value("spec")
-            .help("The workload spec, that of a workload of queries, the JSON result, a study"),
+            .help("A file that you write, such as the workload spec, or a result in JSON"),
     )
 }
 

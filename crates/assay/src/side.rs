@@ -50,6 +50,10 @@ pub fn measure(dir: &Path, number: u64) -> Result<Measured> {
     history.each_batch(Columns::ALL, |batch| sampler.push(batch.records))?;
     let cpu_ns = cpu_ns(&manifest);
     let figures = sampler.finish(&judged.summary, cpu_ns, Resampling::of_run(number));
+    let figures = match &judged.facts.hallmark {
+        Some(hallmark) => figures.examined(hallmark),
+        None => figures,
+    };
     Ok(Measured { dir: dir.to_owned(), manifest, judged, figures })
 }
 

@@ -9,7 +9,7 @@ pub(crate) mod words;
 
 pub use csv::csv;
 pub use findings::findings;
-pub(crate) use findings::of_side;
+pub(crate) use findings::{hallmark_of, of_side};
 pub use json::{SCHEMA, json};
 pub(crate) use json::{side as side_json, spread as spread_json};
 pub use markdown::markdown;
@@ -34,6 +34,17 @@ pub struct Contrast {
     pub comparison: Comparison,
     /// The conditions that were to fail on.
     pub trials: Vec<Trial>,
+    /// Whether the two are judged although they are not like for like.
+    pub is_forced: bool,
+}
+
+impl Contrast {
+    /// Whether a difference of figures may be put down to the set-ups: the same was asked in the
+    /// same way, or somebody insists.
+    pub fn is_judged(&self) -> bool {
+        let is_question = |found: &Difference| found.weight == Weight::Question;
+        self.is_forced || !self.differences.iter().any(is_question)
+    }
 }
 
 /// One set-up.
@@ -111,4 +122,4 @@ impl Side {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

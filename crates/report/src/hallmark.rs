@@ -49,14 +49,7 @@ pub fn withdraws(facts: &Facts, time: Time, quantile: f64) -> bool {
         Time::Lag => return false,
     };
     let figure = Figure::Percentile(time, quantile);
-    // Too few values withdraw nothing here: such a percentile is not shown in the first place.
-    let is_untold = |check: &Check, one: &Figure| {
-        check.id == CheckId::SampleSize && matches!(one, Figure::Percentile(..))
-    };
-    let withdraws = |check: &Check| {
-        check.withdraws.iter().any(|one| one.covers(figure) && !is_untold(check, one))
-    };
-    facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks).any(withdraws)
+    facts.hallmark.as_ref().is_some_and(|hallmark| !hallmark.refuted_by(figure).is_empty())
 }
 
 /// Whether the hallmark names the check `id` as a reason for its verdict.
@@ -214,4 +207,4 @@ pub fn floor(facts: &Facts, letters: Letters) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -6,7 +6,7 @@
 mod schema;
 mod shape;
 
-pub use schema::json_schema;
+pub use schema::{json_schema, schema_of};
 
 use assay_analysis::Summary;
 

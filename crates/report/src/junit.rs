@@ -79,7 +79,7 @@ pub fn group(group: &Group) -> String {
 /// A condition that is surely met has failed; one that is unsure or cannot be judged is skipped.
 pub fn compare(contrast: &Contrast) -> String {
     let cases: Vec<Case> = match contrast.trials.is_empty() {
-        true => contrast.comparison.asked().map(of_row).collect(),
+        true => contrast.comparison.asked().map(|row| of_row(row, contrast.is_judged())).collect(),
         false => contrast.trials.iter().map(of_trial).collect(),
     };
     let titles = [&contrast.old, &contrast.new].map(|side| side.typical().facts.title.clone());
@@ -149,9 +149,10 @@ fn of_check(check: &Check) -> Case {
     Case { name, outcome, text }
 }
 
-fn of_row(row: &Row) -> Case {
+fn of_row(row: &Row, is_judged: bool) -> Case {
     let outcome = match row.finding {
-        RowFinding::TooFew | RowFinding::Absent => Outcome::Skipped,
+        _ if !is_judged => Outcome::Skipped,
+        RowFinding::TooFew | RowFinding::Absent | RowFinding::Withdrawn => Outcome::Skipped,
         _ if is_worse(row) => Outcome::Failed,
         _ => Outcome::Passed,
     };
@@ -162,7 +163,7 @@ fn of_trial(trial: &Trial) -> Case {
     let outcome = match trial.judgement {
         Judgement::Met => Outcome::Failed,
         Judgement::NotMet => Outcome::Passed,
-        Judgement::Unsure | Judgement::Unknown => Outcome::Skipped,
+        Judgement::Unsure | Judgement::Unknown | Judgement::Withdrawn => Outcome::Skipped,
     };
     let text = trial.row.as_ref().map(told).unwrap_or_default();
     Case { name: format!("not {}", trial.text), outcome, text }

@@ -42,7 +42,7 @@ pub use facts::{DeedEffect, Facts, PhaseSpan, RuleFinding, State, StoreFacts, Wo
 pub use hdr_log::{WriteLogError, hdr_log, ycsb_hdr_logs};
 pub use html::compare::{compare_html, group_html};
 pub use html::html;
-pub use json::{INTERVAL_SCHEMA, SCHEMA, json, json_schema, ndjson};
+pub use json::{INTERVAL_SCHEMA, SCHEMA, json, json_schema, ndjson, schema_of};
 pub use markdown::markdown;
 pub use terminal::{Style, terminal};
 pub use units::Letters;

@@ -55,7 +55,11 @@ impl Group {
 
 /// What must be known before any figure.
 pub fn findings(group: &Group, letters: Letters) -> Vec<Finding> {
-    let mut findings = crate::compare::of_side("", &group.side, letters);
+    let hallmark = crate::compare::hallmark_of("", &group.side);
+    // A hallmark that is there is told by each run.
+    let mut findings: Vec<Finding> =
+        hallmark.into_iter().filter(|one| !one.name.starts_with("HALLMARK VALID")).collect();
+    findings.extend(crate::compare::of_side("", &group.side, letters));
     let runs = group.side.runs.len();
     if runs < group.wanted {
         let text = format!("{runs} of {} runs came to their end", group.wanted);

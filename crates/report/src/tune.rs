@@ -6,7 +6,7 @@ mod words;
 use assay_analysis::Verdict;
 use assay_analysis::slo::Objective;
 use assay_analysis::sweep::{Point, Sweep};
-use assay_analysis::tune::{Ending, Inversion, Plan, Step};
+use assay_analysis::tune::{Bracket, Ending, Inversion, Plan, Step};
 
 use crate::table::{Side, Table};
 use crate::terminal::{Page, Style};
@@ -50,6 +50,8 @@ pub struct Tuning {
     pub curve: Vec<Point>,
     /// Where it bends.
     pub knee: Option<Point>,
+    /// Between which rates the answer lies.
+    pub bracket: Bracket,
     /// Steps that failed below a rate that held.
     pub inversions: Vec<Inversion>,
     /// Whether somebody stopped it.

@@ -1,6 +1,6 @@
 //! What must not come of a comparison.
 
-use crate::compare::{Figure, Row};
+use crate::compare::{Figure, Finding, Row};
 
 /// A figure that must not move beyond a limit, such as p99 by more than +10 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +33,8 @@ pub enum Judgement {
     NotMet,
     /// There is too little to tell.
     Unknown,
+    /// The hallmark of a run withdraws the figure.
+    Withdrawn,
 }
 
 impl Condition {
@@ -44,6 +46,9 @@ impl Condition {
     /// A percentile with too few values has no interval; a share always has one. No failure among
     /// 240 operations is no proof of at most 0.1 %, so that is unsure as well.
     pub fn judge(&self, row: &Row) -> Judgement {
+        if row.finding == Finding::Withdrawn {
+            return Judgement::Withdrawn;
+        }
         let Some((low, high)) = row.interval else { return Judgement::Unknown };
         let (is_beyond, is_certain) = match self.limit {
             Limit::Above(limit) => (row.effect > limit, low > limit),
@@ -70,6 +75,7 @@ impl Judgement {
             Judgement::Unsure => "unsure",
             Judgement::NotMet => "not-met",
             Judgement::Unknown => "unknown",
+            Judgement::Withdrawn => "withdrawn",
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::compare::Footing;
 use crate::compare::counted::Counted;
 use crate::compare::curve::{Curve, FINE, batch_dependence};
 use crate::compare::figure::{Figure, Measure, PLACES};
+use crate::hallmark::{Figure as Withdrawn, Hallmark, Time};
 use crate::question::{Question, Window};
 use crate::summary::{Distribution, Group, Summary};
 use crate::tally::{SLOTS, SlotClock};
@@ -86,12 +87,28 @@ impl RunFigure {
 pub struct RunFigures {
     /// In the order of [`Figure::all`].
     pub figures: Vec<RunFigure>,
+    /// Those that the run's hallmark withdraws.
+    pub withdrawn: Vec<Figure>,
 }
 
 impl RunFigures {
     /// The figure, if the run has it.
     pub fn get(&self, figure: Figure) -> Option<&RunFigure> {
         self.figures.iter().find(|found| found.figure == figure)
+    }
+
+    /// The same, with what the hallmark of the run withdraws.
+    pub fn examined(self, hallmark: &Hallmark) -> RunFigures {
+        let is_withdrawn = |figure: &Figure| {
+            let refuted = |one| !hallmark.refuted_by(one).is_empty();
+            match figure.measure {
+                Measure::Throughput => refuted(Withdrawn::Throughput),
+                Measure::Response(at) => refuted(Withdrawn::Percentile(Time::Response, at)),
+                Measure::Service(at) => refuted(Withdrawn::Percentile(Time::Service, at)),
+                Measure::Errors | Measure::Misses | Measure::Cpu => refuted(Withdrawn::All),
+            }
+        };
+        RunFigures { withdrawn: Figure::all().filter(is_withdrawn).collect(), ..self }
     }
 }
 
@@ -212,7 +229,7 @@ impl Sampler {
             let cells: Vec<Cell> = blocks.iter().map(|b| cell(b).unwrap_or_default()).collect();
             figures.extend(draw.figures(Some(*kind), group, &cells));
         }
-        RunFigures { figures }
+        RunFigures { figures, withdrawn: Vec::new() }
     }
 
     /// Cuts the stretches, in order of time, into blocks of nearly equal counts.

@@ -366,3 +366,47 @@ fn nothing_drawn_is_no_interval() {
     let found = compare(&run, &run, Demands { draws: 0, ..Demands::default() });
     assert!(found.rows.iter().all(|row| row.interval.is_none()));
 }
+
+#[test]
+fn what_a_hallmark_withdraws_is_not_judged() {
+    use crate::hallmark::{self, Check, CheckId, CheckVerdict, Hallmark, Time};
+    let check = |id, withdraws| Check {
+        id,
+        verdict: CheckVerdict::Fail,
+        measures: Vec::new(),
+        unobserved: Vec::new(),
+        withdraws,
+        because_of: None,
+    };
+    let p99 = hallmark::Figure::Percentile(Time::Response, 0.99);
+    let with = |checks| Hallmark {
+        verdict: hallmark::Verdict::Invalid,
+        reasons: Vec::new(),
+        checks,
+        percentiles: Vec::new(),
+        changes: Vec::new(),
+        period: None,
+        changed: Vec::new(),
+    };
+    let run = |seed| figures(Queue { seed, ..QUIET });
+    let condition =
+        Condition { figure: Figure::overall(Measure::Response(0.99)), limit: Limit::Above(1.1) };
+    let judged = |new: RunFigures| compare(&[run(1)], &[new], Demands::default());
+    let lagged = judged(run(2).examined(&with(vec![check(CheckId::Lag, vec![p99])])));
+    let finding = |found: &Comparison, measure| {
+        let row = found.row(Figure::overall(measure)).expect("both have it");
+        (row.finding, row.interval)
+    };
+    assert_eq!(finding(&lagged, Measure::Response(0.99)), (Finding::Withdrawn, None));
+    assert_eq!(lagged.judge(&condition), Judgement::Withdrawn);
+    let others = [Measure::Response(0.5), Measure::Service(0.99), Measure::Throughput];
+    for measure in others.into_iter().chain([Measure::Errors]) {
+        assert_ne!(finding(&lagged, measure).0, Finding::Withdrawn, "{measure:?}");
+    }
+    // Too few values are counted here as they are everywhere in a comparison.
+    let few = judged(run(2).examined(&with(vec![check(CheckId::SampleSize, vec![p99])])));
+    assert_ne!(finding(&few, Measure::Response(0.99)).0, Finding::Withdrawn);
+    let all = vec![check(CheckId::LaneCpu, vec![hallmark::Figure::All])];
+    let late = judged(run(2).examined(&with(all)));
+    assert!(late.rows.iter().all(|row| row.finding == Finding::Withdrawn), "{:?}", late.rows);
+}

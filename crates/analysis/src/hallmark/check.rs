@@ -122,6 +122,31 @@ impl CheckId {
                 | CheckId::WarmUp
         )
     }
+
+    /// Whether its failure is that of the client, its machine, or the network to the store.
+    pub(super) const fn is_of_client(self) -> bool {
+        matches!(
+            self,
+            CheckId::TraceIdentity
+                | CheckId::LaneCpu
+                | CheckId::Hiccups
+                | CheckId::LostRecords
+                | CheckId::Network
+        )
+    }
+
+    /// Whether it says that the load was another than promised, for which the client is to blame
+    /// unless the store left it no room.
+    pub(super) const fn is_of_load(self) -> bool {
+        matches!(
+            self,
+            CheckId::Rate
+                | CheckId::Lag
+                | CheckId::Omission
+                | CheckId::ArrivalProcess
+                | CheckId::OpenLoop
+        )
+    }
 }
 
 /// One check with what came of it.

@@ -2,8 +2,9 @@
 
 use assay_model::Nanos;
 
+use crate::hallmark::{CheckId, Figure, Hallmark, Time};
 use crate::plausibility::Verdict;
-use crate::slo::{Measure, Objective, TermFinding, Value};
+use crate::slo::{Measure, Objective, Stretch, TermFinding, Value};
 use crate::summary::{Distribution, Summary};
 use crate::tune::waiting::Backlog;
 
@@ -21,7 +22,7 @@ const GROWTH: f64 = 0.005;
 
 /// What a summary does not tell about a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Circumstances {
+pub struct Circumstances<'a> {
     /// Arrivals per second that were asked for, each a process of one operation or several.
     pub target: f64,
     /// Whether the number of arrivals strays no further from the rate than a Poisson count, which
@@ -31,8 +32,10 @@ pub struct Circumstances {
     pub is_stopped: bool,
     /// How what waits went; none if the step was too short to tell.
     pub backlog: Option<Backlog>,
-    /// Whether the run can be believed at all, if somebody has judged that.
-    pub hallmark: Option<Verdict>,
+    /// Whether the run can be believed at all, if somebody has examined that.
+    pub hallmark: Option<&'a Hallmark>,
+    /// Whether a run without a hallmark tells nothing.
+    pub requires_hallmark: bool,
 }
 
 /// What came of a step.
@@ -63,8 +66,11 @@ pub enum Reason {
     Short,
     /// Only this share of the rate was asked.
     Rate(f64),
-    /// The run has no hallmark.
+    /// The run has no hallmark, and it was required.
     Hallmark,
+    /// Our own side was not fit to measure: this check of the hallmark withdraws what the verdict
+    /// would stand on.
+    Client(CheckId),
     /// The run broke off.
     Broken,
 }
@@ -92,8 +98,9 @@ pub struct Figures {
 
 /// What `summary` says about a step.
 ///
-/// A rate is sustained if the objective holds, the backlog does not grow, the rate was indeed
-/// asked, and the run can be believed.
+/// A rate is sustained if the objective holds, the backlog does not grow, and the rate was indeed
+/// asked. A late client can do all of these harm but no good, so that a step which fails says
+/// nothing about the store where the hallmark withdraws what it failed by; one that holds does.
 pub fn assess(
     summary: &Summary,
     objective: Option<&Objective>,
@@ -117,19 +124,20 @@ pub fn assess(
     {
         reasons.push(Reason::Backlog(backlog.growth_per_s));
     }
-    if circumstances.hallmark == Some(Verdict::Violated) {
-        reasons.push(Reason::Hallmark);
-    }
     if circumstances.is_stopped {
         // All else follows from the stop: what waited was dropped.
         reasons.truncate(1);
     }
-    let is_violated = !reasons.is_empty();
+    let is_broken = !reasons.is_empty();
     if !circumstances.is_stopped {
         reasons.extend(with(Verdict::Unknown).map(Reason::Undecided));
         reasons.extend(circumstances.backlog.is_none().then_some(Reason::Short));
+        reasons.extend(is_without_hallmark(circumstances).then_some(Reason::Hallmark));
     }
-    let verdict = match (is_violated, reasons.is_empty()) {
+    let doubt = doubt(circumstances.hallmark, &terms, &reasons)
+        .filter(|_| !terms.iter().any(|term| is_the_stores(term, summary)));
+    reasons.extend(doubt.map(Reason::Client));
+    let verdict = match (is_broken && doubt.is_none(), reasons.is_empty()) {
         (true, _) => Verdict::Violated,
         (false, true) => Verdict::Held,
         (false, false) => Verdict::Unknown,
@@ -137,7 +145,53 @@ pub fn assess(
     Outcome { verdict, reasons, figures: figures(summary, &terms), terms }
 }
 
+/// The check that says that the client may be why the step does not hold, or that records are
+/// missing, which is why a step may seem to.
+fn doubt(
+    hallmark: Option<&Hallmark>,
+    terms: &[TermFinding],
+    reasons: &[Reason],
+) -> Option<CheckId> {
+    let hallmark = hallmark?;
+    let latency = |term: &TermFinding| match term.term.measure {
+        Measure::Latency { stretch: Stretch::Service, quantile, .. } => {
+            Some(Figure::Percentile(Time::Service, quantile))
+        }
+        Measure::Latency { quantile, .. } => Some(Figure::Percentile(Time::Response, quantile)),
+        _ => None,
+    };
+    let mut figures = terms.iter().filter_map(latency).chain([Figure::Throughput]);
+    let fault = figures.find_map(|figure| hallmark.client_fault(figure));
+    fault.filter(|id| !reasons.is_empty() || *id == CheckId::LostRecords)
+}
+
+/// Whether a term is broken in a way that no client can bring about: the store said no, or nothing
+/// was there.
+fn is_the_stores(found: &TermFinding, summary: &Summary) -> bool {
+    let is_refused = |limit: f64| {
+        let counts = found.term.group(summary).map(|group| &group.counts);
+        counts.is_some_and(|counts| counts.refused as f64 > limit * counts.offered as f64)
+    };
+    let is_the_stores = match found.term.measure {
+        Measure::Errors { limit } => is_refused(limit),
+        Measure::Misses { .. } => true,
+        Measure::Latency { .. } => false,
+    };
+    is_the_stores && found.verdict == Verdict::Violated
+}
+
+fn is_without_hallmark(circumstances: &Circumstances) -> bool {
+    let is_valid = circumstances.hallmark.is_some_and(|hallmark| hallmark.verdict.is_valid());
+    circumstances.requires_hallmark && !is_valid
+}
+
 impl Outcome {
+    /// Whether it is our own side that cannot tell.
+    pub fn is_of_client(&self) -> bool {
+        self.verdict == Verdict::Unknown
+            && self.reasons.iter().any(|reason| matches!(reason, Reason::Client(_)))
+    }
+
     /// The outcome of a run that broke off without figures that could be judged.
     pub fn broken() -> Outcome {
         Outcome {

@@ -13,6 +13,9 @@ const FLOOR_FAILURES: u32 = 2;
 /// for; twice as far each time. A little less than all of it, so that rounding leaves no gap.
 const RETREAT: f64 = 0.9;
 
+/// How often a rate is asked of which our own side cannot tell: what hinders us may pass.
+const CLIENT_TRIES: u32 = 3;
+
 /// How often a search climbs again because a rate held that should have failed.
 const RETURNS_MAX: u32 = 2;
 
@@ -71,6 +74,8 @@ pub enum Unsettled {
     Steps,
     /// Again and again a rate held above one that had failed.
     NonMonotone,
+    /// Each time that a rate was asked, our own side was not fit to tell.
+    Client,
 }
 
 /// The steps do not belong to the search.
@@ -120,6 +125,17 @@ pub struct Search {
     retreats: Option<u32>,
     floor_failures: u32,
     returns: u32,
+    /// How often in a row our own side could not tell.
+    client_faults: u32,
+}
+
+/// How many steps are left of a search if each can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// No more than these.
+    AtMost(usize),
+    /// These if the next one fails; nobody knows how far a climb goes.
+    AtLeast(usize),
 }
 
 impl Search {
@@ -142,6 +158,7 @@ impl Search {
             retreats: None,
             floor_failures: 0,
             returns: 0,
+            client_faults: 0,
         }
     }
 
@@ -185,9 +202,12 @@ impl Search {
     /// If the search is over.
     pub fn take(&mut self, outcome: Outcome) {
         let request = self.request().expect("a search that is over asks nothing");
-        let verdict = outcome.verdict;
+        let (verdict, is_of_client) = (outcome.verdict, outcome.is_of_client());
         self.steps.push(Step { request, outcome });
-        if verdict == Verdict::Unknown && self.length < self.plan.longest {
+        self.client_faults = if is_of_client { self.client_faults + 1 } else { 0 };
+        if is_of_client {
+            self.ask_again();
+        } else if verdict == Verdict::Unknown && self.length < self.plan.longest {
             // The same again, longer; and so from now on, for around here rates are hard to tell.
             self.length *= 2;
         } else if verdict == Verdict::Held {
@@ -221,6 +241,30 @@ impl Search {
     /// The highest rate that held and has not failed since.
     pub fn best(&self) -> Option<f64> {
         self.held.last().copied()
+    }
+
+    /// How many steps are left if each can tell and none contradicts one before.
+    pub fn left(&self) -> Left {
+        let climbs = |max: f64| (max / self.climb_rate()).log2().ceil().max(0.0) as usize + 1;
+        let end = self.plan.confirmations as usize + EXCEED.len();
+        match self.state {
+            State::Climb => match self.plan.max {
+                Some(max) => Left::AtMost(climbs(max) + self.bisections(2.0) + end),
+                None => Left::AtLeast(1 + self.bisections(2.0) + end),
+            },
+            State::Bisect => {
+                let width = self.best().zip(self.failed).map_or(1.0, |(low, high)| high / low);
+                Left::AtMost(self.bisections(width) + end)
+            }
+            State::Confirm(runs) => Left::AtMost(end - runs as usize),
+            State::Exceed(place) => Left::AtMost(EXCEED.len() - place),
+            State::Over(_) => Left::AtMost(0),
+        }
+    }
+
+    /// How often the space between two rates is halved, whose ratio is `width`.
+    fn bisections(&self, width: f64) -> usize {
+        (width.ln() / self.plan.within.ln_1p()).log2().ceil().max(0.0) as usize
     }
 
     /// The middle, or just below a rate that was not confirmed: what is sought is near.
@@ -269,6 +313,18 @@ impl Search {
                 }
             }
             State::Over(_) => {}
+        }
+    }
+
+    /// The same again, which is no failure; in the end nobody can tell.
+    fn ask_again(&mut self) {
+        if self.client_faults < CLIENT_TRIES {
+            return;
+        }
+        match self.state {
+            // What was found stands; that more fails is not shown.
+            State::Exceed(_) => self.find(None),
+            _ => self.give_up(Unsettled::Client),
         }
     }
 

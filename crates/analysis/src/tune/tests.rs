@@ -259,3 +259,96 @@ fn whoever_holds_again_and_again_above_a_failure_is_not_monotone() {
     };
     assert!((best / (100.0 * 1.1_f64.powi(3)) - 1.0).abs() < 1e-3, "{best}");
 }
+
+/// What came of a step whose client was not fit to measure.
+fn of_client() -> Outcome {
+    let reasons = vec![Reason::Client(crate::hallmark::CheckId::LaneCpu)];
+    Outcome { reasons, ..outcome(Verdict::Unknown) }
+}
+
+/// A store that sustains everything up to `capacity`, asked by a client that is fit where it says.
+fn search_by(mut is_fit: impl FnMut(Request) -> bool, capacity: f64) -> Search {
+    let mut search = Search::new(Plan::default());
+    let mut store = sharp(capacity);
+    while let Some(request) = search.request() {
+        search.take(if is_fit(request) { outcome(store(request)) } else { of_client() });
+    }
+    search
+}
+
+#[test]
+fn a_late_client_is_asked_again_then_nobody_can_tell() {
+    let search = search_by(|request| request.rate < 500.0, 20_000.0);
+    assert_eq!(purposes(&search), "CCC???");
+    let last = &search.steps()[3..];
+    assert!(last.iter().all(|step| step.request.rate == 800.0 && step.request.length == 1));
+    let ending = Ending::Unsettled { best: Some(400.0), why: Unsettled::Client };
+    assert_eq!(search.ending(), Some(ending));
+    let known = Bracket { held: Some(400.0), failed: None, unknown: Some(800.0) };
+    assert_eq!(bracket(search.steps(), search.best()), known);
+}
+
+#[test]
+fn a_client_that_recovers_costs_no_more_than_the_steps_it_spoilt() {
+    let search = search_by(|request| request.number % 3 != 1, 1_000.0);
+    assert_eq!(purposes(&search).replace('?', ""), "CCCCcbBbBbbVVVe");
+    let alone = search_by(|_| true, 1_000.0);
+    assert_eq!(search.ending().map(|_| found(&search)), Some(found(&alone)));
+}
+
+#[test]
+fn a_client_that_fails_above_what_was_found_leaves_it_found() {
+    let search = search_by(|request| request.purpose != Purpose::Exceed, 1_000.0);
+    let Some(Ending::Found { rate, exceeded: None, .. }) = search.ending() else {
+        panic!("{:?}", search.ending());
+    };
+    let known = bracket(search.steps(), Some(rate));
+    assert!(known.failed.is_some_and(|failed| failed <= rate * 1.021), "{known:?}");
+}
+
+#[test]
+fn how_many_steps_are_left_is_never_more_than_was_said() {
+    for seed in 0..300 {
+        let capacity = 100.0 * 10_f64.powf(3.0 * draw(seed, 0));
+        let plan = Plan { max: (seed % 2 == 0).then_some(200_000.0), ..Plan::default() };
+        let mut search = Search::new(plan);
+        let (mut store, mut said) = (sharp(capacity), Vec::new());
+        while let Some(request) = search.request() {
+            said.push(search.left());
+            search.take(outcome(store(request)));
+        }
+        for (made, left) in said.iter().enumerate() {
+            let really = search.steps().len() - made;
+            match left {
+                Left::AtMost(most) => assert!(really <= *most, "seed {seed}: {really}, {left:?}"),
+                Left::AtLeast(_) => {
+                    assert_eq!(search.steps()[made].request.purpose, Purpose::Climb)
+                }
+            }
+        }
+        assert_eq!(search.left(), Left::AtMost(0));
+    }
+}
+
+#[test]
+fn the_bracket_is_as_narrow_as_the_steps_have_shown() {
+    let step = |rate, verdict| {
+        let request = Request { number: 0, rate, purpose: Purpose::Exceed, length: 1 };
+        Step { request, outcome: outcome(verdict) }
+    };
+    use Verdict::{Held, Unknown, Violated};
+    // The found rate, one above it that was told at last, one that never was, one that failed.
+    let steps = [
+        step(100.0, Held),
+        step(105.0, Unknown),
+        step(105.0, Held),
+        step(107.0, Unknown),
+        step(110.0, Violated),
+        step(120.0, Unknown),
+        step(90.0, Violated),
+    ];
+    let known = Bracket { held: Some(105.0), failed: Some(110.0), unknown: Some(107.0) };
+    assert_eq!(bracket(&steps, Some(100.0)), known);
+    let nothing = Bracket { held: None, failed: Some(90.0), unknown: None };
+    assert_eq!(bracket(&steps, None), nothing);
+}

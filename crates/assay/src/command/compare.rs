@@ -38,7 +38,8 @@ pub fn compare(matches: &ArgMatches) -> Result<Exit> {
     };
     let (old, new) = (named("base", &names.0)?, named("new", &names.1)?);
     let contrast = contrast(old, new, demands, &stated)?;
-    refuse_other_questions(&contrast, matches)?;
+    let contrast = Contrast { is_forced: matches.get_flag("force"), ..contrast };
+    refuse_other_questions(&contrast)?;
     let text = match display.format {
         Format::Json => assay_report::compare::json(&contrast),
         Format::Csv => assay_report::compare::csv(&contrast),
@@ -150,11 +151,12 @@ fn contrast(
         differences,
         comparison,
         trials,
+        is_forced: false,
     })
 }
 
 /// A gate that compares other questions would open or close for the wrong reason.
-fn refuse_other_questions(contrast: &Contrast, matches: &ArgMatches) -> Result<()> {
+fn refuse_other_questions(contrast: &Contrast) -> Result<()> {
     let is_question = |weight: Weight| weight == Weight::Question;
     let wrong: Vec<String> = contrast
         .differences
@@ -162,11 +164,11 @@ fn refuse_other_questions(contrast: &Contrast, matches: &ArgMatches) -> Result<(
         .filter(|found| is_question(found.weight))
         .map(|found| format!("\n  {}: {} / {}", found.what, found.old, found.new))
         .collect();
-    if wrong.is_empty() || contrast.trials.is_empty() || matches.get_flag("force") {
+    if contrast.is_judged() || contrast.trials.is_empty() {
         return Ok(());
     }
     Err(usage(format!(
-        "--fail-on: the two did not ask the same, or not in the same way:{}\n\
+        "--fail-on: BASE and NEW are not like for like:{}\n\
          compare without --fail-on to see them, or insist with --force",
         wrong.concat()
     )))
@@ -178,5 +180,9 @@ fn exit(trials: &[Trial]) -> Exit {
         return Exit::Regression;
     }
     // A gate that cannot be judged must not look open.
-    if is_any(Judgement::Unknown) { Exit::Usage } else { Exit::Fine }
+    match (is_any(Judgement::Withdrawn), is_any(Judgement::Unknown)) {
+        (true, _) => Exit::NoHallmark,
+        (false, true) => Exit::Usage,
+        (false, false) => Exit::Fine,
+    }
 }

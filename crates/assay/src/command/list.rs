@@ -103,7 +103,8 @@ pub fn config(matches: &ArgMatches) -> Result<Exit> {
 
 /// `assay schema`.
 pub fn schema(matches: &ArgMatches) -> Result<Exit> {
-    let schema = match matches.get_one::<String>("what").map(String::as_str) {
+    let name = matches.get_one::<String>("what").map(String::as_str);
+    let schema = match name {
         Some("result") => assay_report::json_schema(),
         Some("study") => StudyFile::json_schema(),
         Some("tpcc") => with_sections(ScriptSpec::json_schema(ScriptName::Tpcc)),
@@ -111,7 +112,9 @@ pub fn schema(matches: &ArgMatches) -> Result<Exit> {
             with_sections(ScriptSpec::json_schema(ScriptName::TpccBenchfoundry))
         }
         Some("consbench") => with_sections(ScriptSpec::json_schema(ScriptName::Consbench)),
-        _ => with_sections(Spec::json_schema()),
+        _ => name
+            .and_then(assay_report::schema_of)
+            .unwrap_or_else(|| with_sections(Spec::json_schema())),
     };
     put(&(serde_json::to_string_pretty(&schema)? + "\n"), None)?;
     Ok(Exit::Fine)

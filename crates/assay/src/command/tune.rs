@@ -5,13 +5,14 @@ mod wanted;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_analysis::slo::Scope;
 use assay_analysis::sweep::{curve, held_up_to, knee};
-use assay_analysis::tune::{Ending, Purpose, Request, Search, Step, inversions};
+use assay_analysis::tune::{Ending, Left, Purpose, Request, Search, Step, bracket, inversions};
 use assay_history::Manifest;
-use assay_model::Seed;
+use assay_model::{Nanos, Seed};
 use assay_report::Letters;
 use assay_report::tune::{Course, Tuning, held, outcome, seconds, value};
 use assay_report::units::rate;
@@ -84,8 +85,9 @@ fn search(steps: &mut Steps, mut search: Search) -> Result<(Course, Vec<Step>, b
     while let Some(request) = search.request() {
         match steps.make(request)? {
             Attempt::Made(found) => {
-                say(steps, request, &found);
-                search.take(found);
+                search.take(found.clone());
+                let length = search.request().map_or(1, |next| next.length);
+                say(steps, request, &found, &ahead(search.left(), steps.time_of(length)));
             }
             Attempt::Interrupted => {
                 is_interrupted = true;
@@ -105,7 +107,8 @@ fn each(steps: &mut Steps, rates: &[f64]) -> Result<(Vec<Step>, bool)> {
         let request = Request { number, rate, purpose: Purpose::Sweep, length: 1 };
         match steps.make(request)? {
             Attempt::Made(found) => {
-                say(steps, request, &found);
+                let left = Left::AtMost(rates.len() - number - 1);
+                say(steps, request, &found, &ahead(left, steps.time_of(1)));
                 made.push(Step { request, outcome: found });
             }
             Attempt::Interrupted => return Ok((made, true)),
@@ -114,8 +117,24 @@ fn each(steps: &mut Steps, rates: &[f64]) -> Result<(Vec<Step>, bool)> {
     Ok((made, false))
 }
 
-/// A line on what came of a step.
-fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::Outcome) {
+/// How much is left, with the time that it takes unless that is simulated:
+/// `  (at most 5 more steps, 55s)`.
+fn ahead(left: Left, each: Option<Nanos>) -> String {
+    let (bound, count) = match left {
+        Left::AtMost(0) => return String::new(),
+        Left::AtMost(count) => ("at most", count),
+        Left::AtLeast(count) => ("at least", count),
+    };
+    let noun = if count == 1 { "step" } else { "steps" };
+    let time = each.map_or_else(String::new, |each| {
+        let seconds = (each.as_secs_f64() * count as f64).ceil() as u64;
+        format!(", {}", humantime::format_duration(Duration::from_secs(seconds)))
+    });
+    format!("  ({bound} {count} more {noun}{time})")
+}
+
+/// A line on what came of a step, with what is left.
+fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::Outcome, ahead: &str) {
     if steps.setup().show == Show::Nothing {
         return;
     }
@@ -125,7 +144,7 @@ fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::Outcome) {
         false => format!("  {}", outcome(found, Letters::Ascii)),
     };
     eprintln!(
-        "step {:>2}  {:<7}  {:>10}  {:>5}  {}  {}{reasons}",
+        "step {:>2}  {:<7}  {:>10}  {:>5}  {}  {}{reasons}{ahead}",
         request.number + 1,
         request.purpose.name(),
         rate(request.rate),
@@ -139,6 +158,10 @@ fn tuning(steps: &Steps, course: Course, made: Vec<Step>, is_interrupted: bool) 
     let setup = steps.setup();
     let capabilities = setup.store.capabilities();
     let curve = curve(&made);
+    let held = match course {
+        Course::Search { best, .. } => best,
+        Course::Sweep { held, .. } => held,
+    };
     Tuning {
         title: format!("{} on {}", setup.workload.name, capabilities.name),
         command: repeating(&setup.command),
@@ -152,6 +175,7 @@ fn tuning(steps: &Steps, course: Course, made: Vec<Step>, is_interrupted: bool) 
         objective: steps.wanted().objective.clone(),
         knee: knee(&curve),
         inversions: inversions(&made),
+        bracket: bracket(&made, held),
         curve,
         course,
         steps: made,
@@ -267,4 +291,18 @@ fn fill(setup: &mut Setup) -> Result<()> {
         return Err(Failure { exit: finished.exit, message }.into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_progress_line_says_how_long_it_will_take() {
+        let each = Some(Nanos::from_secs(11));
+        assert_eq!(ahead(Left::AtMost(7), each), "  (at most 7 more steps, 1m 17s)");
+        assert_eq!(ahead(Left::AtLeast(1), each), "  (at least 1 more step, 11s)");
+        assert_eq!(ahead(Left::AtMost(2), None), "  (at most 2 more steps)");
+        assert_eq!(ahead(Left::AtMost(0), each), "");
+    }
 }

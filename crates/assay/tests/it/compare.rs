@@ -5,18 +5,18 @@ use serde_json::Value;
 use crate::bundle::{asked, intended, manifest, text};
 use crate::place::Place;
 
-/// A run of a simulated store, fast because its time is told.
+/// A run of a simulated store, fast because its time is told, and long enough for a hallmark.
 fn run(place: &Place, store: &str, seed: u64, bundle: &str) {
-    let words = format!("run ycsb-c -t sick:{store} --rate 1k/s --operations 4000 --records 100");
+    let words = format!("run ycsb-c -t sick:{store} --rate 300/s --operations 4000 --records 100");
     place.fine(&format!("{words} --seed {seed} --bundle {bundle} -q"));
 }
 
-/// A store of 2000/s in `a` with another seed in `b`; one of 1250/s, which queues, in `slow`.
+/// A store of 600/s in `a` with another seed in `b`; one of 375/s, which queues, in `slow`.
 fn three() -> Place {
     let place = Place::new();
-    run(&place, "hickup1000_max2000", 1, "a");
-    run(&place, "hickup1000_max2000", 2, "b");
-    run(&place, "hickup1000_max1250", 3, "slow");
+    run(&place, "healthy?max=600", 1, "a");
+    run(&place, "healthy?max=600", 2, "b");
+    run(&place, "healthy?max=375", 3, "slow");
     place
 }
 
@@ -68,9 +68,10 @@ fn ten_percent_more_at_p99_are_found_in_told_time() {
 #[test]
 fn a_single_run_on_a_side_is_told() {
     let place = three();
-    place.fine("compare a slow").shows("WITHIN-RUN ONLY: one side has a single run").shows(
-        "NOT THE SAME SET-UP: store url (sick:hickup1000_max2000 / sick:hickup1000_max1250)",
-    );
+    place
+        .fine("compare a slow")
+        .shows("WITHIN-RUN ONLY: one side has a single run")
+        .shows("NOT THE SAME SET-UP: store url (sick:healthy?max=600 / sick:healthy?max=375)");
 }
 
 #[test]
@@ -92,13 +93,50 @@ fn a_condition_that_is_surely_met_ends_with_code_3() {
 fn a_condition_that_cannot_be_judged_does_not_look_passed() {
     let place = Place::new();
     for (seed, bundle) in [(1, "a"), (2, "b")] {
-        let words = "run ycsb-c -t sick:hickup1000_max2000 --rate 1k/s --operations 400";
+        let words = "run ycsb-c -t sick:healthy?max=600 --rate 30/s --operations 400";
         place.fine(&format!("{words} --records 50 --seed {seed} --bundle {bundle} -q"));
     }
     place
         .assay("compare a b --fail-on p99.9>+10%")
         .code(2)
         .shows("CANNOT TELL: p99.9>+10% cannot be judged");
+}
+
+#[test]
+fn a_figure_that_a_hallmark_withdraws_is_not_judged_and_passes_no_gate() {
+    let place = Place::new();
+    run(&place, "healthy?max=600", 1, "a");
+    // A window of four seconds is too short for anything, however large the difference.
+    let words = "run ycsb-c -t sick:healthy?max=375 --rate 300/s --operations 1200";
+    place.fine(&format!("{words} --records 100 --bundle short -q"));
+    let compared = place.fine("compare a short --format json").json();
+    assert_eq!(finding(&compared, "response p50"), "withdrawn");
+    assert_eq!(text(&compared, "/findings/0/name"), "not judged");
+    assert!(text(&compared, "/findings/1/text").starts_with("BASE"));
+    assert_eq!(text(&compared, "/findings/2/name"), "HALLMARK INVALID");
+    assert!(text(&compared, "/findings/2/text").starts_with("NEW: sample-size: the window lasts"));
+    for condition in ["p50>+1%", "p50>+1000%", "throughput<-5%"] {
+        let gate = format!("compare a short --fail-on {condition}");
+        place.assay(&gate).code(5).shows(&format!("NOT JUDGED: {condition} is about a figure"));
+    }
+}
+
+#[test]
+fn another_number_of_sessions_is_another_load_and_no_regression() {
+    let place = Place::new();
+    for sessions in [9, 2] {
+        let words = "run ycsb-c -t sick:healthy?max=375 --operations 4000 --records 100 -q";
+        place.fine(&format!("{words} --seed 4 --closed {sessions} --bundle c{sessions}"));
+    }
+    let slower = place.fine("compare c2 c9").out;
+    assert!(slower.starts_with("NOT LIKE FOR LIKE: "), "{slower}");
+    assert!(slower.contains("sessions (2 / 9)") && slower.contains("NO VERDICT: response p50 +"));
+    assert!(!slower.contains("WORSE"), "{slower}");
+    place.assay("compare c2 c9 --fail-on p50>+10%").code(2).says("sessions: 2 / 9");
+    place.assay("compare c2 c9 --fail-on p50>+10% --force").code(3);
+    place.fine("compare c2 c9 --force").shows("WORSE: response p50 +");
+    let junit = place.fine("compare c2 c9 --format junit");
+    junit.shows("failures=\"0\"");
 }
 
 #[test]
@@ -121,15 +159,15 @@ fn a_slip_in_a_condition_is_marked() {
 #[test]
 fn other_questions_are_shown_loudly_but_open_no_gate() {
     let place = Place::new();
-    let words = "run ycsb-c -t sick:hickup1000_max1250 --operations 3000 --records 100 -q";
-    place.fine(&format!("{words} --seed 4 --rate 1k/s --bundle open"));
-    place.fine(&format!("{words} --seed 4 --closed 4 --pace 1k/s --bundle closed"));
+    let words = "run ycsb-c -t sick:healthy?max=375 --operations 4000 --records 100 -q";
+    place.fine(&format!("{words} --seed 4 --rate 300/s --bundle open"));
+    place.fine(&format!("{words} --seed 4 --closed 4 --pace 300/s --bundle closed"));
     place
         .fine("compare open closed")
-        .shows("NOT THE SAME QUESTION: figures may differ because of what was asked, or how: load")
+        .shows("NOT LIKE FOR LIKE: figures may differ because of what was asked, or how: load")
         .shows("load model (open / closed)");
     let gate = "compare open closed --fail-on p50>+1%";
-    place.assay(gate).code(2).says("the two did not ask the same, or not in the same way");
+    place.assay(gate).code(2).says("BASE and NEW are not like for like");
     place.fine(&format!("{gate} --force"));
     let page = place.fine("compare open closed --format html").out;
     for line in

@@ -196,3 +196,26 @@ fn a_dataset_of_another_seed_is_the_same_data_to_a_run() {
         .collect();
     assert_eq!(seeds.len(), 2, "each run draws its own seed");
 }
+
+#[test]
+fn everything_for_programs_follows_its_own_schema() {
+    let place = Place::new();
+    let store = "-t sick:healthy?max=600 --records 50";
+    let run = format!("run ycsb-c {store} --rate 300/s --operations 900 -q");
+    place.fine(&format!("{run} --seed 1 --bundle a"));
+    place.fine(&format!("{run} --seed 2 --repeat 2 --bundle g"));
+    let slo = "--slo p90<50ms --max 200 --step 2s --confirm 1 --format json -q";
+    let lines = place.fine("report a --format ndjson").out;
+    let first: Value = serde_json::from_str(lines.lines().next().unwrap_or_default()).unwrap();
+    for (name, value) in [
+        ("interval", first),
+        ("hallmark", serde_json::from_str(&place.read("a/hallmark.json")).unwrap()),
+        ("repeat", place.fine("report g --format json").json()),
+        ("compare", place.fine("compare a g --format json").json()),
+        ("tune", place.fine(&format!("tune ycsb-c {store} {slo}")).json()),
+    ] {
+        let schema = place.fine(&format!("schema {name}")).json();
+        assert_eq!(value["schema"], schema["$id"], "{name}");
+        assert_fits(&value, &schema, &schema, name);
+    }
+}

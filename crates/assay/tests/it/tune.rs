@@ -191,7 +191,7 @@ fn a_store_in_wall_time_is_tuned_too() {
     // How much of the rate a busy machine asks is up to it; all else is not.
     match result["state"].as_str() {
         Some("found") => assert_eq!((ran.code, &result["rate_per_s"]), (Some(0), &1_000.0.into())),
-        Some("below-floor") => assert_eq!(ran.code, Some(99)),
+        Some("below-floor" | "cannot-tell") => assert_eq!(ran.code, Some(99)),
         other => panic!("{other:?}"),
     }
 }

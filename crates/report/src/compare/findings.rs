@@ -4,18 +4,21 @@ use assay_analysis::compare::{Finding as RowFinding, Footing, Judgement, Row};
 
 use super::words::{is_worse, told};
 use super::{Contrast, Difference, Side, Trial, Weight};
-use crate::facts::Facts;
 use crate::hallmark;
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level};
 
-/// All findings: first what became of the conditions, then whether the same was asked, then the
-/// verdict, then what limits it.
+/// All findings: first whether the same was asked, then what became of the conditions, then the
+/// verdict, then what limits it. The hallmarks of both sides follow the first of these.
 pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = contrast.trials.iter().filter_map(trial).collect();
-    findings.sort_by_key(|finding| finding.level);
-    findings.extend(another_question(&contrast.differences));
+    let mut trials: Vec<Finding> = contrast.trials.iter().map(trial).collect();
+    trials.sort_by_key(|finding| finding.level);
+    let another = another_question(&contrast.differences);
+    let mut findings: Vec<Finding> = another.into_iter().chain(trials).collect();
     findings.push(verdict(contrast));
+    let hallmarks = [("BASE", &contrast.old), ("NEW", &contrast.new)];
+    let hallmarks = hallmarks.into_iter().filter_map(|(title, side)| hallmark_of(title, side));
+    findings.splice(1..1, hallmarks);
     findings.extend(another_place(&contrast.differences));
     if contrast.comparison.footing == Footing::WithinRun {
         findings.push(Finding {
@@ -31,10 +34,12 @@ pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
     findings
 }
 
-fn trial(trial: &Trial) -> Option<Finding> {
-    let told = trial.row.as_ref().map(told).unwrap_or_default();
-    let finding = |level, name, why: &str| {
-        Some(Finding { level, name, text: format!("{} {why}: {told}", trial.text) })
+fn trial(trial: &Trial) -> Finding {
+    let told = trial.row.as_ref().map(|row| format!(": {}", told(row))).unwrap_or_default();
+    let finding = |level, name, why: &str| Finding {
+        level,
+        name,
+        text: format!("{} {why}{told}", trial.text),
     };
     match trial.judgement {
         Judgement::NotMet => finding(Level::Fine, "passed", "is not so"),
@@ -42,6 +47,9 @@ fn trial(trial: &Trial) -> Option<Finding> {
         Judgement::Unsure => finding(Level::Caution, "unsure", "may be so, but is not certain"),
         Judgement::Unknown => {
             finding(Level::Alarm, "cannot tell", "cannot be judged; longer runs, or more, tell")
+        }
+        Judgement::Withdrawn => {
+            finding(Level::Alarm, "not judged", "is about a figure that a hallmark withdraws")
         }
     }
 }
@@ -54,6 +62,13 @@ fn verdict(contrast: &Contrast) -> Finding {
     let worse = different.iter().filter(|row| is_worse(row)).count();
     let (level, name) = match (different.len(), worse) {
         (0, _) => return undecided(&asked),
+        _ if !contrast.is_judged() => {
+            let text = format!(
+                "{}: not like for like, so neither better nor worse (--force judges nevertheless)",
+                list(&different)
+            );
+            return Finding { level: Level::Caution, name: "no verdict", text };
+        }
         (_, 0) => (Level::Fine, "better"),
         (all, worse) if all == worse => (Level::Alarm, "worse"),
         _ => (Level::Alarm, "better in part, worse in part"),
@@ -69,7 +84,12 @@ fn undecided(asked: &[&Row]) -> Finding {
         let text = "the two have none of the figures in question in common".to_owned();
         return Finding { level: Level::Caution, name: "nothing to compare", text };
     }
-    let open = [RowFinding::Open, RowFinding::TooFew, RowFinding::Absent].map(list).concat();
+    if asked.iter().all(|row| row.finding == RowFinding::Withdrawn) {
+        let text = "the hallmarks withdraw every figure in question".to_owned();
+        return Finding { level: Level::Caution, name: "not judged", text };
+    }
+    let open = [RowFinding::Open, RowFinding::TooFew, RowFinding::Absent, RowFinding::Withdrawn];
+    let open = open.map(list).concat();
     match open.is_empty() {
         true => Finding {
             level: Level::Fine,
@@ -78,7 +98,7 @@ fn undecided(asked: &[&Row]) -> Finding {
         },
         false => Finding {
             // A figure that one side has not is a difference of another sort.
-            level: match asked.iter().any(|row| row.finding == RowFinding::Absent) {
+            level: match asked.iter().any(|row| is_missing(row)) {
                 true => Level::Caution,
                 false => Level::Fine,
             },
@@ -88,11 +108,15 @@ fn undecided(asked: &[&Row]) -> Finding {
     }
 }
 
+fn is_missing(row: &Row) -> bool {
+    matches!(row.finding, RowFinding::Absent | RowFinding::Withdrawn)
+}
+
 fn another_question(differences: &[Difference]) -> Option<Finding> {
     let list = list(differences, Weight::Question)?;
     Some(Finding {
         level: Level::Alarm,
-        name: "not the same question",
+        name: "not like for like",
         text: format!("figures may differ because of what was asked, or how: {list}"),
     })
 }
@@ -122,13 +146,29 @@ fn short(text: &str) -> String {
     }
 }
 
+/// The hallmark of a side, that of the worst of its runs; none if no run was examined.
+pub fn hallmark_of(title: &str, side: &Side) -> Option<Finding> {
+    let lines = side.runs.iter().filter_map(|run| hallmark::line(&run.facts));
+    let (worst, others): (Vec<hallmark::Line>, Vec<hallmark::Line>) = {
+        let lines: Vec<hallmark::Line> = lines.collect();
+        let level = lines.iter().map(|line| line.level).min()?;
+        lines.into_iter().partition(|line| line.level == level)
+    };
+    let runs = worst.len() + others.len();
+    let place = match others.len() {
+        0 => title.to_owned(),
+        _ => format!("{title} in {} of {runs} runs", worst.len()).trim_start().to_owned(),
+    };
+    let line = worst.into_iter().next()?;
+    let parts = [place, line.reasons].into_iter().filter(|part| !part.is_empty());
+    let text = parts.collect::<Vec<_>>().join(": ");
+    Some(Finding { level: line.level, name: line.name, text })
+}
+
 /// What stands against a side's own figures, one finding for each kind of it.
 pub fn of_side(title: &str, side: &Side, letters: Letters) -> Vec<Finding> {
     let mut found: Vec<(Finding, usize)> = Vec::new();
     for run in &side.runs {
-        if let Some(finding) = without_hallmark(&run.facts) {
-            note(&mut found, finding);
-        }
         for finding in verdict::findings(&run.facts, &run.summary, letters) {
             if finding.level != Level::Alarm {
                 continue;
@@ -157,13 +197,4 @@ fn note(found: &mut Vec<(Finding, usize)>, finding: Finding) {
         Some((_, times)) => *times += 1,
         None => found.push((finding, 1)),
     }
-}
-
-/// That a run's own figures may not be believed, if so.
-fn without_hallmark(facts: &Facts) -> Option<Finding> {
-    if hallmark::stands(facts) {
-        return None;
-    }
-    let line = hallmark::line(facts)?;
-    Some(Finding { level: line.level, name: line.name, text: line.reasons })
 }

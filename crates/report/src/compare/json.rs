@@ -65,6 +65,7 @@ pub fn json(contrast: &Contrast) -> String {
             Footing::Runs => "runs",
             Footing::WithinRun => "within-run",
         },
+        "is_judged": contrast.is_judged(),
         "confidence": demands.confidence,
         "level": demands.level(),
         "minimum": demands.minimum,

@@ -3,6 +3,7 @@
 use assay_analysis::compare::{
     Comparison, Demands, Figure, Finding as RowFinding, Footing, Judgement, Measure, Row, spread,
 };
+use assay_analysis::hallmark::{self, Check, CheckId, CheckVerdict, Hallmark};
 
 use super::*;
 use crate::sample;
@@ -33,7 +34,14 @@ fn contrast(rows: Vec<Row>) -> Contrast {
         differences: Vec::new(),
         comparison: Comparison { demands: Demands::default(), footing: Footing::WithinRun, rows },
         trials: Vec::new(),
+        is_forced: false,
     }
+}
+
+/// The names of the findings that do not tell a hallmark.
+fn names(contrast: &Contrast) -> Vec<&'static str> {
+    let found = findings(contrast, Letters::Ascii).into_iter().map(|found| found.name);
+    found.filter(|name| !name.starts_with("HALLMARK")).collect()
 }
 
 fn first(contrast: &Contrast) -> String {
@@ -41,6 +49,43 @@ fn first(contrast: &Contrast) -> String {
 }
 
 const P99: Measure = Measure::Response(0.99);
+
+/// A comparison that has something of everything.
+pub(crate) fn whole() -> Contrast {
+    let absent =
+        Row { new: None, interval: None, effect: f64::NAN, ..row(P99, RowFinding::Absent, 1.0) };
+    let withdrawn =
+        Row { interval: None, ..row(Measure::Service(0.5), RowFinding::Withdrawn, 1.0) };
+    let slower = row(Measure::Response(0.5), RowFinding::Higher, 1.2);
+    let difference = |weight| Difference {
+        what: "x".to_owned(),
+        old: String::new(),
+        new: "1".to_owned(),
+        weight,
+    };
+    Contrast {
+        differences: [Weight::Question, Weight::Place].map(difference).into(),
+        trials: vec![Trial {
+            text: "p50>+10%".to_owned(),
+            judgement: Judgement::Met,
+            row: Some(slower.clone()),
+        }],
+        ..contrast(vec![slower, absent, withdrawn])
+    }
+}
+
+/// Two runs of one set-up.
+pub(crate) fn repeated() -> crate::repeated::Group {
+    let mut side = contrast(Vec::new()).old;
+    side.runs.push(side.runs[0].clone());
+    crate::repeated::Group {
+        side,
+        wanted: 2,
+        meeting: "each run meets a store of its own".to_owned(),
+        command: "assay bench ycsb-b --repeat 2".to_owned(),
+        figures: vec![(Figure::overall(P99), spread(&[2e6, 3e6]))],
+    }
+}
 
 #[test]
 fn what_differs_for_the_worse_is_said_first() {
@@ -78,9 +123,76 @@ fn another_question_is_said_before_any_verdict() {
         new: "closed".to_owned(),
         weight: Weight::Question,
     });
+    assert_eq!(names(&asked)[..2], ["not like for like", "no verdict"]);
+    asked.comparison.rows = vec![row(P99, RowFinding::Higher, 1.5)];
     let found = findings(&asked, Letters::Ascii);
-    assert_eq!(found[0].name, "not the same question");
-    assert_eq!(found[1].name, "better");
+    let verdict = found.iter().find(|found| found.name == "no verdict").expect("it says so");
+    assert_eq!(verdict.level, crate::verdict::Level::Caution);
+    assert!(verdict.text.contains("neither better nor worse"), "{}", verdict.text);
+    let xml = crate::junit::compare(&asked);
+    assert!(xml.contains("failures=\"0\" skipped=\"1\""), "{xml}");
+    asked.is_forced = true;
+    assert_eq!(names(&asked)[..2], ["not like for like", "worse"]);
+}
+
+/// A hallmark without remarks, or one that a late client has lost.
+fn hallmark(verdict: hallmark::Verdict) -> Option<Hallmark> {
+    let check = Check {
+        id: CheckId::LaneCpu,
+        verdict: CheckVerdict::Fail,
+        measures: Vec::new(),
+        unobserved: Vec::new(),
+        withdraws: vec![hallmark::Figure::All],
+        because_of: None,
+    };
+    let is_lost = !verdict.is_valid();
+    Some(Hallmark {
+        verdict,
+        reasons: if is_lost { vec![CheckId::LaneCpu] } else { Vec::new() },
+        checks: if is_lost { vec![check] } else { Vec::new() },
+        percentiles: Vec::new(),
+        changes: Vec::new(),
+        period: None,
+        changed: Vec::new(),
+    })
+}
+
+#[test]
+fn the_hallmarks_of_both_sides_stand_right_below_the_first_line() {
+    let mut shown = contrast(vec![row(P99, RowFinding::Higher, 1.12)]);
+    shown.old.runs[0].facts.hallmark = hallmark(hallmark::Verdict::Valid);
+    shown.new.runs[0].facts.hallmark = hallmark(hallmark::Verdict::Invalid);
+    let found = findings(&shown, Letters::Ascii);
+    assert_eq!(found[0].name, "worse");
+    assert_eq!(found[1].shout(), "HALLMARK VALID: BASE");
+    assert_eq!(found[2].name, "HALLMARK INVALID");
+    assert!(found[2].text.starts_with("NEW: lane-cpu"), "{}", found[2].text);
+    let told = found.iter().filter(|found| found.name.starts_with("HALLMARK")).count();
+    assert_eq!(told, 2, "once for each side");
+    shown.new.runs.push(shown.old.runs[0].clone());
+    let found = findings(&shown, Letters::Ascii);
+    assert!(found[2].text.starts_with("NEW in 1 of 2 runs: lane-cpu"), "{}", found[2].text);
+}
+
+#[test]
+fn a_withdrawn_figure_is_not_judged_and_says_so() {
+    let withdrawn = Row { interval: None, ..row(P99, RowFinding::Withdrawn, 1.5) };
+    let shown = contrast(vec![withdrawn.clone()]);
+    assert_eq!(first(&shown), "NOT JUDGED: the hallmarks withdraw every figure in question");
+    let mut judged = contrast(vec![row(Measure::Throughput, RowFinding::Same, 1.0), withdrawn]);
+    assert!(first(&judged).ends_with("for response p99 (withdrawn by a hallmark)"));
+    let trial = Trial {
+        text: "p99>+10%".to_owned(),
+        judgement: Judgement::Withdrawn,
+        row: Some(judged.comparison.rows[1].clone()),
+    };
+    judged.trials.push(trial);
+    assert!(first(&judged).starts_with("NOT JUDGED: p99>+10% is about a figure that a hallmark"));
+    assert!(crate::junit::compare(&judged).contains("failures=\"0\" skipped=\"1\""));
+    let page = crate::compare_html(&judged);
+    assert!(page.contains("response p99: withdrawn"), "{page}");
+    assert!(csv(&judged).contains(",,,withdrawn,true"));
+    assert!(markdown(&judged).contains("Withdrawn: not judged"));
 }
 
 #[test]
@@ -97,9 +209,7 @@ fn a_failed_condition_is_said_before_everything() {
         trial("p99>+19%", Judgement::Unsure),
         trial("p99>+10%", Judgement::Met),
     ];
-    let names: Vec<&str> =
-        findings(&judged, Letters::Ascii).iter().take(4).map(|found| found.name).collect();
-    assert_eq!(names, ["failed", "unsure", "passed", "worse"]);
+    assert_eq!(names(&judged)[..4], ["failed", "unsure", "passed", "worse"]);
     let xml = crate::junit::compare(&judged);
     assert!(xml.contains("tests=\"3\" failures=\"1\" skipped=\"1\""), "{xml}");
 }
@@ -122,6 +232,41 @@ fn a_page_is_whole_and_takes_names_as_text() {
         assert!(body.contains(&format!("id=\"{id}\"")), "{id}");
     }
     assert!(!markdown(&shown).contains("<script>"));
+    let place = |id: &str| body.find(&format!("<section id=\"{id}\"")).expect("it is there");
+    assert!(
+        place("course") < place("figures") && place("figures") < place("sides"),
+        "charts stand before the settings"
+    );
+    for figure in body.split("<figure>").skip(1) {
+        assert!(figure.starts_with("<figcaption>") && figure.contains("aria-label=\""));
+    }
+}
+
+/// How many columns of four, or of two, each card of a page with so many has.
+fn widths(count: usize, columns: usize) -> Vec<usize> {
+    let rows = (0..count).map(|_| row(P99, RowFinding::Same, 1.0)).collect();
+    let page = crate::compare_html(&contrast(rows));
+    let styles = page.split("class=\"card\" style=\"grid-column:").skip(1);
+    let wide = |style: &str| match style.split('"').next() {
+        Some("1/-1") => columns,
+        Some("span 2") => 2,
+        _ => 1,
+    };
+    styles.map(wide).collect()
+}
+
+#[test]
+fn the_cards_leave_no_hole_in_their_rows() {
+    for count in 1..10 {
+        for columns in [4, 2] {
+            let mut room = columns;
+            for wide in widths(count, columns) {
+                assert!(wide <= room, "{count} cards on {columns} columns leave a hole");
+                room = if wide == room { columns } else { room - wide };
+            }
+            assert_eq!(room, columns, "{count} cards on {columns} columns leave a hole");
+        }
+    }
 }
 
 #[test]

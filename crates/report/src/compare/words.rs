@@ -83,7 +83,7 @@ pub fn change_between(row: &Row) -> Option<String> {
 pub fn told(row: &Row) -> String {
     let name = figure_name(row.figure);
     match row.finding {
-        Finding::Absent => format!("{name} ({})", uncertain(row)),
+        Finding::Absent | Finding::Withdrawn => format!("{name} ({})", uncertain(row)),
         _ => {
             let interval = change_between(row).unwrap_or_else(|| uncertain(row).to_owned());
             format!("{name} {} ({interval})", change(row.figure.measure, row.effect))
@@ -97,6 +97,7 @@ pub fn uncertain(row: &Row) -> &'static str {
         (Finding::Absent, None, None) => "no values on either side",
         (Finding::Absent, None, _) => "no values in BASE",
         (Finding::Absent, _, None) => "no values in NEW",
+        (Finding::Withdrawn, ..) => "withdrawn by a hallmark",
         _ => "too few values for an interval",
     }
 }
@@ -135,6 +136,7 @@ pub const fn finding_name(finding: Finding) -> &'static str {
         Finding::Open => "not shown",
         Finding::TooFew => "too few",
         Finding::Absent => "no values",
+        Finding::Withdrawn => "withdrawn",
     }
 }
 
@@ -231,12 +233,17 @@ pub fn meaning(comparison: &Comparison) -> String {
               together; NEW/BASE is the ratio of their geometric means. "
             .to_owned(),
     };
+    let is_withdrawn = comparison.rows.iter().any(|row| row.finding == Finding::Withdrawn);
+    let withdrawn = match is_withdrawn {
+        true => " Withdrawn: not judged, for the hallmark of a run withdraws it.",
+        false => "",
+    };
     let demands = &comparison.demands;
     format!(
         "{values}* the verdict is about these: together they are called different by mistake in \
          at most {} of equal set-ups. Higher or lower: the interval excludes 1 (for shares 0) and \
          the effect is at least {} (for shares {}). Same: the whole interval is within that. \
-         Not shown: neither.",
+         Not shown: neither.{withdrawn}",
         percent(1.0 - demands.confidence),
         percent(demands.minimum),
         change(Measure::Errors, demands.minimum_share).trim_start_matches('+'),

@@ -29,6 +29,15 @@ fn facts(verdict: Verdict, checks: Vec<Check>) -> Facts {
     Facts { hallmark: Some(hallmark), ..sample::facts() }
 }
 
+/// A run that was examined and has lost its hallmark.
+pub(crate) fn examined() -> Facts {
+    let mut lost = rate();
+    lost.withdraws = vec![Figure::All, Figure::Percentile(Certified::Response, 0.99)];
+    let mut facts = facts(Verdict::Invalid, vec![lost]);
+    facts.floor = vec![("p99".to_owned(), assay_model::Nanos(900))];
+    facts
+}
+
 fn text(verdict: Verdict, checks: Vec<Check>) -> String {
     line(&facts(verdict, checks)).expect("it was examined").text()
 }

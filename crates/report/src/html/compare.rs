@@ -53,11 +53,11 @@ pub fn compare_html(contrast: &Contrast) -> String {
     let findings = crate::compare::findings(contrast, LETTERS);
     let mut body = header(&title, &subtitle(contrast), &findings, &shown[1]);
     body += &cards(contrast);
-    body += &sides(contrast);
-    body += &not_alike(&contrast.differences);
-    body += &figures(contrast);
     body += &percentiles(&shown, &charts[0]);
     body += &course(&charts[1..]);
+    body += &figures(contrast);
+    body += &not_alike(&contrast.differences);
+    body += &sides(contrast);
     body += &repetition(&[("BASE", &contrast.old), ("NEW", &contrast.new)]);
     page(&format!("{title}, compared"), &body, &charts.iter().collect::<Vec<_>>())
 }
@@ -80,10 +80,10 @@ pub fn group_html(group: &Group) -> String {
     body += &sections::table(&repeated::table(group, LETTERS), "");
     body += "</section>\n";
     body += &sections::section("percentiles", "Response time by percentile", "Hits only.");
-    body += &charts[0].html();
+    body += &figure(&charts[0]);
     body += "</section>\n";
     body += &sections::section("course", "Response p99 over time", "From the measured start on.");
-    body += &charts[1].html();
+    body += &figure(&charts[1]);
     body += "</section>\n";
     body += &sections::section("repeat", "To repeat it", "");
     body += &command(&group.command);
@@ -121,17 +121,25 @@ fn subtitle(contrast: &Contrast) -> String {
     format!("{} · {} · {footing}", side("BASE", &contrast.old), side("NEW", &contrast.new))
 }
 
-/// The figures in question.
+/// The figures in question. The last ones are as wide as the row has room, whether it has the
+/// space of four cards or of two, so that no part of it is empty.
 fn cards(contrast: &Contrast) -> String {
     let mut out = "<section class=\"cards\" aria-label=\"Figures\">\n".to_owned();
-    for row in contrast.comparison.asked() {
+    let count = contrast.comparison.asked().count();
+    for (place, row) in contrast.comparison.asked().enumerate() {
         let measure = row.figure.measure;
         let [old, new] =
             [&row.old, &row.new].map(|side| words::median(measure, side.as_ref(), LETTERS));
         let interval = change_between(row).unwrap_or_else(|| words::uncertain(row).to_owned());
         let note = format!("{old} → {new}; {interval}");
         let title = format!("{}: {}", figure_name(row.figure), words::finding_name(row.finding));
-        out += &sections::card(&title, &change(measure, row.effect), &note);
+        let card = sections::card(&title, &change(measure, row.effect), &note);
+        let wide = match (count % 4, count - place) {
+            (1, 1) => "1/-1",
+            (2, 1 | 2) | (3, 1) => "span 2",
+            _ => "auto",
+        };
+        out += &card.replacen('>', &format!(" style=\"grid-column:{wide}\">"), 1);
     }
     out + "</section>\n"
 }
@@ -185,7 +193,7 @@ fn percentiles(shown: &[Shown], chart: &LineChart) -> String {
          needed. In a closed loop a session waits with the store: look at the space between its \
          two lines. Hits only; of several runs, the one with the median p99.",
     );
-    let _ = writeln!(out, "<figure>{}</figure>", chart.html());
+    out += &figure(chart);
     let mut titles = vec![("".to_owned(), Flush::Left), ("".to_owned(), Flush::Left)];
     titles.extend(PERCENTILES.map(|quantile| (percentile_name(quantile), Flush::Right)));
     let titles: Vec<(&str, Flush)> =
@@ -200,7 +208,7 @@ fn percentiles(shown: &[Shown], chart: &LineChart) -> String {
         }
     }
     out += &sections::table(&table, "");
-    out + "<p class=\"note\">As observed; how sure they are is in the table above.</p></section>\n"
+    out + "<p class=\"note\">As observed; the table of every figure says how sure.</p></section>\n"
 }
 
 /// A percentile as it was, however few values tell it: how sure it is, is in the table of figures.
@@ -218,10 +226,19 @@ fn course(charts: &[LineChart]) -> String {
     );
     let titles = ["Response time", "Service time", "Throughput, operations per second"];
     for (chart, title) in charts.iter().zip(titles) {
-        let _ =
-            write!(out, "<figure><figcaption>{title}</figcaption>\n{}</figure>\n", chart.html());
+        out += &captioned(title, chart);
     }
     out + "</section>\n"
+}
+
+/// A chart with what it shows as its caption.
+fn figure(chart: &LineChart) -> String {
+    captioned(&chart.description, chart)
+}
+
+fn captioned(title: &str, chart: &LineChart) -> String {
+    let caption = escape(title);
+    format!("<figure><figcaption>{caption}</figcaption>\n{}</figure>\n", chart.html())
 }
 
 fn repetition(sides: &[(&str, &Side)]) -> String {

@@ -2,7 +2,7 @@
 
 use assay_analysis::Verdict;
 use assay_analysis::slo::{Measure, Objective, Term};
-use assay_analysis::sweep::{Point, Spread};
+use assay_analysis::sweep::Spread;
 use assay_analysis::tune::{Ending, Step};
 
 use super::axis::Axis;
@@ -23,12 +23,6 @@ pub fn tune_html(tuning: &Tuning) -> String {
     let charts: Vec<LineChart> =
         [latency(tuning), throughput(tuning)].into_iter().flatten().collect();
     let mut body = opening(tuning);
-    body += &sections::section("circumstances", "Circumstances", "");
-    body += "<dl>";
-    for (title, text) in circumstances(tuning, LETTERS) {
-        body += &format!("<dt>{title}</dt><dd>{}</dd>", sections::grouped(&escape(&text)));
-    }
-    body += "</dl>\n</section>\n";
     if !charts.is_empty() {
         body += &sections::section("curve", "Latency over rate", LEAD);
         let titles = [curve_title(tuning), "Answers over arrivals per second".to_owned()];
@@ -43,6 +37,12 @@ pub fn tune_html(tuning: &Tuning) -> String {
     body += &sections::table(&steps(tuning, LETTERS), "dense");
     body += "</section>\n";
     body += &why_not(tuning);
+    body += &sections::section("circumstances", "Settings", "");
+    body += "<dl>";
+    for (title, text) in circumstances(tuning, LETTERS) {
+        body += &format!("<dt>{title}</dt><dd>{}</dd>", sections::grouped(&escape(&text)));
+    }
+    body += "</dl>\n</section>\n";
     body += &sections::section("repeat", "To repeat it", "");
     let command = escape(&tuning.command);
     body += &format!("<pre tabindex=\"0\"><code>{command}</code></pre>\n</section>\n");
@@ -50,7 +50,8 @@ pub fn tune_html(tuning: &Tuning) -> String {
 }
 
 const LEAD: &str = "Every point is a run. Where a rate was asked more than once, the line goes \
-                    through the middle one; a rate that did not hold has a line of its own.";
+                    through the middle one; a rate that did not hold has a line of its own, \
+                    and so has one of which the client could not tell.";
 
 fn opening(tuning: &Tuning) -> String {
     let mut out = format!(
@@ -105,14 +106,25 @@ fn rate_axis(tuning: &Tuning, rates: &[f64]) -> Axis {
 
 /// The curve with the limit as a line across, and the steps that did not hold beside it.
 fn latency(tuning: &Tuning) -> Option<LineChart> {
-    let xs: Vec<f64> = tuning.curve.iter().map(|point| point.rate).collect();
+    let xs = rates(tuning);
     if xs.is_empty() {
         return None;
     }
+    let of_curve = |is_shown: fn(&Tuning, f64) -> bool| -> Vec<Option<f64>> {
+        let point = |rate: f64| tuning.curve.iter().find(|point| point.rate == rate);
+        let value = |rate: &f64| point(*rate).filter(|_| is_shown(tuning, *rate));
+        xs.iter().map(|rate| value(rate).map(|point| point.latency_ns)).collect()
+    };
     let mut lines = vec![
-        line("latency", "response", &[], tuning.curve.iter().map(|p| Some(p.latency_ns)).collect()),
+        line("latency", "response", &[], of_curve(|_, _| true)),
         line("median", "service", &[6, 4], xs.iter().map(|x| median(&tuning.steps, *x)).collect()),
-        line("did not hold", "lag", &[2, 4], failed(tuning)),
+        line("did not hold", "lag", &[2, 4], of_curve(is_failed)),
+        line(
+            "unknown (client)",
+            "misses",
+            &[2, 4],
+            xs.iter().map(|x| untold(tuning, *x)).collect(),
+        ),
     ];
     lines.retain(|line| line.values.iter().any(Option::is_some));
     if let Some(Term { measure: Measure::Latency { limit, .. }, .. }) =
@@ -138,7 +150,7 @@ fn latency(tuning: &Tuning) -> Option<LineChart> {
 
 /// Answers per second beside arrivals per second: they part where the store can do no more.
 fn throughput(tuning: &Tuning) -> Option<LineChart> {
-    let xs: Vec<f64> = tuning.curve.iter().map(|point| point.rate).collect();
+    let xs = rates(tuning);
     let first = |rate: f64| tuning.steps.iter().find(move |step| step.request.rate == rate);
     let of = |figure: fn(&Step) -> f64| xs.iter().map(|x| first(*x).map(figure)).collect();
     let lines = vec![
@@ -173,17 +185,31 @@ fn median(steps: &[Step], rate: f64) -> Option<f64> {
     (ns > 0).then_some(ns as f64)
 }
 
-/// The points of the curve whose rate did not hold.
-fn failed(tuning: &Tuning) -> Vec<Option<f64>> {
-    let is_failed = |point: &&Point| {
-        let mut runs = tuning.steps.iter().filter(|step| step.request.rate == point.rate);
-        runs.any(|step| step.outcome.verdict == Verdict::Violated)
-    };
-    let value = |point: &Point| Some(point).filter(is_failed).map(|point| point.latency_ns);
-    tuning.curve.iter().map(value).collect()
+/// Every rate of a point, rising: those of the curve with those that the client could not tell.
+fn rates(tuning: &Tuning) -> Vec<f64> {
+    let of_curve = tuning.curve.iter().map(|point| point.rate);
+    let is_shown = |step: &&Step| untold(tuning, step.request.rate).is_some();
+    let untold = tuning.steps.iter().filter(is_shown).map(|step| step.request.rate);
+    let mut rates: Vec<f64> = of_curve.chain(untold).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    rates
 }
 
-/// The rate that was found, then the knee, numbered.
+/// Whether a run at that rate did not hold.
+fn is_failed(tuning: &Tuning, rate: f64) -> bool {
+    let mut runs = tuning.steps.iter().filter(|step| step.request.rate == rate);
+    runs.any(|step| step.outcome.verdict == Verdict::Violated)
+}
+
+/// The latency of the first run at that rate of which the client could not tell.
+fn untold(tuning: &Tuning, rate: f64) -> Option<f64> {
+    let is_it = |step: &&Step| step.request.rate == rate && step.outcome.is_of_client();
+    let step = tuning.steps.iter().find(is_it)?;
+    step.outcome.figures.latency.map(|latency| latency.0 as f64)
+}
+
+/// The rate that was found with the knee, numbered by rising rate.
 fn marks(tuning: &Tuning) -> Vec<(Mark, String)> {
     let found = match tuning.course {
         Course::Search { ending: Some(Ending::Found { rate, .. }), .. } => Some(rate),
@@ -192,7 +218,9 @@ fn marks(tuning: &Tuning) -> Vec<(Mark, String)> {
     };
     let found = found.map(|at| (at, format!("sustained: {}", rate(at))));
     let knee = tuning.knee.map(|knee| (knee.rate, format!("the knee: {}", rate(knee.rate))));
-    let numbered = found.into_iter().chain(knee).enumerate();
+    let mut marks: Vec<(f64, String)> = found.into_iter().chain(knee).collect();
+    marks.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let numbered = marks.into_iter().enumerate();
     numbered.map(|(place, (at, text))| (Mark { number: place + 1, at }, text)).collect()
 }
 
@@ -207,7 +235,7 @@ fn legend(tuning: &Tuning) -> String {
 mod tests {
     use super::*;
     use crate::html::axis;
-    use crate::tune::tests::{found, swept};
+    use crate::tune::tests::{found, swept, untold};
 
     #[test]
     fn the_page_shows_curve_limit_marks_steps() {
@@ -232,6 +260,45 @@ mod tests {
         assert_eq!(chart.x.spread, axis::Spread::Log);
         let chart = latency(&found()).expect("there are points");
         assert_eq!(chart.x.spread, axis::Spread::Linear);
+    }
+
+    #[test]
+    fn charts_stand_before_the_settings() {
+        let html = tune_html(&found());
+        let place = |id: &str| html.find(&format!("<section id=\"{id}\"")).expect("it is there");
+        assert!(place("curve") < place("steps") && place("steps") < place("circumstances"));
+        for figure in html.split("<figure>").skip(1) {
+            assert!(figure.starts_with("<figcaption>") && figure.contains("aria-label=\""));
+        }
+    }
+
+    #[test]
+    fn a_rate_that_the_client_could_not_tell_is_a_point_beside_the_curve() {
+        let chart = latency(&untold()).expect("there are points");
+        assert_eq!(chart.xs, [200.0, 400.0, 800.0]);
+        let line = |label: &str| chart.lines.iter().find(|line| line.label == label);
+        let curve = line("latency").expect("it is there");
+        assert_eq!(
+            curve.values.iter().map(Option::is_some).collect::<Vec<_>>(),
+            [true, true, false]
+        );
+        let beside = line("unknown (client)").expect("it is there");
+        assert_eq!(
+            beside.values.iter().map(Option::is_some).collect::<Vec<_>>(),
+            [false, false, true]
+        );
+        assert!(line("did not hold").is_none());
+    }
+
+    #[test]
+    fn marks_are_numbered_from_left_to_right() {
+        let mut tuning = swept();
+        let knee = assay_analysis::sweep::Point { rate: 150.0, latency_ns: 1e6 };
+        tuning.knee = Some(knee);
+        let marks: Vec<(usize, f64)> =
+            marks(&tuning).iter().map(|(mark, _)| (mark.number, mark.at)).collect();
+        assert_eq!(marks[0], (1, 150.0));
+        assert!(marks[1].0 == 2 && marks[1].1 > 150.0, "{marks:?}");
     }
 
     #[test]

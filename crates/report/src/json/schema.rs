@@ -1,4 +1,8 @@
-//! The JSON Schema of the result object.
+//! The JSON Schemas of what is printed for programs, that of the result object first.
+
+mod results;
+
+pub use results::schema_of;
 
 use serde_json::{Map, Value, json};
 
@@ -158,15 +162,13 @@ fn definitions() -> Value {
             ("verdict", one_of(&["held", "violated", "unknown"])),
         ]),
         "interval": interval(),
-        "quick": object(&[
-            ("count", count()),
-            ("p50_ns", count()),
-            ("p90_ns", count()),
-            ("p99_ns", count()),
-            ("p999_ns", count()),
-            ("max_ns", count()),
-        ]),
+        "quick": quick(),
     })
+}
+
+fn quick() -> Value {
+    let names = ["count", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"];
+    object(&names.map(|name| (name, count())))
 }
 
 fn verdict() -> Value {

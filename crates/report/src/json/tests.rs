@@ -65,9 +65,13 @@ fn faults(root: &Value, shape: &Value, value: &Value, path: &str, found: &mut Ve
 }
 
 fn all_faults(value: &Value) -> Vec<String> {
-    let schema = json_schema();
+    faults_by(&json_schema(), value)
+}
+
+/// What in `value` is not as `schema` says.
+fn faults_by(schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    faults(&schema, &schema, value, "", &mut found);
+    faults(schema, schema, value, "", &mut found);
     found.sort();
     found
 }
@@ -75,6 +79,33 @@ fn all_faults(value: &Value) -> Vec<String> {
 #[test]
 fn every_field_is_in_the_schema_and_every_required_field_is_there() {
     assert_eq!(all_faults(&parsed()), Vec::<String>::new());
+}
+
+/// Whether the texts, each one JSON object, are as the schema of `name` says.
+fn check(name: &str, texts: &[&str]) {
+    let schema = schema_of(name).expect("it has a schema");
+    for text in texts {
+        let mut value: Value = serde_json::from_str(text).expect("the output is JSON");
+        assert_eq!(value["schema"], schema["$id"], "{name}");
+        assert_eq!(faults_by(&schema, &value), Vec::<String>::new(), "{name}");
+        value["surplus"] = Value::from(1);
+        value.as_object_mut().expect("it is an object").remove("schema");
+        assert_eq!(faults_by(&schema, &value).len(), 2, "{name}");
+    }
+}
+
+#[test]
+fn everything_that_is_printed_for_programs_is_as_its_schema_says() {
+    let (facts, summary) = (crate::hallmark::tests::examined(), sample::summary());
+    check("hallmark", &[&crate::hallmark::json(&facts).expect("it was examined")]);
+    let lines = ndjson(&facts, &summary);
+    check("interval", &lines.lines().take(3).collect::<Vec<_>>());
+    use crate::tune::tests::{found, swept, untold};
+    let tunes = [found(), swept(), untold()].map(|one| crate::tune::json(&one));
+    check("tune", &tunes.each_ref().map(String::as_str));
+    check("compare", &[&crate::compare::json(&crate::compare::tests::whole())]);
+    check("repeat", &[&crate::repeated::json(&crate::compare::tests::repeated())]);
+    assert_eq!(schema_of("nothing"), None);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use assay_analysis::slo::{TermFinding, Value};
 use assay_analysis::sweep::Spread;
-use assay_analysis::tune::{Ending, Step, Unsettled};
+use assay_analysis::tune::{Ending, Reason, Step, Unsettled};
 use serde::Serialize;
 
 use super::{Course, Tuning, words};
@@ -26,12 +26,21 @@ struct TuneObject<'a> {
     state: &'static str,
     /// Arrivals per second that are sustained; of a sweep the highest up to which all hold.
     rate_per_s: Option<f64>,
+    interval: BracketObject,
     search: Option<SearchObject>,
     sweep: Option<SweepObject>,
     knee: Option<PointObject>,
     inversions: Vec<[usize; 2]>,
     steps: Vec<StepObject>,
     notices: &'a [String],
+}
+
+/// Arrivals per second between which the answer lies, as far as that is known.
+#[derive(Serialize)]
+struct BracketObject {
+    held_per_s: Option<f64>,
+    failed_per_s: Option<f64>,
+    unknown_per_s: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -91,6 +100,8 @@ struct TermObject {
 #[derive(Serialize)]
 struct ReasonObject {
     reason: &'static str,
+    /// The check of the hallmark by which our own side was not fit to measure.
+    check: Option<&'static str>,
 }
 
 /// The tune as one indented JSON object with a line end.
@@ -116,6 +127,11 @@ fn object(tuning: &Tuning) -> TuneObject<'_> {
         objective: objective.map(|term| words::term(term, Letters::Ascii)).collect(),
         state,
         rate_per_s,
+        interval: BracketObject {
+            held_per_s: tuning.bracket.held,
+            failed_per_s: tuning.bracket.failed,
+            unknown_per_s: tuning.bracket.unknown,
+        },
         search: search(tuning),
         sweep: sweep(tuning),
         knee: tuning
@@ -136,6 +152,7 @@ fn state(tuning: &Tuning) -> (&'static str, Option<f64>) {
             Some(Ending::BelowFloor) => ("below-floor", None),
             Some(Ending::Unsettled { why: Unsettled::Steps, .. }) => ("too-many-steps", None),
             Some(Ending::Unsettled { why: Unsettled::NonMonotone, .. }) => ("non-monotone", None),
+            Some(Ending::Unsettled { why: Unsettled::Client, .. }) => ("cannot-tell", None),
             None => ("interrupted", None),
         },
     }
@@ -172,7 +189,13 @@ fn sweep(tuning: &Tuning) -> Option<SweepObject> {
 
 fn step(step: &Step) -> StepObject {
     let figures = &step.outcome.figures;
-    let reason = |reason| ReasonObject { reason: words::reason_name(reason) };
+    let reason = |reason: &Reason| ReasonObject {
+        reason: words::reason_name(reason),
+        check: match reason {
+            Reason::Client(check) => Some(check.name()),
+            _ => None,
+        },
+    };
     StepObject {
         step: step.request.number,
         purpose: step.request.purpose.name(),

@@ -1,9 +1,10 @@
 //! A tune that is known by heart, in every form.
 
+use assay_analysis::hallmark::CheckId;
 use assay_analysis::slo::{Comparison, Measure, Scope, Stretch, Term, TermFinding, Value};
 use assay_analysis::sweep::{Spread, curve, held_up_to, knee};
 use assay_analysis::tune::{
-    Figures, Outcome, Purpose, Reason, Request, Search, Unsettled, inversions,
+    Figures, Outcome, Purpose, Reason, Request, Search, Unsettled, bracket, inversions,
 };
 use assay_model::{Kind, Nanos};
 use expect_test::{Expect, expect, expect_file};
@@ -65,6 +66,10 @@ fn answer(request: Request, capacity: f64) -> Outcome {
 
 fn tuning(course: Course, steps: Vec<Step>) -> Tuning {
     let curve = curve(&steps);
+    let held = match course {
+        Course::Search { best, .. } => best,
+        Course::Sweep { held, .. } => held,
+    };
     Tuning {
         title: "ycsb-c on sick".to_owned(),
         command: "assay tune ycsb-c -t sick:healthy --slo read.p99<5ms --seed 7".to_owned(),
@@ -78,6 +83,7 @@ fn tuning(course: Course, steps: Vec<Step>) -> Tuning {
         objective: Some(Objective { terms: vec![READ_P99, ERRORS] }),
         knee: knee(&curve),
         inversions: inversions(&steps),
+        bracket: bracket(&steps, held),
         curve,
         course,
         steps,
@@ -158,31 +164,66 @@ fn the_first_line_says_how_it_ended() {
     check(
         &searched(at_most(400.0), |request| answer(request, 1e6)),
         &expect![[r#"
-        SUSTAINED: 400/s with read.p99 < 5 ms, errors < 1 %; confirmed by a fresh
-        run, the most that was to be asked: there may be more"#]],
+            SUSTAINED: 400/s with read.p99 < 5 ms, errors < 1 %; confirmed by a fresh
+            run, the most that was to be asked: there may be more
+            INTERVAL: held at 400/s, no higher rate failed"#]],
     );
     check(
         &searched(plan, |request| answer(request, 1.0)),
-        &expect!["NOT SUSTAINED: not even 100/s with read.p99 < 5 ms, errors < 1 %"],
+        &expect![[r#"
+            NOT SUSTAINED: not even 100/s with read.p99 < 5 ms, errors < 1 %
+            INTERVAL: no rate held, failed at 100/s"#]],
     );
     let endless = Plan { steps_max: 3, ..plan };
     check(
         &searched(endless, |request| answer(request, 1e9)),
         &expect![[r#"
-        UNSETTLED: the search took too many steps; 400/s held last with read.p99 < 5
-        ms, errors < 1 %, unconfirmed"#]],
+            UNSETTLED: the search took too many steps; 400/s held last with read.p99 < 5
+            ms, errors < 1 %, unconfirmed
+            INTERVAL: held at 400/s, no higher rate failed"#]],
     );
     let mut stopped = found();
     stopped.course = Course::Search { plan, ending: None, best: None };
     check(
         &stopped,
         &expect![[r#"
-        INTERRUPTED: no rate held yet with read.p99 < 5 ms, errors < 1 %
-        KNEE: the curve bends upwards at 800/s, 1.80 ms"#]],
+            INTERRUPTED: no rate held yet with read.p99 < 5 ms, errors < 1 %
+            INTERVAL: held at 800/s, failed at 840/s
+            KNEE: the curve bends upwards at 800/s, 1.80 ms"#]],
     );
     let ending = Ending::Unsettled { best: None, why: Unsettled::NonMonotone };
     stopped.course = Course::Search { plan, ending: Some(ending), best: None };
     assert!(first_line(&stopped).starts_with("UNSETTLED: rates held again and again above"));
+}
+
+/// A search of which nothing above 400/s could be told, for the client was late.
+pub(crate) fn untold() -> Tuning {
+    searched(Plan { min: 200.0, ..Plan::default() }, |request| match request.rate > 400.0 {
+        false => answer(request, 1e6),
+        true => Outcome {
+            verdict: Verdict::Unknown,
+            reasons: vec![Reason::Objective(0), Reason::Client(CheckId::LaneCpu)],
+            ..answer(request, 1.0)
+        },
+    })
+}
+
+#[test]
+fn a_machine_that_cannot_tell_says_so_with_what_is_known() {
+    check(
+        &untold(),
+        &expect![[r#"
+        CANNOT TELL: this machine cannot tell what the store sustains: the client
+        was not fit to measure at 800/s (lane-cpu failed); repeat when the machine
+        is quiet, from another machine, or with a lower --max
+        INTERVAL: held at 400/s, unknown at 800/s, no higher rate failed"#]],
+    );
+    let object: serde_json::Value = serde_json::from_str(&json(&untold())).expect("it is JSON");
+    assert_eq!(object["state"], "cannot-tell");
+    assert_eq!(object["interval"]["held_per_s"], 400.0);
+    assert_eq!(object["interval"]["unknown_per_s"], 800.0);
+    assert!(object["interval"]["failed_per_s"].is_null() && object["rate_per_s"].is_null());
+    assert_eq!(object["steps"][2]["reasons"][1]["check"], "lane-cpu");
 }
 
 #[test]
@@ -209,6 +250,7 @@ fn every_reason_has_words() {
         Reason::Short,
         Reason::Rate(0.83),
         Reason::Hallmark,
+        Reason::Client(CheckId::LaneCpu),
         Reason::Broken,
     ];
     expect![[r#"
@@ -222,6 +264,7 @@ fn every_reason_has_words() {
         too short to tell whether what waits grows
         only 83 % of the rate was asked
         the run has no hallmark
+        the client may be why, not the store: lane-cpu failed
         the run broke off"#]]
     .assert_eq(
         &words::outcome(&outcome, Letters::Unicode)

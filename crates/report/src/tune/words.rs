@@ -3,7 +3,7 @@
 use assay_analysis::Verdict;
 use assay_analysis::slo::{Comparison, Measure, Scope, Stretch, Term, TermFinding, Value};
 use assay_analysis::sweep::Sweep;
-use assay_analysis::tune::{Ending, Outcome, Plan, Reason, Step, Unsettled};
+use assay_analysis::tune::{Bracket, Ending, Outcome, Plan, Reason, Step, Unsettled};
 use assay_model::Nanos;
 
 use super::{Course, Tuning};
@@ -81,6 +81,7 @@ pub const fn reason_name(reason: &Reason) -> &'static str {
         Reason::Short => "short",
         Reason::Rate(_) => "rate",
         Reason::Hallmark => "hallmark",
+        Reason::Client(_) => "client",
         Reason::Broken => "broken",
     }
 }
@@ -110,6 +111,9 @@ fn reason(reason: &Reason, outcome: &Outcome, letters: Letters) -> String {
         Reason::Short => "too short to tell whether what waits grows".to_owned(),
         Reason::Rate(share) => format!("only {} of the rate was asked", percent(*share)),
         Reason::Hallmark => "the run has no hallmark".to_owned(),
+        Reason::Client(check) => {
+            format!("the client may be why, not the store: {} failed", check.name())
+        }
         Reason::Broken => "the run broke off".to_owned(),
     }
 }
@@ -147,6 +151,7 @@ fn undecided_term(found: &TermFinding) -> String {
 /// Everything to know before the steps: what came of it first, then what must be known besides.
 pub fn findings(tuning: &Tuning, letters: Letters) -> Vec<Finding> {
     let mut findings = vec![headline(tuning, letters)];
+    findings.extend(bracket(tuning));
     findings.extend(remarks(tuning, letters));
     findings
 }
@@ -181,10 +186,13 @@ fn ended(
             let text = format!("not even {} with {promise}", rate(plan.min));
             finding(Level::Alarm, "not sustained", text)
         }
+        Some(Ending::Unsettled { why: Unsettled::Client, .. }) => {
+            finding(Level::Caution, "cannot tell", cannot_tell(tuning))
+        }
         Some(Ending::Unsettled { best, why }) => {
             let why = match why {
-                Unsettled::Steps => "the search took too many steps",
                 Unsettled::NonMonotone => "rates held again and again above some that failed",
+                Unsettled::Steps | Unsettled::Client => "the search took too many steps",
             };
             finding(Level::Caution, "unsettled", format!("{why}; {}", so_far(best, &promise)))
         }
@@ -228,6 +236,35 @@ fn beyond(tuning: &Tuning, exceeded: Option<usize>, is_ceiling: bool) -> String 
         (None, true) => ", the most that was to be asked: there may be more".to_owned(),
         (None, false) => ", nothing above it was shown to fail".to_owned(),
     }
+}
+
+/// Which check failed last, at which rate, and what to do.
+fn cannot_tell(tuning: &Tuning) -> String {
+    let last = tuning.steps.last();
+    let at = last.map_or_else(String::new, |step| format!(" at {}", rate(step.request.rate)));
+    let reasons = last.into_iter().flat_map(|step| &step.outcome.reasons);
+    let check = reasons.rev().find_map(|reason| match reason {
+        Reason::Client(check) => Some(format!(" ({} failed)", check.name())),
+        _ => None,
+    });
+    format!(
+        "this machine cannot tell what the store sustains: the client was not fit to \
+         measure{at}{}; repeat when the machine is quiet, from another machine, or with a lower \
+         --max",
+        check.unwrap_or_default()
+    )
+}
+
+/// Between which rates the answer lies: `held at 416/s, failed at 476/s`.
+fn bracket(tuning: &Tuning) -> Option<Finding> {
+    tuning.objective.as_ref()?;
+    let Bracket { held, failed, unknown } = tuning.bracket;
+    let part = |name: &str, at: Option<f64>| at.map(|at| format!("{name} at {}", rate(at)));
+    let held = part("held", held).or_else(|| Some("no rate held".to_owned()));
+    let failed = part("failed", failed).or_else(|| Some("no higher rate failed".to_owned()));
+    let parts: Vec<String> =
+        [held, part("unknown", unknown), failed].into_iter().flatten().collect();
+    (!tuning.steps.is_empty()).then(|| finding(Level::Fine, "interval", parts.join(", ")))
 }
 
 fn so_far(best: Option<f64>, promise: &str) -> String {

@@ -3,6 +3,7 @@
 use assay_model::{Kind, Record};
 
 use super::*;
+use crate::hallmark::{self, Bound, Check, CheckVerdict, Statistic};
 use crate::question::{LoadModel, Question, Window};
 use crate::slo::{Comparison, Scope, Stretch, Term};
 use crate::tests::{ask, done};
@@ -44,15 +45,42 @@ fn objective() -> Objective {
     Objective { terms: vec![Term { scope: Scope::All, measure, comparison: Comparison::Below }] }
 }
 
-const AS_ASKED: Circumstances = Circumstances {
+const AS_ASKED: Circumstances<'static> = Circumstances {
     target: 1_000.0,
     is_even: true,
     is_stopped: false,
     backlog: None,
     hallmark: None,
+    requires_hallmark: false,
 };
 
-fn assessed(made: &Made, circumstances: Circumstances) -> Outcome {
+/// The hallmark of a run of which these checks failed, each with the check that explains it.
+fn failed(checks: &[(CheckId, Option<CheckId>, &[hallmark::Measure])]) -> Hallmark {
+    let check = |(id, because_of, measures): &(CheckId, Option<CheckId>, &[hallmark::Measure])| {
+        let withdraws = if measures.is_empty() { vec![Figure::All] } else { Vec::new() };
+        let verdict = CheckVerdict::Fail;
+        let (unobserved, measures) = (Vec::new(), measures.to_vec());
+        Check { id: *id, verdict, measures, unobserved, withdraws, because_of: *because_of }
+    };
+    Hallmark {
+        verdict: hallmark::Verdict::Invalid,
+        reasons: Vec::new(),
+        checks: checks.iter().map(check).collect(),
+        percentiles: Vec::new(),
+        changes: Vec::new(),
+        period: None,
+        changed: Vec::new(),
+    }
+}
+
+/// What came of a step of which 3 % are too slow, or none, whose run has that hallmark.
+fn examined(is_slow: bool, hallmark: &Hallmark) -> (Verdict, Vec<Reason>) {
+    let made = step(12, |n| (0, if is_slow && n % 30 == 0 { 200_000 } else { 900 }));
+    let outcome = assessed(&made, Circumstances { hallmark: Some(hallmark), ..AS_ASKED });
+    (outcome.verdict, outcome.reasons)
+}
+
+fn assessed(made: &Made, circumstances: Circumstances<'_>) -> Outcome {
     let circumstances = Circumstances { backlog: made.backlog, ..circumstances };
     assess(&made.summary, Some(&objective()), &circumstances)
 }
@@ -186,10 +214,70 @@ fn who_was_stopped_or_has_no_hallmark_is_not_sustained() {
     assert_eq!(assessed(&quick, stopped).reasons, [Reason::Overload]);
     let slow = step(12, |_| (0, 900_000));
     assert_eq!(assessed(&slow, stopped).reasons, [Reason::Overload], "all else follows from it");
-    let without = Circumstances { hallmark: Some(Verdict::Violated), ..AS_ASKED };
-    assert_eq!(assessed(&quick, without).reasons, [Reason::Hallmark]);
-    let unknown = Circumstances { hallmark: Some(Verdict::Unknown), ..AS_ASKED };
-    assert_eq!(assessed(&quick, unknown).verdict, Verdict::Held);
+    let without = Circumstances { requires_hallmark: true, ..AS_ASKED };
+    let outcome = assessed(&quick, without);
+    assert_eq!((outcome.verdict, outcome.reasons), (Verdict::Unknown, vec![Reason::Hallmark]));
+}
+
+#[test]
+fn a_step_that_fails_because_of_a_late_client_is_unknown_rather_than_failed() {
+    let late = failed(&[(CheckId::LaneCpu, None, &[])]);
+    let reasons = vec![Reason::Objective(0), Reason::Client(CheckId::LaneCpu)];
+    assert_eq!(examined(true, &late), (Verdict::Unknown, reasons));
+    let symptom = failed(&[(CheckId::Lag, Some(CheckId::LaneCpu), &[])]);
+    assert_eq!(examined(true, &symptom).0, Verdict::Unknown);
+    // More of the same would not tell what a late client hides.
+    let made = step(1, |n| (0, if n % 90 == 0 { 200_000 } else { 900 }));
+    let undecided = assessed(&made, Circumstances { hallmark: Some(&late), ..AS_ASKED });
+    assert_eq!(undecided.reasons, [Reason::Undecided(0), Reason::Client(CheckId::LaneCpu)]);
+    assert!(undecided.is_of_client());
+    // A late client cannot make a store look faster than it is, but records can be missing.
+    assert_eq!(examined(false, &late), (Verdict::Held, Vec::new()));
+    let lost = failed(&[(CheckId::LostRecords, None, &[])]);
+    let reasons = vec![Reason::Client(CheckId::LostRecords)];
+    assert_eq!(examined(false, &lost), (Verdict::Unknown, reasons));
+}
+
+#[test]
+fn a_step_that_fails_because_of_the_store_has_failed_whatever_its_hallmark() {
+    let broken = (Verdict::Violated, vec![Reason::Objective(0)]);
+    let growing = failed(&[(CheckId::Backlog, None, &[])]);
+    assert_eq!(examined(true, &growing), broken);
+    let limits = Some(hallmark::Limits { bound: Bound::AtMost, pass: 0.0, fail: None });
+    let measure =
+        |statistic, value, limits| [hallmark::Measure { statistic, figure: None, value, limits }];
+    let with = |queued, limits_of_lane| {
+        let lane = measure(Statistic::LaneBusy, 0.5, limits_of_lane);
+        let queued = measure(Statistic::Queued, queued, limits);
+        failed(&[
+            (CheckId::Rate, None, &[]),
+            (CheckId::Omission, None, &queued),
+            (CheckId::LaneCpu, None, &lane),
+        ])
+    };
+    // Requests that left late although the store left room in flight, from a lane of its own.
+    assert_eq!(examined(true, &with(0.0, limits)).0, Verdict::Unknown);
+    assert_eq!(examined(true, &with(0.3, limits)), broken);
+    assert_eq!(examined(true, &with(0.0, None)), broken, "the store works within the lane");
+}
+
+#[test]
+fn refusals_are_the_stores_whatever_the_client() {
+    let refused = |index: u64| {
+        let at = Nanos::from_millis(index);
+        let one = done(index, Kind::Read, at, at, at + Nanos::from_millis(1));
+        match index % 10 {
+            0 => Record { outcome: assay_model::Outcome::Refused, found: false, ..one },
+            _ => one,
+        }
+    };
+    let made = made(Nanos::from_secs(12), &(0..12_000).map(refused).collect::<Vec<_>>());
+    let measure = Measure::Errors { limit: 0.01 };
+    let term = Term { scope: Scope::All, measure, comparison: Comparison::Below };
+    let late = failed(&[(CheckId::LaneCpu, None, &[])]);
+    let circumstances = Circumstances { backlog: made.backlog, hallmark: Some(&late), ..AS_ASKED };
+    let outcome = assess(&made.summary, Some(&Objective { terms: vec![term] }), &circumstances);
+    assert_eq!((outcome.verdict, outcome.reasons), (Verdict::Violated, vec![Reason::Objective(0)]));
 }
 
 #[test]

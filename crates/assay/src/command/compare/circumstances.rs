@@ -63,6 +63,9 @@ fn question(found: &mut Found, old: &Measured, new: &Measured) {
     note("trace", &first.spec.trace_hash, &second.spec.trace_hash);
     note("load model", &first.load.model, &second.load.model);
     note("load", &first.load.text, &second.load.text);
+    let sessions =
+        |manifest: &Manifest| manifest.load.settings.get("closed").cloned().unwrap_or_default();
+    note("sessions", &sessions(first), &sessions(second));
     let is_same_plan = first.spec.text == second.spec.text
         && first.spec.seed == second.spec.seed
         && first.counters.offered == second.counters.offered;

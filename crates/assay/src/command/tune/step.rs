@@ -61,6 +61,13 @@ impl Steps {
         Steps { setup, wanted, seed, load: String::new(), unmarked: Vec::new() }
     }
 
+    /// How long a run of `length` times the usual one takes; nothing where time is simulated.
+    pub fn time_of(&self, length: u32) -> Option<Nanos> {
+        let is_simulated = self.setup.store.capabilities().time == StoreTime::Told;
+        let time = self.wanted.step.0 * u64::from(length) + self.wanted.warm_up.0;
+        (!is_simulated).then_some(Nanos(time))
+    }
+
     /// What all steps have in common.
     pub fn setup(&self) -> &Setup {
         &self.setup
@@ -240,21 +247,16 @@ impl Steps {
         let mut waiting = Waiting::new(question(&manifest, None).window);
         let judged = judge_beside(dir, None, &mut |records| waiting.push(records))?;
         keep_hallmark(dir, &judged)?;
-        let has_hallmark = has_hallmark(&judged);
-        let hallmark = match (self.wanted.requires_hallmark, has_hallmark) {
-            (false, _) => None,
-            (true, true) => Some(Verdict::Held),
-            (true, false) => Some(Verdict::Violated),
-        };
         let circumstances = Circumstances {
             target: request.rate,
             is_even: self.is_even(),
             is_stopped,
             backlog: waiting.backlog(),
-            hallmark,
+            hallmark: judged.facts.hallmark.as_ref(),
+            requires_hallmark: self.wanted.requires_hallmark,
         };
         let found = assess(&judged.summary, self.wanted.objective.as_ref(), &circumstances);
-        if found.verdict == Verdict::Held && !has_hallmark {
+        if found.verdict == Verdict::Held && !has_hallmark(&judged) {
             self.unmarked.push(request.number);
         }
         Ok(found)

@@ -1,0 +1,212 @@
+//! The JSON Schemas of everything that is printed beside a result.
+
+use serde_json::{Value, json};
+
+use super::{boolean, count, described, hallmark, interval, list_of, number, object, one_of};
+use super::{or_null, quick, text};
+
+/// The JSON Schema (draft 2020-12) of the object that bears `name`; none if there is no such.
+pub fn schema_of(name: &str) -> Option<Value> {
+    let (id, title, shape) = match name {
+        "compare" => (crate::compare::SCHEMA, "Two set-ups side by side", compare()),
+        "tune" => (crate::tune::SCHEMA, "A search for the highest rate, or a sweep", tune()),
+        "repeat" => (crate::repeated::SCHEMA, "The repeated runs of one set-up", repeat()),
+        "interval" => (crate::json::INTERVAL_SCHEMA, "One line of ndjson", interval_line()),
+        "hallmark" => (crate::hallmark::SCHEMA, "Whether a run may be believed", hallmark()),
+        _ => return None,
+    };
+    Some(document(id, title, shape))
+}
+
+/// The schema with its head.
+fn document(id: &str, title: &str, mut shape: Value) -> Value {
+    shape["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    shape["$id"] = json!(id);
+    shape["title"] = json!(title);
+    shape["properties"]["schema"] = json!({ "const": id });
+    shape
+}
+
+fn findings() -> Value {
+    list_of(object(&[
+        ("level", one_of(&["alarm", "caution", "fine"])),
+        ("name", text()),
+        ("text", text()),
+    ]))
+}
+
+/// The ends of an interval, or nothing.
+fn ends() -> Value {
+    or_null(object(&[("low", or_null(number())), ("high", or_null(number()))]))
+}
+
+/// The fields of a figure's spread from run to run.
+fn spread() -> Vec<(&'static str, Value)> {
+    let mut fields = vec![("values", list_of(number()))];
+    fields.extend(["median", "mean", "min", "max"].map(|name| (name, number())));
+    fields.extend([("interval", ends()), ("variation", or_null(number()))]);
+    fields
+}
+
+fn runs() -> Value {
+    let texts = ["id", "title", "store", "load", "seed", "started", "command"];
+    let mut fields: Vec<(&str, Value)> = texts.iter().map(|name| (*name, text())).collect();
+    fields.push(("model", one_of(&["open", "closed"])));
+    let states = ["finished", "interrupted", "unfinished", "repaired", "failed"];
+    fields.push(("state", one_of(&states)));
+    list_of(object(&fields))
+}
+
+fn compare() -> Value {
+    let side = || object(&[("name", text()), ("runs", runs())]);
+    let difference = object(&[
+        ("what", text()),
+        ("base", text()),
+        ("new", text()),
+        ("weight", one_of(&["question", "place", "slight"])),
+    ]);
+    let condition = object(&[
+        ("text", text()),
+        ("judgement", one_of(&["met", "unsure", "not-met", "unknown", "withdrawn"])),
+    ]);
+    let findings_of_rows = ["higher", "lower", "same", "open", "too-few", "absent", "withdrawn"];
+    let effect = "a ratio, or a difference of shares; null if a side lacks the figure";
+    let row = object(&[
+        ("figure", text()),
+        ("asked", described(boolean(), "whether the verdict is about it")),
+        ("scale", one_of(&["ratio", "difference"])),
+        ("base", or_null(object(&spread()))),
+        ("new", or_null(object(&spread()))),
+        ("effect", described(or_null(number()), effect)),
+        ("interval", ends()),
+        ("finding", one_of(&findings_of_rows)),
+    ]);
+    object(&[
+        ("schema", text()),
+        ("findings", findings()),
+        ("base", side()),
+        ("new", side()),
+        ("differences", list_of(difference)),
+        ("conditions", list_of(condition)),
+        ("footing", one_of(&["runs", "within-run"])),
+        ("is_judged", described(boolean(), "whether BASE and NEW are like for like, or forced")),
+        ("confidence", number()),
+        ("level", number()),
+        ("minimum", number()),
+        ("minimum_share", number()),
+        ("figures", list_of(row)),
+    ])
+}
+
+fn repeat() -> Value {
+    let mut figure = spread();
+    figure.push(("figure", text()));
+    object(&[
+        ("schema", text()),
+        ("findings", findings()),
+        ("wanted", count()),
+        ("meeting", text()),
+        ("command", text()),
+        ("runs", runs()),
+        ("figures", list_of(object(&figure))),
+    ])
+}
+
+fn tune() -> Value {
+    let states = [
+        "found",
+        "below-floor",
+        "cannot-tell",
+        "too-many-steps",
+        "non-monotone",
+        "swept",
+        "interrupted",
+    ];
+    let rate = |words: &str| described(or_null(number()), words);
+    let known = object(&[
+        ("held_per_s", rate("the highest rate that is known to hold")),
+        ("failed_per_s", rate("the lowest rate above it that was shown to fail")),
+        ("unknown_per_s", rate("the lowest rate between the two that no step could tell")),
+    ]);
+    let search = object(&[
+        ("min_per_s", number()),
+        ("max_per_s", or_null(number())),
+        ("within", number()),
+        ("confirmations", count()),
+        ("exceeded_by_step", or_null(count())),
+        ("is_ceiling", boolean()),
+    ]);
+    let sweep = object(&[
+        ("from_per_s", number()),
+        ("to_per_s", number()),
+        ("points", count()),
+        ("spread", one_of(&["lin", "log"])),
+    ]);
+    let knee = object(&[("rate_per_s", number()), ("latency_ns", number())]);
+    let texts = ["schema", "title", "command", "dir", "store", "load", "machine", "version"];
+    let mut fields: Vec<(&str, Value)> = texts.iter().map(|name| (*name, text())).collect();
+    fields.extend([
+        ("seed", count()),
+        ("objective", list_of(text())),
+        ("state", one_of(&states)),
+        ("rate_per_s", rate("the sustained rate; of a sweep the highest up to which all hold")),
+        ("interval", known),
+        ("search", or_null(search)),
+        ("sweep", or_null(sweep)),
+        ("knee", or_null(knee)),
+        ("inversions", list_of(list_of(count()))),
+        ("steps", list_of(step())),
+        ("notices", list_of(text())),
+    ]);
+    object(&fields)
+}
+
+fn step() -> Value {
+    let verdict = || one_of(&["held", "violated", "unknown"]);
+    let term = object(&[
+        ("name", text()),
+        ("latency_ns", or_null(count())),
+        ("share", or_null(number())),
+        ("count", count()),
+        ("over", count()),
+        ("needed", count()),
+        ("dependence", number()),
+        ("verdict", verdict()),
+    ]);
+    let reasons = [
+        "objective",
+        "undecided",
+        "overload",
+        "backlog",
+        "short",
+        "rate",
+        "hallmark",
+        "client",
+        "broken",
+    ];
+    let check = "the check of the hallmark by which the client was not fit to measure";
+    let reason =
+        object(&[("reason", one_of(&reasons)), ("check", described(or_null(text()), check))]);
+    let counts = ["step", "length", "p50_ns", "p99_ns", "p999_ns", "lag_p99_ns"];
+    let mut fields: Vec<(&str, Value)> = counts.iter().map(|name| (*name, count())).collect();
+    let numbers = ["rate_per_s", "seconds", "offered_per_s", "done_per_s"];
+    fields.extend(numbers.map(|name| (name, number())));
+    fields.extend([
+        ("purpose", one_of(&["climb", "bisect", "confirm", "exceed", "sweep"])),
+        ("verdict", verdict()),
+        ("terms", list_of(term)),
+        ("reasons", list_of(reason)),
+    ]);
+    object(&fields)
+}
+
+fn interval_line() -> Value {
+    let mut shape = interval();
+    let own = [("type", json!({ "const": "interval" })), ("schema", text())];
+    for (name, field) in own.into_iter().chain([("run_id", text()), ("width_ns", count())]) {
+        shape["properties"][name] = field;
+        shape["required"].as_array_mut().expect("an object names its fields").push(json!(name));
+    }
+    shape["$defs"] = json!({ "quick": quick() });
+    shape
+}
