@@ -312,7 +312,8 @@ fn say_how(request: &Request, asking: &Asking) {
 /// Keeps `note` beside the runs, so that the store holds YCSB's records alone. One that `assay
 /// load` has left in the store must not outlive what it says.
 fn keep_note(setup: &Setup, note: &Note) -> Result<()> {
-    if setup.store.capabilities().is_no_op {
+    let capabilities = setup.store.capabilities();
+    if capabilities.is_no_op || !capabilities.is_persistent {
         return Ok(());
     }
     if setup.store.note().map_err(from_open)?.is_some() {
