@@ -217,7 +217,8 @@ fn mongodb(given: &Given<'_>) -> Result<String> {
         return Err(given.wrong("mongodb.upsert", "an insert of a record that is there fails"));
     }
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
-    let has_database = address["mongodb://".len()..].split_once('/').is_some_and(|(_, d)| d != "");
+    let has_database =
+        address["mongodb://".len()..].split_once('/').is_some_and(|(_, name)| !name.is_empty());
     let address = match has_database {
         true => address.to_owned(),
         // The driver's own default.
