@@ -1,11 +1,10 @@
 //! The tests, those of real servers among them.
 //!
-//! Some hundreds of tests start servers, kill them, fill them and freeze them, on machines that
-//! others use too. A test that such a machine upset says nothing about the change at hand, so the
-//! few that fail are asked once more, one at a time with the machine to themselves. What fails
-//! twice fails; what did not is named as unsteady, for it is to be repaired all the same.
+//! A test that fails fails the check: nothing is run again. What may fail is in the quarantine, by
+//! name with the reason. A test that cannot run here fails with a mark; such tests are listed
+//! apart, with their number, so that nobody takes them for passed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,97 +13,135 @@ use anyhow::{Context, Result, bail};
 
 use crate::metadata::cargo;
 
-/// More tests than this do not fail by chance.
-const FEW: usize = 4;
+/// A test that may fail until somebody has repaired it.
+pub struct Quarantined {
+    /// Its name, as its binary prints it.
+    pub name: &'static str,
+    /// Why it is here, and what was found out so far.
+    pub reason: &'static str,
+}
 
-/// Runs `cargo test` with `arguments`; the few tests that fail are asked once more.
+/// The tests that may fail for now. A line leaves when its test is repaired.
+pub const QUARANTINE: &[Quarantined] = &[];
+
+/// What the panic of a test begins with that cannot run here.
+const MARK: &str = "NOT RUN: ";
+
+/// Runs `cargo test` with `arguments`.
 ///
 /// # Errors
-/// If cargo cannot be run, a test does not build, many fail, or one fails twice.
-pub fn test(root: &Path, arguments: &[&str]) -> Result<()> {
-    let first = asked(root, &[arguments, &["--no-fail-fast"]].concat())?;
-    if first.is_fine {
+/// If cargo cannot be run, a test does not build, a test binary does not come to its end, or a test
+/// fails that is not in the `quarantine`.
+pub fn test(root: &Path, arguments: &[&str], quarantine: &[Quarantined]) -> Result<()> {
+    let results = run(root, &[arguments, &["--no-fail-fast"]].concat())?;
+    for line in results.remarks(quarantine) {
+        println!("{line}");
+    }
+    if results.is_fine {
         return Ok(());
     }
+    let failed = results.broken(quarantine);
+    if !failed.is_empty() {
+        bail!("{} tests failed: {}", failed.len(), failed.join(", "));
+    }
     // What has crashed, or said nothing of a failure, is not known by name.
-    let is_told = first.is_whole();
-    let failed = first.failed;
-    if !is_told || failed.is_empty() || failed.len() > FEW {
+    if !results.is_whole() || results.failed.is_empty() {
         bail!("cargo {} failed", arguments.join(" "));
     }
-    println!("== once more, one at a time: {}", listed(&failed));
-    let names: Vec<&str> = failed.iter().map(String::as_str).collect();
-    let alone = [arguments, &["--", "--exact", "--test-threads=1"], &names].concat();
-    let second = asked(root, &alone)?;
-    if !second.is_fine || !failed.is_subset(&second.passed) {
-        bail!("failed twice, or did not run again: {}", listed(&(&failed - &second.passed)));
-    }
-    println!("UNSTEADY: failed once, passed alone; repair them: {}", listed(&failed));
     Ok(())
 }
 
-/// What came of asking tests.
+/// What came of the tests.
 #[derive(Debug, Default)]
-struct Asked {
+struct Results {
     is_fine: bool,
     /// Test binaries that have begun, those that came to their end.
     begun: usize,
     ended: usize,
     /// Tests that failed, as the binaries count them.
     counted: usize,
-    passed: BTreeSet<String>,
     failed: BTreeSet<String>,
+    /// Why tests could not run, which are among those that failed.
+    not_run: BTreeMap<String, String>,
+    /// The test whose output is printed at this line.
+    section: Option<String>,
 }
 
-impl Asked {
+impl Results {
     /// Whether every binary came to its end, and every failure has a name.
     fn is_whole(&self) -> bool {
         self.begun == self.ended && self.counted == self.failed.len()
     }
 
-    /// Takes note of a line that a test binary has printed.
-    fn hear(&mut self, line: &str) {
+    /// The tests that failed and may not.
+    fn broken(&self, quarantine: &[Quarantined]) -> Vec<&str> {
+        let may_fail = |name: &str| {
+            self.not_run.contains_key(name) || quarantine.iter().any(|one| one.name == name)
+        };
+        self.failed.iter().map(String::as_str).filter(|name| !may_fail(name)).collect()
+    }
+
+    /// What somebody should know even if the check passes.
+    fn remarks(&self, quarantine: &[Quarantined]) -> Vec<String> {
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, reason) in &self.not_run {
+            reasons.entry(reason).or_default().push(name);
+        }
+        let mut lines: Vec<String> = reasons
+            .iter()
+            .map(|(reason, names)| {
+                format!("{MARK}{} tests, for {reason}: {}", names.len(), names.join(", "))
+            })
+            .collect();
+        let failed = quarantine.iter().filter(|one| self.failed.contains(one.name));
+        lines.extend(failed.map(|one| format!("QUARANTINED: {} failed: {}", one.name, one.reason)));
+        lines
+    }
+
+    /// Takes a line that a test binary has printed.
+    fn read_line(&mut self, line: &str) {
         if line.starts_with("running ") && line.trim_end_matches('s').ends_with(" test") {
             self.begun += 1;
         }
         if let Some(result) = line.strip_prefix("test result: ") {
             self.ended += 1;
+            self.section = None;
             let count = |part: &str| part.trim().strip_suffix(" failed")?.parse::<usize>().ok();
             self.counted += result.split([';', '.']).find_map(count).unwrap_or_default();
         }
-        let Some((name, verdict)) =
-            line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... "))
-        else {
-            return;
-        };
-        let name = name.trim_end_matches(" - should panic").to_owned();
-        match verdict {
-            "ok" => drop(self.passed.insert(name)),
-            "FAILED" => drop(self.failed.insert(name)),
-            _ => {}
+        let section = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
+        if let Some(name) = section {
+            self.section = Some(without_remark(name));
+        }
+        if let (Some(name), Some(reason)) = (&self.section, line.strip_prefix(MARK)) {
+            self.not_run.insert(name.clone(), reason.to_owned());
+        }
+        let result = line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... "));
+        if let Some((name, "FAILED")) = result {
+            self.failed.insert(without_remark(name));
         }
     }
 }
 
-/// Runs cargo with its output shown, and listened to.
-fn asked(root: &Path, arguments: &[&str]) -> Result<Asked> {
+fn without_remark(name: &str) -> String {
+    name.trim_end_matches(" - should panic").to_owned()
+}
+
+/// Runs cargo with its output shown, and read.
+fn run(root: &Path, arguments: &[&str]) -> Result<Results> {
     let mut command = Command::new(cargo());
     command.current_dir(root).args(arguments).stdout(Stdio::piped());
     let mut child = command.spawn().context("cannot run cargo")?;
     let output = child.stdout.take().context("cargo has no output")?;
-    let mut asked = Asked::default();
+    let mut results = Results::default();
     for line in BufReader::new(output).split(b'\n') {
         let line = line.context("cannot read what cargo prints")?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
-        asked.hear(&line);
+        results.read_line(&line);
     }
-    asked.is_fine = child.wait().context("cannot wait for cargo")?.success();
-    Ok(asked)
-}
-
-fn listed(names: &BTreeSet<String>) -> String {
-    names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+    results.is_fine = child.wait().context("cannot wait for cargo")?.success();
+    Ok(results)
 }
 
 #[cfg(test)]
@@ -115,9 +152,11 @@ mod tests {
 
     /// Whatever the target directory of the outer run is, crates of the same name do not share one.
     const OWN: &[&str] = &["test", "--offline", "--lib", "--target-dir", "target"];
+    const NONE: &[Quarantined] = &[];
+    const MOODY: &[Quarantined] = &[Quarantined { name: "moody", reason: "it is moody" }];
 
-    /// A crate whose test passes from the run on that finds `runs` marks of earlier ones.
-    fn crate_that_passes_after(runs: usize) -> tempfile::TempDir {
+    /// A crate with a test `moody` of this body, which also counts its runs, beside a steady one.
+    fn crate_with(body: &str) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let manifest = "[package]\nname = \"moody\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
                         [workspace]\n";
@@ -128,7 +167,7 @@ mod tests {
              #[test] fn moody() {{\n\
                  let runs = std::fs::read_to_string(\"runs\").unwrap_or_default();\n\
                  std::fs::write(\"runs\", format!(\"{{runs}}.\")).unwrap();\n\
-                 assert!(runs.len() >= {runs});\n\
+                 {body}\n\
              }}\n"
         );
         fs::write(dir.path().join("src/lib.rs"), source).unwrap();
@@ -136,56 +175,89 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_once_is_asked_again_and_what_fails_twice_fails() {
-        for (runs, is_fine, expected) in [(0, true, 1), (1, true, 2), (2, false, 2)] {
-            let dir = crate_that_passes_after(runs);
-            let told = test(dir.path(), OWN);
-            assert_eq!(told.is_ok(), is_fine, "{runs}: {told:?}");
-            let asked = fs::read_to_string(dir.path().join("runs")).unwrap().len();
-            assert_eq!(asked, expected, "{runs}");
-        }
+    fn a_test_that_fails_fails_the_check_and_is_not_run_again() {
+        let dir = crate_with("assert!(!runs.is_empty());");
+        let error = test(dir.path(), OWN, NONE).unwrap_err().to_string();
+        assert_eq!(error, "1 tests failed: moody");
+        assert_eq!(fs::read_to_string(dir.path().join("runs")).unwrap(), ".");
+        assert!(test(dir.path(), OWN, NONE).is_ok(), "the second run of it passes");
     }
 
     #[test]
-    fn what_does_not_build_fails_at_once() {
-        let dir = crate_that_passes_after(0);
+    fn a_test_in_quarantine_may_fail() {
+        let dir = crate_with("panic!();");
+        assert!(test(dir.path(), OWN, NONE).is_err());
+        assert!(test(dir.path(), OWN, MOODY).is_ok());
+    }
+
+    #[test]
+    fn a_test_that_cannot_run_here_does_not_fail_the_check() {
+        let dir = crate_with("panic!(\"NOT RUN: Go is not installed\");");
+        assert!(test(dir.path(), OWN, NONE).is_ok());
+    }
+
+    #[test]
+    fn what_does_not_build_fails() {
+        let dir = crate_with("");
         fs::write(dir.path().join("src/lib.rs"), "fn broken(").unwrap();
-        let told = test(dir.path(), OWN).unwrap_err().to_string();
-        assert!(told.starts_with("cargo test"), "{told}");
+        let error = test(dir.path(), OWN, NONE).unwrap_err().to_string();
+        assert!(error.starts_with("cargo test"), "{error}");
+    }
+
+    fn read(lines: &[&str]) -> Results {
+        let mut results = Results::default();
+        lines.iter().for_each(|line| results.read_line(line));
+        results
+    }
+
+    #[test]
+    fn tests_that_did_not_run_are_named_with_their_number() {
+        let results = read(&[
+            "running 3 tests",
+            "test a::b ... FAILED",
+            "test a::c ... FAILED",
+            "test d ... FAILED",
+            "---- a::b stdout ----",
+            "thread 'a::b' panicked at tests/x.rs:1:2:",
+            "NOT RUN: no Go",
+            "---- a::c stdout ----",
+            "NOT RUN: no Go",
+            "---- d stdout ----",
+            "assertion failed",
+            "test result: FAILED. 0 passed; 3 failed; 0 ignored; finished in 0.1s",
+        ]);
+        assert_eq!(results.remarks(NONE), ["NOT RUN: 2 tests, for no Go: a::b, a::c"]);
+        assert_eq!(results.broken(NONE), ["d"]);
+    }
+
+    #[test]
+    fn a_failure_in_quarantine_is_told() {
+        let results = read(&["test moody ... FAILED"]);
+        assert_eq!(results.remarks(MOODY), ["QUARANTINED: moody failed: it is moody"]);
+        assert!(read(&["test moody ... ok"]).remarks(MOODY).is_empty());
     }
 
     #[test]
     fn a_binary_that_crashed_is_not_forgiven() {
-        let heard = |lines: &[&str]| {
-            let mut asked = Asked::default();
-            lines.iter().for_each(|line| asked.hear(line));
-            asked.is_whole()
-        };
+        let is_whole = |lines: &[&str]| read(lines).is_whole();
         let (begun, failed) = ("running 2 tests", "test a ... FAILED");
-        let told = "test result: FAILED. 1 passed; 1 failed; 0 ignored; finished in 0.1s";
-        assert!(heard(&[
-            begun,
-            failed,
-            told,
-            "running 1 test",
-            "test result: ok. 1 passed; 0 failed"
-        ]));
-        assert!(!heard(&[begun, failed, told, "running 1 test"]));
-        assert!(!heard(&[begun, "noise test a ... FAILED", told]));
+        let ended = "test result: FAILED. 1 passed; 1 failed; 0 ignored; finished in 0.1s";
+        let second = ["running 1 test", "test result: ok. 1 passed; 0 failed"];
+        assert!(is_whole(&[begun, failed, ended, second[0], second[1]]));
+        assert!(!is_whole(&[begun, failed, ended, "running 1 test"]));
+        assert!(!is_whole(&[begun, "noise test a ... FAILED", ended]));
     }
 
     #[test]
     fn only_what_is_said_of_a_test_counts() {
-        let mut asked = Asked::default();
-        for line in [
+        let results = read(&[
             "test a::b ... ok",
             "test c - should panic ... FAILED",
             "test d ... ignored",
             "test result: ok. 3 passed",
-            "running 3 tests",
-        ] {
-            asked.hear(line);
-        }
-        assert_eq!((listed(&asked.passed), listed(&asked.failed)), ("a::b".into(), "c".into()));
+            "NOT RUN: printed by nobody",
+        ]);
+        assert_eq!(results.failed, BTreeSet::from(["c".to_owned()]));
+        assert!(results.not_run.is_empty());
     }
 }

@@ -38,6 +38,8 @@ pub mod hallmark;
 pub mod matrix;
 pub mod usl;
 
+pub mod ycsb;
+
 #[cfg(test)]
 mod tests;
 

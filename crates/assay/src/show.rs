@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_analysis::hallmark::Examiner;
+use assay_analysis::ycsb::{self, Measurements};
 use assay_analysis::{
     Atomicity, Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window, effect,
     servers,
@@ -137,6 +138,10 @@ fn style(options: &Options, is_stdout: bool) -> Result<Style> {
 
 /// A judged bundle.
 pub struct Judged {
+    /// The directory of the run.
+    pub dir: PathBuf,
+    /// The phases that the figures are about.
+    pub phases: Phases,
     /// The course of the whole run, warm-up included.
     pub timeline: Option<Series>,
     /// Everything about the run that no record tells.
@@ -176,6 +181,7 @@ pub fn judge_beside(
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
     let question = question(&manifest, phases);
+    let phases = question.phases;
     // The course shows the warm-up too, which the figures leave out.
     let has_warm_up = manifest.phases.len() > 1;
     let whole = Question { phases: Phases::All, window: None, ..question.clone() };
@@ -224,7 +230,7 @@ pub fn judge_beside(
             dir.display()
         ));
     }
-    Ok(Judged { timeline, facts, summary })
+    Ok(Judged { dir: dir.to_owned(), phases, timeline, facts, summary })
 }
 
 /// What was seen of the deeds among the events: of what was done to the store.
@@ -478,7 +484,7 @@ pub fn show(judged: &Judged, display: &Display) -> Result<()> {
         Format::Ndjson => assay_report::ndjson(facts, summary),
         Format::Csv => assay_report::csv(facts, summary),
         Format::Markdown => assay_report::markdown(facts, summary),
-        Format::Ycsb => ycsb_block(judged),
+        Format::Ycsb => ycsb_block(judged)?,
         Format::Hdr => assay_report::hdr_log(facts, summary)?,
         Format::Html => assay_report::html(facts, summary, judged.timeline.as_ref()),
         Format::Junit => assay_report::junit::run(facts, summary),
@@ -486,23 +492,20 @@ pub fn show(judged: &Judged, display: &Display) -> Result<()> {
     put(&text, display.output.as_deref())
 }
 
-/// More sessions than any run has: what `run.toml` says beyond it is not believed.
-const MOST_SESSIONS: usize = 1 << 20;
-
-/// A result of ours in YCSB's words: both latencies, and a clean-up per session that took no time.
-fn ycsb_block(judged: &Judged) -> String {
-    let sessions = match judged.summary.load {
-        LoadModel::Closed { sessions, .. } => sessions as usize,
-        LoadModel::Open { .. } => judged.facts.lanes as usize,
-    };
-    let sessions = sessions.min(MOST_SESSIONS);
+/// A result of ours in YCSB's words, with both latencies.
+fn ycsb_block(judged: &Judged) -> Result<String> {
+    let phases = judged.phases;
+    let mut measurements = Measurements::new(ycsb::Options { phases, ..Default::default() });
+    let mut history = History::open(&judged.dir).map_err(as_usage)?;
+    history.each_batch(Columns::ALL, |batch| measurements.push(batch.records))?;
     let options = assay_report::ycsb::Options {
         interval: assay_report::ycsb::Interval::Both,
         percentiles: vec![50.0, 95.0, 99.0, 99.9],
-        cleanup: vec![Nanos::ZERO; sessions],
+        transactions: Manifest::read(&judged.dir)?.history.transaction_types,
+        ..Default::default()
     };
-    let lines = assay_report::ycsb::lines(&judged.summary, &options);
-    assay_report::ycsb::print(&lines, assay_report::ycsb::Exporter::Text)
+    let lines = assay_report::ycsb::lines(&measurements.finish(), &options);
+    Ok(assay_report::ycsb::print(&lines, assay_report::ycsb::Exporter::Text))
 }
 
 /// Whether nobody gave this process an output: then its runtime opens `/dev/null` instead, to be

@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 use std::fs;
 use std::path::Path;
 
+use assay_analysis::ycsb::Measurements;
 use assay_analysis::{Judge, LoadModel, Phases, Question, Summary, Window};
 use assay_model::{
     Draws, Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Setting, Verified,
@@ -33,7 +34,9 @@ fn main() -> std::io::Result<()> {
     fs::create_dir_all(into)?;
     let style = Style { colour: false, width: 100, letters: Letters::Unicode };
     let log = assay_report::hdr_log(&facts, &summary).map_err(std::io::Error::other)?;
-    let lines = ycsb::lines(&summary, &ycsb::Options::default());
+    let mut measurements = Measurements::new(Default::default());
+    measurements.push(&records);
+    let lines = ycsb::lines(&measurements.finish(), &ycsb::Options::default());
     for (name, text) in [
         ("report.html", assay_report::html(&facts, &summary, Some(&timeline))),
         ("report.txt", assay_report::terminal(&facts, &summary, style)),

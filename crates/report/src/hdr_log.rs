@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use assay_analysis::ycsb::Measures;
 use assay_analysis::{Distribution, Group, Histogram, Summary};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriter, IntervalLogWriterBuilder, Tag};
@@ -50,6 +51,7 @@ pub fn hdr_log(facts: &Facts, summary: &Summary) -> Result<String, WriteLogError
 pub fn ycsb_hdr_logs(
     facts: &Facts,
     summary: &Summary,
+    measures: &Measures,
     options: &Options,
 ) -> Result<Vec<(String, String)>, WriteLogError> {
     let one = |(name, histogram): (String, Histogram)| {
@@ -57,7 +59,7 @@ pub fn ycsb_hdr_logs(
         let text = log(facts, summary, &about, [("", &histogram)].into_iter())?;
         Ok((name, text))
     };
-    histograms(summary, options).into_iter().map(one).collect()
+    histograms(measures, options).into_iter().map(one).collect()
 }
 
 /// A log of histograms over the measured window, each with its tag if that is not empty.
@@ -191,14 +193,15 @@ mod tests {
     #[test]
     fn ycsb_has_a_file_for_each_metric_in_microseconds() {
         let (facts, summary) = (sample::facts(), sample::summary());
-        let cleanup = vec![assay_model::Nanos::from_micros(7)];
-        let options = Options { interval: Interval::Both, cleanup, ..Options::default() };
-        let logs = ycsb_hdr_logs(&facts, &summary, &options).expect("the sample can be logged");
+        let options = Options { interval: Interval::Both, ..Options::default() };
+        let measures = sample::measures(&assay_analysis::ycsb::Options::default());
+        let logs = ycsb_hdr_logs(&facts, &summary, &measures, &options);
+        let logs = logs.expect("the sample can be logged");
         let names: Vec<&str> = logs.iter().map(|(name, _)| name.as_str()).collect();
-        for name in ["READ", "UPDATE", "CLEANUP", "Intended-READ", "Intended-CLEANUP"] {
+        for name in ["READ", "UPDATE", "Intended-READ", "Intended-UPDATE"] {
             assert!(names.contains(&name), "{name}: {names:?}");
         }
-        let lines = crate::ycsb::lines(&summary, &options);
+        let lines = crate::ycsb::lines(&measures, &options);
         for (name, log) in &logs {
             assert!(log.contains(&format!("#[Logging for: {name}]\n")), "{log}");
             let all = read(log);
@@ -208,8 +211,12 @@ mod tests {
                 lines.iter().find(found).map(|line| line.value)
             };
             assert_eq!(tag, "");
-            assert_eq!(told("Operations"), Some(Value::Whole(histogram.len())), "{name}");
-            assert_eq!(told("MaxLatency(us)"), Some(Value::Whole(histogram.max())), "{name}");
+            assert_eq!(told("Operations"), Some(Value::Whole(histogram.len() as i64)), "{name}");
+            assert_eq!(
+                told("MaxLatency(us)"),
+                Some(Value::Whole(histogram.max() as i64)),
+                "{name}"
+            );
         }
     }
 

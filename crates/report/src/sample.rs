@@ -1,11 +1,14 @@
 //! A small run whose figures are known by heart, for the tests of every format.
 
+use assay_analysis::ycsb;
 use assay_analysis::{
     Availability, Counts, Distribution, Group, HeatMap, Histogram, InFlight, Interval,
     IntervalSummary, Latency, LoadModel, Outage, Percentile, Plausibility, QUANTILES, Quick, Rates,
     Series, Summary, Transactions, ValueChecks, Verdict, Window,
 };
-use assay_model::{Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Setting};
+use assay_model::{
+    Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Setting, Verified,
+};
 
 use crate::facts::{Facts, PhaseSpan, State, StoreFacts};
 
@@ -128,6 +131,45 @@ pub fn summary() -> Summary {
         processes: None,
         overall,
     }
+}
+
+/// What YCSB would have measured of a run of twelve records: six reads, one of them missing, one
+/// refused; three updates, one of them unknown; a read-modify-write; a read that was dropped.
+pub fn measures(options: &ycsb::Options) -> ycsb::Measures {
+    let read = |place: u64| Record {
+        intended: Nanos::from_millis(place),
+        started: Nanos(place * 1_000_000 + 10_000),
+        ended: Nanos(place * 1_000_000 + 110_500 + place * 1_000),
+        phase: Phase::Measure,
+        found: true,
+        verified: Verified::Right,
+        verify_ns: 1_500,
+        ..Record::BLANK
+    };
+    let update = |place: u64| Record { kind: Kind::Update, verified: Verified::No, ..read(place) };
+    let failed = |record: Record, outcome, reason| Record {
+        outcome,
+        reason,
+        found: false,
+        verified: Verified::No,
+        ended: record.ended + Nanos::from_millis(5),
+        ..record
+    };
+    let half = |record: Record, ends_transaction| Record {
+        process: 7,
+        transaction_type: 1,
+        ends_transaction,
+        ..record
+    };
+    let mut measurements = ycsb::Measurements::new(options.clone());
+    measurements.push(&[read(0), read(1), read(2), read(1_200)]);
+    measurements.push(&[Record { found: false, verified: Verified::Empty, ..read(3) }]);
+    measurements.push(&[failed(read(4), Outcome::Refused, Reason::Busy)]);
+    measurements.push(&[update(5), update(6)]);
+    measurements.push(&[failed(update(7), Outcome::Unknown, Reason::ConnectionLost)]);
+    measurements.push(&[half(read(8), false), half(update(9), true)]);
+    measurements.push(&[failed(read(9), Outcome::Dropped, Reason::InFlightLimit)]);
+    measurements.finish()
 }
 
 struct Part<'a> {

@@ -7,7 +7,9 @@
 mod convert;
 mod status;
 
-pub use convert::{Options, histograms, lines};
+pub use convert::{
+    Form, MEASUREMENT_TYPES, MeasurementType, Options, histograms, lines, raw, status_name,
+};
 pub use status::{PERCENTILES, StatusLine, StatusMetric};
 
 use std::fmt::Write as _;
@@ -51,7 +53,7 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// A whole number.
-    Whole(u64),
+    Whole(i64),
     /// A floating-point number, which may be no number at all.
     Double(f64),
 }

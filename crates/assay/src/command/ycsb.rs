@@ -1,75 +1,140 @@
 //! YCSB's own command line, verbatim: `assay ycsb load|run BINDING [options]`.
 
 mod arguments;
+mod bindings;
+mod loaded;
+mod result;
 mod status;
+mod version;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use assay_analysis::ycsb::Statuses;
 use assay_drivers::registry;
 use assay_history::Manifest;
 use assay_model::{Nanos, Seed};
-use assay_report::ycsb::{self as block, Exporter};
+use assay_report::ycsb::Form;
 use assay_report::{Letters, Style};
 use assay_run::{Closed, Extent, Latency, Load, Spin, Think};
 use assay_store::Calls;
 use assay_workload::PlanPhase;
+use assay_workload::spec::ReadFields;
 use assay_workload::ycsb::{ClientOptions, Interval, Reading, Strictness, read};
 use clap::ArgMatches;
 
 use crate::asking::{Asking, usual_lanes, usual_workers};
-use crate::binding::{self, escaped};
+use crate::binding;
 use crate::bundles;
 use crate::exit::{Exit, as_usage, from_open, usage};
 use crate::machine::surroundings;
-use crate::note::Note;
+use crate::note::{Loaded, Note};
 use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::setup::Setup;
-use crate::show::{Judged, judge, keep_hallmark, put, require_place};
+use crate::show::{Judged, keep_hallmark, put, require_place};
 use crate::signals::Listening;
 use crate::workload::{Asked, Workload, file_text};
 use arguments::Arguments;
+use result::{Wanted, measurement_type};
+use version::Version;
 
-/// The version of YCSB whose behaviour this is.
-const VERSION: &str = "0.17.0";
+/// Everything that was asked for.
+struct Request {
+    arguments: Arguments,
+    reading: Reading,
+    version: Version,
+    /// How many records a load writes beyond those that `recordcount` leaves behind `insertstart`.
+    surplus: u64,
+}
 
 /// `assay ycsb load|run BINDING …`.
 pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
     let words: Vec<String> =
         matches.get_many::<String>("arguments").into_iter().flatten().cloned().collect();
     let Some(arguments) = Arguments::parse(&words)? else {
-        put(arguments::USAGE, None)?;
+        put(&arguments::usage_text(), None)?;
         return Ok(Exit::Fine);
     };
-    let reading = read(&arguments.properties, Strictness::Ycsb, &file_text).map_err(as_usage)?;
-    for warning in &reading.warnings {
-        eprintln!("warning: {warning}");
-    }
-    refuse_what_we_do_not_do(&reading.options)?;
+    let request = Request::new(arguments)?;
+    refuse_what_we_do_not_do(&request.reading.options)?;
     // What the result cannot be written to must not be found out after the run.
-    exporter(&reading.options)?;
-    if let Some(file) = &reading.options.export_file {
-        require_place("exportfile", Path::new(file))?;
+    let mut wanted = Wanted::new(&request.reading.options, request.version, request.statuses())?;
+    for (property, file) in request.outputs() {
+        require_place(property, Path::new(file))?;
     }
-    eprintln!("Command line: {}", words.join(" "));
-    eprintln!("YCSB Client {VERSION} (assay {})\n", env!("CARGO_PKG_VERSION"));
+    let shown: Vec<String> = words.iter().map(|word| binding::redacted(word)).collect();
+    eprintln!("Command line: {}", shown.join(" "));
+    eprintln!("YCSB Client {} (assay {})\n", request.version.name(), env!("CARGO_PKG_VERSION"));
     eprintln!("Loading workload...");
-    let mut setup = setup(&arguments, &reading)?;
+    let mut setup = setup(&request)?;
+    if request.reading.spec.dataset.integrity && request.version.announces_integrity() {
+        put("Data integrity is enabled.\n", None)?;
+    }
     eprintln!("Starting test.");
-    let finished = perform(&mut setup, &arguments, &reading)?;
-    let judged = judge(&finished.dir, None)?;
+    let finished = perform(&mut setup, &request)?;
+    let (judged, measures) = wanted.judge(&finished.dir)?;
     let is_kept = keep_hallmark(&finished.dir, &judged);
-    export(&judged, &finished.dir, &reading.options)
+    wanted
+        .print(&judged, &measures)
         .with_context(|| format!("all is kept in {}", finished.dir.display()))?;
+    for note in &Manifest::read(&finished.dir)?.notes {
+        eprintln!("note: {note}");
+    }
     is_kept?;
     match finished.exit {
         Exit::Fine => Ok(verdict(&judged)),
         other => Ok(other),
     }
+}
+
+impl Request {
+    fn new(arguments: Arguments) -> Result<Request> {
+        let properties = &arguments.properties;
+        let mut reading = read(properties, Strictness::Ycsb, &file_text).map_err(as_usage)?;
+        for warning in &reading.warnings {
+            eprintln!("warning: {warning}");
+        }
+        let version = Version::from(reading.binding.get(version::PROPERTY).map(String::as_str))?;
+        if properties.get("hdrhistogram.percentiles").is_none() {
+            reading.options.percentiles = version.percentiles();
+        }
+        // Without insertcount YCSB loads as many records as recordcount says, wherever it begins;
+        // its run goes by the records that are left behind insertstart.
+        let dataset = &mut reading.spec.dataset;
+        let has_surplus = arguments.is_load && dataset.count.is_none();
+        let surplus = if has_surplus { dataset.first } else { 0 };
+        dataset.records += surplus;
+        Ok(Request { arguments, reading, version, surplus })
+    }
+
+    fn options(&self) -> &ClientOptions {
+        &self.reading.options
+    }
+
+    fn statuses(&self) -> Statuses {
+        let spec = &self.reading.spec;
+        let names_fields = spec.dataset.integrity || spec.operations.read_fields != ReadFields::All;
+        bindings::statuses(&self.arguments.binding, names_fields)
+    }
+
+    /// The files that the result goes to, each with the property that names it.
+    fn outputs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let options = self.options();
+        let has_raw = measurement_type(options).has(Form::Raw);
+        let raw = options.raw_output_file.as_deref().filter(|file| has_raw && !file.is_empty());
+        let files =
+            [("exportfile", options.export_file.as_deref()), ("measurement.raw.output_file", raw)];
+        files.into_iter().filter_map(|(property, file)| file.map(|file| (property, file)))
+    }
+}
+
+/// Where runs are kept, and what was loaded by us.
+fn runs_dir() -> PathBuf {
+    std::env::var_os("ASSAY_RUNS_DIR").map_or_else(|| PathBuf::from("runs"), PathBuf::from)
 }
 
 /// YCSB exits with 0 whatever happens. We do not: a run in which nothing went through has failed.
@@ -88,26 +153,6 @@ fn refuse_what_we_do_not_do(options: &ClientOptions) -> Result<()> {
              measured as one that took long; leave it out or set it to 0",
         ));
     }
-    if options.measurement_type.contains("raw") || options.measurement_type == "timeseries" {
-        eprintln!(
-            "warning: measurementtype={} is shown as hdrhistogram; every operation is in the \
-             bundle's Parquet files, its series in `assay report --format ndjson`",
-            options.measurement_type
-        );
-    }
-    let types = options.measurement_type.split('+');
-    if types.into_iter().any(|name| name == "histogram") || options.histogram_verbose {
-        eprintln!(
-            "warning: measurementtype=histogram: latencies are shown as hdrhistogram, exactly and \
-             in microseconds"
-        );
-    }
-    if options.reports_each_error || !options.tracked_errors.is_empty() {
-        eprintln!(
-            "warning: reportlatencyforeacherror, latencytrackederrors: failures are counted by \
-             reason in the bundle; their latencies are in its Parquet files"
-        );
-    }
     if options.hdr_file_output {
         eprintln!(
             "warning: hdrhistogram.fileoutput: each file has one interval, that of the whole run"
@@ -119,7 +164,8 @@ fn refuse_what_we_do_not_do(options: &ClientOptions) -> Result<()> {
     Ok(())
 }
 
-fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
+fn setup(request: &Request) -> Result<Setup> {
+    let Request { arguments, reading, .. } = request;
     let url = url(arguments, &reading.binding)?;
     let seed = match reading.binding.get("assay.seed") {
         Some(text) => {
@@ -134,7 +180,6 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
     };
     let store = registry::open(&url, &clock).map_err(from_open)?;
     let name = format!("ycsb-{}", arguments.workload_name());
-    let runs_dir = std::env::var("ASSAY_RUNS_DIR").unwrap_or_else(|_| "runs".to_owned());
     let mut workload = Workload::plain(&name, Asked::Records(Box::new(reading.spec.clone())));
     workload.client = Some(reading.options.clone());
     Ok(Setup {
@@ -148,14 +193,15 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
         arrivals: seed,
         store,
         url: registry::without_secrets(&url),
-        dir: bundles::fresh(Path::new(&runs_dir), &name, seed.0),
+        dir: bundles::fresh(&runs_dir(), &name, seed.0),
         listening: Arc::new(Listening::begin()?),
         show: Show::Nothing,
         style: Style { colour: false, width: 0, letters: Letters::Ascii },
         port: port(&reading.binding)?,
         latency: match reading.options.interval {
             Interval::Intended => Latency::Response,
-            Interval::Op | Interval::Both => Latency::Service,
+            Interval::Op => Latency::Service,
+            Interval::Both => Latency::Both,
         },
         command: command_line(seed, &reading.binding),
         thresholds: std::collections::BTreeMap::new(),
@@ -196,71 +242,45 @@ fn url(arguments: &Arguments, properties: &BTreeMap<String, String>) -> Result<S
     for word in arguments.class_path.iter().chain(&arguments.machine) {
         eprintln!("warning: {word}: {} is no Java class, there is no JVM here", arguments.binding);
     }
-    match arguments.binding.as_str() {
-        "basic" => Ok("null:".to_owned()),
-        "memory" => Ok("memory:".to_owned()),
-        "redis" => {
-            let host = get("redis.host").ok_or_else(|| {
-                usage("the redis binding needs -p redis.host=HOST (and redis.port, redis.password)")
-            })?;
-            if get("redis.cluster") == Some("true") {
-                return Err(usage("redis.cluster=true: we ask a single server only"));
-            }
-            let port = get("redis.port").unwrap_or("6379");
-            let password = match get("redis.password") {
-                Some(password) => format!(":{}@", escaped(password)),
-                None => String::new(),
-            };
-            Ok(format!("redis://{password}{host}:{port}"))
-        }
-        other => {
-            let known = ["basic", "memory", "redis"];
-            let hint = match assay_model::closest(other, known) {
-                Some(near) => format!("did you mean {near}?"),
-                None => "there are basic, memory, redis; a name with dots is a Java class; \
-                         -p assay.url=URL names any store"
-                    .into(),
-            };
-            Err(usage(format!("there is no binding {other}; {hint}")))
-        }
-    }
+    let (url, warnings) = bindings::url(&arguments.binding, properties)?;
+    warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    Ok(url)
 }
 
-fn perform(
-    setup: &mut Setup,
-    arguments: &Arguments,
-    reading: &Reading,
-) -> Result<crate::experiment::Finished> {
-    let phase = if arguments.is_load { PlanPhase::Load } else { PlanPhase::Run };
+fn perform(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Finished> {
+    let (options, is_load) = (request.options(), request.arguments.is_load);
+    let phase = if is_load { PlanPhase::Load } else { PlanPhase::Run };
     setup.require_kinds(phase)?;
-    if !arguments.is_load {
+    if !is_load {
         warn_of_differences(setup)?;
     }
     let plan = setup.workload.plan(setup.seed, phase)?;
     let layout = plan.layout().context("YCSB asks for records")?;
     setup.store.prepare(&layout).map_err(from_open)?;
-    if arguments.is_load {
-        let note = Note::loading(&plan.loaded()).to_text();
-        setup.store.keep_note(&note).map_err(from_open)?;
+    let mut loaded = plan.loaded();
+    if let Loaded::Records(dataset) = &mut loaded {
+        dataset.records -= request.surplus;
     }
-    let options = &reading.options;
-    let asking = asking(options, arguments.is_load, plan.len(), setup.store.capabilities().calls)?;
+    if is_load {
+        keep_note(setup, &Note::loading(&loaded))?;
+    }
+    let asking = asking(options, is_load, plan.len(), setup.store.capabilities().calls)?;
+    say_how(request, &asking);
     let dir = setup.dir.clone();
-    let mut experiment = setup.experiment(&plan, asking, &dir, arguments.is_load)?;
-    experiment.stops_at_failure = arguments.is_load && !options.insertion_keeps_going;
+    let mut experiment = setup.experiment(&plan, asking, &dir, is_load)?;
+    experiment.stops_at_failure = is_load && !options.insertion_keeps_going;
     if options.status {
         let goal = experiment.asking.extent.processes.or(plan.len());
-        experiment.viewer = Some(status::viewer(options, goal, experiment.latency));
+        experiment.viewer = Some(status::viewer(options, request.version, goal));
     }
     let finished = experiment.perform()?;
-    if arguments.is_load && finished.exit == Exit::Fine {
+    if is_load && finished.exit == Exit::Fine {
         setup.store.settle().map_err(from_open)?;
         if finished.is_whole {
-            let note = Note::loaded(&plan.loaded()).to_text();
-            setup.store.keep_note(&note).map_err(from_open)?;
+            keep_note(setup, &Note::loaded(&loaded))?;
         } else {
             eprintln!(
-                "warning: not all of the {} records are in; the store says so to whoever asks it",
+                "warning: not all of the {} records are in; a run that follows says so",
                 plan.len().unwrap_or_default()
             );
         }
@@ -268,10 +288,47 @@ fn perform(
     Ok(finished)
 }
 
+/// What YCSB's client says before it begins.
+fn say_how(request: &Request, asking: &Asking) {
+    let options = request.options();
+    // The release says it for each thread.
+    let times = match (request.version, &asking.load) {
+        (Version::V0_17, Load::Closed(closed)) => closed.sessions,
+        _ => 1,
+    };
+    for _ in 0..times {
+        eprintln!(
+            "DBWrapper: report latency for each error is {} and specific error codes to track \
+             for latency are: [{}]",
+            options.reports_each_error,
+            options.tracked_errors.join(", ")
+        );
+    }
+    if let Some(seconds) = options.max_execution_seconds {
+        eprintln!("Maximum execution time specified as: {seconds} secs");
+    }
+}
+
+/// Keeps `note` beside the runs, so that the store holds YCSB's records alone. One that `assay
+/// load` has left in the store must not outlive what it says.
+fn keep_note(setup: &Setup, note: &Note) -> Result<()> {
+    let capabilities = setup.store.capabilities();
+    if capabilities.is_no_op || !capabilities.is_persistent {
+        return Ok(());
+    }
+    if setup.store.note().map_err(from_open)?.is_some() {
+        setup.store.keep_note(&note.to_text()).map_err(from_open)?;
+    }
+    loaded::keep(&runs_dir(), &setup.url, note)
+}
+
 /// YCSB runs against whatever is there; so do we, but we say what does not fit.
 fn warn_of_differences(setup: &mut Setup) -> Result<()> {
-    let Some(text) = setup.store.note().map_err(from_open)? else { return Ok(()) };
-    let note = Note::parse(&text, &setup.url)?;
+    let note = match setup.store.note().map_err(from_open)? {
+        Some(text) => Some(Note::parse(&text, &setup.url)?),
+        None => loaded::find(&runs_dir(), &setup.url)?,
+    };
+    let Some(note) = note else { return Ok(()) };
     setup.workload.take_value_seed(&note.dataset);
     if !note.is_complete {
         eprintln!("warning: the load of {} did not come to its end", setup.url);
@@ -283,6 +340,10 @@ fn warn_of_differences(setup: &mut Setup) -> Result<()> {
     Ok(())
 }
 
+/// What YCSB's client says if it starts fewer threads, for a run as well.
+const TOO_MANY_THREADS: &str = "Warning: the threadcount is bigger than recordcount, the \
+                                threadcount will be recordcount!\n";
+
 /// YCSB's threads are sessions of a closed loop; its target paces them.
 fn asking(
     options: &ClientOptions,
@@ -292,6 +353,13 @@ fn asking(
 ) -> Result<Asking> {
     let sessions = u32::try_from(options.threads)
         .map_err(|_| usage(format!("-threads {}: that is too many", options.threads)))?;
+    let sessions = match planned.and_then(|planned| u32::try_from(planned).ok()) {
+        Some(planned) if planned > 0 && planned < sessions => {
+            put(TOO_MANY_THREADS, None)?;
+            planned
+        }
+        _ => sessions,
+    };
     let closed = Closed { sessions, think: Think::No, pace: options.target };
     let limit = options.max_execution_seconds.map(Nanos::from_secs);
     if planned.is_none() && limit.is_none() && !is_load {
@@ -311,49 +379,4 @@ fn asking(
         spin: if options.spin_sleep { Spin::LastStretch } else { Spin::Never },
         processors: Vec::new(),
     })
-}
-
-/// The exporter that a class of YCSB's stands for.
-fn exporter(options: &ClientOptions) -> Result<Exporter> {
-    match options.exporter.as_deref() {
-        None => Ok(Exporter::Text),
-        Some(class) if class.ends_with("JSONArrayMeasurementsExporter") => Ok(Exporter::JsonArray),
-        Some(class) if class.ends_with("JSONMeasurementsExporter") => Ok(Exporter::Json),
-        Some(class) if class.ends_with("TextMeasurementsExporter") => Ok(Exporter::Text),
-        Some(class) => Err(usage(format!(
-            "there is no exporter {class}; there are TextMeasurementsExporter, \
-             JSONMeasurementsExporter, JSONArrayMeasurementsExporter"
-        ))),
-    }
-}
-
-/// Prints the result as YCSB's exporter would, where it would.
-fn export(judged: &Judged, dir: &Path, options: &ClientOptions) -> Result<()> {
-    let manifest = Manifest::read(dir)?;
-    let sessions = options.threads as usize;
-    // Closing our sessions takes no time that could be measured: they share connections.
-    let cleanup = vec![Nanos::ZERO; sessions];
-    let options_of_block = block::Options {
-        interval: match options.interval {
-            Interval::Op => block::Interval::Op,
-            Interval::Intended => block::Interval::Intended,
-            Interval::Both => block::Interval::Both,
-        },
-        percentiles: options.percentiles.clone(),
-        cleanup,
-    };
-    let exporter = exporter(options)?;
-    let lines = block::lines(&judged.summary, &options_of_block);
-    let output = options.export_file.as_deref().map(PathBuf::from);
-    put(&block::print(&lines, exporter), output.as_deref())?;
-    if options.hdr_file_output {
-        let logs = assay_report::ycsb_hdr_logs(&judged.facts, &judged.summary, &options_of_block)?;
-        for (name, log) in logs {
-            put(&log, Some(Path::new(&format!("{}{name}.hdr", options.hdr_output_path))))?;
-        }
-    }
-    for note in &manifest.notes {
-        eprintln!("note: {note}");
-    }
-    Ok(())
 }

@@ -38,25 +38,15 @@ impl Cluster {
         started.unwrap_or_else(|error| panic!("no lab: {error}"))
     }
 
-    /// Starts what is ordered, or nothing if its programs cannot be had here, which it says.
-    pub fn start_if_there(order: &Order) -> Option<Cluster> {
-        Cluster::start_if_there_for(order, &mut probe)
+    /// Starts what is ordered. If its programs cannot be had here, the test fails with a mark, by
+    /// which `cargo xtask check` tells it from one that found something.
+    pub fn start_marked(order: &Order) -> Cluster {
+        marked(Cluster::begin(order, new_folder(), &mut probe))
     }
 
     /// The same for servers that are not to be asked before the test does.
-    pub fn start_unasked_if_there(order: &Order) -> Option<Cluster> {
-        Cluster::start_if_there_for(order, &mut |_url: &str| Ok(()))
-    }
-
-    fn start_if_there_for(order: &Order, probe: &mut Probe<'_>) -> Option<Cluster> {
-        match Cluster::begin(order, new_folder(), probe) {
-            Ok(cluster) => Some(cluster),
-            Err(LabError::Missing(why)) => {
-                eprintln!("NOT RUN: {why}");
-                None
-            }
-            Err(error) => panic!("no lab: {error}"),
-        }
+    pub fn start_unasked(order: &Order) -> Cluster {
+        marked(Cluster::begin(order, new_folder(), &mut |_url: &str| Ok(())))
     }
 
     fn begin(order: &Order, folder: PathBuf, probe: &mut Probe<'_>) -> Result<Cluster, LabError> {
@@ -128,6 +118,14 @@ impl Drop for Cluster {
         // What cannot be removed is in a folder for temporary files.
         let _ = self.lab.take().map(Lab::down);
         let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn marked(started: Result<Cluster, LabError>) -> Cluster {
+    match started {
+        Ok(cluster) => cluster,
+        Err(LabError::Missing(why)) => panic!("NOT RUN: {why}"),
+        Err(error) => panic!("no lab: {error}"),
     }
 }
 

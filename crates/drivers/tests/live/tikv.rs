@@ -29,9 +29,9 @@ fn order() -> Order {
     Order::of(recipes::find("tikv-standin").expect("the lab has the stand-in"))
 }
 
-/// The stand-in, if Go can build it here.
-fn start() -> Option<Cluster> {
-    Cluster::start_if_there(&order())
+/// The stand-in, which Go builds.
+fn start() -> Cluster {
+    Cluster::start_marked(&order())
 }
 
 fn store(url: &str) -> TiKv {
@@ -46,7 +46,7 @@ fn asker(url: &str) -> Asker {
 fn the_stand_in_conforms_in_each_mode() {
     // One for each mode: raw mode and transactions must not share a cluster.
     for mode in MODES {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         assert_conforms(&store(&cluster.url(&format!("{mode}&connections=4"))));
     }
 }
@@ -59,9 +59,7 @@ fn a_table_in_several_regions_conforms() {
         ("txn", "?mode=pessimistic&connections=8"),
         ("raw", "&connections=8"),
     ] {
-        let Some(cluster) = Cluster::start_if_there(&order().choose("split", split)) else {
-            return;
-        };
+        let cluster = Cluster::start_marked(&order().choose("split", split));
         // With such regions the lab's own URL says raw.
         let url = cluster.url(options);
         assert_conforms(&store(&url));
@@ -92,7 +90,7 @@ fn scans_cross_regions(url: &str) {
 #[test]
 fn what_was_settled_survives_kill_9() {
     for mode in MODES {
-        let Some(mut cluster) = start() else { return };
+        let mut cluster = start();
         leave_mark(&store(&cluster.url(mode))).unwrap();
         cluster.kill(1);
         cluster.restart(1);
@@ -103,7 +101,7 @@ fn what_was_settled_survives_kill_9() {
 #[test]
 fn records_stay_as_long_as_they_were() {
     for mode in MODES {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         stays_as_long(&cluster.url(mode));
     }
 }
@@ -119,7 +117,7 @@ fn stays_as_long(url: &str) {
 #[test]
 fn an_answer_says_what_was_there() {
     for mode in MODES {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         let mut asker = asker(&cluster.url(&format!("{mode}&connections=1")));
         assert_eq!(asker.ask(&read("user1")), Told::MISSING);
         assert_eq!(asker.ask(&update("user1", &["a", "b"])), Told::MISSING);
@@ -155,7 +153,7 @@ fn a_conflict_of_two_sessions_is_found() {
     // What an update takes that nobody is in the way of: the read, the swap; timestamp, read,
     // prewrite, timestamp, commit; the same with two locks, of a timestamp and a lock each.
     for (mode, usual) in [("raw", 2), ("optimistic", 5), ("pessimistic", 8)] {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         let mut asker = asker(&cluster.url(&format!("?mode={mode}&connections=2")));
         assert_eq!(asker.ask(&insert("user1", &["0", "x"])), Told::WRITTEN);
         assert_eq!(change_at_once(&mut asker, 1, 1), [(Told::WRITTEN, usual)], "{mode}");
@@ -172,7 +170,7 @@ fn a_conflict_of_two_sessions_is_found() {
 #[test]
 fn too_many_conflicts_are_refused_and_lose_nothing() {
     for mode in ["raw", "optimistic"] {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         let mut asker = asker(&cluster.url(&format!("?mode={mode}&connections=40")));
         assert_eq!(asker.ask(&insert("user1", &["0", "x"])), Told::WRITTEN);
         let mut is_refused = false;
@@ -191,7 +189,7 @@ fn too_many_conflicts_are_refused_and_lose_nothing() {
 #[test]
 fn updates_of_other_fields_at_once_lose_nothing() {
     for mode in ["raw", "optimistic", "pessimistic"] {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         let store = store(&cluster.url(&format!("?mode={mode}&connections=4")));
         let mut asker = Asker::open_wide(&store, 4).unwrap();
         assert_eq!(asker.ask(&insert("user1", &["0", "0", "0", "0"])), Told::WRITTEN);
@@ -211,7 +209,7 @@ fn updates_of_other_fields_at_once_lose_nothing() {
 #[test]
 fn what_is_too_large_is_refused_whole() {
     for mode in ["raw", "optimistic", "pessimistic"] {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         let mut asker = asker(&cluster.url(&format!("?mode={mode}&connections=1")));
         assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
         let value = "x".repeat(9 << 20);

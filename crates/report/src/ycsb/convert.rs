@@ -1,99 +1,192 @@
-//! From the judge's summary to YCSB's lines.
-//!
-//! Kinds keep their names in capitals. YCSB's *op* latency is our service time, its *intended*
-//! latency our response time. What is no success goes to `READ-FAILED`, as YCSB does it: refused
-//! and unknown operations and missed records (`Return=NOT_FOUND`). A scan that finds nothing is a
-//! success there, so it is one here.
+//! From what was measured to YCSB's lines.
 
-use assay_analysis::{Group, Histogram, Latency, Summary};
-use assay_model::operation::READ_MODIFY_WRITE;
-use assay_model::{Kind, Nanos, Outcome, Reason};
+use assay_analysis::Histogram;
+use assay_analysis::ycsb::{Measured, Measurement, Measures, Metric, Status};
+use assay_model::Kind;
 
 use super::{Interval, Line, Value, ordinal};
 use crate::java;
+
+/// A way in which YCSB keeps latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `hdrhistogram`.
+    Hdr,
+    /// `histogram`: buckets of a millisecond.
+    Buckets,
+    /// `timeseries`.
+    Series,
+    /// `raw`.
+    Raw,
+}
+
+/// A value of YCSB's `measurementtype`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasurementType {
+    /// The property's value.
+    pub name: &'static str,
+    /// The forms, each with what it puts before a metric's name.
+    pub forms: &'static [(&'static str, Form)],
+}
+
+/// All of them, YCSB's default first.
+pub const MEASUREMENT_TYPES: [MeasurementType; 6] = [
+    MeasurementType { name: "hdrhistogram", forms: &[("", Form::Hdr)] },
+    MeasurementType { name: "histogram", forms: &[("", Form::Buckets)] },
+    MeasurementType {
+        name: "hdrhistogram+histogram",
+        forms: &[("Hdr", Form::Hdr), ("Bucket", Form::Buckets)],
+    },
+    MeasurementType { name: "hdrhistogram+raw", forms: &[("Hdr", Form::Hdr), ("Raw", Form::Raw)] },
+    MeasurementType { name: "timeseries", forms: &[("", Form::Series)] },
+    MeasurementType { name: "raw", forms: &[("", Form::Raw)] },
+];
+
+impl MeasurementType {
+    /// Whether latencies are kept in this form.
+    pub fn has(&self, form: Form) -> bool {
+        self.forms.iter().any(|(_, own)| *own == form)
+    }
+}
 
 /// What YCSB's properties choose about the lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// `measurement.interval`.
     pub interval: Interval,
+    /// `measurementtype`.
+    pub measurement_type: MeasurementType,
     /// `hdrhistogram.percentiles`, in percent.
     pub percentiles: Vec<f64>,
-    /// How long closing each session took; the `CLEANUP` lines are left out if it is empty.
-    pub cleanup: Vec<Nanos>,
+    /// `timeseries.granularity`, in milliseconds.
+    pub granularity: u64,
+    /// `measurement.histogram.verbose`.
+    pub is_verbose: bool,
+    /// `measurement.raw.no_summary`.
+    pub has_no_summary: bool,
+    /// The names of transactions by their number.
+    pub transactions: Vec<String>,
 }
 
 impl Default for Options {
     /// What YCSB 0.17.0 does by itself.
     fn default() -> Options {
-        Options { interval: Interval::Op, percentiles: vec![95.0, 99.0], cleanup: Vec::new() }
+        Options {
+            interval: Interval::Op,
+            measurement_type: MEASUREMENT_TYPES[0],
+            percentiles: vec![95.0, 99.0],
+            granularity: 1000,
+            is_verbose: false,
+            has_no_summary: false,
+            transactions: Vec::new(),
+        }
     }
 }
 
-/// One metric before it is split into lines.
-struct Metric {
+/// One metric under one name, as YCSB keeps it.
+struct Named<'a> {
     name: String,
-    /// Service times in nanoseconds.
-    op: Histogram,
-    /// Response times in nanoseconds; `None` for what YCSB measures without an intention.
-    intended: Option<Histogram>,
-    returns: Vec<(&'static str, u64)>,
+    /// `None` where YCSB measures nothing, but counts what came back.
+    measured: Option<&'a Measured>,
+    returns: &'a [(Status, u64)],
+}
+
+/// All metrics under their names, in YCSB's order: op latencies, then intended ones.
+fn named<'a>(measures: &'a Measures, options: &Options) -> Vec<Named<'a>> {
+    let name = |one: &Measurement| metric_name(one.metric, &options.transactions);
+    let mut metrics: Vec<(String, &Measurement)> =
+        measures.metrics.iter().map(|one| (name(one), one)).collect();
+    java::map_order(&mut metrics, |(name, _)| java::string_hash(name));
+    let plain = metrics.iter().filter_map(|(name, one)| {
+        let measured = match options.interval {
+            Interval::Op | Interval::Both => Some(&one.op),
+            Interval::Intended => one.intended.as_ref(),
+        };
+        // What has no intention is there then for what came back alone.
+        let is_there = measured.is_some() || !one.returns.is_empty();
+        is_there.then(|| Named { name: name.clone(), measured, returns: &one.returns })
+    });
+    let intended = metrics.iter().filter_map(|(name, one)| {
+        let measured = one.intended.as_ref()?;
+        Some(Named {
+            name: format!("Intended-{name}"),
+            measured: (options.interval == Interval::Both).then_some(measured),
+            returns: &[],
+        })
+    });
+    plain.chain(intended.filter(|named| named.measured.is_some())).collect()
 }
 
 /// The lines of a result in YCSB's order.
-pub fn lines(summary: &Summary, options: &Options) -> Vec<Line> {
-    let mut lines = overall(summary);
-    let mut metrics = metrics(summary, options);
-    java::map_order(&mut metrics, |metric| java::string_hash(&metric.name));
-    for metric in &metrics {
-        if options.interval == Interval::Intended {
-            // YCSB keeps the plain names, and what has no intention has no latency then.
-            let intended = metric.intended.clone().unwrap_or_else(empty);
-            metric_lines(&metric.name, &intended, options, &mut lines);
-        } else {
-            metric_lines(&metric.name, &metric.op, options, &mut lines);
-        }
-        return_lines(metric, &mut lines);
-    }
-    if options.interval == Interval::Both {
-        for metric in &metrics {
-            if let Some(intended) = &metric.intended {
-                let name = format!("Intended-{}", metric.name);
-                metric_lines(&name, intended, options, &mut lines);
+pub fn lines(measures: &Measures, options: &Options) -> Vec<Line> {
+    let mut lines = overall(measures);
+    for metric in named(measures, options) {
+        for (place, (prefix, form)) in options.measurement_type.forms.iter().enumerate() {
+            let block = Block {
+                name: format!("{prefix}{}", metric.name),
+                measured: metric.measured,
+                // Only the first of two counts what came back.
+                returns: if place == 0 { metric.returns } else { &[] },
+                options,
+            };
+            match form {
+                Form::Hdr => block.hdr(&mut lines),
+                Form::Buckets => block.buckets(&mut lines),
+                Form::Series => block.series(&mut lines),
+                Form::Raw => block.raw(&mut lines),
             }
         }
     }
     lines
 }
 
-/// The latencies behind the lines of each metric, in whole microseconds.
-pub fn histograms(summary: &Summary, options: &Options) -> Vec<(String, Histogram)> {
-    let mut all = Vec::new();
-    for Metric { name, op, intended, .. } in metrics(summary, options) {
-        let (plain, beside) = match options.interval {
-            Interval::Op => (op, None),
-            Interval::Intended => (intended.unwrap_or_else(empty), None),
-            Interval::Both => (op, intended),
-        };
-        all.extend(beside.map(|one| (format!("Intended-{name}"), microseconds(&one))));
-        all.push((name, microseconds(&plain)));
-    }
-    all
+/// The latencies behind the lines of each metric that is kept as a histogram.
+pub fn histograms(measures: &Measures, options: &Options) -> Vec<(String, Histogram)> {
+    let forms = options.measurement_type.forms.iter();
+    let prefixes = forms.filter(|(_, form)| *form == Form::Hdr).map(|(prefix, _)| *prefix);
+    let Some(prefix) = prefixes.into_iter().next() else { return Vec::new() };
+    let one = |named: Named<'_>| {
+        let histogram = named.measured.map_or_else(empty, |measured| measured.histogram.clone());
+        (format!("{prefix}{}", named.name), histogram)
+    };
+    named(measures, options).into_iter().map(one).collect()
+}
+
+/// Each latency of each metric that is kept raw, as YCSB prints them beside the lines: the name of
+/// the metric with its text. `started_ms` is the time of day at which the run's axis begins.
+pub fn raw(measures: &Measures, options: &Options, started_ms: u64) -> Vec<(String, String)> {
+    let forms = options.measurement_type.forms.iter();
+    let prefixes = forms.filter(|(_, form)| *form == Form::Raw).map(|(prefix, _)| *prefix);
+    let Some(prefix) = prefixes.into_iter().next() else { return Vec::new() };
+    let one = |named: Named<'_>| {
+        let name = format!("{prefix}{}", named.name);
+        let mut text = format!("{name} latency raw data: op, timestamp(ms), latency(us)\n");
+        for (ended, micros) in named.measured.map_or(&[][..], |measured| &measured.samples) {
+            text += &format!("{name},{},{micros}\n", started_ms + ended.0 / 1_000_000);
+        }
+        (name, text)
+    };
+    named(measures, options).into_iter().map(one).collect()
 }
 
 fn line(metric: &str, measurement: &str, value: Value) -> Line {
     Line { metric: metric.to_owned(), measurement: measurement.to_owned(), value }
 }
 
+fn whole(number: u64) -> Value {
+    Value::Whole(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
 /// Run time, throughput and the garbage collections of a program without a collector.
-fn overall(summary: &Summary) -> Vec<Line> {
-    let run_time_ms = summary.span.0 / 1_000_000;
-    let throughput = match run_time_ms {
+///
+/// YCSB divides by whole milliseconds, so a run below one has an endless throughput there.
+fn overall(measures: &Measures) -> Vec<Line> {
+    let throughput = match measures.span.0 {
         0 => 0.0,
-        ms => 1000.0 * operations(summary) as f64 / ms as f64,
+        ns => 1e9 * measures.operations as f64 / ns as f64,
     };
     vec![
-        line("OVERALL", "RunTime(ms)", Value::Whole(run_time_ms)),
+        line("OVERALL", "RunTime(ms)", whole(measures.span.0 / 1_000_000)),
         line("OVERALL", "Throughput(ops/sec)", Value::Double(throughput)),
         line("TOTAL_GCs", "Count", Value::Whole(0)),
         line("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
@@ -101,194 +194,170 @@ fn overall(summary: &Summary) -> Vec<Line> {
     ]
 }
 
-/// Operations as YCSB counts them: a read-modify-write is one, failures are in, drops are not.
-fn operations(summary: &Summary) -> u64 {
-    let counts = &summary.overall.counts;
-    let pairs = summary.transactions.iter().find(|types| types.name == READ_MODIFY_WRITE);
-    let (pairs_offered, pairs_dropped) =
-        pairs.map_or((0, 0), |types| (types.group.counts.offered, types.group.counts.dropped));
-    let halves: u64 = counts
-        .reasons
-        .iter()
-        .filter(|(_, reason, _)| *reason == Reason::TransactionFailed)
-        .map(|(_, _, count)| count)
-        .sum();
-    let lone_offered = counts.offered.saturating_sub(2 * pairs_offered);
-    let lone_dropped = counts.dropped.saturating_sub(2 * pairs_dropped + halves);
-    lone_offered.saturating_sub(lone_dropped) + (pairs_offered - pairs_dropped)
-}
-
-/// All metrics in the order in which a run of YCSB usually meets them first.
-fn metrics(summary: &Summary, options: &Options) -> Vec<Metric> {
-    let mut metrics = Vec::new();
-    let mut failures = Vec::new();
-    for (kind, group) in &summary.kinds {
-        if group.counts.offered > group.counts.dropped {
-            metrics.push(success(*kind, group));
-            failures.extend(failure(*kind, group));
+fn metric_name(metric: Metric, transactions: &[String]) -> String {
+    let kind_name = |kind: Kind| kind.name().to_uppercase();
+    match metric {
+        Metric::Success(kind) => kind_name(kind),
+        Metric::Failure(kind, None) => format!("{}-FAILED", kind_name(kind)),
+        Metric::Failure(kind, Some(status)) => {
+            format!("{}-{}", kind_name(kind), status_name(status))
         }
-        if *kind == Kind::Read {
-            metrics.extend(verify(summary));
+        Metric::Verify => "VERIFY".to_owned(),
+        Metric::ScanPerRecord => "SCAN-LATENCY-PER-RECORD".to_owned(),
+        Metric::Transaction(number) => {
+            let name = transactions.get(usize::from(number)).cloned().unwrap_or_default();
+            name.to_uppercase()
         }
     }
-    for types in &summary.transactions {
-        let group = &types.group;
-        if group.counts.offered > group.counts.dropped {
-            metrics.push(whole_transaction(&types.name, group));
+}
+
+/// YCSB's name of a status code.
+pub fn status_name(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "OK",
+        Status::NotImplemented => "NOT_IMPLEMENTED",
+        Status::BadRequest => "BAD_REQUEST",
+        Status::Forbidden => "FORBIDDEN",
+        Status::UnexpectedState => "UNEXPECTED_STATE",
+        Status::ServiceUnavailable => "SERVICE_UNAVAILABLE",
+        Status::NotFound => "NOT_FOUND",
+        Status::Error => "ERROR",
+    }
+}
+
+/// The lines of one metric in one form.
+struct Block<'a> {
+    name: String,
+    measured: Option<&'a Measured>,
+    returns: &'a [(Status, u64)],
+    options: &'a Options,
+}
+
+impl Block<'_> {
+    fn push(&self, lines: &mut Vec<Line>, measurement: &str, value: Value) {
+        lines.push(line(&self.name, measurement, value));
+    }
+
+    fn push_returns(&self, lines: &mut Vec<Line>) {
+        for (status, count) in self.returns {
+            self.push(lines, &format!("Return={}", status_name(*status)), whole(*count));
         }
     }
-    metrics.extend(cleanup(options));
-    metrics.append(&mut failures);
-    metrics
-}
 
-fn success(kind: Kind, group: &Group) -> Metric {
-    let latencies: &[&Latency] = match kind {
-        Kind::Scan => &[&group.hits, &group.misses],
-        _ => &[&group.hits],
-    };
-    Metric {
-        name: kind.name().to_uppercase(),
-        op: sum(latencies.iter().map(|latency| &latency.service.histogram)),
-        intended: Some(sum(latencies.iter().map(|latency| &latency.response.histogram))),
-        returns: returns(kind, group),
+    fn count(&self) -> u64 {
+        self.measured.map_or(0, Measured::count)
     }
-}
 
-fn failure(kind: Kind, group: &Group) -> Option<Metric> {
-    let latencies: &[&Latency] = match kind {
-        Kind::Scan => &[&group.failed],
-        _ => &[&group.misses, &group.failed],
-    };
-    let op = sum(latencies.iter().map(|latency| &latency.service.histogram));
-    (!op.is_empty()).then(|| Metric {
-        name: format!("{}-FAILED", kind.name().to_uppercase()),
-        op,
-        intended: Some(sum(latencies.iter().map(|latency| &latency.response.histogram))),
-        returns: Vec::new(),
-    })
-}
-
-/// YCSB measures a whole read-modify-write whatever became of its halves.
-fn whole_transaction(name: &str, group: &Group) -> Metric {
-    let all = [&group.hits, &group.misses, &group.failed];
-    Metric {
-        name: name.to_uppercase(),
-        op: sum(all.iter().map(|latency| &latency.service.histogram)),
-        intended: Some(sum(all.iter().map(|latency| &latency.response.histogram))),
-        returns: Vec::new(),
-    }
-}
-
-fn verify(summary: &Summary) -> Option<Metric> {
-    let values = &summary.values;
-    let mut returns =
-        vec![("OK", values.right), ("UNEXPECTED_STATE", values.wrong), ("ERROR", values.empty)];
-    returns.retain(|(_, count)| *count > 0);
-    (!returns.is_empty()).then(|| Metric {
-        name: "VERIFY".to_owned(),
-        op: values.time.histogram.clone(),
-        intended: None,
-        returns,
-    })
-}
-
-fn cleanup(options: &Options) -> Option<Metric> {
-    let mut histogram = empty();
-    for time in &options.cleanup {
-        histogram.record(time.0).expect("a histogram that grows by itself takes every value");
-    }
-    (!histogram.is_empty()).then(|| Metric {
-        name: "CLEANUP".to_owned(),
-        op: histogram.clone(),
-        intended: Some(histogram),
-        returns: Vec::new(),
-    })
-}
-
-/// How often each of YCSB's status codes came back, in the order of a `ConcurrentHashMap`.
-fn returns(kind: Kind, group: &Group) -> Vec<(&'static str, u64)> {
-    let counts = &group.counts;
-    let (ok, not_found) = match kind {
-        Kind::Scan => (counts.hits + counts.misses, 0),
-        _ => (counts.hits, counts.misses),
-    };
-    let mut found = vec![("OK", ok), ("NOT_FOUND", not_found)];
-    for &(outcome, reason, count) in &counts.reasons {
-        if matches!(outcome, Outcome::Refused | Outcome::Unknown) {
-            found.push((status(reason), count));
+    fn hdr(&self, lines: &mut Vec<Line>) {
+        let none = empty();
+        let micros = self.measured.map_or(&none, |measured| &measured.histogram);
+        // A JVM's histogram without values has the largest possible minimum and no mean.
+        let (mean, min) = match micros.is_empty() {
+            true => (f64::NAN, i64::MAX as u64),
+            false => (micros.mean(), micros.min()),
+        };
+        self.push(lines, "Operations", whole(micros.len()));
+        self.push(lines, "AverageLatency(us)", Value::Double(mean));
+        self.push(lines, "MinLatency(us)", whole(min));
+        self.push(lines, "MaxLatency(us)", whole(micros.max()));
+        for &percent in &self.options.percentiles {
+            let label = format!("{}PercentileLatency(us)", ordinal(percent));
+            self.push(lines, &label, whole(micros.value_at_percentile(percent)));
+        }
+        self.push_returns(lines);
+        for bucket in micros.iter_recorded().filter(|_| self.options.is_verbose) {
+            let count = Value::Double(bucket.count_at_value() as f64);
+            self.push(lines, &bucket.value_iterated_to().to_string(), count);
         }
     }
-    // The walk of YCSB's own map over its status codes, as a JDK 17 prints it.
-    const ORDER: [&str; 7] = [
-        "OK",
-        "NOT_IMPLEMENTED",
-        "BAD_REQUEST",
-        "FORBIDDEN",
-        "SERVICE_UNAVAILABLE",
-        "NOT_FOUND",
-        "ERROR",
-    ];
-    let total =
-        |name| found.iter().filter(|(other, _)| *other == name).map(|(_, count)| count).sum();
-    ORDER.iter().map(|name| (*name, total(*name))).filter(|(_, count)| *count > 0).collect()
-}
 
-/// YCSB's status code that is nearest to a reason.
-fn status(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Timeout | Reason::ConnectionLost | Reason::Unreachable | Reason::Busy => {
-            "SERVICE_UNAVAILABLE"
+    /// What the types other than `hdrhistogram` begin with; −1 is their minimum of nothing.
+    fn push_extremes(&self, lines: &mut Vec<Line>) {
+        let some = self.measured.filter(|measured| measured.count() > 0);
+        let (min, max) = some.map_or((Value::Whole(-1), Value::Whole(-1)), |measured| {
+            (whole(measured.min), whole(measured.max))
+        });
+        self.push(lines, "MinLatency(us)", min);
+        self.push(lines, "MaxLatency(us)", max);
+    }
+
+    fn mean(&self) -> f64 {
+        self.measured.map_or(f64::NAN, |measured| measured.sum as f64 / measured.count() as f64)
+    }
+
+    /// Percentiles are whole milliseconds; one that lies beyond the buckets is not printed.
+    fn buckets(&self, lines: &mut Vec<Line>) {
+        let (count, mean) = (self.count(), self.mean());
+        let squares = self.measured.map_or(f64::NAN, |measured| measured.sum_of_squares);
+        self.push(lines, "Operations", whole(count));
+        self.push(lines, "AverageLatency(us)", Value::Double(mean));
+        let variance = squares / count as f64 - mean * mean;
+        self.push(lines, "LatencyVariance(us)", Value::Double(variance));
+        self.push_extremes(lines);
+        let buckets = self.measured.map_or(&[][..], |measured| &measured.buckets);
+        for (label, share) in [("95th", 0.95), ("99th", 0.99)] {
+            let mut so_far = 0;
+            let place = buckets.iter().position(|bucket| {
+                so_far += bucket;
+                so_far as f64 / count as f64 >= share
+            });
+            if let Some(ms) = place {
+                let label = format!("{label}PercentileLatency(us)");
+                self.push(lines, &label, whole(ms as u64 * 1000));
+            }
         }
-        Reason::NotPermitted | Reason::ReadOnly => "FORBIDDEN",
-        Reason::Unsupported => "NOT_IMPLEMENTED",
-        Reason::Malformed | Reason::WrongType => "BAD_REQUEST",
-        _ => "ERROR",
+        self.push_returns(lines);
+        if self.options.is_verbose {
+            for (ms, bucket) in buckets.iter().enumerate() {
+                self.push(lines, &ms.to_string(), whole(*bucket));
+            }
+            let beyond = self.measured.map_or(0, |measured| measured.beyond);
+            self.push(lines, &format!(">{}", buckets.len()), whole(beyond));
+        }
+    }
+
+    fn series(&self, lines: &mut Vec<Line>) {
+        self.push(lines, "Operations", whole(self.count()));
+        self.push(lines, "AverageLatency(us)", Value::Double(self.mean()));
+        self.push_extremes(lines);
+        self.push_returns(lines);
+        let means = self.measured.map(|measured| measured.means(self.options.granularity));
+        for (from, mean) in means.unwrap_or_else(|| vec![(0, f64::NAN)]) {
+            self.push(lines, &from.to_string(), Value::Double(mean));
+        }
+    }
+
+    fn raw(&self, lines: &mut Vec<Line>) {
+        let count = self.count() as usize;
+        self.push(lines, "Total Operations", whole(count as u64));
+        if let Some(measured) = self.measured.filter(|_| count > 0 && !self.options.has_no_summary)
+        {
+            let announcement = "Below is a summary of latency in microseconds:";
+            self.push(lines, announcement, Value::Whole(-1));
+            self.push(lines, "Average", Value::Double(self.mean()));
+            self.push(lines, "Min", whole(measured.min));
+            self.push(lines, "Max", whole(measured.max));
+            let mut sorted: Vec<u64> = measured.samples.iter().map(|(_, us)| *us).collect();
+            sorted.sort_unstable();
+            for (label, share) in RAW_PERCENTILES {
+                let place = (count as f64 * share) as usize;
+                self.push(lines, label, whole(sorted[place.min(count - 1)]));
+            }
+        }
+        self.push_returns(lines);
     }
 }
 
-fn metric_lines(name: &str, nanoseconds: &Histogram, options: &Options, lines: &mut Vec<Line>) {
-    let micros = microseconds(nanoseconds);
-    let count = micros.len();
-    // A JVM's histogram without values has the largest possible minimum and no mean.
-    let (mean, min) =
-        if count == 0 { (f64::NAN, i64::MAX as u64) } else { (micros.mean(), micros.min()) };
-    lines.push(line(name, "Operations", Value::Whole(count)));
-    lines.push(line(name, "AverageLatency(us)", Value::Double(mean)));
-    lines.push(line(name, "MinLatency(us)", Value::Whole(min)));
-    lines.push(line(name, "MaxLatency(us)", Value::Whole(micros.max())));
-    for &percent in &options.percentiles {
-        let label = format!("{}PercentileLatency(us)", ordinal(percent));
-        let value = micros.value_at_percentile(percent);
-        lines.push(line(name, &label, Value::Whole(value)));
-    }
-}
-
-fn return_lines(metric: &Metric, lines: &mut Vec<Line>) {
-    for (status, count) in &metric.returns {
-        lines.push(line(&metric.name, &format!("Return={status}"), Value::Whole(*count)));
-    }
-}
-
-/// A histogram of nanoseconds in whole microseconds, cut off as YCSB cuts them off.
-pub(super) fn microseconds(nanoseconds: &Histogram) -> Histogram {
-    let mut micros = empty();
-    for bucket in nanoseconds.iter_recorded() {
-        let value = nanoseconds.median_equivalent(bucket.value_iterated_to()) / 1_000;
-        micros
-            .record_n(value, bucket.count_since_last_iteration())
-            .expect("a histogram that grows by itself takes every value");
-    }
-    micros
-}
-
-fn sum<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
-    let mut total = empty();
-    for histogram in histograms {
-        total.add(histogram).expect("a histogram that grows by itself takes every value");
-    }
-    total
-}
+const RAW_PERCENTILES: [(&str, f64); 8] = [
+    ("p1", 0.01),
+    ("p5", 0.05),
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+];
 
 fn empty() -> Histogram {
     Histogram::new(3).expect("three significant digits are allowed")

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use assay_model::Nanos;
-use hdrhistogram::Histogram;
 
+use super::convert::{Form, MeasurementType};
 use crate::java;
 
 /// What one status line says.
@@ -24,6 +24,8 @@ pub struct StatusLine<'a> {
     pub interval: Nanos,
     /// Operations ended within the interval.
     pub interval_operations: u64,
+    /// `measurementtype`, which says how latencies are printed.
+    pub measurement_type: MeasurementType,
     /// The latencies within the interval, in YCSB's order.
     pub metrics: &'a [StatusMetric],
 }
@@ -41,8 +43,8 @@ pub struct StatusMetric {
     pub min_us: u64,
     /// The mean; no number of none.
     pub mean_us: f64,
-    /// At 90, 99, 99.9 and 99.99 percent.
-    pub percentiles_us: [u64; 4],
+    /// Values at percentiles, with their labels.
+    pub percentiles_us: Vec<(&'static str, u64)>,
 }
 
 /// The percentiles of a status line with the shares they stand for; YCSB 0.17.0 has no others.
@@ -50,30 +52,34 @@ pub const PERCENTILES: [(&str, f64); 4] =
     [("90", 0.90), ("99", 0.99), ("99.9", 0.999), ("99.99", 0.9999)];
 
 impl StatusMetric {
-    /// The metric `name` from a histogram of nanoseconds.
-    pub fn new(name: &str, nanoseconds: &Histogram<u64>) -> StatusMetric {
-        let micros = super::convert::microseconds(nanoseconds);
-        let count = micros.len();
-        StatusMetric {
-            name: name.to_owned(),
-            count,
-            max_us: micros.max(),
-            min_us: if count == 0 { i64::MAX as u64 } else { micros.min() },
-            mean_us: if count == 0 { f64::NAN } else { micros.mean() },
-            percentiles_us: PERCENTILES.map(|(_, q)| micros.value_at_quantile(q)),
-        }
+    fn text(&self, measurement_type: MeasurementType) -> String {
+        let forms = measurement_type.forms.iter();
+        let texts = forms.map(|(prefix, form)| match form {
+            Form::Hdr => self.hdr(prefix),
+            // The others say nothing of nothing.
+            _ if self.count == 0 => String::new(),
+            Form::Buckets | Form::Series => {
+                let mean = java::two_decimals(self.mean_us);
+                format!("[{prefix}{} AverageLatency(us)={mean}]", self.name)
+            }
+            Form::Raw => {
+                let (count, mean) = (self.count, self.mean_us);
+                format!("{prefix}{} count: {count}, average latency(us): {mean:.2}", self.name)
+            }
+        });
+        texts.collect::<Vec<_>>().join("\n")
     }
 
-    fn text(&self) -> String {
+    fn hdr(&self, prefix: &str) -> String {
         let mut out = format!(
-            "[{}: Count={}, Max={}, Min={}, Avg={}",
+            "[{prefix}{}: Count={}, Max={}, Min={}, Avg={}",
             self.name,
             self.count,
             self.max_us,
             self.min_us,
             java::two_decimals(self.mean_us)
         );
-        for ((label, _), value) in PERCENTILES.iter().zip(self.percentiles_us) {
+        for (label, value) in &self.percentiles_us {
             let _ = write!(out, ", {label}={value}");
         }
         out + "]"
@@ -98,7 +104,7 @@ impl StatusLine<'_> {
             let _ = write!(out, "est completion in {}", remaining_time(left.max(0) as u64));
         }
         for metric in self.metrics {
-            out.push_str(&metric.text());
+            out.push_str(&metric.text(self.measurement_type));
             out.push(' ');
         }
         out
@@ -133,6 +139,7 @@ fn remaining_time(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ycsb::MEASUREMENT_TYPES;
 
     #[test]
     fn remaining_times_have_ycsbs_quirks() {
@@ -154,12 +161,19 @@ mod tests {
         }
     }
 
-    fn reads(values_us: &[u64]) -> StatusMetric {
-        let mut histogram = Histogram::<u64>::new(3).expect("three digits are allowed");
-        for &value in values_us {
-            histogram.record(value * 1_000).expect("an auto-resizing histogram takes it");
+    fn reads(count: u64) -> StatusMetric {
+        StatusMetric {
+            name: "READ".to_owned(),
+            count,
+            max_us: if count == 0 { 0 } else { 8175 },
+            min_us: if count == 0 { i64::MAX as u64 } else { 16 },
+            mean_us: if count == 0 { f64::NAN } else { 4098.5 },
+            percentiles_us: PERCENTILES.map(|(label, _)| (label, count * 2000)).to_vec(),
         }
-        StatusMetric::new("READ", &histogram)
+    }
+
+    fn type_named(name: &str) -> MeasurementType {
+        MEASUREMENT_TYPES.into_iter().find(|one| one.name == name).unwrap()
     }
 
     fn line(operations: u64, remaining: u64, metrics: &[StatusMetric]) -> String {
@@ -171,6 +185,7 @@ mod tests {
             remaining,
             interval: Nanos::from_millis(1_000),
             interval_operations: operations,
+            measurement_type: MEASUREMENT_TYPES[0],
             metrics,
         }
         .text()
@@ -179,10 +194,10 @@ mod tests {
     #[test]
     fn a_status_line_has_count_rate_estimate_and_metrics() {
         assert_eq!(
-            line(9_623, 38_000, &[reads(&[16, 30, 8_175, 8_175])]),
+            line(9_623, 38_000, &[reads(4)]),
             "2026-11-21 18:46:25:755 1 sec: 9623 operations; 9623 current ops/sec; est completion \
-             in 4 second [READ: Count=4, Max=8175, Min=16, Avg=4098.5, 90=8175, 99=8175, \
-             99.9=8175, 99.99=8175] "
+             in 4 second [READ: Count=4, Max=8175, Min=16, Avg=4098.5, 90=8000, 99=8000, \
+             99.9=8000, 99.99=8000] "
         );
     }
 
@@ -198,9 +213,24 @@ mod tests {
     #[test]
     fn an_empty_interval_prints_what_ycsb_prints() {
         assert_eq!(
-            reads(&[]).text(),
+            reads(0).text(MEASUREMENT_TYPES[0]),
             "[READ: Count=0, Max=0, Min=9223372036854775807, Avg=NaN, 90=0, 99=0, 99.9=0, \
              99.99=0]"
         );
+    }
+
+    #[test]
+    fn each_measurement_type_has_its_own_summary() {
+        for (name, text) in [
+            ("histogram", "[READ AverageLatency(us)=4098.5]"),
+            ("timeseries", "[READ AverageLatency(us)=4098.5]"),
+            ("raw", "READ count: 4, average latency(us): 4098.50"),
+        ] {
+            assert_eq!(reads(4).text(type_named(name)), text);
+            assert_eq!(reads(0).text(type_named(name)), "");
+        }
+        let both = reads(4).text(type_named("hdrhistogram+raw"));
+        assert!(both.starts_with("[HdrREAD: Count=4, "), "{both}");
+        assert!(both.ends_with("]\nRawREAD count: 4, average latency(us): 4098.50"), "{both}");
     }
 }

@@ -69,6 +69,9 @@ pub(super) const CLIENT: [&str; 28] = [
 /// Properties that one binding of YCSB alone reads, though their names have no prefix.
 pub(super) const BIGTABLE: [&str; 3] = ["maxscanrate", "scanoptimelimit", "discardscannedrecord"];
 
+/// Properties of bindings whose names have no prefix.
+pub(super) const OF_BINDINGS: [&str; 4] = ["hosts", "port", "ports", "debug"];
+
 /// Whether a property is for YCSB's client alone. Not those that name what every workload file of
 /// YCSB names, its own class, or the store.
 pub fn is_for_client(name: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::known::{BIGTABLE, CLIENT, OWN_PREFIXES, WORKLOAD, property_of};
+use super::known::{BIGTABLE, CLIENT, OF_BINDINGS, OWN_PREFIXES, WORKLOAD, property_of};
 use super::options::{ClientOptions, Values};
 use super::properties::{Properties, Property};
 use crate::distribution::Counting;
@@ -16,6 +16,12 @@ use assay_model::closest;
 
 /// Java's largest int: YCSB's limit for records or operations.
 const JAVA_INT_MAX: u64 = i32::MAX as u64;
+
+/// How many properties are compared with those that there are, in search of slips.
+const MOST_COMPARED: usize = 1000;
+
+/// How many unknown properties are told one by one.
+const MOST_TOLD: usize = 20;
 
 /// What happens to a property that nobody knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,19 +84,24 @@ fn sort(
 ) -> Result<BTreeMap<String, String>, SpecError> {
     let own = || WORKLOAD.iter().map(|(name, _)| *name).chain(CLIENT);
     let mut binding = BTreeMap::new();
+    let (mut compared, mut unknown_ones) = (0, 0);
     for (name, Property { value, place }) in values.properties.iter() {
         if own().any(|known| known == name) {
             continue;
         }
+        binding.insert(name.to_owned(), value.clone());
         if BIGTABLE.contains(&name) {
             warnings.push(format!("{name} changes nothing: YCSB's binding for Bigtable reads it"));
-            binding.insert(name.to_owned(), value.clone());
+        }
+        if BIGTABLE.contains(&name) || OF_BINDINGS.contains(&name) {
             continue;
         }
-        let suggestion = closest(name, own());
+        compared += 1;
+        let suggestion = (compared <= MOST_COMPARED).then(|| closest(name, own())).flatten();
         let prefix = name.split_once('.').map(|(prefix, _)| prefix);
-        let is_binding =
-            suggestion.is_none() && prefix.is_some_and(|prefix| !OWN_PREFIXES.contains(&prefix));
+        if suggestion.is_none() && prefix.is_some_and(|prefix| !OWN_PREFIXES.contains(&prefix)) {
+            continue;
+        }
         let unknown = SpecError::Unknown {
             place: place.clone(),
             what: "property",
@@ -98,11 +109,15 @@ fn sort(
             suggestion: suggestion.map(str::to_owned),
         };
         match values.strictness {
-            Strictness::Native if !is_binding => return Err(unknown),
-            Strictness::Ycsb if !is_binding => warnings.push(unknown.to_string()),
-            _ => {}
+            Strictness::Native => return Err(unknown),
+            Strictness::Ycsb if unknown_ones < MOST_TOLD => warnings.push(unknown.to_string()),
+            Strictness::Ycsb => {}
         }
-        binding.insert(name.to_owned(), value.clone());
+        unknown_ones += 1;
+    }
+    if unknown_ones > MOST_TOLD {
+        let more = unknown_ones - MOST_TOLD;
+        warnings.push(format!("{more} more properties are unknown; they change nothing"));
     }
     Ok(binding)
 }
@@ -130,7 +145,7 @@ fn dataset(
         }
     }
     Ok(DatasetSection {
-        records: java_int(values, "recordcount")?.unwrap_or(0),
+        records: records(values)?,
         first: values.whole("insertstart")?.unwrap_or(0),
         count: values.whole("insertcount")?,
         table: values.text("table").unwrap_or(default.table),
@@ -145,6 +160,18 @@ fn dataset(
         seed: None,
         preload: None,
     })
+}
+
+/// YCSB takes a `recordcount` of 0 for as many as there can be; as many as `insertcount` says are
+/// enough.
+fn records(values: &Values<'_>) -> Result<u64, SpecError> {
+    let given = java_int(values, "recordcount")?.unwrap_or(0);
+    match (given, values.strictness, values.whole("insertcount")?) {
+        (0, Strictness::Ycsb, Some(count)) => {
+            Ok(count.saturating_add(values.whole("insertstart")?.unwrap_or(0)))
+        }
+        _ => Ok(given),
+    }
 }
 
 fn java_int(values: &Values<'_>, name: &str) -> Result<Option<u64>, SpecError> {

@@ -287,3 +287,28 @@ fn a_workload_from_properties_survives_its_toml_form() {
     let again = crate::Spec::from_toml(&spec.to_toml(), "again", &no_files).unwrap();
     assert_eq!(again, spec);
 }
+
+#[test]
+fn many_unknown_properties_are_counted_and_few_are_told() {
+    let lines: String = (0..100_000).map(|number| format!("prop{number}=1\n")).collect();
+    let properties = parse(&format!("recordcount=1000\n{lines}"));
+    let reading = read(&properties, Strictness::Ycsb, &no_files).unwrap();
+    assert_eq!(reading.warnings.len(), 21);
+    assert_eq!(reading.warnings[20], "99980 more properties are unknown; they change nothing");
+    assert_eq!(reading.binding.len(), 100_000, "a binding may know them");
+}
+
+#[test]
+fn hosts_without_a_prefix_are_a_bindings() {
+    let reading = native("hosts=a,b\nport=9042\ncassandra.keyspace=k").unwrap();
+    assert!(reading.warnings.is_empty(), "{:?}", reading.warnings);
+    assert_eq!(reading.binding["hosts"], "a,b");
+}
+
+#[test]
+fn insertcount_says_how_many_where_recordcount_does_not() {
+    let properties = parse("insertcount=10\ninsertstart=5");
+    let dataset = read(&properties, Strictness::Ycsb, &no_files).unwrap().spec.dataset;
+    assert_eq!((dataset.records, dataset.first, dataset.count), (15, 5, Some(10)));
+    assert!(read(&properties, Strictness::Native, &no_files).is_err());
+}

@@ -3,11 +3,17 @@
 use anyhow::Result;
 use assay_workload::ycsb::Properties;
 
+use super::bindings;
 use crate::exit::usage;
 use crate::workload::{read_properties, split};
 
 /// What is printed if nothing was asked for.
-pub const USAGE: &str = "\
+pub fn usage_text() -> String {
+    let bindings = bindings::names().collect::<Vec<_>>().join(", ");
+    format!("{USAGE}\nbindings: {bindings},\nor a Java class such as site.ycsb.BasicDB\n{OWN}")
+}
+
+const USAGE: &str = "\
 usage: assay ycsb load|run BINDING [options]
 
   -P FILE        YCSB properties; can be repeated, later ones win
@@ -17,17 +23,18 @@ usage: assay ycsb load|run BINDING [options]
   -s             status lines on standard error
   -l LABEL       label of status lines
   -db CLASS      taken, and ignored: BINDING says it
-  -load, -t      taken: load or run
+  -load, -t      load or run; the last of them, or of -p dotransactions=…, wins
   -cp PATH       class path of a Java class; can be repeated
   -jvm-args ARGS options of the Java virtual machine
+";
 
-bindings: basic, memory, redis, or a Java class such as site.ycsb.BasicDB
--p assay.url=URL names any store, -p assay.seed=N a seed
+const OWN: &str = "\
+-p assay.url=URL names any store, -p assay.seed=N a seed, -p assay.ycsb=0.18 the newer version
 ";
 
 /// What was typed.
 pub struct Arguments {
-    /// Whether it is a load.
+    /// Whether it is a load: the first word says so, what follows is stronger, as under `ycsb.sh`.
     pub is_load: bool,
     /// The binding's name.
     pub binding: String,
@@ -78,6 +85,10 @@ impl Arguments {
                 "-P" => arguments.files.push(value()?.clone()),
                 "-p" => {
                     let (key, value) = split(value()?, "-p")?;
+                    if key == "dotransactions" {
+                        // Java takes whatever is not `true` for false.
+                        arguments.is_load = !value.eq_ignore_ascii_case("true");
+                    }
                     single(key, value);
                 }
                 "-threads" => single("threadcount", value()?),

@@ -16,7 +16,7 @@ use crate::ordeal::insert_until_killed;
 #[test]
 fn the_stand_in_conforms_with_batches_in_each_mode() {
     for mode in MODES {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         assert_conforms(&store(&cluster.url(&format!("{mode}&connections=4&batch=8"))));
         assert_conforms(&store(&cluster.url(&format!("{mode}&connections=2&batch=8"))));
     }
@@ -25,7 +25,7 @@ fn the_stand_in_conforms_with_batches_in_each_mode() {
 #[test]
 fn what_was_loaded_in_batches_is_there() {
     for mode in MODES {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         let mut single = asker(&cluster.url(mode));
         let mut batched = asker(&cluster.url(&format!("{mode}&batch=16")));
         // A transaction is four requests and more, and so is a batch of sixteen.
@@ -38,9 +38,7 @@ fn batches_cross_regions() {
     for (split, options) in
         [("txn", "?mode=optimistic"), ("txn", "?mode=pessimistic"), ("raw", "&update=cas")]
     {
-        let Some(cluster) = Cluster::start_if_there(&order().choose("split", split)) else {
-            return;
-        };
+        let cluster = Cluster::start_marked(&order().choose("split", split));
         // With such regions the lab's own URL says raw.
         let mut single = asker(&cluster.url(options));
         let mut batched = asker(&cluster.url(&format!("{options}&batch=16")));
@@ -51,7 +49,7 @@ fn batches_cross_regions() {
 #[test]
 fn of_a_batch_only_what_is_wrong_is_refused() {
     for mode in MODES {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         let mut asker = asker(&cluster.url(&format!("{mode}&batch=3&connections=1")));
         refuses_alone_what_is_wrong(&mut asker);
         let told = read_together(&mut asker, &["a", "missing", "c"]);
@@ -63,7 +61,7 @@ fn of_a_batch_only_what_is_wrong_is_refused() {
 #[test]
 fn a_transaction_that_is_too_large_is_refused_whole() {
     for mode in ["optimistic", "pessimistic"] {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         let url = cluster.url(&format!("?mode={mode}&batch=3&connections=1"));
         refuses_whole_what_is_too_large(&mut asker(&url), 9 << 20);
     }
@@ -73,7 +71,7 @@ fn a_transaction_that_is_too_large_is_refused_whole() {
 #[test]
 fn no_batch_is_done_that_did_not_survive_kill_9() {
     for mode in ["raw", "optimistic", "pessimistic"] {
-        let Some(mut cluster) = start() else { return };
+        let mut cluster = start();
         let rest = format!("?mode={mode}&connections=4&batch=8&connect_timeout=1000");
         let mut asker = asker(&cluster.url(&rest));
         let ended = insert_until_killed(&mut cluster, &mut asker, 300);
@@ -88,7 +86,7 @@ fn no_batch_is_done_that_did_not_survive_kill_9() {
 #[test]
 fn batches_in_each_others_way_are_done_or_refused_whole() {
     for mode in ["optimistic", "pessimistic"] {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         let url = cluster.url(&format!("?mode={mode}&connections=4&batch=4"));
         let mut asker = asker(&url);
         let keys = ["a", "b", "c", "d"];

@@ -13,7 +13,7 @@ use crate::ordeal::{
 
 #[test]
 fn a_killed_server_leaves_what_was_sent_unknown() {
-    let Some(mut cluster) = start() else { return };
+    let mut cluster = start();
     let mut asker = asker(&cluster.url("?mode=raw&connections=2"));
     killed_while_it_stands_still(&mut cluster, &mut asker);
     comes_back(&mut cluster, &mut asker);
@@ -27,7 +27,7 @@ fn what_lost_its_server_before_it_wrote_did_not_happen() {
         ("optimistic", Reason::Unreachable),
         ("pessimistic", Reason::Unreachable),
     ] {
-        let Some(mut cluster) = start() else { return };
+        let mut cluster = start();
         let mut asker =
             asker(&cluster.url(&format!("?mode={mode}&connections=1&connect_timeout=1000")));
         assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
@@ -44,7 +44,7 @@ fn what_lost_its_server_before_it_wrote_did_not_happen() {
 #[test]
 fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
     for mode in ["raw", "optimistic", "pessimistic"] {
-        let Some(mut cluster) = start() else { return };
+        let mut cluster = start();
         // In it a timestamp has to come too, after the pause that follows.
         let mut asker =
             asker(&cluster.url(&format!("?mode={mode}&connections=1&connect_timeout=5000")));
@@ -70,7 +70,7 @@ fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
 #[test]
 fn nothing_is_done_that_did_not_survive_kill_9() {
     for mode in ["raw", "optimistic", "pessimistic"] {
-        let Some(mut cluster) = start() else { return };
+        let mut cluster = start();
         let url = cluster.url(&format!("?mode={mode}&connections=32&connect_timeout=1000"));
         let mut asker = asker(&url);
         let ended = insert_until_killed(&mut cluster, &mut asker, 300);
@@ -113,7 +113,7 @@ pub fn assert_true(asker: &mut Asker, ended: HashMap<u32, Told>, mode: &str) {
 #[test]
 fn a_server_that_comes_back_is_asked_again_by_all() {
     for mode in ["raw", "optimistic"] {
-        let Some(mut cluster) = start() else { return };
+        let mut cluster = start();
         let url = cluster.url(&format!("?mode={mode}&connections=8&connect_timeout=500"));
         let mut asker = asker(&url);
         assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);

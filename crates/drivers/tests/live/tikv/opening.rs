@@ -70,7 +70,7 @@ fn a_silent_server_is_given_up() {
 
 #[test]
 fn a_tikv_server_is_no_placement_driver() {
-    let Some(cluster) = start() else { return };
+    let cluster = start();
     let url = cluster.url("");
     // Its ports are moved together.
     let port: u16 = url.rsplit_once(':').unwrap().1.trim_end_matches('/').parse().unwrap();
@@ -85,7 +85,7 @@ fn a_tikv_server_is_no_placement_driver() {
 
 #[test]
 fn one_placement_driver_of_several_is_enough() {
-    let Some(cluster) = start() else { return };
+    let cluster = start();
     let host = cluster.url("").replace("tikv://", "");
     for mode in ["raw", "optimistic"] {
         let url = format!("tikv://127.0.0.1:{},{host}?mode={mode}", free_port());
@@ -98,7 +98,7 @@ fn one_placement_driver_of_several_is_enough() {
 #[test]
 fn a_placement_driver_without_servers_is_told() {
     let order = order().choose("state", "offline");
-    let Some(cluster) = Cluster::start_unasked_if_there(&order) else { return };
+    let cluster = Cluster::start_unasked(&order);
     for mode in ["raw", "optimistic"] {
         let url = cluster.url(&format!("?mode={mode}"));
         check_unreachable(&url, "it knows no TiKV server that is up");
@@ -121,7 +121,7 @@ fn certificates_that_are_not_there_are_told() {
 
 #[test]
 fn the_stand_in_is_not_taken_for_tikv() {
-    let Some(cluster) = Cluster::start_if_there(&order().choose("split", "txn")) else { return };
+    let cluster = Cluster::start_marked(&order().choose("split", "txn"));
     let settings = store(&cluster.url("")).settings().unwrap();
     let value = |name: &str| {
         let setting = settings.iter().find(|setting| setting.name == name);
@@ -143,7 +143,7 @@ fn the_stand_in_is_not_taken_for_tikv() {
 #[test]
 fn clearing_takes_our_tables_alone() {
     for mode in super::MODES {
-        let Some(cluster) = start() else { return };
+        let cluster = start();
         let url = cluster.url(mode);
         let table = |name: &str| {
             let mut wanted = layout(2);

@@ -26,11 +26,11 @@ fn with_three(url: &str) -> Asker {
     asker
 }
 
-/// The stand-in with the three records, if Go can build it here.
-fn start_with_three(mode: &str) -> Option<(Cluster, Asker)> {
-    let cluster = start()?;
+/// The stand-in with the three records.
+fn start_with_three(mode: &str) -> (Cluster, Asker) {
+    let cluster = start();
     let asker = with_three(&cluster.url(&format!("?mode={mode}&connections=4")));
-    Some((cluster, asker))
+    (cluster, asker)
 }
 
 /// Nobody meets a lock that was left: each update takes its usual requests. One that is just being
@@ -53,7 +53,7 @@ fn modes_declare_what_they_have() {
 #[test]
 fn what_was_committed_is_there_for_all() {
     for mode in MODES {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         half_way(&mut asker);
         assert_eq!(seen(&mut asker, 2), before(), "{mode}");
         assert_eq!(seen(&mut asker, 1), afterwards(), "{mode}");
@@ -69,7 +69,7 @@ fn each_step_tells_its_requests() {
     for (mode, steps, commit) in
         [("optimistic", [1, 1, 1, 0, 0], 4), ("pessimistic", [3, 4, 4, 2, 0], 4)]
     {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         asker.begin(1);
         let asked = [
             insert("user0", &["n", "m"]),
@@ -107,7 +107,7 @@ fn what_was_rolled_back_or_left_is_gone_without_a_lock() {
         },
     ];
     for (mode, end) in MODES.iter().flat_map(|mode| ends.map(|end| (*mode, end))) {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         half_way(&mut asker);
         end(&mut asker);
         assert_eq!(seen(&mut asker, 1), before(), "{mode}");
@@ -121,7 +121,7 @@ fn what_was_rolled_back_or_left_is_gone_without_a_lock() {
 fn a_scan_sees_what_the_transaction_wrote_in_every_region() {
     for mode in MODES {
         let split = order().choose("split", "txn");
-        let Some(cluster) = Cluster::start_if_there(&split) else { return };
+        let cluster = Cluster::start_marked(&split);
         let mut asker = asker(&cluster.url(&format!("?mode={mode}&connections=2")));
         for number in (0..100).step_by(2) {
             let told = asker.ask(&insert(&format!("user{number:02}"), &["old", "x"]));
@@ -159,7 +159,7 @@ fn a_scan_sees_what_the_transaction_wrote_in_every_region() {
 #[test]
 fn a_transaction_reads_one_moment() {
     for mode in MODES {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         asker.begin(1);
         assert_eq!(asker.ask(&read("user1").of(1)), Told::row("field0=a field1=b"));
         half_way_of_another(&mut asker);
@@ -199,7 +199,7 @@ fn what_was_read_and_changed_by_another_is_not_overwritten() {
     ];
     for mode in MODES {
         for (name, write) in &writes {
-            let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+            let (_cluster, mut asker) = start_with_three(mode);
             asker.begin(1);
             assert_eq!(seen(&mut asker, 1), before());
             half_way_of_another(&mut asker);
@@ -212,7 +212,7 @@ fn what_was_read_and_changed_by_another_is_not_overwritten() {
 #[test]
 fn a_scanned_record_that_was_changed_is_not_overwritten() {
     for mode in MODES {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         asker.begin(1);
         let rows = vec!["field0=a field1=b".to_owned(); 3];
         assert_eq!(asker.ask(&scan("", 10).of(1)), Told::Done(true, rows));
@@ -225,7 +225,7 @@ fn a_scanned_record_that_was_changed_is_not_overwritten() {
 #[test]
 fn an_update_of_what_was_not_read_keeps_what_another_has_written() {
     for mode in MODES {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         asker.begin(1);
         assert_eq!(asker.ask(&read("user3").of(1)), Told::row("field0=a field1=b"));
         assert_eq!(asker.ask(&update("user1", &["c", "d"]).of(2)), Told::WRITTEN);
@@ -245,7 +245,7 @@ fn an_update_of_what_was_not_read_keeps_what_another_has_written() {
 #[test]
 fn of_two_that_change_one_record_one_goes_through() {
     for mode in MODES {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         for round in 0..20 {
             let value = |session: u32| format!("{round}-{session}");
             let done = both_change(&mut asker, value);
@@ -289,7 +289,7 @@ fn commit_beside(asker: &mut Asker, session: u32) -> Told {
 #[test]
 fn a_conflict_in_one_record_leaves_no_lock_on_the_others() {
     for mode in MODES {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         asker.begin(1);
         assert_eq!(asker.ask(&read("user3").of(1)), Told::row("field0=a field1=b"));
         assert_eq!(asker.ask(&update("user1", &["x"]).of(1)), Told::WRITTEN);
@@ -303,7 +303,7 @@ fn a_conflict_in_one_record_leaves_no_lock_on_the_others() {
 #[test]
 fn a_record_that_is_not_there_is_locked_at_most() {
     for mode in MODES {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         asker.begin(1);
         assert_eq!(asker.ask(&update("user9", &["x"]).of(1)), Told::MISSING, "{mode}");
         assert_eq!(asker.ask(&delete("user8").of(1)), Told::MISSING, "{mode}");
@@ -321,7 +321,7 @@ fn a_record_that_is_not_there_is_locked_at_most() {
 #[test]
 fn a_record_is_changed_again_and_again_in_one_transaction() {
     for mode in MODES {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         asker.begin(1);
         assert_eq!(asker.ask(&update("user1", &["c"]).of(1)), Told::WRITTEN);
         assert_eq!(asker.ask(&update("user1", &["c", "d"]).of(1)), Told::WRITTEN);
@@ -342,7 +342,7 @@ fn a_record_is_changed_again_and_again_in_one_transaction() {
 #[test]
 fn a_step_that_is_refused_undoes_the_transaction() {
     for mode in MODES {
-        let Some((_cluster, mut asker)) = start_with_three(mode) else { return };
+        let (_cluster, mut asker) = start_with_three(mode);
         half_way(&mut asker);
         // That it is more than TiKV takes is found when it is sent, which is as it commits.
         let value = "x".repeat(9 << 20);
@@ -358,7 +358,7 @@ fn a_step_that_is_refused_undoes_the_transaction() {
 
 #[test]
 fn a_transaction_whose_locks_outlived_their_time_is_refused_not_lost() {
-    let Some((_cluster, mut asker)) = start_with_three("pessimistic") else { return };
+    let (_cluster, mut asker) = start_with_three("pessimistic");
     half_way(&mut asker);
     let begun = Instant::now();
     loop {
@@ -376,7 +376,7 @@ fn a_transaction_whose_locks_outlived_their_time_is_refused_not_lost() {
 #[test]
 fn a_server_killed_in_an_open_transaction_has_undone_it() {
     for mode in MODES {
-        let Some(mut cluster) = start() else { return };
+        let mut cluster = start();
         let url = cluster.url(&format!("?mode={mode}&connections=2&connect_timeout=1000"));
         let mut asker = with_three(&url);
         half_way(&mut asker);
@@ -394,7 +394,7 @@ fn a_server_killed_in_an_open_transaction_has_undone_it() {
 #[test]
 fn a_commit_whose_answer_is_lost_is_unknown_and_whole() {
     for mode in MODES {
-        let Some(mut cluster) = start() else { return };
+        let mut cluster = start();
         let url = cluster.url(&format!("?mode={mode}&connections=2&connect_timeout=1000"));
         let mut asker = with_three(&url);
         half_way(&mut asker);

@@ -1,0 +1,151 @@
+//! What YCSB's client would print of a run, where it would.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_analysis::Phases;
+use assay_analysis::ycsb::{self as measure, Failures, Measurements, Measures, Status, Statuses};
+use assay_history::Manifest;
+use assay_report::ycsb::{self as block, Exporter, Form, MeasurementType};
+use assay_workload::ycsb::{ClientOptions, Interval};
+
+use super::version::Version;
+use crate::exit::usage;
+use crate::show::{Judged, judge_beside, put};
+
+/// What is measured and printed, as the properties say.
+pub struct Wanted {
+    exporter: Exporter,
+    measurement: measure::Options,
+    block: block::Options,
+    options: ClientOptions,
+}
+
+impl Wanted {
+    /// What the properties say.
+    ///
+    /// # Errors
+    /// If there is no such exporter.
+    pub fn new(options: &ClientOptions, version: Version, statuses: Statuses) -> Result<Wanted> {
+        let measurement_type = measurement_type(options);
+        let buckets = match measurement_type.has(Form::Buckets) {
+            true => options.histogram_buckets as usize,
+            false => 0,
+        };
+        let measurement = measure::Options {
+            phases: Phases::All,
+            statuses,
+            failures: failures(options),
+            scans_per_record: version.measures_scans_per_record(),
+            buckets,
+            keeps_series: measurement_type.has(Form::Series),
+            keeps_samples: measurement_type.has(Form::Raw),
+        };
+        let block = block::Options {
+            interval: match options.interval {
+                Interval::Op => block::Interval::Op,
+                Interval::Intended => block::Interval::Intended,
+                Interval::Both => block::Interval::Both,
+            },
+            measurement_type,
+            percentiles: options.percentiles.clone(),
+            granularity: options.timeseries_granularity,
+            is_verbose: options.histogram_verbose,
+            has_no_summary: options.raw_no_summary,
+            transactions: Vec::new(),
+        };
+        Ok(Wanted { exporter: exporter(options)?, measurement, block, options: options.clone() })
+    }
+
+    /// Judges the run in `dir`, and measures it as YCSB would on the way.
+    ///
+    /// # Errors
+    /// If its history cannot be read.
+    pub fn judge(&mut self, dir: &Path) -> Result<(Judged, Measures)> {
+        self.block.transactions = Manifest::read(dir)?.history.transaction_types;
+        let mut measurements = Measurements::new(self.measurement.clone());
+        let judged = judge_beside(dir, None, &mut |records| measurements.push(records))?;
+        Ok((judged, measurements.finish()))
+    }
+
+    /// Prints the result.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn print(&self, judged: &Judged, measures: &Measures) -> Result<()> {
+        let raw = block::raw(measures, &self.block, judged.facts.started_unix_ms);
+        self.print_raw(&raw)?;
+        let output = self.options.export_file.as_deref().map(PathBuf::from);
+        let lines = block::lines(measures, &self.block);
+        put(&block::print(&lines, self.exporter), output.as_deref())?;
+        if self.options.hdr_file_output {
+            let (facts, summary) = (&judged.facts, &judged.summary);
+            let logs = assay_report::ycsb_hdr_logs(facts, summary, measures, &self.block)?;
+            for (name, log) in logs {
+                let path = format!("{}{name}.hdr", self.options.hdr_output_path);
+                put(&log, Some(Path::new(&path)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// YCSB says for each metric where its latencies go, and adds them to a file that is there.
+    fn print_raw(&self, raw: &[(String, String)]) -> Result<()> {
+        let file = self.options.raw_output_file.as_deref().filter(|file| !file.is_empty());
+        let remark = match file {
+            None => "Raw data measurement: will output to stdout.\n".to_owned(),
+            Some(file) => format!("Raw data measurement: will output to result file: {file}\n"),
+        };
+        put(&remark.repeat(raw.len()), None)?;
+        let text: String = raw.iter().map(|(_, text)| text.as_str()).collect();
+        let (false, Some(file)) = (raw.is_empty(), file) else { return put(&text, None) };
+        let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
+        let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+        written.with_context(|| format!("cannot write {file}"))
+    }
+}
+
+/// What `measurementtype` says; the properties were checked as they were read.
+pub fn measurement_type(options: &ClientOptions) -> MeasurementType {
+    let name = options.measurement_type.as_str();
+    let found = block::MEASUREMENT_TYPES.into_iter().find(|one| one.name == name);
+    found.unwrap_or(block::MEASUREMENT_TYPES[0])
+}
+
+/// `reportlatencyforeacherror` is stronger than `latencytrackederrors`, as in YCSB.
+fn failures(options: &ClientOptions) -> Failures {
+    const ALL: [Status; 7] = [
+        Status::NotImplemented,
+        Status::BadRequest,
+        Status::Forbidden,
+        Status::UnexpectedState,
+        Status::ServiceUnavailable,
+        Status::NotFound,
+        Status::Error,
+    ];
+    if options.reports_each_error {
+        return Failures::ByStatus;
+    }
+    let is_tracked = |status: &Status| {
+        options.tracked_errors.iter().any(|name| name == block::status_name(*status))
+    };
+    match options.tracked_errors.is_empty() {
+        true => Failures::Together,
+        false => Failures::Tracked(ALL.into_iter().filter(is_tracked).collect()),
+    }
+}
+
+/// The exporter that a class of YCSB's stands for.
+fn exporter(options: &ClientOptions) -> Result<Exporter> {
+    match options.exporter.as_deref() {
+        None => Ok(Exporter::Text),
+        Some(class) if class.ends_with("JSONArrayMeasurementsExporter") => Ok(Exporter::JsonArray),
+        Some(class) if class.ends_with("JSONMeasurementsExporter") => Ok(Exporter::Json),
+        Some(class) if class.ends_with("TextMeasurementsExporter") => Ok(Exporter::Text),
+        Some(class) => Err(usage(format!(
+            "there is no exporter {class}; there are TextMeasurementsExporter, \
+             JSONMeasurementsExporter, JSONArrayMeasurementsExporter"
+        ))),
+    }
+}
