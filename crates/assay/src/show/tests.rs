@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// Damaged directories of each kind; more of them belong to whoever changes what reads them.
-const SEEDS: u64 = 1_000;
+const SEEDS: u64 = 100;
 
 /// Lanes of the runs.
 const LANES: usize = 2;
@@ -327,7 +327,7 @@ fn replace(dir: &Path, old: &Files, new: &Files) {
 
 #[test]
 fn a_damaged_run_directory_is_refused_or_doubted_and_never_a_panic() {
-    survive(Form::Sealed, 985..SEEDS);
+    survive(Form::Sealed, 0..SEEDS);
 }
 
 #[test]
