@@ -32,9 +32,15 @@ pub fn contradictions(manifest: &Manifest, history: &History, endings: &Endings)
     if manifest.state == State::Running {
         return Vec::new();
     }
-    let kept = manifest.history.records;
+    let (kept, offered) = (manifest.history.records, manifest.counters.offered);
     let mut found = Vec::new();
-    if kept > 0 && history.records() > kept {
+    if history.records() > 0 && (kept == 0 || offered == 0) {
+        found.push(format!(
+            "run.toml counts no operation where the history holds {}: its end is missing; copy it \
+             again from where it was made",
+            history.records()
+        ));
+    } else if history.records() > kept {
         found.push(format!(
             "the history holds {} records where the run kept {kept}: a file in it is of another \
              run; copy the history again from where it was made",
@@ -68,8 +74,8 @@ fn sum(manifest: &Manifest, history: &History) -> Option<String> {
 fn counters(manifest: &Manifest, endings: &Endings) -> Option<String> {
     let counters = &manifest.counters;
     let written = [counters.done, counters.refused, counters.unknown, counters.dropped];
-    let is_told = counters.offered > 0 && manifest.history.lost == 0;
-    (is_told && written != endings.0).then(|| {
+    let is_whole = manifest.history.lost == 0;
+    (is_whole && written != endings.0).then(|| {
         let text = |[done, refused, unknown, dropped]: [u64; Outcome::ALL.len()]| {
             format!("{done} done, {refused} refused, {unknown} unknown, {dropped} dropped")
         };
@@ -152,15 +158,16 @@ mod tests {
     }
 
     #[test]
-    fn other_counts_are_a_contradiction_unless_nobody_counted() {
+    fn other_counts_are_a_contradiction_unless_records_were_lost() {
         let mut endings = Endings::default();
         endings.push(&[Record::BLANK; 3]);
         let mut manifest = finished();
-        assert_eq!(counters(&manifest, &endings), None);
         (manifest.counters.offered, manifest.counters.done) = (3, 3);
         assert_eq!(counters(&manifest, &endings), None);
         (manifest.counters.done, manifest.counters.refused) = (2, 1);
         let said = counters(&manifest, &endings).expect("one was refused");
         assert!(said.contains("counts 2 done, 1 refused"), "{said}");
+        manifest.history.lost = 1;
+        assert_eq!(counters(&manifest, &endings), None);
     }
 }

@@ -11,7 +11,7 @@ pub(crate) const GROUPS: &str = "assay.groups";
 /// The key of the checksum over everything else in the footer that we rely upon.
 pub(crate) const CHECK: &str = "assay.check";
 
-/// The key of the columns' names, in file order. A schedule is in no hash and its column need not be
+/// The key of the columns' names, in file order. A schedule is in no hash, its column need not be
 /// there, so only this tells a trace whose column lost its name from one that never had it.
 pub(crate) const COLUMNS: &str = "assay.columns";
 

@@ -86,6 +86,8 @@ fn records_that_the_manifest_does_not_know_are_no_result() {
     place.fine("report b").shows("Throughput");
     place.write("b/run.toml", old.replace("done = 100\n", "done = 99\n"));
     place.fine("report b").shows("run.toml counts 99 done");
+    place.write("b/run.toml", &old[..old.find("[history]").expect("it has one")]);
+    place.fine("report b").shows("its end is missing; copy it again");
 }
 
 #[test]
