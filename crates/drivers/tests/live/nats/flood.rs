@@ -36,10 +36,10 @@ fn flooding(script: fn(TcpStream, &AtomicU64)) -> (String, Arc<AtomicU64>) {
 
 /// Greets, then answers the first request by a message of nearly 4 GiB.
 fn flood_a_request(mut socket: TcpStream, said: &AtomicU64) {
-    let info = r#"INFO {"server_id":"x","server_name":"x","version":"2.10.0","go":"","host":"",
+    let greeting = r#"INFO {"server_id":"x","server_name":"x","version":"2.10.0","go":"","host":"",
         "port":1,"headers":true,"max_payload":1048576,"proto":1}"#;
-    let info = info.replace('\n', "") + "\r\n";
-    if socket.write_all(info.as_bytes()).is_err() {
+    let greeting = greeting.replace('\n', "") + "\r\n";
+    if socket.write_all(greeting.as_bytes()).is_err() {
         return;
     }
     let heard = BufReader::new(socket.try_clone().expect("there is a descriptor left"));
