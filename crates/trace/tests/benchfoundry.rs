@@ -208,7 +208,22 @@ fn import_export_import_gives_the_same_content() {
          resultDir:results\nclosedWorkloadSchedulerThreadpoolSize:8\n"
     );
     let error = export(&scratch.path("shop.trace"), &set).unwrap_err();
-    assert!(error.to_string().contains("there is a set already"), "{error}");
+    assert!(error.to_string().contains("it is not empty"), "{error}");
+}
+
+#[test]
+fn a_set_is_never_written_over_what_somebody_has_in_the_directory() {
+    let scratch = Scratch::new();
+    shop_of(&scratch, "shop.trace");
+    let directory = scratch.path("notes");
+    std::fs::create_dir(&directory).unwrap();
+    let mine = directory.join("schema.txt");
+    std::fs::write(&mine, "mine").unwrap();
+    let error = export(&scratch.path("shop.trace"), &directory).unwrap_err();
+    let told = "notes: it is not empty, and its files would be written over: name a new directory";
+    assert!(error.to_string().ends_with(told), "{error}");
+    assert_eq!(std::fs::read_to_string(&mine).unwrap(), "mine");
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1);
 }
 
 #[test]

@@ -60,18 +60,19 @@ pub struct ExportedPhase {
 /// [`warm_up_path`], as a set into `directory`.
 ///
 /// # Errors
-/// If a trace cannot be read, does not fit the others, asks what such files cannot say, if there
-/// is a set already, or the file system refuses.
+/// If a trace cannot be read, does not fit the others, asks what such files cannot say, if the
+/// directory is not empty, or the file system refuses.
 pub fn export(from: &Path, directory: &Path) -> Result<Exported, SetError> {
     let main = Trace::open(from)?;
     let script = script(&main, from)?.clone();
     let io = |path: &Path, source| SetError::Io { path: path.to_owned(), source };
     std::fs::create_dir_all(directory).map_err(|source| io(directory, source))?;
-    let properties = directory.join(PROPERTIES);
-    if properties.exists() {
-        let reason = "there is a set already: give an empty directory".to_owned();
-        return Err(SetError::File { path: properties, reason });
+    let mut there = std::fs::read_dir(directory).map_err(|source| io(directory, source))?;
+    if there.next().is_some() {
+        let reason = "it is not empty, and its files would be written over: name a new directory";
+        return Err(SetError::File { path: directory.to_owned(), reason: reason.to_owned() });
     }
+    let properties = directory.join(PROPERTIES);
     let mut traces = Vec::new();
     let others = [(Phase::Load, load_path(from), 4), (Phase::WarmUp, warm_up_path(from), 5)];
     for (phase, path, file) in others {
