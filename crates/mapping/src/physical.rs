@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::key_value::view::{Attribute, View};
 
+/// More rows than this no relation has; a double still counts them one by one.
+const ROWS_MAX: f64 = 9_007_199_254_740_992.0;
+
 /// Which kind of store a schema is meant for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -187,7 +190,15 @@ impl Physical {
     /// # Errors
     /// If it is something else, with the line.
     pub fn from_toml(text: &str) -> Result<Physical, FitError> {
-        toml::from_str(text).map_err(|error| FitError::Format(error.to_string()))
+        let physical: Physical =
+            toml::from_str(text).map_err(|error| FitError::Format(error.to_string()))?;
+        for (name, rows) in &physical.rows {
+            if !(0.0..=ROWS_MAX).contains(rows) {
+                let reason = format!("rows.{name} is {rows}: give how many rows it has, from 0 on");
+                return Err(FitError::Format(reason));
+            }
+        }
+        Ok(physical)
     }
 
     /// As TOML, to be kept, edited and given back.
@@ -207,6 +218,13 @@ impl Physical {
             if self.tables[..place].iter().any(|other| other.name == table.name) {
                 return Err(table.wrong("another table has this name; names are unique"));
             }
+        }
+        if let Some(name) = self.rows.keys().find(|name| schema.find(name).is_none()) {
+            let relations = schema.relations.iter().map(|one| one.name.as_str());
+            let hint = closest(name, relations).map(|near| format!("; did you mean {near:?}?"));
+            let hint = hint.unwrap_or_default();
+            let reason = format!("rows names {name:?}, which the schema does not have{hint}");
+            return Err(FitError::Format(reason));
         }
         for (number, relation) in (0..).zip(&schema.relations) {
             let is_kept = |view: &&View| view.role == Role::BaseTable && view.relations == [number];
@@ -291,6 +309,9 @@ impl PhysicalTable {
         }
         let columns: Result<Vec<Attribute>, FitError> =
             self.columns.iter().map(|name| attribute(name)).collect();
+        let columns = columns?;
+        let mut named: Vec<Attribute> = key.iter().map(|(attribute, _)| *attribute).collect();
+        named.extend(&columns);
         let index = self.index.as_deref().map(attribute).transpose()?;
         if self.role == Role::Entries {
             return Err(self.wrong("entries follow from a table's index; give that table an index"));
@@ -298,7 +319,7 @@ impl PhysicalTable {
         if (self.role == Role::BaseTable) && (relations.len() > 1) {
             return Err(self.wrong("a base table holds one relation; a join has the role join"));
         }
-        let mut view = View::new(schema, self.role, &relations, joins, (key, columns?));
+        let mut view = View::new(schema, self.role, &relations, joins, (key, columns));
         if view.index.is_none() {
             view.index = index;
         }
@@ -307,8 +328,17 @@ impl PhysicalTable {
         {
             return Err(self.wrong("the key of a base table is the primary key, in any order"));
         }
+        if usize::from(self.partition) > view.key.len() {
+            let (partition, key) = (self.partition, view.key.len());
+            let reason = format!("partition = {partition}, but its key has {key} columns");
+            return Err(self.wrong(&reason));
+        }
         if index.is_some_and(|index| !view.holds(index)) {
             return Err(self.wrong("it has an index on a column that it does not hold"));
+        }
+        if let Some(at) = (1..named.len()).find(|&at| named[..at].contains(&named[at])) {
+            let name = attribute_name(schema, named[at]);
+            return Err(self.wrong(&format!("it has {name} twice: leave one out")));
         }
         Ok(view)
     }

@@ -59,6 +59,29 @@ fn a_chosen_option_is_saved_edited_and_given_back() {
 }
 
 #[test]
+fn impossible_numbers_in_a_mapping_file_are_refused() {
+    let place = Place::new();
+    place.fine("mapping explain tpcc --class key-value --save kv.toml");
+    let saved = place.read("kv.toml");
+    let line = |begin: &str| saved.lines().find(|line| line.starts_with(begin)).unwrap();
+    let rows = line("item = ");
+    let column = line("columns = [").split('"').nth(1).unwrap();
+    for (from, to, said) in [
+        (rows, "item = nan", "wrong.toml: the physical schema cannot be read: rows.item is NaN"),
+        (rows, "item = inf", "rows.item is inf: give how many rows it has"),
+        (rows, "item = -1.0", "rows.item is -1"),
+        (rows, "item = 1e300", "rows.item is 1000000"),
+        (rows, "items = 1.0", "rows names \"items\", which the schema does not have; did you mean"),
+        ("partition = 1", "partition = 99", "partition = 99, but its key has"),
+        ("columns = [", &format!("columns = [\"{column}\", "), "twice: leave one out"),
+    ] {
+        place.write("wrong.toml", saved.replacen(from, to, 1));
+        let wrong = place.assay("mapping explain tpcc --class key-value --mapping wrong.toml");
+        wrong.code(2).says(said);
+    }
+}
+
+#[test]
 fn what_cannot_be_explained_says_what_to_do() {
     let place = Place::new();
     let wrong = |words: &str, reason: &str| {
