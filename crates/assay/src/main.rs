@@ -35,6 +35,7 @@ mod progress;
 mod repeat;
 mod section;
 mod setup;
+mod shell;
 mod show;
 mod side;
 mod signals;

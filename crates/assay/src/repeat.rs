@@ -23,6 +23,7 @@ use crate::experiment::{Finished, rfc3339};
 use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::setup::{Setup, command_line, typed};
+use crate::shell::repeating;
 use crate::show::{Display, Format, HALLMARK_FILE, keep_hallmark, put, require_hallmark};
 use crate::side;
 
@@ -266,7 +267,7 @@ pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
         side: Side { name: dir.display().to_string(), runs: runs.collect() },
         wanted: repeat.wanted as usize,
         meeting: meaning(repeat.state).to_owned(),
-        command: repeat.command.join(" "),
+        command: repeating(&repeat.command),
         figures: spreads(&figures),
     };
     let text = match display.format {

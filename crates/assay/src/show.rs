@@ -26,6 +26,7 @@ use crate::evidence;
 use crate::exit::{Exit, as_usage, usage};
 use crate::observe;
 use crate::options::Options;
+use crate::shell::repeating;
 
 /// A form that a result can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -353,7 +354,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
     Facts {
         run_id: manifest.run.id.clone(),
         title: format!("{} on {}", manifest.spec.name, manifest.store.name),
-        command: manifest.run.command.join(" "),
+        command: repeating(&manifest.run.command),
         seed: manifest.spec.seed,
         spec: manifest.spec.name.clone(),
         trace_hash_planned: some(&manifest.spec.trace_hash),

@@ -158,7 +158,7 @@ pub fn terminal(group: &Group, style: Style) -> String {
     page.table(&table(group, style.letters));
     page.note(&meaning(group));
     page.heading("To repeat it");
-    page.indented(&group.command);
+    page.command(&group.command);
     page.text
 }
 

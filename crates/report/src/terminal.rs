@@ -98,7 +98,7 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
         }
     }
     page.heading("To repeat it");
-    page.indented(&facts.command);
+    page.command(&facts.command);
     page.text
 }
 
@@ -191,6 +191,25 @@ impl Page {
         self.wrapped(&format!("  {text}"), 4, "");
     }
 
+    /// A command to be copied: a line that is too long goes on behind ` \`, quotes stay whole.
+    pub fn command(&mut self, command: &str) {
+        let command = self.clean(command);
+        let mut line = String::from("  ");
+        let mut is_fresh = true;
+        for word in shell_words(&command) {
+            // Room for the blank with the mark behind it.
+            let length = line.chars().count() + word.chars().count() + " \\".len();
+            if length > self.style.width && !is_fresh {
+                self.line(&format!("{line}\\"), "");
+                line = "    ".to_owned();
+            }
+            line.push_str(word);
+            line.push(' ');
+            is_fresh = false;
+        }
+        self.line(&line, "");
+    }
+
     pub fn note(&mut self, text: &str) {
         self.wrapped(&format!("  {text}"), 4, DIM);
     }
@@ -258,6 +277,18 @@ impl Page {
             _ => '?',
         }
     }
+}
+
+/// The words of a shell's command with their quotes, in which blanks end no word.
+fn shell_words(command: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    let mut before = ' ';
+    command.split(move |letter: char| {
+        // `'\''` is a quote within quotes: the one behind the backslash opens nothing.
+        is_quoted ^= letter == '\'' && (is_quoted || before != '\\');
+        before = letter;
+        letter == ' ' && !is_quoted
+    })
 }
 
 #[cfg(test)]

@@ -181,7 +181,7 @@ pub fn terminal(tuning: &Tuning, style: Style) -> String {
         }
     }
     page.heading("To repeat it");
-    page.indented(&tuning.command);
+    page.command(&tuning.command);
     page.text
 }
 

@@ -27,6 +27,7 @@ use crate::machine;
 use crate::options::Options;
 use crate::progress::Show;
 use crate::setup::Setup;
+use crate::shell::repeating;
 use crate::show::{Display, Format, put};
 
 /// The result in the tune's own directory.
@@ -139,7 +140,7 @@ fn tuning(steps: &Steps, course: Course, made: Vec<Step>, is_interrupted: bool) 
     let curve = curve(&made);
     Tuning {
         title: format!("{} on {}", setup.workload.name, capabilities.name),
-        command: quoted(&setup.command),
+        command: repeating(&setup.command),
         dir: setup.dir.display().to_string(),
         url: setup.url.clone(),
         is_no_op: capabilities.is_no_op,
@@ -266,25 +267,4 @@ fn fill(setup: &mut Setup) -> Result<()> {
         return Err(Failure { exit: finished.exit, message }.into());
     }
     Ok(())
-}
-
-/// Words as a shell takes them.
-pub fn quoted(words: &[String]) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=,@%+…".contains(letter);
-    let quote = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    };
-    words.iter().map(quote).collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_can_be_pasted_into_a_shell() {
-        let words = ["assay", "tune", "--slo", "p99<5ms", "it's", ""].map(str::to_owned);
-        assert_eq!(quoted(&words), r"assay tune --slo 'p99<5ms' 'it'\''s' ''");
-    }
 }

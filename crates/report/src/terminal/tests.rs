@@ -69,6 +69,24 @@ fn names_cannot_smuggle_control_characters_into_a_terminal() {
 }
 
 #[test]
+fn a_long_command_can_be_copied_as_it_is_broken() {
+    let mut page = Page::new(Style { width: 40, ..UNICODE });
+    page.command(
+        r"assay run ycsb-a --at '10s kill node 1; 20s: it'\''s' -t 'sick:?a=1&b=2' --seed 7",
+    );
+    assert_eq!(
+        page.text,
+        [
+            r"  assay run ycsb-a --at \",
+            r"    '10s kill node 1; 20s: it'\''s' -t \",
+            r"    'sick:?a=1&b=2' --seed 7",
+            "",
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
 fn long_texts_are_broken_at_blanks_and_hang() {
     let mut page = Page::new(Style { width: 40, ..UNICODE });
     page.titled("model", "open: arrivals do not wait for answers, so all waiting is measured");

@@ -22,11 +22,11 @@ use assay_workload::script::benchfoundry::{BenchfoundrySpec, Starts as When};
 use clap::ArgMatches;
 
 use crate::asking::Purpose;
-use crate::command::tune::quoted;
 use crate::exit::{Exit, Failure, as_usage, from_open};
 use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::setup::{Setup, changes, typed};
+use crate::shell::quoted;
 use crate::show::{Display, Format, Judged, judge_beside, keep_hallmark, put};
 use crate::workload::{Changes, Workload};
 use crate::{bundles, machine, thresholds};

@@ -30,6 +30,7 @@ use assay_workload::{Plan, PlanPhase};
 use clap::ArgMatches;
 
 use crate::exit::{Exit, as_usage, from_open, usage};
+use crate::shell::quoted;
 use crate::show::{put, require_place};
 use crate::units;
 use crate::workload::{Changes, Workload};
@@ -217,7 +218,7 @@ fn perform(options: &Options) -> Result<Study> {
         .collect();
     Ok(Study {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: setup::typed().join(" "),
+        command: quoted(&setup::typed()),
         seed: options.seed.0,
         runs: each(&runs, |run| measure(options, run))?,
         slow: each(&slow, |run| catch_up(options, run))?,

@@ -19,6 +19,7 @@ use super::kept::{CellRecord, CellState, Kept, write_whole};
 use super::perform::Ending;
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
+use crate::shell::quoted;
 use crate::show::{HALLMARK_FILE, Judged, judge, keep_hallmark};
 use crate::{machine, setup};
 
@@ -109,7 +110,7 @@ fn empty(plan: &Plan, ending: Ending, beside: Option<Beside>) -> MatrixStudy {
         name: plan.name.clone(),
         title,
         about: plan.file.about.clone(),
-        command: setup::typed().join(" "),
+        command: quoted(&setup::typed()),
         seed: plan.seed,
         machine: format!(
             "{} × {}, {} GiB, {}",
