@@ -3,6 +3,7 @@
 mod shape;
 pub(crate) mod words;
 
+use assay_analysis::LoadModel;
 use assay_analysis::hallmark::{
     Check, CheckId, CheckVerdict, Figure, Hallmark, Time as Certified, Verdict,
 };
@@ -105,6 +106,19 @@ pub fn line(facts: &Facts) -> Option<Line> {
         Verdict::NotAssessable => (Level::Caution, "HALLMARK NOT ASSESSABLE"),
     };
     Some(Line { level, name, reasons: reasons(hallmark) })
+}
+
+/// What to change, a line for each reason of an invalid hallmark that a command can do away with.
+pub fn next_steps(facts: &Facts, load: &LoadModel) -> Vec<String> {
+    let invalid = facts.hallmark.iter().filter(|hallmark| hallmark.verdict == Verdict::Invalid);
+    let checks =
+        invalid.flat_map(|hallmark| hallmark.reasons.iter().filter_map(|id| hallmark.check(*id)));
+    let failed = checks.filter(|check| check.verdict == CheckVerdict::Fail);
+    let step = |check: &Check| {
+        let advice = words::advice(check.id, load)?;
+        Some(format!("{}: {advice}", check.id.name()))
+    };
+    failed.filter_map(step).collect()
 }
 
 fn reasons(hallmark: &Hallmark) -> String {

@@ -121,6 +121,9 @@ fn opening(page: &mut Page, facts: &Facts, summary: &Summary) {
     if let Some(line) = hallmark::line(facts) {
         page.shout(line.level, &line.text());
     }
+    for text in hallmark::next_steps(facts, &summary.load) {
+        page.titled("next", &text);
+    }
     for text in hallmark::changed(facts) {
         page.shout(Level::Caution, &format!("THRESHOLD CHANGED: {text}"));
     }

@@ -54,6 +54,26 @@ fn the_line_names_the_verdict_with_its_reasons() {
 }
 
 #[test]
+fn an_invalid_hallmark_says_what_to_change() {
+    let busy = || check(CheckId::LaneCpu, CheckVerdict::Fail, None);
+    let remark = check(CheckId::Trend, CheckVerdict::Remark, None);
+    let invalid = facts(Verdict::Invalid, vec![rate(), busy(), remark]);
+    let closed = |sessions| LoadModel::Closed { sessions, target: None };
+    assert_eq!(
+        next_steps(&invalid, &closed(2)),
+        [
+            "rate: a lower --pace, or more sessions: --closed",
+            "lane-cpu: --closed 1 leaves the store room; or wait until the machine is quiet: \
+             `assay doctor`",
+        ]
+    );
+    let alone = next_steps(&invalid, &closed(1));
+    assert!(alone[1].starts_with("lane-cpu: wait until the machine is quiet"), "{alone:?}");
+    let valid = facts(Verdict::ValidWithRemarks, vec![busy()]);
+    assert!(next_steps(&valid, &closed(2)).is_empty());
+}
+
+#[test]
 fn checks_with_the_same_obstacle_share_its_words() {
     let unseen = |id| check(id, CheckVerdict::NotAssessable(Why::NotObserved), None);
     assert_eq!(

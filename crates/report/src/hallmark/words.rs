@@ -1,5 +1,6 @@
 //! What each check, measure, obstacle of the hallmark is called.
 
+use assay_analysis::LoadModel;
 use assay_analysis::hallmark::{
     Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure, Statistic, Unit, Why,
 };
@@ -29,6 +30,43 @@ pub const fn what(id: CheckId) -> &'static str {
         CheckId::Backlog => "operations in flight do not pile up",
         CheckId::SampleSize => "enough independent operations tell the percentiles",
     }
+}
+
+/// What somebody may change who wants a check to pass, where a command can.
+pub const fn advice(id: CheckId, load: &LoadModel) -> Option<&'static str> {
+    let (is_open, is_crowded) = match load {
+        LoadModel::Open { .. } => (true, false),
+        LoadModel::Closed { sessions, .. } => (false, *sessions > 1),
+    };
+    Some(match id {
+        CheckId::Rate if is_open => "a lower --rate: `assay tune` finds the highest that holds",
+        CheckId::Rate => "a lower --pace, or more sessions: --closed",
+        CheckId::Lag | CheckId::ArrivalProcess => {
+            "a lower --rate, or processors for the lanes alone: --cpu-list, --spin always"
+        }
+        CheckId::Omission => "--overflow queue, or a larger --in-flight",
+        CheckId::OpenLoop => "a larger --in-flight, or more connections in the store's URL",
+        CheckId::LaneCpu if is_crowded => {
+            "--closed 1 leaves the store room; or wait until the machine is quiet: `assay doctor`"
+        }
+        CheckId::LaneCpu if is_open => {
+            "a lower --rate, processors for the lanes alone: --cpu-list; or wait until the machine \
+             is quiet: `assay doctor`"
+        }
+        CheckId::LaneCpu | CheckId::Hiccups => {
+            "wait until the machine is quiet: `assay doctor`; or processors for the lanes alone: \
+             --cpu-list"
+        }
+        CheckId::LostRecords => "a lower --rate, or --runs-dir on a faster disk",
+        CheckId::Network => "a lower --rate, or ask from a machine that is nearer to the store",
+        CheckId::Misses => "fill the store again: `assay load` with --fresh and the same --records",
+        CheckId::WarmUp | CheckId::ChangePoints | CheckId::Trend => {
+            "a longer --warm-up leaves the beginning out; or a longer --duration"
+        }
+        CheckId::Periodicity | CheckId::SampleSize => "a longer --duration",
+        CheckId::Backlog => "a lower --rate: `assay tune` finds the highest that holds",
+        CheckId::TraceIdentity | CheckId::NoiseFloor | CheckId::Saturation => return None,
+    })
 }
 
 /// The name of what came of a check.
