@@ -134,6 +134,16 @@ fn found_in(path: &Path) -> Option<PathBuf> {
     Some(path.join(LOAD)).filter(|load| is_bundle(load))
 }
 
+/// The names of the bundles and groups in `runs_dir`, the oldest first.
+///
+/// # Errors
+/// If the directory cannot be listed.
+pub fn names(runs_dir: &Path) -> Result<Vec<String>> {
+    let all = list(runs_dir)?;
+    let relative = |path: &PathBuf| path.strip_prefix(runs_dir).ok().map(Path::to_owned);
+    Ok(all.iter().filter_map(relative).map(|path| path.display().to_string()).collect())
+}
+
 /// The bundles with the groups in `runs_dir`, the oldest first.
 fn list(runs_dir: &Path) -> Result<Vec<PathBuf>> {
     if !runs_dir.is_dir() {

@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 
+use crate::completion;
 use crate::options::{KEYS, Key, Shape, Verb};
 
 /// The whole command line.
@@ -46,6 +47,7 @@ fn asking(name: &'static str, verb: Verb, about: &'static str) -> Command {
     let spec = Arg::new("spec")
         .value_name("SPEC")
         .value_hint(ValueHint::FilePath)
+        .add(completion::workloads())
         .help("A workload of the gallery, a TOML spec, a YCSB properties file or a trace");
     let spec = match verb {
         Verb::Bench => spec.default_value("ycsb-a"),
@@ -96,6 +98,11 @@ fn argument(key: &Key) -> Arg {
         Some(letter) => arg.short(letter),
         None => arg,
     };
+    let arg = match key.name {
+        "target" => arg.add(completion::stores()),
+        "up" => arg.add(completion::recipes()),
+        _ => arg,
+    };
     match key.shape {
         // A rate may be negative by mistake: our own message then says what is wrong with it.
         Shape::Text => arg.value_name(key.value).allow_hyphen_values(key.name == "rate"),
@@ -121,6 +128,7 @@ fn bundle() -> Arg {
         .value_name("RUN")
         .default_value("last")
         .value_hint(ValueHint::DirPath)
+        .add(completion::runs())
         .help("A bundle: a directory, a name in runs-dir, `last` or `last-1`")
 }
 
@@ -144,6 +152,7 @@ fn compare() -> Command {
             .value_name(value)
             .default_value(usual)
             .value_hint(ValueHint::DirPath)
+            .add(completion::runs())
             .help("A bundle or a group of repeated runs: a directory, a name, `last`, `last-1`")
     };
     let share = |name: &'static str, about: &'static str| {
@@ -214,6 +223,8 @@ fn study() -> Command {
         .arg_required_else_help(true)
         .subcommand(co)
         .subcommand(study_benchfoundry())
+        .subcommand(Command::new("ls").about("List the built-in studies"))
+        .subcommand(copy("Copy a built-in study to a file of your own"))
 }
 
 fn study_benchfoundry() -> Command {
@@ -356,7 +367,7 @@ fn import() -> Command {
 }
 
 fn workloads() -> Command {
-    let name = || Arg::new("name").value_name("NAME").required(true);
+    let name = || Arg::new("name").value_name("NAME").required(true).add(completion::workloads());
     Command::new("workloads")
         .about("The gallery of workloads")
         .subcommand_required(true)
@@ -367,12 +378,14 @@ fn workloads() -> Command {
                 .arg(name().required(false).help("Only those whose names begin so")),
         )
         .subcommand(Command::new("show").about("Print one").arg(name()))
-        .subcommand(
-            Command::new("copy")
-                .about("Copy one to a file of your own")
-                .arg(name())
-                .arg(Arg::new("to").value_name("FILE").help("Default: the name as a file here")),
-        )
+        .subcommand(copy("Copy one to a file of your own"))
+}
+
+fn copy(about: &'static str) -> Command {
+    Command::new("copy")
+        .about(about)
+        .arg(Arg::new("name").value_name("NAME").required(true))
+        .arg(Arg::new("to").value_name("FILE").help("Default: the name as a file here"))
 }
 
 fn doctor() -> Command {
@@ -401,9 +414,14 @@ fn schema() -> Command {
 }
 
 fn completion() -> Command {
-    Command::new("completion").about("Completions for a shell").arg(
-        Arg::new("shell").required(true).value_parser(clap::value_parser!(clap_complete::Shell)),
-    )
+    let shells = clap::value_parser!(clap_complete::Shell);
+    Command::new("completion")
+        .about("Completions for a shell, of workloads, stores and runs too")
+        .after_help(
+            "bash, zsh:  source <(assay completion bash)\n\
+             fish:       assay completion fish | source",
+        )
+        .arg(Arg::new("shell").required(true).value_parser(shells))
 }
 
 /// The lab's commands take one setting.

@@ -17,6 +17,7 @@ mod bundles;
 mod cli;
 mod command;
 mod compiled;
+mod completion;
 mod conditions;
 mod deeds;
 mod evidence;

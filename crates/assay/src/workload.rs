@@ -500,9 +500,27 @@ impl Workload {
 /// # Errors
 /// If it cannot be read or is none.
 pub fn read_properties(file: &str) -> Result<Properties> {
+    if let Some(entry) = of_ycsb(file) {
+        return Properties::parse(entry.text.as_bytes(), file).map_err(as_usage);
+    }
     let bytes =
         std::fs::read(file).map_err(|error| usage(format!("cannot read {file}: {error}")))?;
     Properties::parse(&bytes, file).map_err(as_usage)
+}
+
+/// The workload of the gallery that YCSB has in a file `workloada` to `workloadf`, if there is no
+/// such file here; this is said.
+fn of_ycsb(file: &str) -> Option<&'static gallery::Entry> {
+    let letter = file.strip_prefix("workloads/").unwrap_or(file).strip_prefix("workload")?;
+    if Path::new(file).exists() {
+        return None;
+    }
+    let entry = gallery::find(&format!("ycsb-{letter}")).ok()?;
+    let name = entry.name;
+    eprintln!(
+        "there is no file {file}: this is {name} of the gallery, YCSB's workload of that name"
+    );
+    Some(entry)
 }
 
 /// Splits `key=value`.

@@ -9,6 +9,7 @@ use anyhow::Result;
 use assay_lab::{clean, recipes};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
+use crate::completion;
 use crate::exit::{Exit, usage};
 use crate::lab::labs::Found;
 use crate::lab::{Fault, LabClient, Labs, failure, keeper};
@@ -58,7 +59,13 @@ fn name() -> Arg {
 fn up() -> Command {
     Command::new("up")
         .about("Start a store: ready when a record was written and read")
-        .arg(Arg::new("store").value_name("STORE").required(true).help("As `assay lab ls` has it"))
+        .arg(
+            Arg::new("store")
+                .value_name("STORE")
+                .required(true)
+                .add(completion::recipes())
+                .help("As `assay lab ls` has it"),
+        )
         .arg(text("nodes", "N", "How many nodes; default: as `assay lab ls` says"))
         .arg(text("version", "V", "Which version; default: the first of `assay lab ls`"))
         .arg(

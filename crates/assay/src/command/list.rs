@@ -34,12 +34,15 @@ pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
         gallery::Form::Toml => "toml",
     };
     let usual = format!("{}.{ending}", entry.name);
-    let path = matches.get_one::<String>("to").unwrap_or(&usual);
+    copy(entry.text, matches.get_one::<String>("to").unwrap_or(&usual))
+}
+
+/// Writes a text of ours to a new file, whose name is printed.
+pub fn copy(text: &str, path: &str) -> Result<Exit> {
     if std::path::Path::new(path).exists() {
         return Err(usage(format!("{path} is there already; name another file")));
     }
-    std::fs::write(path, entry.text)
-        .map_err(|error| usage(format!("cannot write {path}: {error}")))?;
+    std::fs::write(path, text).map_err(|error| usage(format!("cannot write {path}: {error}")))?;
     put(&format!("{path}\n"), None)?;
     Ok(Exit::Fine)
 }
@@ -125,8 +128,12 @@ fn with_sections(mut schema: serde_json::Value) -> serde_json::Value {
 /// `assay completion`.
 pub fn completion(matches: &ArgMatches) -> Result<Exit> {
     let shell = *matches.get_one::<clap_complete::Shell>("shell").context("a shell is needed")?;
+    let shell = shell.to_string();
+    let shells = clap_complete::env::Shells::builtins();
+    let script_of = shells.completer(&shell).context("every shell that can be named is known")?;
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut crate::cli::command(), "assay", &mut script);
+    // It asks this program for the values, so workloads, stores and runs are those of the moment.
+    script_of.write_registration("COMPLETE", "assay", "assay", "assay", &mut script)?;
     put(&String::from_utf8_lossy(&script), None)?;
     Ok(Exit::Fine)
 }

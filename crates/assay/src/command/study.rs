@@ -1,6 +1,7 @@
 //! Studies: many runs that answer one question.
 
 pub mod benchfoundry;
+pub mod builtin;
 pub mod co;
 pub mod matrix;
 
@@ -14,6 +15,8 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
     match matches.subcommand() {
         Some(("benchfoundry", matches)) => benchfoundry::benchfoundry(matches),
         Some(("co", matches)) => co::co(matches),
+        Some(("copy", matches)) => builtin::copied(matches),
+        Some(("ls", _)) => builtin::list(),
         _ => matrix::matrix(matches),
     }
 }

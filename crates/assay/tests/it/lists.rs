@@ -170,14 +170,40 @@ fn a_schema_names_every_section_of_a_spec() {
     }
 }
 
+/// What a shell is given to complete the last of these words of `assay`.
+fn completed(place: &Place, words: &[&str]) -> String {
+    let mut command = place.command("--");
+    command.arg("assay").args(words);
+    command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    place.spawn(command).wait().code(0).out
+}
+
 #[test]
-fn completions_know_every_verb() {
+fn a_shell_completes_verbs_workloads_stores_and_runs() {
     let place = Place::new();
-    for shell in ["bash", "zsh", "fish"] {
-        let script = place.fine(&format!("completion {shell}")).out;
-        for verb in ["bench", "run", "report", "trace", "ycsb"] {
-            assert!(script.contains(verb), "{shell} does not know {verb}");
-        }
+    place.fine("run ycsb-c -t null: --operations 10 --runs-dir here -q --format json");
+    place.write("assay.toml", "runs-dir = \"here\"\n").write("mine.toml", "");
+    let run = &place.list("here")[0];
+    for (words, expected) in [
+        (&["ben"][..], "bench"),
+        (&["run", "ycsb-"], "ycsb-a\nycsb-b\nycsb-c\nycsb-d\nycsb-e\nycsb-f"),
+        (&["run", "mi"], "mine.toml"),
+        (&["run", "ycsb-a", "-t", "memo"], "memory:"),
+        (&["run", "ycsb-a", "-t", "redis:"], "redis://"),
+        (&["run", "ycsb-a", "--up", "redi"], "redis\nredis-cluster\nredis-sentinel"),
+        (&["report", "las"], "last"),
+        (&["compare", "last", &run[..4]], run.as_str()),
+        (&["study", "kv"], "kvbench"),
+    ] {
+        assert_eq!(completed(&place, words), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn scripts_for_shells_can_be_read_by_them() {
+    let place = Place::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        place.fine(&format!("completion {shell}")).shows("COMPLETE");
     }
     place.write("c", place.fine("completion bash").out);
     let mut command = place.program("bash");

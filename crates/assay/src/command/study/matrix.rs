@@ -31,6 +31,8 @@ use perform::{Ending, Performer};
 use plan::{Plan, PlannedCell, Wishes};
 use shift::Stop;
 
+use crate::command::study::builtin;
+use crate::completion;
 use crate::exit::{Exit, usage};
 use crate::lab::Labs;
 use crate::options::Options;
@@ -55,7 +57,8 @@ pub fn arguments() -> Vec<Arg> {
         Arg::new("file")
             .value_name("FILE")
             .value_hint(ValueHint::FilePath)
-            .help("What is asked of which stores: studies/kvbench.toml, for example"),
+            .add(completion::studies())
+            .help("What is asked of which stores: a file, or a built-in study such as kvbench"),
         text("dir", "DIR", "The study's directory [default: studies/NAME in runs-dir]")
             .value_hint(ValueHint::DirPath),
         switch("plan", "Only show the cells in their order, and what they need"),
@@ -88,7 +91,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     let display = Display::from(&options)?;
     require_format(&options, &display)?;
     let wanted = Wanted::from(matches, &options)?;
-    let file = StudyFile::read(&wanted.path)?;
+    let file = read(&wanted.path)?;
     let patience = units::duration(&file.give_up)
         .map_err(|error| usage(format!("{}: give-up: {error}", wanted.path.display())))?;
     let mut plan = Plan::new(file, &wanted.path, &wanted.wishes)?;
@@ -142,13 +145,25 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     Ok(exit(&study, ending))
 }
 
+/// The study in `path`, or the built-in one of that name.
+fn read(path: &Path) -> Result<StudyFile> {
+    if path.is_file() {
+        return StudyFile::read(path);
+    }
+    let Some(study) = builtin::find(path) else { return Err(no_such_file(path)) };
+    eprintln!(
+        "there is no file {}: this is the built-in study {}, which `assay study copy {}` writes",
+        path.display(),
+        study.name,
+        study.name
+    );
+    StudyFile::parse(study.text, path)
+}
+
 impl Wanted {
     fn from(matches: &ArgMatches, options: &Options) -> Result<Wanted> {
         let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
         let path = PathBuf::from(text("file").context("a FILE is needed")?);
-        if !path.is_file() {
-            return Err(no_such_file(&path));
-        }
         let names = |name: &str| -> Vec<String> {
             let text = text(name).unwrap_or_default();
             let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -200,9 +215,11 @@ fn require_empty_stores(missing: &[&PlannedCell]) -> Result<()> {
 
 fn no_such_file(path: &Path) -> anyhow::Error {
     let shown = path.display().to_string();
-    let hint = match assay_model::closest(&shown, ["co", "benchfoundry"]) {
+    let known = builtin::ALL.iter().map(|study| study.name).chain(["co", "benchfoundry"]);
+    let hint = match assay_model::closest(&shown, known) {
         Some(near) => format!("did you mean {near}?"),
-        None => "a study is a TOML file, co or benchfoundry".to_owned(),
+        None => "a study is a TOML file, a built-in one (`assay study ls`), co or benchfoundry"
+            .to_owned(),
     };
     usage(format!("there is no study file {shown}; {hint}"))
 }

@@ -342,8 +342,16 @@ impl StudyFile {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
             .map_err(|error| usage(format!("cannot read the study file {shown}: {error}")))?;
-        let file: StudyFile = toml::from_str(&text)
-            .map_err(|error| usage(message(&error, &text, &shown.to_string())))?;
+        StudyFile::parse(&text, path)
+    }
+
+    /// Reads the text of a study file, which stands in `path`.
+    ///
+    /// # Errors
+    /// If it has an unknown key, or a value makes no sense.
+    pub fn parse(text: &str, path: &Path) -> Result<StudyFile> {
+        let file: StudyFile = toml::from_str(text)
+            .map_err(|error| usage(message(&error, text, &path.display().to_string())))?;
         file.check(path)?;
         Ok(file)
     }
