@@ -57,8 +57,10 @@ use clap::ArgMatches;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    let matches = cli::command().get_matches();
-    match dispatch(&matches) {
+    // A shell that completes a line asks for values and for nothing else.
+    clap_complete::CompleteEnv::with_factory(cli::command).complete();
+    let ended = tether::words().and_then(|words| dispatch(&cli::command().get_matches_from(words)));
+    match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("error: {error:#}");

@@ -1,7 +1,9 @@
 //! A process of this program that ends with the one that started it.
 
+use std::ffi::OsString;
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
@@ -11,6 +13,10 @@ use crate::exit::{Exit, Failure};
 /// Says in the environment of a process who has started it: a flag would be kept in its bundle.
 const VARIABLE: &str = "ASSAY_TETHER";
 
+/// Says in the environment of a process that the words of its command line are on standard input:
+/// those that everybody can read, as `ps` shows them, are without passwords.
+const ON_STDIN: &str = "ASSAY_TETHER_WORDS";
+
 /// This program, also when its file has been replaced since it began.
 pub const PROGRAM: &str = "/proc/self/exe";
 
@@ -19,6 +25,36 @@ pub fn tied() -> Command {
     let mut command = Command::new(PROGRAM);
     command.arg0("assay").env(VARIABLE, std::process::id().to_string());
     command
+}
+
+/// Starts a [tied] `command` with `words`, of which everybody may see `shown`.
+///
+/// # Errors
+/// If the system starts no process, or that does not read.
+pub fn spawn(command: &mut Command, words: &[String], shown: &[String]) -> io::Result<Child> {
+    command.args(shown);
+    if words == shown {
+        return command.stdin(Stdio::null()).spawn();
+    }
+    let mut child = command.env(ON_STDIN, "stdin").stdin(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(&serde_json::to_vec(words)?)?;
+    }
+    Ok(child)
+}
+
+/// The words of this process's command line.
+///
+/// # Errors
+/// If they should be on standard input, and are not.
+pub fn words() -> Result<Vec<OsString>> {
+    let mut typed = std::env::args_os();
+    if std::env::var_os(ON_STDIN).is_none() {
+        return Ok(typed.collect());
+    }
+    let words: Vec<String> = serde_json::from_reader(io::stdin().lock())
+        .with_context(|| format!("{ON_STDIN} is set, but standard input has no words"))?;
+    Ok(typed.next().into_iter().chain(words.into_iter().map(OsString::from)).collect())
 }
 
 /// Ends with whoever started this process as a tied one, however that ends.
@@ -36,4 +72,22 @@ pub fn heed() -> Result<()> {
     }
     let message = format!("process {starter}, which {VARIABLE} says has started this one, is gone");
     Err(Failure { exit: Exit::Interrupted, message }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_not_in_the_command_line_that_everybody_can_read() {
+        let words = |url: &str| ["run", "--target", url].map(str::to_owned);
+        let mut command = Command::new("sh");
+        command.args(["-c", "tr '\\0' ' ' < /proc/$$/cmdline; cat", "assay"]);
+        command.stdout(Stdio::piped());
+        let child = spawn(&mut command, &words("redis://:pw@h"), &words("redis://…@h")).unwrap();
+        let told = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        let (line, input) = told.split_once("[").unwrap();
+        assert!(line.ends_with("assay run --target redis://…@h "), "{line}");
+        assert_eq!(input, r#""run","--target","redis://:pw@h"]"#);
+    }
 }

@@ -70,6 +70,20 @@ fn a_server_that_was_not_loaded_by_us_is_asked_with_a_warning() {
 }
 
 #[test]
+fn a_password_reaches_the_cells_of_a_study() {
+    let (server, place) = (Server::start(&["--requirepass", "right"]), Place::new());
+    let text = format!(
+        "operations = 10\nrecords = 10\nworkloads = [\"ycsb-c\"]\n[[store]]\nname = \"s\"\n\
+         url = \"redis://:right@127.0.0.1:{}\"\n",
+        server.port
+    );
+    place.write("s.toml", text);
+    place.fine("study s.toml --quiet --replace");
+    let record = place.read("runs/studies/s/cells/s-ycsb-c-closed-1-r1/cell.toml");
+    assert!(record.contains("redis://…@127.0.0.1") && !record.contains("right@"), "{record}");
+}
+
+#[test]
 fn a_wrong_password_is_told_before_anything_is_asked() {
     let (server, place) = (Server::start(&["--requirepass", "right"]), Place::new());
     let url = |password: &str| format!("redis://:{password}@127.0.0.1:{}", server.port);

@@ -22,6 +22,7 @@ use super::plan::{Plan, PlannedCell};
 use super::shift::{Shift, Stop};
 use crate::experiment::rfc3339;
 use crate::lab::Labs;
+use crate::shell::quoted;
 use crate::{tether, undo};
 
 /// How often a cell's process is looked at.
@@ -350,9 +351,10 @@ fn start(words: &[String], log: &Path) -> Result<Child> {
     let output = File::options().create(true).append(true).open(log);
     let output = output.with_context(|| format!("cannot write {}", log.display()))?;
     let mut command = tether::tied();
-    command.args(words).arg("--quiet").stdin(Stdio::null()).stdout(Stdio::null());
     // An interrupt from the keyboard is for the study, which ends the cell.
-    let child = command.stderr(output).process_group(0).spawn();
+    command.stdout(Stdio::null()).stderr(output).process_group(0);
+    let words = [words, &["--quiet".to_owned()]].concat();
+    let child = tether::spawn(&mut command, &words, &without_secrets(&words));
     child.context("cannot start this program once more")
 }
 
@@ -395,18 +397,13 @@ fn said(log: &Path, silent: u64) -> Option<String> {
 
 /// A command as it is typed, without what nobody else may know.
 fn line(words: &[String]) -> String {
+    format!("assay {}", quoted(&without_secrets(words)))
+}
+
+/// The words of a command without what nobody else may know.
+fn without_secrets(words: &[String]) -> Vec<String> {
     let flags = [""].into_iter().chain(words.iter().map(|word| word.trim_start_matches('-')));
-    let words = flags.zip(words).map(|(flag, word)| shown(flag, word));
-    let plain = |word: &String| {
-        let is_plain =
-            |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,%+".contains(letter);
-        match !word.is_empty() && word.chars().all(is_plain) {
-            true => word.clone(),
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        }
-    };
-    let words: Vec<String> = words.map(|word| plain(&word)).collect();
-    format!("assay {}", words.join(" "))
+    flags.zip(words).map(|(flag, word)| shown(flag, word)).collect()
 }
 
 #[cfg(test)]
