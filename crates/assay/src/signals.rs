@@ -1,5 +1,6 @@
 //! The keyboard's way into a run: the first interrupt ends it gently, the second at once.
 
+use std::ffi::c_int;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,13 +9,29 @@ use std::thread;
 use anyhow::{Context, Result};
 use assay_run::Control;
 use signal_hook::SigId;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::unregister;
 
 use crate::exit::Exit;
 use crate::live::Stage;
+
+/// The signals that end what goes on: those of the keyboard, of the system, of a terminal that has
+/// gone. The last is left alone where `nohup` has taken it away.
+pub fn ending() -> Vec<c_int> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let (nohup, mut signals) = (is_ignored(&status, SIGHUP), vec![SIGINT, SIGTERM]);
+    signals.extend((!nohup).then_some(SIGHUP));
+    signals
+}
+
+/// Whether a process whose `/proc/PID/status` is `status` ignores `signal`.
+fn is_ignored(status: &str, signal: c_int) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
 
 /// Listens for interrupts from the beginning of a command to its end.
 ///
@@ -42,16 +59,15 @@ impl Listening {
     /// # Errors
     /// If the system does not let us.
     pub fn begin() -> Result<Listening> {
-        let mut signals =
-            Signals::new([SIGINT, SIGTERM]).context("cannot listen for interrupts")?;
+        let mut signals = Signals::new(ending()).context("cannot listen for interrupts")?;
         let handle = signals.handle();
         let is_idle = idleness().context("cannot listen for interrupts")?;
         let control = Arc::new(Control::new());
         let is_heard = Arc::new(AtomicBool::new(false));
         // Raised by the signal itself: the thread below may be late to it.
-        let heard_by = [SIGINT, SIGTERM].map(|signal| register(signal, Arc::clone(&is_heard)));
-        let heard_by: Vec<SigId> = heard_by
+        let heard_by: Vec<SigId> = ending()
             .into_iter()
+            .map(|signal| register(signal, Arc::clone(&is_heard)))
             .collect::<io::Result<_>>()
             .context("cannot listen for interrupts")?;
         let stage = Stage::new();
@@ -59,7 +75,10 @@ impl Listening {
         thread::Builder::new()
             .name("signals".to_owned())
             .spawn(move || {
-                signals.forever().enumerate().for_each(|(n, _)| end(n, &inner.0, &inner.1));
+                let heard = signals.forever().enumerate();
+                // A terminal that goes is told by the shell as by the system: no second wish.
+                let wishes = heard.filter(|(n, signal)| *n == 0 || *signal != SIGHUP);
+                wishes.enumerate().for_each(|(n, _)| end(n, &inner.0, &inner.1));
             })
             .context("cannot start a thread that listens for interrupts")?;
         Ok(Listening { handle, is_idle, is_heard, heard_by, control, stage })
@@ -98,7 +117,7 @@ fn idleness() -> io::Result<Arc<AtomicBool>> {
         return Ok(Arc::clone(is_idle));
     }
     let is_idle = Arc::new(AtomicBool::new(true));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in ending() {
         register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&is_idle))?;
     }
     Ok(Arc::clone(shared.insert(is_idle)))
@@ -133,5 +152,17 @@ impl Drop for Listening {
         self.heard_by.drain(..).for_each(|id| {
             unregister(id);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hang_up_that_nohup_has_taken_away_is_left_alone() {
+        let status = "Name:\tassay\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000000\n";
+        assert!(is_ignored(status, SIGHUP) && !is_ignored(status, SIGINT));
+        assert!(!is_ignored("", SIGHUP));
     }
 }

@@ -17,12 +17,12 @@ use assay_store::sick::presets;
 use assay_store::sick::redis::Keyspace;
 use assay_store::truth::Illness;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use self::server::{Served, Server};
 use crate::exit::{Exit, usage};
 use crate::setup::draw_seed;
 use crate::show::put;
+use crate::signals::ending;
 use crate::units;
 
 /// What can be typed.
@@ -103,7 +103,7 @@ fn serve(matches: &ArgMatches) -> Result<Exit> {
     };
     let keyspace = keyspace.map_err(usage)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in ending() {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .context("cannot listen for interrupts")?;
     }

@@ -16,7 +16,7 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 use signal_hook::SigId;
-use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTSTP};
+use signal_hook::consts::{SIGQUIT, SIGTSTP};
 use signal_hook::flag::{register, register_conditional_default};
 use signal_hook::low_level::{emulate_default_handler, unregister};
 
@@ -24,7 +24,7 @@ use crate::live::notices::Notices;
 
 /// Signals that end or stop the program by default. While the dashboard is up the terminal is
 /// given back first; otherwise they do what they always do.
-const LEAVING: [i32; 3] = [SIGHUP, SIGQUIT, SIGTSTP];
+const LEAVING: [i32; 2] = [SIGQUIT, SIGTSTP];
 
 /// The bytes of one frame, so that it reaches the terminal in one piece.
 const FRAME_BYTES: usize = 64 * 1024;

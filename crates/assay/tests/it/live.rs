@@ -32,7 +32,7 @@ fn keys_change_the_rate_and_end_the_run() {
 #[test]
 fn the_terminal_is_given_back_however_the_run_ends() {
     for (keys, signal, code) in
-        [("\u{3}", None, 130), ("", Some(Signal::TERM), 130), ("", Some(Signal::HUP), 129)]
+        [("\u{3}", None, 130), ("", Some(Signal::TERM), 130), ("", Some(Signal::HUP), 130)]
     {
         let place = Place::new();
         let mut terminal = Terminal::start(&place, RUN);

@@ -19,7 +19,7 @@ fn long_run(place: &Place, words: &str) -> Running {
 
 #[test]
 fn an_interrupt_ends_a_run_with_its_result() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let place = Place::new();
         let running = long_run(&place, "-t null:?spin=50us --closed 2 --lanes 2");
         running.signal(signal);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use assay_lab::Network;
 use rustix::fs::{FlockOperation, flock};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::SIGHUP;
 use signal_hook::flag::{register, register_conditional_shutdown};
 
 use super::ask::Target;
@@ -20,6 +20,7 @@ use crate::lab::labs::house;
 use crate::lab::owner::Owner;
 use crate::lab::start::{Rope, require_free, start};
 use crate::lab::{LabClient, Labs};
+use crate::signals::ending;
 
 /// How often somebody who waits for a lab looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
@@ -40,10 +41,13 @@ impl Stop {
     /// If the system does not let us.
     pub fn listen() -> Result<Stop> {
         let wanted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        for signal in ending() {
             let code = Exit::Interrupted as i32;
-            register_conditional_shutdown(signal, code, Arc::clone(&wanted))
-                .context("cannot listen for interrupts")?;
+            // The shell and the system both tell that a terminal has gone: no second wish.
+            if signal != SIGHUP {
+                register_conditional_shutdown(signal, code, Arc::clone(&wanted))
+                    .context("cannot listen for interrupts")?;
+            }
             register(signal, Arc::clone(&wanted)).context("cannot listen for interrupts")?;
         }
         Ok(Stop(wanted))
