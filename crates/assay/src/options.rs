@@ -64,7 +64,7 @@ pub struct Given {
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     values: BTreeMap<&'static str, Given>,
-    hallmark: toml::Table,
+    hallmark: Vec<(PathBuf, toml::Table)>,
 }
 
 impl Options {
@@ -123,11 +123,12 @@ impl Options {
         let text = std::fs::read_to_string(path)
             .map_err(|error| usage(format!("cannot read {}: {error}", path.display())))?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            usage(format!("{} is no TOML: {}", path.display(), error.message()))
+            let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count()) + 1;
+            usage(format!("{}:{line} is no TOML: {}", path.display(), error.message()))
         })?;
         for (name, value) in table {
             if let (HALLMARK, toml::Value::Table(thresholds)) = (name.as_str(), &value) {
-                self.hallmark.extend(thresholds.clone());
+                self.hallmark.push((path.to_owned(), thresholds.clone()));
                 continue;
             }
             let key = find(&name, &path.display().to_string())?;
@@ -177,8 +178,8 @@ impl Options {
         }
     }
 
-    /// Thresholds of the hallmark that files change.
-    pub fn hallmark(&self) -> &toml::Table {
+    /// Thresholds of the hallmark that files change, each file with its own, the strongest last.
+    pub fn hallmark(&self) -> &[(PathBuf, toml::Table)] {
         &self.hallmark
     }
 

@@ -1,6 +1,7 @@
 //! From a bundle to its result: judge the history, show it in the wanted form.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -20,10 +21,11 @@ use assay_report::{
 };
 use assay_workload::ScriptSpec;
 use assay_workload::script::tpcc::conditions::NOT_AUDITED;
+use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
 
 use crate::deeds;
 use crate::evidence;
-use crate::exit::{Exit, as_usage, usage};
+use crate::exit::{Exit, Failure, as_usage, usage};
 use crate::observe;
 use crate::options::Options;
 use crate::shell::repeating;
@@ -488,6 +490,14 @@ fn ycsb_block(judged: &Judged) -> String {
     assay_report::ycsb::print(&lines, assay_report::ycsb::Exporter::Text)
 }
 
+/// Whether nobody gave this process an output: then its runtime opens `/dev/null` instead, to be
+/// read and written, which a shell's `>/dev/null` is not.
+fn is_closed(output: impl AsFd) -> bool {
+    let is_both = fcntl_getfl(&output).is_ok_and(|flags| flags.contains(OFlags::RDWR));
+    let (found, null) = (fstat(output), stat("/dev/null"));
+    is_both && matches!((found, null), (Ok(found), Ok(null)) if found.st_rdev == null.st_rdev)
+}
+
 /// Writes a result to a file or to standard output.
 ///
 /// # Errors
@@ -495,11 +505,25 @@ fn ycsb_block(judged: &Judged) -> String {
 pub fn put(text: &str, output: Option<&Path>) -> Result<()> {
     let Some(path) = output else {
         let mut stdout = std::io::stdout().lock();
+        if !text.is_empty() && is_closed(&stdout) {
+            eprintln!(
+                "warning: standard output is closed: nobody gets the result; -o names a file"
+            );
+        }
         return match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             other => other.context("cannot write the result to standard output"),
         };
     };
-    std::fs::write(path, text)
-        .map_err(|error| usage(format!("cannot write {}: {error}", path.display())))
+    std::fs::write(path, text).map_err(|error| {
+        let exit = match error.kind() {
+            ErrorKind::NotFound
+            | ErrorKind::PermissionDenied
+            | ErrorKind::IsADirectory
+            | ErrorKind::NotADirectory => Exit::Usage,
+            // A full disk is nothing that was typed.
+            _ => Exit::Internal,
+        };
+        Failure { exit, message: format!("cannot write {}: {error}", path.display()) }.into()
+    })
 }

@@ -30,7 +30,9 @@ pub fn changed(
     sets: &[String],
 ) -> Result<BTreeMap<String, f64>> {
     let mut changes = BTreeMap::new();
-    for (place, table) in [("[hallmark]", options.hallmark()), ("[hallmark] of the spec", spec)] {
+    let files = options.hallmark().iter();
+    let files = files.map(|(path, table)| (format!("{}, [hallmark]", path.display()), table));
+    for (place, table) in files.chain([("[hallmark] of the spec".to_owned(), spec)]) {
         for (name, value) in table {
             let number = match value {
                 toml::Value::Integer(number) => Some(*number as f64),
@@ -40,7 +42,7 @@ pub fn changed(
             let number = number.ok_or_else(|| {
                 usage(format!("{place}: {name} = {value} is no number, such as 0.25"))
             })?;
-            changes.insert(known(name, number, place)?, number);
+            changes.insert(known(name, number, &place)?, number);
         }
     }
     for set in sets {

@@ -248,7 +248,8 @@ impl Workload {
     }
 
     fn from_gallery(text: &str, changes: &Changes) -> Result<Workload> {
-        let looks_like_path = text.contains(['/', '\\']) || text.ends_with(".toml");
+        let text = of_ycsb(text).map_or(text, |entry| entry.name);
+        let looks_like_path = text.contains(['/', '\\', '.']);
         if looks_like_path {
             return Err(usage(format!("there is no file {text}")));
         }
@@ -388,7 +389,12 @@ impl Workload {
             // It is made for what is asked after the changes, unless one of them says it.
             spec.keys.expected_inserts = None;
         }
-        self.asked = self.asked.changed("--set", sets)?;
+        // Several are checked together: each may need the others.
+        let flag = match sets {
+            [set] => format!("--set {set}"),
+            _ => "--set".to_owned(),
+        };
+        self.asked = self.asked.changed(&flag, sets)?;
         let Some(spec) = self.records() else { return Ok(()) };
         let count = spec.operations.count;
         let is_counted = sets.iter().any(|set| set.starts_with("operations.count"));

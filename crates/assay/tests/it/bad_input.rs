@@ -118,7 +118,7 @@ fn a_misspelt_key_is_answered_with_the_nearest_one() {
     );
     check_flags(
         "-t null: --set operations.raed=1",
-        &expect![[r#"--set: unknown key "raed"; did you mean "read"?"#]],
+        &expect![[r#"--set operations.raed=1: unknown key "raed"; did you mean "read"?"#]],
     );
     check_flags(
         "-t null: -p requestdistributoin=uniform",
@@ -622,8 +622,8 @@ fn a_settings_file_with_an_unknown_key_stops_everything_that_reads_it() {
         &place,
         "run ycsb-a -t null: --operations 5",
         &expect![[r#"
-        assay.toml is no TOML: string values must be quoted, expected literal
-        string"#]],
+            assay.toml:1 is no TOML: string values must be quoted, expected
+            literal string"#]],
     );
     fs::remove_file(place.path("assay.toml")).unwrap();
     check(

@@ -36,6 +36,9 @@ fn parse(text: &str) -> Result<Vec<ForeignFigure>, String> {
         *place = found.ok_or_else(|| {
             format!(":1: there is no column {column}; the first line is {}", COLUMNS.join(","))
         })?;
+        if titles[*place + 1..].contains(&column) {
+            return Err(format!(":1: there are two columns {column}; leave one out"));
+        }
     }
     let figure = |(number, line): (usize, &str)| {
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
@@ -116,6 +119,7 @@ mod tests {
         let head = "system,workload,nodes,metric,unit,value\n";
         for (text, part) in [
             ("a,b\n".to_owned(), ":1: there is no column system"),
+            ("value,".to_owned() + head, ":1: there are two columns value; leave one out"),
             (head.to_owned(), "there is no figure in it"),
             (format!("{head}x,A,3,runtime,s\n"), ":2: 5 values for 6 columns"),
             (format!("{head}x,A,3,speed,s,1\n"), "neither runtime nor a kind"),

@@ -8,6 +8,7 @@ use assay_analysis::matrix::{Of, Setup};
 use assay_drivers::registry;
 use assay_lab::{Network, Order, recipes};
 use assay_model::{Kind, Nanos, Seed, quantity};
+use assay_run::clock;
 use assay_workload::{PlanPhase, Spec};
 
 use super::ask::{Ask, Asks, Target};
@@ -29,6 +30,9 @@ const ARRIVALS: u64 = 0x53_54_56;
 
 /// Stores that end with the process that asks.
 const VOLATILE: [&str; 3] = ["memory", "null", "sick"];
+
+/// Stores whose opening makes files, or starts a virtual machine.
+const OPENED_WITH_FILES: [&str; 6] = ["fjall", "jvm", "lmdb", "redb", "rocksdb", "sqlite"];
 
 /// More cells than this are a slip of the finger.
 const CELLS_MAX: u64 = 100_000;
@@ -421,8 +425,7 @@ fn nodes_of(store: &StoreSection, file: &StudyFile) -> Vec<Option<usize>> {
 fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
     let about = |error: anyhow::Error| usage(format!("store {}: {error:#}", store.name));
     let Some(recipe) = &store.up else {
-        let url = store.url.as_deref().unwrap_or_default();
-        return registry::require_scheme(url).map(|_| ()).map_err(|error| about(from_open(error)));
+        return check_url(store.url.as_deref().unwrap_or_default()).map_err(about);
     };
     let recipe = recipes::find(recipe).map_err(|error| about(usage(error)))?;
     for nodes in nodes_of(store, file) {
@@ -436,6 +439,18 @@ fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
         order.check(&recipe.card()).map_err(|error| about(from_lab(&error)))?;
     }
     Ok(())
+}
+
+/// What a URL cannot say must be found before anything is started. Servers are not connected to;
+/// of what makes files when it is opened only the scheme is looked at.
+fn check_url(url: &str) -> Result<()> {
+    let scheme = registry::require_scheme(url).map_err(from_open)?.scheme;
+    if OPENED_WITH_FILES.contains(&scheme) {
+        return Ok(());
+    }
+    let (clock, seed) = (|| clock::monotonic().0, Seed(0));
+    let options = registry::Options { clock, seed, surroundings: registry::Surroundings::NONE };
+    registry::open(url, &options).map(|_| ()).map_err(from_open)
 }
 
 /// Those of `all` whose names are `names`, in the order of the file; all if there are none.
