@@ -395,13 +395,22 @@ fn doctor() -> Command {
 }
 
 fn config() -> Command {
-    let origin =
-        Arg::new("origin").long("origin").action(ArgAction::SetTrue).help("Say where from");
+    let all = Arg::new("all")
+        .long("all")
+        .alias("origin")
+        .action(ArgAction::SetTrue)
+        .help("Those that have no value too");
+    let show = Command::new("show")
+        .about("Print them with where each comes from: flag, environment, file or default")
+        .arg(all)
+        .args(KEYS.iter().map(argument))
+        .arg(config_file())
+        .arg(no_config());
     Command::new("config")
         .about("The settings in force")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(Command::new("show").about("Print them").arg(origin).arg(config_file()))
+        .subcommand(show)
 }
 
 fn schema() -> Command {

@@ -24,6 +24,22 @@ const OF_STORES: &str = "ASSAY_JVM_BRIDGE";
 /// The file in the current directory that is read if it is there.
 const LOCAL_FILE: &str = "assay.toml";
 
+/// A setting, then those that say the same in another way: where its origin is the stronger one,
+/// they are not heeded.
+const RIVALS: [(&str, &[&str]); 11] = [
+    ("rate", &["closed", "pace", "speed", "think"]),
+    ("speed", &["closed", "pace", "rate", "think"]),
+    ("closed", &["arrivals", "rate", "speed"]),
+    ("pace", &["arrivals", "rate", "speed"]),
+    ("think", &["arrivals", "rate", "speed"]),
+    ("duration", &["operations"]),
+    ("operations", &["duration"]),
+    ("target", &["lab", "up"]),
+    ("lab", &["target", "up"]),
+    ("up", &["lab", "target"]),
+    ("runs-dir", &["bundle"]),
+];
+
 /// The section of files that changes thresholds of the hallmark.
 pub const HALLMARK: &str = "hallmark";
 
@@ -38,6 +54,18 @@ pub enum Origin {
     File(PathBuf),
     /// Nobody said anything else.
     Default,
+}
+
+impl Origin {
+    /// How strong it is.
+    const fn rank(&self) -> u8 {
+        match self {
+            Origin::Flag => 3,
+            Origin::Environment(_) => 2,
+            Origin::File(_) => 1,
+            Origin::Default => 0,
+        }
+    }
 }
 
 impl fmt::Display for Origin {
@@ -95,7 +123,35 @@ impl Options {
         }
         options.add_environment(&environment)?;
         options.add_flags(matches);
+        options.heed_the_strongest();
         Ok(options)
+    }
+
+    /// Takes away what a rival from a stronger place speaks against.
+    fn heed_the_strongest(&mut self) {
+        let weaker = RIVALS.iter().flat_map(|(name, rivals)| {
+            rivals.iter().filter(|rival| self.outranks(name, rival)).copied()
+        });
+        let weaker: Vec<&str> = weaker.collect();
+        weaker.into_iter().for_each(|name| self.forget(name));
+    }
+
+    /// Whether `name` comes from a stronger place than `other`.
+    pub fn outranks(&self, name: &str, other: &str) -> bool {
+        let rank = |name| self.values.get(name).map_or(0, |given| given.origin.rank());
+        rank(name) > rank(other)
+    }
+
+    /// Goes back to the default of `name`, unless a flag of this command gave it.
+    pub fn forget(&mut self, name: &str) {
+        if self.is_typed(name) {
+            return;
+        }
+        self.values.remove(name);
+        let key = KEYS.iter().find(|key| key.name == name);
+        if let Some((name, default)) = key.and_then(|key| Some((key.name, key.default?))) {
+            self.set(name, default, Origin::Default);
+        }
     }
 
     /// What a command with these flags and `--no-config` has, a switch with an empty value.
@@ -142,9 +198,11 @@ impl Options {
     /// # Errors
     /// If it names a setting that does not exist.
     pub fn add_beneath(&mut self, path: &str, settings: &toml::Table) -> Result<()> {
+        let rivals = RIVALS.iter().filter(|(name, _)| self.given(name).is_some());
+        let beaten: Vec<&str> = rivals.flat_map(|(_, rivals)| rivals.iter().copied()).collect();
         for (name, value) in settings {
             let key = find(name, &format!("{path}, section [run]"))?;
-            if self.given(key.name).is_none() {
+            if self.given(key.name).is_none() && !beaten.contains(&key.name) {
                 let origin = Origin::File(PathBuf::from(path));
                 self.set(key.name, &text_of(value.clone()), origin);
             }

@@ -95,8 +95,9 @@ impl Display {
                     }
                 }
             });
-        let format = match (options.given("format"), by_ending) {
-            (None, Some(format)) => format,
+        let names_format = options.given("format").is_some();
+        let format = match by_ending {
+            Some(format) if !names_format || options.outranks("output", "format") => format,
             _ => options.choice("format", &FORMATS)?,
         };
         output.as_deref().map_or(Ok(()), |output| require_place("--output", output))?;

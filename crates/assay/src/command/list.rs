@@ -10,7 +10,7 @@ use clap::ArgMatches;
 
 use crate::command::study::matrix::file::StudyFile;
 use crate::exit::{Exit, as_usage, usage};
-use crate::options::{KEYS, Options};
+use crate::options::{KEYS, Options, Origin};
 use crate::show::put;
 
 /// `assay workloads ls|show|copy`.
@@ -79,18 +79,22 @@ fn list(wanted: &str, text: &mut String) -> Result<()> {
 pub fn config(matches: &ArgMatches) -> Result<Exit> {
     let Some((_, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
     let options = Options::gather(matches)?;
-    let with_origin = matches.get_flag("origin");
+    let shows_all = matches.get_flag("all");
+    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
     let mut text = String::new();
     for key in KEYS {
         let found = options.iter().find(|(name, _)| *name == key.name).map(|(_, given)| given);
+        if found.is_none() && !shows_all {
+            continue;
+        }
         let value = found.map_or("", |given| given.text.as_str());
         let value = registry::without_secrets(value);
-        let origin = found.map_or("not set".to_owned(), |given| given.origin.to_string());
-        let _ = match with_origin {
-            true => writeln!(text, "{:<12} = {value:<24} # {origin}", key.name),
-            false if found.is_some() => writeln!(text, "{:<12} = {value}", key.name),
-            false => Ok(()),
+        let origin = match found.map(|given| &given.origin) {
+            None => "not set".to_owned(),
+            Some(Origin::File(path)) => format!("file {}", path.display()),
+            Some(other) => other.to_string(),
         };
+        let _ = writeln!(text, "{:<width$} = {value:<24} # {origin}", key.name);
     }
     put(&text, None)?;
     Ok(Exit::Fine)

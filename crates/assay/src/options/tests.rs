@@ -13,6 +13,7 @@ fn options(environment: &[(&str, &str)], flags: &[&str]) -> Result<Options> {
     options.add_defaults();
     options.add_environment(&environment)?;
     options.add_flags(matches);
+    options.heed_the_strongest();
     Ok(options)
 }
 
@@ -24,6 +25,40 @@ fn a_flag_beats_the_environment_which_beats_the_default() {
     assert_eq!(given.count("seed").unwrap(), Some(9));
     assert_eq!(given.values["overflow"].origin, Origin::Default);
     assert_eq!(given.given("overflow"), None);
+}
+
+#[test]
+fn a_typed_flag_beats_what_says_the_same_in_another_way() {
+    for (variable, text, flags, kept) in [
+        ("ASSAY_OPERATIONS", "100", &["--duration", "5s"][..], None),
+        ("ASSAY_DURATION", "5s", &["--operations", "100"], None),
+        ("ASSAY_RATE", "1k/s", &["--closed", "4"], None),
+        ("ASSAY_RATE", "1k/s", &["--pace", "100"], None),
+        ("ASSAY_CLOSED", "4", &["--rate", "1k/s"], None),
+        ("ASSAY_ARRIVALS", "trace", &["--closed", "4"], Some("poisson")),
+        ("ASSAY_UP", "redis", &["-t", "memory:"], None),
+        ("ASSAY_BUNDLE", "b", &["--runs-dir", "r"], None),
+        ("ASSAY_DURATION", "5s", &["--rate", "1k/s"], Some("5s")),
+        ("ASSAY_THINK", "1ms", &["--closed", "4"], Some("1ms")),
+    ] {
+        let given = options(&[(variable, text)], flags).unwrap();
+        let name = variable.trim_start_matches(ENVIRONMENT).to_lowercase();
+        assert_eq!(given.text(&name), kept, "{variable} with {flags:?}");
+    }
+    let typed = options(&[], &["--operations", "100", "--duration", "5s"]).unwrap();
+    assert_eq!((typed.text("operations"), typed.text("duration")), (Some("100"), Some("5s")));
+}
+
+#[test]
+fn what_a_spec_brings_along_does_not_shorten_what_somebody_gave() {
+    let mut given = options(&[], &["--duration", "5s"]).unwrap();
+    let settings = "operations = 100\nlanes = 3\n".parse().unwrap();
+    given.add_beneath("mine.toml", &settings).unwrap();
+    assert_eq!((given.text("operations"), given.text("lanes")), (None, Some("3")));
+    let mut given = options(&[], &[]).unwrap();
+    let both = "operations = 100\nduration = \"5s\"\n".parse().unwrap();
+    given.add_beneath("mine.toml", &both).unwrap();
+    assert_eq!((given.text("operations"), given.text("duration")), (Some("100"), Some("5s")));
 }
 
 #[test]
