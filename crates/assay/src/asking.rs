@@ -27,8 +27,8 @@ const WORKERS_MAX: u64 = 256;
 /// A trace is not replayed faster than this.
 const SPEED_MAX: f64 = 1e6;
 
-/// How long a bench measures if nobody says how long.
-const BENCH_DURATION: Nanos = Nanos::from_secs(10);
+/// How long a workload that has no length of its own is measured if nobody says how long.
+pub const USUAL_DURATION: Nanos = Nanos::from_secs(10);
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -319,7 +319,7 @@ fn extent(
     let (processes, duration) = match (given, duration, purpose) {
         (None, None, _) if stages_end(load).is_some() => (planned, stages(options, load, warm_up)?),
         (None, None, Purpose::Bench) if matches!(calendar, Calendar::None) => {
-            (None, Some(BENCH_DURATION))
+            (None, Some(USUAL_DURATION))
         }
         (None, None, _) => (planned, None),
         (given, duration, _) => (given, duration),

@@ -11,7 +11,7 @@ use assay_history::manifest::{
     StoreSection,
 };
 use assay_history::{Manifest, read_events, write_events};
-use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting};
+use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting, quantity};
 use assay_report::Style;
 use assay_run::{Latency, Load, Spin, clock};
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
@@ -20,7 +20,7 @@ use assay_workload::PlanPhase;
 use clap::ArgMatches;
 
 use crate::arrivals::Calendar;
-use crate::asking::{Asking, Purpose};
+use crate::asking::{Asking, Purpose, USUAL_DURATION};
 use crate::binding::{is_java, redacted, sizes, with_properties};
 use crate::compiled::{Compiled, replayed};
 use crate::conditions::Examinable;
@@ -29,13 +29,19 @@ use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
 use crate::lab::tied::RunLab;
 use crate::note::{Loaded, Note};
-use crate::options::Options;
+use crate::options::{Options, Origin};
 use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::show::{Display, judge, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
 use crate::{bundles, conditions, floor, live, machine, mapped, thresholds, undo};
+
+/// What says how many records there are, as a property of YCSB or as a key of ours.
+const RECORDS: [&str; 2] = ["recordcount", "dataset.records"];
+
+/// What says how many operations are asked.
+const COUNT: [&str; 2] = ["operationcount", "operations.count"];
 
 /// Everything that is decided before the first phase.
 pub struct Setup {
@@ -96,6 +102,9 @@ impl Setup {
         // A wrong format must not be found out after the run.
         Display::from(&options)?;
         let mut changes = changes(matches, &options)?;
+        if changes.say(COUNT) {
+            ["operations", "duration"].into_iter().for_each(|name| options.forget(name));
+        }
         let sets = thresholds::take(&mut changes.sets);
         let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
         let mut workload = Workload::read(spec, &changes)?;
@@ -103,8 +112,10 @@ impl Setup {
             workload.require_run()?;
         }
         options.add_beneath(spec, &workload.settings)?;
-        if purpose == Purpose::Bench {
-            suggest_size(&mut workload, &changes)?;
+        match purpose {
+            Purpose::Bench => suggest_size(&mut workload, &changes)?,
+            Purpose::Run => suggest_length(&mut options, &workload, &changes),
+            Purpose::Load => {}
         }
         set_length(&mut workload, &options, purpose)?;
         let thresholds = thresholds::changed(&options, &workload.hallmark, &sets)?;
@@ -692,21 +703,22 @@ pub fn changes(matches: &ArgMatches, options: &Options) -> Result<Changes> {
             .map(|values| values.cloned().collect())
             .unwrap_or_default()
     };
-    Ok(Changes {
+    let mut changes = Changes {
         files: many("properties"),
         properties: many("property"),
         sets: many("set"),
-        records: options.count("records")?,
-    })
+        records: None,
+    };
+    // What was typed is stronger than the same setting from elsewhere.
+    if options.is_typed("records") || !changes.say(RECORDS) {
+        changes.records = options.count("records")?;
+    }
+    Ok(changes)
 }
 
 /// The sizes of the gallery are only examples; a bench takes one that is worth looking at.
 fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
-    let names_records =
-        |text: &String| text.starts_with("recordcount=") || text.starts_with("dataset.records=");
-    let is_chosen = changes.records.is_some()
-        || !changes.files.is_empty()
-        || changes.properties.iter().chain(&changes.sets).any(names_records);
+    let is_chosen = changes.records.is_some() || !changes.files.is_empty() || changes.say(RECORDS);
     if let Some(entry) = workload.entry
         && !is_chosen
         && workload.records().is_some()
@@ -720,15 +732,30 @@ fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
     Ok(())
 }
 
+/// The lengths of the gallery are only examples too: a thousand operations are over in a blink.
+fn suggest_length(options: &mut Options, workload: &Workload, changes: &Changes) {
+    let says_length = has_stages(options)
+        || options.text("operations").is_some()
+        || options.text("duration").is_some();
+    let is_chosen = !changes.files.is_empty() || changes.say(COUNT);
+    let example = workload.entry.and_then(|_| workload.records()?.operations.count);
+    if example.is_some() && !says_length && !is_chosen {
+        options.set("duration", &quantity::write_time(USUAL_DURATION), Origin::Default);
+    }
+}
+
+/// Stages of the rate say how long as well.
+fn has_stages(options: &Options) -> bool {
+    options.text("rate").is_some_and(|rate| rate.contains('@'))
+}
+
 /// The number of operations that the spec says is for those who say nothing else.
 fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> Result<()> {
     let given = options.count("operations")?;
     if given == Some(0) {
         return Err(options.wrong("operations", "nothing would be asked; give at least 1"));
     }
-    // Stages of the rate say how long as well.
-    let has_stages = options.text("rate").is_some_and(|rate| rate.contains('@'));
-    let has_duration = has_stages || options.duration("duration")?.is_some();
+    let has_duration = has_stages(options) || options.duration("duration")?.is_some();
     let is_limited = given.is_some() || has_duration || purpose == Purpose::Bench;
     if is_limited { workload.set_operations(given) } else { Ok(()) }
 }

@@ -98,6 +98,14 @@ pub struct Changes {
     pub records: Option<u64>,
 }
 
+impl Changes {
+    /// Whether one of them was typed that changes one of `keys`.
+    pub fn say(&self, keys: [&str; 2]) -> bool {
+        let mut typed = self.properties.iter().chain(&self.sets);
+        typed.any(|text| text.split_once('=').is_some_and(|(key, _)| keys.contains(&key)))
+    }
+}
+
 /// The text of a histogram file that a workload names.
 pub fn file_text(path: &Path) -> std::io::Result<String> {
     std::fs::read_to_string(path)
