@@ -9,6 +9,7 @@ mod terminal;
 
 mod bad_input;
 mod benchfoundry;
+mod commands;
 mod compare;
 mod deeds;
 mod duckdb;

@@ -1,0 +1,130 @@
+//! Commands as a newcomer types them, in an empty directory.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::bundle::{manifest, number};
+use crate::place::{ASSAY, Place, Ran};
+
+/// Runs a line of shell in which `assay` is the binary.
+fn shell(place: &Place, line: &str) -> Ran {
+    let mut command = place.program("sh");
+    command.args(["-c", &format!("assay() {{ \"$ASSAY\" \"$@\"; }}\n{line}")]).env("ASSAY", ASSAY);
+    place.spawn(command).wait()
+}
+
+/// The command that a report says repeats its run, as it stands there.
+fn repeating(report: &Ran) -> String {
+    let (_, line) = report.out.split_once("To repeat it\n").expect("every report has it");
+    line.to_owned()
+}
+
+#[test]
+fn the_line_that_repeats_a_run_can_be_pasted_into_a_shell() {
+    let place = Place::new();
+    let url = "sick:hickup200_max400?silent=0.01&refused=0.02";
+    let words = format!(
+        "run ycsb-a -t {url} --rate 300/s --operations 2000 --records 100 --timeout 2s --seed 7 -q"
+    );
+    let first = place.fine(&format!("{words} --bundle b"));
+    let line = repeating(&first);
+    assert!(line.contains(&format!("'{url}'")) && !line.contains("--bundle"), "{line}");
+    let again = shell(&place, &line).code(0);
+    // The second run is the first one, and is repeated by the same line.
+    assert_eq!(repeating(&again), line);
+    let counts = |run: &str| -> Value {
+        place.fine(&format!("report {run} --format json")).json()["overall"]["counts"].take()
+    };
+    assert_eq!(counts("b"), counts("last"));
+    assert!(counts("b")["refused"].as_u64() > Some(0), "the end of the URL was heard");
+}
+
+#[test]
+fn the_studies_that_the_readme_names_come_with_the_program() {
+    let place = Place::new();
+    for path in ["kvbench", "studies/kvbench.toml"] {
+        let planned = place.fine(&format!("study {path} --plan"));
+        planned.says("this is the built-in study kvbench").shows("kvbench: 3 stores x 6 workloads");
+    }
+    place.fine("study ls").shows("kvbench").shows("chronicle");
+    place.fine("study copy kvbench mine.toml").shows("mine.toml");
+    assert!(place.read("mine.toml").contains("name = \"kvbench\""));
+    place.assay("study copy kvbench mine.toml").code(2).says("mine.toml is there already");
+    place.assay("study copy kvbnch").code(2).says("did you mean kvbench?");
+    place.assay("study gone.toml --plan").code(2).says("there is no study file gone.toml");
+    // A file of that name goes first.
+    place.write("kvbench.toml", "");
+    place.assay("study kvbench.toml --plan").code(2).says("missing");
+}
+
+#[test]
+fn ycsbs_workload_files_come_with_the_program() {
+    let place = Place::new();
+    let ran = place.fine("ycsb load memory -P workloada");
+    ran.says("there is no file workloada: this is ycsb-a").shows("[INSERT], Operations, 1000");
+    place.fine("run workloads/workloadc -t null: --operations 10 -q").says("this is ycsb-c");
+    place.assay("run workloadz -t null:").code(2).says("there is no file workloadz");
+    place.write("workloada", "recordcount=7\nworkload=site.ycsb.workloads.CoreWorkload\n");
+    place.fine("ycsb load memory -P workloada").shows("[INSERT], Operations, 7");
+}
+
+#[test]
+fn a_run_of_a_built_in_workload_is_measured_for_a_while_if_nobody_says_how_long() {
+    let place = Place::new();
+    let offered = |words: &str| {
+        let words = format!("run {words} -t sick:healthy --rate 1k/s --seed 3 -q --format json");
+        number(&place.fine(&words).json(), "/overall/counts/offered")
+    };
+    let usual = offered("ycsb-c");
+    assert!((9_000..11_000).contains(&usual), "{usual} in ten seconds");
+    assert_eq!(offered("ycsb-c -p operationcount=500"), 500);
+    assert_eq!(offered("ycsb-c --set operations.count=500"), 500);
+    place.fine("workloads copy ycsb-c mine.properties");
+    assert_eq!(offered("mine.properties"), 1000, "a file is asked as it is");
+}
+
+#[test]
+fn what_was_typed_is_stronger_than_the_same_setting_of_a_file() {
+    let place = Place::new();
+    place.write("assay.toml", "operations = 100\nrecords = 50\nformat = \"csv\"\nclosed = 2\n");
+    let words = "run ycsb-c -t sick:healthy --rate 1k/s --duration 2s --seed 3 -q --bundle b";
+    place.fine(&format!("{words} --set dataset.records=70 -o r.json"));
+    let result: Value = serde_json::from_str(&place.read("r.json")).expect("its name says JSON");
+    let offered = number(&result, "/overall/counts/offered");
+    assert!((1_800..2_200).contains(&offered), "{offered} in two seconds");
+    assert!(manifest(&place, "b").spec.text.contains("records = 70"));
+}
+
+#[test]
+fn a_standard_output_that_is_closed_is_noticed() {
+    let place = Place::new();
+    shell(&place, "assay workloads ls >&-").code(0).says("standard output is closed");
+    let open = shell(&place, "assay workloads ls >/dev/null").code(0);
+    assert_eq!(open.err, "");
+}
+
+#[test]
+fn a_disk_that_is_full_is_a_failure_and_a_place_that_is_not_there_is_a_slip() {
+    let place = Place::new();
+    place.fine("run ycsb-c -t null: --operations 10 -q --bundle b");
+    place.assay("report b -o /dev/full").code(1).says("cannot write /dev/full");
+    shell(&place, "assay report b >/dev/full").code(1).says("standard output");
+    place.assay("report b -o gone/r.txt").code(2).says("there is no directory gone");
+}
+
+#[test]
+fn a_study_finds_a_url_that_no_store_takes_before_it_begins() {
+    let place = Place::new();
+    let study = |url: &str| {
+        let text = format!(
+            "operations = 10\nworkloads = [\"ycsb-c\"]\n[[store]]\nname = \"s\"\nurl = \"{url}\"\n"
+        );
+        fs::write(place.path("s.toml"), text).expect("the directory is ours");
+        place.assay("study s.toml --plan")
+    };
+    study("redis://127.0.0.1:1?connections=2").code(0);
+    study("redis://127.0.0.1:1?conections=2").code(2).says("store s").says("connections");
+    study("redis://127.0.0.1:99999").code(2).says("store s");
+    study("memory:x").code(2).says("store s").says("write memory:");
+}
