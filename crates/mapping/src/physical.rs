@@ -312,10 +312,6 @@ impl PhysicalTable {
         let columns = columns?;
         let mut named: Vec<Attribute> = key.iter().map(|(attribute, _)| *attribute).collect();
         named.extend(&columns);
-        if let Some(at) = (1..named.len()).find(|&at| named[..at].contains(&named[at])) {
-            let name = attribute_name(schema, named[at]);
-            return Err(self.wrong(&format!("it has {name} twice: leave one out")));
-        }
         let index = self.index.as_deref().map(attribute).transpose()?;
         if self.role == Role::Entries {
             return Err(self.wrong("entries follow from a table's index; give that table an index"));
@@ -339,6 +335,10 @@ impl PhysicalTable {
         }
         if index.is_some_and(|index| !view.holds(index)) {
             return Err(self.wrong("it has an index on a column that it does not hold"));
+        }
+        if let Some(at) = (1..named.len()).find(|&at| named[..at].contains(&named[at])) {
+            let name = attribute_name(schema, named[at]);
+            return Err(self.wrong(&format!("it has {name} twice: leave one out")));
         }
         Ok(view)
     }
