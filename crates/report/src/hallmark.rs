@@ -48,7 +48,7 @@ pub fn withdraws(facts: &Facts, time: Time, quantile: f64) -> bool {
         Time::Lag => return false,
     };
     let figure = Figure::Percentile(time, quantile);
-    // Too few values withdraw nothing here: such a percentile is not shown in the first place.
+    // Too few values withdraw nothing here: such a percentile has a mark of its own.
     let is_untold = |check: &Check, one: &Figure| {
         check.id == CheckId::SampleSize && matches!(one, Figure::Percentile(..))
     };
