@@ -15,6 +15,7 @@ use assay_history::{
     read_observations,
 };
 use assay_model::{Event, EventKind, Nanos, Phase, Record};
+use assay_report::units::count;
 use assay_report::{
     DeedEffect, Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
 };
@@ -296,7 +297,7 @@ pub fn keep_page(dir: &Path, judged: &Judged) -> Result<PathBuf> {
 
 /// Writes a file, whole or not at all.
 fn keep(path: &Path, text: &str) -> Result<()> {
-    let half = path.with_extension("half");
+    let half = path.with_extension("tmp");
     let written = std::fs::write(&half, text).and_then(|()| std::fs::rename(&half, path));
     written.with_context(|| {
         let _ = std::fs::remove_file(&half);
@@ -466,13 +467,13 @@ fn figures(manifest: &Manifest, summary: &Summary) -> Vec<WorkloadFigure> {
     };
     let mut note = NOT_AUDITED.to_owned();
     if spec.process.think == Think::None {
-        note += ", without the standard's keying and think times";
+        note += "; no keying or think times";
     }
     let of_warehouse = committed / spec.dataset.warehouses.max(1) as f64;
     if of_warehouse > TPMC_OF_WAREHOUSE_MAX {
+        let of_warehouse = count(of_warehouse.round() as u64);
         note += &format!(
-            ": {of_warehouse:.0} per warehouse, where the standard's terminals reach at most \
-             {TPMC_OF_WAREHOUSE_MAX}"
+            "; {of_warehouse} per warehouse, where the standard allows {TPMC_OF_WAREHOUSE_MAX}"
         );
     }
     vec![WorkloadFigure { name: name.to_owned(), value: committed, note }]
