@@ -38,13 +38,13 @@ pub fn matrix_html(study: &MatrixStudy) -> String {
     let mut body = header(study);
     body += &cards(study);
     body += &said(study);
+    body += &kept(study);
     body += &rankings(study);
     for load in shown_loads(study) {
         body += &charts_of(study, load);
     }
     body += &over_nodes(&curves);
     body += &by_clients(study, &sweeps);
-    body += &kept(study);
     body += &beside::section(study);
     body += &checked(study);
     body += &failed(study);

@@ -127,12 +127,12 @@ struct FindingObject {
 }
 
 impl VerdictObject {
-    /// Findings about the figures, and first whether the figures may be believed at all.
+    /// Findings about the figures, and whether the figures may be believed at all.
     fn new(facts: &Facts, summary: &Summary) -> VerdictObject {
         let mut findings = verdict::findings(facts, summary, Letters::Ascii);
         if let Some(line) = hallmark::line(facts).filter(|line| line.level != Level::Fine) {
             findings.retain(|finding| finding.level != Level::Fine);
-            findings.insert(0, Finding { level: line.level, name: "hallmark", text: line.text() });
+            findings.push(Finding { level: line.level, name: "hallmark", text: line.text() });
             findings.sort_by_key(|finding| finding.level);
         }
         let worst = findings.first().expect("there is always a finding, if only that all is fine");
