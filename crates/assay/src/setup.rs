@@ -32,7 +32,7 @@ use crate::note::{Loaded, Note};
 use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
-use crate::show::{Display, PAGE_FILE, judge, keep_result, require_hallmark, show};
+use crate::show::{Display, PAGE_FILE, judge, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
 use crate::{bundles, conditions, floor, live, machine, mapped, thresholds, undo};
@@ -634,7 +634,7 @@ impl Setup {
     pub fn show_result(&self, finished: &Finished) -> Result<Exit> {
         let judged = judge(&finished.dir, None)?;
         // A disk that takes no more does not hide what was found.
-        let is_kept = keep_result(&finished.dir, &judged);
+        let is_kept = keep_hallmark(&finished.dir, &judged);
         show(&judged, &Display::from(&self.options)?)?;
         if self.show != Show::Nothing || finished.exit != Exit::Fine {
             eprintln!("kept in {}", finished.dir.display());

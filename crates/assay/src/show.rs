@@ -275,12 +275,12 @@ pub const HALLMARK_FILE: &str = "hallmark.json";
 /// The file in a bundle that shows its result in a browser.
 pub const PAGE_FILE: &str = "report.html";
 
-/// Writes `hallmark.json` and `report.html` into the bundle `dir`; the same bundle gives the same
-/// files.
+/// Writes `hallmark.json` and, beside it, `report.html` into the bundle `dir`; the same bundle gives
+/// the same files.
 ///
 /// # Errors
 /// If the disk does not take them.
-pub fn keep_result(dir: &Path, judged: &Judged) -> Result<()> {
+pub fn keep_hallmark(dir: &Path, judged: &Judged) -> Result<()> {
     let Judged { facts, summary, timeline } = judged;
     if let Some(text) = assay_report::hallmark::json(facts) {
         keep(&dir.join(HALLMARK_FILE), &text)?;

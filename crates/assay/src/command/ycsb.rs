@@ -29,7 +29,7 @@ use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::setup::Setup;
-use crate::show::{Judged, judge, keep_result, put, require_place};
+use crate::show::{Judged, judge, keep_hallmark, put, require_place};
 use crate::signals::Listening;
 use crate::workload::{Asked, Workload, file_text};
 use arguments::Arguments;
@@ -62,7 +62,7 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
     eprintln!("Starting test.");
     let finished = perform(&mut setup, &arguments, &reading)?;
     let judged = judge(&finished.dir, None)?;
-    let is_kept = keep_result(&finished.dir, &judged);
+    let is_kept = keep_hallmark(&finished.dir, &judged);
     export(&judged, &finished.dir, &reading.options)
         .with_context(|| format!("all is kept in {}", finished.dir.display()))?;
     is_kept?;

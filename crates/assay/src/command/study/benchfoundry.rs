@@ -27,7 +27,7 @@ use crate::exit::{Exit, Failure, as_usage, from_open};
 use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::setup::{Setup, changes, typed};
-use crate::show::{Display, Format, Judged, judge_beside, keep_result, put};
+use crate::show::{Display, Format, Judged, judge_beside, keep_hallmark, put};
 use crate::workload::{Changes, Workload};
 use crate::{bundles, machine, thresholds};
 
@@ -222,7 +222,7 @@ impl Under {
         let manifest = Manifest::read(dir).map_err(as_usage)?;
         let mut starts = Starts::new(manifest.history.width);
         let judged = judge_beside(dir, None, &mut |records| starts.push(records))?;
-        keep_result(dir, &judged)?;
+        keep_hallmark(dir, &judged)?;
         Ok(figures(&judged, &starts))
     }
 

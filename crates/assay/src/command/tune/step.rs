@@ -18,7 +18,7 @@ use crate::experiment::Experiment;
 use crate::options::Origin;
 use crate::progress::{Glance, Show, Viewer};
 use crate::setup::Setup;
-use crate::show::{has_hallmark, judge_beside, keep_result, question};
+use crate::show::{has_hallmark, judge_beside, keep_hallmark, question};
 use crate::steering::Steering;
 
 /// Ended operations are seen this much later at most: a lane publishes, then somebody looks.
@@ -239,7 +239,7 @@ impl Steps {
         let manifest = Manifest::read(dir).map_err(as_usage)?;
         let mut waiting = Waiting::new(question(&manifest, None).window);
         let judged = judge_beside(dir, None, &mut |records| waiting.push(records))?;
-        keep_result(dir, &judged)?;
+        keep_hallmark(dir, &judged)?;
         let has_hallmark = has_hallmark(&judged);
         let hallmark = match (self.wanted.requires_hallmark, has_hallmark) {
             (false, _) => None,

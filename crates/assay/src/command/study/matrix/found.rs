@@ -19,7 +19,7 @@ use super::kept::{CellRecord, CellState, Kept, write_whole};
 use super::perform::Ending;
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
-use crate::show::{HALLMARK_FILE, Judged, judge, keep_result};
+use crate::show::{HALLMARK_FILE, Judged, judge, keep_hallmark};
 use crate::{machine, setup};
 
 /// Where what the study found is kept in its directory.
@@ -44,7 +44,7 @@ pub fn gather(plan: &Plan, kept: &Kept, ending: Ending, beside: Option<Beside>) 
                 match read(&dir) {
                     Ok((manifest, judged)) => {
                         if !dir.join(HALLMARK_FILE).exists()
-                            && let Err(error) = keep_result(&dir, &judged)
+                            && let Err(error) = keep_hallmark(&dir, &judged)
                         {
                             study.notes.push(format!("{}: {error:#}", cell.id));
                         }
