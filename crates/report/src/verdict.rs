@@ -564,7 +564,7 @@ mod tests {
               were unanswered: that part of their lag is the store's doing"]
         );
         let mixed = shouts(|_, summary| held(summary, 900_000));
-        assert!(mixed[1].starts_with("LATE: lag p99 is 900 us, 65.5 %"), "{mixed:?}");
+        assert!(mixed[1].starts_with("LATE: lag p99 is 900 us, 65.6 %"), "{mixed:?}");
     }
 
     #[test]

@@ -7,7 +7,9 @@ use std::time::Duration;
 use assay_history::State;
 use assay_model::{Outcome, Reason};
 
-use crate::bundle::{assert_balanced, assert_sealed, count, manifest, number, records, text};
+use crate::bundle::{
+    assert_balanced, assert_sealed, count, figure, manifest, number, records, text,
+};
 use crate::place::{Place, until_asking, wait_until};
 use crate::redis_server::Server;
 

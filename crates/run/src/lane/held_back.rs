@@ -2,8 +2,9 @@
 
 use assay_model::Nanos;
 
-/// The most stretches that a lane keeps; of more the longest stay.
-const KEPT: usize = 256;
+/// The most stretches that a lane keeps, some tens of kilobytes in a manifest; of more the longest
+/// stay.
+const KEPT: usize = 1024;
 
 /// Stretches that are no further apart than this are one: a store that answers now and then lets
 /// in one arrival after another.
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn of_too_many_stretches_the_longest_stay() {
         let mut all: Vec<[u64; 3]> =
-            (0..300).map(|place| [place * 100, place * 100, place * 100 + 20]).collect();
+            (0..KEPT as u64 + 44).map(|place| [place * 100, place * 100, place * 100 + 20]).collect();
         all[7][2] = 790;
         let told = told(&all);
         assert_eq!(told.len(), KEPT);

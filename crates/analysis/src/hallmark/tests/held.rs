@@ -3,7 +3,7 @@
 use assay_model::{Nanos, Outcome, Reason};
 
 use super::simulated::{Run, SECONDS, held_up};
-use super::{assert_invalid, brief, healthy};
+use super::{brief, healthy};
 use crate::hallmark::{CheckId, CheckVerdict, Hallmark, Statistic, Verdict, Why};
 use crate::{Held, Window};
 
@@ -92,8 +92,9 @@ fn a_lane_that_sleeps_beside_a_frozen_store_is_late() {
         }
     });
     let hallmark = run.examine();
+    // The frozen store has made most percentiles too uncertain to hold a lag against.
     assert_eq!(hallmark.verdict, Verdict::Invalid);
-    assert!(hallmark.reasons.contains(&CheckId::Lag), "{:?}", brief(&hallmark));
+    assert_eq!(hallmark.reasons, [CheckId::ArrivalProcess], "{:?}", brief(&hallmark));
 }
 
 #[test]
