@@ -91,8 +91,9 @@ mod tests {
 
     #[test]
     fn of_too_many_stretches_the_longest_stay() {
-        let mut all: Vec<[u64; 3]> =
-            (0..KEPT as u64 + 44).map(|place| [place * 100, place * 100, place * 100 + 20]).collect();
+        let mut all: Vec<[u64; 3]> = (0..KEPT as u64 + 44)
+            .map(|place| [place * 100, place * 100, place * 100 + 20])
+            .collect();
         all[7][2] = 790;
         let told = told(&all);
         assert_eq!(told.len(), KEPT);
