@@ -44,14 +44,7 @@ pub fn json_schema() -> Value {
                 ("agrees", boolean()),
             ]),
             "availability": availability(),
-            "held_back": described(
-                or_null(object(&[
-                    ("operations", count()),
-                    ("own_lag", reference("distribution")),
-                ])),
-                "arrivals that waited, or were dropped, because as many as can be in flight were \
-                 unanswered; own_lag is the lag of everything asked without those waits",
-            ),
+            "held_back": held_back(),
             "findings": list_of(object(&[
                 ("name", text()),
                 ("rule", text()),
@@ -376,6 +369,15 @@ fn availability() -> Value {
         ("longest_silence", or_null(silence())),
         ("silences", list_of(silence())),
     ])
+}
+
+fn held_back() -> Value {
+    let found = object(&[("operations", count()), ("own_lag", reference("distribution"))]);
+    described(
+        or_null(found),
+        "arrivals that waited, or were dropped, because as many as can be in flight were \
+         unanswered; own_lag is the lag of everything asked without those waits",
+    )
 }
 
 /// A stretch in which no answer came although something waited for one.
