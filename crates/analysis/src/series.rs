@@ -22,10 +22,30 @@ pub struct Cell {
     unknown: u64,
     dropped: u64,
     done: [u64; Kind::ALL.len()],
-    response: Buckets<ROUGH>,
-    service: Buckets<ROUGH>,
-    lag: Buckets<ROUGH>,
-    miss_response: Buckets<ROUGH>,
+    response: Values,
+    service: Values,
+    lag: Values,
+    miss_response: Values,
+}
+
+/// The values of one latency in one interval.
+#[derive(Clone, Debug, Default)]
+struct Values {
+    buckets: Buckets<ROUGH>,
+    max: u64,
+}
+
+impl Values {
+    #[inline]
+    fn add(&mut self, value: u64) {
+        self.buckets.add(value);
+        self.max = self.max.max(value);
+    }
+
+    fn merge(&mut self, other: &Values) {
+        self.buckets.merge(&other.buckets);
+        self.max = self.max.max(other.max);
+    }
 }
 
 impl Cell {
@@ -236,10 +256,10 @@ impl Intervals {
             from,
             width,
             intervals: (lead..self.cells.len()).map(summary).collect(),
-            response: heat::map(cells, from, width, |cell| &cell.response),
-            service: heat::map(cells, from, width, |cell| &cell.service),
-            lag: heat::map(cells, from, width, |cell| &cell.lag),
-            misses: heat::map(cells, from, width, |cell| &cell.miss_response),
+            response: heat::map(cells, from, width, |cell| &cell.response.buckets),
+            service: heat::map(cells, from, width, |cell| &cell.service.buckets),
+            lag: heat::map(cells, from, width, |cell| &cell.lag.buckets),
+            misses: heat::map(cells, from, width, |cell| &cell.miss_response.buckets),
         }
     }
 }
@@ -263,11 +283,13 @@ fn interval(cell: &Cell, from: Nanos) -> IntervalSummary {
     }
 }
 
-fn quick(buckets: &Buckets<ROUGH>) -> Quick {
-    let count = buckets.total();
+/// Percentiles by the upper edges of their buckets, but never above the exact maximum.
+fn quick(values: &Values) -> Quick {
+    let count = values.buckets.total();
     let at = |quantile| {
-        let bucket = buckets.at_rank(crate::distribution::rank(count, quantile));
-        bucket.map_or(Nanos::ZERO, |bucket| Nanos(highest::<ROUGH>(bucket)))
+        let bucket = values.buckets.at_rank(crate::distribution::rank(count, quantile));
+        Nanos(bucket.map_or(0, |bucket| highest::<ROUGH>(bucket).min(values.max)))
     };
-    Quick { count, p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999), max: at(1.0) }
+    let max = Nanos(values.max);
+    Quick { count, p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999), max }
 }

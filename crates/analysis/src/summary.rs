@@ -52,8 +52,10 @@ pub struct Summary {
     pub series: Series,
     /// Concurrency by Little's law beside what was counted directly.
     pub in_flight: InFlight,
-    /// Success ratios, outages, recoveries.
+    /// Success ratios, outages, silences, recoveries.
     pub availability: Availability,
+    /// What the bound on operations in flight held back, if the question names such stretches.
+    pub held_back: Option<HeldBack>,
     /// Records whose times run backwards (started before intended, or ended before started). Their
     /// negative differences count as zero.
     pub backward_times: u64,
@@ -327,8 +329,10 @@ pub struct IntervalSummary {
     pub miss_response: Quick,
 }
 
-/// A few percentiles of one interval, from buckets of 1/32 octave (at most 3.2 % too high); all
-/// zero if `count` is.
+/// A few percentiles of one interval; all zero if `count` is.
+///
+/// The maximum is exact. The others are upper edges of buckets of 1/32 octave: at most 3.2 % too
+/// high, and never above the maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quick {
     /// How many values.
@@ -341,7 +345,7 @@ pub struct Quick {
     pub p99: Nanos,
     /// 99.9 % are at most this.
     pub p999: Nanos,
-    /// The largest.
+    /// The largest, exactly.
     pub max: Nanos,
 }
 
@@ -379,21 +383,27 @@ pub struct InFlight {
     pub agrees: bool,
 }
 
-/// Success ratios, outages, recoveries; all on intended time.
+/// Success ratios, outages, recoveries by intended time; silences by the time of the answers.
 ///
-/// A closed loop stops asking during an outage, so its figures flatter; see
-/// [`Summary::load`].
+/// A closed loop stops asking during an outage, so its ratios flatter; see [`Summary::load`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Availability {
-    /// Done / (done + refused + unknown); dropped operations are ours and count for nothing. 1 if
-    /// nothing was asked.
+    /// The share of what was wanted that was answered, however late: done, or refused for a reason
+    /// that is about the request (see [`Reason::is_about_request`]). Dropped arrivals were wanted;
+    /// operations that were given up because another had failed were not. 1 if nothing was wanted.
     pub success_ratio: f64,
-    /// The same by kind, for the kinds that were asked.
+    /// The same by kind, for the kinds that were wanted.
     pub by_kind: Vec<(Kind, f64)>,
+    /// An answer that comes later than this is none in time.
+    pub deadline: Nanos,
+    /// The share that was answered in time.
+    pub in_time_ratio: f64,
+    /// How many were answered later.
+    pub late: u64,
     /// Gaps in success shorter than this are chance, or too short to see.
     pub threshold: Nanos,
-    /// Maximal stretches of intended time in which something failed and nothing succeeded, longer
-    /// than `threshold`, in order of time.
+    /// Maximal stretches of intended time in which something failed and nothing was answered in
+    /// time, longer than `threshold`, in order of time.
     pub outages: Vec<Outage>,
     /// Sum of their lengths.
     pub down: Nanos,
@@ -407,20 +417,60 @@ pub struct Availability {
     /// Operations done per second in the median interval outside outages: what recovery is held
     /// against.
     pub baseline_per_s: f64,
+    /// Silences shorter than this are chance, or too short to see.
+    pub silence_threshold: Nanos,
+    /// The longest silence, be it chance or not; none of less than 67 ms within one bin.
+    pub longest_silence: Option<Silence>,
+    /// The silences longer than `silence_threshold`, in order of time.
+    pub silences: Vec<Silence>,
 }
 
-/// A stretch of intended time in which nothing succeeded.
+/// A stretch of intended time in which nothing was answered in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
     /// Intended time of the last success before it, or the window's start.
     pub from: Nanos,
     /// Intended time of the first success after it, or the window's end.
     pub until: Nanos,
-    /// Failed operations that were intended in it, at the resolution of the judge's bins.
+    /// Operations intended in it that failed or were late, at the resolution of the judge's bins.
     pub failures: u64,
     /// Whether the window's start or end cuts it off, so that it may have been longer.
     pub is_cut_off: bool,
     /// From `until` to where throughput is back at 90 % of the baseline for 5 s (or to the end of
     /// the series) without relapse, to the width of an interval; `None` if that never came.
     pub recovered_after: Option<Nanos>,
+}
+
+impl Outage {
+    /// How long it lasted.
+    pub fn length(&self) -> Nanos {
+        self.until.since(self.from)
+    }
+}
+
+/// A stretch of time in which no answer came although something waited for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// When the last answer before it came, or the first that waited in it was intended.
+    pub from: Nanos,
+    /// When the first answer after it came, or the window's end.
+    pub until: Nanos,
+    /// Whether the window's start or end cuts it off, so that it may have been longer.
+    pub is_cut_off: bool,
+}
+
+impl Silence {
+    /// How long it lasted.
+    pub fn length(&self) -> Nanos {
+        self.until.since(self.from)
+    }
+}
+
+/// What the bound on operations in flight held back.
+#[derive(Clone, Debug)]
+pub struct HeldBack {
+    /// How many operations were late, or dropped, because as many as allowed were unanswered.
+    pub operations: u64,
+    /// Lag of everything that was asked without their waits: what is our own.
+    pub own_lag: Distribution,
 }

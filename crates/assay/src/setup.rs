@@ -475,7 +475,8 @@ impl Setup {
             (None, None) => Calendar::None,
         };
         let calls = self.store.capabilities().calls;
-        Asking::from(&self.options, purpose, calls, planned, calendar)
+        let asking = Asking::from(&self.options, purpose, calls, planned, calendar)?;
+        Ok(Asking { room: self.store.room(), ..asking })
     }
 
     /// Told time has one lane: several would need an order among each other, and nobody waits

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use assay_analysis::hallmark::Examiner;
 use assay_analysis::{
-    Atomicity, Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window, effect,
-    servers,
+    Atomicity, DEADLINE, Held, Judge, LoadModel, Phases, Processes, Question, Series, Summary,
+    Window, effect, servers,
 };
 use assay_history::manifest::FindingSection;
 use assay_history::{
@@ -28,6 +28,7 @@ use crate::evidence;
 use crate::exit::{Exit, as_usage, usage};
 use crate::observe;
 use crate::options::Options;
+use crate::units;
 
 /// A form that a result can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,8 +175,8 @@ pub fn judge_beside(
     let question = question(&manifest, phases);
     // The course shows the warm-up too, which the figures leave out.
     let has_warm_up = manifest.phases.len() > 1;
-    let whole = Question { phases: Phases::All, window: None, ..question.clone() };
-    let mut course = has_warm_up.then(|| Judge::new(whole));
+    let all = Question { phases: Phases::All, window: None, ..question.clone() };
+    let mut course = has_warm_up.then(|| Judge::new(all));
     let mut judge = Judge::new(question.clone());
     let mut examiner = Examiner::new(question, evidence::thresholds(&manifest));
     let mut history = History::open(dir).map_err(as_usage)?;
@@ -188,7 +189,7 @@ pub fn judge_beside(
         }
     })?;
     let summary = judge.finish();
-    let timeline = course.map(|course| course.finish().series);
+    let whole = course.map(Judge::finish);
     let mut facts = facts(dir, &manifest, &summary);
     facts.notices.extend(unread);
     facts.notices.extend(damages.iter().map(Damage::to_string));
@@ -196,8 +197,7 @@ pub fn judge_beside(
     let seen = observations.as_deref();
     let evidence = evidence::gather(&manifest, &summary, &events, seen, history.records());
     facts.hallmark = Some(examiner.finish(&summary, &evidence));
-    let course = timeline.as_ref().unwrap_or(&summary.series);
-    facts.effects = effects_of(&events, course, summary.window);
+    facts.effects = effects_of(&events, whole.as_ref().unwrap_or(&summary), summary.window);
     facts.servers =
         observe::servers::counted(seen.unwrap_or_default()).iter().map(servers::course).collect();
     facts.events = events;
@@ -213,18 +213,19 @@ pub fn judge_beside(
             dir.display()
         ));
     }
-    Ok(Judged { timeline, facts, summary })
+    Ok(Judged { timeline: whole.map(|whole| whole.series), facts, summary })
 }
 
 /// What was seen of the deeds among the events: of what was done to the store.
-fn effects_of(events: &[Event], course: &Series, window: Window) -> Vec<DeedEffect> {
+fn effects_of(events: &[Event], course: &Summary, window: Window) -> Vec<DeedEffect> {
     let is_deed = |event: &&Event| {
         matches!(event.kind, EventKind::Change | EventKind::Fault)
             && event.text.starts_with(deeds::MARK)
     };
     let deeds: Vec<&Event> = events.iter().filter(is_deed).collect();
     let moments: Vec<Nanos> = deeds.iter().map(|event| event.at).collect();
-    let found = effect::effects(course, window, &moments);
+    let silences = &course.availability.silences;
+    let found = effect::effects(&course.series, silences, window, &moments);
     let has_ended = |deed: &Event, how: &str| {
         let start = format!("{} {how}", deed.text);
         let later = events.iter().filter(|event| event.at >= deed.at);
@@ -301,12 +302,14 @@ fn keep(path: &Path, text: &str) -> Result<()> {
 /// What the judge is asked about the run of `manifest`.
 pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
     let settings = &manifest.load.settings;
-    let number = |name: &str| settings.get(name).and_then(|text| text.parse::<f64>().ok());
+    let text = |name: &str| settings.get(name).map(String::as_str);
+    let number = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());
     let load = match manifest.load.model.as_str() {
         "open" => {
             // What was planned over the window, where the rate runs over time or was changed.
             let rate = number("planned_rate").or_else(|| number("rate"));
-            LoadModel::Open { rate, limit: number("in-flight").map(|n| n as u64) }
+            let limit = number("in-flight-bound").or_else(|| number("in-flight"));
+            LoadModel::Open { rate, limit: limit.map(|limit| limit as u64) }
         }
         _ => LoadModel::Closed {
             sessions: number("closed").unwrap_or(0.0) as u64,
@@ -337,8 +340,26 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
         phases,
         window,
         load,
+        deadline: text("deadline").and_then(|text| units::duration(text).ok()).unwrap_or(DEADLINE),
+        held: held(text("held_back").unwrap_or_default()).unwrap_or_default(),
         ..Question::default()
     }
+}
+
+/// The stretches in which arrivals were held back, as the manifest has them; none if it makes no
+/// sense.
+fn held(text: &str) -> Option<Held> {
+    let stretch = |text: &str| {
+        let (from, until) = text.split_once('-')?;
+        let window = Window { from: Nanos(from.parse().ok()?), until: Nanos(until.parse().ok()?) };
+        (window.from <= window.until).then_some(window)
+    };
+    let lane = |lane: &str| {
+        let stretches = lane.split(',').filter(|text| !text.is_empty());
+        let stretches: Option<Vec<Window>> = stretches.map(stretch).collect();
+        stretches.filter(|all| all.is_sorted_by_key(|stretch| stretch.from))
+    };
+    text.split(';').map(lane).collect::<Option<_>>().map(Held)
 }
 
 /// Plans of queries may have processes of several transactions.

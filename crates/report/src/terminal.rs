@@ -83,7 +83,9 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
         page.titled("floor", &text);
     }
     page.titled("in flight", &prose::concurrency(summary));
-    page.titled("available", &prose::availability(summary, style.letters));
+    for (title, text) in prose::availability(summary, style.letters) {
+        page.titled(title, &text);
+    }
     if let Some(text) = prose::value_checks(summary) {
         page.titled("values", &text);
     }

@@ -7,7 +7,7 @@ use assay_model::{Nanos, Outcome, Reason};
 use crate::facts::{Facts, State};
 use crate::hallmark::{self, Time};
 use crate::percentile::Shown;
-use crate::units::{Letters, count, duration, percent, rate};
+use crate::units::{Letters, count, duration, moment, percent, rate};
 
 /// A rate that is short of its promise by more than this is shouted. One percent is what the
 /// window's edges cut off when answers take a hundredth of its length.
@@ -70,6 +70,8 @@ pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Findi
         emptiness(summary),
         shortfall(summary),
         failures(summary),
+        outages(summary, letters),
+        held_back(facts, summary),
         wrong_values(summary),
         implausible(summary),
         unbalanced(summary),
@@ -334,6 +336,50 @@ fn failures(summary: &Summary) -> Option<Finding> {
     )
 }
 
+/// Stretches in which nobody was answered in time.
+fn outages(summary: &Summary, letters: Letters) -> Option<Finding> {
+    let availability = &summary.availability;
+    let longest = availability.longest?;
+    let deadline = duration(availability.deadline, letters);
+    let number = match availability.outages.len() as u64 {
+        1 => String::new(),
+        more => format!("{more} in {}, the longest: ", duration(availability.down, letters)),
+    };
+    caution(
+        "outage",
+        format!(
+            "{number}{} from {} to {} in which nothing that came was answered within {deadline}; \
+             over the run {} was",
+            duration(longest.length(), letters),
+            moment(longest.from),
+            moment(longest.until),
+            percent(availability.in_time_ratio)
+        ),
+    )
+}
+
+/// Arrivals that had to wait because the store had not answered those before them.
+fn held_back(facts: &Facts, summary: &Summary) -> Option<Finding> {
+    let held = summary.held_back.as_ref()?.operations;
+    let share = held as f64 / summary.overall.counts.offered.max(1) as f64;
+    // The hallmark's check of omission says the same.
+    if share < NOTEWORTHY || hallmark::tells(facts, CheckId::Omission) {
+        return None;
+    }
+    let bound = summary
+        .load
+        .limit()
+        .map_or_else(String::new, |limit| format!(" ({} in flight)", count(limit)));
+    caution(
+        "held back",
+        format!(
+            "{} of the operations waited because as many as can be{bound} were unanswered: that \
+             part of their lag is the store's doing",
+            percent(share)
+        ),
+    )
+}
+
 fn wrong_values(summary: &Summary) -> Option<Finding> {
     let values = &summary.values;
     if values.wrong == 0 {
@@ -388,7 +434,8 @@ fn misses(facts: &Facts, summary: &Summary) -> Option<Finding> {
 
 /// Lag that is a large part of what the figures call response time.
 fn lateness(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Finding> {
-    let lag = quantile(&summary.lag, 0.99)?;
+    let lag = summary.held_back.as_ref().map_or(&summary.lag, |held| &held.own_lag);
+    let lag = quantile(lag, 0.99)?;
     let response = quantile(&summary.overall.hits.response, 0.99)?;
     let share = lag.0 as f64 / response.0.max(1) as f64;
     // The hallmark's check of lag says it percentile by percentile.
@@ -449,7 +496,7 @@ pub fn model_meaning(load: LoadModel) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use assay_analysis::{Queried, Rates, Transactions};
+    use assay_analysis::{HeldBack, Outage, Queried, Rates, Transactions};
 
     use super::*;
     use crate::{WorkloadFigure, sample};
@@ -461,6 +508,7 @@ mod tests {
         summary.overall.counts.misses = 0;
         summary.overall.counts.dropped = 0;
         summary.overall.rates.done_per_s = 200.0;
+        (summary.availability.outages, summary.availability.longest) = (Vec::new(), None);
         change(&mut facts, &mut summary);
         findings(&facts, &summary, Letters::Ascii).iter().map(Finding::shout).collect()
     }
@@ -503,6 +551,39 @@ mod tests {
         });
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("LATE: lag p99 is 1.00 ms, 72.8 %"), "{}", found[0]);
+    }
+
+    #[test]
+    fn a_wait_for_the_store_is_no_lateness_of_ours() {
+        let held = |summary: &mut Summary, own_ns: u64| {
+            summary.lag = sample::distribution((0..1000).map(|_| 1_000_000));
+            let own_lag = sample::distribution((0..1000).map(|_| own_ns));
+            summary.held_back = Some(HeldBack { operations: 300, own_lag });
+        };
+        assert_eq!(
+            shouts(|_, summary| held(summary, 2_000)),
+            ["HELD BACK: 50 % of the operations waited because as many as can be (64 in flight) \
+              were unanswered: that part of their lag is the store's doing"]
+        );
+        let mixed = shouts(|_, summary| held(summary, 900_000));
+        assert!(mixed[1].starts_with("LATE: lag p99 is 900 us, 65.6 %"), "{mixed:?}");
+    }
+
+    #[test]
+    fn an_outage_is_shouted_with_its_times() {
+        let found = shouts(|_, summary| {
+            let (from, until) = (Nanos::from_millis(7_001), Nanos::from_millis(11_020));
+            let outage =
+                Outage { from, until, failures: 8_000, is_cut_off: false, recovered_after: None };
+            summary.availability.outages = vec![outage];
+            summary.availability.longest = Some(outage);
+            summary.availability.in_time_ratio = 0.8;
+        });
+        assert_eq!(
+            found,
+            ["OUTAGE: 4.02 s from 7.001 s to 11.02 s in which nothing that came was answered \
+              within 1.00 s; over the run 80 % was"]
+        );
     }
 
     #[test]
@@ -553,7 +634,7 @@ mod tests {
         facts.figures = vec![WorkloadFigure { name: "NOPM".to_owned(), value: 450.4, note }];
         let line = headline(&facts, &summary, Letters::Ascii);
         assert!(line.ends_with(" transactions failed, 450 NOPM"), "{line}");
-        let available = crate::prose::availability(&summary, Letters::Ascii);
+        let [(_, available), ..] = crate::prose::availability(&summary, Letters::Ascii);
         assert!(available.starts_with("25 % of the transactions succeeded, "), "{available}");
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use assay_analysis::DEADLINE;
 use assay_drivers::registry;
 use assay_history::Manifest;
 use assay_model::{Nanos, Seed};
@@ -310,6 +311,8 @@ fn asking(
         lanes,
         spin: if options.spin_sleep { Spin::LastStretch } else { Spin::Never },
         processors: Vec::new(),
+        room: None,
+        deadline: DEADLINE,
     })
 }
 

@@ -686,10 +686,12 @@ fn checks(summary: &Summary) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "<dl>\n<dt>in flight</dt><dd>{}</dd>\n<dt>available</dt><dd>{}</dd>",
-        grouped(&escape(&prose::concurrency(summary))),
-        grouped(&escape(&prose::availability(summary, LETTERS)))
+        "<dl>\n<dt>in flight</dt><dd>{}</dd>",
+        grouped(&escape(&prose::concurrency(summary)))
     );
+    for (title, text) in prose::availability(summary, LETTERS) {
+        let _ = writeln!(out, "<dt>{title}</dt><dd>{}</dd>", grouped(&escape(&text)));
+    }
     if let Some(text) = prose::value_checks(summary) {
         let _ = writeln!(out, "<dt>values</dt><dd>{}</dd>", grouped(&escape(&text)));
     }
@@ -704,7 +706,30 @@ fn checks(summary: &Summary) -> String {
         out += "<h3>Outages</h3>\n";
         out += &table(&outages, "");
     }
+    let silences = silence_table(summary);
+    if !silences.is_empty() {
+        out += &details("Silences longer than chance", &table(&silences, ""));
+    }
     out + &success_by_kind(summary)
+}
+
+/// A run whose store pauses all the time has more of them than anybody reads.
+const SILENCES_SHOWN: usize = 100;
+
+fn silence_table(summary: &Summary) -> Table {
+    let columns = [("from", Side::Right), ("until", Side::Right), ("length", Side::Right)];
+    let mut rows = Table::new(&columns);
+    let mut all = summary.availability.silences.clone();
+    all.sort_by_key(|silence| std::cmp::Reverse(silence.length()));
+    for silence in all.iter().take(SILENCES_SHOWN) {
+        let length = duration(silence.length(), LETTERS);
+        rows.row(vec![
+            moment(silence.from),
+            moment(silence.until),
+            if silence.is_cut_off { format!("≥ {length}") } else { length },
+        ]);
+    }
+    rows
 }
 
 fn outage_table(summary: &Summary) -> Table {
@@ -712,11 +737,11 @@ fn outage_table(summary: &Summary) -> Table {
         ("from", Side::Right),
         ("until", Side::Right),
         ("length", Side::Right),
-        ("failed", Side::Right),
+        ("failed or late", Side::Right),
         ("recovered after", Side::Right),
     ]);
     for outage in &summary.availability.outages {
-        let length = duration(outage.until.since(outage.from), LETTERS);
+        let length = duration(outage.length(), LETTERS);
         rows.row(vec![
             moment(outage.from),
             moment(outage.until),

@@ -45,6 +45,7 @@ pub fn json_schema() -> Value {
                 ("agrees", boolean()),
             ]),
             "availability": availability(),
+            "held_back": held_back(),
             "findings": list_of(object(&[
                 ("name", text()),
                 ("rule", text()),
@@ -88,6 +89,7 @@ fn effect() -> Value {
         ("is_told", json!({ "type": "boolean" })),
         ("first_ns", or_null(count())),
         ("last_ns", or_null(count())),
+        ("stop", or_null(silence())),
         ("is_at_rest", json!({ "type": "boolean" })),
         ("before", level()),
         ("after", level()),
@@ -159,14 +161,18 @@ fn definitions() -> Value {
             ("verdict", one_of(&["held", "violated", "unknown"])),
         ]),
         "interval": interval(),
-        "quick": object(&[
-            ("count", count()),
-            ("p50_ns", count()),
-            ("p90_ns", count()),
-            ("p99_ns", count()),
-            ("p999_ns", count()),
-            ("max_ns", count()),
-        ]),
+        "quick": described(
+            object(&[
+                ("count", count()),
+                ("p50_ns", count()),
+                ("p90_ns", count()),
+                ("p99_ns", count()),
+                ("p999_ns", count()),
+                ("max_ns", described(count(), "the largest value, exactly")),
+            ]),
+            "percentiles of one interval: upper edges of buckets of 1/32 octave, at most 3.2 % \
+             too high and never above max_ns, which is exact",
+        ),
     })
 }
 
@@ -343,6 +349,9 @@ fn availability() -> Value {
     object(&[
         ("success_ratio", number()),
         ("by_kind", map_of(number())),
+        ("deadline_ns", count()),
+        ("in_time_ratio", described(number(), "the share of arrivals answered by the deadline")),
+        ("late", described(count(), "how many were answered after the deadline")),
         ("threshold_ns", count()),
         ("down_ns", count()),
         ("mean_outage_ns", or_null(count())),
@@ -358,7 +367,24 @@ fn availability() -> Value {
                 ("recovered_after_ns", or_null(count())),
             ])),
         ),
+        ("silence_threshold_ns", count()),
+        ("longest_silence", or_null(silence())),
+        ("silences", list_of(silence())),
     ])
+}
+
+fn held_back() -> Value {
+    let found = object(&[("operations", count()), ("own_lag", reference("distribution"))]);
+    described(
+        or_null(found),
+        "arrivals that waited, or were dropped, because as many as can be in flight were \
+         unanswered; own_lag is the lag of everything asked without those waits",
+    )
+}
+
+/// A stretch in which no answer came although something waited for one.
+fn silence() -> Value {
+    object(&[("from_ns", count()), ("until_ns", count()), ("is_cut_off", boolean())])
 }
 
 fn interval() -> Value {

@@ -36,6 +36,7 @@ pub struct ResultObject {
     value_checks: ValueChecksObject,
     in_flight: InFlightObject,
     availability: AvailabilityObject,
+    held_back: Option<HeldBackObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<RuleObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -82,6 +83,7 @@ impl ResultObject {
             value_checks: ValueChecksObject::new(&summary.values),
             in_flight: InFlightObject::new(&summary.in_flight),
             availability: AvailabilityObject::new(&summary.availability),
+            held_back: summary.held_back.as_ref().map(HeldBackObject::new),
             findings: facts.findings.iter().map(RuleObject::new).collect(),
             figures: facts.figures.iter().map(FigureObject::new).collect(),
             events: facts.events.iter().map(EventObject::new).collect(),
@@ -578,15 +580,51 @@ impl PlausibilityObject {
 }
 
 #[derive(Serialize)]
+struct HeldBackObject {
+    operations: u64,
+    own_lag: DistributionObject,
+}
+
+impl HeldBackObject {
+    fn new(held: &judged::HeldBack) -> HeldBackObject {
+        let own_lag = DistributionObject::new(&held.own_lag);
+        HeldBackObject { operations: held.operations, own_lag }
+    }
+}
+
+#[derive(Serialize)]
 struct AvailabilityObject {
     success_ratio: f64,
     by_kind: BTreeMap<&'static str, f64>,
+    deadline_ns: u64,
+    in_time_ratio: f64,
+    late: u64,
     threshold_ns: u64,
     down_ns: u64,
     mean_outage_ns: Option<u64>,
     up_share: f64,
     baseline_per_s: f64,
     outages: Vec<OutageObject>,
+    silence_threshold_ns: u64,
+    longest_silence: Option<SilenceObject>,
+    silences: Vec<SilenceObject>,
+}
+
+#[derive(Serialize)]
+struct SilenceObject {
+    from_ns: u64,
+    until_ns: u64,
+    is_cut_off: bool,
+}
+
+impl SilenceObject {
+    fn new(silence: &judged::Silence) -> SilenceObject {
+        SilenceObject {
+            from_ns: silence.from.0,
+            until_ns: silence.until.0,
+            is_cut_off: silence.is_cut_off,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -611,12 +649,18 @@ impl AvailabilityObject {
         AvailabilityObject {
             success_ratio: availability.success_ratio,
             by_kind: availability.by_kind.iter().map(ratio).collect(),
+            deadline_ns: availability.deadline.0,
+            in_time_ratio: availability.in_time_ratio,
+            late: availability.late,
             threshold_ns: availability.threshold.0,
             down_ns: availability.down.0,
             mean_outage_ns: availability.mean_outage.map(|time| time.0),
             up_share: availability.up_share,
             baseline_per_s: availability.baseline_per_s,
             outages: availability.outages.iter().map(outage).collect(),
+            silence_threshold_ns: availability.silence_threshold.0,
+            longest_silence: availability.longest_silence.as_ref().map(SilenceObject::new),
+            silences: availability.silences.iter().map(SilenceObject::new).collect(),
         }
     }
 }
@@ -642,6 +686,7 @@ struct EffectObject {
     is_told: bool,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
+    stop: Option<SilenceObject>,
     is_at_rest: bool,
     before: Option<LevelObject>,
     after: Option<LevelObject>,
@@ -670,6 +715,7 @@ impl EffectObject {
             is_told: effect.is_some(),
             first_ns: effect.and_then(|effect| effect.first).map(|at| at.0),
             last_ns: effect.and_then(|effect| effect.last).map(|at| at.0),
+            stop: effect.and_then(|effect| effect.stop.as_ref()).map(SilenceObject::new),
             is_at_rest: effect.is_some_and(|effect| effect.is_at_rest),
             before: effect.map(|effect| level(&effect.before)),
             after: effect.map(|effect| level(&effect.after)),
