@@ -179,11 +179,15 @@ impl Account {
         self.hits + self.misses + failed
     }
 
-    /// Done / (done + refused + unknown), or `None` if nothing was asked.
+    /// The share that was answered of what was wanted of the store, or `None` if nothing was.
     pub fn success_ratio(&self) -> Option<f64> {
-        let done = self.hits + self.misses;
-        let failed = self.failures.of(Outcome::Refused) + self.failures.of(Outcome::Unknown);
-        (done + failed > 0).then(|| done as f64 / (done + failed) as f64)
+        let refused = &self.failures.0[Outcome::Refused as usize];
+        let about_request = Reason::ALL.iter().filter(|reason| reason.is_about_request());
+        let refused: u64 = about_request.map(|reason| refused[*reason as usize]).sum();
+        let given_up = &self.failures.0[Outcome::Dropped as usize];
+        let wanted = self.offered() - given_up[Reason::TransactionFailed as usize];
+        let answered = self.hits + self.misses + refused;
+        (wanted > 0).then(|| answered as f64 / wanted as f64)
     }
 
     /// The lag of everything that was asked.

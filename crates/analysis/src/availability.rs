@@ -1,89 +1,109 @@
-//! Outages: stretches of intended time in which nothing succeeded.
+//! Availability: outages by intended time, silences by the time of the answers.
 //!
-//! Kept per bin of intended time are the first and the last success, so a gap of at least one bin
-//! is known to the nanosecond although records come lane by lane. Failures are counted per bin.
+//! Kept per bin of intended time are the first and the last operation that was answered within the
+//! deadline, so a gap of at least one bin is known to the nanosecond although records come lane by
+//! lane. All others are counted per bin.
 
-use assay_model::{Kind, Nanos, Outcome};
+mod grid;
+mod silence;
 
-use crate::account::{Span, ratio};
+use assay_model::{Kind, Nanos, Outcome, Reason};
+
+use crate::account::{Ending, Span, ratio};
 use crate::question::Window;
 use crate::summary::{Availability, IntervalSummary, Outage, Series};
+use grid::{Bin, Grid};
+pub use silence::Silences;
 
-/// The most bins; they double when the run needs more.
-const MOST_BINS: u64 = 1 << 16;
-/// The first bins are 2^26 ns (67 ms) long: shorter than the shortest outage that is reported.
-const FIRST_SHIFT: u32 = 26;
-/// No gap shorter than this is called an outage.
+/// No gap shorter than this is called an outage or a silence.
 const SHORTEST: Nanos = Nanos::from_millis(100);
-/// A gap of this many mean distances between successes has a chance of one in a million.
-const CHANCE: f64 = 13.8;
+/// How probable it may be that chance alone makes such a gap somewhere in a healthy run.
+const CHANCE: f64 = 1e-6;
 /// Throughput has recovered when it is back at this share of the baseline …
 const RECOVERED: f64 = 0.9;
 /// … for as long as this.
 const RELAPSE: Nanos = Nanos::from_secs(5);
 
-/// What happened to the operations intended within one bin.
-#[derive(Clone, Copy, Debug)]
-struct Bin {
-    first: Nanos,
-    last: Nanos,
-    failures: u64,
-    last_failure: Nanos,
-    first_failure: Nanos,
+/// Whether the store answered. A refusal that is about the request itself (the record exists
+/// already, another transaction was in the way) is an answer; one because the store is away, busy
+/// or full is none.
+#[inline]
+pub fn is_answer(ending: Ending) -> bool {
+    match ending.outcome {
+        Outcome::Done => true,
+        Outcome::Refused => ending.reason.is_about_request(),
+        Outcome::Unknown | Outcome::Dropped => false,
+    }
 }
 
-impl Bin {
-    const EMPTY: Bin = Bin {
+/// What happened to the operations intended within one bin.
+#[derive(Clone, Copy, Debug)]
+struct Intended {
+    /// The first and the last that was answered in time.
+    first: Nanos,
+    last: Nanos,
+    /// All others.
+    failures: u64,
+    first_failure: Nanos,
+    last_failure: Nanos,
+}
+
+impl Bin for Intended {
+    const EMPTY: Intended = Intended {
         first: Nanos::NEVER,
         last: Nanos::ZERO,
         failures: 0,
-        last_failure: Nanos::ZERO,
         first_failure: Nanos::NEVER,
+        last_failure: Nanos::ZERO,
     };
 
-    fn merge(&mut self, other: &Bin) {
+    fn merge(&mut self, other: &Intended) {
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
         self.failures += other.failures;
         self.first_failure = self.first_failure.min(other.first_failure);
         self.last_failure = self.last_failure.max(other.last_failure);
     }
+}
 
+impl Intended {
     fn has_success(&self) -> bool {
         self.first != Nanos::NEVER
     }
 }
 
-/// Successes and failures by intended time.
+/// Operations by intended time: those answered within the deadline, and the others.
 #[derive(Clone, Debug)]
 pub struct Bins {
-    origin: Nanos,
-    shift: u32,
-    bins: Vec<Bin>,
-    successes: u64,
+    grid: Grid<Intended>,
+    deadline: Nanos,
+    wanted: u64,
+    in_time: u64,
+    late: u64,
 }
 
 impl Bins {
-    /// Bins that begin at `origin`.
-    pub fn new(origin: Nanos) -> Bins {
-        Bins { origin, shift: FIRST_SHIFT, bins: Vec::new(), successes: 0 }
+    /// Bins that begin at `origin`; an answer later than `deadline` is none in time.
+    pub fn new(origin: Nanos, deadline: Nanos) -> Bins {
+        Bins { grid: Grid::new(origin), deadline, wanted: 0, in_time: 0, late: 0 }
     }
 
-    /// Counts an operation; a dropped one is ours and says nothing about the store.
+    /// Counts an operation. One that was given up because another had failed was never wanted of
+    /// the store, and tells nothing.
     #[inline]
-    pub fn add(&mut self, span: Span, outcome: Outcome) {
-        if outcome == Outcome::Dropped {
+    pub fn add(&mut self, span: Span, ending: Ending) {
+        if ending.reason == Reason::TransactionFailed {
             return;
         }
-        let place = (span.intended.since(self.origin).0 >> self.shift) as usize;
-        let bin = match self.bins.get_mut(place) {
-            Some(bin) => bin,
-            None => self.make_room(span.intended),
-        };
-        if outcome == Outcome::Done {
+        let is_answer = is_answer(ending);
+        let is_in_time = is_answer && span.ended.since(span.intended) <= self.deadline;
+        self.wanted += 1;
+        self.in_time += u64::from(is_in_time);
+        self.late += u64::from(is_answer && !is_in_time);
+        let bin = self.grid.at(span.intended);
+        if is_in_time {
             bin.first = bin.first.min(span.intended);
             bin.last = bin.last.max(span.intended);
-            self.successes += 1;
         } else {
             bin.failures += 1;
             bin.first_failure = bin.first_failure.min(span.intended);
@@ -91,71 +111,19 @@ impl Bins {
         }
     }
 
-    #[cold]
-    fn make_room(&mut self, intended: Nanos) -> &mut Bin {
-        let past = intended.since(self.origin).0;
-        while past >> self.shift >= MOST_BINS {
-            self.double();
-        }
-        let place = (past >> self.shift) as usize;
-        if place >= self.bins.len() {
-            self.bins.resize(place + 1, Bin::EMPTY);
-        }
-        &mut self.bins[place]
-    }
-
-    fn double(&mut self) {
-        let joined = |pair: &[Bin]| {
-            let mut bin = pair[0];
-            pair[1..].iter().for_each(|other| bin.merge(other));
-            bin
-        };
-        self.bins = self.bins.chunks(2).map(joined).collect();
-        self.shift += 1;
-    }
-
     /// Adds what `other`, begun at the same origin, counted.
-    pub fn merge(&mut self, mut other: Bins) {
-        while self.shift < other.shift {
-            self.double();
-        }
-        while other.shift < self.shift {
-            other.double();
-        }
-        self.bins.resize(self.bins.len().max(other.bins.len()), Bin::EMPTY);
-        for (mine, theirs) in self.bins.iter_mut().zip(&other.bins) {
-            mine.merge(theirs);
-        }
-        self.successes += other.successes;
-    }
-
-    /// Outages within `window`, with the threshold that made them outages.
-    ///
-    /// The threshold needs the rate of success in health, which needs the outages: it begins with
-    /// the rate of the whole window and is raised until nothing changes.
-    fn outages(&self, window: Window) -> (Vec<Outage>, Nanos) {
-        let resolution = Nanos(1 << self.shift);
-        let gaps = self.gaps(window);
-        let mut down = Nanos::ZERO;
-        let mut threshold = Nanos::NEVER;
-        loop {
-            let healthy = ratio(self.successes as f64, window.duration().since(down).0 as f64);
-            let chance = if healthy > 0.0 { Nanos((CHANCE / healthy) as u64) } else { Nanos::ZERO };
-            let next = SHORTEST.max(resolution).max(chance);
-            let outages = gaps.iter().filter(|gap| length(gap) > next);
-            let found = outages.clone().fold(Nanos::ZERO, |sum, gap| sum + length(gap));
-            if next >= threshold || found == down {
-                return (outages.copied().collect(), next);
-            }
-            (down, threshold) = (found, next);
-        }
+    pub fn merge(&mut self, other: Bins) {
+        self.grid.merge(other.grid);
+        self.wanted += other.wanted;
+        self.in_time += other.in_time;
+        self.late += other.late;
     }
 
     /// Stretches between neighbouring successes of different bins in which something failed.
     fn gaps(&self, window: Window) -> Vec<Outage> {
         let mut gaps = Vec::new();
         let mut from = (window.from, true);
-        for bin in self.bins.iter().filter(|bin| bin.has_success()) {
+        for bin in self.grid.bins().iter().filter(|bin| bin.has_success()) {
             gaps.extend(self.gap(from, (bin.first, false)));
             from = (bin.last, false);
         }
@@ -166,10 +134,9 @@ impl Bins {
     fn gap(&self, from: (Nanos, bool), until: (Nanos, bool)) -> Option<Outage> {
         let (from, is_start) = from;
         let (until, is_end) = until;
-        let place = |moment: Nanos| (moment.since(self.origin).0 >> self.shift) as usize;
-        let last = (place(until) + 1).min(self.bins.len());
-        let bins = self.bins.get(place(from)..last)?;
-        let failed = |bin: &&Bin| bin.last_failure >= from && bin.first_failure <= until;
+        let last = (self.grid.place(until) + 1).min(self.grid.bins().len());
+        let bins = self.grid.bins().get(self.grid.place(from)..last)?;
+        let failed = |bin: &&Intended| bin.last_failure >= from && bin.first_failure <= until;
         let failures: u64 = bins.iter().filter(failed).map(|bin| bin.failures).sum();
         let is_cut_off = is_start || is_end;
         let outage = Outage { from, until, failures, is_cut_off, recovered_after: None };
@@ -179,35 +146,76 @@ impl Bins {
     /// Everything about availability; `ratios` are the success ratios overall and by kind.
     pub fn finish(
         &self,
+        silences: &Silences,
         window: Window,
         series: &Series,
         ratios: (f64, Vec<(Kind, f64)>),
     ) -> Availability {
-        let (mut outages, threshold) = self.outages(window);
+        let rate = (self.in_time, window.duration());
+        let (mut outages, threshold) =
+            beyond_chance(&self.gaps(window), Outage::length, rate, self.grid.resolution());
         let whole = whole_intervals(series, window);
         let baseline = baseline(whole, series.width, &outages);
         for outage in &mut outages {
             outage.recovered_after = recovery(whole, series.width, baseline, outage.until);
         }
-        let down = outages.iter().fold(Nanos::ZERO, |sum, outage| sum + length(outage));
+        let down = outages.iter().fold(Nanos::ZERO, |sum, outage| sum + outage.length());
         let mean = (!outages.is_empty()).then(|| Nanos(down.0 / outages.len() as u64));
         let duration = window.duration().0 as f64;
+        let (longest_silence, silences, silence_threshold) = silences.finish(window);
         Availability {
             success_ratio: ratios.0,
             by_kind: ratios.1,
+            deadline: self.deadline,
+            in_time_ratio: match self.wanted {
+                0 => 1.0,
+                wanted => self.in_time as f64 / wanted as f64,
+            },
+            late: self.late,
             threshold,
-            longest: outages.iter().copied().max_by_key(length),
+            longest: outages.iter().copied().max_by_key(Outage::length),
             mean_outage: mean,
             up_share: (1.0 - ratio(down.0 as f64, duration)).max(0.0),
             baseline_per_s: ratio(baseline, series.width.as_secs_f64()),
             outages,
             down,
+            silence_threshold,
+            longest_silence,
+            silences,
         }
     }
 }
 
-fn length(outage: &Outage) -> Nanos {
-    outage.until.since(outage.from)
+/// The `gaps` that are longer than chance makes them, with the length beyond which they are.
+///
+/// Where events come at random with rate λ, gaps between them are exponential, and the probability
+/// that any of n is longer than g is at most n · exp(−λg) (Boole's inequality), which is
+/// [`CHANCE`] at g = ln(n / CHANCE) / λ. Source: D. R. Cox, P. A. W. Lewis, "The Statistical
+/// Analysis of Series of Events" (1966), chapter 2. Events that come more evenly have shorter gaps.
+/// λ is the rate in health, which needs the gaps: it begins with that of the whole time and is
+/// raised until nothing changes.
+fn beyond_chance<G: Copy>(
+    gaps: &[G],
+    length: impl Fn(&G) -> Nanos,
+    (events, time): (u64, Nanos),
+    resolution: Nanos,
+) -> (Vec<G>, Nanos) {
+    let mut down = Nanos::ZERO;
+    let mut threshold = Nanos::NEVER;
+    loop {
+        let healthy = ratio(events as f64, time.since(down).0 as f64);
+        let chance = match events {
+            0 => Nanos::ZERO,
+            _ => Nanos(ratio((events as f64 / CHANCE).ln(), healthy) as u64),
+        };
+        let next = SHORTEST.max(resolution).max(chance);
+        let beyond = gaps.iter().filter(|gap| length(gap) > next);
+        let found = beyond.clone().fold(Nanos::ZERO, |sum, gap| sum + length(gap));
+        if next >= threshold || found == down {
+            return (beyond.copied().collect(), next);
+        }
+        (down, threshold) = (found, next);
+    }
 }
 
 /// The intervals that lie in the window with their whole width.

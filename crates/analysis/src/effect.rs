@@ -13,11 +13,15 @@
 //! How it is, and what differs by itself, are median and median absolute deviation of a figure's
 //! values: a single stall neither makes nor hides an effect. A stall of one interval on the way is
 //! none either, so a store whose answers pause once a minute is not said to be never at rest.
+//!
+//! A **stop**, however short, needs no second interval: a silence that begins after the deed counts
+//! with its own times, and so does half of the throughput missing in the interval of the deed or in
+//! the next one.
 
 use assay_model::Nanos;
 
 use crate::question::Window;
-use crate::summary::{IntervalSummary, Series};
+use crate::summary::{IntervalSummary, Series, Silence};
 
 /// Fewer intervals than this do not tell how it was, or how it is in the end.
 const FEWEST: usize = 5;
@@ -31,6 +35,10 @@ const DRIFT_SIGMAS: f64 = 2.0;
 const MAD_TO_SIGMA: f64 = 1.4826;
 /// Changes below this share of the median are of no interest.
 const SHARE: f64 = 0.2;
+/// So many intervals from that of the deed on count although nothing follows them …
+const AT_ONCE: usize = 2;
+/// … if this share of what was done before, or more, is missing.
+const MISSING: f64 = 0.5;
 /// A share of failed operations above this is of interest, whatever it was before.
 const FAILED: f64 = 0.001;
 
@@ -43,6 +51,8 @@ pub struct Effect {
     pub first: Option<Nanos>,
     /// Where the last interval ends that differs from how it is in the end; `None` if none does.
     pub last: Option<Nanos>,
+    /// The longest silence that was under way before the next deed.
+    pub stop: Option<Silence>,
     /// Whether it came to rest before the next deed, or before the end.
     pub is_at_rest: bool,
     /// How it was before.
@@ -84,9 +94,15 @@ fn failed(interval: &IntervalSummary) -> f64 {
     if ended == 0 { 0.0 } else { failed as f64 / ended as f64 }
 }
 
-/// The effects of what was done at the moments `deeds`, which are in order of time. A deed without
-/// enough intervals before or after it within `window` has none that could be told.
-pub fn effects(series: &Series, window: Window, deeds: &[Nanos]) -> Vec<Option<Effect>> {
+/// The effects of what was done at the moments `deeds`, which are in order of time, in a run with
+/// `silences`. A deed without enough intervals before or after it within `window` has none that
+/// could be told.
+pub fn effects(
+    series: &Series,
+    silences: &[Silence],
+    window: Window,
+    deeds: &[Nanos],
+) -> Vec<Option<Effect>> {
     let is_whole = |interval: &&IntervalSummary| {
         interval.from >= window.from && interval.from + series.width <= window.until
     };
@@ -100,7 +116,9 @@ pub fn effects(series: &Series, window: Window, deeds: &[Nanos]) -> Vec<Option<E
         let next = deeds.get(place + 1).map(|next| until(*next).unwrap_or(all.len()));
         let end = next.unwrap_or(all.len());
         let before = &all[rest.max(begin.saturating_sub(MOST_BEFORE)).min(begin)..begin];
-        found.push(effect(at, before, &all[begin.min(end)..end], series.width));
+        let until = deeds.get(place + 1).copied().unwrap_or(Nanos::NEVER);
+        let effect = effect(at, before, &all[begin.min(end)..end], series.width);
+        found.push(effect.map(|effect| effect.with_stop(silences, until)));
         rest = begin;
     }
     found
@@ -118,7 +136,10 @@ fn effect(
     let in_the_end = &follows[follows.len() - (follows.len() / 3).max(FEWEST)..];
     let (was, is) = (Usual::of(before), Usual::of(in_the_end));
     let differs = |usual: &Usual| -> Vec<bool> { usual.differing(follows) };
-    let (from_before, from_end) = (differs(&was), differs(&is));
+    let (mut from_before, from_end) = (differs(&was), differs(&is));
+    for (differs, interval) in from_before.iter_mut().zip(follows).take(AT_ONCE) {
+        *differs |= was.lacks(interval);
+    }
     let first = from_before.iter().position(|differs| *differs);
     let last = from_end.iter().rposition(|differs| *differs);
     let rest_begins = follows.len() - in_the_end.len();
@@ -127,10 +148,25 @@ fn effect(
         first: first.map(|place| follows[place].from.max(at)),
         // A deed without any effect has no last one either.
         last: last.filter(|_| first.is_some()).map(|place| follows[place].from + width),
+        stop: None,
         is_at_rest: last.is_none_or(|place| place < rest_begins) && !drifts(in_the_end),
         before: level(before, width),
         after: level(in_the_end, width),
     })
+}
+
+impl Effect {
+    /// The effect with the longest of `silences` that lies between the deed and `until`, in part.
+    fn with_stop(mut self, silences: &[Silence], until: Nanos) -> Effect {
+        let follows = |silence: &&Silence| silence.until > self.at && silence.from < until;
+        self.stop = silences.iter().filter(follows).max_by_key(|one| one.length()).copied();
+        if let Some(stop) = self.stop {
+            let from = stop.from.max(self.at);
+            self.first = Some(self.first.map_or(from, |first| first.min(from)));
+            self.last = Some(self.last.map_or(stop.until, |last| last.max(stop.until)));
+        }
+        self
+    }
 }
 
 /// Whether a figure goes on in one direction: the halves differ by more than each has by itself.
@@ -178,6 +214,12 @@ impl Usual {
             }
         }
         ways
+    }
+
+    /// Whether a good part of what is usually done is missing in `interval`.
+    fn lacks(&self, interval: &IntervalSummary) -> bool {
+        let missing = self.0[0].middle - FIGURES[0](interval);
+        missing > self.0[0].noise.max(MISSING * self.0[0].middle)
     }
 
     /// For each interval whether it is one of two in a row that differ in the same way.

@@ -3,16 +3,21 @@
 use assay_model::{Kind, Nanos, Outcome, Phase, Record, Verified};
 
 use crate::account::{Account, Ending, Moved, Span, Traffic};
-use crate::availability::Bins;
+use crate::availability::{Bins, Silences};
 use crate::plausibility::{Plausibility, Verdict, plausibility};
 use crate::question::{Atomicity, Phases, Processes, Question, Window};
 use crate::series::Intervals;
-use crate::summary::{InFlight, Queried, Series, Summary, Transactions, ValueChecks};
+use crate::summary::{
+    Group, HeldBack, InFlight, Queried, Series, Summary, Transactions, ValueChecks,
+};
 use crate::tally::{SlotClock, Strand};
 use crate::transactions::{Open, Transaction};
 
 /// The difference up to which two ways to count concurrency are said to agree.
 const AGREEMENT: f64 = 0.1;
+
+/// No lane that has a place for an arrival takes as long as this to let it go.
+const PROMPT: Nanos = Nanos::from_micros(100);
 
 /// What a record's phase makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +48,18 @@ pub struct Judge {
     kinds: [Account; Kind::ALL.len()],
     intervals: Intervals,
     bins: Bins,
+    silences: Silences,
+    held: u64,
+    /// Lag without what the bound on operations in flight held back.
+    own_lag: Strand,
     open: Open,
     transactions: Vec<(u16, Account)>,
     open_processes: Open,
     whole_processes: Account,
     /// Whether some process had more than one transaction.
     has_several: bool,
+    /// Whether some operation belonged to no transaction.
+    has_lone: bool,
     queries: Vec<(u16, Account)>,
     /// Requests that each query took, in the order of `queries`.
     requests: Vec<u64>,
@@ -86,12 +97,16 @@ impl Judge {
             clock: SlotClock::new(origin),
             kinds: Default::default(),
             intervals: Intervals::new(origin, question.interval),
-            bins: Bins::new(origin),
+            bins: Bins::new(origin, question.deadline),
+            silences: Silences::new(origin),
+            held: 0,
+            own_lag: Strand::default(),
             open: Open::default(),
             transactions: Vec::new(),
             open_processes: Open::default(),
             whole_processes: Account::default(),
             has_several: false,
+            has_lone: false,
             queries: Vec::new(),
             requests: Vec::new(),
             verified: [0; Verified::ALL.len()],
@@ -111,8 +126,10 @@ impl Judge {
         for record in records {
             let side = self.sides[record.phase as usize];
             if self.is_traffic(side) {
+                let (span, ending) = (Span::of(record), Ending::of(record));
                 let account = &mut self.kinds[record.kind as usize];
-                account.traffic.add(self.window, Span::of(record), Ending::of(record));
+                account.traffic.add(self.window, span, ending);
+                self.silences.add(span, ending);
             }
             if record.transaction_type != 0 && side != Side::Elsewhere {
                 self.add_to_transaction(record);
@@ -142,19 +159,35 @@ impl Judge {
         let span = Span::of(record);
         let times = span.times();
         self.offered += 1;
+        self.has_lone |= record.transaction_type == 0;
         // The last operation of its first transaction stands for the process.
         self.processes += u64::from(record.transaction == 0 && record.ends_transaction);
         self.backward_times += u64::from(!span.is_forward());
         self.first_intended = self.first_intended.min(record.intended);
         self.last_ended = self.last_ended.max(record.ended);
         let slot = self.slot(record.intended);
+        let ending = Ending::of(record);
         let account = &mut self.kinds[record.kind as usize];
-        account.add(slot, Ending::of(record), times, Moved::by(record));
+        account.add(slot, ending, times, Moved::by(record));
         self.intervals.add(record, times);
-        self.bins.add(span, record.outcome);
+        self.bins.add(span, ending);
+        if !self.question.held.is_empty() {
+            self.add_own_lag(slot, record);
+        }
         if record.verified != Verified::No {
             self.verified[record.verified as usize] += 1;
             self.verify_time.add(slot, Nanos(u64::from(record.verify_ns)));
+        }
+    }
+
+    /// Counts the part of the lag that is ours, where the bound on operations in flight held some
+    /// arrivals back.
+    #[inline(never)]
+    fn add_own_lag(&mut self, slot: usize, record: &Record) {
+        let held = self.question.held.of(record.process, record.intended);
+        self.held += u64::from(held.is_some() && has_waited(record));
+        if record.outcome != Outcome::Dropped {
+            self.own_lag.add(slot, own_start(record, held).since(record.intended));
         }
     }
 
@@ -177,6 +210,7 @@ impl Judge {
             account.double(times);
         }
         self.verify_time.double(times);
+        self.own_lag.double(times);
     }
 
     /// Counts the transaction of `record` if that is its last.
@@ -266,6 +300,9 @@ impl Judge {
         }
         self.intervals.merge(other.intervals);
         self.bins.merge(other.bins);
+        self.silences.merge(other.silences);
+        self.held += other.held;
+        self.own_lag.merge(&other.own_lag);
         for ((number, theirs), requests) in other.queries.iter().zip(&other.requests) {
             let place = place_of(&mut self.queries, *number);
             self.requests.resize(self.queries.len(), 0);
@@ -274,6 +311,7 @@ impl Judge {
         }
         self.whole_processes.merge(&other.whole_processes);
         self.has_several |= other.has_several;
+        self.has_lone |= other.has_lone;
         self.open_processes.merge(other.open_processes);
         self.open.merge(other.open);
         add_each(&mut self.verified, &other.verified);
@@ -323,6 +361,7 @@ impl Judge {
             is_balanced: self.is_balanced(all.offered()),
             kinds: pairs().filter_map(is_offered).collect(),
             transactions: self.finish_transactions(duration),
+            all_transactions: self.finish_all_transactions(duration),
             queries: self.finish_queries(duration),
             processes: self.finish_processes(duration),
             lag: all.lag().finish(duration),
@@ -333,7 +372,11 @@ impl Judge {
                 time: self.verify_time.finish(duration),
             },
             in_flight: self.in_flight(&all.traffic, duration, &series),
-            availability: self.bins.finish(window, &series, ratios),
+            availability: self.bins.finish(&self.silences, window, &series, ratios),
+            held_back: (!self.question.held.is_empty()).then(|| HeldBack {
+                operations: self.held,
+                own_lag: self.own_lag.finish(duration),
+            }),
             overall: all.finish(duration, target),
             series,
             backward_times: self.backward_times,
@@ -367,6 +410,15 @@ impl Judge {
             is_offered.then_some(Transactions { number, name, group, unfinished })
         };
         numbers.into_iter().filter_map(counted).collect()
+    }
+
+    fn finish_all_transactions(&self, duration: Nanos) -> Option<Group> {
+        let mut all = Account::default();
+        self.transactions.iter().for_each(|(_, account)| all.merge(account));
+        // The target is a rate of processes.
+        let target = self.question.load.target().filter(|_| !self.has_several);
+        let is_offered = !self.queries.is_empty() && !self.has_lone && all.offered() > 0;
+        is_offered.then(|| all.finish(duration, target))
     }
 
     fn finish_queries(&self, duration: Nanos) -> Vec<Queried> {
@@ -423,6 +475,24 @@ impl Judge {
             agrees: difference <= AGREEMENT * mean_integrated.max(claim.little_l),
         }
     }
+}
+
+/// When the request of `record` would have left if the bound on operations in flight had not held
+/// it back in the stretch `held`.
+#[inline]
+pub fn own_start(record: &Record, held: Option<Window>) -> Nanos {
+    match held {
+        None => record.started,
+        // Beyond the stretch nothing but the lane itself is late.
+        Some(stretch) => record.intended + record.started.since(stretch.until.max(record.intended)),
+    }
+}
+
+/// Whether an arrival of a stretch in which others were held back was one of them. Where the bound
+/// drops arrivals, those that find a place leave at once.
+#[inline]
+pub fn has_waited(record: &Record) -> bool {
+    record.outcome == Outcome::Dropped || record.lag() > PROMPT
 }
 
 fn account_of(accounts: &mut Vec<(u16, Account)>, number: u16) -> &mut Account {

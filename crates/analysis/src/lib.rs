@@ -45,12 +45,12 @@ mod tests;
 
 pub use judge::{Judge, judge};
 pub use plausibility::{Plausibility, Verdict, plausibility};
-pub use question::{Atomicity, LoadModel, Phases, Processes, Question, Window};
+pub use question::{Atomicity, DEADLINE, Held, LoadModel, Phases, Processes, Question, Window};
 pub use starts::{BOX_QUANTILES, Boxplot, Starts};
 pub use summary::{
-    Availability, Counts, Distribution, Group, HeatMap, Histogram, InFlight, Interval,
-    IntervalSummary, Latency, Outage, Percentile, Queried, Quick, Rates, Series, Summary,
-    Transactions, ValueChecks,
+    Availability, Counts, Distribution, Group, HeatMap, HeldBack, Histogram, InFlight, Interval,
+    IntervalSummary, Latency, Outage, Percentile, Queried, Quick, Rates, Series, Shortage, Silence,
+    Summary, Transactions, ValueChecks,
 };
 
 use assay_model::Nanos;

@@ -2,6 +2,10 @@
 
 use assay_model::{Nanos, Phase};
 
+/// When an answer is late if nobody says: beyond a second a user loses the thread (J. Nielsen,
+/// "Usability Engineering", 1993, section 5.5).
+pub const DEADLINE: Nanos = Nanos::from_secs(1);
+
 /// Which part of which run to judge, with what a record alone cannot tell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
@@ -28,6 +32,40 @@ pub struct Question {
     pub load: LoadModel,
     /// How many operations arrived, if somebody counted them beside the history.
     pub expected: Option<u64>,
+    /// An answer that comes later than this after it was intended is none in time.
+    pub deadline: Nanos,
+    /// When arrivals waited because as many as allowed were in flight, lane by lane: arrivals of
+    /// process p are those of lane p modulo their number. Empty if that is not known.
+    pub held: Held,
+}
+
+/// For each lane, stretches in order of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Held(pub Vec<Vec<Window>>);
+
+impl Held {
+    /// Whether there are none at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Vec::is_empty)
+    }
+
+    /// The stretch that an operation of `process`, intended at `moment`, was held back in.
+    #[inline]
+    pub fn of(&self, process: u64, moment: Nanos) -> Option<Window> {
+        let lane = self.0.get((process % (self.0.len().max(1) as u64)) as usize)?;
+        let after = lane.partition_point(|stretch| stretch.from <= moment);
+        let stretch = lane.get(after.checked_sub(1)?)?;
+        (moment <= stretch.until).then_some(*stretch)
+    }
+
+    /// The share of `window` in which the lane that was held back longest was.
+    pub fn share(&self, window: Window) -> f64 {
+        let inside = |stretch: &Window| {
+            stretch.until.min(window.until).since(stretch.from.max(window.from)).0
+        };
+        let lanes = self.0.iter().map(|lane| lane.iter().map(inside).sum::<u64>());
+        lanes.max().unwrap_or(0) as f64 / window.duration().0.max(1) as f64
+    }
 }
 
 impl Default for Question {
@@ -43,6 +81,8 @@ impl Default for Question {
             window: None,
             load: LoadModel::Open { rate: None, limit: None },
             expected: None,
+            deadline: DEADLINE,
+            held: Held::default(),
         }
     }
 }

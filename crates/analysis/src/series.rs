@@ -22,10 +22,30 @@ pub struct Cell {
     unknown: u64,
     dropped: u64,
     done: [u64; Kind::ALL.len()],
-    response: Buckets<ROUGH>,
-    service: Buckets<ROUGH>,
-    lag: Buckets<ROUGH>,
-    miss_response: Buckets<ROUGH>,
+    response: Values,
+    service: Values,
+    lag: Values,
+    miss_response: Values,
+}
+
+/// The values of one latency in one interval.
+#[derive(Clone, Debug, Default)]
+struct Values {
+    buckets: Buckets<ROUGH>,
+    max: u64,
+}
+
+impl Values {
+    #[inline]
+    fn add(&mut self, value: u64) {
+        self.buckets.add(value);
+        self.max = self.max.max(value);
+    }
+
+    fn merge(&mut self, other: &Values) {
+        self.buckets.merge(&other.buckets);
+        self.max = self.max.max(other.max);
+    }
 }
 
 impl Cell {
@@ -101,27 +121,22 @@ impl Intervals {
         let is_within = self.near.holds(record.intended);
         let begin = if is_within { end } else { self.place_aside(record.intended, end) };
         self.cells[begin].offered += 1;
-        let cell = &mut self.cells[end];
-        match record.outcome {
-            Outcome::Done if record.found => {
-                cell.done[record.kind as usize] += 1;
-                cell.response.add(times.response.0);
-                cell.service.add(times.service.0);
-            }
-            Outcome::Done => {
-                cell.done[record.kind as usize] += 1;
-                cell.misses += 1;
-                cell.miss_response.add(times.response.0);
-            }
-            Outcome::Refused => cell.refused += 1,
-            Outcome::Unknown => cell.unknown += 1,
-            Outcome::Dropped => {
-                cell.dropped += 1;
-                return;
-            }
+        if !self.count_end(record, end) {
+            return;
         }
-        cell.lag.add(times.lag.0);
-        if is_within && self.near.holds(record.started) {
+        // What took long is shown where it began: while a store stalls, nothing ends.
+        self.cells[begin].lag.add(times.lag.0);
+        let is_sent_within = self.near.holds(record.started);
+        match (record.outcome, record.found) {
+            (Outcome::Done, true) => {
+                let sent = if is_sent_within { end } else { self.place_aside(record.started, end) };
+                self.cells[begin].response.add(times.response.0);
+                self.cells[sent].service.add(times.service.0);
+            }
+            (Outcome::Done, false) => self.cells[begin].miss_response.add(times.response.0),
+            _ => {}
+        }
+        if is_within && is_sent_within {
             self.served.add_within(end, times.service.0);
             self.waited.add_within(end, times.response.0);
         } else {
@@ -129,6 +144,22 @@ impl Intervals {
             self.served.add_across(origin, width, record.started.0, record.ended.0);
             self.waited.add_across(origin, width, record.intended.0, record.ended.0);
         }
+    }
+
+    /// Counts what became of `record` in the interval at `end`; false if it was never asked.
+    #[inline]
+    fn count_end(&mut self, record: &Record, end: usize) -> bool {
+        let cell = &mut self.cells[end];
+        match record.outcome {
+            Outcome::Done => {
+                cell.done[record.kind as usize] += 1;
+                cell.misses += u64::from(!record.found);
+            }
+            Outcome::Refused => cell.refused += 1,
+            Outcome::Unknown => cell.unknown += 1,
+            Outcome::Dropped => cell.dropped += 1,
+        }
+        record.outcome != Outcome::Dropped
     }
 
     /// The place of the interval that `moment` is in, which is remembered; makes room for it.
@@ -225,10 +256,10 @@ impl Intervals {
             from,
             width,
             intervals: (lead..self.cells.len()).map(summary).collect(),
-            response: heat::map(cells, from, width, |cell| &cell.response),
-            service: heat::map(cells, from, width, |cell| &cell.service),
-            lag: heat::map(cells, from, width, |cell| &cell.lag),
-            misses: heat::map(cells, from, width, |cell| &cell.miss_response),
+            response: heat::map(cells, from, width, |cell| &cell.response.buckets),
+            service: heat::map(cells, from, width, |cell| &cell.service.buckets),
+            lag: heat::map(cells, from, width, |cell| &cell.lag.buckets),
+            misses: heat::map(cells, from, width, |cell| &cell.miss_response.buckets),
         }
     }
 }
@@ -252,11 +283,13 @@ fn interval(cell: &Cell, from: Nanos) -> IntervalSummary {
     }
 }
 
-fn quick(buckets: &Buckets<ROUGH>) -> Quick {
-    let count = buckets.total();
+/// Percentiles by the upper edges of their buckets, but never above the exact maximum.
+fn quick(values: &Values) -> Quick {
+    let count = values.buckets.total();
     let at = |quantile| {
-        let bucket = buckets.at_rank(crate::distribution::rank(count, quantile));
-        bucket.map_or(Nanos::ZERO, |bucket| Nanos(highest::<ROUGH>(bucket)))
+        let bucket = values.buckets.at_rank(crate::distribution::rank(count, quantile));
+        Nanos(bucket.map_or(0, |bucket| highest::<ROUGH>(bucket).min(values.max)))
     };
-    Quick { count, p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999), max: at(1.0) }
+    let max = Nanos(values.max);
+    Quick { count, p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999), max }
 }

@@ -36,6 +36,9 @@ pub struct Summary {
     /// Each transaction type of more than one operation that was offered, such as
     /// read-modify-write.
     pub transactions: Vec<Transactions>,
+    /// Transactions of all types together; `None` unless queries were asked, all of them in
+    /// transactions.
+    pub all_transactions: Option<Group>,
     /// Each query that was offered, in the order of the plan.
     pub queries: Vec<Queried>,
     /// Whole processes, where the question says that they are more than one transaction each.
@@ -49,8 +52,10 @@ pub struct Summary {
     pub series: Series,
     /// Concurrency by Little's law beside what was counted directly.
     pub in_flight: InFlight,
-    /// Success ratios, outages, recoveries.
+    /// Success ratios, outages, silences, recoveries.
     pub availability: Availability,
+    /// What the bound on operations in flight held back, if the question names such stretches.
+    pub held_back: Option<HeldBack>,
     /// Records whose times run backwards (started before intended, or ended before started). Their
     /// negative differences count as zero.
     pub backward_times: u64,
@@ -188,13 +193,44 @@ pub enum Interval {
         /// How many successive operations tell as much as one independent one (τ ≥ 1).
         dependence: f64,
     },
-    /// Fewer than ten independent values lie beyond the percentile.
+    /// Fewer than ten independent values lie beyond the percentile. The percentile is that of the
+    /// sample all the same.
     TooFew {
         /// How much longer the run would have to be, at the same rate, as far as one can tell.
         further_seconds: f64,
+        /// What is missing.
+        shortage: Shortage,
     },
     /// There is none by nature: the maximum has no interval.
     Undefined,
+}
+
+/// Why the values of a run tell no interval of a percentile.
+///
+/// A stall of 2 s in a run at 2,000/s puts 4,000 values beyond p99, but all of them are the one
+/// stall: p99 is what it is, and a longer run without a second stall would only dilute it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shortage {
+    /// No value lies beyond it: what is given in its place is the maximum.
+    NoneBeyond,
+    /// Fewer than ten values lie beyond it.
+    FewBeyond,
+    /// Enough values lie beyond it, but they came together: fewer than ten are independent.
+    Dependent,
+    /// The values came in too few stretches of time to tell how they depend on one another.
+    FewBatches,
+}
+
+impl Shortage {
+    /// The name used in exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Shortage::NoneBeyond => "none-beyond",
+            Shortage::FewBeyond => "few-beyond",
+            Shortage::Dependent => "dependent",
+            Shortage::FewBatches => "few-batches",
+        }
+    }
 }
 
 /// Transactions of one type, matched from their operations.
@@ -250,13 +286,13 @@ pub struct Series {
     pub width: Nanos,
     /// The intervals without a gap; interval *i* begins at `from` + *i* · `width`.
     pub intervals: Vec<IntervalSummary>,
-    /// Response times of hits over time.
+    /// Response times of hits over their intended times.
     pub response: HeatMap,
-    /// Service times of hits over time.
+    /// Service times of hits over the times at which they were sent.
     pub service: HeatMap,
-    /// Lag of everything asked over time.
+    /// Lag of everything asked over intended times.
     pub lag: HeatMap,
-    /// Response times of misses over time; no columns if there are no misses.
+    /// Response times of misses over their intended times; no columns if there are no misses.
     pub misses: HeatMap,
 }
 
@@ -283,18 +319,20 @@ pub struct IntervalSummary {
     pub in_flight: f64,
     /// Mean number of operations that were intended and not ended (response time integrated).
     pub in_system: f64,
-    /// Response times of the hits that ended in it.
+    /// Response times of the hits that were intended in it: a stall is seen while it lasts.
     pub response: Quick,
-    /// Service times of the hits that ended in it.
+    /// Service times of the hits that were sent in it.
     pub service: Quick,
-    /// Lag of everything asked that ended in it.
+    /// Lag of everything asked that was intended in it.
     pub lag: Quick,
-    /// Response times of the misses that ended in it.
+    /// Response times of the misses that were intended in it.
     pub miss_response: Quick,
 }
 
-/// A few percentiles of one interval, from buckets of 1/32 octave (at most 3.2 % too high); all
-/// zero if `count` is.
+/// A few percentiles of one interval; all zero if `count` is.
+///
+/// The maximum is exact. The others are upper edges of buckets of 1/32 octave: at most 3.2 % too
+/// high, and never above the maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quick {
     /// How many values.
@@ -307,7 +345,7 @@ pub struct Quick {
     pub p99: Nanos,
     /// 99.9 % are at most this.
     pub p999: Nanos,
-    /// The largest.
+    /// The largest, exactly.
     pub max: Nanos,
 }
 
@@ -345,21 +383,27 @@ pub struct InFlight {
     pub agrees: bool,
 }
 
-/// Success ratios, outages, recoveries; all on intended time.
+/// Success ratios, outages, recoveries by intended time; silences by the time of the answers.
 ///
-/// A closed loop stops asking during an outage, so its figures flatter; see
-/// [`Summary::load`].
+/// A closed loop stops asking during an outage, so its ratios flatter; see [`Summary::load`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Availability {
-    /// Done / (done + refused + unknown); dropped operations are ours and count for nothing. 1 if
-    /// nothing was asked.
+    /// The share of what was wanted that was answered, however late: done, or refused for a reason
+    /// that is about the request (see [`Reason::is_about_request`]). Dropped arrivals were wanted;
+    /// operations that were given up because another had failed were not. 1 if nothing was wanted.
     pub success_ratio: f64,
-    /// The same by kind, for the kinds that were asked.
+    /// The same by kind, for the kinds that were wanted.
     pub by_kind: Vec<(Kind, f64)>,
+    /// An answer that comes later than this is none in time.
+    pub deadline: Nanos,
+    /// The share that was answered in time.
+    pub in_time_ratio: f64,
+    /// How many were answered later.
+    pub late: u64,
     /// Gaps in success shorter than this are chance, or too short to see.
     pub threshold: Nanos,
-    /// Maximal stretches of intended time in which something failed and nothing succeeded, longer
-    /// than `threshold`, in order of time.
+    /// Maximal stretches of intended time in which something failed and nothing was answered in
+    /// time, longer than `threshold`, in order of time.
     pub outages: Vec<Outage>,
     /// Sum of their lengths.
     pub down: Nanos,
@@ -373,20 +417,60 @@ pub struct Availability {
     /// Operations done per second in the median interval outside outages: what recovery is held
     /// against.
     pub baseline_per_s: f64,
+    /// Silences shorter than this are chance, or too short to see.
+    pub silence_threshold: Nanos,
+    /// The longest silence, be it chance or not; none of less than 67 ms within one bin.
+    pub longest_silence: Option<Silence>,
+    /// The silences longer than `silence_threshold`, in order of time.
+    pub silences: Vec<Silence>,
 }
 
-/// A stretch of intended time in which nothing succeeded.
+/// A stretch of intended time in which nothing was answered in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
     /// Intended time of the last success before it, or the window's start.
     pub from: Nanos,
     /// Intended time of the first success after it, or the window's end.
     pub until: Nanos,
-    /// Failed operations that were intended in it, at the resolution of the judge's bins.
+    /// Operations intended in it that failed or were late, at the resolution of the judge's bins.
     pub failures: u64,
     /// Whether the window's start or end cuts it off, so that it may have been longer.
     pub is_cut_off: bool,
     /// From `until` to where throughput is back at 90 % of the baseline for 5 s (or to the end of
     /// the series) without relapse, to the width of an interval; `None` if that never came.
     pub recovered_after: Option<Nanos>,
+}
+
+impl Outage {
+    /// How long it lasted.
+    pub fn length(&self) -> Nanos {
+        self.until.since(self.from)
+    }
+}
+
+/// A stretch of time in which no answer came although something waited for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// When the last answer before it came, or the first that waited in it was intended.
+    pub from: Nanos,
+    /// When the first answer after it came, or the window's end.
+    pub until: Nanos,
+    /// Whether the window's start or end cuts it off, so that it may have been longer.
+    pub is_cut_off: bool,
+}
+
+impl Silence {
+    /// How long it lasted.
+    pub fn length(&self) -> Nanos {
+        self.until.since(self.from)
+    }
+}
+
+/// What the bound on operations in flight held back.
+#[derive(Clone, Debug)]
+pub struct HeldBack {
+    /// How many operations were late, or dropped, because as many as allowed were unanswered.
+    pub operations: u64,
+    /// Lag of everything that was asked without their waits: what is our own.
+    pub own_lag: Distribution,
 }

@@ -1,6 +1,7 @@
 //! From settings to a load model: how, how long, on how many lanes.
 
 use anyhow::Result;
+use assay_analysis::DEADLINE;
 use assay_model::Nanos;
 use assay_run::{
     ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, Shape, Spin, Think, processors,
@@ -58,6 +59,10 @@ pub struct Asking {
     pub processors: Vec<usize>,
     /// Worker threads per lane around a blocking store; 0 calls it on the lane itself.
     pub workers: usize,
+    /// The most requests that the client of a lane has in flight, if the store bounds that.
+    pub room: Option<usize>,
+    /// An answer that comes later than this is none in time.
+    pub deadline: Nanos,
 }
 
 impl Asking {
@@ -87,7 +92,13 @@ impl Asking {
         if patience == Nanos::ZERO {
             return Err(options.wrong("timeout", "without patience nothing is ever answered"));
         }
+        let deadline = options.duration("deadline")?.unwrap_or(DEADLINE);
+        if deadline == Nanos::ZERO {
+            return Err(options.wrong("deadline", "no answer comes in no time"));
+        }
         Ok(Asking {
+            room: None,
+            deadline,
             extent: extent(options, purpose, planned, &load, calendar)?,
             patience,
             lanes,
@@ -98,15 +109,28 @@ impl Asking {
         })
     }
 
+    /// The most requests of arrivals that are in flight at once: as many as the load model allows,
+    /// or as the clients of all lanes take.
+    pub fn in_flight(&self, open: &Open) -> usize {
+        let room = self.room.map_or(usize::MAX, |room| room.saturating_mul(self.lanes));
+        open.in_flight.min(room)
+    }
+
     /// The load model in words.
     pub fn describe(&self) -> String {
         let mut text = match &self.load {
-            Load::Open(open) => format!(
-                "{}, at most {} in flight, then {}",
-                describe_arrivals(&open.arrivals, &self.extent),
-                open.in_flight,
-                overflow_name(open.overflow)
-            ),
+            Load::Open(open) => {
+                let bound = self.in_flight(open);
+                let allowed = match bound < open.in_flight {
+                    true => format!(" (what its connections take; --in-flight {})", open.in_flight),
+                    false => String::new(),
+                };
+                format!(
+                    "{}, at most {bound} in flight{allowed}, then {}",
+                    describe_arrivals(&open.arrivals, &self.extent),
+                    overflow_name(open.overflow)
+                )
+            }
             Load::Closed(closed) => {
                 let think = match closed.think {
                     Think::No => "no think time".to_owned(),

@@ -13,7 +13,7 @@ use assay_history::{Bundle, LaneSink, Manifest, Memory, Observation, State, Writ
 use assay_model::{Event, EventKind, Nanos, Phase, Reason, Record, Render, Seed, Source};
 use assay_report::Style;
 use assay_run::control::Urgency;
-use assay_run::executor::{Failure as FirstFailure, Trouble};
+use assay_run::executor::{Failure as FirstFailure, LaneOutcome, Trouble};
 use assay_run::{
     ArrivalProcess, Arrivals, Asks, Control, ExecuteError, Gauge, Lanes, Latency, Load, Outcome,
     RateChange, Sink, Spin, execute, execute_in_told_time,
@@ -206,6 +206,7 @@ impl Experiment {
                 .context("cannot start the thread that watches the machine")?;
             let servers = experiment.watch_servers(scope, control, over)?;
             let deeds = experiment.do_deeds(scope, control, over)?;
+            experiment.date(scope, control, over)?;
             let result = {
                 // Even if a lane panics: whoever watches must not watch for ever.
                 let _raised = raised_at_end;
@@ -227,6 +228,9 @@ impl Experiment {
             done.lab_end = servers.is_lab_gone.then(|| LAB_END.to_owned());
             anyhow::Ok((outcome, seen, done))
         })?;
+        if let Some(clock) = control.clock() {
+            self.manifest.run.started = rfc3339(clock.epoch());
+        }
         self.observations = observations;
         self.done = done;
         Ok(outcome)
@@ -243,6 +247,27 @@ impl Experiment {
         let watch = move || observe::servers::watch(lab.folder(), control, is_over);
         let thread = thread::Builder::new().name("servers".to_owned()).spawn_scoped(scope, watch);
         thread.map(Some).context("cannot start the thread that watches the servers")
+    }
+
+    /// Notes when the run's time began as soon as that is known, for a run that is killed.
+    fn date<'scope, 'env: 'scope>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        control: &'env Control,
+        is_over: &'env AtomicBool,
+    ) -> Result<()> {
+        if self.is_told() {
+            return Ok(());
+        }
+        let (dir, mut manifest) = (self.dir.clone(), self.manifest.clone());
+        let date = move || {
+            let Some(clock) = deeds::begun(control, is_over) else { return };
+            manifest.run.started = rfc3339(clock.epoch());
+            // A disk that does not take it will be told at the end.
+            drop(manifest.write(&dir));
+        };
+        let thread = thread::Builder::new().name("date".to_owned()).spawn_scoped(scope, date);
+        thread.map(drop).context("cannot start the thread that dates the run")
     }
 
     /// Does to the lab what is to be done meanwhile.
@@ -439,6 +464,9 @@ impl Experiment {
         note("asked_all", asked_all.to_string());
         note("executed_hash", executed);
         note("queued", outcome.sum(|lane| lane.queued).to_string());
+        if let Some(held) = held_back(outcome) {
+            note("held_back", held);
+        }
         note("late_answers", outcome.sum(|lane| lane.late_answers).to_string());
         note("in_flight_max", outcome.sum(|lane| lane.in_flight_max as u64).to_string());
         note("lane_cpu_ns", outcome.sum(|lane| lane.cpu.0).to_string());
@@ -487,11 +515,17 @@ impl Experiment {
             ));
         }
         let queued = outcome.sum(|lane| lane.queued);
-        if queued > 0 && matches!(self.asking.load, Load::Open(_)) {
+        if queued > 0
+            && let Load::Open(open) = &self.asking.load
+        {
+            let bound = self.asking.in_flight(open);
+            let what = match bound < open.in_flight {
+                true => "what the store's connections take",
+                false => "--in-flight",
+            };
             notes.push(format!(
                 "{queued} arrivals waited because the bound on processes in flight was reached \
-                 (--in-flight, or what the store's connections take); their wait is in the \
-                 response time"
+                 ({bound}: {what}); their wait is in the response time"
             ));
         }
         let late = outcome.sum(|lane| lane.late_answers);
@@ -643,6 +677,16 @@ impl Experiment {
     }
 }
 
+/// When arrivals waited because as many as allowed were in flight, as `from-until` in nanoseconds:
+/// commas between the stretches of a lane, semicolons between lanes. None if none ever did.
+fn held_back(outcome: &Outcome) -> Option<String> {
+    let stretch = |(from, until): &(Nanos, Nanos)| format!("{}-{}", from.0, until.0);
+    let lane =
+        |lane: &LaneOutcome| lane.held_back.iter().map(stretch).collect::<Vec<_>>().join(",");
+    let lanes: Vec<String> = outcome.lanes.iter().map(lane).collect();
+    lanes.iter().any(|lane| !lane.is_empty()).then(|| lanes.join(";"))
+}
+
 /// The first operation that was refused or is unknown, in a sentence.
 fn first_failure(outcome: &Outcome) -> Option<String> {
     let FirstFailure { index, key, reason, at } = outcome.first_failure()?;
@@ -736,6 +780,9 @@ pub fn load_settings(asking: &Asking, time: StoreTime, is_load: bool) -> BTreeMa
             note(name, text);
             note("arrivals", process.to_string());
             note("in-flight", open.in_flight.to_string());
+            if asking.in_flight(open) < open.in_flight {
+                note("in-flight-bound", asking.in_flight(open).to_string());
+            }
             note("overflow", crate::asking::overflow_name(open.overflow).to_owned());
         }
         Load::Closed(closed) => {
@@ -746,6 +793,7 @@ pub fn load_settings(asking: &Asking, time: StoreTime, is_load: bool) -> BTreeMa
         }
     }
     note("timeout", humantime::format_duration(Duration::from(asking.patience)).to_string());
+    note("deadline", humantime::format_duration(Duration::from(asking.deadline)).to_string());
     note("workers", asking.workers.to_string());
     let spin = match asking.spin {
         Spin::Never => "never",

@@ -33,7 +33,7 @@ use crate::note::{Loaded, Note};
 use crate::options::{Options, Origin};
 use crate::port::{self, Port};
 use crate::progress::Show;
-use crate::show::{Display, judge, keep_hallmark, require_hallmark, show};
+use crate::show::{Display, PAGE_FILE, judge, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
 use crate::{bundles, conditions, floor, live, machine, mapped, thresholds, undo};
@@ -513,7 +513,8 @@ impl Setup {
             (None, None) => Calendar::None,
         };
         let calls = self.store.capabilities().calls;
-        Asking::from(&self.options, purpose, calls, planned, calendar)
+        let asking = Asking::from(&self.options, purpose, calls, planned, calendar)?;
+        Ok(Asking { room: self.store.room(), ..asking })
     }
 
     /// Told time has one lane: several would need an order among each other, and nobody waits
@@ -664,8 +665,8 @@ impl Setup {
         settings
     }
 
-    /// Judges the finished bundle, keeps its hallmark, shows the result, and says where it is kept;
-    /// gives the code that the program should end with.
+    /// Judges the finished bundle, keeps its hallmark with its page, shows the result, says where
+    /// it is kept; gives the code that the program should end with.
     ///
     /// # Errors
     /// If the bundle cannot be read or the result cannot be written.
@@ -678,6 +679,9 @@ impl Setup {
             eprintln!("kept in {}", finished.dir.display());
         }
         is_kept?;
+        if self.show != Show::Nothing {
+            eprintln!("page: {}", finished.dir.join(PAGE_FILE).display());
+        }
         match finished.exit {
             Exit::Fine if judged.is_all_warm_up() => {
                 eprintln!(

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use assay_analysis::hallmark::Examiner;
 use assay_analysis::ycsb::{self, Measurements};
 use assay_analysis::{
-    Atomicity, Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window, effect,
-    servers,
+    Atomicity, DEADLINE, Held, Judge, LoadModel, Phases, Processes, Question, Series, Summary,
+    Window, effect, servers,
 };
 use assay_history::manifest::FindingSection;
 use assay_history::{
@@ -17,10 +17,12 @@ use assay_history::{
     read_observations,
 };
 use assay_model::{Event, EventKind, Nanos, Phase, Record};
+use assay_report::units::count;
 use assay_report::{
     DeedEffect, Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
 };
 use assay_workload::ScriptSpec;
+use assay_workload::script::tpcc::Think;
 use assay_workload::script::tpcc::conditions::NOT_AUDITED;
 use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
 
@@ -31,7 +33,7 @@ use crate::identity::{self, Endings};
 use crate::observe;
 use crate::options::Options;
 use crate::shell::repeating;
-use crate::{truth, whole};
+use crate::{truth, units, whole};
 
 /// A form that a result can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,8 +186,8 @@ pub fn judge_beside(
     let phases = question.phases;
     // The course shows the warm-up too, which the figures leave out.
     let has_warm_up = manifest.phases.len() > 1;
-    let whole = Question { phases: Phases::All, window: None, ..question.clone() };
-    let mut course = has_warm_up.then(|| Judge::new(whole));
+    let all = Question { phases: Phases::All, window: None, ..question.clone() };
+    let mut course = has_warm_up.then(|| Judge::new(all));
     let mut judge = Judge::new(question.clone());
     let mut examiner = Examiner::new(question, evidence::thresholds(&manifest));
     let mut history = History::open(dir).map_err(as_usage)?;
@@ -200,7 +202,7 @@ pub fn judge_beside(
         }
     })?;
     let summary = judge.finish();
-    let timeline = course.map(|course| course.finish().series);
+    let whole = course.map(Judge::finish);
     let mut facts = facts(dir, &manifest, &summary);
     facts.notices.extend(unread);
     facts.notices.extend(damages.iter().map(Damage::to_string));
@@ -212,8 +214,7 @@ pub fn judge_beside(
     facts.notices.extend(contradictions);
     facts.notices.extend(truth::planted(dir));
     facts.hallmark = Some(examiner.finish(&summary, &evidence));
-    let course = timeline.as_ref().unwrap_or(&summary.series);
-    facts.effects = effects_of(&events, course, summary.window);
+    facts.effects = effects_of(&events, whole.as_ref().unwrap_or(&summary), summary.window);
     facts.servers =
         observe::servers::counted(seen.unwrap_or_default()).iter().map(servers::course).collect();
     facts.events = events;
@@ -230,18 +231,20 @@ pub fn judge_beside(
             dir.display()
         ));
     }
+    let timeline = whole.map(|whole| whole.series);
     Ok(Judged { dir: dir.to_owned(), phases, timeline, facts, summary })
 }
 
 /// What was seen of the deeds among the events: of what was done to the store.
-fn effects_of(events: &[Event], course: &Series, window: Window) -> Vec<DeedEffect> {
+fn effects_of(events: &[Event], course: &Summary, window: Window) -> Vec<DeedEffect> {
     let is_deed = |event: &&Event| {
         matches!(event.kind, EventKind::Change | EventKind::Fault)
             && event.text.starts_with(deeds::MARK)
     };
     let deeds: Vec<&Event> = events.iter().filter(is_deed).collect();
     let moments: Vec<Nanos> = deeds.iter().map(|event| event.at).collect();
-    let found = effect::effects(course, window, &moments);
+    let silences = &course.availability.silences;
+    let found = effect::effects(&course.series, silences, window, &moments);
     let has_ended = |deed: &Event, how: &str| {
         let start = format!("{} {how}", deed.text);
         let later = events.iter().filter(|event| event.at >= deed.at);
@@ -289,26 +292,38 @@ pub fn require_hallmark(options: &Options, judged: &Judged) -> Result<Exit> {
 /// The file in a bundle that holds its hallmark.
 pub const HALLMARK_FILE: &str = "hallmark.json";
 
-/// Writes `hallmark.json` into the bundle `dir`; the same bundle gives the same file.
+/// The file in a bundle that shows its result in a browser.
+pub const PAGE_FILE: &str = "report.html";
+
+/// Writes `hallmark.json` and, beside it, `report.html` into the bundle `dir`; the same bundle gives
+/// the same files.
 ///
 /// # Errors
-/// If the disk does not take it.
+/// If the disk does not take them.
 pub fn keep_hallmark(dir: &Path, judged: &Judged) -> Result<()> {
-    let Some(text) = assay_report::hallmark::json(&judged.facts) else { return Ok(()) };
-    let path = dir.join(HALLMARK_FILE);
-    // Nobody named this file, so that it cannot be made is no mistake of whoever typed.
-    whole::write_text(&path, &text).map_err(|error| anyhow::anyhow!("{error:#}"))
+    let Judged { facts, summary, timeline, .. } = judged;
+    if let Some(text) = assay_report::hallmark::json(facts) {
+        keep(&dir.join(HALLMARK_FILE), &text)?;
+    }
+    keep(&dir.join(PAGE_FILE), &assay_report::html(facts, summary, timeline.as_ref()))
+}
+
+/// Writes a file that nobody named: that it cannot be made is no mistake of whoever typed.
+fn keep(path: &Path, text: &str) -> Result<()> {
+    whole::write_text(path, text).map_err(|error| anyhow::anyhow!("{error:#}"))
 }
 
 /// What the judge is asked about the run of `manifest`.
 pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
     let settings = &manifest.load.settings;
-    let number = |name: &str| settings.get(name).and_then(|text| text.parse::<f64>().ok());
+    let text = |name: &str| settings.get(name).map(String::as_str);
+    let number = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());
     let load = match manifest.load.model.as_str() {
         "open" => {
             // What was planned over the window, where the rate runs over time or was changed.
             let rate = number("planned_rate").or_else(|| number("rate"));
-            LoadModel::Open { rate, limit: number("in-flight").map(|n| n as u64) }
+            let limit = number("in-flight-bound").or_else(|| number("in-flight"));
+            LoadModel::Open { rate, limit: limit.map(|limit| limit as u64) }
         }
         _ => LoadModel::Closed {
             sessions: number("closed").unwrap_or(0.0) as u64,
@@ -339,8 +354,26 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
         phases,
         window,
         load,
+        deadline: text("deadline").and_then(|text| units::duration(text).ok()).unwrap_or(DEADLINE),
+        held: held(text("held_back").unwrap_or_default()).unwrap_or_default(),
         ..Question::default()
     }
+}
+
+/// The stretches in which arrivals were held back, as the manifest has them; none if it makes no
+/// sense.
+fn held(text: &str) -> Option<Held> {
+    let stretch = |text: &str| {
+        let (from, until) = text.split_once('-')?;
+        let window = Window { from: Nanos(from.parse().ok()?), until: Nanos(until.parse().ok()?) };
+        (window.from <= window.until).then_some(window)
+    };
+    let lane = |lane: &str| {
+        let stretches = lane.split(',').filter(|text| !text.is_empty());
+        let stretches: Option<Vec<Window>> = stretches.map(stretch).collect();
+        stretches.filter(|all| all.is_sorted_by_key(|stretch| stretch.from))
+    };
+    text.split(';').map(lane).collect::<Option<_>>().map(Held)
 }
 
 /// Plans of queries may have processes of several transactions.
@@ -443,18 +476,35 @@ fn findings(manifest: &Manifest) -> Vec<RuleFinding> {
     manifest.findings.iter().map(finding).collect()
 }
 
-/// TPC-C's throughput, where it was asked.
+/// New orders per minute that each warehouse's ten terminals can reach at most with the keying and
+/// think times of the standard (TPC-C 5.11, clause 4.1.2 with 5.2.5.7).
+const TPMC_OF_WAREHOUSE_MAX: f64 = 12.86;
+
+/// TPC-C's throughput, where it was asked: tpmC only where terminals think as the standard wants.
 fn figures(manifest: &Manifest, summary: &Summary) -> Vec<WorkloadFigure> {
     let spec = ScriptSpec::from_toml(&manifest.spec.text, "run.toml");
-    if !matches!(spec, Ok(ScriptSpec::Tpcc(_))) {
-        return Vec::new();
-    }
+    let Ok(ScriptSpec::Tpcc(spec)) = spec else { return Vec::new() };
     if manifest.load.settings.get("phase").map(String::as_str) == Some("load") {
         return Vec::new();
     }
     let new_orders = summary.transactions.iter().find(|types| types.name == "new-order");
     let committed = new_orders.map_or(0.0, |types| types.group.rates.done_per_s * 60.0);
-    vec![WorkloadFigure { name: "tpmC".to_owned(), value: committed, note: NOT_AUDITED.to_owned() }]
+    let name = match spec.process.think {
+        Think::Standard => "tpmC",
+        Think::None => "NOPM",
+    };
+    let mut note = NOT_AUDITED.to_owned();
+    if spec.process.think == Think::None {
+        note += "; no keying or think times";
+    }
+    let of_warehouse = committed / spec.dataset.warehouses.max(1) as f64;
+    if of_warehouse > TPMC_OF_WAREHOUSE_MAX {
+        let of_warehouse = count(of_warehouse.round() as u64);
+        note += &format!(
+            "; {of_warehouse} per warehouse, where the standard allows {TPMC_OF_WAREHOUSE_MAX}"
+        );
+    }
+    vec![WorkloadFigure { name: name.to_owned(), value: committed, note }]
 }
 
 fn notices(dir: &Path, manifest: &Manifest) -> Vec<String> {

@@ -326,6 +326,11 @@ impl Store for Cassandra {
         Ok(RecordsClient::open_gathering(handles, count, &options.to_string(), gathering)?)
     }
 
+    fn room(&self) -> Option<usize> {
+        let options = self.options();
+        (!batch::gathering(options).is_on()).then_some(options.in_flight)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let plan = self.plan();
         let facts = self.aside(async |console| console.facts(&plan).await)?;

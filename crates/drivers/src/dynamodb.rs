@@ -103,6 +103,10 @@ impl Store for DynamoDb {
         Ok(RecordsClient::open(link, connections, &store)?)
     }
 
+    fn room(&self) -> Option<usize> {
+        Some(self.options.connections)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let plan = self.plan();
         let table = self.aside(async |console| match plan.tables.first() {

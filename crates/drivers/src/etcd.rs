@@ -170,6 +170,11 @@ impl Store for Etcd {
         Ok(RecordsClient::open_gathering(links, count, &name, gathering)?)
     }
 
+    fn room(&self) -> Option<usize> {
+        // A batch is one request of many operations.
+        (self.options().batch <= 1).then_some(self.options().connections)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let facts = self.run(async {
             // Somebody must answer; who else does not is told.

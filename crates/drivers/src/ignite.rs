@@ -139,6 +139,11 @@ impl Store for Ignite {
         Ok(RecordsClient::open_gathering(links, count, &name, gathering)?)
     }
 
+    fn room(&self) -> Option<usize> {
+        let is_gathering = batch::gathering(&self.options).is_on();
+        (!is_gathering).then_some(self.options.connections)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let plan = self.plan();
         self.aside(async |console| settings::ask(console, &plan, &self.options).await)

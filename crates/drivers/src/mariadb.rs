@@ -246,6 +246,10 @@ impl Store for MariaDb {
         Ok(Box::new(Lane { pool }))
     }
 
+    fn room(&self) -> Option<usize> {
+        Some(self.options().connections)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let variables = self.aside(async |console| {
             let told = console.connection.query(VARIABLES).await;

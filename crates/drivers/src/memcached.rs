@@ -275,6 +275,11 @@ impl Store for Memcached {
         Ok(Box::new(Lane::new(tongue, connections, self.servers(), depth)))
     }
 
+    fn room(&self) -> Option<usize> {
+        let options = self.options();
+        Some(self.servers() * options.connections * options.depth)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let (mut facts, mut counts, mut at) = (Vec::new(), Vec::new(), Vec::new());
         for server in 0..self.servers() {

@@ -144,6 +144,10 @@ impl Store for MongoDb {
         Ok(RecordsClient::open(links, self.options().connections, &self.dialer.store())?)
     }
 
+    fn room(&self) -> Option<usize> {
+        Some(self.options().connections)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let answers = self.aside(async |console| {
             Ok(Answers {

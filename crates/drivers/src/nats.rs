@@ -221,6 +221,10 @@ impl Store for Nats {
         Ok(RecordsClient::open(links, self.options().connections, &self.dialer.store())?)
     }
 
+    fn room(&self) -> Option<usize> {
+        Some(self.options().connections)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let buckets = self.buckets();
         self.aside(async |console| {

@@ -122,6 +122,10 @@ impl Store for Postgres {
         Ok(Box::new(Lane { pool }))
     }
 
+    fn room(&self) -> Option<usize> {
+        Some(self.options().connections)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         console::with(&self.dialer, async |console| console.settings().await)
     }

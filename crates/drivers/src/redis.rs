@@ -282,6 +282,13 @@ impl Store for Redis {
         Ok(Box::new(Lane::new(connections, options.depth)))
     }
 
+    fn room(&self) -> Option<usize> {
+        let options = self.options();
+        // How many masters a cluster has is not ours to say.
+        let is_cluster = options.topology == Topology::Cluster;
+        (!is_cluster).then_some(options.connections * options.depth)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         cluster::settings(&self.dialer)
     }

@@ -212,6 +212,11 @@ impl Store for TiKv {
         Ok(RecordsClient::open_gathering(links, count, &name, gathering)?)
     }
 
+    fn room(&self) -> Option<usize> {
+        // A batch is one request of many operations.
+        (self.options().batch <= 1).then_some(self.options().connections)
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let facts = self.run(async {
             let met = self.dialer.meet().await.map_err(|unmet| self.dialer.explain(unmet))?;

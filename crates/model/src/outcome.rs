@@ -98,6 +98,15 @@ reasons! {
     TransactionFailed = 17 "transaction-failed",
 }
 
+impl Reason {
+    /// Whether a store that refuses for this reason is there, and would take another request: the
+    /// request itself was in the way, or another one.
+    pub const fn is_about_request(self) -> bool {
+        use Reason::{Conflict, Exists, Malformed, Unsupported, WrongType};
+        matches!(self, Conflict | Exists | Unsupported | WrongType | Malformed)
+    }
+}
+
 /// What checking the returned values against the expected ones found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]

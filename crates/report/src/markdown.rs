@@ -83,7 +83,9 @@ fn details(facts: &Facts, summary: &Summary, letters: Letters) -> String {
         out += &format!("- floor: {text}\n");
     }
     out += &format!("- in flight: {}\n", prose::concurrency(summary));
-    out += &format!("- available: {}\n", prose::availability(summary, letters));
+    for (title, text) in prose::availability(summary, letters) {
+        out += &format!("- {title}: {text}\n");
+    }
     for text in prose::workload(facts) {
         out += &format!("- {}\n", escape(&text));
     }

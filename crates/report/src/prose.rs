@@ -4,7 +4,7 @@ use assay_analysis::{LoadModel, Plausibility, Summary, Verdict};
 use assay_model::Phase;
 
 use crate::facts::{Facts, RuleFinding, State, WorkloadFigure};
-use crate::units::{Letters, count, duration, percent, plural};
+use crate::units::{Letters, count, duration, moment, percent, plural};
 use crate::verdict::{Tried, Unit, model_meaning, model_name};
 
 /// What must be known of transactions where the store has none.
@@ -100,26 +100,78 @@ fn small(number: f64) -> String {
     count(number.round() as u64)
 }
 
-/// Success and outages in one line.
-pub fn availability(summary: &Summary, letters: Letters) -> String {
+/// How much was answered, when nothing was: lines with their titles.
+pub fn availability(summary: &Summary, letters: Letters) -> [(&'static str, String); 3] {
+    [
+        ("available", answered(summary, letters)),
+        ("outages", outages(summary, letters)),
+        ("silence", silences(summary, letters)),
+    ]
+}
+
+/// How much was answered, and how much of that in time.
+fn answered(summary: &Summary, letters: Letters) -> String {
     let availability = &summary.availability;
     let tried = Tried::of(summary);
     let success = match tried.unit {
-        Unit::Operations => {
-            format!("{} of what was asked succeeded", percent(availability.success_ratio))
-        }
+        Unit::Operations => String::new(),
         Unit::Transactions => {
-            format!("{} of the transactions succeeded", percent(1.0 - tried.failed_share()))
+            format!("{} of the transactions succeeded, ", percent(1.0 - tried.failed_share()))
         }
     };
-    let Some(longest) = availability.longest else {
-        return format!("{success}, no outage");
+    let late = match availability.late {
+        0 => String::new(),
+        late => format!(", {} later", count(late)),
     };
     format!(
-        "{success}, {}, {} in sum, {} the longest",
-        plural(availability.outages.len() as u64, "outage"),
-        duration(availability.down, letters),
-        duration(longest.until.since(longest.from), letters)
+        "{success}{} of the operations answered, {} within {} (--deadline){late}",
+        percent(availability.success_ratio),
+        percent(availability.in_time_ratio),
+        duration(availability.deadline, letters)
+    )
+}
+
+/// When nothing that came was answered in time.
+fn outages(summary: &Summary, letters: Letters) -> String {
+    let availability = &summary.availability;
+    let deadline = duration(availability.deadline, letters);
+    let Some(longest) = availability.longest else {
+        let least = duration(availability.threshold, letters);
+        return format!(
+            "none: no {least} without an operation that was answered within {deadline}"
+        );
+    };
+    let sum = match availability.outages.len() as u64 {
+        1 => String::new(),
+        more => format!("{more}, {} in sum; ", duration(availability.down, letters)),
+    };
+    format!(
+        "{sum}{}{} from {} to {}: of what came then, nothing was answered within {deadline}",
+        duration(longest.length(), letters),
+        if longest.is_cut_off { " or longer" } else { "" },
+        moment(longest.from),
+        moment(longest.until),
+    )
+}
+
+/// When no answer came at all although something waited for one.
+fn silences(summary: &Summary, letters: Letters) -> String {
+    let availability = &summary.availability;
+    let chance = duration(availability.silence_threshold, letters);
+    let longest = availability.silences.iter().max_by_key(|silence| silence.length());
+    let Some(longest) = longest else {
+        return format!("none longer than {chance}, which may be chance");
+    };
+    let number = match availability.silences.len() as u64 {
+        1 => String::new(),
+        more => format!(", the longest of {more} beyond chance ({chance})"),
+    };
+    format!(
+        "{}{} from {} to {} without any answer, while some were waited for{number}",
+        duration(longest.length(), letters),
+        if longest.is_cut_off { " or longer" } else { "" },
+        moment(longest.from),
+        moment(longest.until),
     )
 }
 

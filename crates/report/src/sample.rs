@@ -4,7 +4,7 @@ use assay_analysis::ycsb;
 use assay_analysis::{
     Availability, Counts, Distribution, Group, HeatMap, Histogram, InFlight, Interval,
     IntervalSummary, Latency, LoadModel, Outage, Percentile, Plausibility, QUANTILES, Quick, Rates,
-    Series, Summary, Transactions, ValueChecks, Verdict, Window,
+    Series, Shortage, Silence, Summary, Transactions, ValueChecks, Verdict, Window,
 };
 use assay_model::{
     Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Setting, Verified,
@@ -124,10 +124,12 @@ pub fn summary() -> Summary {
         series: series(),
         in_flight: in_flight(),
         availability: availability(),
+        held_back: None,
         backward_times: 0,
         kinds: vec![(Kind::Read, read), (Kind::Update, update)],
         transactions: vec![pairs],
         queries: Vec::new(),
+        all_transactions: None,
         processes: None,
         overall,
     }
@@ -253,7 +255,11 @@ pub fn distribution(values: impl Iterator<Item = u64>) -> Distribution {
         interval: if quantile == 1.0 {
             Interval::Undefined
         } else if count as f64 * (1.0 - quantile) < 10.0 {
-            Interval::TooFew { further_seconds: 30.0 }
+            let shortage = match count as f64 * (1.0 - quantile) {
+                beyond if beyond < 1.0 => Shortage::NoneBeyond,
+                _ => Shortage::FewBeyond,
+            };
+            Interval::TooFew { further_seconds: 30.0, shortage }
         } else {
             let value = at(quantile).0;
             Interval::Known {
@@ -347,9 +353,14 @@ fn availability() -> Availability {
         is_cut_off: false,
         recovered_after: Some(Nanos::from_millis(460)),
     };
+    let (from, until) = (Nanos::from_millis(2_510), Nanos::from_millis(2_640));
+    let silence = Silence { from, until, is_cut_off: false };
     Availability {
-        success_ratio: 592.0 / 599.0,
-        by_kind: vec![(Kind::Read, 553.0 / 559.0), (Kind::Update, 39.0 / 40.0)],
+        success_ratio: 592.0 / 600.0,
+        by_kind: vec![(Kind::Read, 553.0 / 560.0), (Kind::Update, 39.0 / 40.0)],
+        deadline: Nanos::from_secs(1),
+        in_time_ratio: 590.0 / 600.0,
+        late: 2,
         threshold: Nanos::from_millis(10),
         outages: vec![outage],
         down: Nanos::from_millis(40),
@@ -357,5 +368,8 @@ fn availability() -> Availability {
         mean_outage: Some(Nanos::from_millis(40)),
         up_share: 1.0 - 0.04 / 3.0,
         baseline_per_s: 193.0,
+        silence_threshold: Nanos::from_millis(100),
+        longest_silence: Some(silence),
+        silences: vec![silence],
     }
 }

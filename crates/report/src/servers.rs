@@ -46,8 +46,11 @@ fn seen(effect: &Effect, letters: Letters) -> String {
     let latency = |time: Option<assay_model::Nanos>| {
         time.map_or(UNTOLD.to_owned(), |time| duration(time, letters))
     };
+    let stop = effect.stop.map_or_else(String::new, |stop| {
+        format!("; no answer for {} from {}", duration(stop.length(), letters), moment(stop.from))
+    });
     let mut text = format!(
-        "{rest}; done {} {arrow} {}, p50 {} {arrow} {}, p99 {} {arrow} {}",
+        "{rest}{stop}; done {} {arrow} {}, p50 {} {arrow} {}, p99 {} {arrow} {}",
         rate(done_per_s),
         rate(now.done_per_s),
         latency(p50),
@@ -99,6 +102,7 @@ pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
 
 #[cfg(test)]
 mod tests {
+    use assay_analysis::Silence;
     use assay_model::Nanos;
 
     use super::*;
@@ -114,6 +118,7 @@ mod tests {
             at: Nanos::from_secs(300),
             first: first.map(Nanos::from_secs),
             last: last.map(Nanos::from_secs),
+            stop: None,
             is_at_rest,
             before: level(500, 0.0),
             after: level(250, 0.0),
@@ -131,5 +136,9 @@ mod tests {
         assert!(text.starts_with("seen from 302 s (2.00 s after), to stay; "), "{text}");
         let text = seen(&effect(Some(302), Some(400), false), Letters::Ascii);
         assert!(text.contains("not at rest before the end"), "{text}");
+        let (from, until) = (Nanos::from_millis(300_020), Nanos::from_millis(302_320));
+        let stop = Some(Silence { from, until, is_cut_off: false });
+        let text = seen(&Effect { stop, ..effect(Some(300), Some(303), true) }, Letters::Ascii);
+        assert!(text.contains("; no answer for 2.30 s from 300.02 s; done "), "{text}");
     }
 }

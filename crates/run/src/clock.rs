@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use assay_model::Nanos;
 use assay_store::Client;
@@ -32,6 +32,7 @@ pub trait Clock {
 pub struct Wall {
     clock: quanta::Clock,
     epoch: u64,
+    epoch_wall: SystemTime,
     spin: Spin,
 }
 
@@ -39,13 +40,18 @@ impl Wall {
     /// A clock whose epoch is `ahead` of now.
     pub fn starting_in(ahead: Duration, spin: Spin) -> Wall {
         let clock = quanta::Clock::new();
-        let origin = clock.raw();
+        let (origin, wall) = (clock.raw(), SystemTime::now());
         let now = clock.delta_as_nanos(0, origin);
-        Wall { clock, epoch: now + Nanos::from(ahead).0, spin }
+        Wall { clock, epoch: now + Nanos::from(ahead).0, epoch_wall: wall + ahead, spin }
     }
 }
 
 impl Wall {
+    /// The zero of this clock by the machine's calendar.
+    pub fn epoch(&self) -> SystemTime {
+        self.epoch_wall
+    }
+
     /// Sleeps until `moment` without spinning, for those who watch a run; returns how much later
     /// than that this thread was let go on.
     pub fn sleep_until(&self, moment: Nanos) -> Nanos {
@@ -142,5 +148,22 @@ pub fn thread_time() -> Nanos {
     #[cfg(not(target_os = "linux"))]
     {
         Nanos::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the machine may correct its calendar by between two looks at it.
+    const CORRECTION: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn the_epoch_is_a_moment_of_the_calendar() {
+        let clock = Wall::starting_in(Duration::ZERO, Spin::Never);
+        let before = SystemTime::now();
+        let moment = clock.epoch() + Duration::from(clock.now());
+        let after = SystemTime::now();
+        assert!(before - CORRECTION <= moment && moment <= after + CORRECTION);
     }
 }

@@ -4,6 +4,7 @@ mod ahead;
 mod asker;
 mod book;
 mod burst;
+mod held_back;
 mod script;
 
 use std::cmp::Reverse;
@@ -26,6 +27,7 @@ use crate::sink::Sink;
 use ahead::Ahead;
 pub(crate) use asker::{Ask, Asker, Claims, ClosedAsker, Next, OpenAsker};
 use book::Book;
+use held_back::HeldBack;
 
 /// Processes that are begun between two looks at the network, the clock and the outside.
 ///
@@ -82,6 +84,9 @@ pub struct LaneOutcome {
     pub missed: u64,
     /// Processes that waited because no more could be in flight, by our bound or the client's.
     pub queued: u64,
+    /// When arrivals waited because as many as allowed were in flight, in order of time, each
+    /// stretch with its first and its last moment: of many the longest.
+    pub held_back: Vec<(Nanos, Nanos)>,
     /// Answers that came after patience had ended.
     pub late_answers: u64,
     /// The most processes in flight at once.
@@ -160,6 +165,7 @@ pub(crate) struct Lane<'a, C, S> {
     turns_away: bool,
     is_blocked: bool,
     blocked_until: Nanos,
+    held_back: HeldBack,
     flushed: Nanos,
     outcome: LaneOutcome,
 }
@@ -199,6 +205,7 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
             turns_away,
             is_blocked: false,
             blocked_until: Nanos::ZERO,
+            held_back: HeldBack::default(),
             flushed: Nanos::ZERO,
             outcome: LaneOutcome::default(),
         }
@@ -300,10 +307,11 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
                 Next::At(moment) => {
                     // The time known here may be old: look at the clock before going to sleep.
                     self.book.last = self.clock.now();
-                    return match moment <= self.book.last {
-                        true => Busy::Asked,
-                        false => Busy::Until(moment.min(thought)),
-                    };
+                    if moment <= self.book.last {
+                        return Busy::Asked;
+                    }
+                    self.held_back.end(self.book.last);
+                    return Busy::Until(moment.min(thought));
                 }
                 Next::Over if self.book.in_flight() == 0 => return Busy::Over,
                 Next::Over | Next::AwaitAnswer => return Busy::Until(thought),
@@ -368,8 +376,11 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         self.book.last = self.clock.now();
         match self.task.asker.next_arrival() {
             Some(arrival) if arrival > self.book.last => arrival,
-            _ => {
+            due => {
                 self.is_blocked = true;
+                if let Some(arrival) = due {
+                    self.held_back.begin(arrival, self.book.last);
+                }
                 Nanos::NEVER
             }
         }
@@ -385,6 +396,9 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         let until = arrival.unwrap_or(Nanos::NEVER).min(thought);
         if self.admitted.is_empty() {
             self.book.last = self.clock.now();
+            if until > self.book.last && self.book.in_flight() < self.task.in_flight {
+                self.held_back.end(self.book.last);
+            }
             return Some(match arrival {
                 Some(arrival) if arrival <= self.book.last => Busy::Asked,
                 None if self.book.in_flight() == 0 => Busy::Over,
@@ -393,6 +407,9 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         }
         if !self.client.is_ready() {
             self.is_blocked = true;
+            if let Some(slot) = self.admitted.front() {
+                self.held_back.begin(self.book.next_operation_at(*slot), self.book.last);
+            }
             return Some(Busy::Until(until));
         }
         let slot = self.admitted.pop_front()?;
@@ -407,6 +424,9 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
         while self.task.asker.next_arrival().is_some_and(|arrival| arrival <= now) {
             let Next::Ask(ask) = self.task.asker.next(now) else { return };
             let is_full = self.book.in_flight() >= self.task.in_flight;
+            if is_full {
+                self.held_back.begin(ask.intended, now);
+            }
             let done = match (is_full, self.task.overflow) {
                 (false, _) => self.prepare(ask).map(|slot| self.admitted.extend(slot)),
                 (true, Overflow::Abort) => {
@@ -599,7 +619,9 @@ impl<'a, C: Clock + Clone, S: Sink> Lane<'a, C, S> {
 
     fn finish(mut self) -> (LaneOutcome, S) {
         self.book.sink.flush();
+        self.held_back.end(self.book.last);
         let mut outcome = self.outcome;
+        outcome.held_back = self.held_back.take();
         outcome.stalls = self.book.sink.stalls();
         outcome.ran_out = self.task.asker.has_run_out();
         outcome.ended = self.book.last;

@@ -48,6 +48,12 @@ pub trait Store: Send + Sync {
     /// If the store cannot be reached or does not let us.
     fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError>;
 
+    /// The most requests that the client of one lane has in flight; beyond that it is not
+    /// [ready](Client::is_ready). `None` if there is no such bound, or it is not known beforehand.
+    fn room(&self) -> Option<usize> {
+        None
+    }
+
     /// The settings that decide what the figures mean, read back from the store where it tells.
     ///
     /// # Errors

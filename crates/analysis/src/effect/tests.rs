@@ -56,7 +56,7 @@ fn told(seconds: &[(u64, u64, u64)], deeds: &[u64]) -> Vec<String> {
             if effect.is_at_rest { "" } else { ", not at rest" }
         ),
     };
-    effects(&series, window, &deeds).into_iter().map(line).collect()
+    effects(&series, &[], window, &deeds).into_iter().map(line).collect()
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn each_deed_is_compared_with_what_the_one_before_has_left() {
 fn where_nothing_is_answered_there_is_no_latency() {
     let seconds = [steady(20, 200), vec![(0, 0, 100); 30]].concat();
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(50) };
-    let found = effects(&series(&seconds), window, &[Nanos::from_millis(20_500)]);
+    let found = effects(&series(&seconds), &[], window, &[Nanos::from_millis(20_500)]);
     let effect = found[0].as_ref().unwrap();
     assert_eq!((effect.after.p50, effect.after.p99), (None, None));
     // The second in which it was done shows it already.
@@ -129,10 +129,38 @@ fn too_little_before_or_after_tells_nothing() {
 fn levels_are_medians() {
     let series = series(&[steady(20, 200), steady(30, 800)].concat());
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(50) };
-    let found = effects(&series, window, &[Nanos::from_secs(20)]);
+    let found = effects(&series, &[], window, &[Nanos::from_secs(20)]);
     let effect = found[0].as_ref().unwrap();
     assert_eq!(effect.before.p99, Some(Nanos(202_000)));
     assert_eq!(effect.after.p99, Some(Nanos(802_000)));
     assert_eq!(effect.before.done_per_s, 1001.0);
     assert_eq!(effect.after.failed, 0.0);
+}
+
+#[test]
+fn a_stop_below_a_second_is_felt() {
+    // One second in which all but nothing was answered, then what had waited: 1000, 2, 1998.
+    let mut seconds = steady(40, 200);
+    (seconds[20].0, seconds[21].0) = (2, 1_998);
+    assert_eq!(told(&seconds, &[20_100]), ["20.1 to -"]);
+    // The same stop on the way of another deed is none of its effects.
+    assert_eq!(told(&seconds, &[10_100]), ["- to -"]);
+}
+
+#[test]
+fn a_silence_is_felt_from_its_own_beginning_to_its_own_end() {
+    let silence = |from: u64, until: u64| {
+        let [from, until] = [from, until].map(Nanos::from_millis);
+        Silence { from, until, is_cut_off: false }
+    };
+    let series = series(&steady(60, 200));
+    let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(60) };
+    let deeds = [20_100, 40_000].map(Nanos::from_millis);
+    let silences = [silence(5_000, 5_400), silence(20_150, 20_900), silence(30_000, 30_300)];
+    let found = effects(&series, &silences, window, &deeds);
+    let [Some(first), Some(second)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(first.stop, Some(silences[1]));
+    assert_eq!(first.first, Some(Nanos::from_millis(20_150)));
+    assert_eq!(first.last, Some(Nanos::from_millis(20_900)));
+    assert_eq!((second.stop, second.first), (None, None));
 }

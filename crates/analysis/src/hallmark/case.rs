@@ -24,6 +24,9 @@ pub struct Seen {
     pub dropped_at_limit: u64,
     /// Those that were dropped because the run ended before they could be asked.
     pub dropped_at_end: u64,
+    /// Those that were late, or dropped, only because as many as allowed were unanswered; they
+    /// are in none of the two above.
+    pub held_back: u64,
     /// Moments in order, in stretches without gaps.
     pub stretches: Vec<Vec<(u64, Moment)>>,
     /// How many operations were hits.
@@ -47,7 +50,30 @@ pub struct Case<'a> {
     pub seen: &'a Seen,
 }
 
+/// From this share of the window on in which arrivals were held back, its course is the store's.
+const HELD: f64 = 0.1;
+
 impl Case<'_> {
+    /// Whether the bound on operations in flight held arrivals back for a good part of the window.
+    pub fn is_held_back(&self) -> bool {
+        self.question.held.share(self.window()) > HELD
+    }
+
+    /// The stretches in which the store answered nothing, or nothing in time, as far as they are
+    /// long enough to be seen in the series.
+    pub fn stops(&self) -> impl Iterator<Item = Window> {
+        let (found, width) = (&self.summary.availability, self.summary.series.width);
+        let outages = found.outages.iter().map(|one| Window { from: one.from, until: one.until });
+        let silences = found.silences.iter();
+        let silences = silences.map(|one| Window { from: one.from, until: one.until });
+        outages.chain(silences).filter(move |stop| stop.duration() >= width)
+    }
+
+    /// Whether the run shows what a store does that stops or does not keep up.
+    pub fn is_disturbed(&self) -> bool {
+        self.is_held_back() || self.stops().next().is_some()
+    }
+
     /// Whether it was a load.
     pub fn is_load(&self) -> bool {
         self.question.phases == Phases::Load

@@ -57,6 +57,8 @@ pub fn explain(case: &Case, checks: &mut [Check]) {
     let is_short = checks.iter().any(is_too_short);
     let explains = |cause: &Check, effect: &Check| match (cause.id, effect.id) {
         (one, other) if one == other => false,
+        // That the store held arrivals back follows from nothing of ours.
+        (_, CheckId::Omission) if is_the_stores(effect) => false,
         // Lanes that never rest are how a rate beyond them looks; lanes that are not let go on are
         // the reason for whatever else is late.
         (CheckId::LaneCpu, CheckId::Rate | CheckId::Omission) => is_kept_off,
@@ -88,6 +90,12 @@ pub fn explain(case: &Case, checks: &mut [Check]) {
         let ways = std::iter::successors(up(check.id), |id| up(*id)).take(CAUSES.len());
         check.because_of = ways.last();
     }
+}
+
+/// Whether a check found nothing but what the store did.
+fn is_the_stores(check: &Check) -> bool {
+    let mut remarkable = check.measures.iter().filter(|one| one.verdict() != CheckVerdict::Pass);
+    remarkable.all(|measure| measure.statistic == Statistic::HeldBack)
 }
 
 /// Whether a check found something that another may explain.

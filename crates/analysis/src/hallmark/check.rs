@@ -257,6 +257,8 @@ pub enum Why {
     NoExpectation,
     /// The rate changes by plan, so that nothing is promised to be steady.
     VaryingLoad,
+    /// The store did not keep up, so the bound on operations in flight decided what was sent.
+    HeldBack,
 }
 
 impl Why {
@@ -277,6 +279,7 @@ impl Why {
             Why::NoNetwork => "no-network",
             Why::NoExpectation => "no-expectation",
             Why::VaryingLoad => "varying-load",
+            Why::HeldBack => "held-back",
         }
     }
 }
@@ -417,6 +420,8 @@ statistics! {
     Dropped = "dropped" Share,
     /// Arrivals that waited because no more could be in flight.
     Queued = "queued" Share,
+    /// Arrivals that were late, or dropped, only because as many as allowed were unanswered.
+    HeldBack = "held-back" Share,
     /// Kolmogorov–Smirnov distance of the gaps between requests to the promised ones.
     GapDistance = "gap-distance" Share,
     /// Distance of the index of dispersion of counts in 10 ms from the promised one.

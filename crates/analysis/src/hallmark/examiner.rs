@@ -11,6 +11,7 @@ use super::steadiness::{Course, beyond};
 use super::thresholds::Thresholds;
 use super::ticks::Ticks;
 use super::{Certified, Hallmark, Verdict, causes, client, generation, steadiness};
+use crate::judge::{has_waited, own_start};
 use crate::question::{Phases, Question, Window};
 use crate::summary::Summary;
 
@@ -31,6 +32,7 @@ pub struct Examiner {
     arrivals: u64,
     dropped_at_limit: u64,
     dropped_at_end: u64,
+    held_back: u64,
 }
 
 impl Examiner {
@@ -47,6 +49,7 @@ impl Examiner {
             arrivals: 0,
             dropped_at_limit: 0,
             dropped_at_end: 0,
+            held_back: 0,
             question,
             thresholds,
         }
@@ -64,6 +67,9 @@ impl Examiner {
     }
 
     /// Takes a record of the same plan, warm-up included: what lies in the window counts.
+    ///
+    /// What the bound on operations in flight held back counts as sent when it would have been
+    /// without that: the checks are about us, and the store held it back.
     #[inline]
     fn add(&mut self, record: &Record) {
         let is_judged = self.question.phases.include(record.phase);
@@ -75,15 +81,19 @@ impl Examiner {
         if is_judged && is_arrival {
             self.arrivals += 1;
         }
-        if record.outcome == Outcome::Dropped {
+        let held = self.question.held.of(record.process, record.intended).filter(|_| is_arrival);
+        let is_held = held.is_some() && has_waited(record);
+        self.held_back += u64::from(is_judged && is_held);
+        if record.outcome == Outcome::Dropped && !is_held {
             return self.drop(record, is_judged && is_arrival);
         }
-        if self.window.contains(record.started) {
+        let sent = own_start(record, held);
+        if self.window.contains(sent) {
             if is_arrival {
-                self.sent.add(record.started);
+                self.sent.add(sent);
             }
             let moment = if is_arrival { Moment::Sent } else { Moment::Continued };
-            self.sample.add(record.started, moment);
+            self.sample.add(sent, moment);
         }
         if self.window.contains(record.ended) {
             let took_time = record.ended > record.started;
@@ -114,6 +124,7 @@ impl Examiner {
             arrivals: self.arrivals,
             dropped_at_limit: self.dropped_at_limit,
             dropped_at_end: self.dropped_at_end,
+            held_back: self.held_back,
             stretches: self.sample.stretches(),
             hits,
             slowest,

@@ -145,10 +145,12 @@ pub fn lag(case: &Case) -> Check {
     if hits.response.count == 0 {
         return Check::not_assessable(id, Why::NoRecords);
     }
+    // What the store held back by not answering is no lateness of ours.
+    let own_lag = case.summary.held_back.as_ref().map_or(&hits.lag, |held| &held.own_lag);
     let thresholds = case.thresholds;
     let limits = Limits::at_most(thresholds.lag_share_pass, thresholds.lag_share_fail);
     let measure = |percentile: &crate::summary::Percentile| {
-        let lag = hits.lag.percentiles.iter().find(|lag| lag.quantile == percentile.quantile)?;
+        let lag = own_lag.percentiles.iter().find(|lag| lag.quantile == percentile.quantile)?;
         let share = lag.value.0 as f64 / percentile.value.0.max(1) as f64;
         let figure = Figure::Percentile(Time::Response, percentile.quantile);
         Some(Measure::held(Statistic::LagByResponse, share, limits).of(figure))
@@ -163,7 +165,7 @@ pub fn lag(case: &Case) -> Check {
     let at = |percentiles: &[crate::summary::Percentile], quantile: f64| {
         percentiles.iter().find(|one| one.quantile == quantile).map_or(0, |one| one.value.0)
     };
-    let tail = at(&hits.lag.percentiles, 0.999) as f64;
+    let tail = at(&own_lag.percentiles, 0.999) as f64;
     let median = at(&hits.service.percentiles, 0.5).max(1) as f64;
     measures.push(Measure::shown(Statistic::LagTailByService, tail / median));
     Check::judged(id, measures, &withdrawn)
@@ -183,9 +185,16 @@ pub fn omission(case: &Case) -> Check {
     let dropped = (case.seen.dropped_at_limit + case.seen.dropped_at_end) as f64;
     let limits = Limits::at_most(thresholds.dropped_pass, thresholds.dropped_fail);
     let mut measures = vec![Measure::held(Statistic::Dropped, dropped / arrivals, limits)];
-    if let Some(queued) = case.evidence.queued {
-        let share = queued as f64 / arrivals;
-        measures.push(Measure::held(Statistic::Queued, share, Limits::remark_above(0.0)));
+    let remark = Limits::remark_above(0.0);
+    let queued = case.evidence.queued.map(|queued| queued as f64 / arrivals);
+    match case.seen.held_back {
+        // Where it is known who was held back, the others that waited are the lanes' and late.
+        0 => measures.extend(queued.map(|share| Measure::held(Statistic::Queued, share, remark))),
+        held => {
+            let share = held as f64 / arrivals;
+            measures.push(Measure::held(Statistic::HeldBack, share, remark));
+            measures.extend(queued.map(|share| Measure::shown(Statistic::Queued, share)));
+        }
     }
     Check::judged(id, measures, &[Figure::All])
 }

@@ -72,7 +72,8 @@ impl<'a> Course<'a> {
     pub fn steady(&self, case: &Case) -> Steady {
         let all = self.intervals.len();
         let none = Steady { from: None, changes: Vec::new(), level: (0, 0) };
-        if self.is_too_short() || case.is_varying() || case.is_load() {
+        let is_untold = case.is_varying() || case.is_held_back() || case.is_load();
+        if self.is_too_short() || is_untold {
             return Steady { from: Some(0), level: (0, all), ..none };
         }
         let cut = self.warm_up(case);
@@ -148,8 +149,13 @@ impl<'a> Course<'a> {
 
     fn is_explained(&self, case: &Case, at: Nanos) -> bool {
         let reach = case.thresholds.event_reach_seconds + self.width.as_secs_f64();
-        let distance = |event: &Nanos| (event.as_secs_f64() - at.as_secs_f64()).abs();
-        case.evidence.events.iter().any(|event| distance(event) <= reach)
+        let at = at.as_secs_f64();
+        let is_near = |from: Nanos, until: Nanos| {
+            from.as_secs_f64() - reach <= at && at <= until.as_secs_f64() + reach
+        };
+        // A stop of the store is told as what it is; what it did to the figures is no news.
+        case.evidence.events.iter().any(|event| is_near(*event, *event))
+            || case.stops().any(|stop| is_near(stop.from, stop.until))
     }
 }
 
@@ -183,6 +189,9 @@ fn silence(case: &Case, course: &Course, id: CheckId) -> Option<Check> {
     }
     if case.is_varying() {
         return Some(Check::not_applicable(id, Why::VaryingLoad));
+    }
+    if case.is_held_back() && id != CheckId::Backlog {
+        return Some(Check::not_applicable(id, Why::HeldBack));
     }
     let is_short = case.is_too_short() || course.is_too_short();
     is_short.then(|| Check::not_assessable(id, Why::TooShort))
@@ -283,7 +292,10 @@ pub fn backlog(case: &Case, course: &Course) -> Check {
     let growth = slope.map_or(0.0, |slope| slope.low.max(0.0)) * waiting.len() as f64;
     // Half an operation more is no backlog, however little there was before.
     let level = mean(&waiting).max(1.0);
-    let limits = Limits::at_most(case.thresholds.backlog_pass, case.thresholds.backlog_fail);
+    // Where the store held arrivals back, that it does not keep up is what the run has found.
+    let fail = (!case.is_held_back()).then_some(case.thresholds.backlog_fail);
+    let pass = case.thresholds.backlog_pass;
+    let limits = Limits { bound: Bound::AtMost, pass, fail };
     let measures = vec![Measure::held(Statistic::BacklogGrowth, growth / level, limits)];
     let figures = [Figure::Latency(Time::Response), Figure::Latency(Time::Service)];
     Check::judged(id, measures, &figures)
@@ -317,7 +329,9 @@ pub fn sample_size(case: &Case) -> Check {
             // The far tail of a short run is left out rather than remarked on; so is whatever
             // service time says that response time says already.
             if figure.is_headline() && time == Time::Response {
-                let (pass, fail) = (thresholds.beyond_pass, Some(thresholds.beyond_fail));
+                // A stop of the store is one event, however many it struck: no fault of the run.
+                let pass = thresholds.beyond_pass;
+                let fail = (!case.is_disturbed()).then_some(thresholds.beyond_fail);
                 let limits = Limits { bound: Bound::AtLeast, pass, fail };
                 let values = values.unwrap_or(0.0);
                 measures.push(Measure::held(Statistic::EffectiveBeyond, values, limits).of(figure));
@@ -338,7 +352,7 @@ pub fn beyond(percentile: &Percentile, count: u64, duration: Nanos) -> Option<f6
         Interval::Known { dependence, .. } => {
             Some(count as f64 * (1.0 - percentile.quantile) / dependence)
         }
-        Interval::TooFew { further_seconds } => {
+        Interval::TooFew { further_seconds, .. } => {
             let seconds = duration.as_secs_f64();
             Some(FEWEST_BEYOND * ratio(seconds, seconds + further_seconds))
         }

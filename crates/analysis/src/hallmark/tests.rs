@@ -5,6 +5,7 @@
 
 mod client;
 mod generation;
+mod held;
 mod simulated;
 mod steadiness;
 mod whole;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use assay_analysis::DEADLINE;
 use assay_analysis::ycsb::Statuses;
 use assay_drivers::registry;
 use assay_history::Manifest;
@@ -378,5 +379,7 @@ fn asking(
         lanes,
         spin: if options.spin_sleep { Spin::LastStretch } else { Spin::Never },
         processors: Vec::new(),
+        room: None,
+        deadline: DEADLINE,
     })
 }

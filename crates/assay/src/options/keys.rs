@@ -216,6 +216,13 @@ pub const KEYS: &[Key] = &[
         ASKING,
         "Patience with an answer of a server; then it is unknown",
     ),
+    text(
+        "deadline",
+        "TIME",
+        Some("1s"),
+        MEASURING,
+        "An answer that comes later counts as late in the figures of availability",
+    ),
     text("lanes", "N", None, ASKING, "Threads that ask; default: half of the cores"),
     text(
         "spin",

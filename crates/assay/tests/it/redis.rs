@@ -7,7 +7,9 @@ use std::time::Duration;
 use assay_history::State;
 use assay_model::{Outcome, Reason};
 
-use crate::bundle::{assert_balanced, assert_sealed, count, manifest, number, records, text};
+use crate::bundle::{
+    assert_balanced, assert_sealed, count, figure, manifest, number, records, text,
+};
 use crate::place::{Place, until_asking, wait_until};
 use crate::redis_server::Server;
 
@@ -166,6 +168,48 @@ fn a_server_that_dies_during_a_run_is_an_outage_in_it() {
     let last = records.iter().max_by_key(|record| record.intended).unwrap();
     assert_eq!(last.outcome, Outcome::Done, "the server came back: {last:?}");
     place.fine("report b").shows("outage");
+}
+
+#[test]
+fn the_zero_of_the_time_axis_is_the_moment_that_is_said() {
+    let (server, place) = loaded();
+    let seen = place.path("seen");
+    let monitor = server.monitor(&seen);
+    wait_until("somebody looks on", || place.read("seen").starts_with("OK"));
+    // The floor lies between the start of the command and that of the run.
+    let words = "run ycsb-c --records 300 --operations 50 --closed 1 --floor 300ms --bundle b";
+    let ran = place.fine(&format!("{words} -t {} --format json", server.url("")));
+    let zero = figure(&ran.json(), "/run/started_unix_ms") / 1e3;
+    let moments = || -> Vec<f64> {
+        let text = place.read("seen");
+        let reads = text.lines().filter(|line| line.contains("\"user"));
+        reads.map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect()
+    };
+    wait_until("all was seen", || moments().len() >= 50);
+    drop(monitor);
+    for (record, moment) in records(&place.path("b")).iter().zip(moments()) {
+        // A millisecond is cut off, another one the calendar may be corrected by.
+        let (from, until) = (record.started.as_secs_f64(), record.ended.as_secs_f64());
+        let at = moment - zero;
+        assert!(from - 1e-3 <= at && at <= until + 2e-3, "{at} is not in {from}..{until}");
+    }
+}
+
+#[test]
+fn the_bound_that_holds_is_the_one_that_is_said() {
+    let (server, place) = loaded();
+    let words = "run ycsb-c --records 300 --rate 200/s --operations 20 --lanes 1 --floor 0s";
+    let run = |options: &str, more: &str| {
+        let ran = place.fine(&format!("{words} {more} -t {} --format json", server.url(options)));
+        let json = ran.json();
+        (text(&json, "/load/text").to_owned(), figure(&json, "/in_flight/by_service/limit"))
+    };
+    let (said, limit) = run("?connections=2&depth=16", "");
+    assert!(said.contains("at most 32 in flight (what its connections take"), "{said}");
+    assert_eq!(limit, 32.0);
+    let (said, limit) = run("?connections=2&depth=16", "--in-flight 8");
+    assert!(said.contains("at most 8 in flight, then queue"), "{said}");
+    assert_eq!(limit, 8.0);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
@@ -11,6 +12,16 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Somebody who looks on, until it is dropped.
+pub struct Monitor(Child);
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        self.0.kill().expect("the process is ours");
+        self.0.wait().expect("it was killed");
+    }
+}
 
 /// A running redis-server.
 pub struct Server {
@@ -51,6 +62,15 @@ impl Server {
             .output()
             .expect("redis-cli comes with redis-server");
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// Writes every request that comes, with its moment by this machine's calendar, to `file`.
+    pub fn monitor(&self, file: &Path) -> Monitor {
+        let file = File::create(file).expect("the file can be made");
+        let mut command = Command::new("redis-cli");
+        command.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "monitor"]);
+        let process = command.stdout(file).spawn();
+        Monitor(process.expect("redis-cli comes with redis-server"))
     }
 
     /// `kill -9`.

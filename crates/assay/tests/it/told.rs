@@ -33,6 +33,48 @@ fn a_hiccup_is_the_sawtooth_of_the_closed_form() {
     assert_eq!(records.iter().filter(slow).count(), 5_000);
 }
 
+/// A store that stands still for five seconds and would answer 50,000 a second else.
+const STILL: &str = "run ycsb-c -t sick:healthy?max=50000&hiccup=7s+for+5s --rate 2k/s \
+                     --duration 20s --records 100 --seed 5 -q --bundle b";
+
+#[test]
+fn a_store_that_stands_still_is_not_available() {
+    let place = Place::new();
+    let ran = place.fine(&format!("{STILL} --in-flight 1024"));
+    ran.shows("OUTAGE: 4.").shows("held back by the store").shows("silence");
+    let result = place.fine("report b --format json").json();
+    let at = |path: &str| figure(&result, &format!("/availability/{path}"));
+    // The gap that the records themselves have.
+    let mut ended: Vec<Nanos> = records(&place.path("b")).iter().map(|one| one.ended).collect();
+    ended.sort_unstable();
+    let gap = ended.windows(2).map(|two| (two[1].since(two[0]), two[0])).max().unwrap();
+    let silence = at("longest_silence/until_ns") - at("longest_silence/from_ns");
+    assert!((4.9e9..5.1e9).contains(&silence), "{silence}");
+    assert!((silence - gap.0.0 as f64).abs() < 5e6, "{silence} beside {gap:?}");
+    assert!((0.75..0.82).contains(&at("in_time_ratio")), "{}", at("in_time_ratio"));
+    assert!(at("late") > 7_500.0 && at("success_ratio") == 1.0);
+    // The bound held arrivals back, and the store did not answer: the run is as it should be.
+    assert_eq!(text(&result, "/hallmark/verdict"), "valid-with-remarks");
+    assert!(number(&result, "/held_back/operations") > 8_000);
+    assert!(number(&result, "/held_back/own_lag/percentiles_ns/p99") < 1_000_000);
+    for format in ["md", "html"] {
+        let shown = place.fine(&format!("report b --format {format}")).out;
+        assert!(shown.contains("without any answer"), "{format} does not say it");
+    }
+}
+
+#[test]
+fn a_deadline_decides_what_is_late() {
+    let place = Place::new();
+    place.fine(&format!("{STILL} --deadline 10s"));
+    let result = place.fine("report b --format json").json();
+    assert_eq!(number(&result, "/availability/late"), 0);
+    assert_eq!(result.pointer("/availability/outages").unwrap().as_array().unwrap().len(), 0);
+    assert_eq!(result.pointer("/availability/silences").unwrap().as_array().unwrap().len(), 1);
+    let other = STILL.replace("--bundle b", "--bundle c");
+    place.assay(&format!("{other} --deadline 0s")).code(2).says("deadline");
+}
+
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
     let place = Place::new();

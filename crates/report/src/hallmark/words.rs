@@ -115,6 +115,7 @@ const fn because(why: Why) -> &'static str {
         Why::OneAgent => "there was one agent",
         Why::NoNetwork => "nothing left this process",
         Why::VaryingLoad => "the rate changes by plan",
+        Why::HeldBack => "the store did not keep up, so its answers decided when was sent",
         Why::NoExpectation => "what to expect is not known",
     }
 }
@@ -265,6 +266,10 @@ fn phrase(measure: &Measure) -> String {
         Statistic::LagTailByService => format!("lag p99.9 is {v} of the median service time"),
         Statistic::Dropped => format!("{v} of the arrivals were dropped"),
         Statistic::Queued => format!("{v} of the arrivals waited for a place in flight"),
+        Statistic::HeldBack => format!(
+            "{v} of the arrivals were held back by the store: as many as can be in flight were \
+             unanswered"
+        ),
         Statistic::GapDistance => format!("gaps are {v} away from the promised distribution"),
         Statistic::Dispersion10Ms => format!("counts in 10 ms scatter {v} off the promise"),
         Statistic::Dispersion100Ms => format!("counts in 100 ms scatter {v} off the promise"),

@@ -31,6 +31,7 @@ pub fn json_schema() -> Value {
             "overall": reference("group"),
             "kinds": map_of(reference("group")),
             "transactions": map_of(reference("transactions")),
+            "all_transactions": reference("group"),
             "queries": map_of(reference("query")),
             "processes": reference("transactions"),
             "lag": reference("distribution"),
@@ -48,6 +49,7 @@ pub fn json_schema() -> Value {
                 ("agrees", boolean()),
             ]),
             "availability": availability(),
+            "held_back": held_back(),
             "findings": list_of(object(&[
                 ("name", text()),
                 ("rule", text()),
@@ -91,6 +93,7 @@ fn effect() -> Value {
         ("is_told", json!({ "type": "boolean" })),
         ("first_ns", or_null(count())),
         ("last_ns", or_null(count())),
+        ("stop", or_null(silence())),
         ("is_at_rest", json!({ "type": "boolean" })),
         ("before", level()),
         ("after", level()),
@@ -167,8 +170,18 @@ fn definitions() -> Value {
 }
 
 fn quick() -> Value {
-    let names = ["count", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"];
-    object(&names.map(|name| (name, count())))
+    described(
+        object(&[
+            ("count", count()),
+            ("p50_ns", count()),
+            ("p90_ns", count()),
+            ("p99_ns", count()),
+            ("p999_ns", count()),
+            ("max_ns", described(count(), "the largest value, exactly")),
+        ]),
+        "percentiles of one interval: upper edges of buckets of 1/32 octave, at most 3.2 % too \
+         high and never above max_ns, which is exact",
+    )
 }
 
 fn verdict() -> Value {
@@ -326,7 +339,8 @@ fn counts() -> Value {
 
 fn distribution() -> Value {
     let known = object(&[("low_ns", count()), ("high_ns", count()), ("dependence", number())]);
-    let too_few = object(&[("further_seconds", number())]);
+    let shortages = ["none-beyond", "few-beyond", "dependent", "few-batches"];
+    let too_few = object(&[("no_interval", one_of(&shortages)), ("further_seconds", number())]);
     object(&[
         ("count", count()),
         ("saturated", count()),
@@ -343,6 +357,9 @@ fn availability() -> Value {
     object(&[
         ("success_ratio", number()),
         ("by_kind", map_of(number())),
+        ("deadline_ns", count()),
+        ("in_time_ratio", described(number(), "the share of arrivals answered by the deadline")),
+        ("late", described(count(), "how many were answered after the deadline")),
         ("threshold_ns", count()),
         ("down_ns", count()),
         ("mean_outage_ns", or_null(count())),
@@ -358,7 +375,24 @@ fn availability() -> Value {
                 ("recovered_after_ns", or_null(count())),
             ])),
         ),
+        ("silence_threshold_ns", count()),
+        ("longest_silence", or_null(silence())),
+        ("silences", list_of(silence())),
     ])
+}
+
+fn held_back() -> Value {
+    let found = object(&[("operations", count()), ("own_lag", reference("distribution"))]);
+    described(
+        or_null(found),
+        "arrivals that waited, or were dropped, because as many as can be in flight were \
+         unanswered; own_lag is the lag of everything asked without those waits",
+    )
+}
+
+/// A stretch in which no answer came although something waited for one.
+fn silence() -> Value {
+    object(&[("from_ns", count()), ("until_ns", count()), ("is_cut_off", boolean())])
 }
 
 fn interval() -> Value {

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use assay_analysis as judged;
-use assay_analysis::effect::Level;
+use assay_analysis::effect::Level as EffectLevel;
 use assay_analysis::servers::{ServerUse, summed_up};
 use assay_analysis::{Distribution, Interval, LoadModel, Summary, Transactions};
 use assay_model::{Kind, Nanos};
 use serde::Serialize;
 
 use crate::facts::{DeedEffect, Facts, RuleFinding, State, WorkloadFigure};
-use crate::hallmark::HallmarkObject;
+use crate::hallmark::{self, HallmarkObject};
 use crate::units::{Letters, percentile_name};
-use crate::verdict;
+use crate::verdict::{self, Finding, Level};
 
 #[derive(Serialize)]
 pub struct ResultObject {
@@ -26,6 +26,8 @@ pub struct ResultObject {
     overall: GroupObject,
     kinds: BTreeMap<&'static str, GroupObject>,
     transactions: BTreeMap<String, TransactionsObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    all_transactions: Option<GroupObject>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     queries: BTreeMap<String, QueryObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,6 +36,7 @@ pub struct ResultObject {
     value_checks: ValueChecksObject,
     in_flight: InFlightObject,
     availability: AvailabilityObject,
+    held_back: Option<HeldBackObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<RuleObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -73,12 +76,14 @@ impl ResultObject {
                 .map(|(kind, group)| (kind.name(), GroupObject::new(group)))
                 .collect(),
             transactions: transactions.collect(),
+            all_transactions: summary.all_transactions.as_ref().map(GroupObject::new),
             queries: queries.collect(),
             processes: summary.processes.as_ref().map(TransactionsObject::new),
             lag: DistributionObject::new(&summary.lag),
             value_checks: ValueChecksObject::new(&summary.values),
             in_flight: InFlightObject::new(&summary.in_flight),
             availability: AvailabilityObject::new(&summary.availability),
+            held_back: summary.held_back.as_ref().map(HeldBackObject::new),
             findings: facts.findings.iter().map(RuleObject::new).collect(),
             figures: facts.figures.iter().map(FigureObject::new).collect(),
             events: facts.events.iter().map(EventObject::new).collect(),
@@ -124,8 +129,14 @@ struct FindingObject {
 }
 
 impl VerdictObject {
+    /// Findings about the figures, and whether the figures may be believed at all.
     fn new(facts: &Facts, summary: &Summary) -> VerdictObject {
-        let findings = verdict::findings(facts, summary, Letters::Ascii);
+        let mut findings = verdict::findings(facts, summary, Letters::Ascii);
+        if let Some(line) = hallmark::line(facts).filter(|line| line.level != Level::Fine) {
+            findings.retain(|finding| finding.level != Level::Fine);
+            findings.push(Finding { level: line.level, name: "hallmark", text: line.text() });
+            findings.sort_by_key(|finding| finding.level);
+        }
         let worst = findings.first().expect("there is always a finding, if only that all is fine");
         VerdictObject {
             level: worst.level.name(),
@@ -460,12 +471,13 @@ struct DistributionObject {
     confidence: BTreeMap<String, ConfidenceObject>,
 }
 
-/// Either the ends of a 95 % interval, or how much longer the run would have to be for one.
+/// Either the ends of a 95 % interval, or why there is none, with how much longer a run without
+/// other events would have to be for one.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ConfidenceObject {
     Known { low_ns: u64, high_ns: u64, dependence: f64 },
-    TooFew { further_seconds: f64 },
+    None { no_interval: &'static str, further_seconds: f64 },
 }
 
 impl DistributionObject {
@@ -495,7 +507,9 @@ fn confidence(interval: Interval) -> Option<ConfidenceObject> {
         Interval::Known { low, high, dependence } => {
             Some(ConfidenceObject::Known { low_ns: low.0, high_ns: high.0, dependence })
         }
-        Interval::TooFew { further_seconds } => Some(ConfidenceObject::TooFew { further_seconds }),
+        Interval::TooFew { further_seconds, shortage } => {
+            Some(ConfidenceObject::None { no_interval: shortage.name(), further_seconds })
+        }
         Interval::Undefined => None,
     }
 }
@@ -566,15 +580,51 @@ impl PlausibilityObject {
 }
 
 #[derive(Serialize)]
+struct HeldBackObject {
+    operations: u64,
+    own_lag: DistributionObject,
+}
+
+impl HeldBackObject {
+    fn new(held: &judged::HeldBack) -> HeldBackObject {
+        let own_lag = DistributionObject::new(&held.own_lag);
+        HeldBackObject { operations: held.operations, own_lag }
+    }
+}
+
+#[derive(Serialize)]
 struct AvailabilityObject {
     success_ratio: f64,
     by_kind: BTreeMap<&'static str, f64>,
+    deadline_ns: u64,
+    in_time_ratio: f64,
+    late: u64,
     threshold_ns: u64,
     down_ns: u64,
     mean_outage_ns: Option<u64>,
     up_share: f64,
     baseline_per_s: f64,
     outages: Vec<OutageObject>,
+    silence_threshold_ns: u64,
+    longest_silence: Option<SilenceObject>,
+    silences: Vec<SilenceObject>,
+}
+
+#[derive(Serialize)]
+struct SilenceObject {
+    from_ns: u64,
+    until_ns: u64,
+    is_cut_off: bool,
+}
+
+impl SilenceObject {
+    fn new(silence: &judged::Silence) -> SilenceObject {
+        SilenceObject {
+            from_ns: silence.from.0,
+            until_ns: silence.until.0,
+            is_cut_off: silence.is_cut_off,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -599,12 +649,18 @@ impl AvailabilityObject {
         AvailabilityObject {
             success_ratio: availability.success_ratio,
             by_kind: availability.by_kind.iter().map(ratio).collect(),
+            deadline_ns: availability.deadline.0,
+            in_time_ratio: availability.in_time_ratio,
+            late: availability.late,
             threshold_ns: availability.threshold.0,
             down_ns: availability.down.0,
             mean_outage_ns: availability.mean_outage.map(|time| time.0),
             up_share: availability.up_share,
             baseline_per_s: availability.baseline_per_s,
             outages: availability.outages.iter().map(outage).collect(),
+            silence_threshold_ns: availability.silence_threshold.0,
+            longest_silence: availability.longest_silence.as_ref().map(SilenceObject::new),
+            silences: availability.silences.iter().map(SilenceObject::new).collect(),
         }
     }
 }
@@ -630,6 +686,7 @@ struct EffectObject {
     is_told: bool,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
+    stop: Option<SilenceObject>,
     is_at_rest: bool,
     before: Option<LevelObject>,
     after: Option<LevelObject>,
@@ -646,7 +703,7 @@ struct LevelObject {
 impl EffectObject {
     fn new(deed: &DeedEffect) -> EffectObject {
         let effect = deed.effect.as_ref();
-        let level = |level: &Level| LevelObject {
+        let level = |level: &EffectLevel| LevelObject {
             done_per_s: level.done_per_s,
             p50_ns: level.p50.map(|time| time.0),
             p99_ns: level.p99.map(|time| time.0),
@@ -658,6 +715,7 @@ impl EffectObject {
             is_told: effect.is_some(),
             first_ns: effect.and_then(|effect| effect.first).map(|at| at.0),
             last_ns: effect.and_then(|effect| effect.last).map(|at| at.0),
+            stop: effect.and_then(|effect| effect.stop.as_ref()).map(SilenceObject::new),
             is_at_rest: effect.is_some_and(|effect| effect.is_at_rest),
             before: effect.map(|effect| level(&effect.before)),
             after: effect.map(|effect| level(&effect.after)),

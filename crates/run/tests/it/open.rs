@@ -152,3 +152,31 @@ fn a_failed_first_operation_leaves_the_rest_of_its_transaction_unasked() {
     let dropped = records.iter().filter(|record| record.outcome == Outcome::Dropped);
     assert!(dropped.into_iter().all(|record| record.reason == Reason::TransactionFailed));
 }
+
+#[test]
+fn a_store_that_stands_still_holds_arrivals_back() {
+    let (service, from, to) = (Nanos::from_micros(100), Nanos::from_secs(4), Nanos::from_secs(5));
+    for overflow in [Overflow::Queue, Overflow::Drop] {
+        let still = Manner::Hiccup(service, from, to);
+        let load = open(1000.0, 100, overflow);
+        let (outcome, records) = simulate(still, 1, load, extent(None, Some(10)));
+        let [(from, until)] = outcome.held_back[..] else { panic!("{:?}", outcome.held_back) };
+        // A hundred are in flight then.
+        assert_eq!(from, Nanos::from_millis(4_100), "{overflow:?}");
+        assert!(until > to && until < to + Nanos::from_millis(150), "{overflow:?}: {until}");
+        let is_prompt = |record: &Record| {
+            record.outcome == Outcome::Done && record.lag() < Nanos::from_millis(1)
+        };
+        let late = records.iter().filter(|record| !is_prompt(record));
+        assert!(late.clone().count() >= 900, "{overflow:?}");
+        assert!(late.into_iter().all(|record| from <= record.intended && record.intended <= until));
+    }
+}
+
+#[test]
+fn a_store_that_keeps_up_holds_nothing_back() {
+    let load = open(1000.0, 100, Overflow::Queue);
+    let manner = Manner::Queue(Nanos::from_micros(100));
+    let (outcome, _) = simulate(manner, 1, load, extent(None, Some(10)));
+    assert_eq!(outcome.held_back, []);
+}

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::Result;
+use assay_analysis::DEADLINE;
 use assay_history::manifest::{
     Counters, HistorySection, LoadSection, PhaseSection, RunSection, SettingSection, SpecSection,
     StoreSection,
@@ -58,6 +59,8 @@ fn manifest(wanted: &Wanted, plan: &Plan, store: &Sick, records: &[Record]) -> R
         spin: Spin::Never,
         processors: Vec::new(),
         workers: 0,
+        room: None,
+        deadline: DEADLINE,
     };
     let settings = store.settings().map_err(from_open)?;
     let now = rfc3339(SystemTime::now());

@@ -1,0 +1,156 @@
+//! Arrivals that waited because the store had not answered those before them.
+
+use assay_model::{Nanos, Outcome, Reason};
+
+use super::simulated::{Run, SECONDS, held_up};
+use super::{brief, healthy};
+use crate::hallmark::{CheckId, CheckVerdict, Hallmark, Statistic, Verdict, Why};
+use crate::{Held, Window};
+
+/// As many as can be in flight.
+const BOUND: usize = 100;
+/// When the store stands still.
+const STOP: (Nanos, Nanos) = (Nanos::from_secs(15), Nanos::from_secs(20));
+/// How long it takes for each of those that have waited, afterwards.
+const EACH: Nanos = Nanos::from_micros(50);
+
+/// A run of which the store stands still for five seconds: the first arrivals in them leave and
+/// wait for their answers, the others wait for a place.
+fn frozen() -> Run {
+    let (mut stopped, mut full, mut free) = (0, STOP.1, STOP.1);
+    let mut run = healthy().each(|record| {
+        if record.started < STOP.0 || record.started >= free {
+            return;
+        }
+        if stopped < BOUND && record.started < STOP.1 {
+            stopped += 1;
+        } else {
+            full = full.min(record.intended);
+            record.started = record.started.max(free);
+        }
+        free += EACH;
+        record.ended = free + EACH;
+    });
+    hold(&mut run, full, free);
+    run
+}
+
+fn hold(run: &mut Run, from: Nanos, until: Nanos) {
+    run.question.held = Held(vec![vec![Window { from, until }]; 2]);
+}
+
+fn verdict_of(hallmark: &Hallmark, id: CheckId) -> CheckVerdict {
+    hallmark.check(id).unwrap().verdict
+}
+
+#[test]
+fn a_frozen_store_makes_no_run_invalid() {
+    let hallmark = frozen().examine();
+    assert_eq!(hallmark.verdict, Verdict::ValidWithRemarks, "{:?}", brief(&hallmark));
+    assert!(hallmark.reasons.contains(&CheckId::Omission), "{:?}", hallmark.reasons);
+    for id in [CheckId::Rate, CheckId::Lag, CheckId::ArrivalProcess, CheckId::OpenLoop] {
+        assert_eq!(verdict_of(&hallmark, id), CheckVerdict::Pass, "{:?}", brief(&hallmark));
+    }
+    let held = hallmark.check(CheckId::Omission).unwrap().measures.iter();
+    let held = held.filter(|one| one.statistic == Statistic::HeldBack).map(|one| one.value);
+    // 4.8 of 40 s.
+    assert!((0.11..0.13).contains(&held.sum::<f64>()), "{:?}", brief(&hallmark));
+    let untold = CheckVerdict::NotApplicable(Why::HeldBack);
+    assert_eq!(verdict_of(&hallmark, CheckId::WarmUp), untold);
+}
+
+#[test]
+fn without_knowing_who_was_held_back_the_lateness_is_ours() {
+    let mut run = frozen();
+    run.question.held = Held::default();
+    assert_eq!(run.examine().verdict, Verdict::Invalid);
+}
+
+#[test]
+fn arrivals_dropped_while_the_store_stands_still_are_its_own() {
+    let mut run = frozen();
+    let held = run.question.held.0[0][0];
+    for record in run.records.iter_mut().filter(|record| held.contains(record.intended)) {
+        (record.started, record.ended) = (record.intended, record.intended);
+        (record.outcome, record.reason) = (Outcome::Dropped, Reason::InFlightLimit);
+        record.found = false;
+    }
+    let hallmark = run.examine();
+    assert_eq!(hallmark.verdict, Verdict::ValidWithRemarks, "{:?}", brief(&hallmark));
+    // The same drops at another time are an omission of ours.
+    hold(&mut run, Nanos::from_secs(30), Nanos::from_secs(31));
+    assert!(run.examine().reasons.contains(&CheckId::Omission));
+    assert_eq!(run.examine().verdict, Verdict::Invalid);
+}
+
+#[test]
+fn a_lane_that_sleeps_beside_a_frozen_store_is_late() {
+    let run = frozen().each(|record| {
+        let is_stopped = record.started >= STOP.0 && record.started < Nanos::from_secs(22);
+        if record.process % 2 == 0 && !is_stopped {
+            held_up(record, 2.0, 0.2);
+        }
+    });
+    let hallmark = run.examine();
+    // The frozen store has made most percentiles too uncertain to hold a lag against.
+    assert_eq!(hallmark.verdict, Verdict::Invalid);
+    assert_eq!(hallmark.reasons, [CheckId::ArrivalProcess], "{:?}", brief(&hallmark));
+}
+
+#[test]
+fn a_starved_lane_explains_nothing_that_a_frozen_store_did() {
+    let run = frozen().observing(|evidence| evidence.lanes[0].waited = Some(0.2));
+    let hallmark = assert_invalid_by(&run, CheckId::LaneCpu);
+    assert_eq!(hallmark.check(CheckId::Omission).unwrap().because_of, None);
+    assert_eq!(verdict_of(&hallmark, CheckId::ArrivalProcess), CheckVerdict::Pass);
+}
+
+fn assert_invalid_by(run: &Run, id: CheckId) -> Hallmark {
+    let hallmark = run.examine();
+    assert_eq!((hallmark.verdict, &hallmark.reasons[..]), (Verdict::Invalid, &[id][..]));
+    hallmark
+}
+
+#[test]
+fn a_store_that_does_not_keep_up_makes_no_run_invalid() {
+    // It takes 2.5 ms for each, one after another; what still waits when the run ends is dropped.
+    let end = Nanos::from_secs(1 + SECONDS);
+    let mut free = Nanos::ZERO;
+    let mut run = healthy().each(|record| {
+        let service = Nanos(2_500_000);
+        record.started = record.started.max(free);
+        record.ended = record.started + service;
+        free = record.ended;
+        if record.started >= end {
+            (record.started, record.ended) = (end, end);
+            (record.outcome, record.reason) = (Outcome::Dropped, Reason::RunEnded);
+            record.found = false;
+        }
+    });
+    hold(&mut run, Nanos::from_secs(1), end);
+    let hallmark = run.examine();
+    assert_eq!(hallmark.verdict, Verdict::ValidWithRemarks, "{:?}", brief(&hallmark));
+    assert!(hallmark.reasons.contains(&CheckId::Backlog), "{:?}", hallmark.reasons);
+    assert!(hallmark.reasons.contains(&CheckId::Omission), "{:?}", hallmark.reasons);
+    // Lanes that never rest are the reason all the same.
+    let busy = run.observing(|evidence| {
+        evidence.lanes.iter_mut().for_each(|lane| lane.busy = 1.0);
+    });
+    assert_invalid_by(&busy, CheckId::LaneCpu);
+}
+
+#[test]
+fn a_stop_that_reaches_no_bound_makes_no_run_invalid() {
+    // Five seconds, in which all requests leave and wait; those who came first wait longest.
+    let run = healthy().each(|record| {
+        if record.started >= STOP.0 && record.started < STOP.1 {
+            record.ended = STOP.1 + Nanos((record.started.0 - STOP.0.0) / 100);
+        }
+    });
+    let hallmark = run.examine();
+    assert!(hallmark.verdict.is_valid(), "{:?}", brief(&hallmark));
+    assert_invalid_by(
+        &run.observing(|evidence| evidence.lost_records = Some(1)),
+        CheckId::LostRecords,
+    );
+}
