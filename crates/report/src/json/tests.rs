@@ -116,6 +116,7 @@ fn a_run_whose_hallmark_is_invalid_is_not_fine() {
     (summary.overall.counts.refused, summary.overall.counts.unknown) = (0, 0);
     (summary.overall.counts.misses, summary.overall.counts.dropped) = (0, 0);
     summary.overall.rates.done_per_s = 200.0;
+    (summary.availability.longest, summary.availability.outages) = (None, Vec::new());
     let verdict = |facts: &Facts| {
         let value: Value = serde_json::from_str(&json(facts, &summary)).expect("it is JSON");
         assert_eq!(all_faults(&value), Vec::<String>::new());
