@@ -295,8 +295,8 @@ pub const HALLMARK_FILE: &str = "hallmark.json";
 /// The file in a bundle that shows its result in a browser.
 pub const PAGE_FILE: &str = "report.html";
 
-/// Writes `hallmark.json` and, beside it, `report.html` into the bundle `dir`; the same bundle gives
-/// the same files.
+/// Writes `hallmark.json` and, beside it, `report.html` into the bundle `dir`; the same bundle
+/// gives the same files.
 ///
 /// # Errors
 /// If the disk does not take them.
