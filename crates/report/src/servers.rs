@@ -141,12 +141,8 @@ mod tests {
         let (at, text) = (Nanos::from_secs(300), "kill node 1".to_owned());
         let mut facts = crate::sample::facts();
         facts.effects = vec![DeedEffect { text, at, stop, effect: None }];
-        assert_eq!(
-            effects(&facts, Letters::Ascii),
-            [
-                "kill node 1 at 300 s: no answer for 2.30 s from 300.02 s; too little of the run lies \
-              before or after it to tell"
-            ]
-        );
+        let expected = "kill node 1 at 300 s: no answer for 2.30 s from 300.02 s; too little of \
+                        the run lies before or after it to tell";
+        assert_eq!(effects(&facts, Letters::Ascii), [expected]);
     }
 }
