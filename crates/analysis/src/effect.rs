@@ -51,8 +51,6 @@ pub struct Effect {
     pub first: Option<Nanos>,
     /// Where the last interval ends that differs from how it is in the end; `None` if none does.
     pub last: Option<Nanos>,
-    /// The longest silence that was under way before the next deed.
-    pub stop: Option<Silence>,
     /// Whether it came to rest before the next deed, or before the end.
     pub is_at_rest: bool,
     /// How it was before.
@@ -109,6 +107,7 @@ pub fn effects(
     let all: Vec<&IntervalSummary> = series.intervals.iter().filter(is_whole).collect();
     // The interval in which something is done may show it already: it is not before.
     let until = |at: Nanos| all.iter().position(|interval| interval.from + series.width > at);
+    let stops = stops(silences, deeds);
     let mut rest = 0;
     let mut found = Vec::with_capacity(deeds.len());
     for (place, &at) in deeds.iter().enumerate() {
@@ -116,12 +115,23 @@ pub fn effects(
         let next = deeds.get(place + 1).map(|next| until(*next).unwrap_or(all.len()));
         let end = next.unwrap_or(all.len());
         let before = &all[rest.max(begin.saturating_sub(MOST_BEFORE)).min(begin)..begin];
-        let until = deeds.get(place + 1).copied().unwrap_or(Nanos::NEVER);
         let effect = effect(at, before, &all[begin.min(end)..end], series.width);
-        found.push(effect.map(|effect| effect.with_stop(silences, until)));
+        found.push(effect.map(|effect| effect.with_stop(stops[place])));
         rest = begin;
     }
     found
+}
+
+/// For each of `deeds` the longest of `silences` that began after it, before the next one. The one
+/// during which it was done counts only for the first: what is done to end a stop did not make it.
+pub fn stops(silences: &[Silence], deeds: &[Nanos]) -> Vec<Option<Silence>> {
+    let stop = |(place, &at): (usize, &Nanos)| {
+        let next = deeds.get(place + 1).copied().unwrap_or(Nanos::NEVER);
+        let from = |silence: &Silence| if place == 0 { silence.until } else { silence.from };
+        let own = silences.iter().filter(|one| from(one) >= at && one.from < next);
+        own.max_by_key(|silence| silence.length()).copied()
+    };
+    deeds.iter().enumerate().map(stop).collect()
 }
 
 fn effect(
@@ -148,7 +158,6 @@ fn effect(
         first: first.map(|place| follows[place].from.max(at)),
         // A deed without any effect has no last one either.
         last: last.filter(|_| first.is_some()).map(|place| follows[place].from + width),
-        stop: None,
         is_at_rest: last.is_none_or(|place| place < rest_begins) && !drifts(in_the_end),
         before: level(before, width),
         after: level(in_the_end, width),
@@ -156,11 +165,9 @@ fn effect(
 }
 
 impl Effect {
-    /// The effect with the longest of `silences` that lies between the deed and `until`, in part.
-    fn with_stop(mut self, silences: &[Silence], until: Nanos) -> Effect {
-        let follows = |silence: &&Silence| silence.until > self.at && silence.from < until;
-        self.stop = silences.iter().filter(follows).max_by_key(|one| one.length()).copied();
-        if let Some(stop) = self.stop {
+    /// The effect, with that of a stop.
+    fn with_stop(mut self, stop: Option<Silence>) -> Effect {
+        if let Some(stop) = stop {
             let from = stop.from.max(self.at);
             self.first = Some(self.first.map_or(from, |first| first.min(from)));
             self.last = Some(self.last.map_or(stop.until, |last| last.max(stop.until)));

@@ -244,6 +244,7 @@ fn effects_of(events: &[Event], course: &Summary, window: Window) -> Vec<DeedEff
     let deeds: Vec<&Event> = events.iter().filter(is_deed).collect();
     let moments: Vec<Nanos> = deeds.iter().map(|event| event.at).collect();
     let silences = &course.availability.silences;
+    let stops = effect::stops(silences, &moments);
     let found = effect::effects(&course.series, silences, window, &moments);
     let has_ended = |deed: &Event, how: &str| {
         let start = format!("{} {how}", deed.text);
@@ -260,8 +261,8 @@ fn effects_of(events: &[Event], course: &Summary, window: Window) -> Vec<DeedEff
     });
     texts
         .zip(moments)
-        .zip(found)
-        .map(|((text, at), effect)| DeedEffect { text, at, effect })
+        .zip(stops.into_iter().zip(found))
+        .map(|((text, at), (stop, effect))| DeedEffect { text, at, stop, effect })
         .collect()
 }
 

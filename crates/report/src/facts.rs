@@ -1,5 +1,6 @@
 //! What a report says about a run beside its figures.
 
+use assay_analysis::Silence;
 use assay_analysis::effect::Effect;
 use assay_analysis::hallmark::Hallmark;
 use assay_analysis::servers::ServerCourse;
@@ -98,6 +99,8 @@ pub struct DeedEffect {
     pub text: String,
     /// When, on the run's time axis.
     pub at: Nanos,
+    /// The longest silence that it made, if there was one.
+    pub stop: Option<Silence>,
     /// What was seen; `None` if too little of the run lies before or after it to tell.
     pub effect: Option<Effect>,
 }

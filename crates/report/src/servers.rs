@@ -17,9 +17,13 @@ const UNTOLD: &str = "-";
 pub fn effects(facts: &Facts, letters: Letters) -> Vec<String> {
     let sentence = |deed: &DeedEffect| {
         let what = format!("{} at {}", deed.text, moment(deed.at));
+        let stop = deed.stop.map_or_else(String::new, |stop| {
+            let length = duration(stop.length(), letters);
+            format!("no answer for {length} from {}; ", moment(stop.from))
+        });
         match &deed.effect {
-            None => format!("{what}: too little of the run lies before or after it to tell"),
-            Some(effect) => format!("{what}: {}", seen(effect, letters)),
+            None => format!("{what}: {stop}too little of the run lies before or after it to tell"),
+            Some(effect) => format!("{what}: {stop}{}", seen(effect, letters)),
         }
     };
     facts.effects.iter().map(sentence).collect()
@@ -46,11 +50,8 @@ fn seen(effect: &Effect, letters: Letters) -> String {
     let latency = |time: Option<assay_model::Nanos>| {
         time.map_or(UNTOLD.to_owned(), |time| duration(time, letters))
     };
-    let stop = effect.stop.map_or_else(String::new, |stop| {
-        format!("; no answer for {} from {}", duration(stop.length(), letters), moment(stop.from))
-    });
     let mut text = format!(
-        "{rest}{stop}; done {} {arrow} {}, p50 {} {arrow} {}, p99 {} {arrow} {}",
+        "{rest}; done {} {arrow} {}, p50 {} {arrow} {}, p99 {} {arrow} {}",
         rate(done_per_s),
         rate(now.done_per_s),
         latency(p50),
@@ -118,7 +119,6 @@ mod tests {
             at: Nanos::from_secs(300),
             first: first.map(Nanos::from_secs),
             last: last.map(Nanos::from_secs),
-            stop: None,
             is_at_rest,
             before: level(500, 0.0),
             after: level(250, 0.0),
@@ -138,7 +138,11 @@ mod tests {
         assert!(text.contains("not at rest before the end"), "{text}");
         let (from, until) = (Nanos::from_millis(300_020), Nanos::from_millis(302_320));
         let stop = Some(Silence { from, until, is_cut_off: false });
-        let text = seen(&Effect { stop, ..effect(Some(300), Some(303), true) }, Letters::Ascii);
-        assert!(text.contains("; no answer for 2.30 s from 300.02 s; done "), "{text}");
+        let (at, text) = (Nanos::from_secs(300), "kill node 1".to_owned());
+        let mut facts = crate::sample::facts();
+        facts.effects = vec![DeedEffect { text, at, stop, effect: None }];
+        let expected = "kill node 1 at 300 s: no answer for 2.30 s from 300.02 s; too little of \
+                        the run lies before or after it to tell";
+        assert_eq!(effects(&facts, Letters::Ascii), [expected]);
     }
 }

@@ -159,8 +159,19 @@ fn a_silence_is_felt_from_its_own_beginning_to_its_own_end() {
     let silences = [silence(5_000, 5_400), silence(20_150, 20_900), silence(30_000, 30_300)];
     let found = effects(&series, &silences, window, &deeds);
     let [Some(first), Some(second)] = &found[..] else { panic!("{found:?}") };
-    assert_eq!(first.stop, Some(silences[1]));
+    assert_eq!(stops(&silences, &deeds), [Some(silences[1]), None]);
     assert_eq!(first.first, Some(Nanos::from_millis(20_150)));
     assert_eq!(first.last, Some(Nanos::from_millis(20_900)));
-    assert_eq!((second.stop, second.first), (None, None));
+    assert_eq!(second.first, None);
+}
+
+#[test]
+fn what_ends_a_stop_did_not_make_it() {
+    let [from, until] = [10_111, 10_908].map(Nanos::from_millis);
+    let stop = Silence { from, until, is_cut_off: false };
+    // Frozen, then thawed: too soon after each other for anything else to be told.
+    let deeds = [10_100, 10_901].map(Nanos::from_millis);
+    assert_eq!(stops(&[stop], &deeds), [Some(stop), None]);
+    assert_eq!(stops(&[stop], &[Nanos::from_millis(10_500)]), [Some(stop)]);
+    assert_eq!(stops(&[stop], &[Nanos::from_secs(11)]), [None]);
 }

@@ -715,7 +715,7 @@ impl EffectObject {
             is_told: effect.is_some(),
             first_ns: effect.and_then(|effect| effect.first).map(|at| at.0),
             last_ns: effect.and_then(|effect| effect.last).map(|at| at.0),
-            stop: effect.and_then(|effect| effect.stop.as_ref()).map(SilenceObject::new),
+            stop: deed.stop.as_ref().map(SilenceObject::new),
             is_at_rest: effect.is_some_and(|effect| effect.is_at_rest),
             before: effect.map(|effect| level(&effect.before)),
             after: effect.map(|effect| level(&effect.after)),
