@@ -16,7 +16,7 @@
 use assay_model::Nanos;
 
 use crate::buckets::{Buckets, ROUGH, index};
-use crate::summary::Interval;
+use crate::summary::{Interval, Shortage};
 
 /// Batches of the batch-means method.
 const BATCHES: usize = 30;
@@ -61,14 +61,23 @@ impl Batches {
     ) -> Interval {
         let n = count as f64;
         let dependence = self.dependence(index::<ROUGH>(value.0));
-        let beyond = n * (1.0 - quantile) / dependence;
+        let values = n * (1.0 - quantile);
+        let beyond = values / dependence;
         // The tolerance keeps 1000 · (1 − 0.99) from being just below 10.
-        if beyond < FEWEST_BEYOND * (1.0 - 1e-9) {
-            return Interval::TooFew { further_seconds: self.further(FEWEST_BEYOND / beyond) };
+        let is_below = |number: f64, least: f64| number < least * (1.0 - 1e-9);
+        if is_below(beyond, FEWEST_BEYOND) {
+            let shortage = match values {
+                values if is_below(values, 1.0) => Shortage::NoneBeyond,
+                values if is_below(values, FEWEST_BEYOND) => Shortage::FewBeyond,
+                _ => Shortage::Dependent,
+            };
+            let further_seconds = self.further(FEWEST_BEYOND / beyond);
+            return Interval::TooFew { further_seconds, shortage };
         }
         if self.batches.len() < FEWEST_BATCHES {
             let ratio = FEWEST_BATCHES as f64 / self.batches.len().max(1) as f64;
-            return Interval::TooFew { further_seconds: self.further(ratio) };
+            let further_seconds = self.further(ratio);
+            return Interval::TooFew { further_seconds, shortage: Shortage::FewBatches };
         }
         let reach =
             student(self.batches.len() - 1) * (n * quantile * (1.0 - quantile) * dependence).sqrt();

@@ -7,7 +7,7 @@ use crate::availability::Bins;
 use crate::plausibility::{Plausibility, Verdict, plausibility};
 use crate::question::{Atomicity, Phases, Processes, Question, Window};
 use crate::series::Intervals;
-use crate::summary::{InFlight, Queried, Series, Summary, Transactions, ValueChecks};
+use crate::summary::{Group, InFlight, Queried, Series, Summary, Transactions, ValueChecks};
 use crate::tally::{SlotClock, Strand};
 use crate::transactions::{Open, Transaction};
 
@@ -49,6 +49,8 @@ pub struct Judge {
     whole_processes: Account,
     /// Whether some process had more than one transaction.
     has_several: bool,
+    /// Whether some operation belonged to no transaction.
+    has_lone: bool,
     queries: Vec<(u16, Account)>,
     /// Requests that each query took, in the order of `queries`.
     requests: Vec<u64>,
@@ -92,6 +94,7 @@ impl Judge {
             open_processes: Open::default(),
             whole_processes: Account::default(),
             has_several: false,
+            has_lone: false,
             queries: Vec::new(),
             requests: Vec::new(),
             verified: [0; Verified::ALL.len()],
@@ -142,6 +145,7 @@ impl Judge {
         let span = Span::of(record);
         let times = span.times();
         self.offered += 1;
+        self.has_lone |= record.transaction_type == 0;
         // The last operation of its first transaction stands for the process.
         self.processes += u64::from(record.transaction == 0 && record.ends_transaction);
         self.backward_times += u64::from(!span.is_forward());
@@ -274,6 +278,7 @@ impl Judge {
         }
         self.whole_processes.merge(&other.whole_processes);
         self.has_several |= other.has_several;
+        self.has_lone |= other.has_lone;
         self.open_processes.merge(other.open_processes);
         self.open.merge(other.open);
         add_each(&mut self.verified, &other.verified);
@@ -323,6 +328,7 @@ impl Judge {
             is_balanced: self.is_balanced(all.offered()),
             kinds: pairs().filter_map(is_offered).collect(),
             transactions: self.finish_transactions(duration),
+            all_transactions: self.finish_all_transactions(duration),
             queries: self.finish_queries(duration),
             processes: self.finish_processes(duration),
             lag: all.lag().finish(duration),
@@ -367,6 +373,15 @@ impl Judge {
             is_offered.then_some(Transactions { number, name, group, unfinished })
         };
         numbers.into_iter().filter_map(counted).collect()
+    }
+
+    fn finish_all_transactions(&self, duration: Nanos) -> Option<Group> {
+        let mut all = Account::default();
+        self.transactions.iter().for_each(|(_, account)| all.merge(account));
+        // The target is a rate of processes.
+        let target = self.question.load.target().filter(|_| !self.has_several);
+        let is_offered = !self.queries.is_empty() && !self.has_lone && all.offered() > 0;
+        is_offered.then(|| all.finish(duration, target))
     }
 
     fn finish_queries(&self, duration: Nanos) -> Vec<Queried> {

@@ -47,7 +47,7 @@ pub use question::{Atomicity, LoadModel, Phases, Processes, Question, Window};
 pub use starts::{BOX_QUANTILES, Boxplot, Starts};
 pub use summary::{
     Availability, Counts, Distribution, Group, HeatMap, Histogram, InFlight, Interval,
-    IntervalSummary, Latency, Outage, Percentile, Queried, Quick, Rates, Series, Summary,
+    IntervalSummary, Latency, Outage, Percentile, Queried, Quick, Rates, Series, Shortage, Summary,
     Transactions, ValueChecks,
 };
 

@@ -101,27 +101,22 @@ impl Intervals {
         let is_within = self.near.holds(record.intended);
         let begin = if is_within { end } else { self.place_aside(record.intended, end) };
         self.cells[begin].offered += 1;
-        let cell = &mut self.cells[end];
-        match record.outcome {
-            Outcome::Done if record.found => {
-                cell.done[record.kind as usize] += 1;
-                cell.response.add(times.response.0);
-                cell.service.add(times.service.0);
-            }
-            Outcome::Done => {
-                cell.done[record.kind as usize] += 1;
-                cell.misses += 1;
-                cell.miss_response.add(times.response.0);
-            }
-            Outcome::Refused => cell.refused += 1,
-            Outcome::Unknown => cell.unknown += 1,
-            Outcome::Dropped => {
-                cell.dropped += 1;
-                return;
-            }
+        if !self.count_end(record, end) {
+            return;
         }
-        cell.lag.add(times.lag.0);
-        if is_within && self.near.holds(record.started) {
+        // What took long is shown where it began: while a store stalls, nothing ends.
+        self.cells[begin].lag.add(times.lag.0);
+        let is_sent_within = self.near.holds(record.started);
+        match (record.outcome, record.found) {
+            (Outcome::Done, true) => {
+                let sent = if is_sent_within { end } else { self.place_aside(record.started, end) };
+                self.cells[begin].response.add(times.response.0);
+                self.cells[sent].service.add(times.service.0);
+            }
+            (Outcome::Done, false) => self.cells[begin].miss_response.add(times.response.0),
+            _ => {}
+        }
+        if is_within && is_sent_within {
             self.served.add_within(end, times.service.0);
             self.waited.add_within(end, times.response.0);
         } else {
@@ -129,6 +124,22 @@ impl Intervals {
             self.served.add_across(origin, width, record.started.0, record.ended.0);
             self.waited.add_across(origin, width, record.intended.0, record.ended.0);
         }
+    }
+
+    /// Counts what became of `record` in the interval at `end`; false if it was never asked.
+    #[inline]
+    fn count_end(&mut self, record: &Record, end: usize) -> bool {
+        let cell = &mut self.cells[end];
+        match record.outcome {
+            Outcome::Done => {
+                cell.done[record.kind as usize] += 1;
+                cell.misses += u64::from(!record.found);
+            }
+            Outcome::Refused => cell.refused += 1,
+            Outcome::Unknown => cell.unknown += 1,
+            Outcome::Dropped => cell.dropped += 1,
+        }
+        record.outcome != Outcome::Dropped
     }
 
     /// The place of the interval that `moment` is in, which is remembered; makes room for it.

@@ -347,7 +347,7 @@ fn dependence(distribution: &Distribution, quantile: f64, duration: Nanos) -> f6
     let above = known().find(|other| other.quantile >= quantile);
     let of = |percentile: &Percentile| match percentile.interval {
         Interval::Known { dependence, .. } => dependence,
-        Interval::TooFew { further_seconds } => {
+        Interval::TooFew { further_seconds, .. } => {
             // The advice says how many times as long the run would have to be to have ten
             // independent values beyond the percentile; so it says how many there are now.
             let times = 1.0 + further_seconds / duration.as_secs_f64().max(1e-9);

@@ -36,6 +36,9 @@ pub struct Summary {
     /// Each transaction type of more than one operation that was offered, such as
     /// read-modify-write.
     pub transactions: Vec<Transactions>,
+    /// Transactions of all types together; `None` unless queries were asked, all of them in
+    /// transactions.
+    pub all_transactions: Option<Group>,
     /// Each query that was offered, in the order of the plan.
     pub queries: Vec<Queried>,
     /// Whole processes, where the question says that they are more than one transaction each.
@@ -188,13 +191,44 @@ pub enum Interval {
         /// How many successive operations tell as much as one independent one (τ ≥ 1).
         dependence: f64,
     },
-    /// Fewer than ten independent values lie beyond the percentile.
+    /// Fewer than ten independent values lie beyond the percentile. The percentile is that of the
+    /// sample all the same.
     TooFew {
         /// How much longer the run would have to be, at the same rate, as far as one can tell.
         further_seconds: f64,
+        /// What is missing.
+        shortage: Shortage,
     },
     /// There is none by nature: the maximum has no interval.
     Undefined,
+}
+
+/// Why the values of a run tell no interval of a percentile.
+///
+/// A stall of 2 s in a run at 2,000/s puts 4,000 values beyond p99, but all of them are the one
+/// stall: p99 is what it is, and a longer run without a second stall would only dilute it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shortage {
+    /// No value lies beyond it: what is given in its place is the maximum.
+    NoneBeyond,
+    /// Fewer than ten values lie beyond it.
+    FewBeyond,
+    /// Enough values lie beyond it, but they came together: fewer than ten are independent.
+    Dependent,
+    /// The values came in too few stretches of time to tell how they depend on one another.
+    FewBatches,
+}
+
+impl Shortage {
+    /// The name used in exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Shortage::NoneBeyond => "none-beyond",
+            Shortage::FewBeyond => "few-beyond",
+            Shortage::Dependent => "dependent",
+            Shortage::FewBatches => "few-batches",
+        }
+    }
 }
 
 /// Transactions of one type, matched from their operations.
@@ -250,13 +284,13 @@ pub struct Series {
     pub width: Nanos,
     /// The intervals without a gap; interval *i* begins at `from` + *i* · `width`.
     pub intervals: Vec<IntervalSummary>,
-    /// Response times of hits over time.
+    /// Response times of hits over their intended times.
     pub response: HeatMap,
-    /// Service times of hits over time.
+    /// Service times of hits over the times at which they were sent.
     pub service: HeatMap,
-    /// Lag of everything asked over time.
+    /// Lag of everything asked over intended times.
     pub lag: HeatMap,
-    /// Response times of misses over time; no columns if there are no misses.
+    /// Response times of misses over their intended times; no columns if there are no misses.
     pub misses: HeatMap,
 }
 
@@ -283,13 +317,13 @@ pub struct IntervalSummary {
     pub in_flight: f64,
     /// Mean number of operations that were intended and not ended (response time integrated).
     pub in_system: f64,
-    /// Response times of the hits that ended in it.
+    /// Response times of the hits that were intended in it: a stall is seen while it lasts.
     pub response: Quick,
-    /// Service times of the hits that ended in it.
+    /// Service times of the hits that were sent in it.
     pub service: Quick,
-    /// Lag of everything asked that ended in it.
+    /// Lag of everything asked that was intended in it.
     pub lag: Quick,
-    /// Response times of the misses that ended in it.
+    /// Response times of the misses that were intended in it.
     pub miss_response: Quick,
 }
 

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use assay_analysis::{Distribution, Group, Latency, Summary};
+use assay_analysis::{Distribution, Group, Interval, Latency, Summary};
 
 use crate::facts::Facts;
 use crate::units::percentile_name;
 
 /// The result with the columns `kind,metric,unit,value`, RFC 4180 quoting, `\n` line ends.
 ///
-/// `kind` is a kind's name, a transaction type's name, `query` with a query's name, `process`, or
-/// `all`. Counts are in `operations`,
+/// `kind` is a kind's name, a transaction type's name, `all transactions`, `query` with a query's
+/// name, `process`, or `all`. Counts are in `operations`,
 /// `bytes` or `rows`, rates in `1/s`, latencies in `ns`. A metric of no values is left out. The
 /// first row has the hallmark's verdict, if the run was examined.
 pub fn csv(facts: &Facts, summary: &Summary) -> String {
@@ -24,6 +24,9 @@ pub fn csv(facts: &Facts, summary: &Summary) -> String {
     for types in &summary.transactions {
         sheet.group(&types.name, &types.group);
         sheet.row(&types.name, "unfinished", "operations", types.unfinished);
+    }
+    if let Some(group) = &summary.all_transactions {
+        sheet.group("all transactions", group);
     }
     for query in &summary.queries {
         let name = format!("query {}", query.name);
@@ -102,6 +105,9 @@ impl Sheet {
         for percentile in &distribution.percentiles {
             let metric = format!("{of}.{}", percentile_name(percentile.quantile));
             self.row(kind, &metric, "ns", percentile.value.0);
+            if let Interval::TooFew { shortage, .. } = percentile.interval {
+                self.row(kind, &format!("{metric}.no_interval"), "reason", shortage.name());
+            }
         }
     }
 }
@@ -128,11 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn every_row_has_four_cells_and_a_finite_number() {
+    fn every_row_has_four_cells_and_a_finite_number_or_a_reason() {
         for line in csv(&sample::facts(), &sample::summary()).lines().skip(1) {
             let cells: Vec<&str> = line.split(',').collect();
             assert_eq!(cells.len(), 4, "{line}");
-            assert!(cells[3].parse::<f64>().is_ok_and(f64::is_finite), "{line}");
+            let is_number = cells[3].parse::<f64>().is_ok_and(f64::is_finite);
+            assert!(is_number || cells[2] == "reason", "{line}");
         }
     }
 

@@ -38,15 +38,16 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// The sections that the page's beginning points to.
-const CONTENTS: [(&str, &str); 9] = [
-    ("circumstances", "Circumstances"),
-    ("percentiles", "Percentiles"),
+const CONTENTS: [(&str, &str); 10] = [
     ("course", "Over time"),
-    ("servers", "Servers"),
+    ("transactions", "Transactions"),
+    ("percentiles", "Percentiles"),
     ("heat", "Heat map"),
-    ("lag", "Lag"),
+    ("servers", "Servers"),
     ("outcomes", "Outcomes"),
+    ("lag", "Lag"),
     ("hallmark", "Hallmark"),
+    ("circumstances", "Settings"),
     ("repeat", "Repeat"),
 ];
 
@@ -62,16 +63,15 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     let lag_spectrum = charts::lag_spectrum(summary);
     let servers = servers::charts(facts, &course);
 
-    let mut body = sections::circumstances(facts, summary);
-    body += &sections::percentiles(facts, summary, &spectra);
-    body += &sections::course(facts, series, &latency, &throughput);
-    body += &sections::servers(facts, summary, &servers);
-    body += &sections::heat(series);
-    body += &sections::lag(series, &lag, lag_spectrum.as_ref());
+    let mut body = sections::course(facts, summary, series, (&latency, &throughput));
     body += &sections::transactions(facts, summary);
+    body += &sections::percentiles(facts, summary, &spectra);
+    body += &sections::heat(series);
+    body += &sections::servers(facts, summary, &servers);
     body += &sections::outcomes(summary);
-    body += &sections::certificate(facts);
-    body += &sections::checks(summary);
+    body += &sections::lag(series, &lag, lag_spectrum.as_ref());
+    body += &sections::certificate(facts, summary);
+    body += &sections::circumstances(facts, summary);
     body += &sections::repetition(facts);
 
     let over_time = [&latency, &throughput, &lag];
@@ -81,17 +81,19 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     page(&facts.title, &body, &movable.collect::<Vec<_>>())
 }
 
-/// One spectrum for all kinds together, then one for each where there are several.
+/// One spectrum for what the headline is about, then one for each part of it.
 fn spectra(summary: &Summary) -> Vec<(String, LineChart)> {
     let mut groups = tables::all_groups(summary);
-    if groups.last().is_some_and(|(name, _)| name == tables::ALL) {
-        groups.rotate_right(1);
+    let is_sum =
+        |(name, _): &(String, _)| [tables::ALL, tables::ALL_TRANSACTIONS].contains(&name.as_str());
+    if let Some(place) = groups.iter().position(is_sum) {
+        let sum = groups.remove(place);
+        groups.insert(0, sum);
     }
     let mut spectra = Vec::new();
     for (place, (name, group)) in groups.iter().enumerate() {
-        let height = if place == 0 { Height::Tall } else { Height::Low };
         let title = if name == tables::ALL { "all operations" } else { name };
-        let chart = charts::spectrum(&format!("spectrum-{place}"), title, group, height);
+        let chart = charts::spectrum(&format!("spectrum-{place}"), title, group, Height::Low);
         spectra.extend(chart.map(|chart| (title.to_owned(), chart)));
     }
     spectra

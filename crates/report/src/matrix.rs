@@ -19,7 +19,7 @@ pub(crate) use rows::{
     barred, checks, durability, failures, figures, has_rivals, looks_at, ranking, refusals,
     scaling, setup_name, usl_fits,
 };
-pub(crate) use words::{findings, metric_name, metric_text, setting_of};
+pub(crate) use words::{believable, findings, metric_name, metric_text, setting_of};
 
 /// Everything that a study found.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! What a report shows of one percentile: its value, or why it has none.
 
-use assay_analysis::{Distribution, Interval, Percentile};
+use assay_analysis::{Distribution, Interval, Percentile, Shortage};
 use assay_model::Nanos;
 
-use crate::units::{Letters, count, duration};
+use crate::units::{Letters, duration};
 
 /// The mark of a value that the hallmark does not stand behind.
 pub const WITHDRAWN: char = '!';
@@ -12,28 +12,34 @@ pub const WITHDRAWN: char = '!';
 pub const WITHDRAWN_MEANING: &str =
     "! withdrawn: the checks of the hallmark say why this value is not to be believed";
 
-/// What stands in the place of a percentile that too few values tell.
-pub const TOO_FEW: &str = "n/a";
+/// The mark of a value that is that of the sample, without a confidence interval.
+pub const SAMPLE: char = '~';
 
-/// What [`TOO_FEW`] means.
-pub const TOO_FEW_MEANING: &str = "n/a: fewer than ten independent values lie beyond that \
-     percentile; a run that is about so much longer tells it";
+/// What the mark [`SAMPLE`] means.
+pub const SAMPLE_MEANING: &str = "~ no interval: what was measured, but fewer than ten independent \
+     values lie beyond it (a short run, or one event)";
+
+/// What stands in the place of a percentile beyond which there is no value at all.
+pub const NO_VALUE: &str = "n/a";
+
+/// What [`NO_VALUE`] means.
+pub const NO_VALUE_MEANING: &str =
+    "n/a: no value lies beyond that percentile, so it would be the maximum";
 
 /// What can be shown of one percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shown {
     /// There are no values at all.
     Nothing,
-    /// Too few values lie beyond it; the run would have to be longer by as many seconds, if known.
-    TooFew(Option<f64>),
+    /// No value lies beyond it.
+    NoneBeyond,
+    /// It is what was measured, but no interval holds.
+    Sample(Nanos, Shortage),
     /// The hallmark does not stand behind it.
     Withdrawn(Nanos),
     /// It is what was measured.
     Value(Nanos),
 }
-
-/// A bound that the judge gives where it does not know how much longer.
-const UNKNOWN_SECONDS: f64 = u32::MAX as f64;
 
 impl Shown {
     /// What can be shown of the percentile `quantile` of `distribution`.
@@ -41,58 +47,43 @@ impl Shown {
         let found = distribution.percentiles.iter().find(|p| p.quantile == quantile);
         let Some(Percentile { value, interval, .. }) = found else { return Shown::Nothing };
         match interval {
-            Interval::TooFew { further_seconds } => {
-                Shown::TooFew((*further_seconds < UNKNOWN_SECONDS).then_some(*further_seconds))
-            }
+            Interval::TooFew { shortage: Shortage::NoneBeyond, .. } => Shown::NoneBeyond,
             _ if is_withdrawn => Shown::Withdrawn(*value),
+            Interval::TooFew { shortage, .. } => Shown::Sample(*value, *shortage),
             Interval::Known { .. } | Interval::Undefined => Shown::Value(*value),
         }
     }
 
-    /// As the cell of a table: `1.20 ms`, `!1.20 ms`, `n/a +30 s`, `-`.
+    /// As the cell of a table: `1.20 ms`, `~1.20 ms`, `!1.20 ms`, `n/a`, `-`.
     pub fn cell(self, letters: Letters) -> String {
         match self {
             Shown::Nothing => "-".to_owned(),
-            Shown::TooFew(None) => TOO_FEW.to_owned(),
-            Shown::TooFew(Some(further)) => format!("{TOO_FEW} +{}", further_time(further)),
+            Shown::NoneBeyond => NO_VALUE.to_owned(),
+            Shown::Sample(value, _) => format!("{SAMPLE}{}", duration(value, letters)),
             Shown::Withdrawn(value) => format!("{WITHDRAWN}{}", duration(value, letters)),
             Shown::Value(value) => duration(value, letters),
         }
     }
 
-    /// Within a sentence: `1.20 ms`, `n/a (needs ≈ 30 s more)`.
+    /// Within a sentence: `1.20 ms`, `~1.20 ms (one event)`.
     pub fn phrase(self, letters: Letters) -> String {
         match self {
-            Shown::TooFew(Some(_)) => format!("{TOO_FEW} ({})", self.note(letters)),
             Shown::Withdrawn(value) => format!("{} (withdrawn)", duration(value, letters)),
+            Shown::Sample(..) => format!("{} ({})", self.cell(letters), self.note()),
             other => other.cell(letters),
         }
     }
 
     /// What must be said beside the value; empty if nothing.
-    pub fn note(self, letters: Letters) -> String {
+    pub fn note(self) -> &'static str {
         match self {
-            Shown::TooFew(Some(further)) => {
-                format!("needs {} {} more", letters.pick("≈", "about"), further_time(further))
-            }
-            Shown::TooFew(None) => "needs a longer run".to_owned(),
-            Shown::Withdrawn(_) => "withdrawn".to_owned(),
-            Shown::Nothing | Shown::Value(_) => String::new(),
+            Shown::Sample(_, Shortage::Dependent) => "one event",
+            Shown::Sample(..) => "few values",
+            Shown::Withdrawn(_) => "withdrawn",
+            Shown::NoneBeyond => "no value beyond",
+            Shown::Nothing | Shown::Value(_) => "",
         }
     }
-}
-
-/// A length of time of which only the order matters, rounded up to two digits: `30 s`, `12 min`.
-pub fn further_time(seconds: f64) -> String {
-    let (number, unit) = match seconds {
-        s if s <= 90.0 => (s, "s"),
-        s if s <= 90.0 * 60.0 => (s / 60.0, "min"),
-        s => (s / 3600.0, "h"),
-    };
-    let number = number.ceil().max(1.0) as u64;
-    let digits = number.ilog10().saturating_sub(1);
-    let step = 10u64.pow(digits);
-    format!("{} {unit}", count(number.div_ceil(step) * step))
 }
 
 #[cfg(test)]
@@ -108,32 +99,18 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_a_value_or_says_why_not() {
+    fn a_percentile_without_an_interval_is_shown_with_a_mark() {
         let known = Interval::Known { low: Nanos(1), high: Nanos(2), dependence: 1.0 };
-        let few = Interval::TooFew { further_seconds: 29.2 };
-        let endless = Interval::TooFew { further_seconds: f64::from(u32::MAX) };
+        let few = |shortage| Interval::TooFew { further_seconds: 240.0, shortage };
         let both = |shown: Shown| (shown.cell(Letters::Ascii), shown.phrase(Letters::Ascii));
         let pair = |cell: &str, phrase: &str| (cell.to_owned(), phrase.to_owned());
         assert_eq!(both(shown(known, false)), pair("1.20 ms", "1.20 ms"));
         assert_eq!(both(shown(known, true)), pair("!1.20 ms", "1.20 ms (withdrawn)"));
-        let more = "n/a (needs about 30 s more)";
-        assert_eq!(both(shown(few, false)), pair("n/a +30 s", more));
-        assert_eq!(both(shown(few, true)), pair("n/a +30 s", more));
-        assert_eq!(both(shown(endless, false)), pair("n/a", "n/a"));
-    }
-
-    #[test]
-    fn further_time_is_rounded_up_to_two_digits() {
-        for (seconds, text) in [
-            (0.2, "1 s"),
-            (29.2, "30 s"),
-            (90.0, "90 s"),
-            (91.0, "2 min"),
-            (4000.0, "67 min"),
-            (7200.0, "2 h"),
-            (1_234_567.0, "350 h"),
-        ] {
-            assert_eq!(further_time(seconds), text);
-        }
+        let stall = few(Shortage::Dependent);
+        assert_eq!(both(shown(stall, false)), pair("~1.20 ms", "~1.20 ms (one event)"));
+        assert_eq!(both(shown(stall, true)), pair("!1.20 ms", "1.20 ms (withdrawn)"));
+        let short = few(Shortage::FewBeyond);
+        assert_eq!(both(shown(short, false)), pair("~1.20 ms", "~1.20 ms (few values)"));
+        assert_eq!(both(shown(few(Shortage::NoneBeyond), false)), pair("n/a", "n/a"));
     }
 }

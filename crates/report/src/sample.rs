@@ -3,7 +3,7 @@
 use assay_analysis::{
     Availability, Counts, Distribution, Group, HeatMap, Histogram, InFlight, Interval,
     IntervalSummary, Latency, LoadModel, Outage, Percentile, Plausibility, QUANTILES, Quick, Rates,
-    Series, Summary, Transactions, ValueChecks, Verdict, Window,
+    Series, Shortage, Summary, Transactions, ValueChecks, Verdict, Window,
 };
 use assay_model::{Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Setting};
 
@@ -125,6 +125,7 @@ pub fn summary() -> Summary {
         kinds: vec![(Kind::Read, read), (Kind::Update, update)],
         transactions: vec![pairs],
         queries: Vec::new(),
+        all_transactions: None,
         processes: None,
         overall,
     }
@@ -211,7 +212,11 @@ pub fn distribution(values: impl Iterator<Item = u64>) -> Distribution {
         interval: if quantile == 1.0 {
             Interval::Undefined
         } else if count as f64 * (1.0 - quantile) < 10.0 {
-            Interval::TooFew { further_seconds: 30.0 }
+            let shortage = match count as f64 * (1.0 - quantile) {
+                beyond if beyond < 1.0 => Shortage::NoneBeyond,
+                _ => Shortage::FewBeyond,
+            };
+            Interval::TooFew { further_seconds: 30.0, shortage }
         } else {
             let value = at(quantile).0;
             Interval::Known {

@@ -5,7 +5,9 @@ use assay_model::{Outcome, Setting};
 
 use crate::facts::Facts;
 use crate::hallmark::{self, Time};
-use crate::percentile::{Shown, TOO_FEW, TOO_FEW_MEANING, WITHDRAWN, WITHDRAWN_MEANING};
+use crate::percentile::{
+    NO_VALUE, NO_VALUE_MEANING, SAMPLE, SAMPLE_MEANING, Shown, WITHDRAWN, WITHDRAWN_MEANING,
+};
 use crate::table::{Side, Table};
 use crate::units::{Letters, count, percentile_name};
 
@@ -15,12 +17,19 @@ const SHOWN: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 1.0];
 /// The name of the row that sums up all kinds.
 pub const ALL: &str = "all";
 
+/// The name of the same row where users wait for transactions, not for single requests.
+pub const ALL_REQUESTS: &str = "all requests";
+
+/// The name of the row that sums up all transactions.
+pub const ALL_TRANSACTIONS: &str = "all transactions";
+
 /// Each kind's group by name, and all kinds together where there are several.
 pub fn groups(summary: &Summary) -> Vec<(&str, &Group)> {
     let mut groups: Vec<(&str, &Group)> =
         summary.kinds.iter().map(|(kind, group)| (kind.name(), group)).collect();
     if groups.len() != 1 {
-        groups.push((ALL, &summary.overall));
+        let is_single = summary.all_transactions.is_none();
+        groups.push((if is_single { ALL } else { ALL_REQUESTS }, &summary.overall));
     }
     groups
 }
@@ -78,18 +87,23 @@ pub fn outcomes(summary: &Summary) -> Table {
 /// The percentiles of response time that a row of counts has beside them.
 const BESIDE: [f64; 4] = [0.5, 0.9, 0.99, 1.0];
 
-/// Whole transactions by type, then whole processes, with their counts beside their response time;
+/// Whole transactions by type, all of them, then whole processes, with their counts beside their response time;
 /// `None` if records were asked for by key.
 pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
     if summary.queries.is_empty() {
         return None;
     }
     let mut table = counted(["done", "refused", "unknown", "dropped", "done/s"].as_slice());
-    for Transactions { name, group, .. } in summary.transactions.iter().chain(&summary.processes) {
+    fn named(types: &Transactions) -> (&str, &Group) {
+        (types.name.as_str(), &types.group)
+    }
+    let all = summary.all_transactions.iter().map(|group| (ALL_TRANSACTIONS, group));
+    let rows = summary.transactions.iter().map(named).chain(all);
+    for (name, group) in rows.chain(summary.processes.iter().map(named)) {
         let counts = &group.counts;
         let numbers = [counts.done, counts.refused, counts.unknown, counts.dropped];
         let cells = numbers.into_iter().map(count).chain([per_second(group.rates.done_per_s)]);
-        let row = [name.clone()].into_iter().chain(cells);
+        let row = [name.to_owned()].into_iter().chain(cells);
         table.row(row.chain(response(facts, group, letters)).collect());
     }
     Some(table)
@@ -160,7 +174,8 @@ pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
         row(&name, Time::Response, &group.hits.response);
         row("", Time::Service, &group.hits.service);
     }
-    for (name, group) in all_groups(summary).into_iter().filter(|(name, _)| name != ALL) {
+    let is_sum = |name: &str| [ALL, ALL_REQUESTS, ALL_TRANSACTIONS].contains(&name);
+    for (name, group) in all_groups(summary).into_iter().filter(|(name, _)| !is_sum(name)) {
         row(&format!("{name}, misses"), Time::Response, &group.misses.response);
         row(&format!("{name}, failed"), Time::Response, &group.failed.response);
     }
@@ -168,14 +183,17 @@ pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
     table
 }
 
-/// The groups of [`groups`] with each transaction type before the sum.
+/// The groups of [`groups`] with each transaction type before the sum; where users wait for
+/// transactions, these come first, with a sum of their own.
 pub fn all_groups(summary: &Summary) -> Vec<(String, &Group)> {
     let mut all: Vec<(String, &Group)> =
         groups(summary).into_iter().map(|(name, group)| (name.to_owned(), group)).collect();
-    let before_sum = all.len() - usize::from(all.last().is_some_and(|(name, _)| name == ALL));
-    for types in summary.transactions.iter().rev() {
-        all.insert(before_sum, (types.name.clone(), &types.group));
-    }
+    let types = summary.transactions.iter().map(|types| (types.name.clone(), &types.group));
+    let (place, sum) = match &summary.all_transactions {
+        Some(group) => (0, Some((ALL_TRANSACTIONS.to_owned(), group))),
+        None => (all.len() - usize::from(all.last().is_some_and(|(name, _)| name == ALL)), None),
+    };
+    all.splice(place..place, types.chain(sum));
     all
 }
 
@@ -193,7 +211,8 @@ pub fn settings(settings: &[Setting]) -> Table {
 pub fn legend(table: &Table) -> Vec<&'static str> {
     let cells = || table.rows().iter().flatten();
     let marks = [
-        (cells().any(|cell| cell.starts_with(TOO_FEW)), TOO_FEW_MEANING),
+        (cells().any(|cell| cell.starts_with(SAMPLE)), SAMPLE_MEANING),
+        (cells().any(|cell| cell.starts_with(NO_VALUE)), NO_VALUE_MEANING),
         (cells().any(|cell| cell.starts_with(WITHDRAWN)), WITHDRAWN_MEANING),
     ];
     marks.into_iter().filter(|(occurs, _)| *occurs).map(|(_, meaning)| meaning).collect()

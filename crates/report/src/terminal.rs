@@ -45,17 +45,20 @@ const RESET: &str = "\x1b[0m";
 pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     let mut page = Page::new(style);
     opening(&mut page, facts, summary);
-    page.heading("Throughput");
+    let letters = style.letters;
+    let transactions = tables::transactions(facts, summary, letters);
+    if let Some(transactions) = &transactions {
+        page.heading("Transactions");
+        page.table(transactions);
+        tables::legend(transactions).into_iter().for_each(|meaning| page.note(meaning));
+    }
+    let requests = if transactions.is_some() { " of single requests" } else { "" };
+    page.heading(&format!("Throughput{requests}"));
     page.table(&tables::throughput(summary));
     page.heading("Latency");
-    let latency = tables::latency(facts, summary, style.letters);
+    let latency = tables::latency(facts, summary, letters);
     page.table(&latency);
     tables::legend(&latency).into_iter().for_each(|meaning| page.note(meaning));
-    let letters = style.letters;
-    if let Some(transactions) = tables::transactions(facts, summary, letters) {
-        page.heading("Transactions");
-        page.table(&transactions);
-    }
     if let Some(queries) = tables::queries(facts, summary, letters) {
         page.heading("Queries");
         page.table(&queries);

@@ -1,7 +1,7 @@
 //! What a reader must know before any figure, worst first.
 
 use assay_analysis::hallmark::CheckId;
-use assay_analysis::{Counts, LoadModel, Summary, Verdict};
+use assay_analysis::{Counts, Group, LoadModel, Summary, Verdict};
 use assay_model::{Nanos, Outcome, Reason};
 
 use crate::facts::{Facts, State};
@@ -92,7 +92,7 @@ pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Findi
         findings.push(Finding {
             level: Level::Fine,
             name: "ok",
-            text: marked_headline(facts, summary, letters),
+            text: headline(facts, summary, letters),
         });
     }
     findings
@@ -108,7 +108,7 @@ pub fn opening(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Openin
     if is_fine && hallmark::stands(facts) {
         return findings.into_iter().map(Opening::Finding).collect();
     }
-    let headline = Opening::Headline(marked_headline(facts, summary, letters));
+    let headline = Opening::Headline(headline(facts, summary, letters));
     let mut lines: Vec<Opening> =
         findings.into_iter().filter(|_| !is_fine).map(Opening::Finding).collect();
     lines.insert(lines.len().min(1), headline);
@@ -150,24 +150,16 @@ pub(crate) struct Tried {
 impl Tried {
     /// Transactions where queries were asked, else operations.
     pub fn of(summary: &Summary) -> Tried {
-        let types = &summary.transactions;
-        let offered: u64 = types.iter().map(|types| types.group.counts.offered).sum();
-        if summary.queries.is_empty() || offered == 0 {
-            return Tried::counted(Unit::Operations, [&summary.overall.counts]);
-        }
-        Tried::counted(Unit::Transactions, types.iter().map(|types| &types.group.counts))
-    }
-
-    fn counted<'a>(unit: Unit, parts: impl IntoIterator<Item = &'a Counts>) -> Tried {
-        let none = Tried { unit, offered: 0, refused: 0, unknown: 0, dropped: 0, given_up: 0 };
-        parts.into_iter().fold(none, |sum, counts| Tried {
+        let (unit, group) = headline_group(summary);
+        let counts = &group.counts;
+        Tried {
             unit,
-            offered: sum.offered + counts.offered,
-            refused: sum.refused + counts.refused,
-            unknown: sum.unknown + counts.unknown,
-            dropped: sum.dropped + counts.dropped,
-            given_up: sum.given_up + given_up(counts),
-        })
+            offered: counts.offered,
+            refused: counts.refused,
+            unknown: counts.unknown,
+            dropped: counts.dropped,
+            given_up: given_up(counts),
+        }
     }
 
     /// The share of what was tried that failed. What the load model alone kept from the store is
@@ -188,29 +180,33 @@ fn given_up(counts: &Counts) -> u64 {
     reasons.filter(|(outcome, reason, _)| is_given_up(*outcome, *reason)).map(|of| of.2).sum()
 }
 
+/// What a reader asks about first: whole transactions where queries were asked, else operations.
+pub(crate) fn headline_group(summary: &Summary) -> (Unit, &Group) {
+    match &summary.all_transactions {
+        Some(group) => (Unit::Transactions, group),
+        None => (Unit::Operations, &summary.overall),
+    }
+}
+
 /// The figures that everybody asks for first, in one line.
-pub fn headline(summary: &Summary, letters: Letters) -> String {
-    line(summary, Shown::of(&summary.overall.hits.response, 0.99, false), letters)
-}
-
-/// The same with the mark of a percentile that the hallmark does not stand behind.
-pub fn marked_headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
+pub fn headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
+    let (unit, group) = headline_group(summary);
     let is_withdrawn = hallmark::withdraws(facts, Time::Response, 0.99);
-    line(summary, Shown::of(&summary.overall.hits.response, 0.99, is_withdrawn), letters)
-}
-
-fn line(summary: &Summary, p99: Shown, letters: Letters) -> String {
-    let rates = &summary.overall.rates;
+    let p99 = Shown::of(&group.hits.response, 0.99, is_withdrawn);
+    let rates = &group.rates;
+    let done = rate(rates.done_per_s);
+    let done = match unit {
+        Unit::Operations => done,
+        Unit::Transactions => done.replace("/s", " transactions/s"),
+    };
     let done = match (summary.load, promised(summary)) {
         (LoadModel::Open { .. }, _) => {
-            format!("{} of {} offered", rate(rates.done_per_s), rate(rates.offered_per_s))
+            format!("{done} of {} offered", rate(rates.offered_per_s))
         }
         (LoadModel::Closed { .. }, Some(target)) => {
-            format!("{} of {} wanted in a closed loop", rate(rates.done_per_s), rate(target))
+            format!("{done} of {} wanted in a closed loop", rate(target))
         }
-        (LoadModel::Closed { .. }, None) => {
-            format!("{} done in a closed loop", rate(rates.done_per_s))
-        }
+        (LoadModel::Closed { .. }, None) => format!("{done} done in a closed loop"),
     };
     let tried = Tried::of(summary);
     let failures = match (tried.refused + tried.unknown + tried.dropped, tried.unit) {
@@ -222,7 +218,11 @@ fn line(summary: &Summary, p99: Shown, letters: Letters) -> String {
             format!("{} of {} transactions failed", count(failed), count(tried.offered))
         }
     };
-    format!("{done}, response p99 {}, {failures}", p99.phrase(letters))
+    let mut line = format!("{done}, response p99 {}, {failures}", p99.phrase(letters));
+    for figure in &facts.figures {
+        line += &format!(", {} {}", count(figure.value.round() as u64), figure.name);
+    }
+    line
 }
 
 /// The value of a percentile that the judge has found, if there are values.
@@ -236,9 +236,10 @@ pub fn quantile(distribution: &assay_analysis::Distribution, quantile: f64) -> O
 
 /// The rate that the load model promised to ask for.
 fn promised(summary: &Summary) -> Option<f64> {
+    let rates = &headline_group(summary).1.rates;
     match summary.load {
-        LoadModel::Open { .. } => Some(summary.overall.rates.offered_per_s),
-        LoadModel::Closed { target, .. } => summary.overall.rates.target_per_s.or(target),
+        LoadModel::Open { .. } => Some(rates.offered_per_s),
+        LoadModel::Closed { target, .. } => rates.target_per_s.or(target),
     }
 }
 
@@ -281,7 +282,8 @@ fn emptiness(summary: &Summary) -> Option<Finding> {
 /// A rate that was not reached. What failed was reached too, and has a finding of its own.
 fn shortfall(summary: &Summary) -> Option<Finding> {
     let promised = promised(summary)?;
-    let counts = &summary.overall.counts;
+    let group = headline_group(summary).1;
+    let counts = &group.counts;
     let seconds = summary.duration.as_secs_f64();
     if promised <= 0.0 || seconds <= 0.0 {
         return None;
@@ -289,8 +291,8 @@ fn shortfall(summary: &Summary) -> Option<Finding> {
     // What was given up because of a failure is part of that failure.
     let failed = counts.refused + counts.unknown + given_up(counts);
     let failed_per_s = failed as f64 / seconds;
-    let achieved = summary.overall.rates.done_per_s;
-    let usual = quantile(&summary.overall.hits.response, 0.5).unwrap_or_default();
+    let achieved = group.rates.done_per_s;
+    let usual = quantile(&group.hits.response, 0.5).unwrap_or_default();
     let under_way = promised * (usual.as_secs_f64() / seconds).min(UNDER_WAY);
     if achieved + failed_per_s + under_way >= promised * (1.0 - SHORTFALL) {
         return None;
@@ -447,10 +449,10 @@ pub fn model_meaning(load: LoadModel) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use assay_analysis::{Queried, Transactions};
+    use assay_analysis::{Queried, Rates, Transactions};
 
     use super::*;
-    use crate::sample;
+    use crate::{WorkloadFigure, sample};
 
     fn shouts(change: impl Fn(&mut Facts, &mut Summary)) -> Vec<String> {
         let (mut facts, mut summary) = (sample::facts(), sample::summary());
@@ -467,7 +469,7 @@ mod tests {
     fn a_run_that_kept_its_promises_is_ok() {
         assert_eq!(
             shouts(|_, _| {}),
-            ["OK: 200/s of 200/s offered, response p99 n/a (needs about 30 s more), no failures"]
+            ["OK: 200/s of 200/s offered, response p99 ~1.37 ms (few values), no failures"]
         );
     }
 
@@ -517,6 +519,8 @@ mod tests {
     /// 600 operations of 200 transactions, of which `refused` failed by their first query.
     fn transactions(summary: &mut Summary, refused: u64) {
         let mut group = summary.overall.clone();
+        group.rates = Rates { done_per_s: (200 - refused) as f64 / 3.0, ..group.rates };
+        group.rates.offered_per_s = 200.0 / 3.0;
         summary.queries = vec![Queried {
             number: 1,
             name: "find".into(),
@@ -530,6 +534,7 @@ mod tests {
         summary.overall.rates.done_per_s -= refused as f64;
         let done = 200 - refused;
         group.counts = Counts { offered: 200, done, hits: done, refused, ..Counts::default() };
+        summary.all_transactions = Some(group.clone());
         summary.transactions =
             vec![Transactions { number: 1, name: "look".into(), group, unfinished: 0 }];
     }
@@ -540,8 +545,14 @@ mod tests {
         assert_eq!(found, ["FAILING: 75 % of the transactions failed (150 refused, 0 unknown)"]);
         let mut summary = sample::summary();
         transactions(&mut summary, 150);
-        let line = headline(&summary, Letters::Ascii);
+        let mut facts = sample::facts();
+        let line = headline(&facts, &summary, Letters::Ascii);
+        assert!(line.starts_with("16.7 transactions/s of 66.7/s offered, "), "{line}");
         assert!(line.ends_with(", 150 of 200 transactions failed"), "{line}");
+        let note = "not an audited TPC result".to_owned();
+        facts.figures = vec![WorkloadFigure { name: "NOPM".to_owned(), value: 450.4, note }];
+        let line = headline(&facts, &summary, Letters::Ascii);
+        assert!(line.ends_with(" transactions failed, 450 NOPM"), "{line}");
         let available = crate::prose::availability(&summary, Letters::Ascii);
         assert!(available.starts_with("25 % of the transactions succeeded, "), "{available}");
     }
@@ -550,7 +561,9 @@ mod tests {
     fn transactions_given_up_after_a_failure_failed_too() {
         let found = shouts(|_, summary| {
             transactions(summary, 50);
-            let counts = &mut summary.transactions[0].group.counts;
+            let all = summary.all_transactions.as_mut().expect("there are transactions");
+            all.rates.done_per_s = 100.0 / 3.0;
+            let counts = &mut all.counts;
             (counts.done, counts.hits, counts.dropped) = (100, 100, 50);
             counts.reasons = vec![
                 (Outcome::Dropped, Reason::InFlightLimit, 20),
@@ -559,7 +572,10 @@ mod tests {
         });
         assert_eq!(
             found,
-            ["FAILING: 44.4 % of the transactions failed (50 refused, 0 unknown, 30 given up)"]
+            [
+                "OVERLOADED: offered 66.7/s, achieved 33.3/s (50 %)",
+                "FAILING: 44.4 % of the transactions failed (50 refused, 0 unknown, 30 given up)"
+            ]
         );
     }
 

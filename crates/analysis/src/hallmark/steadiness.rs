@@ -338,7 +338,7 @@ pub fn beyond(percentile: &Percentile, count: u64, duration: Nanos) -> Option<f6
         Interval::Known { dependence, .. } => {
             Some(count as f64 * (1.0 - percentile.quantile) / dependence)
         }
-        Interval::TooFew { further_seconds } => {
+        Interval::TooFew { further_seconds, .. } => {
             let seconds = duration.as_secs_f64();
             Some(FEWEST_BEYOND * ratio(seconds, seconds + further_seconds))
         }

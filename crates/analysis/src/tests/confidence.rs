@@ -3,7 +3,7 @@
 use assay_model::{Kind, Nanos, Record, Seed};
 
 use super::{ask, done, question};
-use crate::{Interval, Percentile};
+use crate::{Interval, Percentile, Shortage};
 
 /// A queue with one server: exponential gaps of mean 1 ms, exponential service, `load` busy.
 fn queue(seed: u64, count: u64, load: f64) -> Vec<Record> {
@@ -77,13 +77,40 @@ fn too_few_values_beyond_a_percentile_say_how_much_longer_to_run() {
         .collect();
     // 2 of 2000 values lie beyond p99.9, ten are needed: 8 s more if they are independent.
     match response_p(&records, 5).interval {
-        Interval::TooFew { further_seconds } => {
+        Interval::TooFew { further_seconds, shortage } => {
+            assert_eq!(shortage, Shortage::FewBeyond);
             assert!((8.0..40.0).contains(&further_seconds), "{further_seconds}");
         }
         other => panic!("{other:?}"),
     }
     assert!(matches!(response_p(&records, 2).interval, Interval::Known { .. }));
     assert_eq!(response_p(&records, 8).interval, Interval::Undefined);
+}
+
+/// 2,000 reads per second for 10 s; from 4 s on nothing is answered for 2 s.
+fn stalled() -> Vec<Record> {
+    let until = Nanos::from_secs(6);
+    let read = |i: u64| {
+        let at = Nanos::from_micros(i * 500);
+        let is_held = (Nanos::from_secs(4)..until).contains(&at);
+        let ended = if is_held { until } else { at };
+        done(i, Kind::Read, at, at, ended + Nanos::from_micros(100))
+    };
+    (0..20_000).map(read).collect()
+}
+
+#[test]
+fn the_percentile_of_one_stall_is_there_without_an_interval() {
+    let records = stalled();
+    let p99 = response_p(&records, 4);
+    // 4,000 of 20,000 were held; 200 lie beyond p99, so it is 1.9 s.
+    assert!((1.89..1.91).contains(&p99.value.as_secs_f64()), "{p99:?}");
+    let Interval::TooFew { shortage, .. } = p99.interval else { panic!("{p99:?}") };
+    assert_eq!(shortage, Shortage::Dependent);
+    let p999999 = response_p(&records, 7);
+    let Interval::TooFew { shortage, .. } = p999999.interval else { panic!("{p999999:?}") };
+    assert_eq!(shortage, Shortage::NoneBeyond);
+    assert_eq!(p999999.value, response_p(&records, 8).value);
 }
 
 #[test]

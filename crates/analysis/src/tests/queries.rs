@@ -90,6 +90,18 @@ fn a_process_lasts_from_its_first_intention_to_its_last_answer() {
 }
 
 #[test]
+fn transactions_of_all_types_have_percentiles_together() {
+    let summary = judged(&[process(0, 0), process(1, 100)].concat());
+    let all = summary.all_transactions.expect("queries were asked");
+    assert_eq!((all.counts.offered, all.counts.done), (4, 4));
+    assert_eq!(all.rates.done_per_s, 4.0);
+    let response = &all.hits.response;
+    assert_eq!((response.min, response.max), (Nanos::from_millis(2), Nanos::from_millis(5)));
+    let record = Record { statement: 0, transaction_type: 0, ..process(0, 0)[0] };
+    assert!(judged(&[record]).all_transactions.is_none());
+}
+
+#[test]
 fn a_transaction_that_misses_a_row_is_done_one_that_aborts_is_not() {
     let mut misses = process(0, 0);
     misses[0].found = false;

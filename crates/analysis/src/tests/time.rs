@@ -41,6 +41,22 @@ fn quick_percentiles_are_at_most_one_rough_bucket_too_high() {
     assert!(near(quick.p99, 990_000.0) && near(quick.max, 1_000_000.0), "{quick:?}");
 }
 
+#[test]
+fn a_stall_is_seen_while_it_lasts() {
+    // One operation every 10 ms; from 20 ms on nothing is answered until 50 ms.
+    let records = history(
+        "read 0 1..2 · read 1 11..12 · read 2 21..51 · read 3 31..52 · read 4 41..53 · read 5 61..62",
+    );
+    let series = ask(question(0, 70), &records).series;
+    let counts: Vec<u64> = series.intervals.iter().map(|i| i.response.count).collect();
+    assert_eq!(counts, [1, 1, 1, 1, 1, 0, 1]);
+    let slow = |place: usize| series.intervals[place].response.p50 > Nanos::from_millis(10);
+    assert_eq!((0..7).filter(|place| slow(*place)).collect::<Vec<_>>(), [2, 3, 4]);
+    assert_eq!(series.intervals[5].done, 3, "what is done is counted where it ends");
+    let sent: Vec<u64> = series.intervals.iter().map(|i| i.service.count).collect();
+    assert_eq!(sent, [1, 1, 1, 1, 1, 0, 1]);
+}
+
 /// One read per `step` that takes `service`.
 fn steady(count: u64, step: Nanos, service: Nanos) -> Vec<Record> {
     let read = |i| {

@@ -21,7 +21,7 @@ fn a_bench_leaves_two_whole_bundles_but_no_store() {
     assert_sealed(&place, "b/load", State::Finished);
     let beside = ["events.parquet", "hallmark.json", "history", "load"];
     assert_eq!(place.list("b")[..4], beside);
-    assert_eq!(place.list("b")[4..], ["observations.parquet", "run.toml"]);
+    assert_eq!(place.list("b")[4..], ["observations.parquet", "report.html", "run.toml"]);
     let load = ["events.parquet", "history", "observations.parquet", "run.toml"];
     assert_eq!(place.list("b/load"), load);
     assert_eq!(place.list("b/load/history"), ["agent=0"]);
@@ -39,6 +39,9 @@ fn a_bench_keeps_its_store_if_it_is_told_to() {
 fn progress_is_on_standard_error_where_the_bundle_is_named() {
     let place = Place::new();
     let ran = place.fine("bench ycsb-c --records 50 --operations 10").says("kept in runs/");
+    let page = ran.err.lines().find_map(|line| line.strip_prefix("page: ")).expect("a page");
+    let page = std::fs::read_to_string(place.path(page)).expect("the page is there");
+    assert!(page.starts_with("<!doctype html>") && page.contains("ycsb-c on fjall"));
     assert!(!ran.out.contains("kept in runs/"));
     assert_eq!(place.fine("bench ycsb-c --records 50 --operations 10 -q").err, "");
 }

@@ -172,7 +172,7 @@ impl CertifiedObject {
     fn new(one: &Certified) -> CertifiedObject {
         let (ends, further_seconds) = match one.interval {
             Interval::Known { low, high, dependence } => (Some((low, high, dependence)), None),
-            Interval::TooFew { further_seconds } => (None, Some(further_seconds)),
+            Interval::TooFew { further_seconds, .. } => (None, Some(further_seconds)),
             Interval::Undefined => (None, None),
         };
         CertifiedObject {

@@ -41,6 +41,8 @@ pub struct Axis {
     pub min: f64,
     /// The number at its end.
     pub max: f64,
+    /// What stands beside it; empty if its labels say it.
+    pub title: &'static str,
 }
 
 /// A labelled number on an axis.
@@ -73,49 +75,64 @@ impl Axis {
         }
         let (min, max) = (step_below(min), step_above(max));
         let max = if max > min { max } else { min * 10.0 };
-        Axis { spread: Spread::Log, unit: Unit::Latency, min, max }
+        Axis { spread: Spread::Log, unit: Unit::Latency, min, max, title: "latency" }
     }
 
     /// A linear axis of rates from zero to a little above the largest of `values`.
     pub fn rate(values: impl Iterator<Item = f64>) -> Axis {
         let max = values.fold(0.0_f64, f64::max);
         let max = if max > 0.0 { max * 1.08 } else { 1.0 };
-        Axis { spread: Spread::Linear, unit: Unit::Rate, min: 0.0, max }
+        let title = "operations per second";
+        Axis { spread: Spread::Linear, unit: Unit::Rate, min: 0.0, max, title }
     }
 
     /// A linear latency axis from zero to a little above the largest of `values`.
     pub fn linear_latency(values: impl Iterator<Item = f64>) -> Axis {
         let max = values.fold(0.0_f64, f64::max);
         let max = if max > 0.0 { max * 1.05 } else { 1_000_000.0 };
-        Axis { spread: Spread::Linear, unit: Unit::Latency, min: 0.0, max }
+        Axis { spread: Spread::Linear, unit: Unit::Latency, min: 0.0, max, title: "latency" }
     }
 
     /// A logarithmic axis of numbers from `min` to `max`, both above zero.
     pub fn numbers(min: f64, max: f64) -> Axis {
-        Axis { spread: Spread::Log, unit: Unit::Number, min, max }
+        Axis { spread: Spread::Log, unit: Unit::Number, min, max, title: "" }
     }
 
     /// A linear axis of how much there is of something, from zero to a little above the largest.
     pub fn amount(values: impl Iterator<Item = f64>) -> Axis {
-        Axis { unit: Unit::Number, ..Axis::rate(values) }
+        Axis { unit: Unit::Number, title: "", ..Axis::rate(values) }
     }
 
     /// A linear axis from zero to `last` of something that is counted one by one.
     pub fn few(last: f64) -> Axis {
         let unit = if last <= FEW { Unit::Few } else { Unit::Number };
-        Axis { spread: Spread::Linear, unit, min: 0.0, max: last }
+        Axis { spread: Spread::Linear, unit, min: 0.0, max: last, title: "" }
     }
 
     /// A linear axis of seconds.
     pub fn time(from: f64, until: f64) -> Axis {
         let max = if until > from { until } else { from + 1.0 };
-        Axis { spread: Spread::Linear, unit: Unit::Time, min: from, max }
+        Axis { spread: Spread::Linear, unit: Unit::Time, min: from, max, title: "time" }
     }
 
     /// A percentile axis that ends with the largest of `count` values.
     pub fn spectrum(count: u64) -> Axis {
         let max = (count as f64).max(10.0);
-        Axis { spread: Spread::Log, unit: Unit::Spectrum, min: 1.0, max }
+        Axis { spread: Spread::Log, unit: Unit::Spectrum, min: 1.0, max, title: "percentile" }
+    }
+
+    /// The same axis with another title.
+    pub fn titled(self, title: &'static str) -> Axis {
+        Axis { title, ..self }
+    }
+
+    /// What stands beside it, with its scale where that is not linear.
+    pub fn caption(&self) -> String {
+        match (self.title, self.spread) {
+            (title, Spread::Linear) => title.to_owned(),
+            ("", Spread::Log) => "log scale".to_owned(),
+            (title, Spread::Log) => format!("{title}, log scale"),
+        }
     }
 
     /// Where `value` lies: 0 at the beginning, 1 at the end, beyond that outside.
@@ -341,6 +358,14 @@ mod tests {
     fn numbers_are_powers_of_two_as_long_as_there_are_few() {
         assert_eq!(labels(Axis::numbers(1.0, 16.0)), "1 | 2 | 4 | 8 | 16");
         assert_eq!(labels(Axis::numbers(1_000.0, 10_000.0)), "1k | 2k | 5k | 10k");
+    }
+
+    #[test]
+    fn an_axis_says_what_it_is_and_that_it_is_logarithmic() {
+        assert_eq!(Axis::latency([1e6].into_iter()).caption(), "latency, log scale");
+        assert_eq!(Axis::rate([1e6].into_iter()).caption(), "operations per second");
+        assert_eq!(Axis::numbers(1.0, 64.0).titled("clients").caption(), "clients, log scale");
+        assert_eq!(Axis::few(7.0).caption(), "");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use assay_analysis::compare::Spread;
 
 use super::axis::{Axis, Spread as Scale, Tick, Unit};
 use super::escape::escape;
-use super::line_chart::{HEIGHT, WIDTH, frame_labels, grid};
+use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid};
 
 /// The share of a group's space that its columns take.
 const FILLED: f64 = 0.86;
@@ -82,10 +82,15 @@ impl BarChart {
         let is_log = low > 0.0 && low.is_finite() && high / low > RATIO_MAX;
         match (is_log, self.unit) {
             (true, Unit::Latency) => Axis::latency([low * 0.8, top].into_iter()),
-            (true, unit) => {
+            (true, _) => {
                 let floor = 10_f64.powf((low * 0.8).log10().floor());
                 let ceiling = 10_f64.powf(top.log10().ceil());
-                Axis { spread: Scale::Log, unit, min: floor, max: ceiling.max(floor * 10.0) }
+                Axis {
+                    spread: Scale::Log,
+                    min: floor,
+                    max: ceiling.max(floor * 10.0),
+                    ..Axis::rate([top].into_iter())
+                }
             }
             (false, Unit::Latency) => Axis::linear_latency([top].into_iter()),
             (false, _) => Axis::rate([top].into_iter()),
@@ -98,10 +103,11 @@ impl BarChart {
         let y_ticks = ticks(&y);
         let (x, x_ticks) = self.places();
         format!(
-            "<div class=\"legend\">{}</div>\n<div class=\"plot tall columns\"><svg viewBox=\"0 0 \
-             {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">{}{}{}\
-             </svg>{}</div>\n",
+            "<div class=\"legend\">{}</div>\n{}<div class=\"plot tall columns\"><svg \
+             viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" \
+             aria-label=\"{}\">{}{}{}</svg>{}</div>\n",
             self.legend(),
+            axis_title(&y, "y"),
             escape(&self.description),
             grid(&[], &x, &y_ticks, &y),
             self.fences(),
@@ -112,7 +118,7 @@ impl BarChart {
 
     fn places(&self) -> (Axis, Vec<Tick>) {
         let max = self.groups.len().max(1) as f64;
-        let axis = Axis { spread: Scale::Linear, unit: Unit::Number, min: 0.0, max };
+        let axis = Axis { unit: Unit::Number, ..Axis::few(max) };
         let tick = |(place, label): (usize, &String)| Tick {
             at: place as f64 + 0.5,
             label: label.clone(),

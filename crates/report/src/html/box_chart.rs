@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use assay_analysis::Boxplot;
 use assay_model::Nanos;
 
-use super::axis::{Axis, Spread, Tick, Unit};
+use super::axis::{Axis, Tick, Unit};
 use super::escape::escape;
-use super::line_chart::{HEIGHT, WIDTH, frame_labels, grid};
+use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid};
 
 /// Half of a box's width, as a share of the space that it has.
 const HALF: f64 = 0.24;
@@ -45,9 +45,10 @@ impl BoxChart<'_> {
             format!("<path class=\"mark\" d=\"M0 {}h{WIDTH}\"/>", height(&y, limit))
         });
         format!(
-            "<div class=\"plot tall boxes\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+            "{}<div class=\"plot tall boxes\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
              preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">{}{limit}{drawn}</svg>{}\
              </div>\n",
+            axis_title(&y, "y"),
             escape(self.description),
             grid(&[], &x, &y_ticks, &y),
             frame_labels(&x_ticks, &x, &y_ticks, &y),
@@ -56,7 +57,7 @@ impl BoxChart<'_> {
 
     fn places(&self) -> (Axis, Vec<Tick>) {
         let max = self.boxes.len().max(1) as f64;
-        let axis = Axis { spread: Spread::Linear, unit: Unit::Number, min: 0.0, max };
+        let axis = Axis { unit: Unit::Number, ..Axis::few(max) };
         let tick = |(place, (label, _)): (usize, &(String, Option<Boxplot>))| Tick {
             at: place as f64 + 0.5,
             label: label.clone(),

@@ -10,6 +10,13 @@ use crate::facts::Facts;
 /// Points for each power of ten of a spectrum: enough that the line looks smooth.
 const POINTS_PER_DECADE: u32 = 20;
 
+/// What the axis of time says where operations stand at the moment they were meant to be sent.
+pub const INTENDED: &str = "seconds of the run, by intended moment";
+/// What it says where they stand at the moment they were sent.
+pub const SENT: &str = "seconds of the run, by moment of sending";
+/// What it says where they stand at the moment of the answer, or where nothing moves.
+pub const ENDED: &str = "seconds of the run";
+
 /// Short dashes.
 pub const DASHED: &[u8] = &[6, 4];
 /// Dots.
@@ -146,7 +153,9 @@ impl<'a> Timeline<'a> {
         ];
         let y = Axis::latency(known(&lines));
         let description = "Response and service time over time".to_owned();
-        LineChart { bands: vec![(1, 2)], ..self.chart("latency", description, y, lines) }
+        let chart = self.chart("latency", description, y, lines);
+        let x = chart.x.titled("seconds of the run, by intended moment (service: of sending)");
+        LineChart { bands: vec![(1, 2)], x, ..chart }
     }
 
     /// What was offered and done each second, with everything that was no hit apart.
@@ -176,7 +185,8 @@ impl<'a> Timeline<'a> {
         }
         let y = Axis::rate(known(&lines));
         let description = "Operations offered and done over time, failures apart".to_owned();
-        self.chart("throughput", description, y, lines)
+        let chart = self.chart("throughput", description, y, lines);
+        LineChart { height: Height::Low, ..chart }
     }
 
     /// The generator's own lateness.
@@ -196,7 +206,8 @@ impl<'a> Timeline<'a> {
         let y = Axis::latency(known(&lines));
         let description = "Lag of everything asked over time".to_owned();
         let chart = self.chart("lag", description, y, lines);
-        LineChart { bands: vec![(1, 2)], height: Height::Low, ..chart }
+        let x = chart.x.titled(INTENDED);
+        LineChart { bands: vec![(1, 2)], height: Height::Low, x, ..chart }
     }
 
     /// A chart over the run's time, with its events and what lies beside the measured window.
@@ -205,7 +216,7 @@ impl<'a> Timeline<'a> {
         let width = self.series.width.as_secs_f64();
         let until = from + width * self.series.intervals.len() as f64;
         let middle = |i: &IntervalSummary| i.from.as_secs_f64() + width / 2.0;
-        let x = Axis::time(from, until);
+        let x = Axis::time(from, until).titled(ENDED);
         let marks = self
             .facts
             .events

@@ -6,15 +6,15 @@ use assay_analysis::HeatMap;
 
 use super::axis::{Axis, Spread, Unit};
 use super::escape::escape;
-use super::line_chart::{HEIGHT, WIDTH, frame_labels, grid};
+use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid};
 
 /// How many colours there are; the style sheet has a class for each.
 const COLOURS: u64 = 16;
 
 /// The map as an SVG drawing with labels, or nothing if the map is empty.
 ///
-/// `description` is for who cannot see it.
-pub fn heat_chart(map: &HeatMap, description: &str, class: &str) -> String {
+/// `moment` says what lies on the axis of time; `description` is for who cannot see it.
+pub fn heat_chart(map: &HeatMap, moment: &'static str, description: &str, class: &str) -> String {
     let (Some(first), Some(last)) = (map.edges.first(), map.edges.last()) else {
         return String::new();
     };
@@ -23,23 +23,26 @@ pub fn heat_chart(map: &HeatMap, description: &str, class: &str) -> String {
     }
     let from = map.from.as_secs_f64();
     let width = map.column_width.as_secs_f64() * map.columns.len() as f64;
-    let x = Axis::time(from, from + width);
+    let x = Axis::time(from, from + width).titled(moment);
     let y = Axis {
         spread: Spread::Log,
         unit: Unit::Latency,
         min: first.0.max(1) as f64,
         max: last.0.max(2) as f64,
+        title: "latency",
     };
     let (columns, rows) = (map.columns.len(), map.edges.len() - 1);
     format!(
-        "<div class=\"plot {class} heat\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+        "{}<div class=\"plot {class} heat\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">{}\
          <svg width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 -.5 {columns} {rows}\" \
-         preserveAspectRatio=\"none\">{}</svg></svg>{}</div>\n",
+         preserveAspectRatio=\"none\">{}</svg></svg>{}</div>{}\n",
+        axis_title(&y, "y"),
         escape(description),
         grid(&x.ticks(), &x, &y.ticks(), &y),
         cells(map, rows),
         frame_labels(&x.ticks(), &x, &y.ticks(), &y),
+        axis_title(&x, "x"),
     )
 }
 
@@ -135,7 +138,7 @@ mod tests {
 
     #[test]
     fn an_empty_map_is_nothing() {
-        assert_eq!(heat_chart(&HeatMap::default(), "", "tall"), "");
-        assert_eq!(heat_chart(&map(vec![vec![0, 0]]), "", "tall"), "");
+        assert_eq!(heat_chart(&HeatMap::default(), "", "", "tall"), "");
+        assert_eq!(heat_chart(&map(vec![vec![0, 0]]), "", "", "tall"), "");
     }
 }

@@ -13,6 +13,9 @@ pub const WIDTH: f64 = 4_000.0;
 /// Height of the drawing's own coordinates.
 pub const HEIGHT: f64 = 1_200.0;
 
+/// The room that the label of a mark needs, as a share of a chart that is half a page wide.
+const LABEL: f64 = 0.06;
+
 /// Lines over a common horizontal axis.
 #[derive(Clone, Debug)]
 pub struct LineChart {
@@ -86,9 +89,11 @@ impl LineChart {
         format!(
             "<div class=\"chart\" id=\"{id}\"><div class=\"legend\">{legend}\
              <output class=\"at\"></output></div>\n\
-             <div class=\"plot {class}\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+             {y_title}<div class=\"plot {class}\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
              preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{description}\">\
-             {drawing}</svg>{labels}</div></div>\n",
+             {drawing}</svg>{labels}</div>{x_title}</div>\n",
+            y_title = axis_title(&self.y, "y"),
+            x_title = axis_title(&self.x, "x"),
             id = self.id,
             legend = self.legend(),
             class = self.height.class(),
@@ -107,6 +112,7 @@ impl LineChart {
                 "colour": line.colour,
                 "dash": line.dash,
                 "fill": line.is_filled,
+                "dots": self.has_dots(line),
                 "values": line.values.iter().map(|v| compact(*v)).collect::<Vec<_>>(),
             })
         };
@@ -205,6 +211,10 @@ impl LineChart {
             let dash = dash_attribute(line.dash);
             let _ = write!(out, "<path class=\"line {}\"{dash} d=\"{path}\"/>", line.colour);
         }
+        if self.has_dots(line) && !path.is_empty() {
+            let dots: String = runs.iter().flatten().map(|dot| through(&[*dot], 'M')).collect();
+            let _ = write!(out, "<path class=\"line dot {}\" d=\"{dots}\"/>", line.colour);
+        }
         out
     }
 
@@ -238,15 +248,31 @@ impl LineChart {
         runs
     }
 
+    /// Whether each point is a measurement of its own, such as a run, that must be seen. Dashed
+    /// lines without a gap are laws, limits, or lines beside such ones.
+    fn has_dots(&self, line: &Line) -> bool {
+        let is_measured = line.dash.is_empty() || line.values.contains(&None);
+        is_measured && !matches!(self.x.unit, Unit::Time | Unit::Spectrum)
+    }
+
+    /// Numbers above the marks; those that would overlap share one label: `2–4`.
     fn mark_labels(&self) -> String {
-        let mut out = String::new();
+        let mut labels: Vec<(f64, &Mark, &Mark)> = Vec::new();
         for mark in &self.marks {
-            let _ = write!(
-                out,
-                "<span class=\"mark\" style=\"left:{}%\">{}</span>",
-                percent(self.x.place(mark.at)),
-                mark.number
-            );
+            let place = self.x.place(mark.at);
+            match labels.last_mut() {
+                Some((before, _, last)) if place - *before < LABEL => *last = mark,
+                _ => labels.push((place, mark, mark)),
+            }
+        }
+        let mut out = String::new();
+        for (place, first, last) in labels {
+            let text = match first.number == last.number {
+                true => first.number.to_string(),
+                false => format!("{}–{}", first.number, last.number),
+            };
+            let place = percent(place);
+            let _ = write!(out, "<span class=\"mark\" style=\"left:{place}%\">{text}</span>");
         }
         if out.is_empty() { out } else { format!("<div class=\"over\">{out}</div>") }
     }
@@ -261,6 +287,14 @@ impl LineChart {
 
     fn x_text(&self, x: f64) -> String {
         short(self.x_at(x))
+    }
+}
+
+/// The title of an axis as text of the page; nothing if it has none.
+pub fn axis_title(axis: &Axis, which: &str) -> String {
+    match axis.caption() {
+        text if text.is_empty() => text,
+        text => format!("<p class=\"axis {which}\">{}</p>\n", escape(&text)),
     }
 }
 
@@ -359,7 +393,7 @@ mod tests {
             id: "c".to_owned(),
             description: "a <chart>".to_owned(),
             x: Axis::time(0.0, 4.0),
-            y: Axis { spread: Spread::Linear, unit: Unit::Rate, min: 0.0, max: 10.0 },
+            y: Axis { max: 10.0, ..Axis::rate([1.0].into_iter()) },
             xs: (0..values.len()).map(|x| x as f64).collect(),
             lines: vec![Line {
                 label: "a&b".to_owned(),
@@ -387,6 +421,32 @@ mod tests {
             "<path class=\"line done\" stroke-dasharray=\"4 2\" \
              d=\"M0 1200l1000 -1200M3000 600h0\"/>"
         );
+    }
+
+    #[test]
+    fn labels_of_events_that_are_near_each_other_are_one() {
+        let mut chart = chart(vec![Some(1.0)]);
+        let at = [1.0, 1.1, 1.2, 3.0];
+        chart.marks = (1..).zip(at).map(|(number, at)| Mark { number, at }).collect();
+        let labels = chart.mark_labels();
+        assert!(labels.contains("left:25%\">1–3</span>"), "{labels}");
+        assert!(labels.contains("left:75%\">4</span>"), "{labels}");
+        assert_eq!(labels.matches("<span").count(), 2, "{labels}");
+    }
+
+    #[test]
+    fn where_each_point_is_a_run_it_has_a_dot() {
+        let mut chart = chart(vec![Some(1.0), Some(2.0), Some(3.0)]);
+        assert!(!chart.html().contains("line dot"));
+        chart.x = Axis::few(4.0).titled("nodes");
+        assert!(!chart.html().contains("line dot"), "a law is a dashed line");
+        chart.lines[0].dash = &[];
+        let html = chart.html();
+        let dots = html.split("line dot done\" d=\"").nth(1).unwrap_or_default();
+        let path = dots.split('"').next().unwrap_or_default();
+        assert_eq!(path.matches("h0").count(), 3, "{html}");
+        assert!(html.contains("<p class=\"axis x\">nodes</p>"), "{html}");
+        assert!(html.contains("<p class=\"axis y\">operations per second</p>"), "{html}");
     }
 
     #[test]

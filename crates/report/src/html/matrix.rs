@@ -15,8 +15,8 @@ use super::line_chart::{Height, Line, LineChart};
 use super::{page, sections};
 use crate::matrix::rows::{Curve, Detail, over_clients};
 use crate::matrix::{
-    MatrixStudy, barred, checks, durability, failures, figures, findings, has_rivals, looks_at,
-    metric_name, metric_text, ranking, refusals, scaling, setup_name, usl_fits,
+    MatrixStudy, barred, believable, checks, durability, failures, figures, findings, has_rivals,
+    looks_at, metric_name, metric_text, ranking, refusals, scaling, setup_name, usl_fits,
 };
 use crate::units::{Letters, count, duration, percent, plural};
 
@@ -90,10 +90,7 @@ fn cards(study: &MatrixStudy) -> String {
     let cells = &study.matrix.cells;
     let operations: u64 =
         cells.iter().filter_map(|cell| cell.figures.of(Of::All)).map(|of| of.counts.offered).sum();
-    let valid = cells
-        .iter()
-        .filter(|cell| cell.figures.hallmark.is_some_and(|verdict| verdict.is_valid()))
-        .count();
+    let valid = believable(study);
     let failed = study.failed.len() as u64;
     let mut out = "<section class=\"cards\" aria-label=\"Figures\">\n".to_owned();
     let of = format!("of {}, {} failed", count(study.planned as u64), count(failed));
@@ -339,7 +336,7 @@ fn curves(study: &MatrixStudy) -> Vec<Titled> {
                 study.workloads[workload],
                 study.loads[load].name
             );
-            charts.extend(lines(study, id, title, &curves, metric, Vec::new()));
+            charts.extend(lines(study, id, title, &curves, (metric, "nodes"), Vec::new()));
         }
     }
     charts
@@ -368,7 +365,8 @@ fn sweeps(study: &MatrixStudy) -> Vec<Titled> {
             let of = nodes.map_or(String::new(), |nodes| format!(" on {nodes} nodes"));
             let title = format!("throughput over clients: {}{of}", study.workloads[workload]);
             let id = format!("clients-{}-{workload}", nodes.unwrap_or(0));
-            charts.extend(lines(study, id, title, &curves, Metric::Throughput, laws.collect()));
+            let over = (Metric::Throughput, "clients");
+            charts.extend(lines(study, id, title, &curves, over, laws.collect()));
         }
     }
     charts
@@ -379,7 +377,7 @@ fn lines(
     id: String,
     title: String,
     curves: &[Curve],
-    metric: Metric,
+    (metric, of): (Metric, &'static str),
     laws: Vec<(usize, assay_analysis::usl::Usl)>,
 ) -> Option<Titled> {
     let mut xs: Vec<f64> =
@@ -426,6 +424,7 @@ fn lines(
         true => Axis::numbers(first, last),
         false => Axis::few(last),
     };
+    let x = x.titled(of);
     let chart = LineChart {
         id,
         description: title.clone(),

@@ -57,8 +57,19 @@
       fill: line.fill ? () => faint(12) : undefined,
       dash: line.dash.length ? line.dash : undefined,
       width: 1.75,
-      points: { show: line.values.filter((v) => v !== null).length === 1, size: 6 },
+      points: { show: line.dots || line.values.filter((v) => v !== null).length === 1, size: 6 },
     };
+  }
+
+  // Numbers that would overlap share one label.
+  function labels(marks, x, room) {
+    const found = [];
+    for (const [number, at] of marks) {
+      const before = found.at(-1);
+      if (before && x(at) - before.from < room) before.last = number;
+      else found.push({ first: number, last: number, from: x(at) });
+    }
+    return found;
   }
 
   function underlay(chart) {
@@ -77,12 +88,14 @@
       u.ctx.lineWidth = ratio;
       u.ctx.font = `600 ${11 * ratio}px system-ui, sans-serif`;
       u.ctx.textAlign = "center";
-      for (const [number, at] of chart.marks) {
+      for (const [, at] of chart.marks) {
         u.ctx.beginPath();
         u.ctx.moveTo(x(at), top);
         u.ctx.lineTo(x(at), top + height);
         u.ctx.stroke();
-        u.ctx.fillText(String(number), x(at), top - 5 * ratio);
+      }
+      for (const { first, last, from } of labels(chart.marks, x, 26 * ratio)) {
+        u.ctx.fillText(first === last ? String(first) : `${first}–${last}`, from, top - 5 * ratio);
       }
       u.ctx.restore();
     };
@@ -94,13 +107,14 @@
     const plot = element.querySelector(".plot");
     const buttons = [...element.querySelectorAll(".legend button")];
     const at = element.querySelector(".at");
-    const height = plot.clientHeight + 48;
+    // As tall as the drawing, which may be folded away and then has no height of its own yet.
+    const height = parseFloat(getComputedStyle(plot).height) + 48;
     const live = document.createElement("div");
     live.className = "live";
     live.tabIndex = 0;
     live.setAttribute("role", "group");
     live.setAttribute("aria-label", chart.description + ". Arrow keys move the cursor.");
-    element.append(live);
+    plot.after(live);
     element.classList.add("is-live");
 
     // Zeros beside zeros are left out of the lines of failures; where anything is known, they are.

@@ -4,24 +4,32 @@ use std::fmt::Write as _;
 
 use assay_analysis::hallmark::{Check, CheckVerdict};
 use assay_analysis::{
-    Counts, Distribution, Group, HeatMap, Interval, IntervalSummary, Series, Summary,
+    Counts, Distribution, Group, HeatMap, Interval, IntervalSummary, Latency, LoadModel, Series,
+    Summary,
 };
 use assay_model::{Kind, Nanos};
 
+use super::charts::{INTENDED, SENT};
 use super::escape::escape;
 use super::heat_chart::heat_chart;
 use super::line_chart::LineChart;
 use super::servers::Titled;
-use crate::facts::Facts;
+use crate::facts::{Facts, WorkloadFigure};
 use crate::hallmark::{self, Rows, Time};
-use crate::percentile::{Shown, TOO_FEW, TOO_FEW_MEANING, WITHDRAWN};
+use crate::percentile::{NO_VALUE_MEANING, SAMPLE_MEANING, Shown, WITHDRAWN};
 use crate::table::{Side, Table};
 use crate::units::{Letters, count, duration, moment, percent, percentile_name, rate};
-use crate::verdict::{self, Finding, Level, Opening};
+use crate::verdict::{self, Finding, Level, Opening, Unit};
 use crate::{prose, tables};
 
 /// The page is always in full Unicode.
 const LETTERS: Letters = Letters::Unicode;
+
+/// The beginning of a table whose wide content scrolls by itself; the keyboard can reach it.
+const SCROLL: &str = "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">";
+
+/// Spectra that are shown at once; the others can be opened.
+const SPECTRA: usize = 6;
 
 /// The percentiles of the large table.
 const PERCENTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
@@ -30,12 +38,13 @@ const PERCENTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
 pub fn opening(facts: &Facts, summary: &Summary) -> String {
     let mut out = format!(
         "<header><p class=\"brand\">Assay <span>{version}</span></p>\n<h1>{title}</h1>\n\
-         <p class=\"sub\">{started} · {model} loop · {load}</p></header>\n",
+         <p class=\"sub\">{started} · {model} loop · {load} · {url}</p></header>\n",
         version = escape(&facts.version),
         title = escape(&facts.title),
         started = escape(&facts.started),
         model = verdict::model_name(summary.load),
         load = escape(&facts.load),
+        url = escape(&facts.store.url),
     );
     out += "<section class=\"verdict\" aria-label=\"Verdict\">\n";
     if let Some(line) = hallmark::line(facts) {
@@ -128,18 +137,12 @@ fn with_small_unit(figure: &str) -> String {
 }
 
 fn cards(facts: &Facts, summary: &Summary) -> String {
-    let rates = &summary.overall.rates;
-    let counts = &summary.overall.counts;
-    let asked_for = match summary.load {
-        assay_analysis::LoadModel::Open { .. } => {
-            format!("of {} offered", rate(rates.offered_per_s))
-        }
-        assay_analysis::LoadModel::Closed { target: Some(target), .. } => {
-            format!("of {} wanted", rate(target))
-        }
-        assay_analysis::LoadModel::Closed { target: None, sessions } => {
-            format!("by {} sessions", count(sessions))
-        }
+    let (unit, group) = verdict::headline_group(summary);
+    let (rates, counts) = (&group.rates, &group.counts);
+    let asked_for = match (summary.load, rates.target_per_s) {
+        (LoadModel::Open { .. }, _) => format!("of {} offered", rate(rates.offered_per_s)),
+        (LoadModel::Closed { .. }, Some(target)) => format!("of {} wanted", rate(target)),
+        (LoadModel::Closed { sessions, .. }, None) => format!("by {} sessions", count(sessions)),
     };
     let failed = counts.refused + counts.unknown + counts.dropped;
     let kinds_of_failure =
@@ -153,74 +156,79 @@ fn cards(facts: &Facts, summary: &Summary) -> String {
         true => format!("of {} offered", count(counts.offered)),
         false => failures.join(", "),
     };
-    let misses = format!("{} misses apart", count(counts.misses));
     let mut out = "<section class=\"cards\" aria-label=\"Figures\">\n".to_owned();
-    out += &card("Throughput", &rate(rates.done_per_s), &asked_for);
-    out += &card("Goodput", &rate(rates.goodput_per_s), &misses);
+    match unit {
+        Unit::Operations => {
+            let misses = format!("{} misses apart", count(counts.misses));
+            out += &card("Throughput", &rate(rates.done_per_s), &asked_for);
+            out += &card("Goodput", &rate(rates.goodput_per_s), &misses);
+        }
+        Unit::Transactions => {
+            out += &card("Transactions", &rate(rates.done_per_s), &asked_for);
+            for figure in &facts.figures {
+                out += &figure_card(figure);
+            }
+        }
+    }
     out += &card("Failures", &count(failed), &failures);
     out += &lag_card(summary);
     for quantile in [0.5, 0.99, 0.999, 1.0] {
-        out += &latency_card(facts, summary, quantile);
+        out += &latency_card(facts, &group.hits, quantile);
     }
     out + "</section>\n"
 }
 
-fn latency_card(facts: &Facts, summary: &Summary, quantile: f64) -> String {
-    let hits = &summary.overall.hits;
+/// A figure that the workload's own definition asks for.
+fn figure_card(figure: &WorkloadFigure) -> String {
+    let value = count(figure.value.round() as u64);
+    card(&escape(&figure.name), &value, &escape(&figure.note))
+}
+
+fn latency_card(facts: &Facts, hits: &Latency, quantile: f64) -> String {
     let shown = |time: Time, distribution: &Distribution| {
         Shown::of(distribution, quantile, hallmark::withdraws(facts, time, quantile))
     };
     let response = shown(Time::Response, &hits.response);
     let service = shown(Time::Service, &hits.service);
     let title = format!("Response {}", percentile_name(quantile));
+    let note = format!("service {}", service.cell(LETTERS));
+    let note = match response.note() {
+        "" => note,
+        of_value => format!("{of_value}; {note}"),
+    };
     match response {
-        Shown::TooFew(_) => card(&title, TOO_FEW, &response.note(LETTERS)),
-        Shown::Withdrawn(value) => {
-            let note = format!("withdrawn; service {}", service.phrase(LETTERS));
-            struck_card(&title, &duration(value, LETTERS), &note)
-        }
-        Shown::Nothing | Shown::Value(_) => {
-            let note = format!("service {}", service.phrase(LETTERS));
-            card(&title, &response.cell(LETTERS), &note)
-        }
+        Shown::Withdrawn(value) => struck_card(&title, &duration(value, LETTERS), &note),
+        other => card(&title, &other.cell(LETTERS), &note),
     }
 }
 
 fn lag_card(summary: &Summary) -> String {
-    let shown = |quantile| Shown::of(&summary.lag, quantile, false);
-    let median = format!("median {}", shown(0.5).phrase(LETTERS));
-    match shown(0.99) {
-        few @ Shown::TooFew(_) => card("Lag p99", TOO_FEW, &few.note(LETTERS)),
-        p99 => card("Lag p99", &p99.cell(LETTERS), &median),
-    }
+    let shown = |quantile| Shown::of(&summary.lag, quantile, false).cell(LETTERS);
+    card("Lag p99", &shown(0.99), &format!("median {}", shown(0.5)))
 }
 
-/// Effective settings of the store and everything else about the run.
+/// Effective settings of the store and everything else about the run, folded away.
 pub fn circumstances(facts: &Facts, summary: &Summary) -> String {
-    let mut out = section("circumstances", "What was measured", "");
-    out += "<div class=\"pair\"><div>";
-    out += "<h3>Effective store settings</h3>\n";
-    if facts.store.settings.is_empty() {
-        out += "<p class=\"note\">The store tells nothing about its settings.</p>";
-    } else {
-        out += &table(&tables::settings(&facts.store.settings), "settings");
-    }
-    out += "</div>\n<div><h3>The run</h3>\n<dl>";
+    let settings = match facts.store.settings.is_empty() {
+        true => "<p class=\"note\">The store tells nothing about its settings.</p>\n".to_owned(),
+        false => table(&tables::settings(&facts.store.settings), "settings"),
+    };
+    let mut run = "<dl>".to_owned();
     for (title, text) in prose::circumstances(facts, summary, LETTERS) {
-        let _ = writeln!(out, "<dt>{title}</dt><dd>{}</dd>", grouped(&escape(&text)));
+        let _ = writeln!(run, "<dt>{title}</dt><dd>{}</dd>", grouped(&escape(&text)));
     }
-    out += "</dl></div></div>\n</section>\n";
-    out
+    section("circumstances", "What was measured", "")
+        + &details("The run, its load, its machine", &(run + "</dl>\n"))
+        + &details("Effective store settings", &settings)
+        + "</section>\n"
 }
 
 /// How to run it once more.
 pub fn repetition(facts: &Facts) -> String {
     let mut out = section("repeat", "To repeat it", "");
-    let _ = write!(
-        out,
-        "<pre tabindex=\"0\"><code>{}</code></pre>\n<dl>\n<dt>run</dt><dd>{}</dd>\n\
-         <dt>seed</dt><dd class=\"hash\">{}</dd>\n",
-        escape(&facts.command),
+    let _ = writeln!(out, "<pre tabindex=\"0\"><code>{}</code></pre>", escape(&facts.command),);
+    let mut ids = format!(
+        "<dl>\n<dt>run</dt><dd>{}</dd>\n<dt>seed</dt><dd class=\"hash\">{}</dd>\n",
         escape(&facts.run_id),
         facts.seed
     );
@@ -229,10 +237,10 @@ pub fn repetition(facts: &Facts) -> String {
         ("trace executed", &facts.trace_hash_executed),
     ] {
         if let Some(hash) = hash {
-            let _ = writeln!(out, "<dt>{title}</dt><dd class=\"hash\">{}</dd>", escape(hash));
+            let _ = writeln!(ids, "<dt>{title}</dt><dd class=\"hash\">{}</dd>", escape(hash));
         }
     }
-    out + "</dl>\n</section>\n"
+    out + &details("Run, seed, hashes", &(ids + "</dl>\n")) + "</section>\n"
 }
 
 /// Percentiles of every kind: the spectra with their table.
@@ -243,30 +251,34 @@ pub fn percentiles(facts: &Facts, summary: &Summary, spectra: &[(String, LineCha
         "Response is what a user waits, from the intended moment on; service is what the store \
          needed. The space between them is waiting. Hits only.",
     );
-    for (place, (name, chart)) in spectra.iter().enumerate() {
-        if place == 1 {
-            out += "<div class=\"multiples\">\n";
-        }
-        let _ = write!(
-            out,
-            "<figure><figcaption>{}</figcaption>\n{}</figure>\n",
-            escape(name),
-            chart.html()
-        );
-    }
-    if spectra.len() > 1 {
-        out += "</div>\n";
+    let charts: Vec<String> =
+        spectra.iter().map(|(name, chart)| figure(&escape(name), &chart.html())).collect();
+    let (shown, more) = charts.split_at(charts.len().min(SPECTRA));
+    out += &multiples(shown);
+    if !more.is_empty() {
+        out += &details("Single requests and more", &multiples(more));
     }
     out += &details("Percentiles with 95 % confidence", &percentile_table(facts, summary));
     out + "</section>\n"
 }
 
+/// A chart with its title.
+pub fn figure(title: &str, chart: &str) -> String {
+    format!("<figure><figcaption>{title}</figcaption>\n{chart}</figure>\n")
+}
+
+/// Charts side by side, as far as there is room.
+fn multiples(charts: &[String]) -> String {
+    format!("<div class=\"multiples\">\n{}</div>\n", charts.concat())
+}
+
 fn percentile_table(facts: &Facts, summary: &Summary) -> String {
-    let mut out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th></th><th></th>\
-                   <th class=\"n\">count</th>"
-        .to_owned();
+    let mut out = format!(
+        "{SCROLL}<table><thead><tr><td></td><td></td><th scope=\"col\" class=\"n\">count</th>"
+    );
     for quantile in PERCENTILES {
-        let _ = write!(out, "<th class=\"n\">{}</th>", percentile_name(quantile));
+        let name = percentile_name(quantile);
+        let _ = write!(out, "<th scope=\"col\" class=\"n\">{name}</th>");
     }
     out += "</tr></thead><tbody>\n";
     for (name, group) in tables::all_groups(summary) {
@@ -280,7 +292,7 @@ fn percentile_table(facts: &Facts, summary: &Summary) -> String {
     }
     out += &percentile_row(facts, "everything asked", Time::Lag, &summary.lag);
     out += "</tbody></table></div>\n<p class=\"note\">";
-    out + TOO_FEW_MEANING + ".</p>\n"
+    out + SAMPLE_MEANING + "; " + NO_VALUE_MEANING + ".</p>\n"
 }
 
 fn percentile_row(facts: &Facts, title: &str, time: Time, distribution: &Distribution) -> String {
@@ -296,9 +308,9 @@ fn percentile_row(facts: &Facts, title: &str, time: Time, distribution: &Distrib
     for quantile in PERCENTILES {
         let is_withdrawn = hallmark::withdraws(facts, time, quantile);
         let _ = match Shown::of(distribution, quantile, is_withdrawn) {
-            few @ Shown::TooFew(_) => {
-                let note = grouped(&few.note(LETTERS));
-                write!(out, "<td class=\"n\">{TOO_FEW}<small>{note}</small></td>")
+            sample @ (Shown::Sample(..) | Shown::NoneBeyond) => {
+                let (value, note) = (grouped(&sample.cell(LETTERS)), sample.note());
+                write!(out, "<td class=\"n\">{value}<small>{note}</small></td>")
             }
             Shown::Withdrawn(value) => {
                 let value = grouped(&duration(value, LETTERS));
@@ -337,23 +349,22 @@ fn between(low: Nanos, high: Nanos) -> String {
 /// The course of latency and throughput, with the events of the run.
 pub fn course(
     facts: &Facts,
+    summary: &Summary,
     series: &Series,
-    latency: &LineChart,
-    throughput: &LineChart,
+    (latency, throughput): (&LineChart, &LineChart),
 ) -> String {
     let mut out = section(
         "course",
         "Over time",
-        "What lies beside the measured window is shaded; numbers mark events. \
-         Move over one chart, or focus it and use the arrow keys, and the others follow.",
+        "Latency stands where an operation was meant to be sent, so a stall is seen while it \
+         lasts. What lies beside the measured window is shaded; numbers mark events.",
     );
-    let _ = write!(
-        out,
-        "<figure><figcaption>Latency</figcaption>\n{}</figure>\n\
-         <figure><figcaption>Throughput, operations per second</figcaption>\n{}</figure>\n",
-        latency.html(),
-        throughput.html()
-    );
+    let of = match verdict::headline_group(summary).0 {
+        Unit::Operations => "",
+        Unit::Transactions => " of single requests",
+    };
+    out += &figure(&format!("Latency{of}"), &latency.html());
+    out += &figure(&format!("Throughput{of}"), &throughput.html());
     out += &events(facts);
     out += &details("Every interval", &interval_table(series));
     out + "</section>\n"
@@ -395,10 +406,9 @@ pub fn servers(facts: &Facts, summary: &Summary, charts: &[Titled]) -> String {
          means over the measured window, of memory the most. Bytes over TCP count those between \
          nodes too.",
     );
-    for Titled { title, chart } in charts {
-        let _ =
-            write!(out, "<figure><figcaption>{title}</figcaption>\n{}</figure>\n", chart.html());
-    }
+    let figures: Vec<String> =
+        charts.iter().map(|Titled { title, chart }| figure(title, &chart.html())).collect();
+    out += &multiples(&figures);
     out += &self::table(&table, "");
     out + "</section>\n"
 }
@@ -442,25 +452,24 @@ pub fn heat(series: &Series) -> String {
     let mut out = section(
         "heat",
         "Latency heat map",
-        "Each cell is a stretch of time and of latency; the darker, the more operations \
-         (by square root, so that few are seen too).",
+        "Each cell is a stretch of time and of latency; its colour says how many operations are \
+         in it (by square root, so that few are seen too).",
     );
     let maps = [
-        ("Response time", &series.response, "tall"),
-        ("Service time", &series.service, "tall"),
-        ("Response time of misses", &series.misses, "low"),
+        ("Response time", INTENDED, &series.response),
+        ("Service time", SENT, &series.service),
+        ("Response time of misses", INTENDED, &series.misses),
     ];
-    let mut drawn = 0;
-    for (title, map, class) in maps {
-        let chart = heat_chart(map, &format!("{title} over time, as a map of counts"), class);
-        if !chart.is_empty() {
-            drawn += 1;
-            let _ = write!(out, "<figure><figcaption>{title}</figcaption>\n{chart}</figure>\n");
-        }
-    }
-    if drawn == 0 {
+    let drawn = maps.into_iter().filter_map(|(title, moment, map)| {
+        let description = format!("{title} over time, as a map of counts");
+        let chart = heat_chart(map, moment, &description, "low");
+        (!chart.is_empty()).then(|| figure(title, &chart))
+    });
+    let drawn: Vec<String> = drawn.collect();
+    if drawn.is_empty() {
         return String::new();
     }
+    out += &multiples(&drawn);
     out += HEAT_KEY;
     out += &details("Response time: operations in each row", &heat_table(&series.response));
     out + "</section>\n"
@@ -491,7 +500,7 @@ fn heat_table(map: &HeatMap) -> String {
     table(&sums, "")
 }
 
-/// The generator's own lateness.
+/// The generator's own lateness, folded away: the card above has its p99.
 pub fn lag(series: &Series, over_time: &LineChart, spectrum: Option<&LineChart>) -> String {
     let mut out = section(
         "lag",
@@ -499,21 +508,13 @@ pub fn lag(series: &Series, over_time: &LineChart, spectrum: Option<&LineChart>)
         "From the intended moment to the request: what this program, or the bound on operations \
          in flight, added to the response time.",
     );
-    out += "<div class=\"multiples\">\n";
-    let _ =
-        write!(out, "<figure><figcaption>Over time</figcaption>\n{}</figure>\n", over_time.html());
-    if let Some(chart) = spectrum {
-        let _ = write!(
-            out,
-            "<figure><figcaption>By percentile</figcaption>\n{}</figure>\n",
-            chart.html()
-        );
-    }
-    out += "</div>\n";
-    let map = heat_chart(&series.lag, "Lag over time, as a map of counts", "low");
+    let mut charts = vec![figure("Over time", &over_time.html())];
+    charts.extend(spectrum.map(|chart| figure("By percentile", &chart.html())));
+    let map = heat_chart(&series.lag, INTENDED, "Lag over time, as a map of counts", "low");
     if !map.is_empty() {
-        let _ = write!(out, "<figure><figcaption>Heat map</figcaption>\n{map}</figure>\n");
+        charts.push(figure("Heat map", &map));
     }
+    out += &details("Charts of the lag", &multiples(&charts));
     out += &details("Lag of every interval", &lag_table(series));
     out + "</section>\n"
 }
@@ -535,10 +536,9 @@ fn dense_table(
     titles: &[&str],
     row: impl Fn(&IntervalSummary) -> Vec<String>,
 ) -> String {
-    let mut out =
-        "<div class=\"scroll\" tabindex=\"0\"><table class=\"dense\"><thead><tr>".to_owned();
+    let mut out = format!("{SCROLL}<table class=\"dense\"><thead><tr>");
     for title in titles {
-        let _ = write!(out, "<th class=\"n\">{title}</th>");
+        let _ = write!(out, "<th scope=\"col\" class=\"n\">{title}</th>");
     }
     out += "</tr></thead><tbody class=\"n\">\n";
     for interval in &series.intervals {
@@ -589,16 +589,13 @@ pub fn outcomes(summary: &Summary) -> String {
         let _ = write!(out, "<span><i class=\"{name}\"></i>{name}</span>");
     }
     out += "</p>\n";
-    out += "<div class=\"pair\"><div>\n";
-    out += &table(&tables::outcomes(summary), "");
-    out += "</div>\n<div>\n";
     if tables::has_failures(summary) {
         out += &table(&tables::reasons(summary), "");
     } else {
         out += "<p class=\"note\">Nothing was refused, unknown or dropped.</p>\n";
     }
-    out += "</div></div>\n";
-    out += &details("Throughput of each kind", &table(&tables::throughput(summary), ""));
+    let counts = table(&tables::outcomes(summary), "") + &table(&tables::throughput(summary), "");
+    out += &details("Counts and throughput of each kind", &counts);
     out + "</section>\n"
 }
 
@@ -621,30 +618,47 @@ fn bar(name: &str, group: &Group) -> String {
     out
 }
 
-/// Every check of the hallmark, with what it withdraws.
-pub fn certificate(facts: &Facts) -> String {
-    let rows = hallmark::checks(facts, Rows::All);
-    if rows.is_empty() {
-        return String::new();
+/// What the hallmark's checks found, then plausibility, availability, checked values; the checks
+/// that passed are folded away.
+pub fn certificate(facts: &Facts, summary: &Summary) -> String {
+    let checks: Vec<&Check> = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks).collect();
+    let lead = match checks.is_empty() {
+        true => "",
+        false => {
+            "Whether the measurement itself may be believed. A figure that a failed check \
+             withdraws is struck out on this page."
+        }
+    };
+    let mut out = section("hallmark", "Hallmark and checks", lead);
+    let notable = hallmark::checks(facts, Rows::Notable);
+    if !notable.is_empty() {
+        let is_notable =
+            |check: &&Check| matches!(check.verdict, CheckVerdict::Remark | CheckVerdict::Fail);
+        let checks: Vec<&Check> = checks.iter().copied().filter(is_notable).collect();
+        out += &certificate_table(&notable, &checks);
     }
-    let mut out = section(
-        "hallmark",
-        "Hallmark",
-        "Whether the measurement itself may be believed: each check with what decided it. A figure \
-         that a failed check withdraws is struck out on this page.",
-    );
-    out += "<div class=\"scroll\" tabindex=\"0\"><table class=\"checks\"><thead><tr><th></th>\
-            <th>check</th><th>verdict</th><th>found</th><th>threshold</th><th>withdraws</th>\
-            </tr></thead><tbody>\n";
-    let all = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
-    for (row, check) in rows.rows().iter().zip(all) {
-        out += &certificate_row(row, check);
-    }
-    out += "</tbody></table></div>\n";
-    if let Some(text) = hallmark::floor(facts, LETTERS) {
-        let _ = writeln!(out, "<p class=\"note\">Noise floor: {}.</p>", grouped(&escape(&text)));
+    out += &self::checks(summary);
+    if !checks.is_empty() {
+        let all = certificate_table(&hallmark::checks(facts, Rows::All), &checks);
+        let title = format!("All {} checks of the hallmark", count(checks.len() as u64));
+        let floor = hallmark::floor(facts, LETTERS).map_or_else(String::new, |text| {
+            format!("<p class=\"note\">Noise floor: {}.</p>\n", grouped(&escape(&text)))
+        });
+        out += &details(&title, &(all + &floor));
     }
     out + "</section>\n"
+}
+
+fn certificate_table(rows: &Table, checks: &[&Check]) -> String {
+    let mut out = format!("{SCROLL}<table class=\"checks\"><thead><tr><td></td>");
+    for title in ["check", "verdict", "found", "threshold", "withdraws"] {
+        let _ = write!(out, "<th scope=\"col\">{title}</th>");
+    }
+    out += "</tr></thead><tbody>\n";
+    for (row, check) in rows.rows().iter().zip(checks) {
+        out += &certificate_row(row, check);
+    }
+    out + "</tbody></table></div>\n"
 }
 
 fn certificate_row(row: &[String], check: &Check) -> String {
@@ -668,8 +682,8 @@ fn certificate_row(row: &[String], check: &Check) -> String {
 }
 
 /// Plausibility, availability, and what checking values found.
-pub fn checks(summary: &Summary) -> String {
-    let mut out = section("checks", "Checks", "");
+fn checks(summary: &Summary) -> String {
+    let mut out = String::new();
     let _ = writeln!(
         out,
         "<dl>\n<dt>in flight</dt><dd>{}</dd>\n<dt>available</dt><dd>{}</dd>",
@@ -690,8 +704,7 @@ pub fn checks(summary: &Summary) -> String {
         out += "<h3>Outages</h3>\n";
         out += &table(&outages, "");
     }
-    out += &success_by_kind(summary);
-    out + "</section>\n"
+    out + &success_by_kind(summary)
 }
 
 fn outage_table(summary: &Summary) -> Table {
@@ -741,10 +754,14 @@ pub fn details(title: &str, inner: &str) -> String {
 /// A table whose wide content scrolls by itself instead of widening the page.
 pub fn table(table: &Table, class: &str) -> String {
     let side = |side: Side| if side == Side::Right { " class=\"n\"" } else { "" };
-    let mut out =
-        format!("<div class=\"scroll\" tabindex=\"0\"><table class=\"{class}\"><thead><tr>");
+    let mut out = format!("{SCROLL}<table class=\"{class}\"><thead><tr>");
     for (title, place) in table.columns() {
-        let _ = write!(out, "<th{}>{}</th>", side(*place), escape(title));
+        let _ = match title.as_str() {
+            "" => write!(out, "<td></td>"),
+            title => {
+                write!(out, "<th scope=\"col\"{}>{}</th>", side(*place), escape(title))
+            }
+        };
     }
     out += "</tr></thead><tbody>\n";
     for row in table.rows() {

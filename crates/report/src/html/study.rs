@@ -146,7 +146,8 @@ fn course(
     let chart = LineChart {
         id: id.to_owned(),
         description: format!("Latency over time around the hiccup: {title}"),
-        x: Axis::time(from.as_secs_f64(), until),
+        x: Axis::time(from.as_secs_f64(), until)
+            .titled("seconds, by intended moment (service: by that of sending)"),
         y: Axis::linear_latency(values),
         xs,
         lines,
@@ -189,7 +190,7 @@ fn figure_4(study: &Study, charts: &mut Vec<LineChart>) -> String {
     let mut out = sections::section("figure-4", "Figure 4: by the number of threads", lead);
     let xs: Vec<f64> = runs.iter().map(|run| f64::from(run.sessions.unwrap_or(1))).collect();
     let opens = vec![open; runs.len()];
-    let axis = Axis::numbers(xs[0], xs[xs.len() - 1]);
+    let axis = Axis::numbers(xs[0], xs[xs.len() - 1]).titled("threads");
     out += &statistics("figure-4", STATISTICS[0], (axis, xs), &opens, &runs, charts);
     out += &spectra(study, "figure-4", |(_, capacity)| capacity == 1250.0, charts);
     out + "</section>\n"
@@ -212,7 +213,7 @@ fn figure_5(study: &Study, charts: &mut Vec<LineChart>) -> String {
     let mut out = sections::section("figure-5", "Figure 5: by the capacity of the store", lead);
     let xs: Vec<f64> = pairs.iter().map(|(_, run)| run.sawtooth.capacity).collect();
     let (opens, runs): (Vec<&StudyRun>, Vec<&StudyRun>) = pairs.into_iter().unzip();
-    let axis = Axis::numbers(1_000.0, xs[xs.len() - 1]);
+    let axis = Axis::numbers(1_000.0, xs[xs.len() - 1]).titled("capacity, operations per second");
     out += &statistics("figure-5", STATISTICS[1], (axis, xs), &opens, &runs, charts);
     out += &spectra(study, "figure-5", |(_, capacity)| capacity != 1250.0, charts);
     out + "</section>\n"
@@ -361,7 +362,8 @@ fn late_course(study: &Study, charts: &mut Vec<LineChart>) -> String {
     let chart = LineChart {
         id: "late-course".to_owned(),
         description: format!("Intended latency over time of {threads} threads that lose time"),
-        x: Axis::time(begin, begin + step * longest.len() as f64),
+        x: Axis::time(begin, begin + step * longest.len() as f64)
+            .titled("seconds, by intended moment"),
         y: Axis::linear_latency(values),
         xs,
         lines,

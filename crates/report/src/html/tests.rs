@@ -88,6 +88,65 @@ fn everything_essential_is_there_without_scripts() {
 }
 
 #[test]
+fn charts_come_before_settings() {
+    let page = sample_page();
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+    let order = ["id=\"over-time-latency\"", "id=\"spectrum-0\"", "class=\"heat h", "appendfsync"];
+    assert!(order.map(place).is_sorted());
+    let settings = page[..place("appendfsync")].rfind("<details>").expect("they can be opened");
+    assert!(!page[settings..place("appendfsync")].contains("</details>"), "and are closed");
+}
+
+#[test]
+fn latency_over_time_says_that_it_stands_at_the_intended_moment() {
+    let page = sample_page();
+    let chart = page.split("id=\"over-time-latency\"").nth(1).expect("the chart is there");
+    let chart = chart.split("</figure>").next().unwrap_or_default();
+    assert!(chart.contains("<p class=\"axis y\">latency, log scale</p>"), "{chart}");
+    let title = "seconds of the run, by intended moment (service: of sending)";
+    assert!(chart.contains(&format!("<p class=\"axis x\">{title}</p>")), "{chart}");
+    assert!(!page.contains("the darker"), "dark pages show more operations brighter");
+}
+
+#[test]
+fn every_column_and_row_says_what_it_is_the_title_of() {
+    let page = sample_page();
+    let titles = page.matches("<th").count() - page.matches("<thead").count();
+    assert_eq!(titles, page.matches("<th scope=\"").count());
+}
+
+#[test]
+fn every_drawing_has_a_label() {
+    let page = sample_page();
+    let body = page.split("<script type").next().expect("the page has a body before its scripts");
+    for drawing in body.split("<svg ").skip(1) {
+        let attributes = drawing.split('>').next().unwrap_or_default();
+        let is_named = attributes.contains("role=\"img\" aria-label=\"");
+        let is_inner = attributes.starts_with("width=") || attributes.contains("aria-hidden");
+        assert!(is_named || is_inner, "{attributes}");
+    }
+}
+
+#[test]
+fn tiles_of_queries_are_about_transactions() {
+    let (mut facts, mut summary) = (sample::facts(), sample::summary());
+    let whole = summary.transactions[0].group.clone();
+    summary.all_transactions = Some(whole);
+    let note = "no keying or think times".to_owned();
+    facts.figures = vec![crate::WorkloadFigure { name: "NOPM".to_owned(), value: 1234.4, note }];
+    let page = html(&facts, &summary, None);
+    let cards = page.split("class=\"cards\"").nth(1).expect("there are cards");
+    let cards = cards.split("</section>").next().unwrap_or_default();
+    // Ten read-modify-writes in 3 s, of up to 308 µs.
+    for part in ["<h3>Transactions</h3>", "3.33<small>/s", "<h3>NOPM</h3>", "1\u{202f}234", "308<"]
+    {
+        assert!(cards.contains(part), "{part}: {cards}");
+    }
+    assert!(!cards.contains("Goodput"), "{cards}");
+    assert!(page.contains("<figcaption>Latency of single requests</figcaption>"));
+}
+
+#[test]
 fn an_empty_run_is_a_page_too() {
     let mut summary = sample::summary();
     summary.kinds.clear();

@@ -98,10 +98,11 @@ fn rate_axis(tuning: &Tuning, rates: &[f64]) -> Axis {
         tuning.course,
         Course::Sweep { sweep, .. } if sweep.spread == Spread::Log
     );
-    match is_log || last / first > WIDE {
+    let axis = match is_log || last / first > WIDE {
         true => Axis::numbers(*first, *last * 1.02),
         false => Axis::rate(rates.iter().copied()),
-    }
+    };
+    axis.titled("arrivals per second")
 }
 
 /// The curve with the limit as a line across, and the steps that did not hold beside it.

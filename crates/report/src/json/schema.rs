@@ -31,6 +31,7 @@ pub fn json_schema() -> Value {
             "overall": reference("group"),
             "kinds": map_of(reference("group")),
             "transactions": map_of(reference("transactions")),
+            "all_transactions": reference("group"),
             "queries": map_of(reference("query")),
             "processes": reference("transactions"),
             "lag": reference("distribution"),
@@ -326,7 +327,8 @@ fn counts() -> Value {
 
 fn distribution() -> Value {
     let known = object(&[("low_ns", count()), ("high_ns", count()), ("dependence", number())]);
-    let too_few = object(&[("further_seconds", number())]);
+    let shortages = ["none-beyond", "few-beyond", "dependent", "few-batches"];
+    let too_few = object(&[("no_interval", one_of(&shortages)), ("further_seconds", number())]);
     object(&[
         ("count", count()),
         ("saturated", count()),

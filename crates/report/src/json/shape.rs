@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use assay_analysis as judged;
-use assay_analysis::effect::Level;
+use assay_analysis::effect::Level as EffectLevel;
 use assay_analysis::servers::{ServerUse, summed_up};
 use assay_analysis::{Distribution, Interval, LoadModel, Summary, Transactions};
 use assay_model::{Kind, Nanos};
 use serde::Serialize;
 
 use crate::facts::{DeedEffect, Facts, RuleFinding, State, WorkloadFigure};
-use crate::hallmark::HallmarkObject;
+use crate::hallmark::{self, HallmarkObject};
 use crate::units::{Letters, percentile_name};
-use crate::verdict;
+use crate::verdict::{self, Finding, Level};
 
 #[derive(Serialize)]
 pub struct ResultObject {
@@ -26,6 +26,8 @@ pub struct ResultObject {
     overall: GroupObject,
     kinds: BTreeMap<&'static str, GroupObject>,
     transactions: BTreeMap<String, TransactionsObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    all_transactions: Option<GroupObject>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     queries: BTreeMap<String, QueryObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,6 +75,7 @@ impl ResultObject {
                 .map(|(kind, group)| (kind.name(), GroupObject::new(group)))
                 .collect(),
             transactions: transactions.collect(),
+            all_transactions: summary.all_transactions.as_ref().map(GroupObject::new),
             queries: queries.collect(),
             processes: summary.processes.as_ref().map(TransactionsObject::new),
             lag: DistributionObject::new(&summary.lag),
@@ -124,8 +127,14 @@ struct FindingObject {
 }
 
 impl VerdictObject {
+    /// Findings about the figures, and whether the figures may be believed at all.
     fn new(facts: &Facts, summary: &Summary) -> VerdictObject {
-        let findings = verdict::findings(facts, summary, Letters::Ascii);
+        let mut findings = verdict::findings(facts, summary, Letters::Ascii);
+        if let Some(line) = hallmark::line(facts).filter(|line| line.level != Level::Fine) {
+            findings.retain(|finding| finding.level != Level::Fine);
+            findings.push(Finding { level: line.level, name: "hallmark", text: line.text() });
+            findings.sort_by_key(|finding| finding.level);
+        }
         let worst = findings.first().expect("there is always a finding, if only that all is fine");
         VerdictObject {
             level: worst.level.name(),
@@ -460,12 +469,13 @@ struct DistributionObject {
     confidence: BTreeMap<String, ConfidenceObject>,
 }
 
-/// Either the ends of a 95 % interval, or how much longer the run would have to be for one.
+/// Either the ends of a 95 % interval, or why there is none, with how much longer a run without
+/// other events would have to be for one.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ConfidenceObject {
     Known { low_ns: u64, high_ns: u64, dependence: f64 },
-    TooFew { further_seconds: f64 },
+    None { no_interval: &'static str, further_seconds: f64 },
 }
 
 impl DistributionObject {
@@ -495,7 +505,9 @@ fn confidence(interval: Interval) -> Option<ConfidenceObject> {
         Interval::Known { low, high, dependence } => {
             Some(ConfidenceObject::Known { low_ns: low.0, high_ns: high.0, dependence })
         }
-        Interval::TooFew { further_seconds } => Some(ConfidenceObject::TooFew { further_seconds }),
+        Interval::TooFew { further_seconds, shortage } => {
+            Some(ConfidenceObject::None { no_interval: shortage.name(), further_seconds })
+        }
         Interval::Undefined => None,
     }
 }
@@ -646,7 +658,7 @@ struct LevelObject {
 impl EffectObject {
     fn new(deed: &DeedEffect) -> EffectObject {
         let effect = deed.effect.as_ref();
-        let level = |level: &Level| LevelObject {
+        let level = |level: &EffectLevel| LevelObject {
             done_per_s: level.done_per_s,
             p50_ns: level.p50.map(|time| time.0),
             p99_ns: level.p99.map(|time| time.0),

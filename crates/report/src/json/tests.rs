@@ -141,6 +141,50 @@ fn figures_are_where_the_documentation_says() {
 }
 
 #[test]
+fn a_run_whose_hallmark_is_invalid_is_not_fine() {
+    use assay_analysis::hallmark::{Hallmark, Verdict};
+    let (mut facts, mut summary) = (sample::facts(), sample::summary());
+    (summary.overall.counts.refused, summary.overall.counts.unknown) = (0, 0);
+    (summary.overall.counts.misses, summary.overall.counts.dropped) = (0, 0);
+    summary.overall.rates.done_per_s = 200.0;
+    let verdict = |facts: &Facts| {
+        let value: Value = serde_json::from_str(&json(facts, &summary)).expect("it is JSON");
+        assert_eq!(all_faults(&value), Vec::<String>::new());
+        let names = value["verdict"]["findings"].as_array().expect("there are findings").iter();
+        let names: Vec<String> = names.map(|finding| finding["name"].to_string()).collect();
+        (value["verdict"]["level"].to_string(), names.join(" "))
+    };
+    let pair = |level: &str, names: &str| (format!("\"{level}\""), format!("\"{names}\""));
+    assert_eq!(verdict(&facts), pair("fine", "ok"));
+    for (found, level, names) in [
+        (Verdict::Invalid, "alarm", "hallmark"),
+        (Verdict::NotAssessable, "caution", "hallmark"),
+        (Verdict::ValidWithRemarks, "caution", "hallmark"),
+        (Verdict::Valid, "fine", "ok"),
+    ] {
+        facts.hallmark = Some(Hallmark {
+            verdict: found,
+            reasons: Vec::new(),
+            checks: Vec::new(),
+            percentiles: Vec::new(),
+            changes: Vec::new(),
+            period: None,
+            changed: Vec::new(),
+        });
+        assert_eq!(verdict(&facts), pair(level, names));
+    }
+}
+
+#[test]
+fn a_percentile_without_an_interval_says_why() {
+    let result = parsed();
+    let at = |pointer: &str| result.pointer(pointer).cloned().unwrap_or(Value::Null);
+    assert_eq!(at("/overall/hits/response/confidence/p99/no_interval"), "few-beyond");
+    assert_eq!(at("/overall/hits/response/percentiles_ns/p99"), 1_372_800);
+    assert_eq!(at("/overall/hits/response/confidence/p99.99/no_interval"), "none-beyond");
+}
+
+#[test]
 fn an_empty_distribution_has_no_percentiles_and_no_nan() {
     let mut summary = sample::summary();
     summary.lag = sample::distribution(std::iter::empty());

@@ -129,6 +129,21 @@ fn ranked(study: &MatrixStudy) -> Vec<Vec<String>> {
 }
 
 #[test]
+fn a_study_without_a_single_believable_run_is_not_complete() {
+    let mut study = study(vec![cell(0, 1, 1, 1_000.0), cell(1, 1, 1, 500.0)]);
+    let first = |study: &MatrixStudy| findings(study, Letters::Ascii)[0].shout();
+    let verdict = |study: &mut MatrixStudy, run: usize, verdict| {
+        study.matrix.cells[run].figures.hallmark = Some(verdict);
+    };
+    verdict(&mut study, 0, hallmark::Verdict::Invalid);
+    verdict(&mut study, 1, hallmark::Verdict::NotAssessable);
+    let shout = first(&study);
+    assert!(shout.starts_with("NO VALID RUN: 2 of 2 runs came to their ends, in "), "{shout}");
+    verdict(&mut study, 1, hallmark::Verdict::ValidWithRemarks);
+    assert!(first(&study).starts_with("COMPLETE: 2 of 2 runs"), "{}", first(&study));
+}
+
+#[test]
 fn what_no_interval_tells_apart_is_marked() {
     let mut single = study(vec![cell(0, 1, 1, 1_000.0), cell(1, 1, 1, 500.0)]);
     // One run of two: neither has an interval.

@@ -190,10 +190,20 @@ fn extent(study: &MatrixStudy, letters: Letters) -> Finding {
         count(done as u64),
         count(planned as u64)
     );
+    if done > 0 && believable(study) == 0 {
+        let text = format!("{text}; none of them may be believed");
+        return Finding { level: Level::Alarm, name: "no valid run", text };
+    }
     match done == planned {
         true => Finding { level: Level::Fine, name: "complete", text },
         false => Finding { level: Level::Caution, name: "incomplete", text },
     }
+}
+
+/// How many runs have a hallmark, with or without remarks.
+pub fn believable(study: &MatrixStudy) -> usize {
+    let verdicts = study.matrix.cells.iter().filter_map(|cell| cell.figures.hallmark);
+    verdicts.filter(|verdict| verdict.is_valid()).count()
 }
 
 fn tiers(study: &MatrixStudy) -> Option<String> {
