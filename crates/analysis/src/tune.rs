@@ -85,16 +85,17 @@ pub struct Bracket {
     pub unknown: Option<f64>,
 }
 
-/// The bracket that `steps` leave around `held`, the highest rate that is known to hold.
-pub fn bracket(steps: &[Step], held: Option<f64>) -> Bracket {
-    let is_above = |step: &&Step| held.is_none_or(|held| step.request.rate > held);
-    let lowest = |verdict: Verdict| {
-        let with = steps.iter().filter(is_above).filter(|step| step.outcome.verdict == verdict);
-        with.map(|step| step.request.rate).min_by(f64::total_cmp)
+/// The bracket that `steps` leave above `found`, a rate that holds; more may have held once.
+pub fn bracket(steps: &[Step], found: Option<f64>) -> Bracket {
+    let with = |verdict: Verdict, above: Option<f64>| {
+        let rates = steps.iter().filter(move |step| step.outcome.verdict == verdict);
+        let rates = rates.map(|step| step.request.rate);
+        rates.filter(move |rate| above.is_none_or(|above| *rate > above))
     };
-    let failed = lowest(Verdict::Violated);
-    let unknown = lowest(Verdict::Unknown);
-    let unknown = unknown.filter(|rate| failed.is_none_or(|failed| *rate < failed));
+    let failed = with(Verdict::Violated, found).min_by(f64::total_cmp);
+    let is_below = |rate: &f64| failed.is_none_or(|failed| *rate < failed);
+    let held = with(Verdict::Held, found).filter(is_below).max_by(f64::total_cmp).or(found);
+    let unknown = with(Verdict::Unknown, held).filter(is_below).min_by(f64::total_cmp);
     Bracket { held, failed, unknown }
 }
 

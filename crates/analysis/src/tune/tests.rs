@@ -329,3 +329,26 @@ fn how_many_steps_are_left_is_never_more_than_was_said() {
         assert_eq!(search.left(), Left::AtMost(0));
     }
 }
+
+#[test]
+fn the_bracket_is_as_narrow_as_the_steps_have_shown() {
+    let step = |rate, verdict| {
+        let request = Request { number: 0, rate, purpose: Purpose::Exceed, length: 1 };
+        Step { request, outcome: outcome(verdict) }
+    };
+    use Verdict::{Held, Unknown, Violated};
+    // The found rate, one above it that was told at last, one that never was, one that failed.
+    let steps = [
+        step(100.0, Held),
+        step(105.0, Unknown),
+        step(105.0, Held),
+        step(107.0, Unknown),
+        step(110.0, Violated),
+        step(120.0, Unknown),
+        step(90.0, Violated),
+    ];
+    let known = Bracket { held: Some(105.0), failed: Some(110.0), unknown: Some(107.0) };
+    assert_eq!(bracket(&steps, Some(100.0)), known);
+    let nothing = Bracket { held: None, failed: Some(90.0), unknown: None };
+    assert_eq!(bracket(&steps, None), nothing);
+}

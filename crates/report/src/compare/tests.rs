@@ -192,6 +192,7 @@ fn a_withdrawn_figure_is_not_judged_and_says_so() {
     let page = crate::compare_html(&judged);
     assert!(page.contains("response p99: withdrawn"), "{page}");
     assert!(csv(&judged).contains(",,,withdrawn,true"));
+    assert!(markdown(&judged).contains("Withdrawn: not judged"));
 }
 
 #[test]
@@ -232,7 +233,10 @@ fn a_page_is_whole_and_takes_names_as_text() {
     }
     assert!(!markdown(&shown).contains("<script>"));
     let place = |id: &str| body.find(&format!("<section id=\"{id}\"")).expect("it is there");
-    assert!(place("course") < place("sides"), "charts stand before the settings");
+    assert!(
+        place("course") < place("figures") && place("figures") < place("sides"),
+        "charts stand before the settings"
+    );
     for figure in body.split("<figure>").skip(1) {
         assert!(figure.starts_with("<figcaption>") && figure.contains("aria-label=\""));
     }

@@ -233,12 +233,17 @@ pub fn meaning(comparison: &Comparison) -> String {
               together; NEW/BASE is the ratio of their geometric means. "
             .to_owned(),
     };
+    let is_withdrawn = comparison.rows.iter().any(|row| row.finding == Finding::Withdrawn);
+    let withdrawn = match is_withdrawn {
+        true => " Withdrawn: not judged, for the hallmark of a run withdraws it.",
+        false => "",
+    };
     let demands = &comparison.demands;
     format!(
         "{values}* the verdict is about these: together they are called different by mistake in \
          at most {} of equal set-ups. Higher or lower: the interval excludes 1 (for shares 0) and \
          the effect is at least {} (for shares {}). Same: the whole interval is within that. \
-         Not shown: neither.",
+         Not shown: neither.{withdrawn}",
         percent(1.0 - demands.confidence),
         percent(demands.minimum),
         change(Measure::Errors, demands.minimum_share).trim_start_matches('+'),

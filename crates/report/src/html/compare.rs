@@ -53,9 +53,9 @@ pub fn compare_html(contrast: &Contrast) -> String {
     let findings = crate::compare::findings(contrast, LETTERS);
     let mut body = header(&title, &subtitle(contrast), &findings, &shown[1]);
     body += &cards(contrast);
-    body += &figures(contrast);
     body += &percentiles(&shown, &charts[0]);
     body += &course(&charts[1..]);
+    body += &figures(contrast);
     body += &not_alike(&contrast.differences);
     body += &sides(contrast);
     body += &repetition(&[("BASE", &contrast.old), ("NEW", &contrast.new)]);
@@ -208,7 +208,7 @@ fn percentiles(shown: &[Shown], chart: &LineChart) -> String {
         }
     }
     out += &sections::table(&table, "");
-    out + "<p class=\"note\">As observed; how sure they are is in the table above.</p></section>\n"
+    out + "<p class=\"note\">As observed; the table of every figure says how sure.</p></section>\n"
 }
 
 /// A percentile as it was, however few values tell it: how sure it is, is in the table of figures.
