@@ -23,9 +23,7 @@ use crate::experiment::{Finished, rfc3339};
 use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::setup::{Setup, command_line, typed};
-use crate::show::{
-    Display, Format, HALLMARK_FILE, keep_hallmark, keep_page, put, require_hallmark,
-};
+use crate::show::{Display, Format, HALLMARK_FILE, keep_hallmark, put, require_hallmark};
 use crate::side;
 
 /// More runs than this are a slip of the finger.
@@ -256,7 +254,6 @@ pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
         // The first to judge a run keeps its hallmark.
         if !run.dir.join(HALLMARK_FILE).exists() {
             keep_hallmark(&run.dir, &run.judged)?;
-            keep_page(&run.dir, &run.judged)?;
         }
         if exit == Exit::Fine {
             exit = require_hallmark(options, &run.judged)?;

@@ -32,7 +32,7 @@ use crate::note::{Loaded, Note};
 use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
-use crate::show::{Display, judge, keep_hallmark, keep_page, require_hallmark, show};
+use crate::show::{Display, PAGE_FILE, judge, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
 use crate::{bundles, conditions, floor, live, machine, mapped, thresholds, undo};
@@ -626,8 +626,8 @@ impl Setup {
         settings
     }
 
-    /// Judges the finished bundle, keeps its hallmark with its page, shows the result, and says where;
-    /// gives the code that the program should end with.
+    /// Judges the finished bundle, keeps its hallmark with its page, shows the result, says where
+    /// it is kept; gives the code that the program should end with.
     ///
     /// # Errors
     /// If the bundle cannot be read or the result cannot be written.
@@ -635,15 +635,13 @@ impl Setup {
         let judged = judge(&finished.dir, None)?;
         // A disk that takes no more does not hide what was found.
         let is_kept = keep_hallmark(&finished.dir, &judged);
-        let page = keep_page(&finished.dir, &judged);
         show(&judged, &Display::from(&self.options)?)?;
         if self.show != Show::Nothing || finished.exit != Exit::Fine {
             eprintln!("kept in {}", finished.dir.display());
-            page.iter().for_each(|page| eprintln!("page: {}", page.display()));
         }
         is_kept?;
-        if let Err(error) = page {
-            eprintln!("warning: {error:#}");
+        if self.show != Show::Nothing {
+            eprintln!("page: {}", finished.dir.join(PAGE_FILE).display());
         }
         match finished.exit {
             Exit::Fine if judged.is_all_warm_up() => {

@@ -272,27 +272,20 @@ pub fn require_hallmark(options: &Options, judged: &Judged) -> Result<Exit> {
 /// The file in a bundle that holds its hallmark.
 pub const HALLMARK_FILE: &str = "hallmark.json";
 
-/// Writes `hallmark.json` into the bundle `dir`; the same bundle gives the same file.
-///
-/// # Errors
-/// If the disk does not take it.
-pub fn keep_hallmark(dir: &Path, judged: &Judged) -> Result<()> {
-    let Some(text) = assay_report::hallmark::json(&judged.facts) else { return Ok(()) };
-    keep(&dir.join(HALLMARK_FILE), &text)
-}
-
 /// The file in a bundle that shows its result in a browser.
-const PAGE_FILE: &str = "report.html";
+pub const PAGE_FILE: &str = "report.html";
 
-/// Writes `report.html` into the bundle `dir`; gives its path.
+/// Writes `hallmark.json` and, beside it, `report.html` into the bundle `dir`; the same bundle gives
+/// the same files.
 ///
 /// # Errors
-/// If the disk does not take it.
-pub fn keep_page(dir: &Path, judged: &Judged) -> Result<PathBuf> {
+/// If the disk does not take them.
+pub fn keep_hallmark(dir: &Path, judged: &Judged) -> Result<()> {
     let Judged { facts, summary, timeline } = judged;
-    let path = dir.join(PAGE_FILE);
-    keep(&path, &assay_report::html(facts, summary, timeline.as_ref()))?;
-    Ok(path)
+    if let Some(text) = assay_report::hallmark::json(facts) {
+        keep(&dir.join(HALLMARK_FILE), &text)?;
+    }
+    keep(&dir.join(PAGE_FILE), &assay_report::html(facts, summary, timeline.as_ref()))
 }
 
 /// Writes a file, whole or not at all.

@@ -87,8 +87,8 @@ pub fn outcomes(summary: &Summary) -> Table {
 /// The percentiles of response time that a row of counts has beside them.
 const BESIDE: [f64; 4] = [0.5, 0.9, 0.99, 1.0];
 
-/// Whole transactions by type, all of them, then whole processes, with their counts beside their response time;
-/// `None` if records were asked for by key.
+/// Whole transactions by type, all of them, then whole processes, with their counts beside their
+/// response time; `None` if records were asked for by key.
 pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
     if summary.queries.is_empty() {
         return None;

@@ -45,7 +45,8 @@ fn quick_percentiles_are_at_most_one_rough_bucket_too_high() {
 fn a_stall_is_seen_while_it_lasts() {
     // One operation every 10 ms; from 20 ms on nothing is answered until 50 ms.
     let records = history(
-        "read 0 1..2 · read 1 11..12 · read 2 21..51 · read 3 31..52 · read 4 41..53 · read 5 61..62",
+        "read 0 1..2 · read 1 11..12 · read 2 21..51 · read 3 31..52 · read 4 41..53
+         · read 5 61..62",
     );
     let series = ask(question(0, 70), &records).series;
     let counts: Vec<u64> = series.intervals.iter().map(|i| i.response.count).collect();

@@ -12,7 +12,7 @@ use crate::bundles;
 use crate::exit::{Exit, as_usage};
 use crate::options::Options;
 use crate::repeat;
-use crate::show::{Display, judge, keep_hallmark, keep_page, put, require_hallmark, show};
+use crate::show::{Display, judge, keep_hallmark, put, require_hallmark, show};
 
 /// `assay analyze`: judges a bundle again.
 pub fn analyze(matches: &ArgMatches) -> Result<Exit> {
@@ -48,7 +48,7 @@ fn show_bundle(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     let judged = judge(&dir, phases)?;
     // A hallmark of other phases than the bundle was made for is none of the bundle.
     let is_kept = match purpose == Purpose::Judge && phases.is_none() {
-        true => keep_hallmark(&dir, &judged).and(keep_page(&dir, &judged).map(drop)),
+        true => keep_hallmark(&dir, &judged),
         false => Ok(()),
     };
     show(&judged, &display)?;

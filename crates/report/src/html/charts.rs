@@ -56,14 +56,16 @@ pub fn lag_spectrum(summary: &Summary) -> Option<LineChart> {
     }
     let xs = spectrum_points(summary.lag.count);
     let lines = vec![percentile_line("lag", "lag", SOLID, &summary.lag, &xs)];
-    Some(spectrum_chart(
+    let chart = spectrum_chart(
         "lag-spectrum".to_owned(),
         "Lag of everything asked at every percentile".to_owned(),
         summary.lag.count,
         xs,
         lines,
         Height::Low,
-    ))
+    );
+    let y = chart.y.titled("lag");
+    Some(LineChart { y, ..chart })
 }
 
 /// Lines over an axis of percentiles.
@@ -203,7 +205,7 @@ impl<'a> Timeline<'a> {
             line("lag p99", LONG, |lag| lag.p99),
             line("lag p50", SOLID, |lag| lag.p50),
         ];
-        let y = Axis::latency(known(&lines));
+        let y = Axis::latency(known(&lines)).titled("lag");
         let description = "Lag of everything asked over time".to_owned();
         let chart = self.chart("lag", description, y, lines);
         let x = chart.x.titled(INTENDED);
