@@ -274,6 +274,14 @@ mod tests {
     }
 
     #[test]
+    fn axes_say_what_they_are() {
+        let axis = |title: &str| format!("<p class=\"axis x\">{title}</p>");
+        assert_eq!(tune_html(&found()).matches(&axis("arrivals per second")).count(), 2);
+        let logarithmic = axis("arrivals per second, log scale");
+        assert_eq!(tune_html(&swept()).matches(&logarithmic).count(), 2);
+    }
+
+    #[test]
     fn a_rate_that_the_client_could_not_tell_is_a_point_beside_the_curve() {
         let chart = latency(&untold()).expect("there are points");
         assert_eq!(chart.xs, [200.0, 400.0, 800.0]);
