@@ -232,6 +232,9 @@ fn a_page_is_whole_and_takes_names_as_text() {
         assert!(body.contains(&format!("id=\"{id}\"")), "{id}");
     }
     assert!(!markdown(&shown).contains("<script>"));
+    for axis in ["start, by intended moment</p>", "start, by moment of sending</p>"] {
+        assert!(body.contains(axis), "{axis}");
+    }
     let place = |id: &str| body.find(&format!("<section id=\"{id}\"")).expect("it is there");
     assert!(
         place("course") < place("figures") && place("figures") < place("sides"),

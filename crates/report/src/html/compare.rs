@@ -384,7 +384,11 @@ fn over_time(
     LineChart {
         id: format!("over-time-{id}"),
         description: description.to_owned(),
-        x: Axis::time(0.0, grid.step * grid.points as f64),
+        x: Axis::time(0.0, grid.step * grid.points as f64).titled(match id {
+            "response" => "seconds since the measured start, by intended moment",
+            "service" => "seconds since the measured start, by moment of sending",
+            _ => "seconds since the measured start",
+        }),
         y: y(&lines),
         xs: grid.xs(),
         lines,

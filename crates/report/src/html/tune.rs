@@ -98,10 +98,11 @@ fn rate_axis(tuning: &Tuning, rates: &[f64]) -> Axis {
         tuning.course,
         Course::Sweep { sweep, .. } if sweep.spread == Spread::Log
     );
-    match is_log || last / first > WIDE {
+    let axis = match is_log || last / first > WIDE {
         true => Axis::numbers(*first, *last * 1.02),
         false => Axis::rate(rates.iter().copied()),
-    }
+    };
+    axis.titled("arrivals per second")
 }
 
 /// The curve with the limit as a line across, and the steps that did not hold beside it.
@@ -270,6 +271,14 @@ mod tests {
         for figure in html.split("<figure>").skip(1) {
             assert!(figure.starts_with("<figcaption>") && figure.contains("aria-label=\""));
         }
+    }
+
+    #[test]
+    fn axes_say_what_they_are() {
+        let axis = |title: &str| format!("<p class=\"axis x\">{title}</p>");
+        assert_eq!(tune_html(&found()).matches(&axis("arrivals per second")).count(), 2);
+        let logarithmic = axis("arrivals per second, log scale");
+        assert_eq!(tune_html(&swept()).matches(&logarithmic).count(), 2);
     }
 
     #[test]
