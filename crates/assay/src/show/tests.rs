@@ -258,7 +258,7 @@ fn look(dir: &Path, form: u64) -> Seen {
             0 => assay_report::terminal(facts, summary, style),
             1 => assay_report::json(facts, summary),
             2 => assay_report::html(facts, summary, judged.timeline.as_ref()),
-            _ => ycsb_block(&judged),
+            _ => ycsb_block(&judged)?,
         };
         assert!(!shown.is_empty());
         Ok::<_, anyhow::Error>(judged)
