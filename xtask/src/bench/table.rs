@@ -14,7 +14,8 @@ fn method() -> String {
         "\
 Closed loop: one thread, two sessions, every operation kept in the history: the path that every
 store takes. Bursts: the same with one session, where the null and memory stores alone take a
-shorter path (decision 0018). Open loop: one thread, workload C, Poisson arrivals. Trace generation: per second of processor time. YCSB:
+shorter path (decision 0018). Open loop: one thread, workload C, Poisson arrivals. Trace
+generation: per second of processor time. YCSB:
 `site.ycsb:core` {VERSION} from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no
 history; by the bridge it is the same class, called by us in a Java virtual machine of our process.
 Redis: on loopback, held to the last processor by its own `server_cpulist`, our lane in open loop
