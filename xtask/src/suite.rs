@@ -2,7 +2,7 @@
 //!
 //! Some hundreds of tests start servers, kill them, fill them and freeze them, on machines that
 //! others use too. A test that such a machine upset says nothing about the change at hand, so the
-//! few that fail are asked once more, one at a time with the machine to themselves. What fails
+//! few that fail are run once more, one at a time with the machine to themselves. What fails
 //! twice fails; what did not is named as unsteady, for it is to be repaired all the same.
 
 use std::collections::BTreeSet;
@@ -17,25 +17,25 @@ use crate::metadata::cargo;
 /// More tests than this do not fail by chance.
 const FEW: usize = 4;
 
-/// Runs `cargo test` with `arguments`; the few tests that fail are asked once more.
+/// Runs `cargo test` with `arguments`; the few tests that fail are run once more.
 ///
 /// # Errors
 /// If cargo cannot be run, a test does not build, many fail, or one fails twice.
 pub fn test(root: &Path, arguments: &[&str]) -> Result<()> {
-    let first = asked(root, &[arguments, &["--no-fail-fast"]].concat())?;
+    let first = requested(root, &[arguments, &["--no-fail-fast"]].concat())?;
     if first.is_fine {
         return Ok(());
     }
     // What has crashed, or said nothing of a failure, is not known by name.
-    let is_told = first.is_whole();
+    let is_simulated = first.is_whole();
     let failed = first.failed;
-    if !is_told || failed.is_empty() || failed.len() > FEW {
+    if !is_simulated || failed.is_empty() || failed.len() > FEW {
         bail!("cargo {} failed", arguments.join(" "));
     }
     println!("== once more, one at a time: {}", listed(&failed));
     let names: Vec<&str> = failed.iter().map(String::as_str).collect();
     let alone = [arguments, &["--", "--exact", "--test-threads=1"], &names].concat();
-    let second = asked(root, &alone)?;
+    let second = requested(root, &alone)?;
     if !second.is_fine || !failed.is_subset(&second.passed) {
         bail!("failed twice, or did not run again: {}", listed(&(&failed - &second.passed)));
     }
@@ -43,9 +43,9 @@ pub fn test(root: &Path, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What came of asking tests.
+/// What came of issuing tests.
 #[derive(Debug, Default)]
-struct Asked {
+struct SuiteResult {
     is_fine: bool,
     /// Test binaries that have begun, those that came to their end.
     begun: usize,
@@ -56,7 +56,7 @@ struct Asked {
     failed: BTreeSet<String>,
 }
 
-impl Asked {
+impl SuiteResult {
     /// Whether every binary came to its end, and every failure has a name.
     fn is_whole(&self) -> bool {
         self.begun == self.ended && self.counted == self.failed.len()
@@ -87,20 +87,20 @@ impl Asked {
 }
 
 /// Runs cargo with its output shown, and listened to.
-fn asked(root: &Path, arguments: &[&str]) -> Result<Asked> {
+fn requested(root: &Path, arguments: &[&str]) -> Result<SuiteResult> {
     let mut command = Command::new(cargo());
     command.current_dir(root).args(arguments).stdout(Stdio::piped());
     let mut child = command.spawn().context("cannot run cargo")?;
     let output = child.stdout.take().context("cargo has no output")?;
-    let mut asked = Asked::default();
+    let mut requested = SuiteResult::default();
     for line in BufReader::new(output).split(b'\n') {
         let line = line.context("cannot read what cargo prints")?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
-        asked.hear(&line);
+        requested.hear(&line);
     }
-    asked.is_fine = child.wait().context("cannot wait for cargo")?.success();
-    Ok(asked)
+    requested.is_fine = child.wait().context("cannot wait for cargo")?.success();
+    Ok(requested)
 }
 
 fn listed(names: &BTreeSet<String>) -> String {
@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_once_is_asked_again_and_what_fails_twice_fails() {
+    fn what_fails_once_is_run_again_and_what_fails_twice_fails() {
         for (runs, is_fine, expected) in [(0, true, 1), (1, true, 2), (2, false, 2)] {
             let dir = crate_that_passes_after(runs);
-            let told = test(dir.path(), OWN);
-            assert_eq!(told.is_ok(), is_fine, "{runs}: {told:?}");
-            let asked = fs::read_to_string(dir.path().join("runs")).unwrap().len();
-            assert_eq!(asked, expected, "{runs}");
+            let reported = test(dir.path(), OWN);
+            assert_eq!(reported.is_ok(), is_fine, "{runs}: {reported:?}");
+            let requested = fs::read_to_string(dir.path().join("runs")).unwrap().len();
+            assert_eq!(requested, expected, "{runs}");
         }
     }
 
@@ -150,33 +150,33 @@ mod tests {
     fn what_does_not_build_fails_at_once() {
         let dir = crate_that_passes_after(0);
         fs::write(dir.path().join("src/lib.rs"), "fn broken(").unwrap();
-        let told = test(dir.path(), OWN).unwrap_err().to_string();
-        assert!(told.starts_with("cargo test"), "{told}");
+        let reported = test(dir.path(), OWN).unwrap_err().to_string();
+        assert!(reported.starts_with("cargo test"), "{reported}");
     }
 
     #[test]
     fn a_binary_that_crashed_is_not_forgiven() {
-        let heard = |lines: &[&str]| {
-            let mut asked = Asked::default();
-            lines.iter().for_each(|line| asked.hear(line));
-            asked.is_whole()
+        let received = |lines: &[&str]| {
+            let mut requested = SuiteResult::default();
+            lines.iter().for_each(|line| requested.hear(line));
+            requested.is_whole()
         };
         let (begun, failed) = ("running 2 tests", "test a ... FAILED");
-        let told = "test result: FAILED. 1 passed; 1 failed; 0 ignored; finished in 0.1s";
-        assert!(heard(&[
+        let reported = "test result: FAILED. 1 passed; 1 failed; 0 ignored; finished in 0.1s";
+        assert!(received(&[
             begun,
             failed,
-            told,
+            reported,
             "running 1 test",
             "test result: ok. 1 passed; 0 failed"
         ]));
-        assert!(!heard(&[begun, failed, told, "running 1 test"]));
-        assert!(!heard(&[begun, "noise test a ... FAILED", told]));
+        assert!(!received(&[begun, failed, reported, "running 1 test"]));
+        assert!(!received(&[begun, "noise test a ... FAILED", reported]));
     }
 
     #[test]
     fn only_what_is_said_of_a_test_counts() {
-        let mut asked = Asked::default();
+        let mut requested = SuiteResult::default();
         for line in [
             "test a::b ... ok",
             "test c - should panic ... FAILED",
@@ -184,8 +184,11 @@ mod tests {
             "test result: ok. 3 passed",
             "running 3 tests",
         ] {
-            asked.hear(line);
+            requested.hear(line);
         }
-        assert_eq!((listed(&asked.passed), listed(&asked.failed)), ("a::b".into(), "c".into()));
+        assert_eq!(
+            (listed(&requested.passed), listed(&requested.failed)),
+            ("a::b".into(), "c".into())
+        );
     }
 }

@@ -1,12 +1,12 @@
 //! Outages: stretches of intended time in which nothing succeeded.
 //!
 //! Kept per bin of intended time are the first and the last success, so a gap of at least one bin
-//! is known to the nanosecond although records come lane by lane. Failures are counted per bin.
+//! is known to the nanosecond although records come worker by worker. Failures are counted per bin.
 
 use assay_model::{Kind, Nanos, Outcome};
 
-use crate::account::{Span, ratio};
-use crate::question::Window;
+use crate::kind_stats::{Span, ratio};
+use crate::options::Window;
 use crate::summary::{Availability, IntervalSummary, Outage, Series};
 
 /// The most bins; they double when the run needs more.

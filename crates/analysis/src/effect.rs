@@ -1,13 +1,13 @@
-//! From when until when something that was done to a store is seen in its answers.
+//! Effect of an action on a store: the stretch of time in which its answers differ.
 //!
 //! Whoever adds a node wants to know when that is first felt and when the store has come to rest:
 //! NoSQLMark's elasticity experiment (BTW 2017, section 5.2) reads both off a chart. Here they are
 //! computed interval by interval, with the same two questions:
 //!
-//! * **First effect**: the first of two intervals in a row, after the deed, that differ in the same
-//!   way from how it was before: by more than what differs there by itself.
+//! * **First effect**: the first of two intervals in a row, after the action, that differ in the
+//!   same way from how it was before: by more than what differs there by itself.
 //! * **Last effect**: the end of the last two intervals in a row that differ from how it is in the
-//!   end, which is the last third of what follows the deed. What still differs within that third,
+//!   end, which is the last third of what follows the action. What still differs within that third,
 //!   or drifts from one half of it to the other, has not come to rest.
 //!
 //! How it is, and what differs by itself, are median and median absolute deviation of a figure's
@@ -16,7 +16,7 @@
 
 use assay_model::Nanos;
 
-use crate::question::Window;
+use crate::options::Window;
 use crate::summary::{IntervalSummary, Series};
 
 /// Fewer intervals than this do not tell how it was, or how it is in the end.
@@ -34,7 +34,7 @@ const SHARE: f64 = 0.2;
 /// A share of failed operations above this is of interest, whatever it was before.
 const FAILED: f64 = 0.001;
 
-/// What was seen of one deed.
+/// What was seen of one action.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// When it was done, on the run's time axis.
@@ -43,7 +43,7 @@ pub struct Effect {
     pub first: Option<Nanos>,
     /// Where the last interval ends that differs from how it is in the end; `None` if none does.
     pub last: Option<Nanos>,
-    /// Whether it came to rest before the next deed, or before the end.
+    /// Whether it came to rest before the next action, or before the end.
     pub is_at_rest: bool,
     /// How it was before.
     pub before: Level,
@@ -84,9 +84,9 @@ fn failed(interval: &IntervalSummary) -> f64 {
     if ended == 0 { 0.0 } else { failed as f64 / ended as f64 }
 }
 
-/// The effects of what was done at the moments `deeds`, which are in order of time. A deed without
-/// enough intervals before or after it within `window` has none that could be told.
-pub fn effects(series: &Series, window: Window, deeds: &[Nanos]) -> Vec<Option<Effect>> {
+/// The effects of what was done at the moments `actions`, which are in order of time. An action
+/// without enough intervals before or after it within `window` has none that could be reported.
+pub fn effects(series: &Series, window: Window, actions: &[Nanos]) -> Vec<Option<Effect>> {
     let is_whole = |interval: &&IntervalSummary| {
         interval.from >= window.from && interval.from + series.width <= window.until
     };
@@ -94,10 +94,10 @@ pub fn effects(series: &Series, window: Window, deeds: &[Nanos]) -> Vec<Option<E
     // The interval in which something is done may show it already: it is not before.
     let until = |at: Nanos| all.iter().position(|interval| interval.from + series.width > at);
     let mut rest = 0;
-    let mut found = Vec::with_capacity(deeds.len());
-    for (place, &at) in deeds.iter().enumerate() {
+    let mut found = Vec::with_capacity(actions.len());
+    for (place, &at) in actions.iter().enumerate() {
         let begin = until(at).unwrap_or(all.len());
-        let next = deeds.get(place + 1).map(|next| until(*next).unwrap_or(all.len()));
+        let next = actions.get(place + 1).map(|next| until(*next).unwrap_or(all.len()));
         let end = next.unwrap_or(all.len());
         let before = &all[rest.max(begin.saturating_sub(MOST_BEFORE)).min(begin)..begin];
         found.push(effect(at, before, &all[begin.min(end)..end], series.width));
@@ -125,7 +125,7 @@ fn effect(
     Some(Effect {
         at,
         first: first.map(|place| follows[place].from.max(at)),
-        // A deed without any effect has no last one either.
+        // An action without any effect has no last one either.
         last: last.filter(|_| first.is_some()).map(|place| follows[place].from + width),
         is_at_rest: last.is_none_or(|place| place < rest_begins) && !drifts(in_the_end),
         before: level(before, width),

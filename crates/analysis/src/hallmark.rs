@@ -1,8 +1,8 @@
-//! Whether a run may be believed: the judge examines the measurement instead of the store.
+//! Hallmark: the checks that decide whether a run may be believed.
 //!
-//! An [`Examiner`] is given the same records as the [`Judge`](crate::Judge), then the judge's
-//! summary with the [`Evidence`] that no record holds, and finishes with a [`Hallmark`]: every
-//! check with what was measured, the thresholds, the verdict, and the figures it withdraws. A
+//! An [`Validator`] is given the same records as the [`Analyzer`](crate::Analyze), then the
+//! analyzer's summary with the [`Evidence`] that no record holds, and finishes with a [`Hallmark`]:
+//! every check with what was measured, the thresholds, the verdict, and the figures it withdraws. A
 //! check whose evidence is missing is not assessable, never passed in silence.
 
 mod check;
@@ -10,16 +10,16 @@ mod evidence;
 mod plan;
 mod thresholds;
 
-mod examiner;
+mod validator;
 
 mod outliers;
 mod sample;
 mod ticks;
 
-mod case;
 mod causes;
 mod client;
 mod generation;
+mod input;
 mod steadiness;
 
 mod statistic;
@@ -28,11 +28,11 @@ mod statistic;
 mod tests;
 
 pub use check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
-pub use check::{Statistic, Time, Unit, Why};
-pub use evidence::{Evidence, Floor, Gaps, Hiccups, LaneTime, Network, Promise, Trace};
-pub use examiner::Examiner;
+pub use check::{Inapplicable, Statistic, Time, Unit};
+pub use evidence::{Evidence, ExpectedArrivals, Floor, Gaps, Hiccups, Network, Trace, WorkerTime};
 pub use plan::Plan;
 pub use thresholds::{Changed, Thresholds};
+pub use validator::Validator;
 
 use assay_model::Nanos;
 
@@ -44,7 +44,7 @@ pub struct Hallmark {
     /// The whole in one word.
     pub verdict: Verdict,
     /// Why it is that word: the failed checks that are no mere consequence of another, the
-    /// remarks, or the essential checks that cannot be told; empty if it is valid.
+    /// remarks, or the essential checks that is not known; empty if it is valid.
     pub reasons: Vec<CheckId>,
     /// Every check, in the order of [`CheckId::ALL`].
     pub checks: Vec<Check>,
@@ -67,7 +67,7 @@ pub enum Verdict {
     ValidWithRemarks,
     /// A check failed that a headline figure stands on.
     Invalid,
-    /// Nothing failed, but something essential cannot be told.
+    /// Nothing failed, but something essential is not known.
     NotAssessable,
 }
 
@@ -99,9 +99,9 @@ pub struct Certified {
     pub value: Nanos,
     /// Where it lies with 95 % confidence, or how many more seconds are needed to tell.
     pub interval: Interval,
-    /// Independent values beyond it, if that can be told.
+    /// Independent values beyond it, if that can be known.
     pub beyond: Option<f64>,
-    /// The same percentile without the operations that overlap a hiccup, if that can be told.
+    /// The same percentile without the operations that overlap a hiccup, if that can be known.
     pub without_hiccups: Option<Nanos>,
     /// The checks that withdraw it.
     pub withdrawn_by: Vec<CheckId>,

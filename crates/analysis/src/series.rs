@@ -6,8 +6,8 @@ mod heat;
 use assay_model::{Kind, Nanos, Outcome, Record};
 
 use crate::buckets::{Buckets, ROUGH, highest};
+use crate::latency_stats::Times;
 use crate::summary::{IntervalSummary, Quick, Series};
-use crate::tally::Times;
 pub use concurrency::Concurrency;
 
 /// The most intervals; when a run needs more, all intervals become twice as long.

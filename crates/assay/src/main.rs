@@ -9,41 +9,41 @@ macro_rules! eprintln {
     }};
 }
 
+mod actions;
 mod arrivals;
-mod asking;
 mod binding;
 mod broken;
-mod bundles;
+mod cleanup;
 mod cli;
 mod command;
 mod compiled;
 mod conditions;
-mod deeds;
 mod evidence;
 mod exit;
 mod experiment;
 mod floor;
 mod lab;
 mod live;
+mod load_config;
 mod machine;
 mod mapped;
+mod measured_runs;
 mod note;
 mod observe;
 mod options;
+mod parent_death;
 mod port;
 mod progress;
+mod rate_control;
 mod repeat;
+mod run_dirs;
 mod section;
 mod setup;
 mod show;
-mod side;
 mod signals;
 mod slo;
-mod steering;
-mod tether;
 mod thresholds;
 mod truth;
-mod undo;
 mod units;
 mod workload;
 
@@ -68,16 +68,16 @@ fn main() -> ExitCode {
 fn dispatch(matches: &ArgMatches) -> Result<Exit> {
     let Some((verb, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
     match verb {
-        "bench" => command::ask::bench(matches),
-        "load" => command::ask::load(matches),
-        "run" => command::ask::run(matches),
+        "bench" => command::measure::bench(matches),
+        "load" => command::measure::load(matches),
+        "run" => command::measure::run(matches),
         "tune" => command::tune::tune(matches),
         "analyze" => command::look::analyze(matches),
         "report" => command::look::report(matches),
         "compare" => command::compare::compare(matches),
         "history" => command::look::repair(matches),
         "lab" => command::lab::dispatch(matches),
-        "sick" => command::sick::dispatch(matches),
+        "sim" => command::sim::dispatch(matches),
         "study" => command::study::dispatch(matches),
         "trace" => command::trace::dispatch(matches),
         "mapping" => command::mapping::dispatch(matches),

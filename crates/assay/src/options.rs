@@ -18,7 +18,7 @@ pub use keys::{KEYS, Key, Shape, Verb};
 
 /// Names of environment variables begin with this.
 const ENVIRONMENT: &str = "ASSAY_";
-/// A variable of that name which is no setting: a store asks for it.
+/// A variable of that name which is no setting: a store requests it.
 const OF_STORES: &str = "ASSAY_JVM_BRIDGE";
 
 /// The file in the current directory that is read if it is there.
@@ -53,7 +53,7 @@ impl fmt::Display for Origin {
 
 /// A setting's text with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct SettingValue {
     /// As it was written.
     pub text: String,
     /// Where.
@@ -63,7 +63,7 @@ pub struct Given {
 /// All settings of a command that have a value.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    values: BTreeMap<&'static str, Given>,
+    values: BTreeMap<&'static str, SettingValue>,
     hallmark: toml::Table,
 }
 
@@ -184,11 +184,11 @@ impl Options {
 
     /// Sets `name`, which must be one of [`KEYS`].
     pub fn set(&mut self, name: &'static str, text: &str, origin: Origin) {
-        self.values.insert(name, Given { text: text.to_owned(), origin });
+        self.values.insert(name, SettingValue { text: text.to_owned(), origin });
     }
 
     /// All settings with their values, by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Given)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &SettingValue)> {
         self.values.iter().map(|(name, given)| (*name, given))
     }
 

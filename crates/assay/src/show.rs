@@ -1,13 +1,13 @@
-//! From a bundle to its result: judge the history, show it in the wanted form.
+//! Result of a run directory: the history is analyzed, then shown in the chosen format.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_analysis::hallmark::Examiner;
+use assay_analysis::hallmark::Validator;
 use assay_analysis::{
-    Atomicity, Judge, LoadModel, Phases, Processes, Question, Series, Summary, Window, effect,
-    servers,
+    AnalysisOptions, Analyzer, Atomicity, LoadModel, Phases, Processes, Series, Summary, Window,
+    effect, servers,
 };
 use assay_history::manifest::FindingSection;
 use assay_history::{
@@ -16,12 +16,12 @@ use assay_history::{
 };
 use assay_model::{Event, EventKind, Nanos, Phase, Record};
 use assay_report::{
-    DeedEffect, Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
+    ActionEffect, Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
 };
 use assay_workload::ScriptSpec;
 use assay_workload::script::tpcc::conditions::NOT_AUDITED;
 
-use crate::deeds;
+use crate::actions;
 use crate::evidence;
 use crate::exit::{Exit, as_usage, usage};
 use crate::observe;
@@ -129,8 +129,8 @@ fn style(options: &Options, is_stdout: bool) -> Result<Style> {
     Ok(Style { colour, width, letters })
 }
 
-/// A judged bundle.
-pub struct Judged {
+/// A analyzed run directory.
+pub struct AnalyzedRun {
     /// The course of the whole run, warm-up included.
     pub timeline: Option<Series>,
     /// Everything about the run that no record tells.
@@ -139,97 +139,99 @@ pub struct Judged {
     pub summary: Summary,
 }
 
-impl Judged {
+impl AnalyzedRun {
     /// Whether there was a warm-up, and nothing behind it.
     pub fn is_all_warm_up(&self) -> bool {
         self.timeline.is_some() && self.summary.overall.counts.offered == 0
     }
 }
 
-/// Judges the history of the bundle `dir`.
+/// Analyzes the history of the run directory `dir`.
 ///
 /// # Errors
-/// If the bundle is not one, or its history cannot be read.
-pub fn judge(dir: &Path, phases: Option<Phases>) -> Result<Judged> {
-    judge_beside(dir, phases, &mut |_| {})
+/// If the run directory is not one, or its history cannot be read.
+pub fn analyze_run(dir: &Path, phases: Option<Phases>) -> Result<AnalyzedRun> {
+    analyze_beside(dir, phases, &mut |_| {})
 }
 
-/// Judges the history of the bundle `dir`, and shows `beside` all its records on the way.
+/// Analyzes the history of the run directory `dir`, and shows `beside` all its records on the way.
 ///
 /// # Errors
-/// If the bundle is not one, or its history cannot be read.
-pub fn judge_beside(
+/// If the run directory is not one, or its history cannot be read.
+pub fn analyze_beside(
     dir: &Path,
     phases: Option<Phases>,
     beside: &mut dyn FnMut(&[Record]),
-) -> Result<Judged> {
+) -> Result<AnalyzedRun> {
     let manifest = Manifest::read(dir).map_err(as_usage)?;
     // The history is worth more than what is beside it.
     let (events, unread) = match read_events(dir) {
         Ok(events) => (events, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
-    let question = question(&manifest, phases);
+    let analysis_options = analysis_options(&manifest, phases);
     // The course shows the warm-up too, which the figures leave out.
     let has_warm_up = manifest.phases.len() > 1;
-    let whole = Question { phases: Phases::All, window: None, ..question.clone() };
-    let mut course = has_warm_up.then(|| Judge::new(whole));
-    let mut judge = Judge::new(question.clone());
-    let mut examiner = Examiner::new(question, evidence::thresholds(&manifest));
+    let whole = AnalysisOptions { phases: Phases::All, window: None, ..analysis_options.clone() };
+    let mut time_course = has_warm_up.then(|| Analyzer::new(whole));
+    let mut analyze_run = Analyzer::new(analysis_options.clone());
+    let mut validator = Validator::new(analysis_options, evidence::thresholds(&manifest));
     let mut history = History::open(dir).map_err(as_usage)?;
     let damages = history.each_batch(Columns::ALL, |batch| {
-        judge.push(batch.records);
+        analyze_run.push(batch.records);
         beside(batch.records);
-        examiner.push(batch.records);
-        if let Some(course) = &mut course {
-            course.push(batch.records);
+        validator.push(batch.records);
+        if let Some(time_course) = &mut time_course {
+            time_course.push(batch.records);
         }
     })?;
-    let summary = judge.finish();
-    let timeline = course.map(|course| course.finish().series);
+    let summary = analyze_run.finish();
+    let timeline = time_course.map(|time_course| time_course.finish().series);
     let mut facts = facts(dir, &manifest, &summary);
-    facts.notices.extend(unread);
-    facts.notices.extend(damages.iter().map(Damage::to_string));
+    facts.warnings.extend(unread);
+    facts.warnings.extend(damages.iter().map(Damage::to_string));
     let observations = observations(dir, &mut facts);
-    let seen = observations.as_deref();
-    let evidence = evidence::gather(&manifest, &summary, &events, seen, history.records());
-    facts.hallmark = Some(examiner.finish(&summary, &evidence));
-    let course = timeline.as_ref().unwrap_or(&summary.series);
-    facts.effects = effects_of(&events, course, summary.window);
-    facts.servers =
-        observe::servers::counted(seen.unwrap_or_default()).iter().map(servers::course).collect();
+    let observed = observations.as_deref();
+    let evidence = evidence::gather(&manifest, &summary, &events, observed, history.records());
+    facts.hallmark = Some(validator.finish(&summary, &evidence));
+    let time_course = timeline.as_ref().unwrap_or(&summary.series);
+    facts.effects = effects_of(&events, time_course, summary.window);
+    facts.servers = observe::servers::counted(observed.unwrap_or_default())
+        .iter()
+        .map(servers::time_course)
+        .collect();
     facts.events = events;
     let (kept, counted) = (history.records(), manifest.history.records);
     if kept != counted && manifest.state != ManifestState::Running && counted > 0 {
-        facts.notices.push(format!(
+        facts.warnings.push(format!(
             "the history holds {kept} records where the run kept {counted}: a part is missing"
         ));
     }
     if !history.is_sealed() && manifest.state != ManifestState::Running {
-        facts.notices.push(format!(
+        facts.warnings.push(format!(
             "the history is not sealed: `assay history repair {}` does that",
             dir.display()
         ));
     }
-    Ok(Judged { timeline, facts, summary })
+    Ok(AnalyzedRun { timeline, facts, summary })
 }
 
-/// What was seen of the deeds among the events: of what was done to the store.
-fn effects_of(events: &[Event], course: &Series, window: Window) -> Vec<DeedEffect> {
-    let is_deed = |event: &&Event| {
+/// What was seen of the actions among the events: of what was done to the store.
+fn effects_of(events: &[Event], time_course: &Series, window: Window) -> Vec<ActionEffect> {
+    let is_action = |event: &&Event| {
         matches!(event.kind, EventKind::Change | EventKind::Fault)
-            && event.text.starts_with(deeds::MARK)
+            && event.text.starts_with(actions::MARK)
     };
-    let deeds: Vec<&Event> = events.iter().filter(is_deed).collect();
-    let moments: Vec<Nanos> = deeds.iter().map(|event| event.at).collect();
-    let found = effect::effects(course, window, &moments);
-    let has_ended = |deed: &Event, how: &str| {
-        let start = format!("{} {how}", deed.text);
-        let later = events.iter().filter(|event| event.at >= deed.at);
-        later.filter(|event| event.kind == EventKind::Notice).any(|e| e.text.starts_with(&start))
+    let actions: Vec<&Event> = events.iter().filter(is_action).collect();
+    let moments: Vec<Nanos> = actions.iter().map(|event| event.at).collect();
+    let found = effect::effects(time_course, window, &moments);
+    let has_ended = |action: &Event, how: &str| {
+        let start = format!("{} {how}", action.text);
+        let later = events.iter().filter(|event| event.at >= action.at);
+        later.filter(|event| event.kind == EventKind::Warning).any(|e| e.text.starts_with(&start))
     };
-    let texts = deeds.iter().map(|event| {
-        let text = &event.text[deeds::MARK.len()..];
+    let texts = actions.iter().map(|event| {
+        let text = &event.text[actions::MARK.len()..];
         match event {
             event if has_ended(event, "failed") => format!("{text} (failed)"),
             event if has_ended(event, "goes on") => format!("{text} (not ended)"),
@@ -239,49 +241,49 @@ fn effects_of(events: &[Event], course: &Series, window: Window) -> Vec<DeedEffe
     texts
         .zip(moments)
         .zip(found)
-        .map(|((text, at), effect)| DeedEffect { text, at, effect })
+        .map(|((text, at), effect)| ActionEffect { text, at, effect })
         .collect()
 }
 
-/// What was seen of the machine; a damaged file is told, and then nothing was seen.
+/// What was seen of the machine; a damaged file is reported, and then nothing was seen.
 fn observations(dir: &Path, facts: &mut Facts) -> Option<Vec<Observation>> {
     read_observations(dir).unwrap_or_else(|error| {
-        facts.notices.push(error.to_string());
+        facts.warnings.push(error.to_string());
         None
     })
 }
 
 /// Whether the result has a hallmark, with or without remarks.
-pub fn has_hallmark(judged: &Judged) -> bool {
-    judged.facts.hallmark.as_ref().is_some_and(|hallmark| hallmark.verdict.is_valid())
+pub fn has_hallmark(analyzed: &AnalyzedRun) -> bool {
+    analyzed.facts.hallmark.as_ref().is_some_and(|hallmark| hallmark.verdict.is_valid())
 }
 
-/// The code that a command which showed `judged` should end with.
+/// The code that a command which showed `analyzed` should end with.
 ///
 /// # Errors
 /// If the setting is neither true nor false.
-pub fn require_hallmark(options: &Options, judged: &Judged) -> Result<Exit> {
-    match options.switch("require-hallmark")? && !has_hallmark(judged) {
+pub fn require_hallmark(options: &Options, analyzed: &AnalyzedRun) -> Result<Exit> {
+    match options.switch("require-hallmark")? && !has_hallmark(analyzed) {
         true => Ok(Exit::NoHallmark),
         false => Ok(Exit::Fine),
     }
 }
 
-/// The file in a bundle that holds its hallmark.
+/// The file in a run directory that holds its hallmark.
 pub const HALLMARK_FILE: &str = "hallmark.json";
 
-/// Writes `hallmark.json` into the bundle `dir`; the same bundle gives the same file.
+/// Writes `hallmark.json` into the run directory `dir`; the same run directory gives the same file.
 ///
 /// # Errors
 /// If the disk does not take it.
-pub fn keep_hallmark(dir: &Path, judged: &Judged) -> Result<()> {
-    let Some(text) = assay_report::hallmark::json(&judged.facts) else { return Ok(()) };
+pub fn keep_hallmark(dir: &Path, analyzed: &AnalyzedRun) -> Result<()> {
+    let Some(text) = assay_report::hallmark::json(&analyzed.facts) else { return Ok(()) };
     let path = dir.join(HALLMARK_FILE);
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What the judge is asked about the run of `manifest`.
-pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
+/// What the analyzer is queried about the run of `manifest`.
+pub fn analysis_options(manifest: &Manifest, phases: Option<Phases>) -> AnalysisOptions {
     let settings = &manifest.load.settings;
     let number = |name: &str| settings.get(name).and_then(|text| text.parse::<f64>().ok());
     let load = match manifest.load.model.as_str() {
@@ -292,7 +294,7 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
         }
         _ => LoadModel::Closed {
             sessions: number("closed").unwrap_or(0.0) as u64,
-            target: number("pace"),
+            target: number("target-throughput"),
         },
     };
     let usual = match settings.get("phase").map(String::as_str) {
@@ -300,17 +302,17 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
         _ => Phases::Measure,
     };
     let phases = phases.unwrap_or(usual);
-    let wanted = match phases {
+    let expected = match phases {
         Phases::Load => Phase::Load.name(),
         _ => Phase::Measure.name(),
     };
     let window = manifest
         .phases
         .iter()
-        .find(|phase| phase.name == wanted && phases != Phases::All)
+        .find(|phase| phase.name == expected && phases != Phases::All)
         .map(|phase| Window { from: Nanos(phase.from_ns), until: Nanos(phase.to_ns) })
         .filter(|window| window.from < window.until);
-    Question {
+    AnalysisOptions {
         transaction_types: manifest.history.transaction_types.clone(),
         queries: manifest.history.queries.clone(),
         width: manifest.history.width,
@@ -319,7 +321,7 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
         phases,
         window,
         load,
-        ..Question::default()
+        ..AnalysisOptions::default()
     }
 }
 
@@ -327,11 +329,11 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
 fn processes(manifest: &Manifest) -> Processes {
     match manifest.history.queries.is_empty() {
         true => Processes::AsTransactions,
-        false => Processes::Judged,
+        false => Processes::AnalyzedRun,
     }
 }
 
-/// Queries of a store that says that it has no transactions; older bundles say nothing.
+/// Queries of a store that says that it has no transactions; older run directories say nothing.
 fn atomicity(manifest: &Manifest) -> Atomicity {
     let isolation = manifest.store.capabilities.get("isolation").map(String::as_str);
     match isolation == Some("none") && !manifest.history.queries.is_empty() {
@@ -367,7 +369,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         },
         load: manifest.load.text.clone(),
         sessions,
-        lanes: u64::from(manifest.load.lanes),
+        workers: u64::from(manifest.load.workers),
         phases: manifest
             .phases
             .iter()
@@ -389,7 +391,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         version: manifest.run.assay.clone(),
         started: manifest.run.started.replace('T', " ").replace('Z', " UTC"),
         started_unix_ms: unix.map_or(0, |since| since.as_millis() as u64),
-        notices: notices(dir, manifest),
+        warnings: warnings(dir, manifest),
         findings: findings(manifest),
         figures: figures(manifest, summary),
         events: Vec::new(),
@@ -423,7 +425,7 @@ fn findings(manifest: &Manifest) -> Vec<RuleFinding> {
     manifest.findings.iter().map(finding).collect()
 }
 
-/// TPC-C's throughput, where it was asked.
+/// TPC-C's throughput, where it was issued.
 fn figures(manifest: &Manifest, summary: &Summary) -> Vec<WorkloadFigure> {
     let spec = ScriptSpec::from_toml(&manifest.spec.text, "run.toml");
     if !matches!(spec, Ok(ScriptSpec::Tpcc(_))) {
@@ -437,53 +439,53 @@ fn figures(manifest: &Manifest, summary: &Summary) -> Vec<WorkloadFigure> {
     vec![WorkloadFigure { name: "tpmC".to_owned(), value: committed, note: NOT_AUDITED.to_owned() }]
 }
 
-fn notices(dir: &Path, manifest: &Manifest) -> Vec<String> {
-    let mut notices = manifest.notes.clone();
+fn warnings(dir: &Path, manifest: &Manifest) -> Vec<String> {
+    let mut warnings = manifest.notes.clone();
     let violated = manifest.findings.iter().filter(|finding| finding.verdict != "held");
-    notices.extend(
+    warnings.extend(
         violated.map(|finding| format!("{} ({}) is {}", finding.name, finding.rule, finding.text)),
     );
     if manifest.state == ManifestState::Running {
-        notices.push(format!(
+        warnings.push(format!(
             "if the run was killed, `assay history repair {}` seals what there is",
             dir.display()
         ));
     }
-    notices
+    warnings
 }
 
 /// Shows the result as the settings say.
 ///
 /// # Errors
 /// If the result cannot be written where it should go.
-pub fn show(judged: &Judged, display: &Display) -> Result<()> {
-    let Judged { facts, summary, .. } = judged;
+pub fn show(analyzed: &AnalyzedRun, display: &Display) -> Result<()> {
+    let AnalyzedRun { facts, summary, .. } = analyzed;
     let text = match display.format {
         Format::Text => assay_report::terminal(facts, summary, display.style),
         Format::Json => assay_report::json(facts, summary),
         Format::Ndjson => assay_report::ndjson(facts, summary),
         Format::Csv => assay_report::csv(facts, summary),
         Format::Markdown => assay_report::markdown(facts, summary),
-        Format::Ycsb => ycsb_block(judged),
+        Format::Ycsb => ycsb_block(analyzed),
         Format::Hdr => assay_report::hdr_log(facts, summary)?,
-        Format::Html => assay_report::html(facts, summary, judged.timeline.as_ref()),
+        Format::Html => assay_report::html(facts, summary, analyzed.timeline.as_ref()),
         Format::Junit => assay_report::junit::run(facts, summary),
     };
     put(&text, display.output.as_deref())
 }
 
 /// A result of ours in YCSB's words: both latencies, and a clean-up per session that took no time.
-fn ycsb_block(judged: &Judged) -> String {
-    let sessions = match judged.summary.load {
+fn ycsb_block(analyzed: &AnalyzedRun) -> String {
+    let sessions = match analyzed.summary.load {
         LoadModel::Closed { sessions, .. } => sessions as usize,
-        LoadModel::Open { .. } => judged.facts.lanes as usize,
+        LoadModel::Open { .. } => analyzed.facts.workers as usize,
     };
     let options = assay_report::ycsb::Options {
         interval: assay_report::ycsb::Interval::Both,
         percentiles: vec![50.0, 95.0, 99.0, 99.9],
         cleanup: vec![Nanos::ZERO; sessions],
     };
-    let lines = assay_report::ycsb::lines(&judged.summary, &options);
+    let lines = assay_report::ycsb::lines(&analyzed.summary, &options);
     assay_report::ycsb::print(&lines, assay_report::ycsb::Exporter::Text)
 }
 

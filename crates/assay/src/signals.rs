@@ -25,7 +25,7 @@ pub struct Listening {
     /// Shared by all that ever listen: an interrupt that nobody else wants ends the program.
     is_idle: Arc<AtomicBool>,
     is_heard: Arc<AtomicBool>,
-    heard_by: Vec<SigId>,
+    received_by: Vec<SigId>,
     control: Arc<Control>,
     stage: Arc<Stage>,
 }
@@ -49,8 +49,8 @@ impl Listening {
         let control = Arc::new(Control::new());
         let is_heard = Arc::new(AtomicBool::new(false));
         // Raised by the signal itself: the thread below may be late to it.
-        let heard_by = [SIGINT, SIGTERM].map(|signal| register(signal, Arc::clone(&is_heard)));
-        let heard_by: Vec<SigId> = heard_by
+        let received_by = [SIGINT, SIGTERM].map(|signal| register(signal, Arc::clone(&is_heard)));
+        let received_by: Vec<SigId> = received_by
             .into_iter()
             .collect::<io::Result<_>>()
             .context("cannot listen for interrupts")?;
@@ -62,7 +62,7 @@ impl Listening {
                 signals.forever().enumerate().for_each(|(n, _)| end(n, &inner.0, &inner.1));
             })
             .context("cannot start a thread that listens for interrupts")?;
-        Ok(Listening { handle, is_idle, is_heard, heard_by, control, stage })
+        Ok(Listening { handle, is_idle, is_heard, received_by, control, stage })
     }
 
     /// What the interrupts act on.
@@ -130,7 +130,7 @@ impl Drop for During<'_> {
 impl Drop for Listening {
     fn drop(&mut self) {
         self.handle.close();
-        self.heard_by.drain(..).for_each(|id| {
+        self.received_by.drain(..).for_each(|id| {
             unregister(id);
         });
     }

@@ -1,4 +1,4 @@
-//! What the store says really happened, beside the history.
+//! Truth log of the store, beside the history.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use assay_history::{TruthError, TruthRow, TruthWriter};
 use assay_model::Nanos;
 use assay_store::{Store, Truth};
 
-/// Writes what `store` knows into the bundle `dir`; no file if it knows nothing.
+/// Writes what `store` knows into the run directory `dir`; no file if it knows nothing.
 ///
 /// # Errors
 /// If the disk does not take it.
@@ -30,7 +30,7 @@ fn row(truth: &Truth) -> TruthRow {
         kind: truth.kind,
         key: String::from_utf8_lossy(&truth.key).into_owned(),
         node: truth.node,
-        illnesses: truth.illnesses.to_string(),
+        faults: truth.faults.to_string(),
         version: (truth.version != 0).then_some(truth.version),
         versions_behind: truth.versions_behind,
         staleness: truth.staleness,

@@ -34,7 +34,7 @@ const LONGEST_KEY: usize = u16::MAX as usize;
 /// Opens `fjall:PATH?durability=process|fsync&cache=256MiB`, where PATH is a directory.
 ///
 /// # Errors
-/// If the URL makes no sense, the path holds something else or may not be written, or another
+/// If the URL is invalid, the path holds something else or may not be written, or another
 /// process has it open.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     let address = Address::parse(url, &["durability", "cache"])?;

@@ -1,4 +1,4 @@
-//! One sealed Parquet file: the records of one lane.
+//! One sealed Parquet file: the records of one worker.
 
 use std::fs::File;
 use std::io;

@@ -17,7 +17,7 @@ pub use terminal::terminal;
 pub use words::{change, figure_name};
 
 use assay_analysis::Summary;
-use assay_analysis::compare::{Comparison, Judgement, Row};
+use assay_analysis::compare::{Comparison, ConditionOutcome, Row};
 
 use crate::facts::Facts;
 
@@ -25,9 +25,9 @@ use crate::facts::Facts;
 #[derive(Clone, Debug)]
 pub struct Contrast {
     /// The first set-up, BASE on the command line.
-    pub old: Side,
+    pub old: ComparedSetup,
     /// The second set-up, NEW on the command line.
-    pub new: Side,
+    pub new: ComparedSetup,
     /// In what the two are not alike beside their figures.
     pub differences: Vec<Difference>,
     /// The figures.
@@ -38,7 +38,7 @@ pub struct Contrast {
 
 /// One set-up.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub struct ComparedSetup {
     /// How it was named: `last-1`, a directory.
     pub name: String,
     /// Its runs, at least one.
@@ -70,7 +70,7 @@ pub struct Difference {
 /// What follows from a difference of set-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Weight {
-    /// Other things were asked, or in another way: figures differ for that reason alone.
+    /// Other things were issued, or in another way: figures differ for that reason alone.
     Question,
     /// The store, its settings or the machine are others: perhaps that is what is compared.
     Place,
@@ -95,12 +95,12 @@ pub struct Trial {
     /// As it was written: `p99>+10%`.
     pub text: String,
     /// What became of it.
-    pub judgement: Judgement,
+    pub judgement: ConditionOutcome,
     /// The row that it is about, if both sides have it.
     pub row: Option<Row>,
 }
 
-impl Side {
+impl ComparedSetup {
     /// The run whose response p99 is the median of all; it stands for the others in charts.
     pub fn typical(&self) -> &Run {
         let p99 = |run: &Run| run.summary.overall.hits.response.histogram.value_at_quantile(0.99);

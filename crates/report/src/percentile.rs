@@ -1,4 +1,4 @@
-//! What a report shows of one percentile: its value, or why it has none.
+//! Displayed percentile: its value, or why it has none.
 
 use assay_analysis::{Distribution, Interval, Percentile};
 use assay_model::Nanos;
@@ -21,7 +21,7 @@ pub const TOO_FEW_MEANING: &str = "n/a: fewer than ten independent values lie be
 
 /// What can be shown of one percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shown {
+pub enum DisplayedPercentile {
     /// There are no values at all.
     Nothing,
     /// Too few values lie beyond it; the run would have to be longer by as many seconds, if known.
@@ -32,39 +32,51 @@ pub enum Shown {
     Value(Nanos),
 }
 
-/// A bound that the judge gives where it does not know how much longer.
+/// A bound that the analyzer gives where it does not know how much longer.
 const UNKNOWN_SECONDS: f64 = u32::MAX as f64;
 
-impl Shown {
+impl DisplayedPercentile {
     /// What can be shown of the percentile `quantile` of `distribution`.
-    pub fn of(distribution: &Distribution, quantile: f64, is_withdrawn: bool) -> Shown {
+    pub fn of(
+        distribution: &Distribution,
+        quantile: f64,
+        is_withdrawn: bool,
+    ) -> DisplayedPercentile {
         let found = distribution.percentiles.iter().find(|p| p.quantile == quantile);
-        let Some(Percentile { value, interval, .. }) = found else { return Shown::Nothing };
+        let Some(Percentile { value, interval, .. }) = found else {
+            return DisplayedPercentile::Nothing;
+        };
         match interval {
-            Interval::TooFew { further_seconds } => {
-                Shown::TooFew((*further_seconds < UNKNOWN_SECONDS).then_some(*further_seconds))
-            }
-            _ if is_withdrawn => Shown::Withdrawn(*value),
-            Interval::Known { .. } | Interval::Undefined => Shown::Value(*value),
+            Interval::TooFew { further_seconds } => DisplayedPercentile::TooFew(
+                (*further_seconds < UNKNOWN_SECONDS).then_some(*further_seconds),
+            ),
+            _ if is_withdrawn => DisplayedPercentile::Withdrawn(*value),
+            Interval::Known { .. } | Interval::Undefined => DisplayedPercentile::Value(*value),
         }
     }
 
     /// As the cell of a table: `1.20 ms`, `!1.20 ms`, `n/a +30 s`, `-`.
     pub fn cell(self, letters: Letters) -> String {
         match self {
-            Shown::Nothing => "-".to_owned(),
-            Shown::TooFew(None) => TOO_FEW.to_owned(),
-            Shown::TooFew(Some(further)) => format!("{TOO_FEW} +{}", further_time(further)),
-            Shown::Withdrawn(value) => format!("{WITHDRAWN}{}", duration(value, letters)),
-            Shown::Value(value) => duration(value, letters),
+            DisplayedPercentile::Nothing => "-".to_owned(),
+            DisplayedPercentile::TooFew(None) => TOO_FEW.to_owned(),
+            DisplayedPercentile::TooFew(Some(further)) => {
+                format!("{TOO_FEW} +{}", further_time(further))
+            }
+            DisplayedPercentile::Withdrawn(value) => {
+                format!("{WITHDRAWN}{}", duration(value, letters))
+            }
+            DisplayedPercentile::Value(value) => duration(value, letters),
         }
     }
 
     /// Within a sentence: `1.20 ms`, `n/a (needs ≈ 30 s more)`.
     pub fn phrase(self, letters: Letters) -> String {
         match self {
-            Shown::TooFew(Some(_)) => format!("{TOO_FEW} ({})", self.note(letters)),
-            Shown::Withdrawn(value) => format!("{} (withdrawn)", duration(value, letters)),
+            DisplayedPercentile::TooFew(Some(_)) => format!("{TOO_FEW} ({})", self.note(letters)),
+            DisplayedPercentile::Withdrawn(value) => {
+                format!("{} (withdrawn)", duration(value, letters))
+            }
             other => other.cell(letters),
         }
     }
@@ -72,12 +84,12 @@ impl Shown {
     /// What must be said beside the value; empty if nothing.
     pub fn note(self, letters: Letters) -> String {
         match self {
-            Shown::TooFew(Some(further)) => {
+            DisplayedPercentile::TooFew(Some(further)) => {
                 format!("needs {} {} more", letters.pick("≈", "about"), further_time(further))
             }
-            Shown::TooFew(None) => "needs a longer run".to_owned(),
-            Shown::Withdrawn(_) => "withdrawn".to_owned(),
-            Shown::Nothing | Shown::Value(_) => String::new(),
+            DisplayedPercentile::TooFew(None) => "needs a longer run".to_owned(),
+            DisplayedPercentile::Withdrawn(_) => "withdrawn".to_owned(),
+            DisplayedPercentile::Nothing | DisplayedPercentile::Value(_) => String::new(),
         }
     }
 }
@@ -99,12 +111,12 @@ pub fn further_time(seconds: f64) -> String {
 mod tests {
     use super::*;
 
-    fn shown(interval: Interval, is_withdrawn: bool) -> Shown {
+    fn display(interval: Interval, is_withdrawn: bool) -> DisplayedPercentile {
         let mut distribution = crate::sample::distribution(1..=1000);
         let p99 = distribution.percentiles.iter_mut().find(|p| p.quantile == 0.99);
         let p99 = p99.expect("the sample has all percentiles");
         (p99.value, p99.interval) = (Nanos(1_200_000), interval);
-        Shown::of(&distribution, 0.99, is_withdrawn)
+        DisplayedPercentile::of(&distribution, 0.99, is_withdrawn)
     }
 
     #[test]
@@ -112,14 +124,16 @@ mod tests {
         let known = Interval::Known { low: Nanos(1), high: Nanos(2), dependence: 1.0 };
         let few = Interval::TooFew { further_seconds: 29.2 };
         let endless = Interval::TooFew { further_seconds: f64::from(u32::MAX) };
-        let both = |shown: Shown| (shown.cell(Letters::Ascii), shown.phrase(Letters::Ascii));
+        let both = |displayed: DisplayedPercentile| {
+            (displayed.cell(Letters::Ascii), displayed.phrase(Letters::Ascii))
+        };
         let pair = |cell: &str, phrase: &str| (cell.to_owned(), phrase.to_owned());
-        assert_eq!(both(shown(known, false)), pair("1.20 ms", "1.20 ms"));
-        assert_eq!(both(shown(known, true)), pair("!1.20 ms", "1.20 ms (withdrawn)"));
+        assert_eq!(both(display(known, false)), pair("1.20 ms", "1.20 ms"));
+        assert_eq!(both(display(known, true)), pair("!1.20 ms", "1.20 ms (withdrawn)"));
         let more = "n/a (needs about 30 s more)";
-        assert_eq!(both(shown(few, false)), pair("n/a +30 s", more));
-        assert_eq!(both(shown(few, true)), pair("n/a +30 s", more));
-        assert_eq!(both(shown(endless, false)), pair("n/a", "n/a"));
+        assert_eq!(both(display(few, false)), pair("n/a +30 s", more));
+        assert_eq!(both(display(few, true)), pair("n/a +30 s", more));
+        assert_eq!(both(display(endless, false)), pair("n/a", "n/a"));
     }
 
     #[test]

@@ -5,7 +5,9 @@ use assay_model::{Outcome, Setting};
 
 use crate::facts::Facts;
 use crate::hallmark::{self, Time};
-use crate::percentile::{Shown, TOO_FEW, TOO_FEW_MEANING, WITHDRAWN, WITHDRAWN_MEANING};
+use crate::percentile::{
+    DisplayedPercentile, TOO_FEW, TOO_FEW_MEANING, WITHDRAWN, WITHDRAWN_MEANING,
+};
 use crate::table::{Side, Table};
 use crate::units::{Letters, count, percentile_name};
 
@@ -79,7 +81,7 @@ pub fn outcomes(summary: &Summary) -> Table {
 const BESIDE: [f64; 4] = [0.5, 0.9, 0.99, 1.0];
 
 /// Whole transactions by type, then whole processes, with their counts beside their response time;
-/// `None` if records were asked for by key.
+/// `None` if records were requested by key.
 pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
     if summary.queries.is_empty() {
         return None;
@@ -95,7 +97,7 @@ pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Optio
     Some(table)
 }
 
-/// Each query with its counts beside its response time; `None` if records were asked for by key.
+/// Each query with its counts beside its response time; `None` if records were requested by key.
 pub fn queries(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
     if summary.queries.is_empty() {
         return None;
@@ -125,7 +127,7 @@ fn counted(counts: &[&str]) -> Table {
 fn response(facts: &Facts, group: &Group, letters: Letters) -> [String; 4] {
     BESIDE.map(|quantile| {
         let is_withdrawn = hallmark::withdraws(facts, Time::Response, quantile);
-        Shown::of(&group.hits.response, quantile, is_withdrawn).cell(letters)
+        DisplayedPercentile::of(&group.hits.response, quantile, is_withdrawn).cell(letters)
     })
 }
 
@@ -150,7 +152,7 @@ pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
         if distribution.count > 0 {
             let cells = SHOWN.map(|quantile| {
                 let is_withdrawn = hallmark::withdraws(facts, time, quantile);
-                Shown::of(distribution, quantile, is_withdrawn).cell(letters)
+                DisplayedPercentile::of(distribution, quantile, is_withdrawn).cell(letters)
             });
             let names = [name.to_owned(), time.name().to_owned()];
             table.row(names.into_iter().chain(cells).collect());
@@ -164,7 +166,7 @@ pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
         row(&format!("{name}, misses"), Time::Response, &group.misses.response);
         row(&format!("{name}, failed"), Time::Response, &group.failed.response);
     }
-    row("everything asked", Time::Lag, &summary.lag);
+    row("all operations", Time::Lag, &summary.lag);
     table
 }
 

@@ -1,4 +1,4 @@
-//! Deeds with known effects.
+//! Actions with known effects.
 
 use super::*;
 use crate::summary::{HeatMap, Quick};
@@ -42,10 +42,10 @@ fn steady(count: usize, micros: u64) -> Vec<(u64, u64, u64)> {
     (0..count).map(|place| (1000 + (place % 3) as u64, micros + (place % 5) as u64, 0)).collect()
 }
 
-fn told(seconds: &[(u64, u64, u64)], deeds: &[u64]) -> Vec<String> {
+fn describe(seconds: &[(u64, u64, u64)], actions: &[u64]) -> Vec<String> {
     let series = series(seconds);
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(seconds.len() as u64) };
-    let deeds: Vec<Nanos> = deeds.iter().map(|second| Nanos::from_millis(*second)).collect();
+    let actions: Vec<Nanos> = actions.iter().map(|second| Nanos::from_millis(*second)).collect();
     let show = |at: Option<Nanos>| at.map_or("-".to_owned(), |at| at.as_secs_f64().to_string());
     let line = |effect: Option<Effect>| match effect {
         None => "too little".to_owned(),
@@ -56,29 +56,29 @@ fn told(seconds: &[(u64, u64, u64)], deeds: &[u64]) -> Vec<String> {
             if effect.is_at_rest { "" } else { ", not at rest" }
         ),
     };
-    effects(&series, window, &deeds).into_iter().map(line).collect()
+    effects(&series, window, &actions).into_iter().map(line).collect()
 }
 
 #[test]
-fn nothing_comes_of_a_deed_that_nobody_feels() {
-    assert_eq!(told(&steady(60, 200), &[20_500]), ["- to -"]);
+fn nothing_comes_of_an_action_that_nobody_feels() {
+    assert_eq!(describe(&steady(60, 200), &[20_500]), ["- to -"]);
 }
 
 #[test]
-fn a_deed_is_felt_from_its_first_change_to_its_rest() {
+fn an_action_is_felt_from_its_first_change_to_its_rest() {
     let mut seconds = steady(20, 200);
     seconds.extend(steady(3, 200));
     seconds.extend(steady(10, 900));
     seconds.extend(steady(40, 100));
     // Done at 20.5 s, felt from 23 s on, at rest when the tenth slow second is over.
-    assert_eq!(told(&seconds, &[20_500]), ["23 to 33"]);
+    assert_eq!(describe(&seconds, &[20_500]), ["23 to 33"]);
 }
 
 #[test]
 fn one_stall_is_no_effect() {
     let mut seconds = steady(60, 200);
     seconds[40].1 = 50_000;
-    assert_eq!(told(&seconds, &[20_500]), ["- to -"]);
+    assert_eq!(describe(&seconds, &[20_500]), ["- to -"]);
 }
 
 #[test]
@@ -87,23 +87,26 @@ fn failures_are_felt_although_there_were_none_before() {
     for second in &mut seconds[22..25] {
         *second = (900, 200, 100);
     }
-    assert_eq!(told(&seconds, &[20_000]), ["22 to 25"]);
+    assert_eq!(describe(&seconds, &[20_000]), ["22 to 25"]);
 }
 
 #[test]
 fn what_goes_on_to_the_end_is_not_at_rest() {
     let mut seconds = steady(20, 200);
     seconds.extend((0..30).map(|place| (1000, 300 + 10 * place * place, 0)));
-    let told = told(&seconds, &[20_000]);
-    assert!(told[0].starts_with("20 to ") && told[0].ends_with("not at rest"), "{told:?}");
+    let reported = describe(&seconds, &[20_000]);
+    assert!(
+        reported[0].starts_with("20 to ") && reported[0].ends_with("not at rest"),
+        "{reported:?}"
+    );
 }
 
 #[test]
-fn each_deed_is_compared_with_what_the_one_before_has_left() {
+fn each_action_is_compared_with_what_the_one_before_has_left() {
     let mut seconds = steady(20, 200);
     seconds.extend(steady(20, 800));
     seconds.extend(steady(20, 200));
-    assert_eq!(told(&seconds, &[20_000, 40_000]), ["20 to -", "40 to -"]);
+    assert_eq!(describe(&seconds, &[20_000, 40_000]), ["20 to -", "40 to -"]);
 }
 
 #[test]
@@ -120,9 +123,9 @@ fn where_nothing_is_answered_there_is_no_latency() {
 
 #[test]
 fn too_little_before_or_after_tells_nothing() {
-    assert_eq!(told(&steady(60, 200), &[3_000]), ["too little"]);
-    assert_eq!(told(&steady(60, 200), &[57_000]), ["too little"]);
-    assert_eq!(told(&steady(60, 200), &[99_000]), ["too little"]);
+    assert_eq!(describe(&steady(60, 200), &[3_000]), ["too little"]);
+    assert_eq!(describe(&steady(60, 200), &[57_000]), ["too little"]);
+    assert_eq!(describe(&steady(60, 200), &[99_000]), ["too little"]);
 }
 
 #[test]

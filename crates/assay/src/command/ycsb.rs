@@ -19,19 +19,19 @@ use assay_workload::PlanPhase;
 use assay_workload::ycsb::{ClientOptions, Interval, Reading, Strictness, read};
 use clap::ArgMatches;
 
-use crate::asking::{Asking, usual_lanes, usual_workers};
 use crate::binding::{self, escaped};
-use crate::bundles;
 use crate::exit::{Exit, as_usage, from_open, usage};
+use crate::load_config::{LoadConfig, usual_blocking_threads, usual_workers};
 use crate::machine::surroundings;
 use crate::note::Note;
 use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
+use crate::run_dirs;
 use crate::setup::Setup;
-use crate::show::{Judged, judge, keep_hallmark, put, require_place};
+use crate::show::{AnalyzedRun, analyze_run, keep_hallmark, put, require_place};
 use crate::signals::Listening;
-use crate::workload::{Asked, Workload, file_text};
+use crate::workload::{Workload, WorkloadSource, file_text};
 use arguments::Arguments;
 
 /// The version of YCSB whose behaviour this is.
@@ -60,21 +60,21 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
     eprintln!("Loading workload...");
     let mut setup = setup(&arguments, &reading)?;
     eprintln!("Starting test.");
-    let finished = perform(&mut setup, &arguments, &reading)?;
-    let judged = judge(&finished.dir, None)?;
-    let is_kept = keep_hallmark(&finished.dir, &judged);
-    export(&judged, &finished.dir, &reading.options)
+    let finished = execute(&mut setup, &arguments, &reading)?;
+    let analyzed = analyze_run(&finished.dir, None)?;
+    let is_kept = keep_hallmark(&finished.dir, &analyzed);
+    export(&analyzed, &finished.dir, &reading.options)
         .with_context(|| format!("all is kept in {}", finished.dir.display()))?;
     is_kept?;
     match finished.exit {
-        Exit::Fine => Ok(verdict(&judged)),
+        Exit::Fine => Ok(verdict(&analyzed)),
         other => Ok(other),
     }
 }
 
 /// YCSB exits with 0 whatever happens. We do not: a run in which nothing went through has failed.
-fn verdict(judged: &Judged) -> Exit {
-    let counts = &judged.summary.overall.counts;
+fn verdict(analyzed: &AnalyzedRun) -> Exit {
+    let counts = &analyzed.summary.overall.counts;
     match counts.done {
         0 if counts.offered > 0 => Exit::Unreachable,
         _ => Exit::Fine,
@@ -91,7 +91,7 @@ fn refuse_what_we_do_not_do(options: &ClientOptions) -> Result<()> {
     if options.measurement_type.contains("raw") || options.measurement_type == "timeseries" {
         eprintln!(
             "warning: measurementtype={} is shown as hdrhistogram; every operation is in the \
-             bundle's Parquet files, its series in `assay report --format ndjson`",
+             run directory's Parquet files, its series in `assay report --format ndjson`",
             options.measurement_type
         );
     }
@@ -105,7 +105,7 @@ fn refuse_what_we_do_not_do(options: &ClientOptions) -> Result<()> {
     if options.reports_each_error || !options.tracked_errors.is_empty() {
         eprintln!(
             "warning: reportlatencyforeacherror, latencytrackederrors: failures are counted by \
-             reason in the bundle; their latencies are in its Parquet files"
+             reason in the run directory; their latencies are in its Parquet files"
         );
     }
     if options.hdr_file_output {
@@ -135,12 +135,13 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
     let store = registry::open(&url, &clock).map_err(from_open)?;
     let name = format!("ycsb-{}", arguments.workload_name());
     let runs_dir = std::env::var("ASSAY_RUNS_DIR").unwrap_or_else(|_| "runs".to_owned());
-    let mut workload = Workload::plain(&name, Asked::Records(Box::new(reading.spec.clone())));
+    let mut workload =
+        Workload::plain(&name, WorkloadSource::Records(Box::new(reading.spec.clone())));
     workload.client = Some(reading.options.clone());
     Ok(Setup {
         is_loaded: false,
         init: Nanos::ZERO,
-        deeds: Vec::new(),
+        actions: Vec::new(),
         lab: None,
         options: Options::default(),
         workload,
@@ -148,7 +149,7 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
         arrivals: seed,
         store,
         url: registry::without_secrets(&url),
-        dir: bundles::fresh(Path::new(&runs_dir), &name, seed.0),
+        dir: run_dirs::fresh(Path::new(&runs_dir), &name, seed.0),
         listening: Arc::new(Listening::begin()?),
         show: Show::Nothing,
         style: Style { colour: false, width: 0, letters: Letters::Ascii },
@@ -162,7 +163,7 @@ fn setup(arguments: &Arguments, reading: &Reading) -> Result<Setup> {
     })
 }
 
-/// The control port that `assay.port` asks for; `assay.port_any=true` is its `--port-any`.
+/// The control port that `assay.port` requests; `assay.port_any=true` is its `--port-any`.
 fn port(properties: &BTreeMap<String, String>) -> Result<Option<Arc<Port>>> {
     let Some(text) = properties.get("assay.port") else { return Ok(None) };
     let is_any = properties.get("assay.port_any").is_some_and(|text| text == "true");
@@ -201,10 +202,13 @@ fn url(arguments: &Arguments, properties: &BTreeMap<String, String>) -> Result<S
         "memory" => Ok("memory:".to_owned()),
         "redis" => {
             let host = get("redis.host").ok_or_else(|| {
-                usage("the redis binding needs -p redis.host=HOST (and redis.port, redis.password)")
+                usage(
+                    "the redis binding needs -p redis.host=HOST (and redis.port, \
+                       redis.password)",
+                )
             })?;
             if get("redis.cluster") == Some("true") {
-                return Err(usage("redis.cluster=true: we ask a single server only"));
+                return Err(usage("redis.cluster=true: we issue a single server only"));
             }
             let port = get("redis.port").unwrap_or("6379");
             let password = match get("redis.password") {
@@ -226,7 +230,7 @@ fn url(arguments: &Arguments, properties: &BTreeMap<String, String>) -> Result<S
     }
 }
 
-fn perform(
+fn execute(
     setup: &mut Setup,
     arguments: &Arguments,
     reading: &Reading,
@@ -237,22 +241,23 @@ fn perform(
         warn_of_differences(setup)?;
     }
     let plan = setup.workload.plan(setup.seed, phase)?;
-    let layout = plan.layout().context("YCSB asks for records")?;
+    let layout = plan.layout().context("YCSB requests records")?;
     setup.store.prepare(&layout).map_err(from_open)?;
     if arguments.is_load {
         let note = Note::loading(&plan.loaded()).to_text();
         setup.store.keep_note(&note).map_err(from_open)?;
     }
     let options = &reading.options;
-    let asking = asking(options, arguments.is_load, plan.len(), setup.store.capabilities().calls)?;
+    let load_config =
+        load_config(options, arguments.is_load, plan.len(), setup.store.capabilities().calls)?;
     let dir = setup.dir.clone();
-    let mut experiment = setup.experiment(&plan, asking, &dir, arguments.is_load)?;
+    let mut experiment = setup.experiment(&plan, load_config, &dir, arguments.is_load)?;
     experiment.stops_at_failure = arguments.is_load && !options.insertion_keeps_going;
     if options.status {
-        let goal = experiment.asking.extent.processes.or(plan.len());
-        experiment.viewer = Some(status::viewer(options, goal, experiment.latency));
+        let goal = experiment.load_config.extent.processes.or(plan.len());
+        experiment.run_observer = Some(status::run_observer(options, goal, experiment.latency));
     }
-    let finished = experiment.perform()?;
+    let finished = experiment.execute()?;
     if arguments.is_load && finished.exit == Exit::Fine {
         setup.store.settle().map_err(from_open)?;
         if finished.is_whole {
@@ -260,7 +265,8 @@ fn perform(
             setup.store.keep_note(&note).map_err(from_open)?;
         } else {
             eprintln!(
-                "warning: not all of the {} records are in; the store says so to whoever asks it",
+                "warning: not all of the {} records are in; the store says so to whoever requests \
+                 it it",
                 plan.len().unwrap_or_default()
             );
         }
@@ -276,23 +282,23 @@ fn warn_of_differences(setup: &mut Setup) -> Result<()> {
     if !note.is_complete {
         eprintln!("warning: the load of {} did not come to its end", setup.url);
     }
-    let wanted = setup.workload.dataset(setup.seed);
-    for difference in wanted.differences(&note.dataset) {
+    let expected = setup.workload.dataset(setup.seed);
+    for difference in expected.differences(&note.dataset) {
         eprintln!("warning: {difference}");
     }
     Ok(())
 }
 
 /// YCSB's threads are sessions of a closed loop; its target paces them.
-fn asking(
+fn load_config(
     options: &ClientOptions,
     is_load: bool,
     planned: Option<u64>,
     calls: Calls,
-) -> Result<Asking> {
+) -> Result<LoadConfig> {
     let sessions = u32::try_from(options.threads)
         .map_err(|_| usage(format!("-threads {}: that is too many", options.threads)))?;
-    let closed = Closed { sessions, think: Think::No, pace: options.target };
+    let closed = Closed { sessions, think: Think::No, target_rate: options.target };
     let limit = options.max_execution_seconds.map(Nanos::from_secs);
     if planned.is_none() && limit.is_none() && !is_load {
         return Err(usage(
@@ -300,14 +306,14 @@ fn asking(
         ));
     }
     let load = Load::Closed(closed);
-    let lanes = usual_lanes(&load, calls);
-    Ok(Asking {
-        workers: usual_workers(&load, lanes, calls),
+    let workers = usual_workers(&load, calls);
+    Ok(LoadConfig {
+        blocking_threads: usual_blocking_threads(&load, workers, calls),
         load,
         extent: Extent { processes: planned, duration: limit, warm_up: Nanos::ZERO },
         // YCSB waits for ever; an hour is as good, and ends.
-        patience: Nanos::from_secs(3600),
-        lanes,
+        timeout: Nanos::from_secs(3600),
+        workers,
         spin: if options.spin_sleep { Spin::LastStretch } else { Spin::Never },
         processors: Vec::new(),
     })
@@ -328,7 +334,7 @@ fn exporter(options: &ClientOptions) -> Result<Exporter> {
 }
 
 /// Prints the result as YCSB's exporter would, where it would.
-fn export(judged: &Judged, dir: &Path, options: &ClientOptions) -> Result<()> {
+fn export(analyzed: &AnalyzedRun, dir: &Path, options: &ClientOptions) -> Result<()> {
     let manifest = Manifest::read(dir)?;
     let sessions = options.threads as usize;
     // Closing our sessions takes no time that could be measured: they share connections.
@@ -343,11 +349,12 @@ fn export(judged: &Judged, dir: &Path, options: &ClientOptions) -> Result<()> {
         cleanup,
     };
     let exporter = exporter(options)?;
-    let lines = block::lines(&judged.summary, &options_of_block);
+    let lines = block::lines(&analyzed.summary, &options_of_block);
     let output = options.export_file.as_deref().map(PathBuf::from);
     put(&block::print(&lines, exporter), output.as_deref())?;
     if options.hdr_file_output {
-        let logs = assay_report::ycsb_hdr_logs(&judged.facts, &judged.summary, &options_of_block)?;
+        let logs =
+            assay_report::ycsb_hdr_logs(&analyzed.facts, &analyzed.summary, &options_of_block)?;
         for (name, log) in logs {
             put(&log, Some(Path::new(&format!("{}{name}.hdr", options.hdr_output_path))))?;
         }

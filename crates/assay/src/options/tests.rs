@@ -28,7 +28,7 @@ fn a_flag_beats_the_environment_which_beats_the_default() {
 
 #[test]
 fn a_misspelt_variable_is_an_error_that_helps() {
-    assert!(options(&[("ASSAY_JVM_BRIDGE", "/x")], &[]).is_ok(), "a store asks for it");
+    assert!(options(&[("ASSAY_JVM_BRIDGE", "/x")], &[]).is_ok(), "a store requests it");
     let error = options(&[("ASSAY_TIMEUOT", "3s")], &[]).unwrap_err().to_string();
     assert_eq!(error, "ASSAY_TIMEUOT: there is no setting timeuot; did you mean timeout?");
 }

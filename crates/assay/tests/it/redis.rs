@@ -7,9 +7,9 @@ use std::time::Duration;
 use assay_history::State;
 use assay_model::{Outcome, Reason};
 
-use crate::bundle::{assert_balanced, assert_sealed, count, manifest, number, records, text};
-use crate::place::{Place, until_asking, wait_until};
+use crate::place::{Place, until_issuing, wait_until};
 use crate::redis_server::Server;
+use crate::run_dir::{assert_balanced, assert_sealed, count, manifest, number, records, text};
 
 /// A server that holds a data set of 300 records.
 fn loaded() -> (Server, Place) {
@@ -19,13 +19,13 @@ fn loaded() -> (Server, Place) {
 }
 
 #[test]
-fn a_loaded_server_is_asked_without_a_miss() {
+fn a_loaded_server_is_queried_without_a_miss() {
     let (server, place) = loaded();
     // Three hundred records with the index of their keys beside our note.
     assert_eq!(server.cli("zcard _indices"), "300");
     for spec in ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-e", "ycsb-f"] {
         let words = format!("run {spec} --records 300 --operations 400 -t {}", server.url(""));
-        let result = place.fine(&format!("{words} --bundle {spec} --format json -q")).json();
+        let result = place.fine(&format!("{words} --run-dir {spec} --format json -q")).json();
         assert_balanced(&result);
         assert_eq!(number(&result, "/overall/counts/misses"), 0, "{spec}");
         assert_eq!(number(&result, "/overall/counts/done"), {
@@ -37,9 +37,9 @@ fn a_loaded_server_is_asked_without_a_miss() {
 }
 
 #[test]
-fn an_open_loop_over_two_lanes_reaches_its_rate() {
+fn an_open_loop_over_two_blocking_threads_reaches_its_rate() {
     let (server, place) = loaded();
-    let words = "--records 300 --rate 2k/s --arrivals constant --duration 500ms --lanes 2";
+    let words = "--records 300 --rate 2k/s --arrivals constant --duration 500ms --threads 2";
     let words = format!("run ycsb-b {words} -t {} --format json -q", server.url("?connections=2"));
     let result = place.fine(&words).json();
     assert_eq!(number(&result, "/overall/counts/done"), 1000);
@@ -60,7 +60,7 @@ fn another_data_set_than_was_loaded_is_refused_with_what_differs() {
 }
 
 #[test]
-fn a_server_that_was_not_loaded_by_us_is_asked_with_a_warning() {
+fn a_server_that_was_not_loaded_by_us_is_issued_with_a_warning() {
     let (server, place) = (Server::start(&[]), Place::new());
     let words = format!("run ycsb-c --records 10 --operations 20 -t {}", server.url(""));
     let ran = place.fine(&format!("{words} --format json"));
@@ -70,7 +70,7 @@ fn a_server_that_was_not_loaded_by_us_is_asked_with_a_warning() {
 }
 
 #[test]
-fn a_wrong_password_is_told_before_anything_is_asked() {
+fn a_wrong_password_is_reported_before_anything_is_issued() {
     let (server, place) = (Server::start(&["--requirepass", "right"]), Place::new());
     let url = |password: &str| format!("redis://:{password}@127.0.0.1:{}", server.port);
     let ran = place.assay(&format!("load ycsb-a --records 10 -t {} -q", url("wrong"))).code(4);
@@ -79,9 +79,9 @@ fn a_wrong_password_is_told_before_anything_is_asked() {
     let nobody = place.assay(&format!("load ycsb-a --records 10 -t {} -q", server.url("")));
     nobody.code(4).says("password");
     assert_eq!(place.list("runs"), Vec::<String>::new());
-    place.fine(&format!("load ycsb-a --records 10 -t {} --bundle b -q", url("right")));
+    place.fine(&format!("load ycsb-a --records 10 -t {} --run-dir b -q", url("right")));
     let kept = place.read("b/run.toml");
-    assert!(!kept.contains("right@"), "the password is in the bundle:\n{kept}");
+    assert!(!kept.contains("right@"), "the password is in the run directory:\n{kept}");
     place.write("secret", "right\n");
     let url = server.url("?password_file=secret");
     place.fine(&format!("run ycsb-a --records 10 --operations 10 -t {url} -q"));
@@ -90,7 +90,7 @@ fn a_wrong_password_is_told_before_anything_is_asked() {
 #[test]
 fn a_server_that_dies_during_a_load_tells_how_far_it_came() {
     let (mut server, place) = (Server::start(&[]), Place::new());
-    let words = format!("load ycsb-a --records 5M -t {} --closed 4 --bundle b", server.url(""));
+    let words = format!("load ycsb-a --records 5M -t {} --closed 4 --run-dir b", server.url(""));
     let running = place.start(&words);
     wait_until("some records are in", || {
         server.cli("zcard _indices").parse::<u64>().unwrap_or(0) > 500
@@ -105,10 +105,10 @@ fn a_server_that_dies_during_a_load_tells_how_far_it_came() {
 }
 
 #[test]
-fn a_load_that_did_not_end_is_not_asked() {
+fn a_load_that_did_not_end_is_not_issued() {
     let (server, place) = (Server::start(&[]), Place::new());
     let url = server.url("");
-    let running = place.start(&format!("load ycsb-a --records 5M -t {url} --bundle b -q"));
+    let running = place.start(&format!("load ycsb-a --records 5M -t {url} --run-dir b -q"));
     wait_until("some records are in", || {
         server.cli("zcard _indices").parse::<u64>().unwrap_or(0) > 100
     });
@@ -125,9 +125,9 @@ fn a_load_that_did_not_end_is_not_asked() {
 fn a_server_that_dies_during_a_run_is_an_outage_in_it() {
     let (mut server, place) = loaded();
     let words = "run ycsb-b --records 300 --rate 1k/s --arrivals constant --duration 8s";
-    let words = format!("{words} --timeout 500ms --bundle b -t {} --format json", server.url(""));
+    let words = format!("{words} --timeout 500ms --run-dir b -t {} --format json", server.url(""));
     let running = place.start(&words);
-    until_asking(&place);
+    until_issuing(&place);
     server.kill();
     std::thread::sleep(Duration::from_millis(1200));
     server.restart();
@@ -158,9 +158,9 @@ fn a_server_that_dies_during_a_run_is_an_outage_in_it() {
 fn a_frozen_server_leaves_answers_unknown() {
     let (server, place) = loaded();
     let words = "run ycsb-c --records 300 --rate 500/s --arrivals constant --duration 4s";
-    let words = format!("{words} --timeout 300ms --bundle b -q -t {}", server.url(""));
+    let words = format!("{words} --timeout 300ms --run-dir b -q -t {}", server.url(""));
     let running = place.start(&words);
-    until_asking(&place);
+    until_issuing(&place);
     server.freeze();
     running.wait().code(0);
     assert_sealed(&place, "b", State::Finished);
@@ -178,7 +178,7 @@ fn a_frozen_server_leaves_answers_unknown() {
 fn a_server_without_memory_is_said_to_be_full() {
     let limits = ["--maxmemory", "2mb", "--maxmemory-policy", "noeviction"];
     let (server, place) = (Server::start(&limits), Place::new());
-    let words = format!("load ycsb-a --records 50k --bundle b -t {} -q", server.url(""));
+    let words = format!("load ycsb-a --records 50k --run-dir b -t {} -q", server.url(""));
     let ran = place.assay(&words).code(1).shows("(full)");
     ran.shows("FAILED: the load stopped because the insert of record");
     assert_sealed(&place, "b", State::Failed);
@@ -187,7 +187,7 @@ fn a_server_without_memory_is_said_to_be_full() {
 }
 
 #[test]
-fn a_server_that_takes_no_writes_is_told_before_anything_is_loaded() {
+fn a_server_that_takes_no_writes_is_reported_before_anything_is_loaded() {
     let (server, place) = (Server::start(&[]), Place::new());
     server.cli("replicaof 127.0.0.1 1");
     let ran = place.assay(&format!("load ycsb-a --records 10 -t {} -q", server.url("")));
@@ -196,7 +196,7 @@ fn a_server_that_takes_no_writes_is_told_before_anything_is_loaded() {
 }
 
 #[test]
-fn something_else_than_redis_is_told_by_its_words() {
+fn something_else_than_redis_is_reported_by_its_words() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

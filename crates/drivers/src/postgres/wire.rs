@@ -11,7 +11,7 @@ type Mover = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
 
 /// A client of the library together with what moves its bytes.
 ///
-/// The library would have the mover in a task of its own. In the task of the one who asks, an
+/// The library would have the mover in a task of its own. In the task of the one who issues, an
 /// answer needs no second wake-up, and dropping it closes the socket at once.
 pub(super) struct Wire {
     pub(super) client: Client,
@@ -54,7 +54,7 @@ impl Wire {
         let Wire { client, mover, is_closed } = self;
         let mut work = pin!(work(client));
         poll_fn(move |context| {
-            // What has come is read first; what the work then asks leaves in the same turn.
+            // What has come is read first; what the work then issues leaves in the same turn.
             advance(mover, is_closed, context);
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(Ok(done));

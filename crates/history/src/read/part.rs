@@ -112,7 +112,7 @@ impl PartFile {
 fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     // Whatever a panic leaves half done belongs to the reader, which is not used again.
     catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(ParquetError::General("its metadata make no sense".to_owned())))
+        .unwrap_or_else(|_| Err(ParquetError::General("its metadata are invalid".to_owned())))
 }
 
 /// Where each column is in the file.
@@ -302,7 +302,7 @@ impl Words {
     }
 
     fn take_codes(&mut self, bytes: &[u8], count: usize) -> Result<(), ParquetError> {
-        let nonsense = || ParquetError::General("a page of words makes no sense".to_owned());
+        let nonsense = || ParquetError::General("a page of words is invalid".to_owned());
         let (&width, bytes) = bytes.split_first().ok_or_else(nonsense)?;
         if width > 8 {
             return Err(nonsense());

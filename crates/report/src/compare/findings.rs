@@ -1,15 +1,15 @@
-//! What a reader must know of a comparison before any figure, worst first.
+//! Findings that a reader must know of a comparison before any figure, worst first.
 
-use assay_analysis::compare::{Finding as RowFinding, Footing, Judgement, Row};
+use assay_analysis::compare::{ConditionOutcome, Finding as RowFinding, IntervalBasis, Row};
 
-use super::words::{is_worse, told};
-use super::{Contrast, Difference, Side, Trial, Weight};
+use super::words::{describe, is_worse};
+use super::{ComparedSetup, Contrast, Difference, Trial, Weight};
 use crate::facts::Facts;
 use crate::hallmark;
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level};
 
-/// All findings: first what became of the conditions, then whether the same was asked, then the
+/// All findings: first what became of the conditions, then whether the same was issued, then the
 /// verdict, then what limits it.
 pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
     let mut findings: Vec<Finding> = contrast.trials.iter().filter_map(trial).collect();
@@ -17,7 +17,7 @@ pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
     findings.extend(another_question(&contrast.differences));
     findings.push(verdict(contrast));
     findings.extend(another_place(&contrast.differences));
-    if contrast.comparison.footing == Footing::WithinRun {
+    if contrast.comparison.basis == IntervalBasis::WithinRun {
         findings.push(Finding {
             level: Level::Caution,
             name: "within-run only",
@@ -32,28 +32,30 @@ pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
 }
 
 fn trial(trial: &Trial) -> Option<Finding> {
-    let told = trial.row.as_ref().map(told).unwrap_or_default();
+    let reported = trial.row.as_ref().map(describe).unwrap_or_default();
     let finding = |level, name, why: &str| {
-        Some(Finding { level, name, text: format!("{} {why}: {told}", trial.text) })
+        Some(Finding { level, name, text: format!("{} {why}: {reported}", trial.text) })
     };
     match trial.judgement {
-        Judgement::NotMet => finding(Level::Fine, "passed", "is not so"),
-        Judgement::Met => finding(Level::Alarm, "failed", "is so"),
-        Judgement::Unsure => finding(Level::Caution, "unsure", "may be so, but is not certain"),
-        Judgement::Unknown => {
-            finding(Level::Alarm, "cannot tell", "cannot be judged; longer runs, or more, tell")
+        ConditionOutcome::NotMet => finding(Level::Fine, "passed", "is not so"),
+        ConditionOutcome::Met => finding(Level::Alarm, "failed", "is so"),
+        ConditionOutcome::Unsure => {
+            finding(Level::Caution, "unsure", "may be so, but is not certain")
+        }
+        ConditionOutcome::Unknown => {
+            finding(Level::Alarm, "cannot tell", "cannot be analyzed; longer runs, or more, tell")
         }
     }
 }
 
 fn verdict(contrast: &Contrast) -> Finding {
-    let asked: Vec<&Row> = contrast.comparison.asked().collect();
-    let list = |rows: &[&Row]| rows.iter().map(|row| told(row)).collect::<Vec<_>>().join(", ");
+    let requested: Vec<&Row> = contrast.comparison.requested().collect();
+    let list = |rows: &[&Row]| rows.iter().map(|row| describe(row)).collect::<Vec<_>>().join(", ");
     let different: Vec<&Row> =
-        asked.iter().copied().filter(|row| row.finding.is_different()).collect();
+        requested.iter().copied().filter(|row| row.finding.is_different()).collect();
     let worse = different.iter().filter(|row| is_worse(row)).count();
     let (level, name) = match (different.len(), worse) {
-        (0, _) => return undecided(&asked),
+        (0, _) => return undecided(&requested),
         (_, 0) => (Level::Fine, "better"),
         (all, worse) if all == worse => (Level::Alarm, "worse"),
         _ => (Level::Alarm, "better in part, worse in part"),
@@ -61,11 +63,11 @@ fn verdict(contrast: &Contrast) -> Finding {
     Finding { level, name, text: list(&different) }
 }
 
-fn undecided(asked: &[&Row]) -> Finding {
-    let list = |wanted: RowFinding| -> Vec<String> {
-        asked.iter().filter(|row| row.finding == wanted).map(|row| told(row)).collect()
+fn undecided(requested: &[&Row]) -> Finding {
+    let list = |expected: RowFinding| -> Vec<String> {
+        requested.iter().filter(|row| row.finding == expected).map(|row| describe(row)).collect()
     };
-    if asked.is_empty() {
+    if requested.is_empty() {
         let text = "the two have none of the figures in question in common".to_owned();
         return Finding { level: Level::Caution, name: "nothing to compare", text };
     }
@@ -78,7 +80,7 @@ fn undecided(asked: &[&Row]) -> Finding {
         },
         false => Finding {
             // A figure that one side has not is a difference of another sort.
-            level: match asked.iter().any(|row| row.finding == RowFinding::Absent) {
+            level: match requested.iter().any(|row| row.finding == RowFinding::Absent) {
                 true => Level::Caution,
                 false => Level::Fine,
             },
@@ -93,7 +95,7 @@ fn another_question(differences: &[Difference]) -> Option<Finding> {
     Some(Finding {
         level: Level::Alarm,
         name: "not the same question",
-        text: format!("figures may differ because of what was asked, or how: {list}"),
+        text: format!("figures may differ because of what was issued, or how: {list}"),
     })
 }
 
@@ -123,7 +125,7 @@ fn short(text: &str) -> String {
 }
 
 /// What stands against a side's own figures, one finding for each kind of it.
-pub fn of_side(title: &str, side: &Side, letters: Letters) -> Vec<Finding> {
+pub fn of_side(title: &str, side: &ComparedSetup, letters: Letters) -> Vec<Finding> {
     let mut found: Vec<(Finding, usize)> = Vec::new();
     for run in &side.runs {
         if let Some(finding) = without_hallmark(&run.facts) {

@@ -1,7 +1,8 @@
-//! What a comparison says first, in every form, whatever the names in it are.
+//! Tests of the first lines of a comparison, in every form.
 
 use assay_analysis::compare::{
-    Comparison, Demands, Figure, Finding as RowFinding, Footing, Judgement, Measure, Row, spread,
+    Comparison, ConditionOutcome, Demands, Figure, Finding as RowFinding, IntervalBasis, Measure,
+    Row, spread,
 };
 
 use super::*;
@@ -12,7 +13,7 @@ fn row(measure: Measure, finding: RowFinding, effect: f64) -> Row {
     let is_known = finding != RowFinding::TooFew;
     Row {
         figure: Figure::overall(measure),
-        is_asked: true,
+        is_requested: true,
         old: Some(spread(&[2_000_000.0])),
         new: Some(spread(&[2_000_000.0 * effect])),
         effect,
@@ -22,8 +23,8 @@ fn row(measure: Measure, finding: RowFinding, effect: f64) -> Row {
 }
 
 fn contrast(rows: Vec<Row>) -> Contrast {
-    let facts = || Facts { notices: Vec::new(), ..sample::facts() };
-    let side = |name: &str| Side {
+    let facts = || Facts { warnings: Vec::new(), ..sample::facts() };
+    let side = |name: &str| ComparedSetup {
         name: name.to_owned(),
         runs: vec![Run { facts: facts(), summary: sample::summary() }],
     };
@@ -31,7 +32,11 @@ fn contrast(rows: Vec<Row>) -> Contrast {
         old: side("last-1"),
         new: side("<b>last</b>"),
         differences: Vec::new(),
-        comparison: Comparison { demands: Demands::default(), footing: Footing::WithinRun, rows },
+        comparison: Comparison {
+            demands: Demands::default(),
+            basis: IntervalBasis::WithinRun,
+            rows,
+        },
         trials: Vec::new(),
     }
 }
@@ -71,14 +76,14 @@ fn no_difference_is_not_the_same_as_none_shown() {
 
 #[test]
 fn another_question_is_said_before_any_verdict() {
-    let mut asked = contrast(vec![row(P99, RowFinding::Lower, 0.5)]);
-    asked.differences.push(Difference {
+    let mut requested = contrast(vec![row(P99, RowFinding::Lower, 0.5)]);
+    requested.differences.push(Difference {
         what: "load model".to_owned(),
         old: "open".to_owned(),
         new: "closed".to_owned(),
         weight: Weight::Question,
     });
-    let found = findings(&asked, Letters::Ascii);
+    let found = findings(&requested, Letters::Ascii);
     assert_eq!(found[0].name, "not the same question");
     assert_eq!(found[1].name, "better");
 }
@@ -91,24 +96,24 @@ fn a_failed_condition_is_said_before_everything() {
         judgement,
         row: Some(slower.clone()),
     };
-    let mut judged = contrast(vec![slower.clone()]);
-    judged.trials = vec![
-        trial("p99>+30%", Judgement::NotMet),
-        trial("p99>+19%", Judgement::Unsure),
-        trial("p99>+10%", Judgement::Met),
+    let mut analyzed = contrast(vec![slower.clone()]);
+    analyzed.trials = vec![
+        trial("p99>+30%", ConditionOutcome::NotMet),
+        trial("p99>+19%", ConditionOutcome::Unsure),
+        trial("p99>+10%", ConditionOutcome::Met),
     ];
     let names: Vec<&str> =
-        findings(&judged, Letters::Ascii).iter().take(4).map(|found| found.name).collect();
+        findings(&analyzed, Letters::Ascii).iter().take(4).map(|found| found.name).collect();
     assert_eq!(names, ["failed", "unsure", "passed", "worse"]);
-    let xml = crate::junit::compare(&judged);
+    let xml = crate::junit::compare(&analyzed);
     assert!(xml.contains("tests=\"3\" failures=\"1\" skipped=\"1\""), "{xml}");
 }
 
 #[test]
 fn a_page_is_whole_and_takes_names_as_text() {
-    let shown = contrast(vec![row(P99, RowFinding::Higher, 1.12)]);
-    let page = crate::compare_html(&shown);
-    assert_eq!(page, crate::compare_html(&shown));
+    let displayed = contrast(vec![row(P99, RowFinding::Higher, 1.12)]);
+    let page = crate::compare_html(&displayed);
+    assert_eq!(page, crate::compare_html(&displayed));
     assert!(!page.contains("<b>last</b>") && page.contains("&lt;b&gt;last&lt;/b&gt;"));
     assert!(!page.contains("<script>alert(1)"));
     let body = page.split("<script type").next().expect("a page has a body before its scripts");
@@ -121,20 +126,20 @@ fn a_page_is_whole_and_takes_names_as_text() {
     for id in ["spectrum", "over-time-response", "over-time-service", "over-time-throughput"] {
         assert!(body.contains(&format!("id=\"{id}\"")), "{id}");
     }
-    assert!(!markdown(&shown).contains("<script>"));
+    assert!(!markdown(&displayed).contains("<script>"));
 }
 
 #[test]
 fn exports_are_what_programs_expect() {
-    let shown = contrast(vec![
+    let displayed = contrast(vec![
         row(P99, RowFinding::Higher, 1.12),
         row(Measure::Response(0.999), RowFinding::TooFew, 1.5),
     ]);
-    let object: serde_json::Value = serde_json::from_str(&json(&shown)).unwrap();
+    let object: serde_json::Value = serde_json::from_str(&json(&displayed)).unwrap();
     assert_eq!(object["schema"], SCHEMA);
     assert_eq!(object["figures"][0]["finding"], "higher");
     assert_eq!(object["figures"][1]["interval"], serde_json::Value::Null);
-    let text = csv(&shown);
+    let text = csv(&displayed);
     let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
     assert_eq!(cells, [11, 11, 11]);
 }
@@ -150,20 +155,20 @@ fn a_new_side_that_answers_nothing_is_worse_in_every_form() {
         alone,
         "NO DIFFERENCE SHOWN: none is excluded either for response p99 (no values in NEW)"
     );
-    let mut shown = contrast(vec![dead.clone(), gone.clone()]);
-    assert_eq!(first(&shown), "WORSE: throughput -100.0 % (in all runs)");
-    let xml = crate::junit::compare(&shown);
+    let mut displayed = contrast(vec![dead.clone(), gone.clone()]);
+    assert_eq!(first(&displayed), "WORSE: throughput -100.0 % (in all runs)");
+    let xml = crate::junit::compare(&displayed);
     assert!(xml.contains("tests=\"2\" failures=\"1\" skipped=\"1\""), "{xml}");
-    let table = markdown(&shown);
+    let table = markdown(&displayed);
     assert!(table.contains("n/a") && table.contains("no values"), "{table}");
-    assert!(crate::compare_html(&shown).contains("no values in NEW"));
-    let object: serde_json::Value = serde_json::from_str(&json(&shown)).unwrap();
+    assert!(crate::compare_html(&displayed).contains("no values in NEW"));
+    let object: serde_json::Value = serde_json::from_str(&json(&displayed)).unwrap();
     let figure = &object["figures"][1];
     assert!(figure["new"].is_null() && figure["effect"].is_null() && figure["base"].is_object());
     assert_eq!(figure["finding"], "absent");
-    assert!(csv(&shown).contains("response p99,ns,2000000,,1,0,NaN,,,absent,true"));
+    assert!(csv(&displayed).contains("response p99,ns,2000000,,1,0,NaN,,,absent,true"));
     let from =
         Row { effect: f64::INFINITY, interval: Some((f64::INFINITY, f64::INFINITY)), ..dead };
-    shown.comparison.rows = vec![Row { finding: RowFinding::Higher, ..from }, gone];
-    assert_eq!(first(&shown), "BETTER: throughput from 0 (in all runs)");
+    displayed.comparison.rows = vec![Row { finding: RowFinding::Higher, ..from }, gone];
+    assert_eq!(first(&displayed), "BETTER: throughput from 0 (in all runs)");
 }

@@ -14,7 +14,7 @@ use super::line_chart::LineChart;
 use super::servers::Titled;
 use crate::facts::Facts;
 use crate::hallmark::{self, Rows, Time};
-use crate::percentile::{Shown, TOO_FEW, TOO_FEW_MEANING, WITHDRAWN};
+use crate::percentile::{DisplayedPercentile, TOO_FEW, TOO_FEW_MEANING, WITHDRAWN};
 use crate::table::{Side, Table};
 use crate::units::{Letters, count, duration, moment, percent, percentile_name, rate};
 use crate::verdict::{self, Finding, Level, Opening};
@@ -26,7 +26,7 @@ const LETTERS: Letters = Letters::Unicode;
 /// The percentiles of the large table.
 const PERCENTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
 
-/// Title, verdict and the figures that everybody asks for first.
+/// Title, verdict and the figures that everybody requests first.
 pub fn opening(facts: &Facts, summary: &Summary) -> String {
     let mut out = format!(
         "<header><p class=\"brand\">Assay <span>{version}</span></p>\n<h1>{title}</h1>\n\
@@ -130,7 +130,7 @@ fn with_small_unit(figure: &str) -> String {
 fn cards(facts: &Facts, summary: &Summary) -> String {
     let rates = &summary.overall.rates;
     let counts = &summary.overall.counts;
-    let asked_for = match summary.load {
+    let requested = match summary.load {
         assay_analysis::LoadModel::Open { .. } => {
             format!("of {} offered", rate(rates.offered_per_s))
         }
@@ -155,7 +155,7 @@ fn cards(facts: &Facts, summary: &Summary) -> String {
     };
     let misses = format!("{} misses apart", count(counts.misses));
     let mut out = "<section class=\"cards\" aria-label=\"Figures\">\n".to_owned();
-    out += &card("Throughput", &rate(rates.done_per_s), &asked_for);
+    out += &card("Throughput", &rate(rates.done_per_s), &requested);
     out += &card("Goodput", &rate(rates.goodput_per_s), &misses);
     out += &card("Failures", &count(failed), &failures);
     out += &lag_card(summary);
@@ -167,19 +167,19 @@ fn cards(facts: &Facts, summary: &Summary) -> String {
 
 fn latency_card(facts: &Facts, summary: &Summary, quantile: f64) -> String {
     let hits = &summary.overall.hits;
-    let shown = |time: Time, distribution: &Distribution| {
-        Shown::of(distribution, quantile, hallmark::withdraws(facts, time, quantile))
+    let display = |time: Time, distribution: &Distribution| {
+        DisplayedPercentile::of(distribution, quantile, hallmark::withdraws(facts, time, quantile))
     };
-    let response = shown(Time::Response, &hits.response);
-    let service = shown(Time::Service, &hits.service);
+    let response = display(Time::Response, &hits.response);
+    let service = display(Time::Service, &hits.service);
     let title = format!("Response {}", percentile_name(quantile));
     match response {
-        Shown::TooFew(_) => card(&title, TOO_FEW, &response.note(LETTERS)),
-        Shown::Withdrawn(value) => {
+        DisplayedPercentile::TooFew(_) => card(&title, TOO_FEW, &response.note(LETTERS)),
+        DisplayedPercentile::Withdrawn(value) => {
             let note = format!("withdrawn; service {}", service.phrase(LETTERS));
             struck_card(&title, &duration(value, LETTERS), &note)
         }
-        Shown::Nothing | Shown::Value(_) => {
+        DisplayedPercentile::Nothing | DisplayedPercentile::Value(_) => {
             let note = format!("service {}", service.phrase(LETTERS));
             card(&title, &response.cell(LETTERS), &note)
         }
@@ -187,10 +187,10 @@ fn latency_card(facts: &Facts, summary: &Summary, quantile: f64) -> String {
 }
 
 fn lag_card(summary: &Summary) -> String {
-    let shown = |quantile| Shown::of(&summary.lag, quantile, false);
-    let median = format!("median {}", shown(0.5).phrase(LETTERS));
-    match shown(0.99) {
-        few @ Shown::TooFew(_) => card("Lag p99", TOO_FEW, &few.note(LETTERS)),
+    let display = |quantile| DisplayedPercentile::of(&summary.lag, quantile, false);
+    let median = format!("median {}", display(0.5).phrase(LETTERS));
+    match display(0.99) {
+        few @ DisplayedPercentile::TooFew(_) => card("Lag p99", TOO_FEW, &few.note(LETTERS)),
         p99 => card("Lag p99", &p99.cell(LETTERS), &median),
     }
 }
@@ -278,7 +278,7 @@ fn percentile_table(facts: &Facts, summary: &Summary) -> String {
             out += &percentile_row(facts, "", Time::Service, &latency.service);
         }
     }
-    out += &percentile_row(facts, "everything asked", Time::Lag, &summary.lag);
+    out += &percentile_row(facts, "all operations", Time::Lag, &summary.lag);
     out += "</tbody></table></div>\n<p class=\"note\">";
     out + TOO_FEW_MEANING + ".</p>\n"
 }
@@ -295,18 +295,18 @@ fn percentile_row(facts: &Facts, title: &str, time: Time, distribution: &Distrib
     );
     for quantile in PERCENTILES {
         let is_withdrawn = hallmark::withdraws(facts, time, quantile);
-        let _ = match Shown::of(distribution, quantile, is_withdrawn) {
-            few @ Shown::TooFew(_) => {
+        let _ = match DisplayedPercentile::of(distribution, quantile, is_withdrawn) {
+            few @ DisplayedPercentile::TooFew(_) => {
                 let note = grouped(&few.note(LETTERS));
                 write!(out, "<td class=\"n\">{TOO_FEW}<small>{note}</small></td>")
             }
-            Shown::Withdrawn(value) => {
+            DisplayedPercentile::Withdrawn(value) => {
                 let value = grouped(&duration(value, LETTERS));
                 write!(out, "<td class=\"n\"><s>{value}</s><small>withdrawn</small></td>")
             }
-            shown => {
+            display => {
                 let range = confidence(distribution, quantile);
-                write!(out, "<td class=\"n\">{}{range}</td>", grouped(&shown.cell(LETTERS)))
+                write!(out, "<td class=\"n\">{}{range}</td>", grouped(&display.cell(LETTERS)))
             }
         };
     }
@@ -335,7 +335,7 @@ fn between(low: Nanos, high: Nanos) -> String {
 }
 
 /// The course of latency and throughput, with the events of the run.
-pub fn course(
+pub fn time_course(
     facts: &Facts,
     series: &Series,
     latency: &LineChart,
@@ -391,7 +391,7 @@ pub fn servers(facts: &Facts, summary: &Summary, charts: &[Titled]) -> String {
     let mut out = section(
         "servers",
         "Servers",
-        "What each node's processes used of their machine while they were asked; the table has \
+        "What each node's processes used of their machine under load; the table has \
          means over the measured window, of memory the most. Bytes over TCP count those between \
          nodes too.",
     );
@@ -519,7 +519,7 @@ pub fn lag(series: &Series, over_time: &LineChart, spectrum: Option<&LineChart>)
 }
 
 fn lag_table(series: &Series) -> String {
-    let titles = ["from", "asked", "p50", "p90", "p99", "p99.9", "max"];
+    let titles = ["from", "issued", "p50", "p90", "p99", "p99.9", "max"];
     let row = |interval: &IntervalSummary| {
         let lag = &interval.lag;
         let latencies = [lag.p50, lag.p90, lag.p99, lag.p999, lag.max];
@@ -551,7 +551,7 @@ fn dense_table(
     out + "</tbody></table></div>\n"
 }
 
-/// Whole transactions, then single queries; empty if records were asked for by key.
+/// Whole transactions, then single queries; empty if records were requested by key.
 pub fn transactions(facts: &Facts, summary: &Summary) -> String {
     let Some(whole) = tables::transactions(facts, summary, LETTERS) else { return String::new() };
     let mut out = section(

@@ -57,7 +57,7 @@ pub fn json_schema() -> Value {
             ])),
             "events": list_of(object(&[
                 ("at_ns", count()),
-                ("kind", one_of(&["phase", "fault", "change", "notice"])),
+                ("kind", one_of(&["phase", "fault", "change", "warning"])),
                 ("text", text()),
             ])),
             "effects": list_of(effect()),
@@ -84,7 +84,7 @@ fn effect() -> Value {
     object(&[
         ("text", text()),
         ("at_ns", count()),
-        ("is_told", json!({ "type": "boolean" })),
+        ("is_simulated", json!({ "type": "boolean" })),
         ("first_ns", or_null(count())),
         ("last_ns", or_null(count())),
         ("is_at_rest", json!({ "type": "boolean" })),
@@ -281,7 +281,7 @@ fn load() -> Value {
         ("rate_per_s", or_null(number())),
         ("in_flight_limit", or_null(count())),
         ("sessions", count()),
-        ("lanes", count()),
+        ("threads", count()),
     ])
 }
 

@@ -1,4 +1,4 @@
-//! What a known run looks like on terminals of several kinds.
+//! Tests of a known run on terminals of several kinds.
 
 use expect_test::expect_file;
 
@@ -39,7 +39,7 @@ fn an_interrupted_run_is_marked() {
 }
 
 #[test]
-fn plain_style_is_ascii_and_no_wider_than_asked() {
+fn plain_style_is_ascii_and_no_wider_than_issued() {
     let text = terminal(&sample::facts(), &sample::summary(), Style::PLAIN);
     assert!(text.is_ascii(), "{text}");
     let too_wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 100).collect();

@@ -1,4 +1,4 @@
-//! From the judge's summary to YCSB's lines.
+//! Conversion of an analyzer's summary to YCSB's lines.
 //!
 //! Kinds keep their names in capitals. YCSB's *op* latency is our service time, its *intended*
 //! latency our response time. What is no success goes to `READ-FAILED`, as YCSB does it: refused
@@ -70,12 +70,12 @@ pub fn lines(summary: &Summary, options: &Options) -> Vec<Line> {
 pub fn histograms(summary: &Summary, options: &Options) -> Vec<(String, Histogram)> {
     let mut all = Vec::new();
     for Metric { name, op, intended, .. } in metrics(summary, options) {
-        let (plain, beside) = match options.interval {
+        let (plain, published) = match options.interval {
             Interval::Op => (op, None),
             Interval::Intended => (intended.unwrap_or_else(empty), None),
             Interval::Both => (op, intended),
         };
-        all.extend(beside.map(|one| (format!("Intended-{name}"), microseconds(&one))));
+        all.extend(published.map(|one| (format!("Intended-{name}"), microseconds(&one))));
         all.push((name, microseconds(&plain)));
     }
     all

@@ -29,9 +29,9 @@ pub enum Strictness {
 /// What properties say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// What is asked.
+    /// What is issued.
     pub spec: Spec,
-    /// How YCSB's client asks it.
+    /// How YCSB's client loads it.
     pub options: ClientOptions,
     /// What only a store's binding understands, such as `redis.host`.
     pub binding: BTreeMap<String, String>,
@@ -44,10 +44,10 @@ pub struct Reading {
 /// Reads `properties`.
 ///
 /// Defaults are YCSB's: a proportion that is left out keeps its default (reads 0.95, updates
-/// 0.05). A histogram file is asked of `files`: beside the file that names it, then as it stands.
+/// 0.05). A histogram file is issued to `files`: beside the file that names it, then as it stands.
 ///
 /// # Errors
-/// If a property is unknown ([`Strictness::Native`]), or a value makes no sense; with file, line.
+/// If a property is unknown ([`Strictness::Native`]), or a value is invalid; with file, line.
 pub fn read(
     properties: &Properties,
     strictness: Strictness,

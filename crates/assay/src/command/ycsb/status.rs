@@ -5,20 +5,24 @@ use std::time::SystemTime;
 
 use assay_model::{Kind, Nanos};
 use assay_report::ycsb::{PERCENTILES, StatusLine, StatusMetric};
-use assay_run::{Latencies, Latency, Tally};
+use assay_run::{Latencies, Latency, WorkerStats};
 use assay_workload::ycsb::ClientOptions;
 
 use crate::live::interval::Totals;
-use crate::progress::{Glance, Viewer};
+use crate::progress::{Observer, ProgressSnapshot};
 
 /// Prints a line at once, every `status.interval`, and at the end; about service or response.
-pub fn viewer(options: &ClientOptions, goal: Option<u64>, latency: Latency) -> Box<dyn Viewer> {
+pub fn run_observer(
+    options: &ClientOptions,
+    goal: Option<u64>,
+    latency: Latency,
+) -> Box<dyn Observer> {
     Box::new(Printer {
         label: options.label.clone(),
         goal,
         latency,
         every: Nanos::from_secs(options.status_interval),
-        fresh: Tally::default(),
+        fresh: WorkerStats::default(),
         totals: Totals::default(),
         elapsed: Nanos::ZERO,
         next: Nanos::ZERO,
@@ -31,21 +35,21 @@ struct Printer {
     goal: Option<u64>,
     latency: Latency,
     every: Nanos,
-    fresh: Tally,
+    fresh: WorkerStats,
     totals: Totals,
     elapsed: Nanos,
     next: Nanos,
     before: (u64, Nanos),
 }
 
-impl Viewer for Printer {
-    fn see(&mut self, glance: &Glance<'_>) {
-        self.fresh.add(glance.tally);
-        self.totals.add(glance.tally);
-        self.elapsed = glance.elapsed;
-        if glance.elapsed >= self.next {
+impl Observer for Printer {
+    fn see(&mut self, progress_snapshot: &ProgressSnapshot<'_>) {
+        self.fresh.add(progress_snapshot.stats);
+        self.totals.add(progress_snapshot.stats);
+        self.elapsed = progress_snapshot.elapsed;
+        if progress_snapshot.elapsed >= self.next {
             self.print();
-            self.next = glance.elapsed + self.every;
+            self.next = progress_snapshot.elapsed + self.every;
         }
     }
 
@@ -109,12 +113,12 @@ mod tests {
     fn percentiles_are_those_that_their_names_say() {
         let mut latencies = Latencies::default();
         (1..=10_000).for_each(|us| latencies.record(Nanos::from_micros(us)));
-        let told = metric(Kind::Read, &latencies);
-        assert_eq!((told.count, told.min_us, told.max_us), (10_000, 1, 10_000));
-        let wanted = [9_000.0, 9_900.0, 9_990.0, 9_999.0];
-        for (found, wanted) in iter::zip(told.percentiles_us, wanted) {
+        let reported = metric(Kind::Read, &latencies);
+        assert_eq!((reported.count, reported.min_us, reported.max_us), (10_000, 1, 10_000));
+        let expected = [9_000.0, 9_900.0, 9_990.0, 9_999.0];
+        for (found, expected) in iter::zip(reported.percentiles_us, expected) {
             // The buckets are coarse.
-            assert!((found as f64 / wanted - 1.0).abs() < 0.1, "{:?}", told.percentiles_us);
+            assert!((found as f64 / expected - 1.0).abs() < 0.1, "{:?}", reported.percentiles_us);
         }
     }
 }
