@@ -1,4 +1,4 @@
-//! Which crate may import which, as a table compared with what the manifests say.
+//! Allowed imports between crates, compared with the manifests.
 
 use crate::metadata::{DependencyKind, Metadata, Package};
 
@@ -15,9 +15,9 @@ struct Row {
 /// Every crate, those to come included.
 ///
 /// Tests are laxer where that makes them honest: a trace is tested with real workloads, an
-/// executor is benched with them, a mapping is tested against SQL that a workload asks, a driver
+/// executor is benched with them, a mapping is tested against SQL that a workload issues, a driver
 /// against the servers that the lab starts, its transactions with what a mapping makes of them.
-/// The walls that make a verdict worth something hold in tests as well: the judge never meets a
+/// The walls that make a verdict worth something hold in tests as well: the analyzer never meets a
 /// store, a workload never meets one either, the executor never meets a file.
 const ROWS: &[Row] = &[
     Row { name: "model", imports: &[], tests: &[] },
@@ -47,7 +47,7 @@ struct Stranger {
 
 const ASYNC: &[&str] = &["run", "drivers", "store", "fleet", "lab", "assay"];
 const CLOCK: &str = "the clock is read in run/src/clock.rs, for agents in fleet/src/offset.rs";
-const SEED: &str = "only the binary asks the operating system for randomness, once, for the seed";
+const SEED: &str = "only the binary issues the operating system for randomness, once, for the seed";
 const ANYHOW: &str = "a library's errors are an enum that its callers can match";
 
 const STRANGERS: &[Stranger] = &[
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_judge_was_not_there() {
+    fn the_analyzer_was_not_there() {
         for witness in ["run", "store", "drivers", "workload", "trace"] {
             let package = format!("assay-{witness}");
             assert_eq!(wrong("assay-analysis", &[&package]).len(), 1, "{witness}");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_cannot_ask_which_store_it_meets() {
+    fn a_workload_cannot_query_which_store_it_meets() {
         assert_eq!(wrong("assay-workload", &["assay-store"]).len(), 1);
     }
 

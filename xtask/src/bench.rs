@@ -60,7 +60,7 @@ const SECONDS: u64 = 10;
 /// A mixture of reads with updates.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// Its name in the gallery.
+    /// Its name among the built-in workloads.
     name: &'static str,
     /// The share of reads; the rest are updates.
     reads: f64,

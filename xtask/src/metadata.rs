@@ -1,4 +1,4 @@
-//! What `cargo metadata` says about the workspace.
+//! Workspace metadata from `cargo metadata`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct Metadata {
     /// All of them: members alone, or with everything they need.
     pub packages: Vec<Package>,
-    /// The folder that everything is built in, wherever Cargo is told to have it; absolute.
+    /// The folder that everything is built in, wherever Cargo is instructed to have it; absolute.
     pub target: PathBuf,
 }
 
@@ -74,7 +74,7 @@ pub enum Reach {
 }
 
 impl Metadata {
-    /// Asks Cargo about the workspace at `root`.
+    /// Issues Cargo about the workspace at `root`.
     ///
     /// # Errors
     /// If Cargo cannot be run or does not like the workspace.

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_in_quarantine_is_told() {
+    fn a_failure_in_quarantine_is_reported() {
         let results = read(&["test moody ... FAILED"]);
         assert_eq!(results.remarks(MOODY), ["QUARANTINED: moody failed: it is moody"]);
         assert!(read(&["test moody ... ok"]).remarks(MOODY).is_empty());

@@ -1,16 +1,16 @@
-//! How often the interval of a percentile contains the truth, over simulated queues.
+//! Coverage of the percentile intervals over simulated queues.
 //!
 //! Sojourn times of M/M/1 come from Lindley's recursion (W' = max(0, W + S − A)) as records of a
-//! run that go through the judge. The truth is known: they are exponential with mean service /
+//! run that go through the analyzer. The truth is known: they are exponential with mean service /
 //! (1 − load). Beside our interval stands the textbook's, whose ranks n p ± 1.96 √(n p (1 − p))
 //! hold for independent values only.
 //!
-//! An interval is told only where ten independent values lie beyond the percentile, as far as the
-//! run itself shows. A run that is too short is sometimes told an interval because its tail
+//! An interval is reported only where ten independent values lie beyond the percentile, as far as
+//! the run itself shows. A run that is too short is sometimes reported an interval because its tail
 //! happened to be calm; such intervals cover less, so the last column counts what matters to a
-//! reader: in how many of all runs an interval was told that misses the truth.
+//! reader: in how many of all runs an interval was reported that misses the truth.
 
-use assay_analysis::{Interval, Judge, Percentile, Question, Window};
+use assay_analysis::{AnalysisOptions, Analyzer, Interval, Percentile, Window};
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
 
 /// Runs per row.
@@ -25,7 +25,7 @@ const Z: f64 = 1.959_963_985;
 /// One row of the table.
 #[derive(Default)]
 struct Row {
-    told: u64,
+    reported: u64,
     ours: u64,
     textbook: u64,
     dependence: f64,
@@ -90,18 +90,18 @@ fn rows(count: u64, load: f64, quantiles: [f64; 2]) -> [Row; 2] {
         let records = queue(seed, count, load);
         let until = records.last().map_or(Nanos::ZERO, |last| last.intended + Nanos(1));
         let window = Some(Window { from: Nanos::ZERO, until });
-        let mut judge = Judge::new(Question { window, ..Question::default() });
-        judge.push(&records);
-        let response = judge.finish().overall.hits.response;
+        let mut analyze = Analyzer::new(AnalysisOptions { window, ..AnalysisOptions::default() });
+        analyze.push(&records);
+        let response = analyze.finish().overall.hits.response;
         for (quantile, row) in quantiles.into_iter().zip(&mut rows) {
             let truth = -(1.0 - quantile).ln() * load * GAP_NS / (1.0 - load);
             let (low, high) = textbook(count, quantile);
             let at = |share: f64| response.histogram.value_at_quantile(share) as f64;
             row.textbook += u64::from(at(low) <= truth && truth <= at(high));
-            let is_wanted = |one: &&Percentile| one.quantile == quantile;
-            let found = response.percentiles.iter().find(is_wanted).map(|one| one.interval);
+            let is_expected = |one: &&Percentile| one.quantile == quantile;
+            let found = response.percentiles.iter().find(is_expected).map(|one| one.interval);
             if let Some(Interval::Known { low, high, dependence }) = found {
-                row.told += 1;
+                row.reported += 1;
                 row.dependence += dependence;
                 row.ours += u64::from(low.0 as f64 <= truth && truth <= high.0 as f64);
             }
@@ -112,20 +112,20 @@ fn rows(count: u64, load: f64, quantiles: [f64; 2]) -> [Row; 2] {
 
 fn main() {
     println!("coverage of nominal 95 % intervals, M/M/1, {RUNS} runs per row");
-    println!("load  n       p      told     τ     ours     textbook  misled");
+    println!("load  n       p      reported     τ     ours     textbook  misled");
     for load in [0.3, 0.7] {
         for count in [20_000, 200_000] {
             let quantiles = [0.99, 0.999];
             for (quantile, row) in quantiles.into_iter().zip(rows(count, load, quantiles)) {
                 let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
-                let dependence = row.dependence / row.told.max(1) as f64;
+                let dependence = row.dependence / row.reported.max(1) as f64;
                 print!("{load:<4}  {count:<6}  {quantile:<5}  ");
                 println!(
                     "{:>5.1} %  {dependence:>4.1}  {:>5.1} %  {:>5.1} %   {:>4.1} %",
-                    percent(row.told, RUNS),
-                    percent(row.ours, row.told),
+                    percent(row.reported, RUNS),
+                    percent(row.ours, row.reported),
                     percent(row.textbook, RUNS),
-                    percent(row.told - row.ours, RUNS),
+                    percent(row.reported - row.ours, RUNS),
                 );
             }
         }

@@ -1,16 +1,16 @@
 //! Availability: outages by intended time, silences by the time of the answers.
 //!
 //! Kept per bin of intended time are the first and the last operation that was answered within the
-//! deadline, so a gap of at least one bin is known to the nanosecond although records come lane by
-//! lane. All others are counted per bin.
+//! deadline, so a gap of at least one bin is known to the nanosecond although records come worker
+//! by worker. All others are counted per bin.
 
 mod grid;
 mod silence;
 
 use assay_model::{Kind, Nanos, Outcome, Reason};
 
-use crate::account::{Ending, Span, ratio};
-use crate::question::Window;
+use crate::kind_stats::{Completion, Span, ratio};
+use crate::options::Window;
 use crate::summary::{Availability, IntervalSummary, Outage, Series};
 use grid::{Bin, Grid};
 pub use silence::Silences;
@@ -28,7 +28,7 @@ const RELAPSE: Nanos = Nanos::from_secs(5);
 /// already, another transaction was in the way) is an answer; one because the store is away, busy
 /// or full is none.
 #[inline]
-pub fn is_answer(ending: Ending) -> bool {
+pub fn is_answer(ending: Completion) -> bool {
     match ending.outcome {
         Outcome::Done => true,
         Outcome::Refused => ending.reason.is_about_request(),
@@ -77,7 +77,7 @@ impl Intended {
 pub struct Bins {
     grid: Grid<Intended>,
     deadline: Nanos,
-    wanted: u64,
+    expected: u64,
     in_time: u64,
     late: u64,
 }
@@ -85,19 +85,19 @@ pub struct Bins {
 impl Bins {
     /// Bins that begin at `origin`; an answer later than `deadline` is none in time.
     pub fn new(origin: Nanos, deadline: Nanos) -> Bins {
-        Bins { grid: Grid::new(origin), deadline, wanted: 0, in_time: 0, late: 0 }
+        Bins { grid: Grid::new(origin), deadline, expected: 0, in_time: 0, late: 0 }
     }
 
     /// Counts an operation. One that was given up because another had failed was never wanted of
     /// the store, and tells nothing.
     #[inline]
-    pub fn add(&mut self, span: Span, ending: Ending) {
+    pub fn add(&mut self, span: Span, ending: Completion) {
         if ending.reason == Reason::TransactionFailed {
             return;
         }
         let is_answer = is_answer(ending);
         let is_in_time = is_answer && span.ended.since(span.intended) <= self.deadline;
-        self.wanted += 1;
+        self.expected += 1;
         self.in_time += u64::from(is_in_time);
         self.late += u64::from(is_answer && !is_in_time);
         let bin = self.grid.at(span.intended);
@@ -114,7 +114,7 @@ impl Bins {
     /// Adds what `other`, begun at the same origin, counted.
     pub fn merge(&mut self, other: Bins) {
         self.grid.merge(other.grid);
-        self.wanted += other.wanted;
+        self.expected += other.expected;
         self.in_time += other.in_time;
         self.late += other.late;
     }
@@ -167,9 +167,9 @@ impl Bins {
             success_ratio: ratios.0,
             by_kind: ratios.1,
             deadline: self.deadline,
-            in_time_ratio: match self.wanted {
+            in_time_ratio: match self.expected {
                 0 => 1.0,
-                wanted => self.in_time as f64 / wanted as f64,
+                expected => self.in_time as f64 / expected as f64,
             },
             late: self.late,
             threshold,

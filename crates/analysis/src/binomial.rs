@@ -134,9 +134,9 @@ mod tests {
     fn the_distribution_is_what_its_terms_add_up_to() {
         for (of, share) in [(1, 0.3), (10, 0.5), (299, 0.01), (3_000, 0.001), (3_000, 0.9)] {
             for over in (0..of).step_by(1 + of as usize / 20) {
-                let (found, wanted) =
+                let (found, expected) =
                     (at_most(f64::from(over), f64::from(of), share), summed(over, of, share));
-                assert!((found - wanted).abs() < 1e-9, "F({over}; {of}, {share}) = {found}");
+                assert!((found - expected).abs() < 1e-9, "F({over}; {of}, {share}) = {found}");
                 let rest = at_least(f64::from(over) + 1.0, f64::from(of), share);
                 assert!((found + rest - 1.0).abs() < 1e-9, "{found} + {rest}");
             }

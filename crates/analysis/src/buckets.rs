@@ -92,12 +92,12 @@ impl<const BITS: u32> Buckets<BITS> {
 
     /// The bucket of the value with 1-based `rank` in sorted order, or the last one.
     pub fn at_rank(&self, rank: u64) -> Option<usize> {
-        let mut seen = 0;
+        let mut observed = 0;
         let mut last = None;
         for (index, count) in self.occupied() {
-            seen += count;
+            observed += count;
             last = Some(index);
-            if seen >= rank {
+            if observed >= rank {
                 break;
             }
         }
@@ -108,10 +108,10 @@ impl<const BITS: u32> Buckets<BITS> {
         self.first..self.first + self.counts.len()
     }
 
-    /// Grows by whole octaves until `wanted` is inside.
-    fn cover(&mut self, wanted: Range<usize>) {
+    /// Grows by whole octaves until `expected` is inside.
+    fn cover(&mut self, expected: Range<usize>) {
         let octave = 1 << BITS;
-        let rounded = wanted.start / octave * octave..wanted.end.div_ceil(octave) * octave;
+        let rounded = expected.start / octave * octave..expected.end.div_ceil(octave) * octave;
         if self.counts.is_empty() {
             *self = Buckets { first: rounded.start, counts: vec![0; rounded.len()] };
             return;

@@ -1,4 +1,4 @@
-//! Whether a difference between two set-ups is more than chance.
+//! Comparison of two set-ups: differences that are more than chance.
 //!
 //! Each run gives its figures with replicates of them: its time is cut into blocks of about equal
 //! counts by arrival, and blocks drawn with replacement say how far each figure moves by chance
@@ -23,7 +23,7 @@ pub(crate) mod student;
 #[cfg(test)]
 mod tests;
 
-pub use condition::{Condition, Judgement, Limit};
+pub use condition::{Condition, ConditionOutcome, Limit};
 pub use counted::Counted;
 pub use figure::{Figure, Measure, PLACES};
 pub use runs::{Spread, spread, spreads};
@@ -31,16 +31,16 @@ pub use sampler::{Resampling, RunFigure, RunFigures, Sampler};
 
 use assay_model::Seed;
 
-use bootstrap::Side;
+use bootstrap::ScaledRuns;
 use figure::Scale;
 
-/// What a comparison is asked.
+/// What a comparison is issued.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demands {
     /// The figures that the verdict is about. Together they raise a false alarm in at most
     /// 1 − `confidence` of the comparisons of equal set-ups (Bonferroni); others are shown at the
     /// same level for orientation.
-    pub asked: Vec<Figure>,
+    pub requested: Vec<Figure>,
     /// Confidence in the verdict as a whole, 0.99 by default: blocks tell a little less than the
     /// chance within a run, so that of 100 pairs of equal simulated queues 5 to 9 are called
     /// different at a nominal 0.95, but 0 to 3 at 0.99 (`examples/false_alarms.rs`).
@@ -58,7 +58,7 @@ pub struct Demands {
 impl Default for Demands {
     fn default() -> Demands {
         Demands {
-            asked: Figure::USUAL.to_vec(),
+            requested: Figure::USUAL.to_vec(),
             confidence: 0.99,
             minimum: 0.03,
             minimum_share: 0.001,
@@ -71,13 +71,13 @@ impl Default for Demands {
 impl Demands {
     /// The confidence of each single interval.
     pub fn level(&self) -> f64 {
-        1.0 - (1.0 - self.confidence) / self.asked.len().max(1) as f64
+        1.0 - (1.0 - self.confidence) / self.requested.len().max(1) as f64
     }
 }
 
 /// What the intervals rest on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Footing {
+pub enum IntervalBasis {
     /// Several runs on each side: what differs from run to run is in the intervals.
     Runs,
     /// A single run on at least one side. How much runs differ from each other is unknown, so the
@@ -88,10 +88,10 @@ pub enum Footing {
 /// Two set-ups side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What was asked.
+    /// What was issued.
     pub demands: Demands,
     /// What the intervals rest on.
-    pub footing: Footing,
+    pub basis: IntervalBasis,
     /// The figures that all runs have, in the order of [`Figure::all`]; those in question if only
     /// one of the runs has them.
     pub rows: Vec<Row>,
@@ -103,7 +103,7 @@ pub struct Row {
     /// Which figure.
     pub figure: Figure,
     /// Whether the verdict is about it.
-    pub is_asked: bool,
+    pub is_requested: bool,
     /// The runs of the first set-up; none unless all of them have the figure.
     pub old: Option<Spread>,
     /// The runs of the second set-up, likewise.
@@ -142,7 +142,7 @@ pub enum Finding {
     TooFew,
     /// A run has no value of it: nothing was found whose latency it could be.
     Absent,
-    /// The hallmark of a run withdraws it, so that it is not judged.
+    /// The hallmark of a run withdraws it, so that it is not analyzed.
     Withdrawn,
 }
 
@@ -173,37 +173,37 @@ impl Comparison {
     }
 
     /// The rows that the verdict is about.
-    pub fn asked(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| row.is_asked)
+    pub fn requested(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.is_requested)
     }
 
     /// What becomes of `condition`.
-    pub fn judge(&self, condition: &Condition) -> Judgement {
-        self.row(condition.figure).map_or(Judgement::Unknown, |row| condition.judge(row))
+    pub fn analyze(&self, condition: &Condition) -> ConditionOutcome {
+        self.row(condition.figure).map_or(ConditionOutcome::Unknown, |row| condition.analyze(row))
     }
 }
 
 /// Compares the runs of two set-ups figure by figure.
 pub fn compare(old: &[RunFigures], new: &[RunFigures], demands: Demands) -> Comparison {
     let is_single = old.len() < 2 || new.len() < 2;
-    let footing = if is_single { Footing::WithinRun } else { Footing::Runs };
+    let basis = if is_single { IntervalBasis::WithinRun } else { IntervalBasis::Runs };
     let rows = Figure::all()
         .filter(|figure| {
             let mut has = old.iter().chain(new).map(|run| run.get(*figure).is_some());
-            if demands.asked.contains(figure) { has.any(|has| has) } else { has.all(|has| has) }
+            if demands.requested.contains(figure) { has.any(|has| has) } else { has.all(|has| has) }
         })
         .enumerate()
         .filter_map(|(number, figure)| {
             let sides = [old, new].map(|runs| of_side(figure, runs));
-            let is_asked = demands.asked.contains(&figure);
-            let is_shown = is_asked || sides.iter().all(|side| !side.is_empty());
+            let is_requested = demands.requested.contains(&figure);
+            let is_shown = is_requested || sides.iter().all(|side| !side.is_empty());
             let is_withdrawn = |run: &RunFigures| run.withdrawn.contains(&figure);
             let is_withdrawn = old.iter().chain(new).any(is_withdrawn);
-            let row = is_shown.then(|| row(figure, number as u64, &sides, footing, &demands));
+            let row = is_shown.then(|| row(figure, number as u64, &sides, basis, &demands));
             row.map(|row| if is_withdrawn { row.withdrawn() } else { row })
         })
         .collect();
-    Comparison { rows, footing, demands }
+    Comparison { rows, basis, demands }
 }
 
 /// The figure in each run of a side; nothing if one of them lacks it.
@@ -216,7 +216,7 @@ fn row(
     figure: Figure,
     number: u64,
     [old, new]: &[Vec<RunFigure>; 2],
-    footing: Footing,
+    basis: IntervalBasis,
     demands: &Demands,
 ) -> Row {
     let values = |runs: &[RunFigure]| {
@@ -231,12 +231,12 @@ fn row(
     let is_absent = old.is_empty() || new.is_empty();
     let (effect, interval) = match is_absent {
         true => (f64::NAN, None),
-        false => effect(figure.measure, [old, new], footing, demands, number),
+        false => effect(figure.measure, [old, new], basis, demands, number),
     };
     let nothing = scale.back(0.0);
     Row {
         figure,
-        is_asked: demands.asked.contains(&figure),
+        is_requested: demands.requested.contains(&figure),
         old: values(old),
         new: values(new),
         effect,
@@ -252,16 +252,18 @@ fn row(
 fn effect(
     measure: Measure,
     [old, new]: [&[RunFigure]; 2],
-    footing: Footing,
+    basis: IntervalBasis,
     demands: &Demands,
     number: u64,
 ) -> (f64, Option<(f64, f64)>) {
-    let (Some(first), Some(second)) = (Side::new(measure, old), Side::new(measure, new)) else {
-        return effect_of_nothing(measure, [old, new], footing, demands.level());
+    let (Some(first), Some(second)) =
+        (ScaledRuns::new(measure, old), ScaledRuns::new(measure, new))
+    else {
+        return effect_of_nothing(measure, [old, new], basis, demands.level());
     };
     let scale = measure.scale();
     let shift = second.centre() - first.centre();
-    let can_tell = old.iter().chain(new).all(|run| run.is_enough(footing));
+    let can_tell = old.iter().chain(new).all(|run| run.is_enough(basis));
     let draws = (demands.seed, number, demands.draws);
     let reach = can_tell.then(|| bootstrap::reach(&first, &second, demands.level(), draws));
     let around = |(low, high): (f64, f64)| {
@@ -276,11 +278,11 @@ fn effect(
 /// The effect where some runs did nothing, so that they have no logarithm.
 ///
 /// That one side did nothing in any run, the other something in all, is certain if it is so of the
-/// shares that were done. Nothing in some runs of a side is told without an interval.
+/// shares that were done. Nothing in some runs of a side is reported without an interval.
 fn effect_of_nothing(
     measure: Measure,
     [old, new]: [&[RunFigure]; 2],
-    footing: Footing,
+    basis: IntervalBasis,
     level: f64,
 ) -> (f64, Option<(f64, f64)>) {
     let sum = |runs: &[RunFigure]| runs.iter().map(|run| run.value).sum::<f64>();
@@ -288,8 +290,8 @@ fn effect_of_nothing(
     let effect = if mean(old) == mean(new) { 1.0 } else { mean(new) / mean(old) };
     let has_value = |run: &RunFigure| measure.forth(run.value).is_some();
     let is_certain = |nothing: &[RunFigure], something: &[RunFigure]| {
-        nothing.iter().all(|run| !has_value(run) && run.is_enough_of_nothing(footing))
-            && something.iter().all(|run| has_value(run) && run.is_enough(footing))
+        nothing.iter().all(|run| !has_value(run) && run.is_enough_of_nothing(basis))
+            && something.iter().all(|run| has_value(run) && run.is_enough(basis))
             && counted::is_another(nothing, something, level)
     };
     let is_certain = is_certain(old, new) || is_certain(new, old);

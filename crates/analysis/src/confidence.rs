@@ -7,7 +7,7 @@
 //! (batch means), compared with that of independent values (τ, at least 1), and the ranks are
 //! moved √τ as far, with Student's t for the small number of batches.
 //!
-//! One pass is enough: while records arrive, lane by lane in order of completion, each value is
+//! One pass is enough: while records arrive, worker by worker in order of completion, each value is
 //! counted in a rough histogram of the stretch of *intended* time it belongs to. In the end the
 //! stretches are cut into 30 batches of nearly equal counts. How many values of a batch are at or
 //! below a percentile is known exactly at the two edges of the rough bucket that the percentile

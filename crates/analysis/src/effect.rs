@@ -1,26 +1,26 @@
-//! From when until when something that was done to a store is seen in its answers.
+//! Effect of an action on a store: the stretch of time in which its answers differ.
 //!
 //! Whoever adds a node wants to know when that is first felt and when the store has come to rest:
 //! NoSQLMark's elasticity experiment (BTW 2017, section 5.2) reads both off a chart. Here they are
 //! computed interval by interval, with the same two questions:
 //!
-//! * **First effect**: the first of two intervals in a row, after the deed, that differ in the same
-//!   way from how it was before: by more than what differs there by itself.
+//! * **First effect**: the first of two intervals in a row, after the action, that differ in the
+//!   same way from how it was before: by more than what differs there by itself.
 //! * **Last effect**: the end of the last two intervals in a row that differ from how it is in the
-//!   end, which is the last third of what follows the deed. What still differs within that third,
+//!   end, which is the last third of what follows the action. What still differs within that third,
 //!   or drifts from one half of it to the other, has not come to rest.
 //!
 //! How it is, and what differs by itself, are median and median absolute deviation of a figure's
 //! values: a single stall neither makes nor hides an effect. A stall of one interval on the way is
 //! none either, so a store whose answers pause once a minute is not said to be never at rest.
 //!
-//! A **stop**, however short, needs no second interval: a silence that begins after the deed counts
-//! with its own times, and so does half of the throughput missing in the interval of the deed or in
-//! the next one.
+//! A **stop**, however short, needs no second interval: a silence that begins after the action
+//! counts with its own times, and so does half of the throughput missing in the interval of the
+//! action or in the next one.
 
 use assay_model::Nanos;
 
-use crate::question::Window;
+use crate::options::Window;
 use crate::summary::{IntervalSummary, Series, Silence};
 
 /// Fewer intervals than this do not tell how it was, or how it is in the end.
@@ -35,14 +35,14 @@ const DRIFT_SIGMAS: f64 = 2.0;
 const MAD_TO_SIGMA: f64 = 1.4826;
 /// Changes below this share of the median are of no interest.
 const SHARE: f64 = 0.2;
-/// So many intervals from that of the deed on count although nothing follows them …
+/// So many intervals from that of the action on count although nothing follows them …
 const AT_ONCE: usize = 2;
 /// … if this share of what was done before, or more, is missing.
 const MISSING: f64 = 0.5;
 /// A share of failed operations above this is of interest, whatever it was before.
 const FAILED: f64 = 0.001;
 
-/// What was seen of one deed.
+/// What was seen of one action.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// When it was done, on the run's time axis.
@@ -51,7 +51,7 @@ pub struct Effect {
     pub first: Option<Nanos>,
     /// Where the last interval ends that differs from how it is in the end; `None` if none does.
     pub last: Option<Nanos>,
-    /// Whether it came to rest before the next deed, or before the end.
+    /// Whether it came to rest before the next action, or before the end.
     pub is_at_rest: bool,
     /// How it was before.
     pub before: Level,
@@ -92,14 +92,14 @@ fn failed(interval: &IntervalSummary) -> f64 {
     if ended == 0 { 0.0 } else { failed as f64 / ended as f64 }
 }
 
-/// The effects of what was done at the moments `deeds`, which are in order of time, in a run with
-/// `silences`. A deed without enough intervals before or after it within `window` has none that
-/// could be told.
+/// The effects of what was done at the moments `actions`, which are in order of time, in a run with
+/// `silences`. An action without enough intervals before or after it within `window` has none that
+/// could be reported.
 pub fn effects(
     series: &Series,
     silences: &[Silence],
     window: Window,
-    deeds: &[Nanos],
+    actions: &[Nanos],
 ) -> Vec<Option<Effect>> {
     let is_whole = |interval: &&IntervalSummary| {
         interval.from >= window.from && interval.from + series.width <= window.until
@@ -107,12 +107,12 @@ pub fn effects(
     let all: Vec<&IntervalSummary> = series.intervals.iter().filter(is_whole).collect();
     // The interval in which something is done may show it already: it is not before.
     let until = |at: Nanos| all.iter().position(|interval| interval.from + series.width > at);
-    let stops = stops(silences, deeds);
+    let stops = stops(silences, actions);
     let mut rest = 0;
-    let mut found = Vec::with_capacity(deeds.len());
-    for (place, &at) in deeds.iter().enumerate() {
+    let mut found = Vec::with_capacity(actions.len());
+    for (place, &at) in actions.iter().enumerate() {
         let begin = until(at).unwrap_or(all.len());
-        let next = deeds.get(place + 1).map(|next| until(*next).unwrap_or(all.len()));
+        let next = actions.get(place + 1).map(|next| until(*next).unwrap_or(all.len()));
         let end = next.unwrap_or(all.len());
         let before = &all[rest.max(begin.saturating_sub(MOST_BEFORE)).min(begin)..begin];
         let effect = effect(at, before, &all[begin.min(end)..end], series.width);
@@ -122,16 +122,17 @@ pub fn effects(
     found
 }
 
-/// For each of `deeds` the longest of `silences` that began after it, before the next one. The one
-/// during which it was done counts only for the first: what is done to end a stop did not make it.
-pub fn stops(silences: &[Silence], deeds: &[Nanos]) -> Vec<Option<Silence>> {
+/// For each of `actions` the longest of `silences` that began after it, before the next one. The
+/// one during which it was done counts only for the first: what is done to end a stop did not make
+/// it.
+pub fn stops(silences: &[Silence], actions: &[Nanos]) -> Vec<Option<Silence>> {
     let stop = |(place, &at): (usize, &Nanos)| {
-        let next = deeds.get(place + 1).copied().unwrap_or(Nanos::NEVER);
+        let next = actions.get(place + 1).copied().unwrap_or(Nanos::NEVER);
         let from = |silence: &Silence| if place == 0 { silence.until } else { silence.from };
         let own = silences.iter().filter(|one| from(one) >= at && one.from < next);
         own.max_by_key(|silence| silence.length()).copied()
     };
-    deeds.iter().enumerate().map(stop).collect()
+    actions.iter().enumerate().map(stop).collect()
 }
 
 fn effect(
@@ -156,7 +157,7 @@ fn effect(
     Some(Effect {
         at,
         first: first.map(|place| follows[place].from.max(at)),
-        // A deed without any effect has no last one either.
+        // An action without any effect has no last one either.
         last: last.filter(|_| first.is_some()).map(|place| follows[place].from + width),
         is_at_rest: last.is_none_or(|place| place < rest_begins) && !drifts(in_the_end),
         before: level(before, width),

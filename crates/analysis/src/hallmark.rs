@@ -1,8 +1,8 @@
-//! Whether a run may be believed: the judge examines the measurement instead of the store.
+//! Hallmark: the checks that decide whether a run may be believed.
 //!
-//! An [`Examiner`] is given the same records as the [`Judge`](crate::Judge), then the judge's
-//! summary with the [`Evidence`] that no record holds, and finishes with a [`Hallmark`]: every
-//! check with what was measured, the thresholds, the verdict, and the figures it withdraws. A
+//! An [`Validator`] is given the same records as the [`Analyzer`](crate::Analyze), then the
+//! analyzer's summary with the [`Evidence`] that no record holds, and finishes with a [`Hallmark`]:
+//! every check with what was measured, the thresholds, the verdict, and the figures it withdraws. A
 //! check whose evidence is missing is not assessable, never passed in silence.
 
 mod check;
@@ -10,16 +10,16 @@ mod evidence;
 mod plan;
 mod thresholds;
 
-mod examiner;
+mod validator;
 
 mod outliers;
 mod sample;
 mod ticks;
 
-mod case;
 mod causes;
 mod client;
 mod generation;
+mod input;
 mod steadiness;
 
 mod statistic;
@@ -28,11 +28,11 @@ mod statistic;
 mod tests;
 
 pub use check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
-pub use check::{Statistic, Time, Unit, Why};
-pub use evidence::{Evidence, Floor, Gaps, Hiccups, LaneTime, Network, Promise, Trace};
-pub use examiner::Examiner;
+pub use check::{Inapplicable, Statistic, Time, Unit};
+pub use evidence::{Evidence, ExpectedArrivals, Floor, Gaps, Hiccups, Network, Trace, WorkerTime};
 pub use plan::Plan;
 pub use thresholds::{Changed, Thresholds};
+pub use validator::Validator;
 
 use assay_model::Nanos;
 
@@ -44,7 +44,7 @@ pub struct Hallmark {
     /// The whole in one word.
     pub verdict: Verdict,
     /// Why it is that word: the failed checks that are no mere consequence of another, the
-    /// remarks, or the essential checks that cannot be told; empty if it is valid.
+    /// remarks, or the essential checks that is not known; empty if it is valid.
     pub reasons: Vec<CheckId>,
     /// Every check, in the order of [`CheckId::ALL`].
     pub checks: Vec<Check>,
@@ -67,7 +67,7 @@ pub enum Verdict {
     ValidWithRemarks,
     /// A check failed that a headline figure stands on.
     Invalid,
-    /// Nothing failed, but something essential cannot be told.
+    /// Nothing failed, but something essential is not known.
     NotAssessable,
 }
 
@@ -99,9 +99,9 @@ pub struct Certified {
     pub value: Nanos,
     /// Where it lies with 95 % confidence, or how many more seconds are needed to tell.
     pub interval: Interval,
-    /// Independent values beyond it, if that can be told.
+    /// Independent values beyond it, if that can be known.
     pub beyond: Option<f64>,
-    /// The same percentile without the operations that overlap a hiccup, if that can be told.
+    /// The same percentile without the operations that overlap a hiccup, if that can be known.
     pub without_hiccups: Option<Nanos>,
     /// The checks that withdraw it.
     pub withdrawn_by: Vec<CheckId>,
@@ -149,9 +149,9 @@ impl Hallmark {
     /// The failed check by which the client, its machine or the network are why `figure` is
     /// withdrawn, so that it says nothing about the store; none where the store may be why.
     ///
-    /// Example: a lane waited for its processor, so requests left late. But requests also leave
+    /// Example: a worker waited for its processor, so requests left late. But requests also leave
     /// late where a slow store fills the bound of what may be in flight, or where it does its work
-    /// within the lane: that is the store.
+    /// within the worker: that is the store.
     pub fn client_fault(&self, figure: Figure) -> Option<CheckId> {
         let has = |id, is_it: fn(&Measure) -> bool| {
             self.check(id).is_some_and(|check| check.measures.iter().any(is_it))
@@ -159,14 +159,14 @@ impl Hallmark {
         let is_held_back = has(CheckId::Omission, |one| {
             one.statistic == Statistic::Queued && one.verdict() != CheckVerdict::Pass
         });
-        let is_lane_ours = has(CheckId::LaneCpu, |one| {
-            one.statistic == Statistic::LaneBusy && one.limits.is_some()
+        let is_worker_ours = has(CheckId::WorkerCpu, |one| {
+            one.statistic == Statistic::WorkerBusy && one.limits.is_some()
         });
         let withdrawing = self.withdrawn_by(figure);
         let root = |id: CheckId| self.check(id).and_then(|check| check.because_of).unwrap_or(id);
         let roots = || withdrawing.iter().map(|id| root(*id));
         let of_client = withdrawing.iter().copied().chain(roots()).find(|id| id.is_of_client());
         let of_load = || roots().find(|id| id.is_of_load());
-        of_client.or_else(|| of_load().filter(|_| is_lane_ours && !is_held_back))
+        of_client.or_else(|| of_load().filter(|_| is_worker_ours && !is_held_back))
     }
 }

@@ -1,20 +1,20 @@
-//! What a history means: pure functions from records to numbers.
+//! Analysis of a history: pure functions from records to numbers.
 //!
-//! A [`Judge`] takes a [`Question`], is given records batch by batch in any order of lanes, and
-//! finishes with a [`Summary`]. It was not there when the records were made: it sees no clock, no
-//! file, no store, says nothing in words, and keeps a bounded amount of memory however long the
-//! history is.
+//! A [`Analyzer`] takes a [`AnalysisOptions`], is given records batch by batch in any order of
+//! workers, and finishes with a [`Summary`]. It was not there when the records were made: it sees
+//! no clock, no file, no store, says nothing in words, and keeps a bounded amount of memory however
+//! long the history is.
 
-mod question;
+mod options;
 mod summary;
 
-mod judge;
+mod analyzer;
 
-mod account;
 mod buckets;
 mod confidence;
 mod distribution;
-mod tally;
+mod kind_stats;
+mod latency_stats;
 mod transactions;
 
 pub mod effect;
@@ -43,9 +43,11 @@ pub mod ycsb;
 #[cfg(test)]
 mod tests;
 
-pub use judge::{Judge, judge};
+pub use analyzer::{Analyzer, analyze};
+pub use options::{
+    AnalysisOptions, Atomicity, DEADLINE, Held, LoadModel, Phases, Processes, Window,
+};
 pub use plausibility::{Plausibility, Verdict, plausibility};
-pub use question::{Atomicity, DEADLINE, Held, LoadModel, Phases, Processes, Question, Window};
 pub use starts::{BOX_QUANTILES, Boxplot, Starts};
 pub use summary::{
     Availability, Counts, Distribution, Group, HeatMap, HeldBack, Histogram, InFlight, Interval,

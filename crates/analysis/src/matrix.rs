@@ -1,13 +1,13 @@
-//! A matrix of runs: stores × workloads × nodes × loads, each asked several times.
+//! A matrix of runs: stores × workloads × nodes × loads, each issued several times.
 //!
 //! A [`Cell`] is one run, a [`Setup`] what its repetitions have in common. Every figure of a setup
 //! is a [`Spread`] over the runs' own values, with Student's t for its interval; no percentile is
 //! averaged over operations of different runs.
 
 mod clients;
-pub mod foreign;
+pub mod durability;
+pub mod published;
 mod rank;
-pub mod tier;
 
 use assay_model::Kind;
 
@@ -17,15 +17,15 @@ use crate::plausibility::Plausibility;
 use crate::summary::{Counts, Distribution, Group, Summary};
 
 pub use clients::ClientsFit;
+pub use durability::DurabilityClass;
 pub use rank::{Placed, Ranking, Refused, rank};
-pub use tier::Tier;
 
 /// The name of the transaction type that reads a record, then updates it.
 const READ_MODIFY_WRITE: &str = "read-modify-write";
 
 /// The operations that a figure is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Of {
+pub enum OperationFilter {
     /// All of them.
     All,
     /// Those of one kind; the reads and updates of read-modify-writes too.
@@ -34,19 +34,19 @@ pub enum Of {
     ReadModifyWrite,
 }
 
-impl Of {
+impl OperationFilter {
     /// All of them, in the order in which they are shown.
-    pub fn every() -> impl Iterator<Item = Of> {
-        let kinds = Kind::ALL.into_iter().map(Of::Kind);
-        [Of::All].into_iter().chain(kinds).chain([Of::ReadModifyWrite])
+    pub fn every() -> impl Iterator<Item = OperationFilter> {
+        let kinds = Kind::ALL.into_iter().map(OperationFilter::Kind);
+        [OperationFilter::All].into_iter().chain(kinds).chain([OperationFilter::ReadModifyWrite])
     }
 
     /// The name in tables and files.
     pub const fn name(self) -> &'static str {
         match self {
-            Of::All => "all",
-            Of::Kind(kind) => kind.name(),
-            Of::ReadModifyWrite => READ_MODIFY_WRITE,
+            OperationFilter::All => "all",
+            OperationFilter::Kind(kind) => kind.name(),
+            OperationFilter::ReadModifyWrite => READ_MODIFY_WRITE,
         }
     }
 }
@@ -83,13 +83,13 @@ pub enum Metric {
     Throughput,
     /// From the first intended to the last ended time, in nanoseconds.
     RunTime,
-    /// The run time over the operations that were asked, in nanoseconds; a read-modify-write is
+    /// The run time over the operations that were issued, in nanoseconds; a read-modify-write is
     /// one.
     TimePerOperation,
     /// Response time of hits, in nanoseconds.
-    Response(Of, Place),
+    Response(OperationFilter, Place),
     /// Service time of hits, in nanoseconds.
-    Service(Of, Place),
+    Service(OperationFilter, Place),
 }
 
 /// Mean and percentiles of one latency, in nanoseconds.
@@ -105,9 +105,9 @@ pub struct Times {
 
 /// The operations of one sort in one run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OfFigures {
+pub struct FilteredFigures {
     /// Which ones.
-    pub of: Of,
+    pub of: OperationFilter,
     /// How many, by what became of them.
     pub counts: Counts,
     /// Done per second of the window.
@@ -123,8 +123,8 @@ pub struct OfFigures {
 pub struct CellFigures {
     /// From the first intended to the last ended time, in nanoseconds.
     pub run_time_ns: f64,
-    /// All operations first, then each sort that was asked.
-    pub of: Vec<OfFigures>,
+    /// All operations first, then each sort that was issued.
+    pub of: Vec<FilteredFigures>,
     /// Refused, unknown and dropped operations as a share of those offered.
     pub failed: f64,
     /// Concurrency by Little's law, held against the sessions or the bound in flight.
@@ -142,7 +142,7 @@ pub struct Setup {
     pub workload: usize,
     /// How many nodes, where the study starts them.
     pub nodes: Option<usize>,
-    /// How it is asked.
+    /// How it is issued.
     pub load: usize,
 }
 
@@ -156,7 +156,7 @@ pub struct Cell {
     /// What it found.
     pub figures: CellFigures,
     /// What its store keeps of an answered write.
-    pub tier: Tier,
+    pub durability: DurabilityClass,
     /// Whether its store keeps nothing and finds nothing.
     pub is_no_op: bool,
 }
@@ -170,13 +170,14 @@ pub struct Matrix {
 
 /// Takes what a study shows from a run's summary.
 pub fn figures(summary: &Summary, hallmark: Option<hallmark::Verdict>) -> CellFigures {
-    let kinds = summary.kinds.iter().map(|(kind, group)| of_group(Of::Kind(*kind), group));
+    let kinds =
+        summary.kinds.iter().map(|(kind, group)| of_group(OperationFilter::Kind(*kind), group));
     let whole = summary.transactions.iter().filter(|types| types.name == READ_MODIFY_WRITE);
-    let whole = whole.map(|types| of_group(Of::ReadModifyWrite, &types.group));
-    let overall = of_group(Of::All, &summary.overall);
+    let whole = whole.map(|types| of_group(OperationFilter::ReadModifyWrite, &types.group));
+    let overall = of_group(OperationFilter::All, &summary.overall);
     let counts = &summary.overall.counts;
     let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
-    let of: Vec<OfFigures> = [overall].into_iter().chain(kinds).chain(whole).collect();
+    let of: Vec<FilteredFigures> = [overall].into_iter().chain(kinds).chain(whole).collect();
     CellFigures {
         run_time_ns: summary.span.0 as f64,
         of,
@@ -187,11 +188,15 @@ pub fn figures(summary: &Summary, hallmark: Option<hallmark::Verdict>) -> CellFi
 }
 
 /// What must be found by itself: that a few were missed is lost among many that cannot be.
-const SOUGHT: [Of; 4] =
-    [Of::All, Of::Kind(Kind::Read), Of::Kind(Kind::Update), Of::Kind(Kind::Scan)];
+const SOUGHT: [OperationFilter; 4] = [
+    OperationFilter::All,
+    OperationFilter::Kind(Kind::Read),
+    OperationFilter::Kind(Kind::Update),
+    OperationFilter::Kind(Kind::Scan),
+];
 
-fn of_group(of: Of, group: &Group) -> OfFigures {
-    OfFigures {
+fn of_group(of: OperationFilter, group: &Group) -> FilteredFigures {
+    FilteredFigures {
         of,
         counts: group.counts.clone(),
         throughput_per_s: group.rates.done_per_s,
@@ -219,12 +224,12 @@ impl Times {
     }
 }
 
-fn least<'a>(some: impl Iterator<Item = &'a OfFigures>) -> Option<(Of, f64)> {
+fn least<'a>(some: impl Iterator<Item = &'a FilteredFigures>) -> Option<(OperationFilter, f64)> {
     let ratios = some.filter_map(|one| Some((one.of, one.hit_ratio()?)));
     ratios.min_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
-impl OfFigures {
+impl FilteredFigures {
     /// Hits as a share of what was done, if anything was.
     pub fn hit_ratio(&self) -> Option<f64> {
         let Counts { hits, done, .. } = self.counts;
@@ -235,34 +240,34 @@ impl OfFigures {
 impl CellFigures {
     /// The operations that found least, with their hit ratio: reads, scans, updates each by
     /// themselves, or all together. Writes cannot hide reads that miss.
-    pub fn least_found(&self) -> Option<(Of, f64)> {
+    pub fn least_found(&self) -> Option<(OperationFilter, f64)> {
         least(self.sought())
     }
 
     /// What must be found, as far as it was done.
-    fn sought(&self) -> impl Iterator<Item = &OfFigures> {
+    fn sought(&self) -> impl Iterator<Item = &FilteredFigures> {
         self.of.iter().filter(|one| SOUGHT.contains(&one.of))
     }
 
-    /// The operations of one sort, if any were asked.
-    pub fn of(&self, of: Of) -> Option<&OfFigures> {
+    /// The operations of one sort, if any were issued.
+    pub fn of(&self, of: OperationFilter) -> Option<&FilteredFigures> {
         self.of.iter().find(|found| found.of == of)
     }
 
-    /// How many operations were asked, where a read-modify-write is one, as in YCSB.
-    pub fn asked(&self) -> u64 {
-        let offered = |of: Of| self.of(of).map_or(0, |found| found.counts.offered);
-        offered(Of::All).saturating_sub(offered(Of::ReadModifyWrite))
+    /// How many operations were issued, where a read-modify-write is one, as in YCSB.
+    pub fn requested(&self) -> u64 {
+        let offered = |of: OperationFilter| self.of(of).map_or(0, |found| found.counts.offered);
+        offered(OperationFilter::All).saturating_sub(offered(OperationFilter::ReadModifyWrite))
     }
 
     /// One figure, if there is anything that it could be of.
     pub fn value(&self, metric: Metric) -> Option<f64> {
         match metric {
-            Metric::Throughput => self.of(Of::All).map(|found| found.throughput_per_s),
+            Metric::Throughput => self.of(OperationFilter::All).map(|found| found.throughput_per_s),
             Metric::RunTime => Some(self.run_time_ns),
             Metric::TimePerOperation => {
-                let asked = self.asked();
-                (asked > 0).then(|| self.run_time_ns / asked as f64)
+                let requested = self.requested();
+                (requested > 0).then(|| self.run_time_ns / requested as f64)
             }
             Metric::Response(of, place) => Some(self.of(of)?.response?.at(place)),
             Metric::Service(of, place) => Some(self.of(of)?.service?.at(place)),
@@ -291,19 +296,21 @@ impl Matrix {
         setups
     }
 
-    /// The sorts of operations that some run asked.
-    pub fn sorts(&self) -> Vec<Of> {
-        let is_there = |of: &Of| self.cells.iter().any(|cell| cell.figures.of(*of).is_some());
-        Of::every().filter(is_there).collect()
+    /// The sorts of operations that some run issued.
+    pub fn sorts(&self) -> Vec<OperationFilter> {
+        let is_there =
+            |of: &OperationFilter| self.cells.iter().any(|cell| cell.figures.of(*of).is_some());
+        OperationFilter::every().filter(is_there).collect()
     }
 
     /// The tiers of the stores that keep anything, each once, the weakest first.
-    pub fn tiers(&self) -> Vec<Tier> {
+    pub fn durability_classes(&self) -> Vec<DurabilityClass> {
         let kept = self.cells.iter().filter(|cell| !cell.is_no_op);
-        let mut tiers: Vec<Tier> = kept.map(|cell| cell.tier).collect();
-        tiers.sort_unstable();
-        tiers.dedup();
-        tiers
+        let mut durability_classes: Vec<DurabilityClass> =
+            kept.map(|cell| cell.durability).collect();
+        durability_classes.sort_unstable();
+        durability_classes.dedup();
+        durability_classes
     }
 }
 

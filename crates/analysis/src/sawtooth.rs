@@ -1,4 +1,4 @@
-//! What a hiccup does to latencies, in closed form.
+//! Saw-tooth of latencies after a hiccup, in closed form.
 //!
 //! A store serves μ requests per second, one after the other. Requests are meant for moments
 //! 1/λ apart, λ < μ. For a time H nothing is served. Measured from the intended moment, the n-th
@@ -11,8 +11,8 @@
 //! where l is what a request takes when nobody is before it: a saw-tooth with its peak at H + l,
 //! which is over H·μ/(μ−λ) after the hiccup began. This is what users of an open system see.
 //!
-//! A closed loop of N sessions that is paced at λ asks the first N of them in time; then all
-//! sessions wait. After the hiccup each asks at once when its answer has come, so that N requests
+//! A closed loop of N sessions that is paced at λ issues the first N of them in time; then all
+//! sessions wait. After the hiccup each issues at once when its answer has come, so that N requests
 //! are with the store all the time: it works at full speed, and each request takes N/μ from the
 //! moment when it was sent,
 //!
@@ -23,7 +23,7 @@
 //!
 //! which is the service time. Measured from the intended moment the same requests take r(n), as
 //! long as N sessions can keep the store busy. A session that needs c from one request to its
-//! next, with nobody before it, asks 1/c times a second at most: the store gets at most
+//! next, with nobody before it, issues 1/c times a second at most: the store gets at most
 //! X = min(μ, N/c), and the saw-tooth is over H·X/(X−λ) after the hiccup began, or never if X ≤ λ.
 //!
 //! The saw-tooth follows from equation (2) of Friedrich, Wingerath, Ritter: "Coordinated Omission
@@ -34,7 +34,7 @@ use assay_model::{Nanos, Record};
 /// Steady arrivals at a store that has one hiccup.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sawtooth {
-    /// Requests per second that are meant to be asked, equally far apart (λ).
+    /// Requests per second that are meant to be issued, equally far apart (λ).
     pub rate: f64,
     /// Requests per second that the store serves (μ), above `rate`.
     pub capacity: f64,
@@ -50,7 +50,7 @@ pub struct Sawtooth {
 
 /// Which latency of a saw-tooth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum LatencyKind {
     /// From the intended moment.
     Response,
     /// From the moment when one of so many sessions of a paced closed loop sent it.
@@ -92,12 +92,12 @@ impl Sawtooth {
     }
 
     /// What the n-th request after the hiccup began takes, in nanoseconds.
-    pub fn latency_ns(&self, number: u64, seen: Seen) -> f64 {
+    pub fn latency_ns(&self, number: u64, observed: LatencyKind) -> f64 {
         let healthy = self.healthy.0 as f64;
         let wait = self.longest_wait_ns() - number as f64 * self.step_ns();
         let response = healthy + wait.max(0.0);
-        match seen {
-            Seen::Service { sessions } if number >= u64::from(sessions) => {
+        match observed {
+            LatencyKind::Service { sessions } if number >= u64::from(sessions) => {
                 response.min(f64::from(sessions) * 1e9 / self.capacity).max(healthy)
             }
             _ => response,
@@ -105,10 +105,10 @@ impl Sawtooth {
     }
 
     /// All latencies, the longest first, as the figures that [`Sawtooth::look`] gives of records.
-    pub fn figures(&self, seen: Seen, quantiles: &[f64]) -> Figures {
+    pub fn figures(&self, observed: LatencyKind, quantiles: &[f64]) -> Figures {
         // Both latencies only ever fall with the number of the request.
         let affected = self.affected();
-        let latency = |number: u64| self.latency_ns(number, seen);
+        let latency = |number: u64| self.latency_ns(number, observed);
         let healthy = self.healthy.0 as f64;
         let sum: f64 = (0..affected).map(latency).sum();
         let others = self.operations - affected;
@@ -124,10 +124,10 @@ impl Sawtooth {
             max: at(1.0),
             quantiles: quantiles.iter().map(|&quantile| (quantile, at(quantile))).collect(),
             affected: is_felt,
-            back_after: match seen {
-                Seen::Response => self.back_after(),
+            back_after: match observed {
+                LatencyKind::Response => self.back_after(),
                 // The last that is felt may come before the last that waits; see `affected`.
-                Seen::Service { .. } => self.back_at(is_felt),
+                LatencyKind::Service { .. } => self.back_at(is_felt),
             },
         }
     }
@@ -185,7 +185,7 @@ impl Sawtooth {
 
 /// The longest latency of each stretch of time, for a chart of a hiccup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Course {
+pub struct LatencyCourse {
     /// Where the first stretch begins.
     pub from: Nanos,
     /// How long each is.
@@ -194,14 +194,14 @@ pub struct Course {
     pub longest: Vec<Option<Nanos>>,
 }
 
-impl Course {
+impl LatencyCourse {
     /// The course of `latency` over `stretches`, each record in that of its `moment`.
     pub fn of(
         records: &[Record],
         (from, width, stretches): (Nanos, Nanos, usize),
         moment: fn(&Record) -> Nanos,
         latency: fn(&Record) -> Nanos,
-    ) -> Course {
+    ) -> LatencyCourse {
         let mut longest = vec![None; stretches];
         for record in records.iter().filter(|record| moment(record) >= from) {
             let stretch = moment(record).since(from).0 / width.0.max(1);
@@ -209,7 +209,7 @@ impl Course {
                 *slot = (*slot).max(Some(latency(record)));
             }
         }
-        Course { from, width, longest }
+        LatencyCourse { from, width, longest }
     }
 }
 
@@ -234,24 +234,25 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// The largest relative deviation of any of these figures from those of `wanted`; infinite if
+    /// The largest relative deviation of any of these figures from those of `expected`; infinite if
     /// the two have not the same quantiles.
-    pub fn deviation(&self, wanted: &Figures) -> f64 {
+    pub fn deviation(&self, expected: &Figures) -> f64 {
         let places = |figures: &Figures| -> Vec<f64> {
             figures.quantiles.iter().map(|(quantile, _)| *quantile).collect()
         };
-        if places(self) != places(wanted) {
+        if places(self) != places(expected) {
             return f64::INFINITY;
         }
-        let quantiles = self.quantiles.iter().zip(&wanted.quantiles);
-        let times =
-            quantiles.map(|((_, found), (_, wanted))| (found.0 as f64, wanted.0 as f64)).chain([
-                (self.mean_ns, wanted.mean_ns),
-                (self.max.0 as f64, wanted.max.0 as f64),
-                (self.affected as f64, wanted.affected as f64),
-                (self.back_after.0 as f64, wanted.back_after.0 as f64),
+        let quantiles = self.quantiles.iter().zip(&expected.quantiles);
+        let times = quantiles
+            .map(|((_, found), (_, expected))| (found.0 as f64, expected.0 as f64))
+            .chain([
+                (self.mean_ns, expected.mean_ns),
+                (self.max.0 as f64, expected.max.0 as f64),
+                (self.affected as f64, expected.affected as f64),
+                (self.back_after.0 as f64, expected.back_after.0 as f64),
             ]);
-        Agreement::of(times.map(|(found, wanted)| relative(found, wanted))).worst
+        Agreement::of(times.map(|(found, expected)| relative(found, expected))).worst
     }
 }
 
@@ -286,19 +287,19 @@ impl Agreement {
 
 /// The relative deviation of a moment that may never come: 0 if it never came as it should not,
 /// infinite if only one of the two is never.
-pub fn relative_moment(found: Option<Nanos>, wanted: Option<Nanos>) -> f64 {
-    match (found, wanted) {
+pub fn relative_moment(found: Option<Nanos>, expected: Option<Nanos>) -> f64 {
+    match (found, expected) {
         (None, None) => 0.0,
-        (Some(found), Some(wanted)) => relative(found.0 as f64, wanted.0 as f64),
+        (Some(found), Some(expected)) => relative(found.0 as f64, expected.0 as f64),
         _ => f64::INFINITY,
     }
 }
 
-/// How far `found` is from `wanted`, as a share of it; infinite if only `wanted` is zero.
-pub fn relative(found: f64, wanted: f64) -> f64 {
-    match (found, wanted) {
-        (found, wanted) if found == wanted => 0.0,
-        (found, wanted) => ((found - wanted) / wanted).abs(),
+/// How far `found` is from `expected`, as a share of it; infinite if only `expected` is zero.
+pub fn relative(found: f64, expected: f64) -> f64 {
+    match (found, expected) {
+        (found, expected) if found == expected => 0.0,
+        (found, expected) => ((found - expected) / expected).abs(),
     }
 }
 
@@ -322,7 +323,7 @@ mod tests {
         let sawtooth = paper(1250.0);
         assert_eq!((sawtooth.first(), sawtooth.affected()), (30_000, 5_000));
         assert_eq!(sawtooth.back_after(), Nanos::from_secs(5));
-        let figures = sawtooth.figures(Seen::Response, &[0.9, 0.95, 1.0]);
+        let figures = sawtooth.figures(LatencyKind::Response, &[0.9, 0.95, 1.0]);
         assert_eq!(figures.max, Nanos::from_secs(1));
         // 5 % of 90,000 are 4,500: the 4,501st of 5,000 steps of 0.2 ms.
         assert_eq!(figures.quantiles[0].1, Nanos::ZERO);
@@ -343,7 +344,7 @@ mod tests {
 
     #[test]
     fn few_sessions_see_few_long_waits() {
-        let service = Seen::Service { sessions: 4 };
+        let service = LatencyKind::Service { sessions: 4 };
         let figures = paper(1250.0).figures(service, &[0.99, 0.9999]);
         assert_eq!(figures.max, Nanos::from_secs(1));
         // Four are hit, the 4,996 after them queue behind three others.
@@ -369,26 +370,26 @@ mod tests {
     fn a_hiccup_between_two_arrivals_is_met_by_the_second() {
         let sawtooth = Sawtooth { rate: 10.0, at: Nanos::from_millis(10_050), ..paper(1250.0) };
         assert_eq!(sawtooth.first(), 101);
-        assert_eq!(sawtooth.latency_ns(0, Seen::Response), 950e6);
+        assert_eq!(sawtooth.latency_ns(0, LatencyKind::Response), 950e6);
     }
 
     #[test]
-    fn a_course_has_gaps_where_nothing_was_asked() {
+    fn a_course_has_gaps_where_nothing_was_issued() {
         let records = [[0, 5], [0, 7], [30, 1], [99, 9]].map(|[begun, latency]| {
             let (begun, ended) = (Nanos(begun), Nanos(begun + latency));
             crate::tests::done(0, assay_model::Kind::Read, begun, begun, ended)
         });
         let stretches = (Nanos(0), Nanos(10), 4);
-        let course = Course::of(&records, stretches, |r| r.intended, Record::response);
-        assert_eq!(course.longest, [Some(Nanos(7)), None, None, Some(Nanos(1))]);
+        let time_course = LatencyCourse::of(&records, stretches, |r| r.intended, Record::response);
+        assert_eq!(time_course.longest, [Some(Nanos(7)), None, None, Some(Nanos(1))]);
     }
 
     #[test]
     fn a_deviation_is_that_of_the_worst_figure() {
-        let wanted = paper(1250.0).figures(Seen::Response, &[0.99]);
-        let found = Figures { mean_ns: wanted.mean_ns * 1.02, ..wanted.clone() };
-        assert!(relative(found.deviation(&wanted), 0.02) < 1e-9);
-        assert_eq!(wanted.deviation(&wanted), 0.0);
+        let expected = paper(1250.0).figures(LatencyKind::Response, &[0.99]);
+        let found = Figures { mean_ns: expected.mean_ns * 1.02, ..expected.clone() };
+        assert!(relative(found.deviation(&expected), 0.02) < 1e-9);
+        assert_eq!(expected.deviation(&expected), 0.0);
         assert_eq!(relative(1.0, 0.0), f64::INFINITY);
     }
 
@@ -408,19 +409,19 @@ mod tests {
 
     #[test]
     fn a_quantile_that_was_not_measured_is_a_deviation() {
-        let wanted = paper(1250.0).figures(Seen::Response, &[0.9, 0.99]);
+        let expected = paper(1250.0).figures(LatencyKind::Response, &[0.9, 0.99]);
         for fewer in [&[0.9][..], &[], &[0.9, 0.999], &[0.9, 0.99, 0.999]] {
-            let found = paper(1250.0).figures(Seen::Response, fewer);
-            assert_eq!(found.deviation(&wanted), f64::INFINITY, "{fewer:?}");
+            let found = paper(1250.0).figures(LatencyKind::Response, fewer);
+            assert_eq!(found.deviation(&expected), f64::INFINITY, "{fewer:?}");
         }
-        let found = Figures { mean_ns: f64::NAN, ..wanted.clone() };
-        assert_eq!(found.deviation(&wanted), f64::INFINITY);
+        let found = Figures { mean_ns: f64::NAN, ..expected.clone() };
+        assert_eq!(found.deviation(&expected), f64::INFINITY);
     }
 
     #[test]
     fn no_operations_have_figures_of_nothing() {
         let empty = Sawtooth { operations: 0, ..paper(1250.0) };
-        let figures = empty.figures(Seen::Response, &[0.5, 1.0]);
+        let figures = empty.figures(LatencyKind::Response, &[0.5, 1.0]);
         assert_eq!(figures.quantiles, [(0.5, Nanos::ZERO), (1.0, Nanos::ZERO)]);
         let found = empty.look(&[], Record::response, &[0.5, 1.0]);
         assert_eq!((figures.mean_ns, figures.max), (found.mean_ns, found.max));

@@ -6,8 +6,8 @@ mod heat;
 use assay_model::{Kind, Nanos, Outcome, Record};
 
 use crate::buckets::{Buckets, ROUGH, highest};
+use crate::latency_stats::Times;
 use crate::summary::{IntervalSummary, Quick, Series};
-use crate::tally::Times;
 pub use concurrency::Concurrency;
 
 /// The most intervals; when a run needs more, all intervals become twice as long.
@@ -146,7 +146,7 @@ impl Intervals {
         }
     }
 
-    /// Counts what became of `record` in the interval at `end`; false if it was never asked.
+    /// Counts what became of `record` in the interval at `end`; false if it was never issued.
     #[inline]
     fn count_end(&mut self, record: &Record, end: usize) -> bool {
         let cell = &mut self.cells[end];

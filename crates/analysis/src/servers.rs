@@ -1,8 +1,8 @@
-//! What the store's servers used of their machine while they were asked.
+//! Use of their machines by the store's servers, under load.
 
 use assay_model::Nanos;
 
-use crate::question::Window;
+use crate::options::Window;
 
 /// The counters of one node, read at some moments; each counts since its processes were started.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,7 +34,7 @@ pub struct Counters {
 
 /// A node's use of its machine over time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ServerCourse {
+pub struct ServerTimeSeries {
     /// The node's name.
     pub name: String,
     /// Between which readings, by the later one; the first reading has none before it.
@@ -73,7 +73,7 @@ pub struct ServerUse {
 
 /// What was used between each two readings. A counter that fell was started anew meanwhile: what
 /// it had grown to before is lost, so nothing is said there.
-pub fn course(counted: &Counted) -> ServerCourse {
+pub fn time_course(counted: &Counted) -> ServerTimeSeries {
     let pairs = counted.readings.windows(2);
     let points = pairs.filter(|pair| pair[1].at > pair[0].at).map(|pair| {
         let [before, after] = [&pair[0], &pair[1]];
@@ -92,12 +92,13 @@ pub fn course(counted: &Counted) -> ServerCourse {
             sent: per_second(|counters| counters.sent),
         }
     });
-    ServerCourse { name: counted.name.clone(), points: points.collect() }
+    ServerTimeSeries { name: counted.name.clone(), points: points.collect() }
 }
 
 /// A course within a window, in one row; `None` if nothing of it lies there.
-pub fn summed_up(course: &ServerCourse, window: Window) -> Option<ServerUse> {
-    let inside: Vec<&Used> = course.points.iter().filter(|used| window.contains(used.at)).collect();
+pub fn summed_up(time_course: &ServerTimeSeries, window: Window) -> Option<ServerUse> {
+    let inside: Vec<&Used> =
+        time_course.points.iter().filter(|used| window.contains(used.at)).collect();
     let last = inside.last()?;
     let known = |of: fn(&Used) -> Option<f64>| inside.iter().filter_map(move |used| of(used));
     // Readings are equally far apart, so a mean of rates is a mean over time.
@@ -106,7 +107,7 @@ pub fn summed_up(course: &ServerCourse, window: Window) -> Option<ServerUse> {
         (count > 0).then(|| known(of).sum::<f64>() / count as f64)
     };
     Some(ServerUse {
-        name: course.name.clone(),
+        name: time_course.name.clone(),
         mean: Used {
             at: last.at,
             processors: mean(|used| used.processors),
@@ -134,27 +135,27 @@ mod tests {
         Counted { name: "node-1".into(), readings: readings.iter().map(reading).collect() }
     }
 
-    fn processors(course: &ServerCourse) -> Vec<Option<f64>> {
-        course.points.iter().map(|used| used.processors).collect()
+    fn processors(time_course: &ServerTimeSeries) -> Vec<Option<f64>> {
+        time_course.points.iter().map(|used| used.processors).collect()
     }
 
     #[test]
     fn counters_become_rates() {
-        let course = course(&counted(&[(0, 5.0, 1.0), (2, 6.0, 2.0), (3, 8.0, 3.0)]));
-        assert_eq!(processors(&course), [Some(0.5), Some(2.0)]);
-        assert_eq!(course.points[1].memory, Some(3.0));
-        assert_eq!(course.points[0].disk_read, None);
+        let time_course = time_course(&counted(&[(0, 5.0, 1.0), (2, 6.0, 2.0), (3, 8.0, 3.0)]));
+        assert_eq!(processors(&time_course), [Some(0.5), Some(2.0)]);
+        assert_eq!(time_course.points[1].memory, Some(3.0));
+        assert_eq!(time_course.points[0].disk_read, None);
     }
 
     #[test]
     fn nothing_is_said_where_a_process_was_started_anew() {
-        let course = course(&counted(&[(0, 5.0, 1.0), (1, 0.25, 1.0), (2, 1.0, 1.0)]));
-        assert_eq!(processors(&course), [None, Some(0.75)]);
+        let time_course = time_course(&counted(&[(0, 5.0, 1.0), (1, 0.25, 1.0), (2, 1.0, 1.0)]));
+        assert_eq!(processors(&time_course), [None, Some(0.75)]);
     }
 
     #[test]
     fn a_row_is_about_the_window() {
-        let course = course(&counted(&[
+        let time_course = time_course(&counted(&[
             (0, 0.0, 9.0),
             (1, 2.0, 9.0),
             (2, 3.0, 4.0),
@@ -162,10 +163,10 @@ mod tests {
             (4, 9.0, 9.0),
         ]));
         let window = Window { from: Nanos::from_secs(2), until: Nanos::from_secs(4) };
-        let row = summed_up(&course, window).unwrap();
+        let row = summed_up(&time_course, window).unwrap();
         assert_eq!((row.mean.processors, row.processors_max), (Some(0.75), Some(1.0)));
         assert_eq!((row.mean.memory, row.mean.sent), (Some(6.0), None));
         let nowhere = Window { from: Nanos::from_secs(8), until: Nanos::from_secs(9) };
-        assert_eq!(summed_up(&course, nowhere), None);
+        assert_eq!(summed_up(&time_course, nowhere), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Service level objectives as values, with the verdict of a history on them.
 //!
-//! A latency objective counts who was asked for and did not get an answer in time: an operation
+//! A latency objective counts who was requested and did not get an answer in time: an operation
 //! that failed or was dropped is over every limit, for its user still waits. A miss is neither a
 //! fast success nor a failure; it is left out here, and bounded by an objective of its own.
 
@@ -143,7 +143,7 @@ pub struct TermFinding {
     pub dependence: f64,
     /// How many operations it takes to hold if no more of them are over the limit.
     pub needed: u64,
-    /// Held or violated at [`CONFIDENCE`], or not to be told from so few.
+    /// Held or violated at [`CONFIDENCE`], or not to be reported from so few.
     pub verdict: Verdict,
 }
 
@@ -166,8 +166,8 @@ impl Objective {
     /// Each term is decided by the early-stopping test of `binomial` at [`CONFIDENCE`], with
     /// counts divided by the dependence of the operations. A share bounded by zero needs no test:
     /// one operation breaks it.
-    pub fn judge(&self, summary: &Summary) -> ObjectiveFinding {
-        let terms: Vec<TermFinding> = self.terms.iter().map(|term| term.judge(summary)).collect();
+    pub fn analyze(&self, summary: &Summary) -> ObjectiveFinding {
+        let terms: Vec<TermFinding> = self.terms.iter().map(|term| term.analyze(summary)).collect();
         let is_any = |verdict| terms.iter().any(|term| term.verdict == verdict);
         let verdict = if is_any(Verdict::Violated) {
             Verdict::Violated
@@ -222,7 +222,7 @@ impl Count {
 }
 
 impl Term {
-    fn judge(&self, summary: &Summary) -> TermFinding {
+    fn analyze(&self, summary: &Summary) -> TermFinding {
         let nothing = TermFinding {
             term: *self,
             value: Value::Nothing,
@@ -286,7 +286,8 @@ impl<'a> Population<'a> {
             Stretch::Response => counts.refused + counts.unknown + counts.dropped,
             Stretch::Service => counts.refused + counts.unknown,
             Stretch::Lag => {
-                // How late it was asked is known of everything that was asked, whatever came of it.
+                // How late it was issued is known of everything that was issued, whatever came of
+                // it.
                 for others in [&group.misses.lag, &group.failed.lag] {
                     histogram
                         .add(&others.histogram)
@@ -337,7 +338,7 @@ impl<'a> Population<'a> {
     }
 }
 
-/// τ of the event "beyond the percentile", from the neighbouring percentiles that were judged.
+/// τ of the event "beyond the percentile", from the neighbouring percentiles that were analyzed.
 ///
 /// It is taken at the percentile and not at the limit: where both meet, they are the same, and
 /// that is where the verdict is close.

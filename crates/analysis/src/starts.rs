@@ -1,4 +1,4 @@
-//! How late processes begin, as the five numbers of a boxplot.
+//! Scheduling latency of processes, as the five numbers of a boxplot.
 //!
 //! The scheduling latency is that of BenchFoundry: the time between the moment at which a process
 //! was meant to begin and the one at which it did (D. Bermbach et al., "BenchFoundry: A
@@ -99,10 +99,10 @@ mod tests {
     use assay_model::Kind;
 
     use super::*;
-    use crate::tests::{ask, done, history, question};
+    use crate::tests::{done, history, options, send};
 
     fn summary(text: &str) -> crate::Summary {
-        ask(question(0, 10), &history(text))
+        send(options(0, 10), &history(text))
     }
 
     /// Operation `place` of `process`, at most three of which there are, `late` ns after its time.

@@ -1,9 +1,9 @@
-//! The judge's answer: what a history says, as plain numbers.
+//! The analyzer's answer: what a history says, as plain numbers.
 
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason};
 
+use crate::options::{LoadModel, Window};
 use crate::plausibility::Plausibility;
-use crate::question::{LoadModel, Window};
 
 /// The histogram behind every distribution: 3 significant digits, unit 1 ns.
 pub type Histogram = hdrhistogram::Histogram<u64>;
@@ -14,14 +14,14 @@ pub type Histogram = hdrhistogram::Histogram<u64>;
 /// infinite.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// How the operations were asked for, as the question said.
+    /// How the operations were requested, as the question said.
     pub load: LoadModel,
     /// The stretch of the time axis that rates refer to: the question's window, or from the first
     /// intended to the last ended time where the question named none.
     pub window: Window,
     /// The window's length.
     pub duration: Nanos,
-    /// From the first intended to the last ended time of the judged operations. Longer than
+    /// From the first intended to the last ended time of the analyzed operations. Longer than
     /// `duration` where answers came after the window; YCSB's `RunTime` is this.
     pub span: Nanos,
     /// Records that were seen and left out of the figures, with their phase (warm-up, usually).
@@ -36,14 +36,14 @@ pub struct Summary {
     /// Each transaction type of more than one operation that was offered, such as
     /// read-modify-write.
     pub transactions: Vec<Transactions>,
-    /// Transactions of all types together; `None` unless queries were asked, all of them in
+    /// Transactions of all types together; `None` unless queries were issued, all of them in
     /// transactions.
     pub all_transactions: Option<Group>,
     /// Each query that was offered, in the order of the plan.
     pub queries: Vec<Queried>,
     /// Whole processes, where the question says that they are more than one transaction each.
     pub processes: Option<Transactions>,
-    /// Started − intended over everything that was asked, whatever became of it: the generator's
+    /// Started − intended over everything that was issued, whatever became of it: the generator's
     /// own quality. Contains misses and failures, unlike `overall.hits.lag`.
     pub lag: Distribution,
     /// What checking the returned values found.
@@ -82,7 +82,7 @@ pub struct Group {
 /// How many operations, by what became of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Asked for by the load model: the sum of the four outcomes.
+    /// Requested by the load model: the sum of the four outcomes.
     pub offered: u64,
     /// Answered, hits and misses together.
     pub done: u64,
@@ -120,7 +120,7 @@ pub struct Counts {
 /// it do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
-    /// What the load model asked for, if one rate tells it, with as many operations per process
+    /// What the load model requested, if one rate tells it, with as many operations per process
     /// as were found. Only overall.
     pub target_per_s: Option<f64>,
     /// Arrivals.
@@ -251,7 +251,7 @@ pub struct Transactions {
     pub unfinished: u64,
 }
 
-/// The operations that asked one query of the plan.
+/// The operations that issued one query of the plan.
 #[derive(Clone, Debug)]
 pub struct Queried {
     /// The query's number: its place in the plan plus one.
@@ -260,7 +260,7 @@ pub struct Queried {
     pub name: String,
     /// Counts and latencies.
     pub group: Group,
-    /// Requests that an operation took on average, of those that were asked.
+    /// Requests that an operation took on average, of those that were issued.
     pub requests_mean: f64,
 }
 
@@ -290,7 +290,7 @@ pub struct Series {
     pub response: HeatMap,
     /// Service times of hits over the times at which they were sent.
     pub service: HeatMap,
-    /// Lag of everything asked over intended times.
+    /// Lag of all operations over intended times.
     pub lag: HeatMap,
     /// Response times of misses over their intended times; no columns if there are no misses.
     pub misses: HeatMap,
@@ -323,7 +323,7 @@ pub struct IntervalSummary {
     pub response: Quick,
     /// Service times of the hits that were sent in it.
     pub service: Quick,
-    /// Lag of everything asked that was intended in it.
+    /// Lag of all operations that was intended in it.
     pub lag: Quick,
     /// Response times of the misses that were intended in it.
     pub miss_response: Quick,
@@ -385,7 +385,7 @@ pub struct InFlight {
 
 /// Success ratios, outages, recoveries by intended time; silences by the time of the answers.
 ///
-/// A closed loop stops asking during an outage, so its ratios flatter; see [`Summary::load`].
+/// A closed loop stops issuing during an outage, so its ratios flatter; see [`Summary::load`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Availability {
     /// The share of what was wanted that was answered, however late: done, or refused for a reason
@@ -432,7 +432,8 @@ pub struct Outage {
     pub from: Nanos,
     /// Intended time of the first success after it, or the window's end.
     pub until: Nanos,
-    /// Operations intended in it that failed or were late, at the resolution of the judge's bins.
+    /// Operations intended in it that failed or were late, at the resolution of the analyzer's
+    /// bins.
     pub failures: u64,
     /// Whether the window's start or end cuts it off, so that it may have been longer.
     pub is_cut_off: bool,
@@ -471,6 +472,6 @@ impl Silence {
 pub struct HeldBack {
     /// How many operations were late, or dropped, because as many as allowed were unanswered.
     pub operations: u64,
-    /// Lag of everything that was asked without their waits: what is our own.
+    /// Lag of everything that was issued without their waits: what is our own.
     pub own_lag: Distribution,
 }

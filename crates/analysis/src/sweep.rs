@@ -9,7 +9,7 @@ const BEND: f64 = 0.1;
 /// With fewer points there is no curve to speak of.
 const POINTS_MIN: usize = 4;
 
-/// Rates to ask one after the other, rising.
+/// Rates to issue one after the other, rising.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sweep {
     /// The first rate, above 0.
@@ -53,7 +53,7 @@ impl Sweep {
 /// One point of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Arrivals per second that were asked for.
+    /// Arrivals per second that were requested.
     pub rate: f64,
     /// The latency in nanoseconds.
     pub latency_ns: f64,

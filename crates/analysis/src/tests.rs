@@ -1,4 +1,4 @@
-//! Tests of the judge as a whole, on histories written in a small language.
+//! Tests of the analyzer as a whole, on histories written in a small language.
 
 mod confidence;
 mod counts;
@@ -9,7 +9,7 @@ mod transactions;
 
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Verified, version};
 
-use crate::{Judge, Phases, Question, Summary, Window};
+use crate::{AnalysisOptions, Analyzer, Phases, Summary, Window};
 
 /// Reads a history: records separated by `·`, each `kind key started..ended outcome …`.
 ///
@@ -104,8 +104,8 @@ fn describe(record: &mut Record, word: &str) {
 }
 
 /// A question about the stretch between two times in milliseconds.
-pub fn question(from_ms: u64, until_ms: u64) -> Question {
-    Question {
+pub fn options(from_ms: u64, until_ms: u64) -> AnalysisOptions {
+    AnalysisOptions {
         transaction_types: vec!["operation".into(), "read-modify-write".into()],
         phases: Phases::Measure,
         interval: Nanos::from_millis(10),
@@ -113,13 +113,13 @@ pub fn question(from_ms: u64, until_ms: u64) -> Question {
             from: Nanos::from_millis(from_ms),
             until: Nanos::from_millis(until_ms),
         }),
-        ..Question::default()
+        ..AnalysisOptions::default()
     }
 }
 
-/// What the judge says to `question` about `records`.
-pub fn ask(question: Question, records: &[Record]) -> Summary {
-    let mut judge = Judge::new(question);
-    judge.push(records);
-    judge.finish()
+/// What the analyzer says to `options` about `records`.
+pub fn send(options: AnalysisOptions, records: &[Record]) -> Summary {
+    let mut analyze = Analyzer::new(options);
+    analyze.push(records);
+    analyze.finish()
 }

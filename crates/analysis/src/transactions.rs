@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use assay_model::seed::mix;
 use assay_model::{Outcome, Phase, Record};
 
-use crate::account::{Ending, Moved, Span};
+use crate::kind_stats::{Completion, Moved, Span};
 
 /// Transactions that may be open at once: more than any run has in flight. A history that lost the
 /// ends of its transactions must not fill the memory.
@@ -24,7 +24,7 @@ pub struct Transaction {
     /// First intended, first started, last ended.
     pub span: Span,
     /// Its worst operation's outcome and reason; found and good only if all are.
-    pub ending: Ending,
+    pub ending: Completion,
     /// What all of its operations moved.
     pub moved: Moved,
     /// Whether one of its operations wrote and was done.
@@ -37,7 +37,7 @@ impl Transaction {
             number: record.transaction_type,
             phase: record.phase,
             span: Span::of(record),
-            ending: Ending::of(record),
+            ending: Completion::of(record),
             moved: Moved::by(record),
             has_written: record.outcome == Outcome::Done && record.kind.writes(),
         }
@@ -49,7 +49,7 @@ impl Transaction {
         }
         let is_worse = severity(other.ending.outcome) > severity(self.ending.outcome);
         let worse = if is_worse { other.ending } else { self.ending };
-        self.ending = Ending {
+        self.ending = Completion {
             found: self.ending.found && other.ending.found,
             good: self.ending.good && other.ending.good,
             ..worse
@@ -94,7 +94,7 @@ impl Name {
     }
 
     #[inline]
-    fn place_on_desk(&self) -> usize {
+    fn place_in_table(&self) -> usize {
         self.process as usize % DESK
     }
 }
@@ -127,11 +127,11 @@ impl Hasher for Mixing {
 /// The transactions that are open.
 ///
 /// Most are found by the low bits of their process in `desk`, which is in the cache; one whose
-/// place there is taken goes to `shelf`. A transaction is never in both.
+/// place there is taken goes to `package_cache`. A transaction is never in both.
 #[derive(Clone, Debug, Default)]
 pub struct Open {
     desk: Vec<Option<(Name, Transaction)>>,
-    shelf: HashMap<Name, Transaction, BuildHasherDefault<Mixing>>,
+    package_cache: HashMap<Name, Transaction, BuildHasherDefault<Mixing>>,
     /// Transactions left out because too many were open.
     overflow: Vec<(u16, u64)>,
 }
@@ -153,12 +153,12 @@ impl Open {
 
     #[inline]
     fn take(&mut self, name: Name) -> Option<Transaction> {
-        if let Some(place) = self.desk.get_mut(name.place_on_desk())
-            && place.as_ref().is_some_and(|(on_desk, _)| *on_desk == name)
+        if let Some(place) = self.desk.get_mut(name.place_in_table())
+            && place.as_ref().is_some_and(|(in_table, _)| *in_table == name)
         {
             return place.take().map(|(_, transaction)| transaction);
         }
-        if self.shelf.is_empty() { None } else { self.shelf.remove(&name) }
+        if self.package_cache.is_empty() { None } else { self.package_cache.remove(&name) }
     }
 
     #[inline]
@@ -166,19 +166,19 @@ impl Open {
         if self.desk.is_empty() {
             self.desk.resize(DESK, None);
         }
-        let is_on_shelf = !self.shelf.is_empty() && self.shelf.contains_key(&name);
-        match &mut self.desk[name.place_on_desk()] {
-            Some((on_desk, begun)) if *on_desk == name => begun.join(&part),
+        let is_on_shelf = !self.package_cache.is_empty() && self.package_cache.contains_key(&name);
+        match &mut self.desk[name.place_in_table()] {
+            Some((in_table, begun)) if *in_table == name => begun.join(&part),
             place @ None if !is_on_shelf => *place = Some((name, part)),
             _ => self.shelve(name, part),
         }
     }
 
     fn shelve(&mut self, name: Name, part: Transaction) {
-        if let Some(begun) = self.shelf.get_mut(&name) {
+        if let Some(begun) = self.package_cache.get_mut(&name) {
             begun.join(&part);
-        } else if self.shelf.len() < MOST_OPEN {
-            self.shelf.insert(name, part);
+        } else if self.package_cache.len() < MOST_OPEN {
+            self.package_cache.insert(name, part);
         } else {
             let known = self.overflow.iter_mut().find(|(number, _)| *number == part.number);
             match known {
@@ -190,20 +190,20 @@ impl Open {
 
     /// Takes over what is open in `other`.
     pub fn merge(&mut self, other: Open) {
-        for (name, part) in other.desk.into_iter().flatten().chain(other.shelf) {
+        for (name, part) in other.desk.into_iter().flatten().chain(other.package_cache) {
             self.keep(name, part);
         }
         self.overflow.extend(other.overflow);
     }
 
     fn all(&self) -> impl Iterator<Item = &Transaction> {
-        let on_desk = self.desk.iter().flatten().map(|(_, transaction)| transaction);
-        on_desk.chain(self.shelf.values())
+        let in_table = self.desk.iter().flatten().map(|(_, transaction)| transaction);
+        in_table.chain(self.package_cache.values())
     }
 
-    /// How many transactions of type `number` that began in a `judged` phase have not ended.
-    pub fn unfinished(&self, number: u16, judged: impl Fn(Phase) -> bool) -> u64 {
-        let open = self.all().filter(|open| open.number == number && judged(open.phase)).count();
+    /// How many transactions of type `number` that began in a `analyzed` phase have not ended.
+    pub fn unfinished(&self, number: u16, analyzed: impl Fn(Phase) -> bool) -> u64 {
+        let open = self.all().filter(|open| open.number == number && analyzed(open.phase)).count();
         let overflow = self.overflow.iter().filter(|(of, _)| *of == number);
         open as u64 + overflow.map(|(_, count)| count).sum::<u64>()
     }

@@ -1,6 +1,6 @@
 //! The search for the highest rate that a store sustains, as a state machine without a clock.
 //!
-//! A [`Search`] says what to ask next ([`Search::request`]) and is told what came of it
+//! A [`Search`] says what to issue next ([`Search::request`]) and is reported what came of it
 //! ([`Search::take`]). It climbs from a low rate by doubling until a step fails, bisects between
 //! the highest rate that held and the lowest that did not, confirms what it found with fresh runs,
 //! and shows that a little more fails. Rates are always approached from below; nothing is measured
@@ -12,10 +12,10 @@ mod overload;
 mod search;
 mod waiting;
 
-pub use assess::{Circumstances, Figures, Outcome, Reason, assess};
+pub use assess::{Figures, Outcome, Reason, StepContext, assess};
 pub use overload::Overload;
 pub(crate) use search::rounded;
-pub use search::{Ending, Left, Plan, ReplayError, Search, Unsettled};
+pub use search::{Left, Plan, ReplayError, Search, SearchEnd, Undecided};
 pub use waiting::{Backlog, Waiting};
 
 use crate::plausibility::Verdict;
@@ -52,7 +52,7 @@ impl Purpose {
     }
 }
 
-/// A run that is asked for.
+/// A run that is requested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     /// Its place in the list of steps, from 0.
@@ -68,7 +68,7 @@ pub struct Request {
 /// A run that was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// What was asked for.
+    /// What was requested.
     pub request: Request,
     /// What came of it.
     pub outcome: Outcome,
@@ -109,7 +109,8 @@ pub struct Inversion {
 }
 
 /// The steps that failed although a higher rate held: chance, a disturbance, or a store that is
-/// slower when less is asked of it (a batch that fills too slowly, a state that it does not leave).
+/// slower when less is issued to it (a batch that fills too slowly, a state that it does not
+/// leave).
 pub fn inversions(steps: &[Step]) -> Vec<Inversion> {
     let with = |verdict| steps.iter().filter(move |step| step.outcome.verdict == verdict);
     with(Verdict::Violated)

@@ -12,7 +12,7 @@
 
 use crate::compare::student::student;
 
-/// Three parameters need more than three numbers of clients to be told apart from noise.
+/// Three parameters need more than three numbers of clients to be distinguished from noise.
 pub const POINTS_MIN: usize = 6;
 
 /// A peak that lies further out than this many times the most clients was not measured.
@@ -36,7 +36,7 @@ const ROUNDS: usize = 200;
 /// What was measured with one number of clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// How many asked.
+    /// How many issued.
     pub clients: f64,
     /// Operations per second of each run.
     pub runs: Vec<f64>,
@@ -88,7 +88,7 @@ pub enum Peak {
 pub enum Refusal {
     /// Clients did not wait for their answers, so their number says nothing about the load.
     Open,
-    /// Everything was asked by the same number of clients.
+    /// Everything was issued by the same number of clients.
     SameClients,
     /// There are fewer different numbers of clients than three parameters need.
     TooFew {
@@ -387,7 +387,7 @@ mod tests {
         assert!((found.law.alpha - 0.027_729_5).abs() < 2e-5, "{found:?}");
         assert!((found.law.beta - 0.000_104_4).abs() < 1e-6, "{found:?}");
         assert!(found.law.peak().is_some_and(|peak| (peak - 96.5).abs() < 0.5));
-        // Seven single runs leave room for a β of zero, so the peak is not told as one.
+        // Seven single runs leave room for a β of zero, so the peak is not reported as one.
         assert!(found.intervals.is_some_and(|[.., (low, _)]| low == 0.0), "{found:?}");
         assert_eq!(found.peak, Peak::Unseen);
     }
@@ -482,17 +482,17 @@ mod tests {
     /// The share of simulations whose intervals hold the true γ, α, β.
     fn coverage(law: Usl, noise: Noise, runs: usize) -> [f64; 3] {
         let mut held = [0_u32; 3];
-        let told: Vec<[(f64, f64); 3]> =
+        let reported: Vec<[(f64, f64); 3]> =
             simulated(law, noise, runs).filter_map(|fit| fit.intervals).collect();
         // A few of them speak against the law by chance.
-        assert!(told.len() as f64 >= 0.97 * SIMULATIONS as f64, "{law:?}: {}", told.len());
-        for intervals in &told {
+        assert!(reported.len() as f64 >= 0.97 * SIMULATIONS as f64, "{law:?}: {}", reported.len());
+        for intervals in &reported {
             for (place, truth) in [law.gamma, law.alpha, law.beta].into_iter().enumerate() {
                 let (low, high) = intervals[place];
                 held[place] += u32::from(low <= truth && truth <= high);
             }
         }
-        held.map(|held| f64::from(held) / told.len() as f64)
+        held.map(|held| f64::from(held) / reported.len() as f64)
     }
 
     #[test]
@@ -511,11 +511,11 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_is_told_only_where_throughput_falls_beyond_doubt() {
+    fn a_peak_is_reported_only_where_throughput_falls_beyond_figure_warning() {
         let flat = Usl { gamma: 1_000.0, alpha: 0.2, beta: 0.0 };
         let noise = Noise::Relative(0.03);
-        let is_told = |fit: &Fit| fit.peak != Peak::Unseen;
-        let wrong = simulated(flat, noise, 3).filter(is_told).count() as f64;
+        let is_simulated = |fit: &Fit| fit.peak != Peak::Unseen;
+        let wrong = simulated(flat, noise, 3).filter(is_simulated).count() as f64;
         // A β without effect lies below its interval in one of 40.
         assert!(wrong / SIMULATIONS as f64 <= 0.05, "{wrong}");
         let bent = Usl { gamma: 1_000.0, alpha: 0.05, beta: 0.002 };

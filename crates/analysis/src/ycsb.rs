@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use assay_model::{Kind, Nanos, Outcome, Reason, Record, Verified};
 
-use crate::question::Phases;
+use crate::options::Phases;
 use crate::summary::Histogram;
 use crate::transactions::Open;
 
@@ -251,7 +251,7 @@ impl Measurements {
         }
     }
 
-    /// Takes the next records of a lane.
+    /// Takes the next records of a worker.
     pub fn push(&mut self, records: &[Record]) {
         let phases = self.options.phases;
         for record in records.iter().filter(|record| phases.include(record.phase)) {

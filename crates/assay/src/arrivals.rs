@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow, bail};
 use assay_model::{Nanos, SourceError};
 use assay_model::{closest, quantity};
-use assay_run::{ArrivalProcess, Form, Mmpp2, Shape, Sine, Spike, Stage, Times, Timetable};
+use assay_run::{ArrivalProcess, Form, Mmpp2, RateProfile, Sine, Spike, Stage, Times, Timetable};
 use assay_trace::{Schedules, Trace};
 use assay_workload::script;
 
@@ -41,7 +41,7 @@ const SOJOURN_MIN: Nanos = Nanos::from_micros(100);
 ///
 /// # Errors
 /// If the text is none; says what a right one looks like.
-pub fn shape(text: &str) -> Result<Shape> {
+pub fn rate_profile(text: &str) -> Result<RateProfile> {
     let text = text.trim();
     match text.split_once(':') {
         Some(("spike", rest)) => spike(rest).map(Form::Spike),
@@ -62,7 +62,7 @@ pub fn shape(text: &str) -> Result<Shape> {
             _ => error,
         }),
     }
-    .map(Shape::new)
+    .map(RateProfile::new)
 }
 
 fn stages(text: &str) -> Result<Vec<Stage>> {
@@ -71,7 +71,7 @@ fn stages(text: &str) -> Result<Vec<Stage>> {
         bail!("{} stages are more than the {STAGES_MAX} that are possible", stages.len());
     }
     if stages.iter().all(|stage| stage.from == 0.0 && stage.to == 0.0) {
-        bail!("stages at 0 ask nothing; give one of them a rate, as in {STAGES}");
+        bail!("stages at 0: the rate must be above 0; give one of them a rate, as in {STAGES}");
     }
     Ok(stages)
 }
@@ -95,7 +95,7 @@ fn spike(text: &str) -> Result<Spike> {
     };
     let (usual, peak) = (level(usual)?, level(peak)?);
     if usual == 0.0 && peak == 0.0 {
-        bail!("a spike from 0 to 0 asks nothing; write {SPIKE}");
+        bail!("a spike from 0 to 0: the rate must be above 0; write {SPIKE}");
     }
     Ok(Spike { usual, peak, at: units::duration(at)?, length: lasting(length, "a spike")? })
 }
@@ -162,7 +162,7 @@ pub enum Calendar<'a> {
     /// Nobody.
     #[default]
     None,
-    /// A trace, if one is baked into it.
+    /// A trace, if one is recorded into it.
     Trace(&'a Trace),
     /// A workload of queries, with how long it warms the store up at the beginning.
     Script(&'a script::Schedule, Nanos),
@@ -173,7 +173,7 @@ impl Calendar<'_> {
     pub fn has_schedule(self) -> bool {
         match self {
             Calendar::None => false,
-            Calendar::Trace(trace) => trace.schedules() == Schedules::Baked,
+            Calendar::Trace(trace) => trace.schedules() == Schedules::Recorded,
             Calendar::Script(..) => true,
         }
     }
@@ -200,7 +200,7 @@ impl Calendar<'_> {
     }
 }
 
-/// An arrival process; `calendar` is whose own schedule may be asked for.
+/// An arrival process; `calendar` is whose own schedule may be issued for.
 ///
 /// # Errors
 /// If the text is none, or there is no schedule; says what a right one looks like.
@@ -229,7 +229,7 @@ pub fn process(text: &str, calendar: Calendar<'_>) -> Result<ArrivalProcess> {
         "mmpp2" => mmpp2(numbers, example),
         "gamma" => cv(numbers, example).map(ArrivalProcess::Gamma),
         "lognormal" => cv(numbers, example).map(ArrivalProcess::Lognormal),
-        _ => calendar.timetable().map(ArrivalProcess::Baked),
+        _ => calendar.timetable().map(ArrivalProcess::Recorded),
     }
 }
 
@@ -264,7 +264,7 @@ fn mmpp2(text: &str, example: &str) -> Result<ArrivalProcess> {
     Ok(ArrivalProcess::Mmpp2(Mmpp2 { ratio, burst: sojourn(burst)?, calm: sojourn(calm)? }))
 }
 
-/// The schedule that is baked into `trace`.
+/// The schedule that is recorded into `trace`.
 fn timetable(trace: &Trace) -> Result<Timetable> {
     let absent = "the trace has no schedule; `assay trace gen --rate` writes one into a trace";
     let mut schedule = trace.schedule().map_err(as_usage)?.context(absent)?;

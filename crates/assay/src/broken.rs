@@ -1,4 +1,4 @@
-//! A plan that could not be opened, as a plan that fails when it is asked.
+//! A plan that could not be opened, as a plan that fails when it is issued.
 
 use assay_model::{Filled, Operation, Source, SourceError};
 

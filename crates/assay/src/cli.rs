@@ -21,16 +21,16 @@ pub fn command() -> Command {
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(asking("bench", Verb::Bench, "Load, run, report: the 60-second path"))
-        .subcommand(asking("load", Verb::Load, "Fill a store with a workload's data set"))
-        .subcommand(asking("run", Verb::Run, "Ask a store, keep every operation, report"))
+        .subcommand(load_command("bench", Verb::Bench, "Load, run, report: the 60-second path"))
+        .subcommand(load_command("load", Verb::Load, "Fill a store with a workload's data set"))
+        .subcommand(load_command("run", Verb::Run, "Load a store, keep every operation, report"))
         .subcommand(tune())
-        .subcommand(showing("analyze", "Judge a bundle's history again"))
-        .subcommand(showing("report", "Show a bundle's result in another form"))
+        .subcommand(showing("analyze", "Analyze a run directory's history again"))
+        .subcommand(showing("report", "Show a run directory's result in another form"))
         .subcommand(compare())
         .subcommand(history())
         .subcommand(lab())
-        .subcommand(crate::command::sick::command())
+        .subcommand(crate::command::sim::command())
         .subcommand(study())
         .subcommand(trace())
         .subcommand(crate::command::mapping::command(spec_changes()))
@@ -43,12 +43,14 @@ pub fn command() -> Command {
         .subcommand(ycsb())
 }
 
-fn asking(name: &'static str, verb: Verb, about: &'static str) -> Command {
+fn load_command(name: &'static str, verb: Verb, about: &'static str) -> Command {
     let spec = Arg::new("spec")
         .value_name("SPEC")
         .value_hint(ValueHint::FilePath)
         .add(completion::workloads())
-        .help("A workload of the gallery, a TOML spec, a YCSB properties file or a trace");
+        .help(
+            "A workload of the built-in workloads, a TOML spec, a YCSB properties file or a trace",
+        );
     let spec = match verb {
         Verb::Bench => spec.default_value("ycsb-a"),
         _ => spec.required(true),
@@ -64,10 +66,11 @@ fn asking(name: &'static str, verb: Verb, about: &'static str) -> Command {
 
 fn tune() -> Command {
     let about = "The highest rate that holds an objective, or latency over rate";
-    // What makes no sense here is understood all the same, to be refused with a reason.
-    let others = ["rate", "closed", "think", "pace", "operations", "duration", "repeat"];
+    // What is invalid here is understood all the same, to be refused with a reason.
+    let others =
+        ["rate", "closed", "think", "target-throughput", "operations", "duration", "repeat"];
     let hide = |command: Command, name: &'static str| command.mut_arg(name, |arg| arg.hide(true));
-    others.into_iter().fold(asking("tune", Verb::Tune, about), hide)
+    others.into_iter().fold(load_command("tune", Verb::Tune, about), hide)
 }
 
 fn spec_changes() -> [Arg; 3] {
@@ -116,7 +119,7 @@ fn config_file() -> Arg {
         .value_hint(ValueHint::FilePath)
 }
 
-/// What a study's cells are asked with, so that nothing but the study decides them.
+/// What a study's cells are issued with, so that nothing but the study decides them.
 fn no_config() -> Arg {
     Arg::new("no-config")
         .long("no-config")
@@ -124,13 +127,13 @@ fn no_config() -> Arg {
         .help("Settings neither from the environment nor from ./assay.toml and the user's file")
 }
 
-fn bundle() -> Arg {
+fn run_dir() -> Arg {
     Arg::new("run")
         .value_name("RUN")
         .default_value("last")
         .value_hint(ValueHint::DirPath)
         .add(completion::runs())
-        .help("A bundle: a directory, a name in runs-dir, `last` or `last-1`")
+        .help("A run directory: a directory, a name in runs-dir, `last` or `last-1`")
 }
 
 fn showing(name: &'static str, about: &'static str) -> Command {
@@ -138,10 +141,10 @@ fn showing(name: &'static str, about: &'static str) -> Command {
         .long("phases")
         .value_name("WHICH")
         .value_parser(["measure", "load", "all"])
-        .help("Which records the figures are about [default: what the bundle was made for]");
+        .help("Which records the figures are about [default: what the run directory was made for]");
     Command::new(name)
         .about(about)
-        .arg(bundle())
+        .arg(run_dir())
         .arg(phases)
         .args(keys(Verb::Report))
         .arg(config_file())
@@ -154,7 +157,10 @@ fn compare() -> Command {
             .default_value(usual)
             .value_hint(ValueHint::DirPath)
             .add(completion::runs())
-            .help("A bundle or a group of repeated runs: a directory, a name, `last`, `last-1`")
+            .help(
+                "A run directory or a group of repeated runs: a directory, a name, `last`, \
+                   `last-1`",
+            )
     };
     let share = |name: &'static str, about: &'static str| {
         Arg::new(name).long(name).value_name("PERCENT").help(about)
@@ -170,7 +176,7 @@ fn compare() -> Command {
             Arg::new("force")
                 .long("force")
                 .action(ArgAction::SetTrue)
-                .help("Judge although the two are not like for like"),
+                .help("Analyze although the two are not like for like"),
         )
         .args(keys(Verb::Report))
         .arg(config_file())
@@ -184,7 +190,7 @@ fn history() -> Command {
         .subcommand(
             Command::new("repair")
                 .about("Seal what a killed run left behind")
-                .arg(bundle())
+                .arg(run_dir())
                 .args(keys(Verb::Report))
                 .arg(config_file()),
         )
@@ -202,19 +208,21 @@ fn study() -> Command {
         .short('o')
         .value_hint(ValueHint::FilePath);
     let co = Command::new("co")
-        .about("Coordinated omission: figures 1, 3, 4, 5 of the paper, in told time")
+        .about("Coordinated omission: figures 1, 3, 4, 5 of the paper, in simulated time")
         .arg(output)
         .arg(text("format", "FORMAT", "text, json, csv, md or html [default: text]"))
         .arg(text("figures", "LIST", "Only some of 1,3,4,5"))
         .arg(text("seed", "N", "The seed; no latency depends on it [default: 1]"))
         .arg(
-            text("keep", "DIR", "Keep a bundle of every run there").value_hint(ValueHint::DirPath),
+            text("keep", "DIR", "Keep a run directory of every run there")
+                .value_hint(ValueHint::DirPath),
         );
     let is_shared = |key: &&Key| crate::command::study::matrix::KEYS.contains(&key.name);
     Command::new("study")
         .about("Many runs that answer one question: stores x workloads x nodes x loads")
         .after_help(
-            "Each cell of the matrix is a bundle. Run the same command again after a crash: it \
+            "Each cell of the matrix is a run directory. Run the same command again after a \
+             crash: it \
              goes on with what is missing.",
         )
         .args(crate::command::study::matrix::arguments())
@@ -267,7 +275,7 @@ fn trace() -> Command {
         Arg::new(name).long(name).value_name(value).help(about)
     };
     let generate = Command::new("gen")
-        .about("Write what a workload asks to a file")
+        .about("Write what a workload issues to a file")
         .arg(Arg::new("spec").value_name("SPEC").required(true).help("As for `assay run`"))
         .args(spec_changes())
         .arg(output().required(true).help("The trace"))
@@ -278,7 +286,7 @@ fn trace() -> Command {
         .arg(text("records", "N", "Records in the data set, instead of the spec's"))
         .arg(Arg::new("load").long("load").action(ArgAction::SetTrue).help("The load phase"));
     Command::new("trace")
-        .about("What is asked, as a file")
+        .about("What is issued, as a file")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(generate)
@@ -324,7 +332,7 @@ fn trace() -> Command {
 
 fn fit() -> Command {
     Command::new("fit")
-        .about("Make a synthetic spec that asks like a trace, trace beside spec")
+        .about("Make a synthetic spec that issues like a trace, trace beside spec")
         .arg(file("trace", "The trace"))
 }
 
@@ -358,7 +366,7 @@ fn import() -> Command {
         )
         .arg(text("skip-bad", "N", "Pass over up to N bad lines [default: 0]"))
         .arg(text("sample-keys", "SHARE", "Keep only this share of the keys, such as 10%"))
-        .arg(text("amplify", "N", "Ask each request in N key spaces"))
+        .arg(text("replicate", "N", "Issue each request in N key spaces"))
         .arg(text("speed", "FACTOR", "Write the schedule so many times faster"))
         .arg(text("spread", "HOW", "Within a stamp: even or random [default: even]"))
         .arg(text("operations", "N", "Only the first N"))
@@ -370,7 +378,7 @@ fn import() -> Command {
 fn workloads() -> Command {
     let name = || Arg::new("name").value_name("NAME").required(true).add(completion::workloads());
     Command::new("workloads")
-        .about("The gallery of workloads")
+        .about("The built-in workloads of workloads")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
@@ -390,9 +398,9 @@ fn copy(about: &'static str) -> Command {
 }
 
 fn doctor() -> Command {
-    Command::new("doctor")
-        .about("What on this machine would spoil a measurement")
-        .arg(Arg::new("target").short('t').long("target").value_name("URL").help("Ask this store"))
+    Command::new("doctor").about("What on this machine would spoil a measurement").arg(
+        Arg::new("target").short('t').long("target").value_name("URL").help("Measure this store"),
+    )
 }
 
 fn config() -> Command {

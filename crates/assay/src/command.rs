@@ -1,6 +1,5 @@
 //! One module per group of verbs.
 
-pub mod ask;
 pub mod benchfoundry;
 pub mod compare;
 pub mod doctor;
@@ -8,7 +7,8 @@ pub mod lab;
 pub mod list;
 pub mod look;
 pub mod mapping;
-pub mod sick;
+pub mod measure;
+pub mod sim;
 pub mod stores;
 pub mod study;
 pub mod trace;

@@ -1,10 +1,13 @@
-//! One phase of a workload, compiled: what the executor, the store, the bundle need to know of it.
+//! One phase of a workload, compiled: what the executor, the store, the run directory need to know
+//! of it.
 
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_model::{Catalogue, Layout, Nanos, Operation, Phase, Render, Seed, Source, version};
-use assay_run::Asks;
+use assay_model::{
+    Catalogue, Layout, Nanos, Operation, OperationEncoder, Phase, Seed, Source, version,
+};
+use assay_run::WorkloadKind;
 use assay_trace::{Header, Script, Trace};
 use assay_workload::script::{Schedule, ScriptPlan};
 use assay_workload::{Plan, PlanPhase};
@@ -13,7 +16,7 @@ use crate::broken::Broken;
 use crate::exit::as_usage;
 use crate::note::Loaded;
 
-/// What is asked in one phase.
+/// What is issued in one phase.
 #[derive(Clone)]
 pub enum Compiled {
     /// Records by key.
@@ -28,17 +31,17 @@ impl Compiled {
     /// Reads the SQL of `plan`.
     ///
     /// # Errors
-    /// If a query is beyond what every class of store can be asked, or does not fit the schema.
+    /// If a query is beyond what every class of store can be issued, or does not fit the schema.
     pub fn script(plan: ScriptPlan) -> Result<Compiled> {
         let catalogue =
             assay_mapping::sql::catalogue(&plan.schema, &plan.queries).map_err(as_usage)?;
         Ok(Compiled::Script(Box::new(plan), Arc::new(catalogue)))
     }
 
-    /// Reads the SQL of `trace`; `None` if it asks for records by key.
+    /// Reads the SQL of `trace`; `None` if it requests records by key.
     ///
     /// # Errors
-    /// If a query is beyond what every class of store can be asked, or does not fit the schema.
+    /// If a query is beyond what every class of store can be issued, or does not fit the schema.
     pub fn replay(trace: &Trace) -> Result<Option<Compiled>> {
         let Some(script) = &trace.header().script else { return Ok(None) };
         let catalogue =
@@ -46,7 +49,7 @@ impl Compiled {
         Ok(Some(Compiled::Replay(trace.clone(), Arc::new(catalogue))))
     }
 
-    /// A source of operations for one lane. A trace that cannot be opened any more is one that
+    /// A source of operations for one worker. A trace that cannot be opened any more is one that
     /// fails at its first process.
     pub fn source(&self) -> Box<dyn Source> {
         match self {
@@ -57,22 +60,22 @@ impl Compiled {
     }
 
     /// What turns operations into bytes; queries carry their values as arguments.
-    pub fn render(&self) -> Arc<dyn Render> {
+    pub fn encoder(&self) -> Arc<dyn OperationEncoder> {
         match self {
-            Compiled::Records(plan) => plan.render(),
+            Compiled::Records(plan) => plan.encoder(),
             Compiled::Script(..) | Compiled::Replay(..) => Arc::new(NoRecords),
         }
     }
 
-    /// In which tongue it asks.
-    pub fn asks(&self) -> Asks {
+    /// In which protocol it issues.
+    pub fn workload_kind(&self) -> WorkloadKind {
         match self {
-            Compiled::Records(_) => Asks::Records,
-            Compiled::Script(..) | Compiled::Replay(..) => Asks::Queries,
+            Compiled::Records(_) => WorkloadKind::Records,
+            Compiled::Script(..) | Compiled::Replay(..) => WorkloadKind::Queries,
         }
     }
 
-    /// The queries, if it asks any.
+    /// The queries, if it issues any.
     pub fn catalogue(&self) -> Option<&Arc<Catalogue>> {
         match self {
             Compiled::Records(_) => None,
@@ -80,7 +83,7 @@ impl Compiled {
         }
     }
 
-    /// How often each query is asked in the run, relative to the others; a trace does not say.
+    /// How often each query is issued in the run, relative to the others; a trace does not say.
     pub fn frequencies(&self) -> Vec<f64> {
         match self {
             Compiled::Records(_) => Vec::new(),
@@ -242,10 +245,10 @@ pub fn replayed(trace: &Trace) -> Box<dyn Source> {
     }
 }
 
-/// Renders nothing: queries are asked with arguments.
+/// Renders nothing: queries are issued with arguments.
 struct NoRecords;
 
-impl Render for NoRecords {
+impl OperationEncoder for NoRecords {
     fn key(&self, _key: u64, _into: &mut Vec<u8>) {}
 
     fn value(&self, _operation: &Operation, _field: u16, _into: &mut Vec<u8>) {}

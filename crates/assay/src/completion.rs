@@ -5,19 +5,19 @@ use std::path::Path;
 
 use assay_drivers::registry;
 use assay_lab::recipes;
-use assay_workload::gallery;
+use assay_workload::builtin;
 use clap::ArgMatches;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 
-use crate::bundles;
 use crate::command::study::builtin;
 use crate::options::Options;
+use crate::run_dirs;
 
 /// Our workloads, and files.
 pub fn workloads() -> ArgValueCompleter {
-    values(|| names(gallery::all().map(|entry| (entry.name, entry.description))), Paths::Files)
+    values(|| names(builtin::all().map(|entry| (entry.name, entry.description))), Paths::Files)
 }
 
 /// The studies that come with the program, and files.
@@ -45,7 +45,7 @@ pub fn runs() -> ArgValueCompleter {
     let runs = || {
         let options = Options::gather(&ArgMatches::default()).unwrap_or_default();
         let dir = Path::new(options.text("runs-dir").unwrap_or("runs")).to_owned();
-        let all = bundles::names(&dir).unwrap_or_default();
+        let all = run_dirs::names(&dir).unwrap_or_default();
         let back = ["last", "last-1"].into_iter().zip(all.iter().rev());
         let back = back.map(|(name, run)| (name.to_owned(), run.clone()));
         back.chain(all.iter().map(|run| (run.clone(), String::new()))).collect()

@@ -1,4 +1,4 @@
-//! What must hold of a store's rows when a workload has ended, asked of the store itself.
+//! Conditions on a store's rows after a workload, checked with queries to the store itself.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,10 +9,12 @@ use assay_history::manifest::FindingSection;
 use assay_model::{Datum, Named, Nanos, Parameters};
 use assay_store::{Answer, Answers, Call, Client, Step, Store, Ticket};
 use assay_workload::ScriptSpec;
-use assay_workload::script::tpcc::conditions::{Examination, Finding, Question, Side, Violation};
+use assay_workload::script::tpcc::conditions::{
+    ConditionQuery, ConditionTerm, Examination, Finding, Violation,
+};
 
 use crate::exit::{Exit, from_open};
-use crate::workload::Asked;
+use crate::workload::WorkloadSource;
 
 /// How long an answer is waited for, in rounds of [`ROUND`].
 const ROUNDS: u32 = 3_000;
@@ -32,11 +34,11 @@ pub enum Examinable<'a> {
     Nothing,
 }
 
-/// Whether what a run of `asked` over the tables of `ddl` that ended with `exit` has left behind
-/// can be looked at.
-pub fn examinable<'a>(asked: &'a Asked, ddl: &[Named], exit: Exit) -> Examinable<'a> {
-    match asked {
-        Asked::Script(spec @ ScriptSpec::Tpcc(_)) => match exit {
+/// Whether what a run of `requested` over the tables of `ddl` that ended with `exit` has left
+/// behind can be looked at.
+pub fn examinable<'a>(requested: &'a WorkloadSource, ddl: &[Named], exit: Exit) -> Examinable<'a> {
+    match requested {
+        WorkloadSource::Script(spec @ ScriptSpec::Tpcc(_)) => match exit {
             Exit::Fine | Exit::Undone => Examinable::Spec(spec),
             Exit::Interrupted => Examinable::Not(
                 "the conditions of TPC-C were not examined because the run was interrupted",
@@ -46,11 +48,13 @@ pub fn examinable<'a>(asked: &'a Asked, ddl: &[Named], exit: Exit) -> Examinable
             }
         },
         // Whoever made a trace may have meant TPC-C: its tables are all that tells.
-        Asked::Trace if has_tables_of_tpcc(ddl) => Examinable::Not(
+        WorkloadSource::Trace if has_tables_of_tpcc(ddl) => Examinable::Not(
             "the conditions of TPC-C were not examined because the trace is not of this version's \
              TPC-C, so what its rows must hold is not known",
         ),
-        Asked::Trace | Asked::Script(_) | Asked::Records(_) => Examinable::Nothing,
+        WorkloadSource::Trace | WorkloadSource::Script(_) | WorkloadSource::Records(_) => {
+            Examinable::Nothing
+        }
     }
 }
 
@@ -68,25 +72,25 @@ pub fn examine(store: &Arc<dyn Store>, spec: &ScriptSpec) -> Result<Vec<FindingS
     let mut client = store.open(0).map_err(from_open)?;
     let mut examination = Examination::new(spec);
     let mut ticket = 0;
-    while let Some(question) = examination.question() {
-        ask(client.as_mut(), Ticket(ticket), &question, &mut examination)?;
+    while let Some(condition_query) = examination.condition_query() {
+        send(client.as_mut(), Ticket(ticket), &condition_query, &mut examination)?;
         ticket += 1;
         examination.answered();
     }
     Ok(examination.findings().iter().map(section).collect())
 }
 
-fn ask(
+fn send(
     client: &mut dyn Client,
     ticket: Ticket,
-    question: &Question,
+    condition_query: &ConditionQuery,
     examination: &mut Examination,
 ) -> Result<()> {
     let mut parameters = Vec::new();
-    question.arguments.iter().for_each(|argument| argument.encode(&mut parameters));
+    condition_query.arguments.iter().for_each(|argument| argument.encode(&mut parameters));
     let call = Call {
         session: 0,
-        step: Step::Query(question.statement),
+        step: Step::Query(condition_query.statement),
         begins: false,
         parameters: Parameters::new(&parameters),
     };
@@ -158,13 +162,14 @@ fn section(finding: &Finding) -> FindingSection {
     let text = match broken.len() {
         0 => format!("holds in {} {}", finding.examined, places(finding.examined as usize)),
         count => {
-            let told: Vec<String> = finding.violations.iter().take(SHOWN).map(violation).collect();
+            let reported: Vec<String> =
+                finding.violations.iter().take(SHOWN).map(violation).collect();
             let more = match finding.violations.len().saturating_sub(SHOWN) {
                 0 => String::new(),
                 more => format!("; and {more} more"),
             };
-            let told = told.join("; ");
-            format!("violated in {count} of {} places: {told}{more}", finding.examined)
+            let reported = reported.join("; ");
+            format!("violated in {count} of {} places: {reported}{more}", finding.examined)
         }
     };
     FindingSection {
@@ -181,7 +186,7 @@ fn violation(violation: &Violation) -> String {
     format!("warehouse {warehouse}{district}: {} but {}", side(left), side(right))
 }
 
-fn side(side: &Side) -> String {
+fn side(side: &ConditionTerm) -> String {
     match side.value {
         Some(value) => format!("{} is {value}", side.name),
         None => format!("{} is not there", side.name),
@@ -195,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_place_that_breaks_a_condition_twice_is_one_place() {
-        let side = |name| Side { name, value: None };
+        let side = |name| ConditionTerm { name, value: None };
         let of = |name| {
             let (left, right) = (side("d_next_o_id - 1"), side(name));
             Violation { warehouse: 1, district: Some(2), left, right }
@@ -208,24 +213,25 @@ mod tests {
 
     #[test]
     fn conditions_that_are_not_examined_say_why() {
-        let why = |asked: &Asked, ddl: &[&str], exit| {
+        let why = |requested: &WorkloadSource, ddl: &[&str], exit| {
             let named = |text: &&str| Named { name: String::new(), text: (*text).to_owned() };
             let ddl: Vec<Named> = ddl.iter().map(named).collect();
-            match examinable(asked, &ddl, exit) {
+            match examinable(requested, &ddl, exit) {
                 Examinable::Spec(_) => "examined",
                 Examinable::Nothing => "nothing",
                 Examinable::Not(why) => why.split_once("because ").expect("a reason").1,
             }
         };
         let spec = ScriptSpec::from_toml("workload = \"tpcc\"", "test").unwrap();
-        let tpcc = Asked::Script(spec);
+        let tpcc = WorkloadSource::Script(spec);
         assert_eq!(why(&tpcc, &[], Exit::Fine), "examined");
         assert_eq!(why(&tpcc, &[], Exit::Interrupted), "the run was interrupted");
         assert_eq!(why(&tpcc, &[], Exit::Unreachable), "the run failed");
         let tables = ["warehouse", "district", "customer", "stock"];
-        let foreign = why(&Asked::Trace, &tables.map(|_| "CREATE TABLE a (b INT)"), Exit::Fine);
+        let foreign =
+            why(&WorkloadSource::Trace, &tables.map(|_| "CREATE TABLE a (b INT)"), Exit::Fine);
         assert_eq!(foreign, "nothing");
-        let foreign = why(&Asked::Trace, &tables, Exit::Fine);
+        let foreign = why(&WorkloadSource::Trace, &tables, Exit::Fine);
         assert!(foreign.starts_with("the trace is not of this version's TPC-C"), "{foreign}");
     }
 }

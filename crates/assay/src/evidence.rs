@@ -1,15 +1,17 @@
-//! What a bundle holds about its own run beside the records.
+//! Evidence about a run from its directory, beside the records.
 
-use assay_analysis::hallmark::{Evidence, Floor, Gaps, Network, Plan, Promise, Thresholds, Trace};
+use assay_analysis::hallmark::{
+    Evidence, ExpectedArrivals, Floor, Gaps, Network, Plan, Thresholds, Trace,
+};
 use assay_analysis::{Summary, Window};
 use assay_history::{Manifest, Observation, State};
 use assay_model::{Event, EventKind, Kind, Nanos};
-use assay_run::{ArrivalProcess, Shape};
+use assay_run::{ArrivalProcess, RateProfile};
 use assay_workload::Spec;
 use assay_workload::spec::{FieldLength, ReadFields, no_files};
 
 use crate::arrivals::{self, Calendar};
-use crate::observe::window::Seen;
+use crate::observe::window::ObservedWindow;
 
 /// The thresholds that the run of `manifest` is held against. Names that this release does not
 /// know are those of another: they change nothing here.
@@ -21,8 +23,8 @@ pub fn thresholds(manifest: &Manifest) -> Thresholds {
     thresholds
 }
 
-/// Everything that the bundle says about the run that `summary` is about; its history has `kept`
-/// records, its files so many `contradictions`.
+/// Everything that the run directory says about the run that `summary` is about; its history has
+/// `kept` records, its files so many `contradictions`.
 pub fn gather(
     manifest: &Manifest,
     summary: &Summary,
@@ -36,28 +38,29 @@ pub fn gather(
     let capability = |name: &str| manifest.store.capabilities.get(name).map(String::as_str);
     let is_no_op = capability("no_op") == Some("true");
     let in_process = matches!(capability("calls"), Some("inline" | "blocking"));
-    let has_workers = setting("workers").is_some_and(|workers| workers != "0");
-    let seen = observations.map(|all| Seen::new(all, summary.window));
+    let has_blocking_threads =
+        setting("blocking-threads").is_some_and(|blocking_threads| blocking_threads != "0");
+    let observed = observations.map(|all| ObservedWindow::new(all, summary.window));
     let spec = Spec::from_toml(&manifest.spec.text, "run.toml", &no_files).ok();
     let is_over = manifest.state != State::Running;
     let on_purpose = |event: &&Event| matches!(event.kind, EventKind::Fault | EventKind::Change);
     Evidence {
-        is_told_time: setting("time") == Some("told"),
+        is_simulated_time: setting("time") == Some("simulated"),
         arrivals: promise(manifest, summary.window),
         trace: trace(manifest),
         queued: setting("queued").and_then(|text| text.parse().ok()),
-        lanes: seen.as_ref().map(Seen::lanes).unwrap_or_default(),
+        workers: observed.as_ref().map(ObservedWindow::workers).unwrap_or_default(),
         spins: setting("spin").is_some_and(|spin| spin != "never"),
-        store_in_lanes: in_process && !has_workers,
-        steal: seen.as_ref().and_then(Seen::steal),
-        throttled: seen.as_ref().and_then(Seen::throttled),
-        hiccups: seen.as_ref().and_then(Seen::hiccups),
+        store_in_workers: in_process && !has_blocking_threads,
+        steal: observed.as_ref().and_then(ObservedWindow::steal),
+        throttled: observed.as_ref().and_then(ObservedWindow::throttled),
+        hiccups: observed.as_ref().and_then(ObservedWindow::hiccups),
         lost_records: is_over
             .then(|| manifest.history.lost + manifest.history.records.saturating_sub(kept)),
         contradictions: is_over.then_some(contradictions as u64),
         network: match in_process {
             true => Some(Network::default()),
-            false => seen.as_ref().and_then(Seen::network),
+            false => observed.as_ref().and_then(ObservedWindow::network),
         },
         floor: floor(manifest),
         gain_by_agent: None,
@@ -68,7 +71,7 @@ pub fn gather(
 }
 
 /// What the load model promised about arrivals, from its own words in the manifest.
-fn promise(manifest: &Manifest, window: Window) -> Option<Promise> {
+fn promise(manifest: &Manifest, window: Window) -> Option<ExpectedArrivals> {
     if manifest.load.model != "open" {
         return None;
     }
@@ -81,32 +84,37 @@ fn promise(manifest: &Manifest, window: Window) -> Option<Promise> {
         Ok(ArrivalProcess::Gamma(_) | ArrivalProcess::Lognormal(_)) => Gaps::Independent,
         Ok(ArrivalProcess::Jitter(_)) => Gaps::Jittered,
         // A schedule from a trace cannot be read again without it; its gaps are what they are.
-        Ok(ArrivalProcess::Mmpp2(_) | ArrivalProcess::Baked(_)) | Err(_) => Gaps::Dependent,
+        Ok(ArrivalProcess::Mmpp2(_) | ArrivalProcess::Recorded(_)) | Err(_) => Gaps::Dependent,
     };
-    let shape = settings.get("rate").and_then(|text| arrivals::shape(text).ok());
+    let rate_profile = settings.get("rate").and_then(|text| arrivals::rate_profile(text).ok());
     let changes = settings.get("rate_changes").map_or("", String::as_str);
-    let shape = shape.and_then(|shape| changed(shape, changes));
-    let dispersion = named.ok().zip(shape.as_ref());
-    let dispersion = dispersion.and_then(|(named, shape)| dispersion_of(&named, shape, window));
-    let varying = shape.filter(|shape| shape.constant_rate().is_none());
-    let plan = varying.map(|shape| {
-        Plan::new(window.duration(), |past| shape.integral(window.from.saturating_add(past)))
+    let rate_profile = rate_profile.and_then(|rate_profile| changed(rate_profile, changes));
+    let dispersion = named.ok().zip(rate_profile.as_ref());
+    let dispersion =
+        dispersion.and_then(|(named, rate_profile)| dispersion_of(&named, rate_profile, window));
+    let varying = rate_profile.filter(|rate_profile| rate_profile.constant_rate().is_none());
+    let plan = varying.map(|rate_profile| {
+        Plan::new(window.duration(), |past| rate_profile.integral(window.from.saturating_add(past)))
     });
-    Some(Promise { process, plan, dispersion })
+    Some(ExpectedArrivals { process, plan, dispersion })
 }
 
 /// The shape with the changes that were made while the run went on: `at_ns@rate,…`.
-fn changed(shape: Shape, changes: &str) -> Option<Shape> {
+fn changed(rate_profile: RateProfile, changes: &str) -> Option<RateProfile> {
     let mut changes = changes.split(',').filter(|text| !text.is_empty());
-    changes.try_fold(shape, |shape, text| {
+    changes.try_fold(rate_profile, |rate_profile, text| {
         let (at, rate) = text.split_once('@')?;
-        Some(shape.changed(Nanos(at.parse().ok()?), rate.parse().ok()?))
+        Some(rate_profile.changed(Nanos(at.parse().ok()?), rate.parse().ok()?))
     })
 }
 
 /// Variance by mean of the number of arrivals in the window; unknown for a written schedule.
-fn dispersion_of(process: &ArrivalProcess, shape: &Shape, window: Window) -> Option<f64> {
-    let rate = shape.mean_rate(window.from, window.until);
+fn dispersion_of(
+    process: &ArrivalProcess,
+    rate_profile: &RateProfile,
+    window: Window,
+) -> Option<f64> {
+    let rate = rate_profile.mean_rate(window.from, window.until);
     match process {
         ArrivalProcess::Mmpp2(chain) if rate > 0.0 && window.duration() > Nanos::ZERO => {
             Some(chain.dispersion(rate, window.duration()))
@@ -116,10 +124,10 @@ fn dispersion_of(process: &ArrivalProcess, shape: &Shape, window: Window) -> Opt
     }
 }
 
-/// The planned trace beside the executed one, if all of it was asked.
+/// The planned trace beside the executed one, if all of it was issued.
 fn trace(manifest: &Manifest) -> Option<Trace> {
     let settings = &manifest.load.settings;
-    if settings.get("asked_all").map(String::as_str) != Some("true") {
+    if settings.get("issued_all").map(String::as_str) != Some("true") {
         return None;
     }
     let hash = |text: &str| u128::from_str_radix(text, 16).ok();
@@ -139,13 +147,13 @@ fn floor(manifest: &Manifest) -> Option<Floor> {
     Some(Floor { response })
 }
 
-/// A workload that deletes nothing finds what it asks for.
+/// A workload that deletes nothing finds what it requests.
 fn misses(summary: &Summary) -> Option<f64> {
     let deletes = summary.kinds.iter().any(|(kind, _)| *kind == Kind::Delete);
     (!deletes).then_some(0.0)
 }
 
-/// Value bytes of a record, where all records have equally many and reads ask for all of them.
+/// Value bytes of a record, where all records have equally many and reads request all of them.
 fn bytes_per_record(spec: &Spec) -> Option<f64> {
     match spec.dataset.field_length {
         FieldLength::Constant(length) if spec.operations.read_fields == ReadFields::All => {
@@ -175,8 +183,8 @@ mod tests {
     #[test]
     fn a_constant_rate_promises_the_same_all_the_time() {
         let manifest = open(&[("rate", "1000"), ("arrivals", "poisson")]);
-        let wanted = Promise::steady(Gaps::Poisson);
-        assert_eq!(promise(&manifest, seconds(0, 3)), Some(wanted));
+        let expected = ExpectedArrivals::steady(Gaps::Poisson);
+        assert_eq!(promise(&manifest, seconds(0, 3)), Some(expected));
         assert_eq!(promise(&Manifest::default(), seconds(0, 3)), None);
     }
 
@@ -204,11 +212,11 @@ mod tests {
     }
 
     #[test]
-    fn traces_compare_only_if_all_of_it_was_asked() {
-        let mut manifest = open(&[("executed_hash", "ff"), ("asked_all", "false")]);
+    fn traces_compare_only_if_all_of_it_was_issued() {
+        let mut manifest = open(&[("executed_hash", "ff"), ("issued_all", "false")]);
         manifest.spec.trace_hash = "fe".to_owned();
         assert_eq!(trace(&manifest), None);
-        manifest.load.settings.insert("asked_all".to_owned(), "true".to_owned());
+        manifest.load.settings.insert("issued_all".to_owned(), "true".to_owned());
         assert_eq!(trace(&manifest), Some(Trace { planned: 0xfe, executed: 0xff }));
     }
 

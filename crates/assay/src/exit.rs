@@ -11,7 +11,7 @@ pub enum Exit {
     Fine = 0,
     /// It failed on the way: a full store, a full disk, or something here that should not break.
     Internal = 1,
-    /// The command, a file or a setting makes no sense.
+    /// The command, a file or a setting is invalid.
     Usage = 2,
     /// A comparison met a condition that it was to fail on, or a store breaks a rule.
     Regression = 3,

@@ -1,4 +1,4 @@
-//! One load or run from plan to sealed bundle: the paragraph that joins all rooms.
+//! One load or run from plan to sealed run directory: the paragraph that joins all rooms.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,56 +9,56 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use assay_history::manifest::{FloorSection, PhaseSection, SettingSection};
-use assay_history::{Bundle, LaneSink, Manifest, Memory, Observation, State, WriteError, Writer};
-use assay_model::{Event, EventKind, Nanos, Phase, Reason, Record, Render, Seed, Source};
+use assay_history::{Manifest, Memory, Observation, RunDir, State, WorkerSink, WriteError, Writer};
+use assay_model::{Event, EventKind, Nanos, OperationEncoder, Phase, Reason, Record, Seed, Source};
 use assay_report::Style;
 use assay_run::control::Urgency;
-use assay_run::executor::{Failure as FirstFailure, LaneOutcome, Trouble};
+use assay_run::executor::{Failure as FirstFailure, Trouble, WorkerOutcome};
 use assay_run::{
-    ArrivalProcess, Arrivals, Asks, Control, ExecuteError, Gauge, Lanes, Latency, Load, Outcome,
-    RateChange, Sink, Spin, execute, execute_in_told_time,
+    ArrivalProcess, Arrivals, Control, ExecuteError, Latency, LiveCounters, Load, Outcome,
+    RateChange, Sink, Spin, Workers, WorkloadKind, execute, execute_in_simulated_time,
 };
-use assay_store::workers::Workers;
+use assay_store::blocking::BlockingThreads;
 use assay_store::{Calls, Store, StoreTime};
 use assay_trace::{Header, TraceHash};
 
-use crate::asking::Asking;
-use crate::deeds::{self, Act, Deed, Performed};
+use crate::actions::{self, Action, ActionKind, ExecutedActions};
 use crate::exit::{Exit, as_usage, from_open};
 use crate::lab::LabClient;
 use crate::live::{Caption, Dashboard};
+use crate::load_config::LoadConfig;
 use crate::observe::servers::Watched;
 use crate::port::{Port, Subject};
-use crate::progress::{self, Goal, Lines, Show, Viewer};
+use crate::progress::{self, Goal, Lines, Observer, Show};
+use crate::rate_control::RateControl;
 use crate::signals::Listening;
-use crate::steering::Steering;
 use crate::{floor, observe, truth};
 
 /// Everything that a load or run needs.
 pub struct Experiment {
     /// The store, prepared.
     pub store: Arc<dyn Store>,
-    /// Opens a source of processes for a lane.
+    /// Opens a source of processes for a worker.
     pub source: Box<dyn Fn() -> Box<dyn Source> + Sync>,
     /// How many processes the plan has, if it ends.
     pub planned: Option<u64>,
     /// Turns numbers into bytes.
-    pub render: Arc<dyn Render>,
+    pub encoder: Arc<dyn OperationEncoder>,
     /// The fields of the table.
     pub fields: Arc<[String]>,
-    /// In which tongue the plan asks.
-    pub asks: Asks,
+    /// In which protocol the plan issues.
+    pub workload_kind: WorkloadKind,
     /// How long it took to make the store ready.
     pub init: Nanos,
-    /// How to ask.
-    pub asking: Asking,
+    /// How to issue.
+    pub load_config: LoadConfig,
     /// Whether this fills the store.
     pub is_load: bool,
     /// Whether the first operation that fails ends it.
     pub stops_at_failure: bool,
     /// The seed.
     pub seed: Seed,
-    /// The bundle's directory.
+    /// The run directory's directory.
     pub dir: PathBuf,
     /// The manifest as far as it is known before the run.
     pub manifest: Manifest,
@@ -71,7 +71,7 @@ pub struct Experiment {
     /// Hears the keyboard.
     pub listening: Arc<Listening>,
     /// Sees the run while it goes on, instead of our own progress line.
-    pub viewer: Option<Box<dyn Viewer>>,
+    pub run_observer: Option<Box<dyn Observer>>,
     /// Characters and colours of a dashboard.
     pub style: Style,
     /// What the run shows and hears over HTTP.
@@ -83,23 +83,23 @@ pub struct Experiment {
     /// The lab that the store is in, if it is in one.
     pub lab: Option<LabClient>,
     /// What is done to it meanwhile.
-    pub deeds: Vec<Deed>,
+    pub actions: Vec<Action>,
     /// What was done to it, with how that ended.
-    pub done: Performed,
+    pub done: ExecutedActions,
 }
 
 /// What came of an experiment.
 pub struct Finished {
-    /// The bundle.
+    /// The run directory.
     pub dir: PathBuf,
     /// The code that the program should end with because of it.
     pub exit: Exit,
-    /// Whether all that was planned was asked, and went through.
+    /// Whether all that was planned was issued, and went through.
     pub is_whole: bool,
 }
 
 /// A sink of the history as the executor sees it.
-struct HistorySink(LaneSink);
+struct HistorySink(WorkerSink);
 
 impl Sink for HistorySink {
     #[inline]
@@ -125,39 +125,39 @@ impl Sink for HistorySink {
 }
 
 impl Experiment {
-    /// Asks, keeps, seals.
+    /// Issues, keeps, seals.
     ///
     /// # Errors
     /// If the run could not begin, or its history could not be kept. What was kept stays.
-    pub fn perform(mut self) -> Result<Finished> {
-        let mut bundle = Bundle::create(&self.dir).map_err(as_usage)?;
+    pub fn execute(mut self) -> Result<Finished> {
+        let mut run_dir = RunDir::create(&self.dir).map_err(as_usage)?;
         self.manifest.run.started = rfc3339(SystemTime::now());
-        bundle.write_manifest(&self.manifest)?;
-        let lanes = self.asking.lanes;
-        let (writer, sinks) = bundle.writer(lanes as u16, Memory::default())?;
+        run_dir.write_manifest(&self.manifest)?;
+        let workers = self.load_config.workers;
+        let (writer, sinks) = run_dir.writer(workers as u16, Memory::default())?;
         // To the end of all this, so that no impatient interrupt cuts the sealing short.
         let listening = Arc::clone(&self.listening);
         let _during = listening.during();
         self.manifest.floor = self.measure_floor()?;
-        let outcome = match self.ask(sinks, listening.control()) {
+        let outcome = match self.send(sinks, listening.control()) {
             Ok(outcome) => outcome,
             Err(error) => {
-                self.close_failed(&mut bundle, writer, &error)?;
+                self.close_failed(&mut run_dir, writer, &error)?;
                 return Err(error);
             }
         };
         let written = writer.finish();
         let broken = written.err();
         self.describe_end(&outcome, broken.as_ref());
-        bundle.write_events(&self.events(&outcome))?;
+        run_dir.write_events(&self.events(&outcome))?;
         if !self.observations.is_empty()
-            && let Err(error) = bundle.write_observations(&self.observations)
+            && let Err(error) = run_dir.write_observations(&self.observations)
         {
             // The history is worth more; without observations the hallmark says what is missing.
             self.manifest.notes.push(error.to_string());
         }
         self.keep_truth()?;
-        let sealed = bundle.seal(0, &self.part_facts());
+        let sealed = run_dir.seal(0, &self.part_facts());
         if let Ok(sealed) = &sealed {
             self.manifest.notes.extend(sealed.damage.iter().map(ToString::to_string));
             self.manifest.history.sum = sealed.sum().to_string();
@@ -166,67 +166,72 @@ impl Experiment {
             self.manifest.state = State::Failed;
             self.manifest.reason.get_or_insert(error.to_string());
         }
-        bundle.write_manifest(&self.manifest)?;
+        run_dir.write_manifest(&self.manifest)?;
         if let Err(error) = &sealed {
-            // The blocks can be judged as they are, so there is a result all the same.
+            // The blocks can be analyzed as they are, so there is a result all the same.
             eprintln!("error: {error}");
         }
         self.say_undone(&outcome);
-        let is_whole = self.has_asked_all(&outcome)
-            && outcome.sum(|lane| lane.outcomes[0]) == outcome.sum(|lane| lane.offered);
+        let is_whole = self.has_issued_all(&outcome)
+            && outcome.sum(|worker| worker.outcomes[0]) == outcome.sum(|worker| worker.offered);
         Ok(Finished { dir: self.dir.clone(), exit: self.exit(&outcome), is_whole })
     }
 
-    fn ask(&mut self, sinks: Vec<LaneSink>, control: &Control) -> Result<Outcome> {
+    fn send(&mut self, sinks: Vec<WorkerSink>, control: &Control) -> Result<Outcome> {
         let latency = self.gauged();
-        let gauges: Vec<Gauge> = sinks.iter().map(|_| Gauge::new(latency)).collect();
-        let store = with_workers(Arc::clone(&self.store), self.asking.workers);
+        let worker_counters: Vec<LiveCounters> =
+            sinks.iter().map(|_| LiveCounters::new(latency)).collect();
+        let store =
+            with_blocking_threads(Arc::clone(&self.store), self.load_config.blocking_threads);
         let sinks = sinks.into_iter().map(HistorySink).collect();
         let is_over = Arc::new(AtomicBool::new(false));
         let raised_at_end = RaisedAtEnd(&is_over);
-        let steering = Steering::new(Arc::clone(self.listening.control()), &self.asking.load);
-        let steering = Arc::new(steering);
+        let rate_control =
+            RateControl::new(Arc::clone(self.listening.control()), &self.load_config.load);
+        let rate_control = Arc::new(rate_control);
         // Whoever begins to watch must not see the clock of the run before.
         control.set_clock(None);
-        let viewers = self.viewers(&steering);
-        let is_told = self.is_told();
+        let observers = self.observers(&rate_control);
+        let is_simulated = self.is_simulated();
         let experiment = &*self;
         let (outcome, observations, done) = thread::scope(|scope| {
             let run = experiment.run();
-            let (gauges, over) = (&gauges, &is_over);
-            let watch = move || progress::watch(gauges, &steering, viewers, over);
+            let (worker_counters, over) = (&worker_counters, &is_over);
+            let watch = move || progress::watch(worker_counters, &rate_control, observers, over);
             let watcher = thread::Builder::new()
                 .name("watcher".to_owned())
                 .spawn_scoped(scope, watch)
                 .context("cannot start the thread that watches the run")?;
             let observer = thread::Builder::new().name("observer".to_owned());
-            let observer = (!is_told)
+            let observer = (!is_simulated)
                 .then(|| observer.spawn_scoped(scope, || observe::watch(control, over)))
                 .transpose()
                 .context("cannot start the thread that watches the machine")?;
             let servers = experiment.watch_servers(scope, control, over)?;
-            let deeds = experiment.do_deeds(scope, control, over)?;
+            let actions = experiment.do_actions(scope, control, over)?;
             experiment.date(scope, control, over)?;
             let result = {
-                // Even if a lane panics: whoever watches must not watch for ever.
+                // Even if a worker panics: whoever watches must not watch for ever.
                 let _raised = raised_at_end;
-                match is_told {
-                    true => execute_told(&run, store.as_ref(), sinks, &gauges[0], control),
-                    false => execute(&run, store.as_ref(), sinks, gauges, control),
+                match is_simulated {
+                    true => {
+                        execute_simulated(&run, store.as_ref(), sinks, &worker_counters[0], control)
+                    }
+                    false => execute(&run, store.as_ref(), sinks, worker_counters, control),
                 }
             };
             if watcher.join().is_err() {
-                // Its panic has been told; what was measured is worth more than what was seen.
+                // Its panic has been reported; what was measured is worth more than what was seen.
                 eprintln!("warning: the view of the run broke; the run itself went on");
             }
             let (outcome, sinks) = result.map_err(from_execute)?;
             drop(sinks);
-            let mut seen = joined(observer);
-            let (servers, mut done) = (joined(servers), joined(deeds));
-            seen.extend(servers.observations);
+            let mut observed = joined(observer);
+            let (servers, mut done) = (joined(servers), joined(actions));
+            observed.extend(servers.observations);
             done.events.extend(servers.events);
             done.lab_end = servers.is_lab_gone.then(|| LAB_END.to_owned());
-            anyhow::Ok((outcome, seen, done))
+            anyhow::Ok((outcome, observed, done))
         })?;
         if let Some(clock) = control.clock() {
             self.manifest.run.started = rfc3339(clock.epoch());
@@ -256,14 +261,14 @@ impl Experiment {
         control: &'env Control,
         is_over: &'env AtomicBool,
     ) -> Result<()> {
-        if self.is_told() {
+        if self.is_simulated() {
             return Ok(());
         }
         let (dir, mut manifest) = (self.dir.clone(), self.manifest.clone());
         let date = move || {
-            let Some(clock) = deeds::begun(control, is_over) else { return };
+            let Some(clock) = actions::begun(control, is_over) else { return };
             manifest.run.started = rfc3339(clock.epoch());
-            // A disk that does not take it will be told at the end.
+            // A disk that does not take it will be reported at the end.
             drop(manifest.write(&dir));
         };
         let thread = thread::Builder::new().name("date".to_owned()).spawn_scoped(scope, date);
@@ -271,38 +276,38 @@ impl Experiment {
     }
 
     /// Does to the lab what is to be done meanwhile.
-    fn do_deeds<'scope, 'env: 'scope>(
+    fn do_actions<'scope, 'env: 'scope>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
         control: &'env Control,
         is_over: &'env AtomicBool,
-    ) -> Result<Option<ScopedJoinHandle<'scope, Performed>>> {
-        let (Some(lab), false) = (&self.lab, self.deeds.is_empty() || self.is_load) else {
+    ) -> Result<Option<ScopedJoinHandle<'scope, ExecutedActions>>> {
+        let (Some(lab), false) = (&self.lab, self.actions.is_empty() || self.is_load) else {
             return Ok(None);
         };
-        let deeds = &self.deeds;
+        let actions = &self.actions;
         // A run that was stopped does not wait for what may take as long as it likes.
-        let is_wanted = || !is_over.load(Ordering::Relaxed) || control.urgency() == Urgency::None;
-        let act = move |act: Act| act.upon(lab, &is_wanted);
-        let perform = move || deeds::perform(deeds, control, is_over, act);
-        let thread = thread::Builder::new().name("deeds".to_owned()).spawn_scoped(scope, perform);
+        let is_expected = || !is_over.load(Ordering::Relaxed) || control.urgency() == Urgency::None;
+        let act = move |act: ActionKind| act.upon(lab, &is_expected);
+        let execute = move || actions::execute(actions, control, is_over, act);
+        let thread = thread::Builder::new().name("actions".to_owned()).spawn_scoped(scope, execute);
         thread.map(Some).context("cannot start the thread that scales or breaks the store")
     }
 
     /// Those who watch the run; nobody where it is over in a blink.
-    fn viewers(&mut self, steering: &Arc<Steering>) -> Vec<Box<dyn Viewer>> {
-        let viewer = self.viewer.take();
-        if self.is_told() {
+    fn observers(&mut self, rate_control: &Arc<RateControl>) -> Vec<Box<dyn Observer>> {
+        let run_observer = self.run_observer.take();
+        if self.is_simulated() {
             return Vec::new();
         }
         let goal = self.goal();
-        let mut viewers: Vec<Box<dyn Viewer>> = viewer.into_iter().collect();
+        let mut observers: Vec<Box<dyn Observer>> = run_observer.into_iter().collect();
         if let Some(port) = &self.port {
-            viewers.push(port.watch(self.subject(), Arc::clone(steering)));
+            observers.push(port.watch(self.subject(), Arc::clone(rate_control)));
         }
         match self.show {
             Show::Nothing => {}
-            Show::Lines => viewers.push(Box::new(Lines::new(goal))),
+            Show::Lines => observers.push(Box::new(Lines::new(goal))),
             Show::Dashboard => {
                 let title = format!(
                     "assay {} {} on {}",
@@ -311,18 +316,18 @@ impl Experiment {
                     self.manifest.store.url
                 );
                 let caption =
-                    Caption { title, model: self.asking.describe(), goal, style: self.style };
+                    Caption { title, model: self.load_config.describe(), goal, style: self.style };
                 let stage = Arc::clone(self.listening.stage());
-                viewers.push(Box::new(Dashboard::new(stage, caption)));
+                observers.push(Box::new(Dashboard::new(stage, caption)));
             }
         }
-        viewers
+        observers
     }
 
     fn goal(&self) -> Goal {
-        let extent = &self.asking.extent;
+        let extent = &self.load_config.extent;
         Goal {
-            processes: self.asking.processes(self.planned),
+            processes: self.load_config.processes(self.planned),
             duration: extent.duration.map(|duration| duration + extent.warm_up),
             warm_up: extent.warm_up,
             is_load: self.is_load,
@@ -335,11 +340,11 @@ impl Experiment {
             verb: self.verb(),
             workload: self.manifest.spec.name.clone(),
             store: self.manifest.store.url.clone(),
-            model: match self.asking.load {
+            model: match self.load_config.load {
                 Load::Open(_) => "open",
                 Load::Closed(_) => "closed",
             },
-            text: self.asking.describe(),
+            text: self.load_config.describe(),
             duration: goal.duration,
             warm_up: goal.warm_up,
             processes: goal.processes,
@@ -357,13 +362,13 @@ impl Experiment {
     }
 
     /// Whether the store computes its answers' times, so that nobody has to wait for them.
-    fn is_told(&self) -> bool {
-        self.store.capabilities().time == StoreTime::Told
+    fn is_simulated(&self) -> bool {
+        self.store.capabilities().time == StoreTime::Simulated
     }
 
     /// What a store that knows says about what happened, with what it could not keep of it.
     fn keep_truth(&mut self) -> Result<()> {
-        if self.is_load || !self.is_told() {
+        if self.is_load || !self.is_simulated() {
             return Ok(());
         }
         if let Err(error) = truth::keep(self.store.as_ref(), &self.dir) {
@@ -375,48 +380,48 @@ impl Experiment {
         Ok(())
     }
 
-    /// What goes into every part of the history. In told time the same run gives the same bytes,
-    /// so what tells two of them apart stays in the manifest.
+    /// What goes into every part of the history. In simulated time the same run gives the same
+    /// bytes, so what tells two of them apart stays in the manifest.
     fn part_facts(&self) -> Vec<(String, String)> {
         let mut facts = self.manifest.facts();
-        if self.is_told() {
+        if self.is_simulated() {
             facts.retain(|(name, _)| name != "assay.run.id" && name != "assay.started");
         }
         facts
     }
 
-    /// What the lanes are told.
-    fn run(&self) -> Lanes<'_> {
-        Lanes {
-            lanes: self.asking.lanes,
+    /// What the workers are reported.
+    fn run(&self) -> Workers<'_> {
+        Workers {
+            workers: self.load_config.workers,
             source: &*self.source,
-            render: Arc::clone(&self.render),
+            encoder: Arc::clone(&self.encoder),
             fields: Arc::clone(&self.fields),
-            asks: self.asks,
-            load: self.asking.load.clone(),
-            extent: self.asking.extent,
-            patience: self.asking.patience,
+            workload_kind: self.workload_kind,
+            load: self.load_config.load.clone(),
+            extent: self.load_config.extent,
+            timeout: self.load_config.timeout,
             seed: self.seed,
             is_load: self.is_load,
             stop_at_failure: self.stops_at_failure,
-            spin: self.asking.spin,
-            processors: &self.asking.processors,
+            spin: self.load_config.spin,
+            processors: &self.load_config.processors,
         }
     }
 
     /// The same questions for a store that does nothing, where that is wanted.
     fn measure_floor(&self) -> Result<Option<FloorSection>> {
-        if self.floor == Nanos::ZERO || self.is_load || self.is_told() {
+        if self.floor == Nanos::ZERO || self.is_load || self.is_simulated() {
             return Ok(None);
         }
         let calls = self.store.capabilities().calls;
         floor::measure(self.run(), self.floor, calls).map_err(from_execute)
     }
 
-    /// The run could not begin: the bundle says so.
+    /// The run could not begin: the run directory says so.
     fn close_failed(
         &mut self,
-        bundle: &mut Bundle,
+        run_dir: &mut RunDir,
         writer: Writer,
         error: &anyhow::Error,
     ) -> Result<()> {
@@ -424,7 +429,7 @@ impl Experiment {
         self.manifest.state = State::Failed;
         self.manifest.reason = Some(error.to_string());
         self.manifest.run.ended = rfc3339(SystemTime::now());
-        bundle.write_manifest(&self.manifest).context("cannot note the failure")
+        run_dir.write_manifest(&self.manifest).context("cannot note the failure")
     }
 
     /// Fills in what is known after the run.
@@ -432,18 +437,18 @@ impl Experiment {
         let (state, reason) = self.state(outcome, broken);
         let phases = self.phases(outcome);
         let planned_rate = self.planned_rate(&phases);
-        let asked_all = self.has_asked_all(outcome);
-        // Told time stands still while the history is written.
-        let stalls = if self.is_told() { 0 } else { outcome.sum(|lane| lane.stalls) };
+        let issued_all = self.has_issued_all(outcome);
+        // Simulated time stands still while the history is written.
+        let stalls = if self.is_simulated() { 0 } else { outcome.sum(|worker| worker.stalls) };
         let manifest = &mut self.manifest;
         manifest.state = state;
         manifest.reason = reason;
         manifest.run.ended = rfc3339(SystemTime::now());
         manifest.phases = phases;
         let [done, refused, unknown, dropped] =
-            [0, 1, 2, 3].map(|code| outcome.sum(|lane| lane.outcomes[code]));
+            [0, 1, 2, 3].map(|code| outcome.sum(|worker| worker.outcomes[code]));
         let counters = &mut manifest.counters;
-        counters.offered = outcome.sum(|lane| lane.offered);
+        counters.offered = outcome.sum(|worker| worker.offered);
         (counters.done, counters.refused) = (done, refused);
         (counters.unknown, counters.dropped) = (unknown, dropped);
         manifest.history.records = counters.offered - broken.map_or(0, |error| error.lost);
@@ -461,34 +466,34 @@ impl Experiment {
             let texts = changes.iter().map(|change| format!("{}@{}", change.at.0, change.rate));
             note("rate_changes", texts.collect::<Vec<_>>().join(","));
         }
-        note("asked_all", asked_all.to_string());
+        note("issued_all", issued_all.to_string());
         note("executed_hash", executed);
-        note("queued", outcome.sum(|lane| lane.queued).to_string());
+        note("queued", outcome.sum(|worker| worker.queued).to_string());
         if let Some(held) = held_back(outcome) {
             note("held_back", held);
         }
-        note("late_answers", outcome.sum(|lane| lane.late_answers).to_string());
-        note("in_flight_max", outcome.sum(|lane| lane.in_flight_max as u64).to_string());
-        note("lane_cpu_ns", outcome.sum(|lane| lane.cpu.0).to_string());
+        note("late_answers", outcome.sum(|worker| worker.late_answers).to_string());
+        note("in_flight_max", outcome.sum(|worker| worker.in_flight_max as u64).to_string());
+        note("worker_cpu_ns", outcome.sum(|worker| worker.cpu.0).to_string());
         self.remark(outcome);
     }
 
-    /// Whether everything was asked that the plan has.
-    fn has_asked_all(&self, outcome: &Outcome) -> bool {
+    /// Whether everything was issued that the plan has.
+    fn has_issued_all(&self, outcome: &Outcome) -> bool {
         let planned = self.planned.unwrap_or(u64::MAX);
-        let extent = self.asking.extent;
+        let extent = self.load_config.extent;
         outcome.ran_out() && extent.processes.is_none_or(|processes| processes >= planned)
     }
 
     /// Arrivals per second over the measured window, as the shape and its changes plan them.
     fn planned_rate(&self, phases: &[PhaseSection]) -> Option<f64> {
-        let Load::Open(open) = &self.asking.load else { return None };
-        if matches!(open.arrivals.process, ArrivalProcess::Baked(_)) {
+        let Load::Open(open) = &self.load_config.load else { return None };
+        if matches!(open.arrivals.process, ArrivalProcess::Recorded(_)) {
             return None;
         }
         let window = phases.last().filter(|window| window.from_ns < window.to_ns)?;
-        let shape = self.listening.control().shape()?;
-        Some(shape.mean_rate(Nanos(window.from_ns), Nanos(window.to_ns)))
+        let rate_profile = self.listening.control().rate_profile()?;
+        Some(rate_profile.mean_rate(Nanos(window.from_ns), Nanos(window.to_ns)))
     }
 
     /// Remarks that a reader must see.
@@ -511,14 +516,15 @@ impl Experiment {
         let stalls = self.manifest.history.stalls;
         if stalls > 0 {
             notes.push(format!(
-                "lanes waited {stalls} times for the history to be written: part of the lag is ours"
+                "workers waited {stalls} times for the history to be written: part of the lag is \
+                 ours"
             ));
         }
-        let queued = outcome.sum(|lane| lane.queued);
+        let queued = outcome.sum(|worker| worker.queued);
         if queued > 0
-            && let Load::Open(open) = &self.asking.load
+            && let Load::Open(open) = &self.load_config.load
         {
-            let bound = self.asking.in_flight(open);
+            let bound = self.load_config.in_flight(open);
             let what = match bound < open.in_flight {
                 true => "what the store's connections take",
                 false => "--in-flight",
@@ -528,9 +534,9 @@ impl Experiment {
                  ({bound}: {what}); their wait is in the response time"
             ));
         }
-        let late = outcome.sum(|lane| lane.late_answers);
+        let late = outcome.sum(|worker| worker.late_answers);
         if late > 0 {
-            notes.push(format!("{late} answers came after patience had ended"));
+            notes.push(format!("{late} answers came after the timeout had expired"));
         }
         notes.extend(first_failure(outcome));
     }
@@ -557,7 +563,7 @@ impl Experiment {
     }
 
     fn load_failure(&self, outcome: &Outcome) -> String {
-        let done = outcome.sum(|lane| lane.outcomes[0]);
+        let done = outcome.sum(|worker| worker.outcomes[0]);
         match outcome.first_failure() {
             Some(FirstFailure { key, reason, .. }) => format!(
                 "the load stopped because the insert of record {key} failed ({}); {done} records \
@@ -569,13 +575,13 @@ impl Experiment {
     }
 
     fn phases(&self, outcome: &Outcome) -> Vec<PhaseSection> {
-        let extent = self.asking.extent;
+        let extent = self.load_config.extent;
         let ended = outcome.ended();
         let is_cut = outcome.ran_out() || outcome.is_interrupted || outcome.trouble().is_some();
-        // Answers may come long after; the window is the time in which operations were asked for.
+        // Answers may come long after; the window is the time in which operations were requested.
         let end = match extent.duration {
             Some(_) if !is_cut => extent.end(),
-            _ => outcome.asked_until().min(extent.end()),
+            _ => outcome.issued_until().min(extent.end()),
         };
         let end = if end > extent.warm_up { end } else { ended.min(extent.end()) };
         let section = |phase: Phase, from: Nanos, to: Nanos| PhaseSection {
@@ -606,7 +612,7 @@ impl Experiment {
             })
             .collect();
         // What comes before the epoch has no place on the time axis but its beginning.
-        let init = match self.is_told() {
+        let init = match self.is_simulated() {
             // The same run gives the same bytes there, and wall time is nobody's concern.
             true => "init".to_owned(),
             false => format!("init, {} before", self.init),
@@ -620,25 +626,25 @@ impl Experiment {
         events.extend(self.done.events.iter().cloned());
         if let Some(failure) = outcome.first_failure() {
             let text = format!("first failure: {}", failure.reason.name());
-            events.push(Event { at: failure.at, kind: EventKind::Notice, text });
+            events.push(Event { at: failure.at, kind: EventKind::Warning, text });
         }
         if self.manifest.state != State::Finished {
             let text = self.manifest.reason.clone().unwrap_or_default();
-            events.push(Event { at: outcome.ended(), kind: EventKind::Notice, text });
+            events.push(Event { at: outcome.ended(), kind: EventKind::Warning, text });
         }
         events.sort_by_key(|event| event.at);
         events
     }
 
-    /// Whether there was nothing to ask: a load for a trace that writes every key before it needs
+    /// Whether there was nothing to issue: a load for a trace that writes every key before it needs
     /// it.
     fn is_nothing(&self) -> bool {
         self.is_load && self.planned == Some(0)
     }
 
-    /// Whether nothing of what was to be asked went through.
+    /// Whether nothing of what was to be issued went through.
     fn is_in_vain(&self, outcome: &Outcome) -> bool {
-        outcome.sum(|lane| lane.outcomes[0]) == 0 && !self.is_nothing()
+        outcome.sum(|worker| worker.outcomes[0]) == 0 && !self.is_nothing()
     }
 
     /// What was to be done and was not; of a run that was stopped, what goes on.
@@ -660,7 +666,7 @@ impl Experiment {
         match self.manifest.state {
             // A run in which nothing went through has failed, whatever the store says.
             State::Finished if self.is_in_vain(outcome) => {
-                match outcome.sum(|lane| lane.offered) {
+                match outcome.sum(|worker| worker.offered) {
                     // Too short for its rate.
                     0 => Exit::Usage,
                     _ => Exit::Unreachable,
@@ -678,13 +684,13 @@ impl Experiment {
 }
 
 /// When arrivals waited because as many as allowed were in flight, as `from-until` in nanoseconds:
-/// commas between the stretches of a lane, semicolons between lanes. None if none ever did.
+/// commas between the stretches of a worker, semicolons between workers. None if none ever did.
 fn held_back(outcome: &Outcome) -> Option<String> {
     let stretch = |(from, until): &(Nanos, Nanos)| format!("{}-{}", from.0, until.0);
-    let lane =
-        |lane: &LaneOutcome| lane.held_back.iter().map(stretch).collect::<Vec<_>>().join(",");
-    let lanes: Vec<String> = outcome.lanes.iter().map(lane).collect();
-    lanes.iter().any(|lane| !lane.is_empty()).then(|| lanes.join(";"))
+    let worker =
+        |worker: &WorkerOutcome| worker.held_back.iter().map(stretch).collect::<Vec<_>>().join(",");
+    let workers: Vec<String> = outcome.workers.iter().map(worker).collect();
+    workers.iter().any(|worker| !worker.is_empty()).then(|| workers.join(";"))
 }
 
 /// The first operation that was refused or is unknown, in a sentence.
@@ -696,8 +702,8 @@ fn first_failure(outcome: &Outcome) -> Option<String> {
 
 /// Why a run in which nothing went through has come to nothing.
 fn in_vain(outcome: &Outcome) -> String {
-    match (outcome.sum(|lane| lane.offered), first_failure(outcome)) {
-        (0, _) => "nothing was asked: the run was too short for its rate; give it more time by \
+    match (outcome.sum(|worker| worker.offered), first_failure(outcome)) {
+        (0, _) => "nothing was issued: the run was too short for its rate; give it more time by \
                    --duration, or a higher --rate"
             .to_owned(),
         (offered, Some(failure)) => format!("none of {offered} operations went through; {failure}"),
@@ -706,7 +712,8 @@ fn in_vain(outcome: &Outcome) -> String {
 }
 
 /// What is said of a run whose lab did not last as long as it.
-const LAB_END: &str = "lab: its supervisor was killed or told to end while the run went on, its \
+const LAB_END: &str = "lab: its supervisor was killed or instructed to end while the run went on, \
+                       its \
                        servers ended with it: figures from then on are of no store";
 
 /// Reasons of a first failure that say that the store is away, or does not let us.
@@ -728,16 +735,16 @@ impl Drop for RaisedAtEnd<'_> {
     }
 }
 
-/// The one lane of told time, in the form of many.
-fn execute_told(
-    run: &Lanes<'_>,
+/// The one worker of simulated time, in the form of many.
+fn execute_simulated(
+    run: &Workers<'_>,
     store: &dyn Store,
     sinks: Vec<HistorySink>,
-    gauge: &Gauge,
+    live_counters: &LiveCounters,
     control: &Control,
 ) -> Result<(Outcome, Vec<HistorySink>), ExecuteError> {
-    let sink = sinks.into_iter().next().expect("there is a sink for every lane");
-    let (outcome, sink) = execute_in_told_time(run, store, sink, gauge, control)?;
+    let sink = sinks.into_iter().next().expect("there is a sink for every worker");
+    let (outcome, sink) = execute_in_simulated_time(run, store, sink, live_counters, control)?;
     Ok((outcome, vec![sink]))
 }
 
@@ -746,12 +753,12 @@ fn rate_change(change: &RateChange) -> String {
     format!("from {}/s to {}/s", change.before, change.rate)
 }
 
-/// A blocking store behind `workers` threads per lane; any other as it is.
-fn with_workers(store: Arc<dyn Store>, workers: usize) -> Arc<dyn Store> {
-    if workers == 0 || store.capabilities().calls != Calls::Blocking {
+/// A blocking store behind `blocking_threads` threads per worker; any other as it is.
+fn with_blocking_threads(store: Arc<dyn Store>, blocking_threads: usize) -> Arc<dyn Store> {
+    if blocking_threads == 0 || store.capabilities().calls != Calls::Blocking {
         return store;
     }
-    Arc::new(Workers::new(store, workers))
+    Arc::new(BlockingThreads::new(store, blocking_threads))
 }
 
 fn from_execute(error: assay_run::ExecuteError) -> anyhow::Error {
@@ -761,51 +768,55 @@ fn from_execute(error: assay_run::ExecuteError) -> anyhow::Error {
     }
 }
 
-/// The settings of the load model that the judge needs to know.
-pub fn load_settings(asking: &Asking, time: StoreTime, is_load: bool) -> BTreeMap<String, String> {
+/// The settings of the load model that the analyzer needs to know.
+pub fn load_settings(
+    load_config: &LoadConfig,
+    time: StoreTime,
+    is_load: bool,
+) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let mut note = |name: &str, value: String| settings.insert(name.to_owned(), value);
     note("phase", if is_load { "load" } else { "run" }.to_owned());
-    match &asking.load {
+    match &load_config.load {
         Load::Open(open) => {
-            let Arrivals { shape, process } = &open.arrivals;
-            let (name, text) = match (process, shape.constant_rate()) {
+            let Arrivals { rate_profile, process } = &open.arrivals;
+            let (name, text) = match (process, rate_profile.constant_rate()) {
                 // No one number tells how fast a written schedule is at any moment.
-                (ArrivalProcess::Baked(written), Some(rate)) => {
+                (ArrivalProcess::Recorded(written), Some(rate)) => {
                     ("speed", (rate / written.rate()).to_string())
                 }
                 (_, Some(rate)) => ("rate", rate.to_string()),
-                (_, None) => ("rate", shape.to_string()),
+                (_, None) => ("rate", rate_profile.to_string()),
             };
             note(name, text);
             note("arrivals", process.to_string());
             note("in-flight", open.in_flight.to_string());
-            if asking.in_flight(open) < open.in_flight {
-                note("in-flight-bound", asking.in_flight(open).to_string());
+            if load_config.in_flight(open) < open.in_flight {
+                note("in-flight-bound", load_config.in_flight(open).to_string());
             }
-            note("overflow", crate::asking::overflow_name(open.overflow).to_owned());
+            note("overflow", crate::load_config::overflow_name(open.overflow).to_owned());
         }
         Load::Closed(closed) => {
             note("closed", closed.sessions.to_string());
-            if let Some(pace) = closed.pace {
-                note("pace", pace.to_string());
+            if let Some(target_rate) = closed.target_rate {
+                note("target-throughput", target_rate.to_string());
             }
         }
     }
-    note("timeout", humantime::format_duration(Duration::from(asking.patience)).to_string());
-    note("deadline", humantime::format_duration(Duration::from(asking.deadline)).to_string());
-    note("workers", asking.workers.to_string());
-    let spin = match asking.spin {
+    note("timeout", humantime::format_duration(Duration::from(load_config.timeout)).to_string());
+    note("deadline", humantime::format_duration(Duration::from(load_config.deadline)).to_string());
+    note("blocking-threads", load_config.blocking_threads.to_string());
+    let spin = match load_config.spin {
         Spin::Never => "never",
         Spin::LastStretch => "last-stretch",
         Spin::Always => "always",
     };
     note("spin", spin.to_owned());
-    if !asking.processors.is_empty() {
-        note("cpu-list", assay_run::processors::show(&asking.processors));
+    if !load_config.processors.is_empty() {
+        note("cpu-list", assay_run::processors::show(&load_config.processors));
     }
-    if time == StoreTime::Told {
-        note("time", "told".to_owned());
+    if time == StoreTime::Simulated {
+        note("time", "simulated".to_owned());
     }
     settings
 }

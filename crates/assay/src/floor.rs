@@ -1,4 +1,5 @@
-//! What the instrument itself needs: the run's own questions, asked of the store that does nothing.
+//! Noise floor: the run's own operations on the store that does nothing.
+//! nothing.
 //!
 //! A percentile of a run that is not well above the same percentile of this floor tells as much
 //! about this program and this machine as about the store.
@@ -12,13 +13,13 @@ use assay_analysis::{Histogram, LONGEST};
 use assay_history::manifest::FloorSection;
 use assay_model::{Nanos, Phase, Record};
 use assay_run::{
-    ArrivalProcess, Arrivals, Control, Extent, Gauge, Lanes, Latency, Load, Open, Overflow, Sink,
-    execute,
+    ArrivalProcess, Arrivals, Control, Extent, Latency, LiveCounters, Load, Open, Overflow, Sink,
+    Workers, execute,
 };
 use assay_store::Calls;
 use assay_store::null::Null;
 
-use crate::asking::Asking;
+use crate::load_config::LoadConfig;
 
 /// The floor takes no longer than this unless somebody wants it to.
 const LONGEST_BY_ITSELF: Nanos = Nanos::from_secs(1);
@@ -26,10 +27,11 @@ const LONGEST_BY_ITSELF: Nanos = Nanos::from_secs(1);
 /// More operations than this make no percentile that we show more certain.
 const OPERATIONS_MAX: u64 = 500_000;
 
-/// One lane reaches this against a store that does nothing; beyond it the floor would be a backlog.
-const RATE_MAX_PER_LANE: f64 = 250_000.0;
+/// One worker reaches this against a store that does nothing; beyond it the floor would be a
+/// backlog.
+const RATE_MAX_PER_WORKER: f64 = 250_000.0;
 
-/// The part of the time that is asked before anything is counted.
+/// The part of the time that is issued before anything is counted.
 const WARM_UP: u64 = 10;
 
 /// The floor's percentiles, with the names they have in reports.
@@ -42,7 +44,7 @@ const BEYOND: f64 = 3.0;
 /// gathers before it hands them over.
 const GATHERED: usize = 4096;
 
-/// Counts the latencies of one lane.
+/// Counts the latencies of one worker.
 struct Counts {
     response: Histogram,
     service: Histogram,
@@ -96,26 +98,26 @@ impl Sink for Counts {
 }
 
 /// How long the floor is measured if nobody says: a tenth of the run as far as its length is known.
-pub fn usual_length(asking: &Asking, planned: Option<u64>) -> Nanos {
-    let by_time = asking.extent.duration.map(|duration| duration + asking.extent.warm_up);
-    let rate = match &asking.load {
-        Load::Open(open) => Some(mean_rate(&open.arrivals, asking.extent)),
-        Load::Closed(closed) => closed.pace,
+pub fn usual_length(load_config: &LoadConfig, planned: Option<u64>) -> Nanos {
+    let by_time = load_config.extent.duration.map(|duration| duration + load_config.extent.warm_up);
+    let rate = match &load_config.load {
+        Load::Open(open) => Some(mean_rate(&open.arrivals, load_config.extent)),
+        Load::Closed(closed) => closed.target_rate,
     };
-    let processes = asking.processes(planned);
+    let processes = load_config.processes(planned);
     let by_number = processes.zip(rate).map(|(number, rate)| number as f64 / rate * 1e9);
     let by_number = by_number.map(|nanoseconds| Nanos(nanoseconds as u64));
     let run = by_time.unwrap_or(Nanos::NEVER).min(by_number.unwrap_or(Nanos::NEVER));
     Nanos(run.0 / 10).min(LONGEST_BY_ITSELF)
 }
 
-/// Asks what `run` asks, as it would a store that answers as `calls` says, for `length`; rates are
-/// bounded to what a lane can do.
+/// Issues what `run` issues, as it would a store that answers as `calls` says, for `length`; rates
+/// are bounded to what a worker can do.
 ///
 /// # Errors
 /// If a thread cannot be started.
 pub fn measure(
-    run: Lanes<'_>,
+    run: Workers<'_>,
     length: Nanos,
     calls: Calls,
 ) -> Result<Option<FloorSection>, assay_run::ExecuteError> {
@@ -125,11 +127,12 @@ pub fn measure(
         duration: Some(length.since(warm_up)),
         warm_up,
     };
-    let run = Lanes { load: bounded(&run), extent, stop_at_failure: false, ..run };
-    let lanes = run.lanes;
+    let run = Workers { load: bounded(&run), extent, stop_at_failure: false, ..run };
+    let workers = run.workers;
     let control = Control::new();
-    let gauges: Vec<Gauge> = (0..lanes).map(|_| Gauge::new(Latency::Response)).collect();
-    let sinks = (0..lanes).map(|_| Counts::new(calls)).collect();
+    let worker_counters: Vec<LiveCounters> =
+        (0..workers).map(|_| LiveCounters::new(Latency::Response)).collect();
+    let sinks = (0..workers).map(|_| Counts::new(calls)).collect();
     let store = Null::new();
     let sinks = thread::scope(|scope| {
         let (is_over, over) = mpsc::channel::<()>();
@@ -140,24 +143,24 @@ pub fn measure(
                 control.abort();
             }
         });
-        let asked = execute(&run, &store, sinks, &gauges, control);
+        let requested = execute(&run, &store, sinks, &worker_counters, control);
         drop(is_over);
-        asked.map(|(_, sinks)| sinks)
+        requested.map(|(_, sinks)| sinks)
     })?;
     Ok(section(&run, &sinks))
 }
 
-/// The load model with a rate that the lanes can do without a store.
-fn bounded(run: &Lanes<'_>) -> Load {
+/// The load model with a rate that the workers can do without a store.
+fn bounded(run: &Workers<'_>) -> Load {
     match &run.load {
         Load::Open(open) => {
             let process = match &open.arrivals.process {
                 // Its moments are the run's own: here only how fast they come on average counts.
-                ArrivalProcess::Baked(_) => ArrivalProcess::Poisson,
+                ArrivalProcess::Recorded(_) => ArrivalProcess::Poisson,
                 process => process.clone(),
             };
             let rate = mean_rate(&open.arrivals, run.extent);
-            let rate = rate.min(RATE_MAX_PER_LANE * run.lanes as f64);
+            let rate = rate.min(RATE_MAX_PER_WORKER * run.workers as f64);
             let arrivals = Arrivals::constant_rate(rate, process);
             Load::Open(Open { arrivals, overflow: Overflow::Queue, ..open.clone() })
         }
@@ -167,14 +170,14 @@ fn bounded(run: &Lanes<'_>) -> Load {
 
 /// Arrivals per second over the whole run, or at its beginning where it has no known end.
 fn mean_rate(arrivals: &Arrivals, extent: Extent) -> f64 {
-    let end = arrivals.shape.end().unwrap_or(Nanos::NEVER).min(extent.end());
+    let end = arrivals.rate_profile.end().unwrap_or(Nanos::NEVER).min(extent.end());
     match end {
-        Nanos::NEVER => arrivals.shape.rate(Nanos::ZERO),
-        end => arrivals.shape.mean_rate(Nanos::ZERO, end),
+        Nanos::NEVER => arrivals.rate_profile.rate(Nanos::ZERO),
+        end => arrivals.rate_profile.mean_rate(Nanos::ZERO, end),
     }
 }
 
-fn section(run: &Lanes<'_>, sinks: &[Counts]) -> Option<FloorSection> {
+fn section(run: &Workers<'_>, sinks: &[Counts]) -> Option<FloorSection> {
     let (first, others) = sinks.split_first()?;
     let (mut response, mut service) = (first.response.clone(), first.service.clone());
     for sink in others {
@@ -185,7 +188,7 @@ fn section(run: &Lanes<'_>, sinks: &[Counts]) -> Option<FloorSection> {
         duration_ns: run.extent.end().0,
         operations: response.len(),
         rate_per_s: match &run.load {
-            Load::Open(open) => open.arrivals.shape.constant_rate(),
+            Load::Open(open) => open.arrivals.rate_profile.constant_rate(),
             Load::Closed(_) => None,
         },
         response_ns: percentiles(&response),

@@ -109,11 +109,11 @@ fn window(manifest: &Manifest) -> Option<String> {
 /// The parts that a whole history of the run has and `history` has not, for people.
 pub fn missing(manifest: &Manifest, history: &History) -> String {
     let agent = manifest.history.agent;
-    let there: Vec<(u32, u16)> = history.lanes().collect();
-    let missing = (0..manifest.load.lanes).filter(|lane| !there.contains(&(agent, *lane)));
+    let there: Vec<(u32, u16)> = history.workers().collect();
+    let missing = (0..manifest.load.workers).filter(|worker| !there.contains(&(agent, *worker)));
     let mut names: Vec<String> = missing
         .take(MOST_NAMES + 1)
-        .map(|lane| format!("history/agent={agent}/part-{lane}.parquet"))
+        .map(|worker| format!("history/agent={agent}/part-{worker}.parquet"))
         .collect();
     if names.len() > MOST_NAMES {
         names[MOST_NAMES] = "more".to_owned();
@@ -152,9 +152,9 @@ mod tests {
         assert_eq!(window(&ending_at(119_000_000_000)), None, "a clock may have been set");
         let said = window(&ending_at(1 << 63)).expect("292 years are too long");
         assert!(said.contains("after 9223372036 s and the run after 30 s"), "{said}");
-        let mut told = ending_at(1 << 63);
-        told.load.settings.insert(TIME.to_owned(), "told".to_owned());
-        assert_eq!(window(&told), None);
+        let mut reported = ending_at(1 << 63);
+        reported.load.settings.insert(TIME.to_owned(), "told".to_owned());
+        assert_eq!(window(&reported), None);
     }
 
     #[test]

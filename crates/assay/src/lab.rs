@@ -1,16 +1,16 @@
 //! Labs: local clusters that outlive the command that started them.
 //!
-//! Each has a keeper, a process of this same binary that holds the servers; whoever wants
-//! something of a lab asks its keeper through a socket in the lab's folder.
+//! Each has a supervisor, a process of this same binary that holds the servers; whoever wants
+//! something of a lab queries its supervisor through a socket in the lab's folder.
 
 pub mod client;
-pub mod errand;
 pub mod failure;
-pub mod keeper;
+pub mod job_spec;
 pub mod labs;
-pub mod owner;
+pub mod parent;
 pub mod probe;
 pub mod start;
+pub mod supervisor;
 pub mod tied;
 pub mod wire;
 

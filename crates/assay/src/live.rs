@@ -4,9 +4,9 @@ pub mod interval;
 
 mod board;
 mod keys;
-mod notices;
 mod screen;
-mod story;
+mod time_series;
+mod warnings;
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use rustix::termios::tcgetpgrp;
 use crate::exit::usage;
 use crate::live::board::View;
 use crate::live::interval::{Gathering, Interval};
-use crate::live::keys::Act;
-use crate::live::story::Story;
+use crate::live::keys::KeyAction;
+use crate::live::time_series::TimeSeries;
 use crate::options::Options;
-use crate::progress::{Glance, Goal, Show, Viewer};
-use crate::steering::{Change, SteerError, Steering};
+use crate::progress::{Goal, Observer, ProgressSnapshot, Show};
+use crate::rate_control::{Change, RateControl, RateControlError};
 
 pub use screen::Stage;
 
@@ -44,13 +44,13 @@ pub struct Caption {
     pub style: Style,
 }
 
-/// A viewer that fills the terminal.
+/// An observer that fills the terminal.
 pub struct Dashboard {
     stage: Arc<Stage>,
     caption: Caption,
     gathering: Gathering,
     latest: Option<Interval>,
-    story: Story,
+    time_series: TimeSeries,
     shows_help: bool,
     at: Nanos,
     in_flight: u64,
@@ -59,14 +59,14 @@ pub struct Dashboard {
 }
 
 impl Dashboard {
-    /// A dashboard that comes up with its first glance.
+    /// A dashboard that comes up with its first snapshot.
     pub fn new(stage: Arc<Stage>, caption: Caption) -> Dashboard {
         Dashboard {
             stage,
             caption,
             gathering: Gathering::new(EVERY),
             latest: None,
-            story: Story::default(),
+            time_series: TimeSeries::default(),
             shows_help: false,
             at: Nanos::ZERO,
             in_flight: 0,
@@ -77,7 +77,7 @@ impl Dashboard {
 
     fn draw(&self) {
         let stage = &self.stage;
-        let notices = stage.notices();
+        let warnings = stage.warnings();
         let view = View {
             caption: &self.caption,
             at: self.at,
@@ -85,29 +85,29 @@ impl Dashboard {
             rate: self.rate,
             latest: self.latest.as_ref(),
             totals: self.gathering.totals(),
-            story: &self.story,
-            notices: &notices,
+            time_series: &self.time_series,
+            warnings: &warnings,
             is_ending: self.is_ending,
             shows_help: self.shows_help,
         };
         stage.draw(|frame| board::draw(frame, &view));
     }
 
-    fn act(&mut self, act: Act, steering: &Steering) {
+    fn act(&mut self, act: KeyAction, rate_control: &RateControl) {
         match act {
-            Act::Multiply(factor) => self.stage.say(&told(steering.multiply(factor))),
-            Act::Drain if !steering.is_ending() => {
-                steering.drain();
-                self.stage.say("asking no more: waiting for what is in flight");
+            KeyAction::Multiply(factor) => self.stage.say(&describe(rate_control.multiply(factor))),
+            KeyAction::Drain if !rate_control.is_ending() => {
+                rate_control.drain();
+                self.stage.say("issuing no more: waiting for what is in flight");
             }
-            Act::Drain => {}
-            Act::Help => self.shows_help = !self.shows_help,
+            KeyAction::Drain => {}
+            KeyAction::Help => self.shows_help = !self.shows_help,
         }
     }
 }
 
-/// What a change of rate, or its refusal, is told as.
-fn told(result: Result<Change, SteerError>) -> String {
+/// What a change of rate, or its refusal, is reported as.
+fn describe(result: Result<Change, RateControlError>) -> String {
     match result {
         Ok(Change { from, before, rate }) => {
             let [before, rate] = [before, rate].map(assay_report::units::rate);
@@ -117,26 +117,28 @@ fn told(result: Result<Change, SteerError>) -> String {
     }
 }
 
-impl Viewer for Dashboard {
-    fn see(&mut self, glance: &Glance<'_>) {
-        if let Some(interval) = self.gathering.add(glance) {
-            self.story.add(&interval);
+impl Observer for Dashboard {
+    fn see(&mut self, progress_snapshot: &ProgressSnapshot<'_>) {
+        if let Some(interval) = self.gathering.add(progress_snapshot) {
+            self.time_series.add(&interval);
             self.latest = Some(interval);
         }
-        (self.at, self.in_flight) = (glance.at, glance.in_flight);
-        self.rate = glance.shape.map(|shape| shape.rate(glance.at));
-        self.is_ending = glance.is_ending;
+        (self.at, self.in_flight) = (progress_snapshot.at, progress_snapshot.in_flight);
+        self.rate = progress_snapshot
+            .rate_profile
+            .map(|rate_profile| rate_profile.rate(progress_snapshot.at));
+        self.is_ending = progress_snapshot.is_ending;
         if !self.stage.is_up() && is_in_front() {
             self.stage.enter();
         }
         self.draw();
     }
 
-    fn step(&mut self, steering: &Steering) {
+    fn step(&mut self, rate_control: &RateControl) {
         self.stage.obey_signals();
         for key in self.stage.keys() {
             if let Some(act) = keys::act(key) {
-                self.act(act, steering);
+                self.act(act, rate_control);
                 self.draw();
             }
         }
@@ -161,7 +163,7 @@ fn is_in_front() -> bool {
 /// How progress is to be shown.
 ///
 /// # Errors
-/// If a dashboard was asked for where there can be none.
+/// If a dashboard was requested where there can be none.
 pub fn show(options: &Options) -> Result<Show> {
     #[derive(Clone, Copy)]
     enum When {

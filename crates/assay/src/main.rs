@@ -9,17 +9,16 @@ macro_rules! eprintln {
     }};
 }
 
+mod actions;
 mod arrivals;
-mod asking;
 mod binding;
 mod broken;
-mod bundles;
+mod cleanup;
 mod cli;
 mod command;
 mod compiled;
 mod completion;
 mod conditions;
-mod deeds;
 mod evidence;
 mod exit;
 mod experiment;
@@ -27,26 +26,27 @@ mod floor;
 mod identity;
 mod lab;
 mod live;
+mod load_config;
 mod machine;
 mod mapped;
+mod measured_runs;
 mod note;
 mod observe;
 mod options;
+mod parent_death;
 mod port;
 mod progress;
+mod rate_control;
 mod repeat;
+mod run_dirs;
 mod section;
 mod setup;
 mod shell;
 mod show;
-mod side;
 mod signals;
 mod slo;
-mod steering;
-mod tether;
 mod thresholds;
 mod truth;
-mod undo;
 mod units;
 mod whole;
 mod workload;
@@ -59,10 +59,10 @@ use clap::ArgMatches;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    // A shell that completes a line asks for values and for nothing else.
+    // A shell that completes a line requests values and for nothing else.
     clap_complete::CompleteEnv::with_factory(cli::command).complete();
     let ended = signals::outlive_file_limits()
-        .and_then(|()| tether::words())
+        .and_then(|()| parent_death::words())
         .and_then(|words| dispatch(&cli::command().get_matches_from(words)));
     match ended {
         Ok(exit) => exit.into(),
@@ -76,16 +76,16 @@ fn main() -> ExitCode {
 fn dispatch(matches: &ArgMatches) -> Result<Exit> {
     let Some((verb, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
     match verb {
-        "bench" => command::ask::bench(matches),
-        "load" => command::ask::load(matches),
-        "run" => command::ask::run(matches),
+        "bench" => command::measure::bench(matches),
+        "load" => command::measure::load(matches),
+        "run" => command::measure::run(matches),
         "tune" => command::tune::tune(matches),
         "analyze" => command::look::analyze(matches),
         "report" => command::look::report(matches),
         "compare" => command::compare::compare(matches),
         "history" => command::look::repair(matches),
         "lab" => command::lab::dispatch(matches),
-        "sick" => command::sick::dispatch(matches),
+        "sim" => command::sim::dispatch(matches),
         "study" => command::study::dispatch(matches),
         "trace" => command::trace::dispatch(matches),
         "mapping" => command::mapping::dispatch(matches),

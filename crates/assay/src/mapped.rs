@@ -12,8 +12,8 @@ use crate::exit::{as_usage, usage};
 use crate::options::Options;
 use crate::workload::Workload;
 
-/// The store as it takes what `workload` asks, drawn from `seed`: itself, or with a mapping before
-/// it.
+/// The store as it takes what `workload` issues, drawn from `seed`: itself, or with a mapping
+/// before it.
 ///
 /// The physical schema is the one that `--mapping` names, else the one that is advised.
 ///
@@ -40,7 +40,7 @@ pub fn taking_queries(
         Some(path) => read(path)?,
         None => {
             let plan = workload.plan(seed, PlanPhase::Run)?;
-            let catalogue = plan.catalogue().context("what asks no records asks queries")?;
+            let catalogue = plan.catalogue().context("what issues no records issues queries")?;
             let class = match capabilities.data_model {
                 DataModel::Column => Class::Column,
                 DataModel::KeyValue | DataModel::Relational => Class::KeyValue,
@@ -63,7 +63,7 @@ pub fn read(path: &str) -> Result<Physical> {
     Physical::from_toml(&text).map_err(|error| usage(format!("{path}: {error}")))
 }
 
-/// What the advisor says. Load, run and `mapping explain` ask it the same, so they agree.
+/// What the advisor says. Load, run and `mapping explain` load it the same, so they agree.
 ///
 /// # Errors
 /// If a query cannot be answered from records.

@@ -1,4 +1,4 @@
-//! What a load leaves in the store, so that a run can check that it asks the right data.
+//! Note that a load leaves in the store, so that a run can check that it has the right data.
 
 use anyhow::Result;
 use assay_workload::{Dataset, ScriptDataset};
@@ -33,17 +33,17 @@ impl Loaded {
         Loaded::Script(ScriptDataset { workload, sizes: Default::default(), seed: None })
     }
 
-    /// In sentences, why a run that wants `self` cannot be asked of a store that holds `found`;
+    /// In sentences, why a run that wants `self` cannot be issued to a store that holds `found`;
     /// empty if it can.
     pub fn differences(&self, found: &Loaded) -> Vec<String> {
         match (self, found) {
-            (Loaded::Records(wanted), Loaded::Records(found)) => wanted.differences(found),
-            (Loaded::Script(wanted), Loaded::Script(found)) => wanted.differences(found),
+            (Loaded::Records(expected), Loaded::Records(found)) => expected.differences(found),
+            (Loaded::Script(expected), Loaded::Script(found)) => expected.differences(found),
             (Loaded::Records(_), Loaded::Script(found)) => {
                 vec![format!("it holds rows of {}, no records by key", found.workload)]
             }
-            (Loaded::Script(wanted), Loaded::Records(_)) => {
-                vec![format!("it holds records by key, no rows of {}", wanted.workload)]
+            (Loaded::Script(expected), Loaded::Records(_)) => {
+                vec![format!("it holds records by key, no rows of {}", expected.workload)]
             }
         }
     }

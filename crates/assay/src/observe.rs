@@ -1,8 +1,8 @@
-//! Watches the machine that asks while a run goes on.
+//! Watches the client machine while a run goes on.
 //!
-//! One thread beside the lanes: every millisecond it wakes to learn how late it is let go on
+//! One thread beside the workers: every millisecond it wakes to learn how late it is let go on
 //! (after jHiccup by G. Tene), some times a second it reads what the system counts. It reads, it
-//! never decides: what the numbers mean is the judge's affair, from `observations.parquet`.
+//! never decides: what the numbers mean is the analyzer's affair, from `observations.parquet`.
 
 mod hiccups;
 pub mod servers;
@@ -20,10 +20,10 @@ use assay_run::{Clock, Control, Wall};
 use hiccups::Hiccups;
 use system::{Reading, System};
 
-/// The name under which the machine that asks is observed.
+/// The name under which the client machine is observed.
 pub const CLIENT: &str = "client";
 
-/// Parts of the machine, beside its lanes.
+/// Parts of the machine, beside its workers.
 pub mod part {
     /// The machine as a whole.
     pub const MACHINE: &str = "";
@@ -33,7 +33,7 @@ pub mod part {
 
 /// What is observed; counters have grown since the run's epoch.
 pub mod metric {
-    /// Processor time that was used: of the machine, of the process, or of a lane.
+    /// Processor time that was used: of the machine, of the process, or of a worker.
     pub const CPU: &str = "cpu_ns";
     /// Processor time that there was, over all processors.
     pub const CAPACITY: &str = "capacity_ns";
@@ -41,9 +41,9 @@ pub mod metric {
     pub const STEAL: &str = "steal_ns";
     /// Time for which the control group's quota held the process back.
     pub const THROTTLED: &str = "throttled_ns";
-    /// Time for which a lane could have gone on and was not let.
+    /// Time for which a worker could have gone on and was not let.
     pub const WAITED: &str = "waited_ns";
-    /// How often a lane was taken off its processor.
+    /// How often a worker was taken off its processor.
     pub const PREEMPTED: &str = "preempted";
     /// TCP segments that the machine sent.
     pub const SEGMENTS: &str = "tcp_segments";
@@ -73,7 +73,7 @@ const NAP: Nanos = Nanos::from_millis(1);
 /// that short runs have readings too.
 const READ_EVERY: Nanos = Nanos::from_millis(250);
 
-/// No two readings are closer than this: a reading costs some ten microseconds per lane.
+/// No two readings are closer than this: a reading costs some ten microseconds per worker.
 const READ_AT_MOST_EVERY: Nanos = Nanos::from_millis(20);
 
 /// Readings that are kept; when there are more, every second one goes.

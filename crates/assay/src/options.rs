@@ -18,7 +18,7 @@ pub use keys::{KEYS, Key, Shape, Verb};
 
 /// Names of environment variables begin with this.
 const ENVIRONMENT: &str = "ASSAY_";
-/// A variable of that name which is no setting: a store asks for it.
+/// A variable of that name which is no setting: a store requests it.
 const OF_STORES: &str = "ASSAY_JVM_BRIDGE";
 
 /// The file in the current directory that is read if it is there.
@@ -27,17 +27,17 @@ const LOCAL_FILE: &str = "assay.toml";
 /// A setting, then those that say the same in another way: where its origin is the stronger one,
 /// they are not heeded.
 const RIVALS: [(&str, &[&str]); 11] = [
-    ("rate", &["closed", "pace", "speed", "think"]),
-    ("speed", &["closed", "pace", "rate", "think"]),
+    ("rate", &["closed", "target-throughput", "speed", "think"]),
+    ("speed", &["closed", "target-throughput", "rate", "think"]),
     ("closed", &["arrivals", "rate", "speed"]),
-    ("pace", &["arrivals", "rate", "speed"]),
+    ("target-throughput", &["arrivals", "rate", "speed"]),
     ("think", &["arrivals", "rate", "speed"]),
     ("duration", &["operations"]),
     ("operations", &["duration"]),
     ("target", &["lab", "up"]),
     ("lab", &["target", "up"]),
     ("up", &["lab", "target"]),
-    ("runs-dir", &["bundle"]),
+    ("runs-dir", &["run-dir"]),
 ];
 
 /// The section of files that changes thresholds of the hallmark.
@@ -81,7 +81,7 @@ impl fmt::Display for Origin {
 
 /// A setting's text with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct SettingValue {
     /// As it was written.
     pub text: String,
     /// Where.
@@ -91,7 +91,7 @@ pub struct Given {
 /// All settings of a command that have a value.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    values: BTreeMap<&'static str, Given>,
+    values: BTreeMap<&'static str, SettingValue>,
     hallmark: Vec<(PathBuf, toml::Table)>,
 }
 
@@ -247,11 +247,11 @@ impl Options {
 
     /// Sets `name`, which must be one of [`KEYS`].
     pub fn set(&mut self, name: &'static str, text: &str, origin: Origin) {
-        self.values.insert(name, Given { text: text.to_owned(), origin });
+        self.values.insert(name, SettingValue { text: text.to_owned(), origin });
     }
 
     /// All settings with their values, by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Given)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &SettingValue)> {
         self.values.iter().map(|(name, given)| (*name, given))
     }
 

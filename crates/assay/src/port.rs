@@ -4,7 +4,7 @@ mod answer;
 mod buckets;
 mod metrics;
 mod place;
-mod seen;
+mod run_status;
 mod serve;
 
 use std::net::{SocketAddr, TcpListener};
@@ -15,37 +15,37 @@ use anyhow::{Context, Result};
 use tokio::sync::oneshot;
 
 use crate::exit::usage;
-use crate::progress::{Glance, Viewer};
-use crate::steering::Steering;
+use crate::progress::{Observer, ProgressSnapshot};
+use crate::rate_control::RateControl;
 
 pub use place::{parse, place};
-pub use seen::Subject;
+pub use run_status::Subject;
 
-use seen::Seen;
+use run_status::RunStatus;
 
 /// An open port. It answers from the moment it is opened until it is dropped.
 pub struct Port {
-    desk: Arc<Desk>,
+    board: Arc<StatusBoard>,
     /// Dropped to end the thread.
     open: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Where the watcher leaves what it saw, for those who ask.
+/// Where the watcher leaves what it saw, for those who issue.
 #[derive(Default)]
-pub struct Desk {
-    papers: Mutex<Papers>,
+pub struct StatusBoard {
+    pages: Mutex<StatusPages>,
 }
 
 #[derive(Default)]
-struct Papers {
-    seen: Seen,
-    steering: Option<Arc<Steering>>,
+struct StatusPages {
+    observed: RunStatus,
+    rate_control: Option<Arc<RateControl>>,
 }
 
-/// The viewer that keeps a desk up to date.
-struct Clerk {
-    desk: Arc<Desk>,
+/// The observer that keeps a desk up to date.
+struct StatusObserver {
+    board: Arc<StatusBoard>,
 }
 
 impl Port {
@@ -58,21 +58,24 @@ impl Port {
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             .map_err(|error| usage(format!("--port: cannot listen on {address}: {error}")))?;
         let address = listener.local_addr().context("a listener has an address")?;
-        let desk = Arc::new(Desk::default());
+        let board = Arc::new(StatusBoard::default());
         let (sender, closed) = oneshot::channel();
-        let for_thread = Arc::clone(&desk);
+        let for_thread = Arc::clone(&board);
         let thread = thread::Builder::new()
             .name("port".to_owned())
             .spawn(move || serve::serve(listener, &for_thread, closed))
             .context("cannot start a thread for the control port")?;
         eprintln!("control port: http://{address}/ (GET /metrics, POST /rate, POST /stop)");
-        Ok(Port { desk, open: Some(sender), thread: Some(thread) })
+        Ok(Port { board, open: Some(sender), thread: Some(thread) })
     }
 
-    /// A viewer of the run that begins now; from now on the port is about that.
-    pub fn watch(&self, subject: Subject, steering: Arc<Steering>) -> Box<dyn Viewer> {
-        *self.desk.papers() = Papers { seen: Seen::beginning(subject), steering: Some(steering) };
-        Box::new(Clerk { desk: Arc::clone(&self.desk) })
+    /// An observer of the run that begins now; from now on the port is about that.
+    pub fn watch(&self, subject: Subject, rate_control: Arc<RateControl>) -> Box<dyn Observer> {
+        *self.board.pages() = StatusPages {
+            observed: RunStatus::beginning(subject),
+            rate_control: Some(rate_control),
+        };
+        Box::new(StatusObserver { board: Arc::clone(&self.board) })
     }
 }
 
@@ -80,35 +83,35 @@ impl Drop for Port {
     fn drop(&mut self) {
         drop(self.open.take());
         if let Some(thread) = self.thread.take() {
-            // A port that broke has been told about by its panic.
+            // A port that broke has been reported about by its panic.
             let _ = thread.join();
         }
     }
 }
 
-impl Desk {
+impl StatusBoard {
     /// What was seen last, with the wheel of the run it is about.
-    fn read<T>(&self, reader: impl FnOnce(&Seen) -> T) -> T {
-        reader(&self.papers().seen)
+    fn read<T>(&self, reader: impl FnOnce(&RunStatus) -> T) -> T {
+        reader(&self.pages().observed)
     }
 
-    fn steering(&self) -> Option<Arc<Steering>> {
-        self.papers().steering.clone()
+    fn rate_control(&self) -> Option<Arc<RateControl>> {
+        self.pages().rate_control.clone()
     }
 
-    fn papers(&self) -> MutexGuard<'_, Papers> {
-        self.papers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn pages(&self) -> MutexGuard<'_, StatusPages> {
+        self.pages.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
-impl Viewer for Clerk {
-    fn see(&mut self, glance: &Glance<'_>) {
-        self.desk.papers().seen.add(glance);
+impl Observer for StatusObserver {
+    fn see(&mut self, progress_snapshot: &ProgressSnapshot<'_>) {
+        self.board.pages().observed.add(progress_snapshot);
     }
 
     fn leave(&mut self) {
-        let mut papers = self.desk.papers();
-        papers.seen.end();
-        papers.steering = None;
+        let mut pages = self.board.pages();
+        pages.observed.end();
+        pages.rate_control = None;
     }
 }

@@ -7,17 +7,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_model::Nanos;
-use assay_run::arrival::Shape;
-use assay_run::{Gauge, Snapshot, Tally};
+use assay_run::arrival::RateProfile;
+use assay_run::{LiveCounters, Snapshot, WorkerStats};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::live::interval::{Gathering, Interval, Totals};
-use crate::steering::Steering;
+use crate::rate_control::RateControl;
 
-/// How often the gauges are looked at: as often as a moving picture needs.
+/// How often the live counters are looked at: as often as a moving picture needs.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The longest that a viewer's own affairs, such as the keyboard, wait.
+/// The longest that an observer's own affairs, such as the keyboard, wait.
 const STEP: Duration = Duration::from_millis(20);
 
 /// How often a live line is renewed.
@@ -40,7 +40,7 @@ pub enum Show {
 /// What progress is measured against.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Goal {
-    /// Processes to ask, if there is a number.
+    /// Processes to issue, if there is a number.
     pub processes: Option<u64>,
     /// How long the run takes, warm-up included, if that is known.
     pub duration: Option<Nanos>,
@@ -50,8 +50,8 @@ pub struct Goal {
     pub is_load: bool,
 }
 
-/// What one look at the gauges shows.
-pub struct Glance<'a> {
+/// What one look at the live counters shows.
+pub struct ProgressSnapshot<'a> {
     /// When, on the run's time axis; zero before its beginning.
     pub at: Nanos,
     /// Time since the watching began.
@@ -59,33 +59,33 @@ pub struct Glance<'a> {
     /// Processes in flight.
     pub in_flight: u64,
     /// What happened since the look before.
-    pub tally: &'a Tally,
+    pub stats: &'a WorkerStats,
     /// The intended rate over time; open load only.
-    pub shape: Option<&'a Shape>,
-    /// Whether the run has been told to end.
+    pub rate_profile: Option<&'a RateProfile>,
+    /// Whether the run has been instructed to end.
     pub is_ending: bool,
 }
 
 /// Somebody who watches a run.
-pub trait Viewer: Send {
+pub trait Observer: Send {
     /// Sees what happened since the last look.
-    fn see(&mut self, glance: &Glance<'_>);
+    fn see(&mut self, progress_snapshot: &ProgressSnapshot<'_>);
 
     /// Does what cannot wait until the next look, such as hearing the keyboard.
-    fn step(&mut self, _steering: &Steering) {}
+    fn step(&mut self, _rate_control: &RateControl) {}
 
     /// Leaves: the run is over, everything has been seen.
     fn leave(&mut self) {}
 }
 
-/// Lets all `viewers` see what `gauges` show until `is_over`; returns when it is.
+/// Lets all `observers` see what `worker_counters` show until `is_over`; returns when it is.
 pub fn watch(
-    gauges: &[Gauge],
-    steering: &Steering,
-    mut viewers: Vec<Box<dyn Viewer>>,
+    worker_counters: &[LiveCounters],
+    rate_control: &RateControl,
+    mut observers: Vec<Box<dyn Observer>>,
     is_over: &Arc<AtomicBool>,
 ) {
-    if viewers.is_empty() {
+    if observers.is_empty() {
         return;
     }
     let begun = Instant::now();
@@ -94,25 +94,25 @@ pub fn watch(
         // Before the look, so that the last look sees all there was.
         let is_last = is_over.load(Ordering::Relaxed);
         snapshot.in_flight = 0;
-        snapshot.tally.clear();
-        gauges.iter().for_each(|gauge| gauge.take(&mut snapshot));
-        let shape = steering.shape();
-        let glance = Glance {
-            at: steering.now().unwrap_or(Nanos::ZERO),
+        snapshot.stats.clear();
+        worker_counters.iter().for_each(|live_counters| live_counters.take(&mut snapshot));
+        let rate_profile = rate_control.rate_profile();
+        let progress_snapshot = ProgressSnapshot {
+            at: rate_control.now().unwrap_or(Nanos::ZERO),
             elapsed: begun.elapsed().into(),
             in_flight: snapshot.in_flight,
-            tally: &snapshot.tally,
-            shape: shape.as_ref(),
-            is_ending: steering.is_ending(),
+            stats: &snapshot.stats,
+            rate_profile: rate_profile.as_ref(),
+            is_ending: rate_control.is_ending(),
         };
-        viewers.iter_mut().for_each(|viewer| viewer.see(&glance));
+        observers.iter_mut().for_each(|run_observer| run_observer.see(&progress_snapshot));
         if is_last {
-            viewers.iter_mut().for_each(|viewer| viewer.leave());
+            observers.iter_mut().for_each(|run_observer| run_observer.leave());
             return;
         }
         let next = Instant::now() + LOOK;
         while Instant::now() < next && !is_over.load(Ordering::Relaxed) {
-            viewers.iter_mut().for_each(|viewer| viewer.step(steering));
+            observers.iter_mut().for_each(|run_observer| run_observer.step(rate_control));
             thread::sleep(STEP);
         }
     }
@@ -135,21 +135,21 @@ impl Lines {
     }
 }
 
-impl Viewer for Lines {
-    fn see(&mut self, glance: &Glance<'_>) {
-        let Some(interval) = self.gathering.add(glance) else { return };
+impl Observer for Lines {
+    fn see(&mut self, progress_snapshot: &ProgressSnapshot<'_>) {
+        let Some(interval) = self.gathering.add(progress_snapshot) else { return };
         let line = line(&interval, self.gathering.totals());
         match &self.bar {
             Some(bar) => {
                 bar.set_position(match self.goal.processes {
                     Some(_) => self.gathering.totals().processes,
-                    None => glance.at.0 / 1_000_000,
+                    None => progress_snapshot.at.0 / 1_000_000,
                 });
                 bar.set_message(line);
             }
             None => {
                 // Nobody reads a progress line that cannot be written.
-                let seconds = glance.at.0 / 1_000_000_000;
+                let seconds = progress_snapshot.at.0 / 1_000_000_000;
                 let _ = writeln!(std::io::stderr(), "{seconds:>5} s  {line}");
             }
         }

@@ -1,6 +1,6 @@
 //! A run several times over: fresh runs whose spread shows what a single one hides.
 //!
-//! All runs of a group ask the same operations of the same data set. Arrivals, pauses and the
+//! All runs of a group issue the same operations of the same data set. Arrivals, pauses and the
 //! chance within a simulated store are drawn anew for each (`--repeat-seeds same` keeps them), so
 //! that the spread between runs holds the chance of arriving as well.
 
@@ -10,22 +10,22 @@ use anyhow::Result;
 use assay_analysis::compare::spreads;
 use assay_history::{Meeting, Repeat, RepeatedRun};
 use assay_model::Seed;
-use assay_report::compare::{Run, Side};
+use assay_report::compare::{ComparedSetup, Run};
 use assay_report::repeated::{self, Group};
 use assay_store::Capabilities;
 use clap::ArgMatches;
 
-use crate::asking::Purpose;
-use crate::bundles;
-use crate::command::ask::remove_store;
+use crate::command::measure::remove_store;
 use crate::exit::{Exit, as_usage, usage};
 use crate::experiment::{Finished, rfc3339};
+use crate::load_config::Purpose;
+use crate::measured_runs;
 use crate::options::{Options, Origin};
 use crate::progress::Show;
+use crate::run_dirs;
 use crate::setup::{Setup, command_line, typed};
 use crate::shell::repeating;
 use crate::show::{Display, Format, HALLMARK_FILE, keep_hallmark, put, require_hallmark};
-use crate::side;
 
 /// More runs than this are a slip of the finger.
 const MOST: u64 = 1_000;
@@ -36,11 +36,11 @@ const STREAM: u64 = 0x4E_70;
 /// How many runs are wanted, if more than one.
 ///
 /// # Errors
-/// If the number makes no sense.
+/// If the number is invalid.
 pub fn times(options: &Options) -> Result<Option<u64>> {
     match options.count("repeat")? {
         None | Some(1) => Ok(None),
-        Some(0) => Err(options.wrong("repeat", "nothing would be asked; give at least 1")),
+        Some(0) => Err(options.wrong("repeat", "nothing would be issued; give at least 1")),
         Some(many) if many > MOST => {
             Err(options.wrong("repeat", &format!("{many} is more than {MOST} runs")))
         }
@@ -52,7 +52,7 @@ pub fn times(options: &Options) -> Result<Option<u64>> {
 ///
 /// # Errors
 /// If the first run cannot begin, or the group cannot be written.
-pub fn perform(
+pub fn execute(
     matches: &ArgMatches,
     options: Options,
     purpose: Purpose,
@@ -61,10 +61,10 @@ pub fn perform(
     let display = Display::from(&options)?;
     require_format(&display)?;
     let draws_arrivals = options.choice("repeat-seeds", &[("arrivals", true), ("same", false)])?;
-    let mut group: Option<Under> = None;
+    let mut group: Option<RunningGroup> = None;
     let mut is_quiet = true;
     for number in 1..=times {
-        let wanted = &options;
+        let expected = &options;
         let mut options = options.clone();
         let seeds = group.as_ref().map(|group| (group.seed, group.arrivals));
         if let Some((seed, first)) = seeds {
@@ -74,10 +74,11 @@ pub fn perform(
         }
         let dir = group.as_ref().map(|group| group.dir.clone());
         let dir = dir.map_or_else(|| group_dir(matches, &options), Ok)?;
-        let bundle = dir.join(number.to_string());
-        options.set("bundle", &bundle.display().to_string(), Origin::Flag);
+        let run_dir = dir.join(number.to_string());
+        options.set("run-dir", &run_dir.display().to_string(), Origin::Flag);
         let mut setup = Setup::with(matches, options.clone(), purpose)?;
-        let group = group.get_or_insert_with(|| Under::new(&setup, wanted, dir, purpose, times));
+        let group =
+            group.get_or_insert_with(|| RunningGroup::new(&setup, expected, dir, purpose, times));
         setup.command = own_command(&setup);
         say(&setup, &format!("run {number} of {times}"));
         is_quiet = setup.show == Show::Nothing;
@@ -122,17 +123,17 @@ fn arrival_seed(first: Seed, number: u64) -> Seed {
 }
 
 fn group_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
-    let dir = match options.text("bundle") {
+    let dir = match options.text("run-dir") {
         Some(dir) => PathBuf::from(dir),
         None => {
             let runs_dir = Path::new(options.text("runs-dir").unwrap_or("runs"));
             let spec = matches.get_one::<String>("spec").map_or("runs", String::as_str);
             let stem = Path::new(spec).file_stem().and_then(|stem| stem.to_str()).unwrap_or("runs");
             let name = format!("{stem}-x{}", options.text("repeat").unwrap_or_default());
-            bundles::fresh(runs_dir, &name, options.count("seed")?.unwrap_or(0))
+            run_dirs::fresh(runs_dir, &name, options.count("seed")?.unwrap_or(0))
         }
     };
-    bundles::require_free(&dir)?;
+    run_dirs::require_free(&dir)?;
     Ok(dir)
 }
 
@@ -141,7 +142,7 @@ fn own_command(setup: &Setup) -> Vec<String> {
     let mut words = Vec::new();
     let mut typed = typed().into_iter();
     while let Some(word) = typed.next() {
-        let of_group = ["--repeat", "--repeat-seeds", "--bundle", "--seed", "--arrival-seed"];
+        let of_group = ["--repeat", "--repeat-seeds", "--run-dir", "--seed", "--arrival-seed"];
         if of_group.contains(&word.as_str()) {
             typed.next();
         } else if !of_group.iter().any(|flag| word.starts_with(&format!("{flag}="))) {
@@ -156,15 +157,21 @@ fn own_command(setup: &Setup) -> Vec<String> {
 }
 
 /// A group under way.
-struct Under {
+struct RunningGroup {
     dir: PathBuf,
     seed: Seed,
     arrivals: Seed,
     repeat: Repeat,
 }
 
-impl Under {
-    fn new(setup: &Setup, typed: &Options, dir: PathBuf, purpose: Purpose, times: u64) -> Under {
+impl RunningGroup {
+    fn new(
+        setup: &Setup,
+        typed: &Options,
+        dir: PathBuf,
+        purpose: Purpose,
+        times: u64,
+    ) -> RunningGroup {
         let has_own_store = setup.options.text("target").is_none();
         let state = meeting(&setup.store.capabilities(), purpose, has_own_store);
         if state == Meeting::Kept {
@@ -173,11 +180,11 @@ impl Under {
         let repeat = Repeat {
             started: rfc3339(std::time::SystemTime::now()),
             command: command_line(setup.seed, typed),
-            wanted: times as u32,
+            expected: times as u32,
             state,
             ..Repeat::default()
         };
-        Under { dir, seed: setup.seed, arrivals: setup.arrivals, repeat }
+        RunningGroup { dir, seed: setup.seed, arrivals: setup.arrivals, repeat }
     }
 
     /// Performs one run; a store that was made for it goes with it.
@@ -191,12 +198,12 @@ impl Under {
         };
         if finished.exit == Exit::Fine {
             self.repeat.runs.push(RepeatedRun {
-                bundle: number.to_string(),
+                run_dir: number.to_string(),
                 arrival_seed: setup.arrivals.to_string(),
             });
             self.repeat.write(&self.dir)?;
         }
-        // An interrupt that came when all was asked did not end this run, but ends the group.
+        // An interrupt that came when all was issued did not end this run, but ends the group.
         let is_interrupted = setup.listening.is_interrupted();
         let keeps_store = setup.options.text("target").is_some() || setup.options.switch("keep")?;
         if purpose == Purpose::Bench && !keeps_store {
@@ -210,7 +217,7 @@ impl Under {
 }
 
 fn why_ended(repeat: &Repeat, number: u64, exit: Exit) -> String {
-    let times = repeat.wanted;
+    let times = repeat.expected;
     match repeat.runs.len() as u64 == number {
         _ if exit == Exit::Undone => format!(
             "in run {number} of {times} not all was done to the store that was to be; the group \
@@ -248,24 +255,24 @@ const fn meaning(state: Meeting) -> &'static str {
 pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
     require_format(display)?;
     let repeat = Repeat::read(dir).map_err(as_usage)?;
-    let measured = side::measure_all(dir, 0)?;
+    let measured = measured_runs::measure_all(dir, 0)?;
     let figures: Vec<_> = measured.iter().map(|run| run.figures.clone()).collect();
     let mut exit = Exit::Fine;
     for run in &measured {
-        // The first to judge a run keeps its hallmark.
+        // The first to analyze a run keeps its hallmark.
         if !run.dir.join(HALLMARK_FILE).exists() {
-            keep_hallmark(&run.dir, &run.judged)?;
+            keep_hallmark(&run.dir, &run.analyzed)?;
         }
         if exit == Exit::Fine {
-            exit = require_hallmark(options, &run.judged)?;
+            exit = require_hallmark(options, &run.analyzed)?;
         }
     }
     let runs = measured
         .into_iter()
-        .map(|run| Run { facts: run.judged.facts, summary: run.judged.summary });
+        .map(|run| Run { facts: run.analyzed.facts, summary: run.analyzed.summary });
     let group = Group {
-        side: Side { name: dir.display().to_string(), runs: runs.collect() },
-        wanted: repeat.wanted as usize,
+        side: ComparedSetup { name: dir.display().to_string(), runs: runs.collect() },
+        expected: repeat.expected as usize,
         meeting: meaning(repeat.state).to_owned(),
         command: repeating(&repeat.command),
         figures: spreads(&figures),

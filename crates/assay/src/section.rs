@@ -1,4 +1,4 @@
-//! Sections of a spec that say how to ask, not what: they are cut out before it is read.
+//! Sections of a spec that say how to run, not what: they are cut out before it is read.
 
 use std::borrow::Cow;
 use std::ops::Range;

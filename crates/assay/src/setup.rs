@@ -1,4 +1,4 @@
-//! What load, run, bench have in common: options, workload, seed, store, bundle.
+//! Set-up of load, run, bench: options, workload, seed, store, run directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,35 +20,35 @@ use assay_workload::PlanPhase;
 use assay_workload::spec::WriteFields;
 use clap::ArgMatches;
 
+use crate::actions::{self, Action};
 use crate::arrivals::Calendar;
-use crate::asking::{Asking, Purpose, USUAL_DURATION};
 use crate::binding::{is_java, redacted, sizes, with_properties};
 use crate::compiled::{Compiled, replayed};
 use crate::conditions::Examinable;
-use crate::deeds::{self, Deed};
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
 use crate::lab::tied::RunLab;
+use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
 use crate::note::{Loaded, Note};
 use crate::options::{Options, Origin};
 use crate::port::{self, Port};
 use crate::progress::Show;
-use crate::show::{Display, PAGE_FILE, judge, keep_hallmark, require_hallmark, show};
+use crate::show::{Display, PAGE_FILE, analyze_run, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
-use crate::{bundles, conditions, floor, live, machine, mapped, thresholds, undo};
+use crate::{cleanup, conditions, floor, live, machine, mapped, run_dirs, thresholds};
 
 /// What says how many records there are, as a property of YCSB or as a key of ours.
 const RECORDS: [&str; 2] = ["recordcount", "dataset.records"];
 
-/// What says how many operations are asked.
+/// What says how many operations are issued.
 const COUNT: [&str; 2] = ["operationcount", "operations.count"];
 
 /// Everything that is decided before the first phase.
 pub struct Setup {
     /// The settings.
     pub options: Options,
-    /// What is asked.
+    /// What is issued.
     pub workload: Workload,
     /// The number from which everything random follows.
     pub seed: Seed,
@@ -59,7 +59,7 @@ pub struct Setup {
     pub store: Arc<dyn Store>,
     /// Its URL without secrets.
     pub url: String,
-    /// The bundle's directory.
+    /// The run directory's directory.
     pub dir: PathBuf,
     /// Hears the keyboard.
     pub listening: Arc<Listening>,
@@ -79,8 +79,8 @@ pub struct Setup {
     pub is_loaded: bool,
     /// How long it took to make the store ready the last time.
     pub init: Nanos,
-    /// What is done to the lab while the store is asked.
-    pub deeds: Vec<Deed>,
+    /// What is done to the lab under load.
+    pub actions: Vec<Action>,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
     /// connections.
     pub lab: Option<RunLab>,
@@ -90,7 +90,7 @@ impl Setup {
     /// Reads everything that was typed.
     ///
     /// # Errors
-    /// If something makes no sense, or the store cannot be opened.
+    /// If something is invalid, or the store cannot be opened.
     pub fn from(matches: &ArgMatches, purpose: Purpose) -> Result<Setup> {
         Setup::with(matches, Options::gather(matches)?, purpose)
     }
@@ -98,7 +98,7 @@ impl Setup {
     /// Like [`Setup::from`], with settings that have been gathered already.
     ///
     /// # Errors
-    /// If something makes no sense, or the store cannot be opened.
+    /// If something is invalid, or the store cannot be opened.
     pub fn with(matches: &ArgMatches, mut options: Options, purpose: Purpose) -> Result<Setup> {
         // A wrong format must not be found out after the run.
         Display::from(&options)?;
@@ -122,16 +122,16 @@ impl Setup {
         let thresholds = thresholds::changed(&options, &workload.hallmark, &sets)?;
         let seed = seed(&options, workload.trace.as_ref())?;
         let runs_dir = PathBuf::from(options.text("runs-dir").unwrap_or("runs"));
-        let dir = match options.text("bundle") {
-            Some("") => return Err(options.wrong("bundle", "it is empty; name a directory")),
+        let dir = match options.text("run-dir") {
+            Some("") => return Err(options.wrong("run-dir", "it is empty; name a directory")),
             Some(dir) => PathBuf::from(dir),
-            None => bundles::fresh(&runs_dir, &workload.name, seed.0),
+            None => run_dirs::fresh(&runs_dir, &workload.name, seed.0),
         };
-        bundles::require_free(&dir)?;
-        let deeds = deeds::read(&options)?;
+        run_dirs::require_free(&dir)?;
+        let actions = actions::read(&options)?;
         let lab = RunLab::from(&options)?;
         if let Some(lab) = &lab {
-            deeds::check(&deeds, lab.record(), &options)?;
+            actions::check(&actions, lab.record(), &options)?;
         }
         let target = match &lab {
             Some(lab) => lab.url().to_owned(),
@@ -164,12 +164,12 @@ impl Setup {
             thresholds,
             is_loaded: false,
             init: Nanos::ZERO,
-            deeds,
+            actions,
             lab,
         })
     }
 
-    /// Fills the store; the bundle of the load is `dir`.
+    /// Fills the store; the run directory of the load is `dir`.
     ///
     /// # Errors
     /// If the store cannot be prepared, or the load could not begin.
@@ -182,8 +182,8 @@ impl Setup {
         self.prepare_to_load(&plan, &dataset)?;
         self.init = clock::monotonic().since(begun);
         self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
-        let asking = self.asking(&plan, Purpose::Load, self.loaded(plan.len())?)?;
-        let finished = self.experiment(&plan, asking, dir, true)?.perform()?;
+        let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
+        let finished = self.experiment(&plan, load_config, dir, true)?.execute()?;
         if finished.exit == Exit::Fine && finished.is_whole {
             self.store.settle().map_err(from_open)?;
             self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
@@ -221,7 +221,7 @@ impl Setup {
         Ok(Note::parse(&text, &self.url).is_ok_and(|note| note.dataset.is_of(dataset)))
     }
 
-    /// Makes the store ready to be asked what it holds.
+    /// Makes the store ready to be issued what it holds.
     fn prepare_to_run(&self, plan: &Compiled) -> Result<()> {
         let prepared = match (plan.catalogue(), plan.layout()) {
             (Some(catalogue), _) => self.store.prepare_queries(catalogue, Existing::Use),
@@ -239,7 +239,7 @@ impl Setup {
         let capabilities = self.store.capabilities();
         let operations = &spec.operations;
         let writes_many = operations.insert > 0.0 || operations.write_fields == WriteFields::All;
-        if capabilities.time != StoreTime::Told || spec.dataset.fields > 1 && writes_many {
+        if capabilities.time != StoreTime::Simulated || spec.dataset.fields > 1 && writes_many {
             return Ok(());
         }
         let settings = self.store.settings().map_err(from_open)?;
@@ -287,16 +287,16 @@ impl Setup {
         )))
     }
 
-    /// Asks the store; the bundle is the setup's.
+    /// Queries the store; the run directory is the setup's.
     ///
     /// # Errors
     /// If the store holds other data than the workload wants, or the run could not begin.
     pub fn run(&mut self, purpose: Purpose) -> Result<Finished> {
         self.require_undoable()?;
-        let finished = self.ready(purpose)?.perform()?;
+        let finished = self.ready(purpose)?.execute()?;
         self.examine(&finished)?;
-        if self.options.switch("undo-inserts")? {
-            self.undo_inserts(&finished.dir)?;
+        if self.options.switch("clean-up-inserts")? {
+            self.cleanup_inserts(&finished.dir)?;
         }
         if self.options.switch("clean-up")? {
             self.clean_up(&finished.dir)?;
@@ -304,7 +304,7 @@ impl Setup {
         Ok(finished)
     }
 
-    /// Removes what was loaded; the last phase of a run, which its bundle has as an event.
+    /// Removes what was loaded; the last phase of a run, which its run directory has as an event.
     fn clean_up(&self, dir: &Path) -> Result<()> {
         let begun = clock::monotonic();
         self.store.clear().map_err(from_open)?;
@@ -322,28 +322,31 @@ impl Setup {
 
     /// What cannot be undone must not be found out after the run.
     fn require_undoable(&self) -> Result<()> {
-        if !self.options.switch("undo-inserts")? {
+        if !self.options.switch("clean-up-inserts")? {
             return Ok(());
         }
         if self.workload.records().is_none_or(|spec| spec.dataset.is_recorded()) {
-            return Err(usage("--undo-inserts: only what a workload of records inserts is known"));
+            return Err(usage(
+                "--clean-up-inserts: only what a workload of records inserts is known",
+            ));
         }
         match self.store.capabilities().can(Kind::Delete) {
             true => Ok(()),
-            false => Err(usage(format!("--undo-inserts: {} cannot delete", self.url))),
+            false => Err(usage(format!("--clean-up-inserts: {} cannot delete", self.url))),
         }
     }
 
     /// Deletes what the run has inserted. A run is worth its figures even if that fails.
-    fn undo_inserts(&self, dir: &Path) -> Result<()> {
+    fn cleanup_inserts(&self, dir: &Path) -> Result<()> {
         let plan = self.workload.plan(self.seed, PlanPhase::Run)?;
         let loaded = plan.layout().map_or(0, |layout| layout.records);
-        let render = plan.render();
-        if let Err(error) = undo::undo_inserts(&*self.store, &*render, loaded, dir) {
-            let told = format!("what the run inserted is still there, in part or whole: {error:#}");
-            eprintln!("warning: {told}");
+        let encoder = plan.encoder();
+        if let Err(error) = cleanup::cleanup_inserts(&*self.store, &*encoder, loaded, dir) {
+            let reported =
+                format!("what the run inserted is still there, in part or whole: {error:#}");
+            eprintln!("warning: {reported}");
             let mut manifest = Manifest::read(dir)?;
-            manifest.notes.push(told);
+            manifest.notes.push(reported);
             manifest.write(dir)?;
         }
         Ok(())
@@ -357,7 +360,7 @@ impl Setup {
         let script = self.workload.trace.as_ref().and_then(|trace| trace.header().script.as_ref());
         let ddl = script.map_or(&[][..], |script| &script.ddl[..]);
         let mut manifest = Manifest::read(&finished.dir)?;
-        match conditions::examinable(&self.workload.asked, ddl, finished.exit) {
+        match conditions::examinable(&self.workload.requested, ddl, finished.exit) {
             Examinable::Spec(spec) => match conditions::examine(&self.store, spec) {
                 Ok(findings) => manifest.findings = findings,
                 // What was measured is worth more than what could not be looked at.
@@ -373,22 +376,22 @@ impl Setup {
     /// The run, ready to be performed; a store that is empty when it starts is loaded first.
     ///
     /// # Errors
-    /// If the store holds other data than the workload wants, or the run makes no sense.
+    /// If the store holds other data than the workload wants, or the run is invalid.
     pub fn ready(&mut self, purpose: Purpose) -> Result<Experiment> {
         self.require_kinds(PlanPhase::Run)?;
         // Whatever is wrong with the settings must not be found out after a load.
         let (mut plan, mut planned) = self.planned()?;
-        self.asking(&plan, purpose, planned)?;
+        self.load_config(&plan, purpose, planned)?;
         if self.agree_with_store()? {
             (plan, planned) = self.planned()?;
         }
         let begun = clock::monotonic();
         self.prepare_to_run(&plan)?;
         self.init = clock::monotonic().since(begun);
-        let asking = self.asking(&plan, purpose, planned)?;
+        let load_config = self.load_config(&plan, purpose, planned)?;
         let dir = self.dir.clone();
-        let floor = self.floor(&asking, planned)?;
-        let experiment = self.experiment(&plan, asking, &dir, false)?;
+        let floor = self.floor(&load_config, planned)?;
+        let experiment = self.experiment(&plan, load_config, &dir, false)?;
         Ok(Experiment { floor, ..experiment })
     }
 
@@ -411,13 +414,13 @@ impl Setup {
     }
 
     /// How long to measure what the instrument itself needs before a run of `planned` processes.
-    fn floor(&self, asking: &Asking, planned: Option<u64>) -> Result<Nanos> {
+    fn floor(&self, load_config: &LoadConfig, planned: Option<u64>) -> Result<Nanos> {
         let capabilities = self.store.capabilities();
-        if capabilities.is_no_op || capabilities.time == StoreTime::Told {
+        if capabilities.is_no_op || capabilities.time == StoreTime::Simulated {
             return Ok(Nanos::ZERO);
         }
         let given = self.options.duration("floor")?;
-        Ok(given.unwrap_or_else(|| floor::usual_length(asking, planned)))
+        Ok(given.unwrap_or_else(|| floor::usual_length(load_config, planned)))
     }
 
     /// Compares what is in the store with what the workload wants. Whether the workload has taken
@@ -443,8 +446,8 @@ impl Setup {
         };
         let note = Note::parse(&text, &self.url)?;
         let has_changed = self.workload.take_value_seed(&note.dataset);
-        let wanted = self.workload.dataset(self.seed);
-        let mut differences = wanted.differences(&note.dataset);
+        let expected = self.workload.dataset(self.seed);
+        let mut differences = expected.differences(&note.dataset);
         if !note.is_complete {
             differences.insert(0, "the load of it did not come to its end".to_owned());
         }
@@ -468,7 +471,7 @@ impl Setup {
         self.lab.as_ref().is_some_and(RunLab::is_own)
     }
 
-    /// A store that ends with this process is empty: there is nothing to ask before a load.
+    /// A store that ends with this process is empty: there is nothing to issue before a load.
     fn load_first(&mut self) -> Result<()> {
         if self.show != Show::Nothing {
             eprintln!("{} is empty when it starts: loading first", self.url);
@@ -484,7 +487,7 @@ impl Setup {
         }
     }
 
-    /// Compares what the workload asks with what the store can.
+    /// Compares what the workload issues with what the store can.
     ///
     /// # Errors
     /// If the store cannot do all of it.
@@ -502,10 +505,15 @@ impl Setup {
         }
         let (name, workload) = (capabilities.name, &self.workload.name);
         let missing = missing.join(", ");
-        Err(usage(format!("{name} cannot do {missing}, which {workload} asks for")))
+        Err(usage(format!("{name} cannot do {missing}, which {workload} requests")))
     }
 
-    fn asking(&self, plan: &Compiled, purpose: Purpose, planned: Option<u64>) -> Result<Asking> {
+    fn load_config(
+        &self,
+        plan: &Compiled,
+        purpose: Purpose,
+        planned: Option<u64>,
+    ) -> Result<LoadConfig> {
         let schedule = plan.schedule();
         let calendar = match (&self.workload.trace, &schedule) {
             (Some(trace), _) => Calendar::Trace(trace),
@@ -513,21 +521,21 @@ impl Setup {
             (None, None) => Calendar::None,
         };
         let calls = self.store.capabilities().calls;
-        let asking = Asking::from(&self.options, purpose, calls, planned, calendar)?;
-        Ok(Asking { room: self.store.room(), ..asking })
+        let load_config = LoadConfig::from(&self.options, purpose, calls, planned, calendar)?;
+        Ok(LoadConfig { room: self.store.room(), ..load_config })
     }
 
-    /// Told time has one lane: several would need an order among each other, and nobody waits
-    /// for anything that a second one could do meanwhile.
-    fn in_the_stores_time(&self, asking: Asking) -> Asking {
+    /// Simulated time has one worker: several would need an order among each other, and nobody
+    /// waits for anything that a second one could do meanwhile.
+    fn in_the_stores_time(&self, load_config: LoadConfig) -> LoadConfig {
         if self.store.capabilities().time == StoreTime::Wall {
-            return asking;
+            return load_config;
         }
-        if asking.lanes > 1 && self.options.given("lanes").is_some() {
-            eprintln!("warning: {} lives in told time, which has one lane", self.url);
+        if load_config.workers > 1 && self.options.given("threads").is_some() {
+            eprintln!("warning: {} runs in simulated time with one blocking thread", self.url);
         }
         let processors = Vec::new();
-        Asking { lanes: 1, workers: 0, spin: Spin::Never, processors, ..asking }
+        LoadConfig { workers: 1, blocking_threads: 0, spin: Spin::Never, processors, ..load_config }
     }
 
     /// The experiment of one phase, ready to be performed.
@@ -537,17 +545,17 @@ impl Setup {
     pub fn experiment(
         &self,
         plan: &Compiled,
-        asking: Asking,
+        load_config: LoadConfig,
         dir: &Path,
         is_load: bool,
     ) -> Result<Experiment> {
-        let asking = self.in_the_stores_time(asking);
+        let load_config = self.in_the_stores_time(load_config);
         let mut settings = self.store.settings().map_err(from_open)?;
         settings.extend(self.lab.iter().flat_map(RunLab::settings));
-        let manifest = self.manifest(plan, &asking, settings, is_load);
+        let manifest = self.manifest(plan, &load_config, settings, is_load);
         let header = plan.header(self.seed);
         let fields = plan.fields();
-        let asks = plan.asks();
+        let workload_kind = plan.workload_kind();
         let plan = plan.clone();
         let trace = match is_load {
             true => self.workload.preload()?,
@@ -557,7 +565,7 @@ impl Setup {
             true => self.loaded(plan.len())?,
             false => trace.as_ref().map_or(plan.len(), |trace| Some(trace.end())),
         };
-        let render = plan.render();
+        let encoder = plan.encoder();
         if let Some(trace) = &trace {
             // Opened once here, so that a damaged trace is found before the run.
             trace.source().map_err(crate::exit::as_usage)?;
@@ -569,11 +577,11 @@ impl Setup {
                 None => plan.source(),
             }),
             planned,
-            render,
+            encoder,
             fields,
-            asks,
+            workload_kind,
             init: self.init,
-            asking,
+            load_config,
             is_load,
             seed: self.arrivals,
             dir: dir.to_owned(),
@@ -582,14 +590,14 @@ impl Setup {
             listening: Arc::clone(&self.listening),
             show: self.show,
             latency: self.latency,
-            viewer: None,
+            run_observer: None,
             style: self.style,
             port: self.port.clone(),
             floor: Nanos::ZERO,
             observations: Vec::new(),
             lab: self.lab.as_ref().map(|lab| lab.client().clone()),
-            deeds: self.deeds.clone(),
-            done: deeds::Performed::default(),
+            actions: self.actions.clone(),
+            done: actions::ExecutedActions::default(),
             stops_at_failure: is_load,
         })
     }
@@ -597,7 +605,7 @@ impl Setup {
     fn manifest(
         &self,
         plan: &Compiled,
-        asking: &Asking,
+        load_config: &LoadConfig,
         settings: Vec<Setting>,
         is_load: bool,
     ) -> Manifest {
@@ -619,16 +627,22 @@ impl Setup {
                 text: plan.spec_text(),
             },
             load: LoadSection {
-                model: match asking.load {
+                model: match load_config.load {
                     Load::Open(_) => "open".to_owned(),
                     Load::Closed(_) => "closed".to_owned(),
                 },
                 text: match capabilities.time {
-                    StoreTime::Wall => asking.describe(),
-                    StoreTime::Told => format!("{}; in told time", asking.describe()),
+                    StoreTime::Wall => load_config.describe(),
+                    StoreTime::Simulated => {
+                        format!("{}; in simulated time", load_config.describe())
+                    }
                 },
-                lanes: asking.lanes as u16,
-                settings: self.with_arrivals(load_settings(asking, capabilities.time, is_load)),
+                workers: load_config.workers as u16,
+                settings: self.with_arrivals(load_settings(
+                    load_config,
+                    capabilities.time,
+                    is_load,
+                )),
             },
             store: StoreSection {
                 url: self.url.clone(),
@@ -665,16 +679,16 @@ impl Setup {
         settings
     }
 
-    /// Judges the finished bundle, keeps its hallmark with its page, shows the result, says where
-    /// it is kept; gives the code that the program should end with.
+    /// Analyzes the finished run directory, keeps its hallmark with its page, shows the result,
+    /// says where it is kept; gives the code that the program should end with.
     ///
     /// # Errors
-    /// If the bundle cannot be read or the result cannot be written.
+    /// If the run directory cannot be read or the result cannot be written.
     pub fn show_result(&self, finished: &Finished) -> Result<Exit> {
-        let judged = judge(&finished.dir, None)?;
+        let analyzed = analyze_run(&finished.dir, None)?;
         // A disk that takes no more does not hide what was found.
-        let is_kept = keep_hallmark(&finished.dir, &judged);
-        show(&judged, &Display::from(&self.options)?)?;
+        let is_kept = keep_hallmark(&finished.dir, &analyzed);
+        show(&analyzed, &Display::from(&self.options)?)?;
         if self.show != Show::Nothing || finished.exit != Exit::Fine {
             eprintln!("kept in {}", finished.dir.display());
         }
@@ -683,14 +697,14 @@ impl Setup {
             eprintln!("page: {}", finished.dir.join(PAGE_FILE).display());
         }
         match finished.exit {
-            Exit::Fine if judged.is_all_warm_up() => {
+            Exit::Fine if analyzed.is_all_warm_up() => {
                 eprintln!(
-                    "error: nothing was measured, for all was asked within the warm-up: give more \
+                    "error: nothing was measured, for all was issued within the warm-up: give more \
                      --operations or a longer --duration, or a shorter --warm-up"
                 );
                 Ok(Exit::Usage)
             }
-            Exit::Fine => require_hallmark(&self.options, &judged),
+            Exit::Fine => require_hallmark(&self.options, &analyzed),
             other => Ok(other),
         }
     }
@@ -701,7 +715,7 @@ fn open_port(options: &Options) -> Result<Option<Arc<Port>>> {
     Ok(port::place(options)?.map(Port::open).transpose()?.map(Arc::new))
 }
 
-/// What the judge needs to know of the store, by name.
+/// What the analyzer needs to know of the store, by name.
 fn flags(capabilities: &Capabilities) -> BTreeMap<String, String> {
     [
         ("no_op", capabilities.is_no_op.to_string()),
@@ -747,7 +761,8 @@ pub fn changes(matches: &ArgMatches, options: &Options) -> Result<Changes> {
     Ok(changes)
 }
 
-/// The sizes of the gallery are only examples; a bench takes one that is worth looking at.
+/// The sizes of the built-in workloads are only examples; a bench takes one that is worth looking
+/// at.
 fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
     let is_chosen = changes.records.is_some() || !changes.files.is_empty() || changes.say(RECORDS);
     if let Some(entry) = workload.entry
@@ -763,7 +778,8 @@ fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
     Ok(())
 }
 
-/// The lengths of the gallery are only examples too: a thousand operations are over in a blink.
+/// The lengths of the built-in workloads are only examples too: a thousand operations are over in a
+/// blink.
 fn suggest_length(options: &mut Options, workload: &Workload, changes: &Changes) {
     let says_length = has_stages(options)
         || options.text("operations").is_some()
@@ -784,7 +800,7 @@ fn has_stages(options: &Options) -> bool {
 fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> Result<()> {
     let given = options.count("operations")?;
     if given == Some(0) {
-        return Err(options.wrong("operations", "nothing would be asked; give at least 1"));
+        return Err(options.wrong("operations", "nothing would be issued; give at least 1"));
     }
     let has_duration = has_stages(options) || options.duration("duration")?.is_some();
     let is_limited = given.is_some() || has_duration || purpose == Purpose::Bench;
@@ -812,7 +828,7 @@ pub fn draw_seed() -> Result<Seed> {
 
 fn target(options: &Options, purpose: Purpose, dir: &Path) -> Result<String> {
     match options.text("target") {
-        // The bundle's own directory is a place for a store on disk that is used once.
+        // The run directory's own directory is a place for a store on disk that is used once.
         Some("sqlite:" | "sqlite") if purpose == Purpose::Bench => {
             Ok(format!("sqlite:{}", dir.join("store.db").display()))
         }

@@ -1,7 +1,7 @@
 //! Command lines as a POSIX shell takes them.
 
 /// Flags that say where a run is kept: repeated, it needs a directory of its own.
-const OF_PLACE: [&str; 2] = ["--bundle", "--run-dir"];
+const OF_PLACE: [&str; 2] = ["--run-dir", "--run-dir"];
 
 /// Words as a shell takes them.
 pub fn quoted(words: &[String]) -> String {
@@ -15,7 +15,7 @@ pub fn quoted(words: &[String]) -> String {
 
 /// The line that repeats the command of these words: quoted, and without the directory of this run.
 ///
-/// `--bundle runs/a` alone would be refused, because there is a run already.
+/// `--run-dir runs/a` alone would be refused, because there is a run already.
 pub fn repeating(words: &[String]) -> String {
     let mut kept = Vec::new();
     let mut words = words.iter();
@@ -47,13 +47,13 @@ mod tests {
 
     #[test]
     fn an_ampersand_in_a_url_does_not_end_the_command_that_repeats_a_run() {
-        let words = words(&["assay", "run", "ycsb-a", "-t", "sick:?seed=1&nodes=3", "--seed", "7"]);
-        assert_eq!(repeating(&words), "assay run ycsb-a -t 'sick:?seed=1&nodes=3' --seed 7");
+        let words = words(&["assay", "run", "ycsb-a", "-t", "sim:?seed=1&nodes=3", "--seed", "7"]);
+        assert_eq!(repeating(&words), "assay run ycsb-a -t 'sim:?seed=1&nodes=3' --seed 7");
     }
 
     #[test]
     fn the_directory_of_a_run_is_not_that_of_its_repetition() {
-        for place in [&["--bundle", "a"][..], &["--bundle=a"], &["--run-dir", "a", "--resume"]] {
+        for place in [&["--run-dir", "a"][..], &["--run-dir=a"], &["--run-dir", "a", "--resume"]] {
             let all = [&["assay", "run", "s"], place, &["--bundled", "-q"]].concat();
             assert_eq!(repeating(&words(&all)), "assay run s --bundled -q");
         }

@@ -1,15 +1,15 @@
-//! From a bundle to its result: judge the history, show it in the wanted form.
+//! Result of a run directory: the history is analyzed, then shown in the chosen format.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_analysis::hallmark::Examiner;
+use assay_analysis::hallmark::Validator;
 use assay_analysis::ycsb::{self, Measurements};
 use assay_analysis::{
-    Atomicity, DEADLINE, Held, Judge, LoadModel, Phases, Processes, Question, Series, Summary,
-    Window, effect, servers,
+    AnalysisOptions, Analyzer, Atomicity, DEADLINE, Held, LoadModel, Phases, Processes, Series,
+    Summary, Window, effect, servers,
 };
 use assay_history::manifest::FindingSection;
 use assay_history::{
@@ -19,14 +19,14 @@ use assay_history::{
 use assay_model::{Event, EventKind, Nanos, Phase, Record};
 use assay_report::units::count;
 use assay_report::{
-    DeedEffect, Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
+    ActionEffect, Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
 };
 use assay_workload::ScriptSpec;
 use assay_workload::script::tpcc::Think;
 use assay_workload::script::tpcc::conditions::NOT_AUDITED;
 use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
 
-use crate::deeds;
+use crate::actions;
 use crate::evidence;
 use crate::exit::{Exit, as_usage, usage};
 use crate::identity::{self, Endings};
@@ -138,8 +138,8 @@ fn style(options: &Options, is_stdout: bool) -> Result<Style> {
     Ok(Style { colour, width, letters })
 }
 
-/// A judged bundle.
-pub struct Judged {
+/// A analyzed run directory.
+pub struct AnalyzedRun {
     /// The directory of the run.
     pub dir: PathBuf,
     /// The phases that the figures are about.
@@ -152,107 +152,110 @@ pub struct Judged {
     pub summary: Summary,
 }
 
-impl Judged {
+impl AnalyzedRun {
     /// Whether there was a warm-up, and nothing behind it.
     pub fn is_all_warm_up(&self) -> bool {
         self.timeline.is_some() && self.summary.overall.counts.offered == 0
     }
 }
 
-/// Judges the history of the bundle `dir`.
+/// Analyzes the history of the run directory `dir`.
 ///
 /// # Errors
-/// If the bundle is not one, or its history cannot be read.
-pub fn judge(dir: &Path, phases: Option<Phases>) -> Result<Judged> {
-    judge_beside(dir, phases, &mut |_| {})
+/// If the run directory is not one, or its history cannot be read.
+pub fn analyze_run(dir: &Path, phases: Option<Phases>) -> Result<AnalyzedRun> {
+    analyze_beside(dir, phases, &mut |_| {})
 }
 
-/// Judges the history of the bundle `dir`, and shows `beside` all its records on the way.
+/// Analyzes the history of the run directory `dir`, and shows `beside` all its records on the way.
 ///
 /// # Errors
-/// If the bundle is not one, or its history cannot be read.
-pub fn judge_beside(
+/// If the run directory is not one, or its history cannot be read.
+pub fn analyze_beside(
     dir: &Path,
     phases: Option<Phases>,
     beside: &mut dyn FnMut(&[Record]),
-) -> Result<Judged> {
+) -> Result<AnalyzedRun> {
     let manifest = Manifest::read(dir).map_err(as_usage)?;
     // The history is worth more than what is beside it.
     let (events, unread) = match read_events(dir) {
         Ok(events) => (events, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
-    let question = question(&manifest, phases);
-    let phases = question.phases;
+    let analysis_options = analysis_options(&manifest, phases);
+    let phases = analysis_options.phases;
     // The course shows the warm-up too, which the figures leave out.
     let has_warm_up = manifest.phases.len() > 1;
-    let all = Question { phases: Phases::All, window: None, ..question.clone() };
-    let mut course = has_warm_up.then(|| Judge::new(all));
-    let mut judge = Judge::new(question.clone());
-    let mut examiner = Examiner::new(question, evidence::thresholds(&manifest));
+    let all = AnalysisOptions { phases: Phases::All, window: None, ..analysis_options.clone() };
+    let mut time_course = has_warm_up.then(|| Analyzer::new(all));
+    let mut analyze_run = Analyzer::new(analysis_options.clone());
+    let mut validator = Validator::new(analysis_options, evidence::thresholds(&manifest));
     let mut history = History::open(dir).map_err(as_usage)?;
     let mut endings = Endings::default();
     let damages = history.each_batch(Columns::ALL, |batch| {
-        judge.push(batch.records);
+        analyze_run.push(batch.records);
         beside(batch.records);
         endings.push(batch.records);
-        examiner.push(batch.records);
-        if let Some(course) = &mut course {
-            course.push(batch.records);
+        validator.push(batch.records);
+        if let Some(time_course) = &mut time_course {
+            time_course.push(batch.records);
         }
     })?;
-    let summary = judge.finish();
-    let whole = course.map(Judge::finish);
+    let summary = analyze_run.finish();
+    let whole = time_course.map(Analyzer::finish);
     let mut facts = facts(dir, &manifest, &summary);
-    facts.notices.extend(unread);
-    facts.notices.extend(damages.iter().map(Damage::to_string));
+    facts.warnings.extend(unread);
+    facts.warnings.extend(damages.iter().map(Damage::to_string));
     let observations = observations(dir, &mut facts);
-    let seen = observations.as_deref();
+    let observed = observations.as_deref();
     let contradictions = identity::contradictions(&manifest, &history, &endings);
     let (kept, counted) = (history.records(), manifest.history.records);
-    let evidence = evidence::gather(&manifest, &summary, &events, seen, kept, contradictions.len());
-    facts.notices.extend(contradictions);
-    facts.notices.extend(truth::planted(dir));
-    facts.hallmark = Some(examiner.finish(&summary, &evidence));
+    let evidence =
+        evidence::gather(&manifest, &summary, &events, observed, kept, contradictions.len());
+    facts.warnings.extend(contradictions);
+    facts.warnings.extend(truth::planted(dir));
+    facts.hallmark = Some(validator.finish(&summary, &evidence));
     facts.effects = effects_of(&events, whole.as_ref().unwrap_or(&summary), summary.window);
-    facts.servers =
-        observe::servers::counted(seen.unwrap_or_default()).iter().map(servers::course).collect();
+    facts.servers = observe::servers::counted(observed.unwrap_or_default())
+        .iter()
+        .map(servers::time_course)
+        .collect();
     facts.events = events;
     if kept < counted && manifest.state != ManifestState::Running {
         let missing = identity::missing(&manifest, &history);
-        facts.notices.push(format!(
+        facts.warnings.push(format!(
             "the history holds {kept} records where the run kept {counted}: {missing}; copy it \
              again from where it was made"
         ));
     }
     if !history.is_sealed() && manifest.state != ManifestState::Running {
-        facts.notices.push(format!(
+        facts.warnings.push(format!(
             "the history is not sealed: `assay history repair {}` does that",
             dir.display()
         ));
     }
     let timeline = whole.map(|whole| whole.series);
-    Ok(Judged { dir: dir.to_owned(), phases, timeline, facts, summary })
+    Ok(AnalyzedRun { dir: dir.to_owned(), phases, timeline, facts, summary })
 }
 
-/// What was seen of the deeds among the events: of what was done to the store.
-fn effects_of(events: &[Event], course: &Summary, window: Window) -> Vec<DeedEffect> {
-    let is_deed = |event: &&Event| {
+/// What was seen of the actions among the events: of what was done to the store.
+fn effects_of(events: &[Event], time_course: &Summary, window: Window) -> Vec<ActionEffect> {
+    let is_action = |event: &&Event| {
         matches!(event.kind, EventKind::Change | EventKind::Fault)
-            && event.text.starts_with(deeds::MARK)
+            && event.text.starts_with(actions::MARK)
     };
-    let deeds: Vec<&Event> = events.iter().filter(is_deed).collect();
-    let moments: Vec<Nanos> = deeds.iter().map(|event| event.at).collect();
-    let silences = &course.availability.silences;
+    let actions: Vec<&Event> = events.iter().filter(is_action).collect();
+    let moments: Vec<Nanos> = actions.iter().map(|event| event.at).collect();
+    let silences = &time_course.availability.silences;
     let stops = effect::stops(silences, &moments);
-    let found = effect::effects(&course.series, silences, window, &moments);
-    let has_ended = |deed: &Event, how: &str| {
-        let start = format!("{} {how}", deed.text);
-        let later = events.iter().filter(|event| event.at >= deed.at);
-        later.filter(|event| event.kind == EventKind::Notice).any(|e| e.text.starts_with(&start))
+    let found = effect::effects(&time_course.series, silences, window, &moments);
+    let has_ended = |action: &Event, how: &str| {
+        let start = format!("{} {how}", action.text);
+        let later = events.iter().filter(|event| event.at >= action.at);
+        later.filter(|event| event.kind == EventKind::Warning).any(|e| e.text.starts_with(&start))
     };
-    let texts = deeds.iter().map(|event| {
-        let text = &event.text[deeds::MARK.len()..];
+    let texts = actions.iter().map(|event| {
+        let text = &event.text[actions::MARK.len()..];
         match event {
             event if has_ended(event, "failed") => format!("{text} (failed)"),
             event if has_ended(event, "goes on") => format!("{text} (not ended)"),
@@ -262,47 +265,47 @@ fn effects_of(events: &[Event], course: &Summary, window: Window) -> Vec<DeedEff
     texts
         .zip(moments)
         .zip(stops.into_iter().zip(found))
-        .map(|((text, at), (stop, effect))| DeedEffect { text, at, stop, effect })
+        .map(|((text, at), (stop, effect))| ActionEffect { text, at, stop, effect })
         .collect()
 }
 
-/// What was seen of the machine; a damaged file is told, and then nothing was seen.
+/// What was seen of the machine; a damaged file is reported, and then nothing was seen.
 fn observations(dir: &Path, facts: &mut Facts) -> Option<Vec<Observation>> {
     read_observations(dir).unwrap_or_else(|error| {
-        facts.notices.push(error.to_string());
+        facts.warnings.push(error.to_string());
         None
     })
 }
 
 /// Whether the result has a hallmark, with or without remarks.
-pub fn has_hallmark(judged: &Judged) -> bool {
-    judged.facts.hallmark.as_ref().is_some_and(|hallmark| hallmark.verdict.is_valid())
+pub fn has_hallmark(analyzed: &AnalyzedRun) -> bool {
+    analyzed.facts.hallmark.as_ref().is_some_and(|hallmark| hallmark.verdict.is_valid())
 }
 
-/// The code that a command which showed `judged` should end with.
+/// The code that a command which showed `analyzed` should end with.
 ///
 /// # Errors
 /// If the setting is neither true nor false.
-pub fn require_hallmark(options: &Options, judged: &Judged) -> Result<Exit> {
-    match options.switch("require-hallmark")? && !has_hallmark(judged) {
+pub fn require_hallmark(options: &Options, analyzed: &AnalyzedRun) -> Result<Exit> {
+    match options.switch("require-hallmark")? && !has_hallmark(analyzed) {
         true => Ok(Exit::NoHallmark),
         false => Ok(Exit::Fine),
     }
 }
 
-/// The file in a bundle that holds its hallmark.
+/// The file in a run directory that holds its hallmark.
 pub const HALLMARK_FILE: &str = "hallmark.json";
 
-/// The file in a bundle that shows its result in a browser.
+/// The file in a run directory that shows its result in a browser.
 pub const PAGE_FILE: &str = "report.html";
 
-/// Writes `hallmark.json` and, beside it, `report.html` into the bundle `dir`; the same bundle
-/// gives the same files.
+/// Writes `hallmark.json` and, beside it, `report.html` into the run directory `dir`; the same run
+/// directory gives the same files.
 ///
 /// # Errors
 /// If the disk does not take them.
-pub fn keep_hallmark(dir: &Path, judged: &Judged) -> Result<()> {
-    let Judged { facts, summary, timeline, .. } = judged;
+pub fn keep_hallmark(dir: &Path, analyzed: &AnalyzedRun) -> Result<()> {
+    let AnalyzedRun { facts, summary, timeline, .. } = analyzed;
     if let Some(text) = assay_report::hallmark::json(facts) {
         keep(&dir.join(HALLMARK_FILE), &text)?;
     }
@@ -314,8 +317,8 @@ fn keep(path: &Path, text: &str) -> Result<()> {
     whole::write_text(path, text).map_err(|error| anyhow::anyhow!("{error:#}"))
 }
 
-/// What the judge is asked about the run of `manifest`.
-pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
+/// What the analyzer is queried about the run of `manifest`.
+pub fn analysis_options(manifest: &Manifest, phases: Option<Phases>) -> AnalysisOptions {
     let settings = &manifest.load.settings;
     let text = |name: &str| settings.get(name).map(String::as_str);
     let number = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());
@@ -328,7 +331,7 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
         }
         _ => LoadModel::Closed {
             sessions: number("closed").unwrap_or(0.0) as u64,
-            target: number("pace"),
+            target: number("target-throughput"),
         },
     };
     let usual = match settings.get("phase").map(String::as_str) {
@@ -336,17 +339,17 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
         _ => Phases::Measure,
     };
     let phases = phases.unwrap_or(usual);
-    let wanted = match phases {
+    let expected = match phases {
         Phases::Load => Phase::Load.name(),
         _ => Phase::Measure.name(),
     };
     let window = manifest
         .phases
         .iter()
-        .find(|phase| phase.name == wanted && phases != Phases::All)
+        .find(|phase| phase.name == expected && phases != Phases::All)
         .map(|phase| Window { from: Nanos(phase.from_ns), until: Nanos(phase.to_ns) })
         .filter(|window| window.from < window.until);
-    Question {
+    AnalysisOptions {
         transaction_types: manifest.history.transaction_types.clone(),
         queries: manifest.history.queries.clone(),
         width: manifest.history.width,
@@ -357,35 +360,35 @@ pub fn question(manifest: &Manifest, phases: Option<Phases>) -> Question {
         load,
         deadline: text("deadline").and_then(|text| units::duration(text).ok()).unwrap_or(DEADLINE),
         held: held(text("held_back").unwrap_or_default()).unwrap_or_default(),
-        ..Question::default()
+        ..AnalysisOptions::default()
     }
 }
 
-/// The stretches in which arrivals were held back, as the manifest has them; none if it makes no
-/// sense.
+/// The stretches in which arrivals were held back, as the manifest has them; none if it is
+/// invalid.
 fn held(text: &str) -> Option<Held> {
     let stretch = |text: &str| {
         let (from, until) = text.split_once('-')?;
         let window = Window { from: Nanos(from.parse().ok()?), until: Nanos(until.parse().ok()?) };
         (window.from <= window.until).then_some(window)
     };
-    let lane = |lane: &str| {
-        let stretches = lane.split(',').filter(|text| !text.is_empty());
+    let worker = |worker: &str| {
+        let stretches = worker.split(',').filter(|text| !text.is_empty());
         let stretches: Option<Vec<Window>> = stretches.map(stretch).collect();
         stretches.filter(|all| all.is_sorted_by_key(|stretch| stretch.from))
     };
-    text.split(';').map(lane).collect::<Option<_>>().map(Held)
+    text.split(';').map(worker).collect::<Option<_>>().map(Held)
 }
 
 /// Plans of queries may have processes of several transactions.
 fn processes(manifest: &Manifest) -> Processes {
     match manifest.history.queries.is_empty() {
         true => Processes::AsTransactions,
-        false => Processes::Judged,
+        false => Processes::AnalyzedRun,
     }
 }
 
-/// Queries of a store that says that it has no transactions; older bundles say nothing.
+/// Queries of a store that says that it has no transactions; older run directories say nothing.
 fn atomicity(manifest: &Manifest) -> Atomicity {
     let isolation = manifest.store.capabilities.get("isolation").map(String::as_str);
     match isolation == Some("none") && !manifest.history.queries.is_empty() {
@@ -421,7 +424,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         },
         load: manifest.load.text.clone(),
         sessions,
-        lanes: u64::from(manifest.load.lanes),
+        workers: u64::from(manifest.load.workers),
         phases: manifest
             .phases
             .iter()
@@ -443,7 +446,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         version: manifest.run.assay.clone(),
         started: manifest.run.started.replace('T', " ").replace('Z', " UTC"),
         started_unix_ms: unix.map_or(0, |since| since.as_millis() as u64),
-        notices: notices(dir, manifest),
+        warnings: warnings(dir, manifest),
         findings: findings(manifest),
         figures: figures(manifest, summary),
         events: Vec::new(),
@@ -481,7 +484,7 @@ fn findings(manifest: &Manifest) -> Vec<RuleFinding> {
 /// think times of the standard (TPC-C 5.11, clause 4.1.2 with 5.2.5.7).
 const TPMC_OF_WAREHOUSE_MAX: f64 = 12.86;
 
-/// TPC-C's throughput, where it was asked: tpmC only where terminals think as the standard wants.
+/// TPC-C's throughput, where it was issued: tpmC only where terminals think as the standard wants.
 fn figures(manifest: &Manifest, summary: &Summary) -> Vec<WorkloadFigure> {
     let spec = ScriptSpec::from_toml(&manifest.spec.text, "run.toml");
     let Ok(ScriptSpec::Tpcc(spec)) = spec else { return Vec::new() };
@@ -508,51 +511,51 @@ fn figures(manifest: &Manifest, summary: &Summary) -> Vec<WorkloadFigure> {
     vec![WorkloadFigure { name: name.to_owned(), value: committed, note }]
 }
 
-fn notices(dir: &Path, manifest: &Manifest) -> Vec<String> {
-    let mut notices = manifest.notes.clone();
+fn warnings(dir: &Path, manifest: &Manifest) -> Vec<String> {
+    let mut warnings = manifest.notes.clone();
     let violated = manifest.findings.iter().filter(|finding| finding.verdict != "held");
-    notices.extend(
+    warnings.extend(
         violated.map(|finding| format!("{} ({}) is {}", finding.name, finding.rule, finding.text)),
     );
     if manifest.state == ManifestState::Running {
-        notices.push(format!(
+        warnings.push(format!(
             "if the run was killed, `assay history repair {}` seals what there is",
             dir.display()
         ));
     }
-    notices
+    warnings
 }
 
 /// Shows the result as the settings say.
 ///
 /// # Errors
 /// If the result cannot be written where it should go.
-pub fn show(judged: &Judged, display: &Display) -> Result<()> {
-    let Judged { facts, summary, .. } = judged;
+pub fn show(analyzed: &AnalyzedRun, display: &Display) -> Result<()> {
+    let AnalyzedRun { facts, summary, .. } = analyzed;
     let text = match display.format {
         Format::Text => assay_report::terminal(facts, summary, display.style),
         Format::Json => assay_report::json(facts, summary),
         Format::Ndjson => assay_report::ndjson(facts, summary),
         Format::Csv => assay_report::csv(facts, summary),
         Format::Markdown => assay_report::markdown(facts, summary),
-        Format::Ycsb => ycsb_block(judged)?,
+        Format::Ycsb => ycsb_block(analyzed)?,
         Format::Hdr => assay_report::hdr_log(facts, summary)?,
-        Format::Html => assay_report::html(facts, summary, judged.timeline.as_ref()),
+        Format::Html => assay_report::html(facts, summary, analyzed.timeline.as_ref()),
         Format::Junit => assay_report::junit::run(facts, summary),
     };
     put(&text, display.output.as_deref())
 }
 
 /// A result of ours in YCSB's words, with both latencies.
-fn ycsb_block(judged: &Judged) -> Result<String> {
-    let phases = judged.phases;
+fn ycsb_block(analyzed: &AnalyzedRun) -> Result<String> {
+    let phases = analyzed.phases;
     let mut measurements = Measurements::new(ycsb::Options { phases, ..Default::default() });
-    let mut history = History::open(&judged.dir).map_err(as_usage)?;
+    let mut history = History::open(&analyzed.dir).map_err(as_usage)?;
     history.each_batch(Columns::ALL, |batch| measurements.push(batch.records))?;
     let options = assay_report::ycsb::Options {
         interval: assay_report::ycsb::Interval::Both,
         percentiles: vec![50.0, 95.0, 99.0, 99.9],
-        transactions: Manifest::read(&judged.dir)?.history.transaction_types,
+        transactions: Manifest::read(&analyzed.dir)?.history.transaction_types,
         ..Default::default()
     };
     let lines = assay_report::ycsb::lines(&measurements.finish(), &options);

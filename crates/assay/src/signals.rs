@@ -42,7 +42,7 @@ pub struct Listening {
     /// Shared by all that ever listen: an interrupt that nobody else wants ends the program.
     is_idle: Arc<AtomicBool>,
     is_heard: Arc<AtomicBool>,
-    heard_by: Vec<SigId>,
+    received_by: Vec<SigId>,
     control: Arc<Control>,
     stage: Arc<Stage>,
 }
@@ -65,7 +65,7 @@ impl Listening {
         let control = Arc::new(Control::new());
         let is_heard = Arc::new(AtomicBool::new(false));
         // Raised by the signal itself: the thread below may be late to it.
-        let heard_by: Vec<SigId> = ending()
+        let received_by: Vec<SigId> = ending()
             .into_iter()
             .map(|signal| register(signal, Arc::clone(&is_heard)))
             .collect::<io::Result<_>>()
@@ -75,13 +75,13 @@ impl Listening {
         thread::Builder::new()
             .name("signals".to_owned())
             .spawn(move || {
-                let heard = signals.forever().enumerate();
-                // A terminal that goes is told by the shell as by the system: no second wish.
-                let wishes = heard.filter(|(n, signal)| *n == 0 || *signal != SIGHUP);
-                wishes.enumerate().for_each(|(n, _)| end(n, &inner.0, &inner.1));
+                let received = signals.forever().enumerate();
+                // A terminal that goes is reported by the shell as by the system: no second wish.
+                let study_request = received.filter(|(n, signal)| *n == 0 || *signal != SIGHUP);
+                study_request.enumerate().for_each(|(n, _)| end(n, &inner.0, &inner.1));
             })
             .context("cannot start a thread that listens for interrupts")?;
-        Ok(Listening { handle, is_idle, is_heard, heard_by, control, stage })
+        Ok(Listening { handle, is_idle, is_heard, received_by, control, stage })
     }
 
     /// What the interrupts act on.
@@ -112,8 +112,8 @@ impl Listening {
 /// # Errors
 /// If the system does not let us.
 pub fn outlive_file_limits() -> Result<()> {
-    let heard = register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
-    heard.map(drop).context("cannot listen for the signal of file limits")
+    let received = register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
+    received.map(drop).context("cannot listen for the signal of file limits")
 }
 
 // tidy: allow globals: what a signal does belongs to the process, and once it has been listened
@@ -159,7 +159,7 @@ impl Drop for During<'_> {
 impl Drop for Listening {
     fn drop(&mut self) {
         self.handle.close();
-        self.heard_by.drain(..).for_each(|id| {
+        self.received_by.drain(..).for_each(|id| {
             unregister(id);
         });
     }

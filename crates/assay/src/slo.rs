@@ -225,18 +225,18 @@ impl Limit<'_> {
 /// A series of rates: `rate=1k..100k:log:8`, or `lin`.
 ///
 /// # Errors
-/// If a part is missing or makes no sense.
+/// If a part is missing or is invalid.
 pub fn sweep(text: &str) -> Result<Sweep> {
-    let shape = "write rate=FROM..TO:log:POINTS, for example rate=1k..100k:log:8";
+    let rate_profile = "write rate=FROM..TO:log:POINTS, for example rate=1k..100k:log:8";
     let Some(rates) = text.strip_prefix("rate=") else {
-        anyhow::bail!("only the rate can be swept; {shape}");
+        anyhow::bail!("only the rate can be swept; {rate_profile}");
     };
     let parts: Vec<&str> = rates.split(':').collect();
     let [range, spread, points] = parts[..] else {
-        anyhow::bail!("{text:?} does not have three parts; {shape}");
+        anyhow::bail!("{text:?} does not have three parts; {rate_profile}");
     };
     let Some((from, to)) = range.split_once("..") else {
-        anyhow::bail!("{range:?} is no range; {shape}");
+        anyhow::bail!("{range:?} is no range; {rate_profile}");
     };
     let (from, to) = (units::rate(from)?, units::rate(to)?);
     if from >= to {
@@ -278,13 +278,13 @@ mod tests {
             objective(" read.p99 < 5ms , errors<=0.1%").unwrap().terms,
             [latency(read, Stretch::Response, 0.99, five), errors]
         );
-        for (text, wanted) in [
+        for (text, expected) in [
             ("p99.9<5ms", latency(Scope::All, Stretch::Response, 0.999, five)),
             ("all.lag.p50<5ms", latency(Scope::All, Stretch::Lag, 0.5, five)),
             ("read.service.p99<5ms", latency(read, Stretch::Service, 0.99, five)),
             ("response.p99<5ms", latency(Scope::All, Stretch::Response, 0.99, five)),
         ] {
-            assert_eq!(objective(text).unwrap().terms, [wanted], "{text}");
+            assert_eq!(objective(text).unwrap().terms, [expected], "{text}");
         }
         let misses = Measure::Misses { limit: 0.05 };
         assert_eq!(objective("read.misses<5%").unwrap().terms[0].measure, misses);
@@ -328,10 +328,10 @@ mod tests {
 
     #[test]
     fn sweeps_are_read() {
-        let wanted = Sweep { from: 1e3, to: 1e5, points: 8, spread: Spread::Log };
-        assert_eq!(sweep("rate=1k..100k:log:8").unwrap(), wanted);
-        let wanted = Sweep { from: 0.5, to: 10.0, points: 2, spread: Spread::Linear };
-        assert_eq!(sweep("rate=0.5/s..10/s:lin:2").unwrap(), wanted);
+        let expected = Sweep { from: 1e3, to: 1e5, points: 8, spread: Spread::Log };
+        assert_eq!(sweep("rate=1k..100k:log:8").unwrap(), expected);
+        let expected = Sweep { from: 0.5, to: 10.0, points: 2, spread: Spread::Linear };
+        assert_eq!(sweep("rate=0.5/s..10/s:lin:2").unwrap(), expected);
         for text in [
             "1k..2k:log:8",
             "closed=1..8:lin:8",

@@ -103,7 +103,7 @@ mod tests {
         let spec = "lag_share_fail = 0.4\nlength_fail = 1".parse().unwrap();
         let sets = ["hallmark.lag_share_fail=0.5".to_owned()];
         let found = changed(&Options::default(), &spec, &sets).unwrap();
-        let wanted = [("lag_share_fail", 0.5), ("length_fail", 1.0)];
-        assert_eq!(found, wanted.map(|(name, value)| (name.to_owned(), value)).into());
+        let expected = [("lag_share_fail", 0.5), ("length_fail", 1.0)];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)).into());
     }
 }

@@ -1,12 +1,12 @@
-//! What the store says really happened, beside the history.
+//! Truth log of the store, beside the history.
 
 use std::path::Path;
 
-use assay_history::{TruthError, TruthRow, TruthWriter, count_illnesses};
+use assay_history::{TruthError, TruthRow, TruthWriter, count_faults};
 use assay_model::Nanos;
 use assay_store::{Store, Truth};
 
-/// Writes what `store` knows into the bundle `dir`; no file if it knows nothing.
+/// Writes what `store` knows into the run directory `dir`; no file if it knows nothing.
 ///
 /// # Errors
 /// If the disk does not take it.
@@ -21,20 +21,20 @@ pub fn keep(store: &dyn Store, dir: &Path) -> Result<(), TruthError> {
     writer.map_or(Ok(()), |writer| writer?.finish())
 }
 
-/// What the truth log of the bundle `dir` says was done to the store's data on purpose, in a
+/// What the truth log of the run directory `dir` says was done to the store's data on purpose, in a
 /// sentence; `None` if nothing was, or nobody knows.
 pub fn planted(dir: &Path) -> Option<String> {
-    let counts = match count_illnesses(dir) {
+    let counts = match count_faults(dir) {
         Ok(counts) => counts?,
         Err(error) => return Some(error.to_string()),
     };
-    let told = |(name, verb): (&str, &str)| {
+    let describe = |(name, verb): (&str, &str)| {
         let count = counts.get(name).filter(|count| **count > 0)?;
         Some(format!("{verb} {}", grouped(*count)))
     };
-    let of = |deeds: &[(&str, &str)], what: &str| {
-        let told: Vec<String> = deeds.iter().copied().filter_map(told).collect();
-        let (last, before) = told.split_last()?;
+    let of = |actions: &[(&str, &str)], what: &str| {
+        let describe: Vec<String> = actions.iter().copied().filter_map(describe).collect();
+        let (last, before) = describe.split_last()?;
         let list = match before.len() {
             0 => last.clone(),
             _ => format!("{} and {last}", before.join(", ")),
@@ -45,7 +45,7 @@ pub fn planted(dir: &Path) -> Option<String> {
         [of(&WRITES, "writes"), of(&READS, "reads")].into_iter().flatten().collect();
     (!sentences.is_empty()).then(|| {
         let all = sentences.join(", and ");
-        format!("the simulated store {all}; consistency is not judged yet")
+        format!("the simulated store {all}; consistency is not analyzed yet")
     })
 }
 
@@ -84,7 +84,7 @@ fn row(truth: &Truth) -> TruthRow {
         kind: truth.kind,
         key: String::from_utf8_lossy(&truth.key).into_owned(),
         node: truth.node,
-        illnesses: truth.illnesses.to_string(),
+        faults: truth.faults.to_string(),
         version: (truth.version != 0).then_some(truth.version),
         versions_behind: truth.versions_behind,
         staleness: truth.staleness,

@@ -24,7 +24,7 @@ pub fn rate(text: &str) -> Result<f64> {
     let rate = quantity::rate(text)
         .with_context(|| format!("{text:?} is no rate; write 20k/s, 1M/s or 0.5/s"))?;
     if rate <= 0.0 {
-        bail!("a rate of {text} asks nothing; give a rate above 0, for example 20k/s");
+        bail!("a rate of {text}: the rate must be above 0; give one, for example 20k/s");
     }
     // One arrival per nanosecond is the finest that the time axis can tell apart.
     if rate > 1e9 {
@@ -39,13 +39,13 @@ mod tests {
 
     #[test]
     fn rates_are_read_with_units() {
-        for (text, wanted) in [("20k/s", 20e3), ("1M", 1e6), ("1250/s", 1250.0), ("0.5/s", 0.5)] {
-            assert_eq!(rate(text).unwrap(), wanted, "{text}");
+        for (text, expected) in [("20k/s", 20e3), ("1M", 1e6), ("1250/s", 1250.0), ("0.5/s", 0.5)] {
+            assert_eq!(rate(text).unwrap(), expected, "{text}");
         }
     }
 
     #[test]
-    fn rates_that_ask_nothing_are_refused() {
+    fn rates_that_issue_nothing_are_refused() {
         for text in ["0", "-5/s", "NaN", "inf", "fast", "", "2000M/s"] {
             assert!(rate(text).is_err(), "{text}");
         }

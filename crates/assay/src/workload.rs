@@ -1,4 +1,4 @@
-//! From what was typed as SPEC to a workload: gallery, TOML, YCSB properties or a trace.
+//! Workload of SPEC: built-in, TOML, YCSB properties or a trace.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use assay_model::{Kind, Phase, Seed};
-use assay_trace::foreign::load_path;
+use assay_trace::imported::load_path;
 use assay_trace::{Header, Part, Trace};
-use assay_workload::gallery::{self, Form};
+use assay_workload::builtin::{self, Form};
 use assay_workload::spec::no_files;
 use assay_workload::ycsb::{self, ClientOptions, Properties, Strictness};
 use assay_workload::{Plan, PlanPhase, ScriptPlan, ScriptSpec, Spec, SpecError};
@@ -20,18 +20,18 @@ use crate::note::Loaded;
 use crate::options::HALLMARK;
 use crate::section;
 
-/// The section of a spec that holds settings of commands that ask it.
+/// The section of a spec that holds settings of commands that load it.
 const RUN: &str = "run";
 
 /// The first bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
-/// What is to be asked, before a seed is chosen.
+/// What is to be issued, before a seed is chosen.
 pub struct Workload {
     /// Its name in reports.
     pub name: String,
     /// The specification.
-    pub asked: Asked,
+    pub requested: WorkloadSource,
     /// The trace that is replayed, if SPEC was one.
     pub trace: Option<Trace>,
     /// Where that trace lies.
@@ -42,8 +42,8 @@ pub struct Workload {
     room: Room,
     /// What only a store's binding understands, if SPEC was made of properties.
     pub binding: BTreeMap<String, String>,
-    /// Whether it is of the gallery, whose sizes are only examples.
-    pub entry: Option<&'static gallery::Entry>,
+    /// Whether it is of the built-in workloads, whose sizes are only examples.
+    pub entry: Option<&'static builtin::Entry>,
     /// Thresholds of the hallmark that SPEC changes.
     pub hallmark: toml::Table,
     /// Settings that SPEC brings along, beneath what anybody else says.
@@ -53,7 +53,7 @@ pub struct Workload {
 /// Properties of YCSB's client with the settings that stand for them here.
 const OF_CLIENT: [(&str, &str); 4] = [
     ("threadcount", "--closed"),
-    ("target", "--pace"),
+    ("target", "--target-throughput"),
     ("maxexecutiontime", "--duration"),
     ("exportfile", "--output"),
 ];
@@ -74,9 +74,9 @@ enum Room {
     Ycsb(Option<u64>),
 }
 
-/// What a workload asks.
+/// What a workload issues.
 #[derive(Clone, Debug)]
-pub enum Asked {
+pub enum WorkloadSource {
     /// Records by key.
     Records(Box<Spec>),
     /// Queries.
@@ -115,12 +115,12 @@ impl Workload {
     /// Reads SPEC and applies `changes`. Warnings go to standard error.
     ///
     /// # Errors
-    /// If there is no such workload, or it or a change makes no sense.
+    /// If there is no such workload, or it or a change is invalid.
     pub fn read(text: &str, changes: &Changes) -> Result<Workload> {
         let path = Path::new(text);
         let mut workload = match path.is_file() {
             true => Workload::from_file(path, changes)?,
-            false => Workload::from_gallery(text, changes)?,
+            false => Workload::from_builtin(text, changes)?,
         };
         workload.apply(changes)?;
         workload.require_lengths()?;
@@ -134,13 +134,14 @@ impl Workload {
             return Ok(());
         }
         Err(usage(format!(
-            "{} says that a trace records its lengths, but it is no trace: ask the trace, or make \
+            "{} says that a trace records its lengths, but it is no trace: issue the trace, or \
+             make \
              a spec of it by `assay trace fit`",
             self.name
         )))
     }
 
-    /// The trace that a load writes before this one is asked, if it needs any record.
+    /// The trace that a load writes before this one is queried, if it needs any record.
     ///
     /// # Errors
     /// If it does not lie beside this one, or is another one.
@@ -193,14 +194,14 @@ impl Workload {
         }
     }
 
-    /// Refuses to ask the trace of a load as a run: its operations have the values of a load.
+    /// Refuses to issue the trace of a load as a run: its operations have the values of a load.
     ///
     /// # Errors
     /// If it is one.
     pub fn require_run(&self) -> Result<()> {
         match self.load_of_records() {
             Some(_) => Err(usage(format!(
-                "{} is the trace of a load, which `assay load` asks; `assay trace gen` without \
+                "{} is the trace of a load, which `assay load` issues; `assay trace gen` without \
                  --load makes that of a run",
                 self.name
             ))),
@@ -208,7 +209,7 @@ impl Workload {
         }
     }
 
-    /// The trace of queries that a load asks before this one, if one lies beside it.
+    /// The trace of queries that a load issues before this one, if one lies beside it.
     fn script_beside(&self, trace: &Trace) -> Result<Option<Trace>> {
         let Some(path) = &self.path else { return Ok(None) };
         let beside = load_path(path);
@@ -224,7 +225,8 @@ impl Workload {
             return Ok(Some(load));
         }
         Err(usage(format!(
-            "{} does not ask of the same schema with the same queries as {}: import both again, or \
+            "{} does not issue of the same schema with the same queries as {}: import both again, \
+             or \
              take it away",
             beside.display(),
             path.display()
@@ -237,7 +239,9 @@ impl Workload {
     /// # Errors
     /// If what lies beside it is no such trace.
     pub fn loads_no_row(&self) -> Result<bool> {
-        let (Asked::Trace, Some(trace)) = (&self.asked, &self.trace) else { return Ok(false) };
+        let (WorkloadSource::Trace, Some(trace)) = (&self.requested, &self.trace) else {
+            return Ok(false);
+        };
         Ok(trace.header().phase != Phase::Load && self.script_beside(trace)?.is_none())
     }
 
@@ -247,7 +251,7 @@ impl Workload {
         match (&self.trace, &self.path) {
             (Some(trace), Some(path)) if is_recorded && trace.header().phase == Phase::Load => {
                 Err(usage(format!(
-                    "{} is what a load writes before the trace beside it is asked: load that one",
+                    "{} is what a load writes before the trace beside it is issued: load that one",
                     path.display()
                 )))
             }
@@ -255,16 +259,18 @@ impl Workload {
         }
     }
 
-    fn from_gallery(text: &str, changes: &Changes) -> Result<Workload> {
+    fn from_builtin(text: &str, changes: &Changes) -> Result<Workload> {
         let text = of_ycsb(text).map_or(text, |entry| entry.name);
         let looks_like_path = text.contains(['/', '\\', '.']);
         if looks_like_path {
             return Err(usage(format!("there is no file {text}")));
         }
-        let entry = gallery::find(text)
+        let entry = builtin::find(text)
             .map_err(|error| usage(format!("there is no file {text}, and {error}")))?;
         let mut workload = match entry.form {
-            Form::Toml => Workload::plain(entry.name, Asked::from_toml(entry.text, entry.name)?),
+            Form::Toml => {
+                Workload::plain(entry.name, WorkloadSource::from_toml(entry.text, entry.name)?)
+            }
             Form::Properties => {
                 let properties =
                     Properties::parse(entry.text.as_bytes(), entry.name).map_err(as_usage)?;
@@ -272,7 +278,7 @@ impl Workload {
             }
         };
         if let Room::Ycsb(operations) = &mut workload.room {
-            // The sizes of the gallery are only examples.
+            // The sizes of the built-in workloads are only examples.
             *operations = None;
         }
         workload.entry = Some(entry);
@@ -292,7 +298,7 @@ impl Workload {
         }
         let bytes = std::fs::read(path).map_err(cannot_read)?;
         if bytes.trim_ascii().is_empty() {
-            return Err(usage(format!("{} is empty: it asks nothing", path.display())));
+            return Err(usage(format!("{} is empty: it has no operations", path.display())));
         }
         let origin = path.to_string_lossy();
         if path.extension().is_some_and(|ending| ending == "toml") {
@@ -300,8 +306,8 @@ impl Workload {
                 .map_err(|_| usage(format!("{origin} is no TOML: it is not UTF-8")))?;
             let (text, hallmark) = section::cut(&text, HALLMARK);
             let (text, settings) = section::cut(&text, RUN);
-            let asked = Asked::from_toml(&text, &origin)?;
-            return Ok(Workload { hallmark, settings, ..Workload::plain(&name, asked) });
+            let requested = WorkloadSource::from_toml(&text, &origin)?;
+            return Ok(Workload { hallmark, settings, ..Workload::plain(&name, requested) });
         }
         let properties = Properties::parse(&bytes, &origin).map_err(as_usage)?;
         Workload::from_properties(&name, properties, changes)
@@ -311,19 +317,19 @@ impl Workload {
         let trace = Trace::open(path).map_err(as_usage)?;
         if let Some(Part { index, of }) = trace.header().part {
             return Err(usage(format!(
-                "{} is part {index} of {of}, the share of one machine of several: ask the whole \
+                "{} is part {index} of {of}, the share of one machine of several: issue the whole \
                  trace",
                 path.display()
             )));
         }
         let origin = format!("{} (its spec)", path.display());
         let read = || Spec::from_toml(&trace.header().spec, &origin, &no_files);
-        let asked = match trace.header().script {
-            Some(_) => specified(trace.header()).unwrap_or(Asked::Trace),
-            None => Asked::Records(Box::new(read().map_err(as_usage)?)),
+        let requested = match trace.header().script {
+            Some(_) => specified(trace.header()).unwrap_or(WorkloadSource::Trace),
+            None => WorkloadSource::Records(Box::new(read().map_err(as_usage)?)),
         };
         let path = Some(path.to_owned());
-        Ok(Workload { trace: Some(trace), path, ..Workload::plain(name, asked) })
+        Ok(Workload { trace: Some(trace), path, ..Workload::plain(name, requested) })
     }
 
     fn from_properties(
@@ -349,18 +355,18 @@ impl Workload {
             client: Some(reading.options),
             room: Room::Ycsb(reading.operation_count),
             binding: reading.binding,
-            ..Workload::plain(name, Asked::Records(Box::new(reading.spec)))
+            ..Workload::plain(name, WorkloadSource::Records(Box::new(reading.spec)))
         })
     }
 
     /// A workload that is nothing but its spec.
-    pub fn plain(name: &str, asked: Asked) -> Workload {
+    pub fn plain(name: &str, requested: WorkloadSource) -> Workload {
         let name = name.to_owned();
         let (hallmark, settings) = (toml::Table::new(), toml::Table::new());
         let (trace, path, client, entry) = (None, None, None, None);
         let binding = BTreeMap::new();
         let room = Room::Spec;
-        Workload { name, asked, trace, path, client, room, binding, entry, hallmark, settings }
+        Workload { name, requested, trace, path, client, room, binding, entry, hallmark, settings }
     }
 
     fn apply(&mut self, changes: &Changes) -> Result<()> {
@@ -373,28 +379,28 @@ impl Workload {
         }
         let has_sets = !changes.sets.is_empty() || changes.records.is_some();
         if self.trace.is_some() && has_sets {
-            return Err(usage("a trace is asked as it is: --set and --records cannot change it"));
+            return Err(usage("a trace is issued as it is: --set and --records cannot change it"));
         }
         if !changes.sets.is_empty() {
             self.change(&changes.sets)?;
         }
         if let Some(records) = changes.records {
             let set = format!("dataset.records={records}");
-            if !matches!(self.asked, Asked::Records(_)) {
+            if !matches!(self.requested, WorkloadSource::Records(_)) {
                 return Err(usage(format!(
                     "{} has rows of many relations: --records cannot say how many; \
                      `assay workloads show {}` names its sizes for --set",
                     self.name, self.name
                 )));
             }
-            self.asked = self.asked.changed("--records", &[set])?;
+            self.requested = self.requested.changed("--records", &[set])?;
         }
         Ok(())
     }
 
     fn change(&mut self, sets: &[String]) -> Result<()> {
         if let (Room::Ycsb(_), Some(spec)) = (self.room, self.records_mut()) {
-            // It is made for what is asked after the changes, unless one of them says it.
+            // It is made for what is issued after the changes, unless one of them says it.
             spec.keys.expected_inserts = None;
         }
         // Several are checked together: each may need the others.
@@ -402,7 +408,7 @@ impl Workload {
             [set] => format!("--set {set}"),
             _ => "--set".to_owned(),
         };
-        self.asked = self.asked.changed(&flag, sets)?;
+        self.requested = self.requested.changed(&flag, sets)?;
         let Some(spec) = self.records() else { return Ok(()) };
         let count = spec.operations.count;
         let is_counted = sets.iter().any(|set| set.starts_with("operations.count"));
@@ -414,10 +420,10 @@ impl Workload {
         self.make_room(count)
     }
 
-    /// Sets how many operations are asked, or that another bound than their number ends the run.
+    /// Sets how many operations are issued, or that another bound than their number ends the run.
     ///
     /// # Errors
-    /// If the spec makes no sense with so many.
+    /// If the spec is invalid with so many.
     pub fn set_operations(&mut self, operations: Option<u64>) -> Result<()> {
         if let Some(spec) = self.records_mut() {
             spec.operations.count = operations;
@@ -438,23 +444,23 @@ impl Workload {
     /// The plan of one phase. Values are seeded by the data set that is in the store, if it says.
     ///
     /// # Errors
-    /// If a value of the specification makes no sense.
+    /// If a value of the specification is invalid.
     pub fn plan(&self, seed: Seed, phase: PlanPhase) -> Result<Compiled> {
-        match &self.asked {
-            Asked::Records(spec) => {
+        match &self.requested {
+            WorkloadSource::Records(spec) => {
                 Ok(Compiled::Records(Box::new(Plan::new(spec, seed, phase).map_err(as_usage)?)))
             }
-            Asked::Script(spec) => {
+            WorkloadSource::Script(spec) => {
                 Compiled::script(ScriptPlan::new(spec, seed, phase).map_err(as_usage)?)
             }
-            Asked::Trace => {
+            WorkloadSource::Trace => {
                 let trace = self.trace.as_ref().context("a trace of queries is replayed")?;
                 let beside = match phase {
                     PlanPhase::Load => self.script_beside(trace)?,
                     PlanPhase::Run => None,
                 };
                 let trace = beside.as_ref().unwrap_or(trace);
-                Compiled::replay(trace)?.context("the trace asks queries")
+                Compiled::replay(trace)?.context("the trace issues queries")
             }
         }
     }
@@ -462,48 +468,48 @@ impl Workload {
     /// What the store must hold for it, if the run draws from `seed`; as its plan says, which does
     /// not have to be compiled for that.
     pub fn dataset(&self, seed: Seed) -> Loaded {
-        match &self.asked {
-            Asked::Records(spec) => Loaded::Records(Box::new(spec.dataset(seed))),
-            Asked::Script(spec) => Loaded::Script(spec.dataset(seed)),
-            Asked::Trace => Loaded::of_trace(),
+        match &self.requested {
+            WorkloadSource::Records(spec) => Loaded::Records(Box::new(spec.dataset(seed))),
+            WorkloadSource::Script(spec) => Loaded::Script(spec.dataset(seed)),
+            WorkloadSource::Trace => Loaded::of_trace(),
         }
     }
 
-    /// The specification of records by key; `None` if queries are asked.
+    /// The specification of records by key; `None` if queries are issued.
     pub fn records(&self) -> Option<&Spec> {
-        match &self.asked {
-            Asked::Records(spec) => Some(spec),
-            Asked::Script(_) | Asked::Trace => None,
+        match &self.requested {
+            WorkloadSource::Records(spec) => Some(spec),
+            WorkloadSource::Script(_) | WorkloadSource::Trace => None,
         }
     }
 
-    /// The specification of records by key, to be changed; `None` if queries are asked.
+    /// The specification of records by key, to be changed; `None` if queries are issued.
     pub fn records_mut(&mut self) -> Option<&mut Spec> {
-        match &mut self.asked {
-            Asked::Records(spec) => Some(spec),
-            Asked::Script(_) | Asked::Trace => None,
+        match &mut self.requested {
+            WorkloadSource::Records(spec) => Some(spec),
+            WorkloadSource::Script(_) | WorkloadSource::Trace => None,
         }
     }
 
-    /// The kinds of operation on records that a phase asks; none if it asks queries.
+    /// The kinds of operation on records that a phase issues; none if it issues queries.
     pub fn kinds_used(&self, phase: PlanPhase) -> Vec<Kind> {
-        match &self.asked {
-            Asked::Records(spec) => spec.kinds_used(phase),
-            Asked::Script(_) | Asked::Trace => Vec::new(),
+        match &self.requested {
+            WorkloadSource::Records(spec) => spec.kinds_used(phase),
+            WorkloadSource::Script(_) | WorkloadSource::Trace => Vec::new(),
         }
     }
 
     /// Takes the seed of the values from what the store says was loaded, unless the spec has one.
     /// Whether it did: then a plan that was compiled before is not its plan any more.
     pub fn take_value_seed(&mut self, loaded: &Loaded) -> bool {
-        match (&mut self.asked, loaded) {
-            (Asked::Records(spec), Loaded::Records(loaded)) => {
+        match (&mut self.requested, loaded) {
+            (WorkloadSource::Records(spec), Loaded::Records(loaded)) => {
                 let seed = loaded.seed.as_deref().and_then(|text| text.parse().ok());
                 let before = spec.dataset.seed;
                 spec.dataset.seed = before.or(seed);
                 spec.dataset.seed != before
             }
-            (Asked::Script(spec), Loaded::Script(loaded)) => spec.take_seed(loaded),
+            (WorkloadSource::Script(spec), Loaded::Script(loaded)) => spec.take_seed(loaded),
             _ => false,
         }
     }
@@ -522,17 +528,18 @@ pub fn read_properties(file: &str) -> Result<Properties> {
     Properties::parse(&bytes, file).map_err(as_usage)
 }
 
-/// The workload of the gallery that YCSB has in a file `workloada` to `workloadf`, if there is no
-/// such file here; this is said.
-fn of_ycsb(file: &str) -> Option<&'static gallery::Entry> {
+/// The workload of the built-in workloads that YCSB has in a file `workloada` to `workloadf`, if
+/// there is no such file here; this is said.
+fn of_ycsb(file: &str) -> Option<&'static builtin::Entry> {
     let letter = file.strip_prefix("workloads/").unwrap_or(file).strip_prefix("workload")?;
     if Path::new(file).exists() {
         return None;
     }
-    let entry = gallery::find(&format!("ycsb-{letter}")).ok()?;
+    let entry = builtin::find(&format!("ycsb-{letter}")).ok()?;
     let name = entry.name;
     eprintln!(
-        "there is no file {file}: this is {name} of the gallery, YCSB's workload of that name"
+        "there is no file {file}: this is {name} of the built-in workloads, YCSB's workload of \
+         that name"
     );
     Some(entry)
 }
@@ -546,8 +553,8 @@ pub fn split<'a>(text: &'a str, flag: &str) -> Result<(&'a str, &'a str)> {
 }
 
 /// The specification behind a trace of queries, which says what a load writes before it; `None` if
-/// it came from elsewhere or asks with other texts than this version would.
-fn specified(header: &Header) -> Option<Asked> {
+/// it came from elsewhere or issues with other texts than this version would.
+fn specified(header: &Header) -> Option<WorkloadSource> {
     let script = header.script.as_ref().filter(|_| ScriptSpec::is_script(&header.spec))?;
     let spec = ScriptSpec::from_toml(&header.spec, "trace").ok()?;
     let phase = match header.phase {
@@ -556,33 +563,32 @@ fn specified(header: &Header) -> Option<Asked> {
     };
     let plan = ScriptPlan::new(&spec, header.seed, phase).ok()?;
     let is_same = plan.schema == script.ddl && plan.queries == script.queries;
-    is_same.then_some(Asked::Script(spec))
+    is_same.then_some(WorkloadSource::Script(spec))
 }
 
-impl Asked {
+impl WorkloadSource {
     /// Reads TOML `text`, which comes from `origin`.
-    fn from_toml(text: &str, origin: &str) -> Result<Asked> {
-        Asked::parse(text, origin).map_err(as_usage)
+    fn from_toml(text: &str, origin: &str) -> Result<WorkloadSource> {
+        WorkloadSource::parse(text, origin).map_err(as_usage)
     }
 
-    fn parse(text: &str, origin: &str) -> Result<Asked, SpecError> {
+    fn parse(text: &str, origin: &str) -> Result<WorkloadSource, SpecError> {
         match ScriptSpec::is_script(text) {
-            true => ScriptSpec::from_toml(text, origin).map(Asked::Script),
-            false => {
-                Spec::from_toml(text, origin, &file_text).map(|spec| Asked::Records(Box::new(spec)))
-            }
+            true => ScriptSpec::from_toml(text, origin).map(WorkloadSource::Script),
+            false => Spec::from_toml(text, origin, &file_text)
+                .map(|spec| WorkloadSource::Records(Box::new(spec))),
         }
     }
 
     /// The same with some keys replaced as `flag` says; checked as a file would be.
-    fn changed(&self, flag: &str, sets: &[String]) -> Result<Asked> {
+    fn changed(&self, flag: &str, sets: &[String]) -> Result<WorkloadSource> {
         let text = match self {
-            Asked::Records(spec) => spec.to_toml(),
-            Asked::Script(spec) => spec.to_toml(),
-            Asked::Trace => return Err(usage("a trace is asked as it is")),
+            WorkloadSource::Records(spec) => spec.to_toml(),
+            WorkloadSource::Script(spec) => spec.to_toml(),
+            WorkloadSource::Trace => return Err(usage("a trace is issued as it is")),
         };
         let text = replaced(&text, sets)?;
-        Asked::parse(&text, flag).map_err(|mut error| {
+        WorkloadSource::parse(&text, flag).map_err(|mut error| {
             // Lines of this text would name nothing that the user has written.
             error.place_mut().line = None;
             as_usage(error)
@@ -629,13 +635,13 @@ mod tests {
                 assert_eq!(workload.dataset(Seed(7)), plan.loaded(), "{name}");
                 plan.loaded()
             };
-            let wanted = planned(&workload);
+            let expected = planned(&workload);
             let there = workload.plan(Seed(8), PlanPhase::Load).unwrap().loaded();
-            let has_seed = wanted != there;
+            let has_seed = expected != there;
             // A seed is taken once, by workloads that have one.
             assert_eq!(workload.take_value_seed(&there), has_seed, "{name}");
             assert_eq!(planned(&workload), there, "{name}");
-            assert!(!workload.take_value_seed(&wanted), "{name}");
+            assert!(!workload.take_value_seed(&expected), "{name}");
         }
     }
 }

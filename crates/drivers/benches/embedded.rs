@@ -1,4 +1,4 @@
-//! What the seam costs a store in this process: the same calls bare, then through a client.
+//! Cost of the seam for a store in this process: the same calls bare, then through a client.
 //!
 //! Prints `bench <name> <size> <value> <unit>`, where size is the number of records of ten fields
 //! of 100 bytes. A ratio above 0.9 is the bar of the design. Keys are drawn uniformly, which is
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use assay_drivers::registry;
 use assay_model::{Fields, Kind, Layout, Nanos, Seed, Table};
+use assay_store::blocking::BlockingThreads;
 use assay_store::memory::Memory;
 use assay_store::null::Null;
-use assay_store::workers::Workers;
 use assay_store::{Answer, Answers, Client, Request, Store, Ticket, Values, row};
 
 const FIELDS: u16 = 10;
@@ -34,7 +34,7 @@ fn main() {
     for size in sizes {
         null(size);
         memory(size);
-        workers(size);
+        blocking_threads(size);
         #[cfg(feature = "fjall")]
         fjall_bare_and_through_the_seam(size);
     }
@@ -111,7 +111,7 @@ impl Answers for Sink {
     }
 }
 
-fn ask(client: &mut dyn Client, sink: &mut Sink, kind: Kind, key: &[u8], values: Values<'_>) {
+fn send(client: &mut dyn Client, sink: &mut Sink, kind: Kind, key: &[u8], values: Values<'_>) {
     let ticket = Ticket(sink.found + sink.missing);
     let (fields, limit) = (Fields::All, 1);
     let request = Request { session: 0, kind, table: 0, key, fields, limit, values };
@@ -125,7 +125,7 @@ fn load(store: &dyn Store, content: &Content, records: u64) -> f64 {
     let mut text = Vec::new();
     rate(records, |number| {
         key(number, &mut text);
-        ask(&mut *client, &mut sink, Kind::Insert, &text, content.all());
+        send(&mut *client, &mut sink, Kind::Insert, &text, content.all());
     })
 }
 
@@ -153,7 +153,7 @@ fn through_the_seam(store: &dyn Store, content: &Content, size: u64, kind: Kind)
         rate(400_000, |_| {
             key(draws.below(size), &mut text);
             let values = if kind == Kind::Read { Values::NONE } else { content.one(3) };
-            ask(&mut *client, &mut sink, kind, &text, values);
+            send(&mut *client, &mut sink, kind, &text, values);
         })
     });
     let rate = median(rates.collect());
@@ -196,9 +196,9 @@ fn memory(size: u64) {
 }
 
 /// What it costs to have another thread make the call: one request at a time, there and back.
-fn workers(size: u64) {
+fn blocking_threads(size: u64) {
     let content = Content::new();
-    let store = Workers::new(std::sync::Arc::new(Memory::new()), 1);
+    let store = BlockingThreads::new(std::sync::Arc::new(Memory::new()), 1);
     let records = size.min(10_000);
     store.prepare(&content.layout(records)).expect("the store is prepared");
     let mut client = store.open(0).expect("the store is opened");
@@ -206,13 +206,13 @@ fn workers(size: u64) {
     let mut text = Vec::new();
     let rate = rate(records, |number| {
         key(number, &mut text);
-        ask(&mut *client, &mut sink, Kind::Insert, &text, content.all());
+        send(&mut *client, &mut sink, Kind::Insert, &text, content.all());
         while sink.found <= number {
             client.wait(Duration::from_secs(1));
             client.poll(Nanos::ZERO, &mut sink);
         }
     });
-    print("workers-round-trip", size, 1e6 / rate, "us");
+    print("blocking-threads-round-trip", size, 1e6 / rate, "us");
 }
 
 fn open(url: &str) -> std::sync::Arc<dyn Store> {
@@ -256,7 +256,7 @@ fn fjall_bare_and_through_the_seam(size: u64) {
     let mut sink = Sink::default();
     let mut seam = |kind, key: &[u8]| {
         let values = if kind == Kind::Read { Values::NONE } else { content.all() };
-        ask(&mut *client, &mut sink, kind, key, values);
+        send(&mut *client, &mut sink, kind, key, values);
     };
     for (name, kind, count) in [("get", Kind::Read, 600_000), ("put", Kind::Insert, 300_000)] {
         let ([bare, seam], ratio) = in_turns(
@@ -289,7 +289,7 @@ fn copy(from: &Path, to: &Path) {
 type Side<'a> = &'a mut dyn FnMut(&[u8]);
 
 /// The rates of two sides that take turns of a few hundred operations each, so that whatever else
-/// the machine does falls on both; each side asks for the same keys. With them the rate of the
+/// the machine does falls on both; each side requests the same keys. With them the rate of the
 /// second to that of the first, the median of all turns: what a thread of the store's own does
 /// now and then, for longer than a turn, meets one side only.
 #[cfg(feature = "fjall")]
@@ -355,7 +355,7 @@ fn mixed(
     updates: u64,
 ) -> (f64, f64, f64) {
     let begin = Instant::now();
-    let lane = |thread: usize| {
+    let worker = |thread: usize| {
         let mut client = store.open(thread).expect("the store is opened");
         let mut sink = Sink::default();
         let mut text = Vec::new();
@@ -367,7 +367,7 @@ fn mixed(
             let kind = if is_update { Kind::Update } else { Kind::Read };
             let values = if is_update { content.one(5) } else { Values::NONE };
             let start = Instant::now();
-            ask(&mut *client, &mut sink, kind, &text, values);
+            send(&mut *client, &mut sink, kind, &text, values);
             times.push(start.elapsed().as_nanos() as u64);
         }
         assert_eq!(sink.missing, 0);
@@ -375,9 +375,10 @@ fn mixed(
     };
     let mut times = Vec::new();
     std::thread::scope(|scope| {
-        let lanes: Vec<_> = (0..threads).map(|thread| scope.spawn(move || lane(thread))).collect();
-        for lane in lanes {
-            times.extend(lane.join().expect("a lane ends"));
+        let workers: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || worker(thread))).collect();
+        for worker in workers {
+            times.extend(worker.join().expect("a worker ends"));
         }
     });
     let rate = times.len() as f64 / begin.elapsed().as_secs_f64();

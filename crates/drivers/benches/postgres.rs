@@ -1,10 +1,10 @@
 //! Throughput with client CPU per operation against a PostgreSQL of its own on loopback.
 //!
 //! Prints `bench postgres.<name> <connections> <value> <unit>`: point reads of a record of one
-//! field, in a closed loop with one session per connection on one lane; and updates of it, with the
-//! server's fsync off, so that the figures are the machine's and not the disk's. Server and client
-//! share the machine's cores; CPU per operation is the client's. `pgbench` lines are the same reads
-//! asked by the server's own tool.
+//! field, in a closed loop with one session per connection on one worker; and updates of it, with
+//! the server's fsync off, so that the figures are the machine's and not the disk's. Server and
+//! client share the machine's cores; CPU per operation is the client's. `pgbench` lines are the
+//! same reads issued by the server's own tool.
 
 #[path = "../tests/live/postgres/server.rs"]
 #[allow(dead_code, reason = "the live tests use the rest of it")]
@@ -39,11 +39,11 @@ fn main() {
     };
     Loop::new(open(4)).run(Kind::Insert, RECORDS);
     for connections in CONNECTIONS {
-        let mut asking = Loop::new(open(connections));
+        let mut issuing = Loop::new(open(connections));
         for (name, kind) in [("read", Kind::Read), ("update", Kind::Update)] {
-            asking.run(kind, 1_000);
+            issuing.run(kind, 1_000);
             let (start, cpu) = (Instant::now(), cpu_time());
-            asking.run(kind, OPERATIONS);
+            issuing.run(kind, OPERATIONS);
             let each = (cpu_time() - cpu).as_secs_f64() * 1e6 / OPERATIONS as f64;
             let rate = OPERATIONS as f64 / start.elapsed().as_secs_f64();
             println!("bench postgres.{name}.rate {connections} {rate:.0} op/s");
@@ -106,11 +106,11 @@ impl Loop {
 
     fn run(&mut self, kind: Kind, operations: u64) {
         let mut count = Count(0);
-        let mut asked = 0;
+        let mut requested = 0;
         while count.0 < operations {
-            while asked < operations && self.client.is_ready() {
-                self.start(kind, asked, &mut count);
-                asked += 1;
+            while requested < operations && self.client.is_ready() {
+                self.start(kind, requested, &mut count);
+                requested += 1;
             }
             let now = Nanos::from(self.epoch.elapsed());
             let before = count.0;

@@ -31,7 +31,7 @@ const RATES: [usize; 3] = [50_000, 125_000, 250_000];
 const DEPTHS: [usize; 3] = [1, 16, 64];
 const CONNECTIONS: [usize; 3] = [1, 4, 16];
 
-/// What is asked, over and over, of different records.
+/// What is issued, over and over, of different records.
 struct Case {
     name: &'static str,
     options: &'static str,
@@ -119,7 +119,7 @@ fn layout(fields: u16) -> Layout {
     }
 }
 
-/// Requests at a constant rate for a second, on a lane that never sleeps: what the store's client
+/// Requests at a constant rate for a second, on a worker that never sleeps: what the store's client
 /// adds to the lag of an open loop. Prints how late requests left, and how many a second.
 fn open_loop(redis: &Redis, case: &Case, rate: usize) {
     let mut client = Loop::open(redis);
@@ -279,11 +279,11 @@ fn floor_of_connections(port: u16, case: &Case, operations: usize, connections: 
     let mut room = vec![0; 1 << 16];
     let commands = commands(case);
     let mut next = commands.iter().cycle();
-    let mut ask = |mut socket: &TcpStream| {
+    let mut send = |mut socket: &TcpStream| {
         let command = next.next().expect("there is a record");
         socket.write_all(command).expect("the server is there");
     };
-    sockets.iter().for_each(&mut ask);
+    sockets.iter().for_each(&mut send);
     let mut answered = 0;
     while answered < operations {
         let watched = |socket| PollFd::new(socket, PollFlags::IN);
@@ -299,8 +299,8 @@ fn floor_of_connections(port: u16, case: &Case, operations: usize, connections: 
             }
             answered += 1;
             missing[place] = case.reply_bytes;
-            // Answers to what is asked beyond the last operation stay in their sockets.
-            ask(&sockets[place]);
+            // Answers to what is issued beyond the last operation stay in their sockets.
+            send(&sockets[place]);
         }
     }
 }

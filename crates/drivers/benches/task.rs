@@ -1,4 +1,4 @@
-//! What the bridge to client libraries costs by itself: jobs that are done as soon as they begin.
+//! Cost of the bridge to client libraries by itself: jobs that are done as soon as they begin.
 //!
 //! Prints `bench task.<name> <in flight> <value> <unit>`. `now` is a job that its task answers in
 //! its first turn, so its cost is all ours; `socket` is a byte sent through a pair of sockets
@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_drivers::task::{After, Ending, Fate, Library, Lost, Pool};
+use assay_drivers::task::{Completion, ConnectionState, JobCompletion, Library, Lost, Pool};
 use assay_model::Nanos;
 use assay_store::{Answer, Answers, OpenError, Ticket};
 use tokio::net::UnixStream;
@@ -44,14 +44,14 @@ impl Library for Case {
         connection: &mut Option<UnixStream>,
         _job: &mut (),
         _rows: &mut Vec<u8>,
-    ) -> Fate {
+    ) -> JobCompletion {
         if let Some(socket) = connection {
             socket.try_write(&[0]).expect("one byte always fits");
             while socket.try_read(&mut [0]).is_err() {
                 socket.readable().await.expect("the runtime lives");
             }
         }
-        Fate::new(Ending::Done { found: true }, After::Free)
+        JobCompletion::new(Completion::Done { found: true }, ConnectionState::Free)
     }
 
     async fn undo(&self, _connection: &mut Option<UnixStream>) -> Result<(), Lost> {
@@ -79,12 +79,12 @@ fn main() {
 fn run(name: &str, case: Case, in_flight: usize) {
     let mut pool = Pool::open(case, in_flight, name).expect("there are resources");
     let mut count = Count(0);
-    let mut asked = 0;
+    let mut requested = 0;
     let start = Instant::now();
     while count.0 < OPERATIONS {
-        while asked < OPERATIONS && pool.is_ready() {
-            asked += 1;
-            pool.submit(Ticket(asked), 0, &mut count, |()| ());
+        while requested < OPERATIONS && pool.is_ready() {
+            requested += 1;
+            pool.submit(Ticket(requested), 0, &mut count, |()| ());
         }
         pool.poll(Nanos::ZERO, &mut count);
     }
@@ -97,10 +97,10 @@ fn idle() {
     let mut pool = Pool::open(Case::Now, 1, "idle").expect("there are resources");
     let mut late: Vec<Duration> = Vec::new();
     for _ in 0..2_000 {
-        let patience = Duration::from_micros(100);
+        let timeout = Duration::from_micros(100);
         let start = Instant::now();
-        pool.wait(patience);
-        late.push(start.elapsed().saturating_sub(patience));
+        pool.wait(timeout);
+        late.push(start.elapsed().saturating_sub(timeout));
     }
     late.sort_unstable();
     let median = late[late.len() / 2].as_secs_f64() * 1e6;

@@ -10,7 +10,7 @@ use assay_store::OpenError;
 /// What is said of a password here and another one there.
 pub(crate) const TWO_PASSWORDS: &str = "there is a password and a password_file; give one of them";
 
-/// The longest patience that a URL may ask for.
+/// The longest timeout that a URL may request.
 const MOST_MILLIS: usize = 600_000;
 
 /// `scheme://[user[:password]@]host[:port][,host[:port]…][/path][?option=value&…]`, where parts
@@ -31,9 +31,9 @@ pub(crate) struct Address {
     /// What stands behind the hosts, without the slash.
     pub(crate) path: String,
     options: Vec<(String, String)>,
-    /// The names that were asked for.
+    /// The names that were requested.
     known: Vec<&'static str>,
-    shown: String,
+    displayed: String,
     example: &'static str,
 }
 
@@ -45,10 +45,10 @@ impl Address {
         default_port: u16,
         example: &'static str,
     ) -> Result<Address, OpenError> {
-        let shown = without_password(url);
+        let displayed = without_password(url);
         parse(url, schemes, default_port)
-            .map(|address| Address { shown: shown.clone(), example, ..address })
-            .map_err(|reason| wrong(&shown, &reason, example))
+            .map(|address| Address { displayed: displayed.clone(), example, ..address })
+            .map_err(|reason| wrong(&displayed, &reason, example))
     }
 
     /// The first host with its port, for stores that have one.
@@ -106,7 +106,7 @@ impl Address {
         chosen.map(|(_, value)| Some(*value)).ok_or_else(|| self.wrong(reason()))
     }
 
-    /// A patience in milliseconds.
+    /// A timeout in milliseconds.
     pub(crate) fn millis(&mut self, name: &'static str) -> Result<Option<Duration>, OpenError> {
         let millis = self.count(name, MOST_MILLIS)?;
         Ok(millis.map(|millis| Duration::from_millis(millis as u64)))
@@ -124,7 +124,7 @@ impl Address {
         Ok(())
     }
 
-    /// Refuses the options that nobody asked for.
+    /// Refuses the options that nobody requested.
     pub(crate) fn finish(self) -> Result<(), OpenError> {
         let Some((name, _)) = self.options.first() else { return Ok(()) };
         let reason = match closest(name, self.known.iter().copied()) {
@@ -137,20 +137,20 @@ impl Address {
 
     /// The error of a URL with something wrong in it.
     pub(crate) fn wrong(&self, reason: String) -> OpenError {
-        wrong(&self.shown, &reason, self.example)
+        wrong(&self.displayed, &reason, self.example)
     }
 }
 
 /// The URL without the password.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.displayed)
     }
 }
 
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Address").field(&self.shown).finish()
+        f.debug_tuple("Address").field(&self.displayed).finish()
     }
 }
 
@@ -159,8 +159,8 @@ pub(crate) fn authority(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
-fn wrong(shown: &str, reason: &str, example: &str) -> OpenError {
-    OpenError::Url { url: shown.into(), reason: format!("{reason}; a right one is {example}") }
+fn wrong(displayed: &str, reason: &str, example: &str) -> OpenError {
+    OpenError::Url { url: displayed.into(), reason: format!("{reason}; a right one is {example}") }
 }
 
 fn parse(url: &str, schemes: &[&str], default_port: u16) -> Result<Address, String> {
@@ -196,7 +196,7 @@ fn parse(url: &str, schemes: &[&str], default_port: u16) -> Result<Address, Stri
         path: decode(path)?,
         options,
         known: Vec::new(),
-        shown: String::new(),
+        displayed: String::new(),
         example: "",
     })
 }

@@ -1,6 +1,6 @@
-//! Cassandra or ScyllaDB, asked in CQL over prepared statements.
+//! Cassandra or ScyllaDB, issued in CQL over prepared statements.
 //!
-//! A lane has one session of the library, with a few connections to each node; over it many
+//! A worker has one session of the library, with a few connections to each node; over it many
 //! requests are under way at a time. Records are laid out as YCSB's `cassandra-cql` binding does.
 //!
 //! What an answer means:
@@ -9,12 +9,12 @@
 //!   With `insert=lwt` or `update=lwt` the replicas agree on whether the record is there first, and
 //!   the answer tells.
 //! * A field that was never written is not returned.
-//! * A coordinator that knows of too few replicas refuses. One that has asked them and did not hear
-//!   from enough leaves open what happened: those that took a write keep it.
+//! * A coordinator that knows of too few replicas refuses. One that has issued them and did not
+//!   hear from enough leaves open what happened: those that took a write keep it.
 //! * A connection that breaks makes unknown what was on its way, also a read.
 
+mod connector;
 mod conversation;
-mod dialer;
 mod failure;
 mod options;
 mod settings;
@@ -34,8 +34,8 @@ use scylla::response::query_result::QueryResult;
 use scylla::serialize::row::SerializeRow;
 use scylla::statement::Statement;
 
+use connector::Connector;
 use conversation::{Cassandra as Handles, Plan, batch};
-use dialer::Dialer;
 pub use options::{Content, Options, Writing};
 use settings::Facts;
 use texts::{TableTexts, quoted};
@@ -46,12 +46,12 @@ use crate::task::{self, RecordsClient};
 const NOTES: &str = "_assay";
 /// Copies in a keyspace that is made, where there are as many nodes.
 const COPIES: usize = 3;
-/// Patience for one thing asked apart from every lane: a change of the schema takes its time.
-const ASIDE_PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout for one thing issued apart from every worker: a change of the schema takes its time.
+const ADMIN_TASK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A cluster.
 pub struct Cassandra {
-    dialer: Arc<Dialer>,
+    connector: Arc<Connector>,
     /// What was prepared last.
     plan: RwLock<Arc<Plan>>,
 }
@@ -59,34 +59,34 @@ pub struct Cassandra {
 impl Cassandra {
     /// A store with these options; nothing is connected yet.
     pub fn new(options: Options) -> Cassandra {
-        Cassandra { dialer: Arc::new(Dialer::new(options)), plan: RwLock::default() }
+        Cassandra { connector: Arc::new(Connector::new(options)), plan: RwLock::default() }
     }
 
     /// A store with the options that `url` says, see [`Options`].
     ///
     /// # Errors
-    /// If the URL makes no sense, or a file that it names cannot be read.
+    /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<Cassandra, OpenError> {
         Ok(Cassandra::new(url.parse()?))
     }
 
     /// The options; shown without secrets.
     pub fn options(&self) -> &Options {
-        &self.dialer.options
+        &self.connector.options
     }
 
     fn plan(&self) -> Arc<Plan> {
         Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Does something over a session of its own, apart from every lane.
-    fn aside<T>(
+    /// Does something over a session of its own, apart from every worker.
+    fn admin_task<T>(
         &self,
-        act: impl AsyncFnOnce(&Console<'_>) -> Result<T, OpenError>,
+        act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
         let done = task::block_on(async {
-            let session = self.dialer.dial().await?;
-            act(&Console { session, dialer: &self.dialer }).await
+            let session = self.connector.dial().await?;
+            act(&AdminConnection { session, connector: &self.connector }).await
         });
         done.unwrap_or_else(|error| Err(self.failed(format!("no resources for it: {error}"))))
     }
@@ -97,12 +97,12 @@ impl Cassandra {
 }
 
 /// A session for what is no part of a run.
-struct Console<'a> {
+struct AdminConnection<'a> {
     session: Session,
-    dialer: &'a Dialer,
+    connector: &'a Connector,
 }
 
-impl Console<'_> {
+impl AdminConnection<'_> {
     async fn run(
         &self,
         text: &str,
@@ -111,12 +111,12 @@ impl Console<'_> {
     ) -> Result<QueryResult, OpenError> {
         let mut statement = Statement::new(text);
         statement.set_consistency(level);
-        let asked = self.session.query_unpaged(statement, arguments);
-        match tokio::time::timeout(ASIDE_PATIENCE, asked).await {
-            Ok(answered) => answered.map_err(|error| self.dialer.failed(text, &error)),
-            Err(_) => Err(self.dialer.unreachable(format!(
+        let requested = self.session.query_unpaged(statement, arguments);
+        match tokio::time::timeout(ADMIN_TASK_TIMEOUT, requested).await {
+            Ok(answered) => answered.map_err(|error| self.connector.failed(text, &error)),
+            Err(_) => Err(self.connector.unreachable(format!(
                 "no answer came within {} s to {text}",
-                ASIDE_PATIENCE.as_secs()
+                ADMIN_TASK_TIMEOUT.as_secs()
             ))),
         }
     }
@@ -136,16 +136,16 @@ impl Console<'_> {
     }
 
     fn garbled(&self, text: &str, reason: &str) -> OpenError {
-        let reason = format!("what it answers to {text} makes no sense: {reason}");
-        OpenError::Unsupported { store: self.dialer.options.to_string(), reason }
+        let reason = format!("what it answers to {text} is invalid: {reason}");
+        OpenError::Unsupported { store: self.connector.options.to_string(), reason }
     }
 
     fn contents(&self, reason: String) -> OpenError {
-        OpenError::Contents { store: self.dialer.options.to_string(), reason }
+        OpenError::Contents { store: self.connector.options.to_string(), reason }
     }
 
     fn keyspace(&self) -> &str {
-        &self.dialer.options.keyspace
+        &self.connector.options.keyspace
     }
 
     /// The keyspace's replication, and whether it has a commit log; nothing if it is not there.
@@ -177,15 +177,15 @@ impl Console<'_> {
 
     /// Makes the keyspace, or checks the one that is there.
     async fn make_keyspace(&self) -> Result<(), OpenError> {
-        let wanted = self.dialer.options.replication;
+        let expected = self.connector.options.replication;
         if let Some((there, _)) = self.replication().await? {
-            let is_as_wanted = |wanted: usize| {
+            let is_as_wanted = |expected: usize| {
                 let mut counts = there.iter().filter(|(name, _)| *name != "class");
-                counts.all(|(_, count)| *count == wanted.to_string())
+                counts.all(|(_, count)| *count == expected.to_string())
             };
-            return match wanted.filter(|wanted| !is_as_wanted(*wanted)) {
-                Some(wanted) => Err(self.contents(format!(
-                    "keyspace {} is there with {there:?}, not with replication={wanted}; leave \
+            return match expected.filter(|expected| !is_as_wanted(*expected)) {
+                Some(expected) => Err(self.contents(format!(
+                    "keyspace {} is there with {there:?}, not with replication={expected}; leave \
                      the option out, drop the keyspace, or name another",
                     self.keyspace()
                 ))),
@@ -194,13 +194,13 @@ impl Console<'_> {
         }
         let mut replication = String::from("'class': 'NetworkTopologyStrategy'");
         for (center, nodes) in self.centers() {
-            if let Some(wanted) = wanted.filter(|wanted| *wanted > nodes) {
+            if let Some(expected) = expected.filter(|expected| *expected > nodes) {
                 return Err(self.contents(format!(
-                    "replication={wanted} wants more copies than data center {center} has nodes \
+                    "replication={expected} wants more copies than data center {center} has nodes \
                      ({nodes})"
                 )));
             }
-            let copies = wanted.unwrap_or(COPIES.min(nodes));
+            let copies = expected.unwrap_or(COPIES.min(nodes));
             let center = center.replace('\'', "''");
             replication.push_str(&format!(", '{center}': {copies}"));
         }
@@ -243,18 +243,18 @@ impl Console<'_> {
 
     /// What our tables say about reads.
     async fn tables(&self, plan: &Plan) -> Result<Vec<[String; 4]>, OpenError> {
-        // What a table has depends on the version: all columns are asked, by name where there.
+        // What a table has depends on the version: all columns are issued, by name where there.
         let text = "SELECT table_name, speculative_retry, compaction FROM system_schema.tables \
                     WHERE keyspace_name = ?";
         type Told = (String, Option<String>, Option<HashMap<String, String>>);
-        let told: Vec<Told> = self.look(text, (self.keyspace(),)).await?;
+        let reported: Vec<Told> = self.look(text, (self.keyspace(),)).await?;
         let text = "SELECT table_name, read_repair FROM system_schema.tables \
                     WHERE keyspace_name = ?";
         let repairs: Result<Vec<(String, Option<String>)>, OpenError> =
             self.look(text, (self.keyspace(),)).await;
         let repairs: HashMap<_, _> = repairs.unwrap_or_default().into_iter().collect();
         let ours = |name: &str| plan.tables.iter().any(|texts| texts.name() == name);
-        let tables = told.into_iter().filter(|(name, ..)| ours(name));
+        let tables = reported.into_iter().filter(|(name, ..)| ours(name));
         let tables = tables.map(|(name, speculative, compaction)| {
             let unknown = || String::from("unknown");
             let class = compaction.and_then(|compaction| compaction.get("class").cloned());
@@ -301,16 +301,16 @@ impl Store for Cassandra {
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         let texts = |table| Arc::new(TableTexts::new(table, self.options()));
         let plan = Plan { tables: layout.tables.iter().map(texts).collect() };
-        self.aside(async |console| {
-            console.make_keyspace().await?;
+        self.admin_task(async |admin| {
+            admin.make_keyspace().await?;
             for texts in &plan.tables {
-                let mut columns = console.columns(texts.name()).await?;
+                let mut columns = admin.columns(texts.name()).await?;
                 if columns.is_empty() {
-                    console.change(&texts.create()).await?;
-                    columns = console.columns(texts.name()).await?;
+                    admin.change(&texts.create()).await?;
+                    columns = admin.columns(texts.name()).await?;
                 }
                 if let Some(reason) = texts.misfit(&columns) {
-                    return Err(console.contents(reason));
+                    return Err(admin.contents(reason));
                 }
             }
             Ok(())
@@ -319,8 +319,8 @@ impl Store for Cassandra {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        let handles = Handles::new(Arc::clone(&self.dialer), self.plan());
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        let handles = Handles::new(Arc::clone(&self.connector), self.plan());
         let options = self.options();
         let (count, gathering) = (options.in_flight, batch::gathering(options));
         Ok(RecordsClient::open_gathering(handles, count, &options.to_string(), gathering)?)
@@ -333,45 +333,45 @@ impl Store for Cassandra {
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let plan = self.plan();
-        let facts = self.aside(async |console| console.facts(&plan).await)?;
+        let facts = self.admin_task(async |admin| admin.facts(&plan).await)?;
         Ok(facts.settings(self.options()))
     }
 
     fn clear(&self) -> Result<(), OpenError> {
         let plan = self.plan();
-        self.aside(async |console| {
-            if console.replication().await?.is_none() {
+        self.admin_task(async |admin| {
+            if admin.replication().await?.is_none() {
                 return Ok(());
             }
             for texts in &plan.tables {
-                console.change(&texts.drop_table()).await?;
+                admin.change(&texts.drop_table()).await?;
             }
-            console.change(&format!("DROP TABLE IF EXISTS {}", console.notes())).await
+            admin.change(&format!("DROP TABLE IF EXISTS {}", admin.notes())).await
         })
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
-        self.aside(async |console| {
-            if console.columns(NOTES).await?.is_empty() {
+        self.admin_task(async |admin| {
+            if admin.columns(NOTES).await?.is_empty() {
                 return Ok(None);
             }
-            let text = format!("SELECT note FROM {} WHERE id = 1", console.notes());
-            let found = console.run(&text, Consistency::Quorum, ()).await?;
+            let text = format!("SELECT note FROM {} WHERE id = 1", admin.notes());
+            let found = admin.run(&text, Consistency::Quorum, ()).await?;
             let notes = rows::<(Option<String>,)>(found);
-            let mut notes = notes.map_err(|reason| console.garbled(&text, &reason))?;
+            let mut notes = notes.map_err(|reason| admin.garbled(&text, &reason))?;
             Ok(notes.pop().and_then(|(note,)| note))
         })
     }
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
-        self.aside(async |console| {
-            console.make_keyspace().await?;
-            let notes = console.notes();
+        self.admin_task(async |admin| {
+            admin.make_keyspace().await?;
+            let notes = admin.notes();
             let create =
                 format!("CREATE TABLE IF NOT EXISTS {notes} (id int PRIMARY KEY, note varchar)");
-            console.change(&create).await?;
+            admin.change(&create).await?;
             let text = format!("INSERT INTO {notes} (id, note) VALUES (1, ?)");
-            console.run(&text, Consistency::Quorum, (note,)).await.map(drop)
+            admin.run(&text, Consistency::Quorum, (note,)).await.map(drop)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! DynamoDB over HTTP or HTTPS: the service, or DynamoDB Local at an endpoint.
 //!
-//! A record is an item, a field is an attribute, as YCSB's DynamoDB binding lays them out. A lane
+//! A record is an item, a field is an attribute, as YCSB's DynamoDB binding lays them out. A worker
 //! has some connections, each of which carries one request at a time.
 //!
 //! What an answer means:
@@ -11,7 +11,7 @@
 //! * An error of the service is refused, unless it failed by itself (5xx): then nobody knows.
 //! * A connection that breaks makes unknown what was on its way. Nothing is sent twice.
 
-mod console;
+mod admin;
 mod content;
 mod failure;
 mod link;
@@ -24,7 +24,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use assay_model::{Kind, Layout, Setting};
 use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
 
-use console::Console;
+use admin::AdminConnection;
 use link::{Link, Plan};
 pub use options::Options;
 
@@ -44,7 +44,7 @@ impl DynamoDb {
     /// A store with the options that `url` says, see [`Options`]; nothing is connected yet.
     ///
     /// # Errors
-    /// If the URL makes no sense, or a file that it names cannot be read.
+    /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<DynamoDb, OpenError> {
         let options = Arc::new(Options::parse(url)?);
         Ok(DynamoDb { options, plan: RwLock::default() })
@@ -54,12 +54,12 @@ impl DynamoDb {
         Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Does something over a connection of its own, apart from every lane.
-    fn aside<T>(
+    /// Does something over a connection of its own, apart from every worker.
+    fn admin_task<T>(
         &self,
-        act: impl AsyncFnOnce(&Console<'_>) -> Result<T, OpenError>,
+        act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
-        let done = task::block_on(act(&Console::new(&self.options)));
+        let done = task::block_on(act(&AdminConnection::new(&self.options)));
         done.unwrap_or_else(|error| {
             let reason = format!("no resources for it: {error}");
             Err(OpenError::Failed { store: self.options.to_string(), reason })
@@ -87,9 +87,9 @@ impl Store for DynamoDb {
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         let plan = Plan::of(layout, &self.options)?;
-        self.aside(async |console| {
+        self.admin_task(async |admin| {
             for table in &plan.tables {
-                console.prepare(&table.name).await?;
+                admin.prepare(&table.name).await?;
             }
             Ok(())
         })?;
@@ -97,7 +97,7 @@ impl Store for DynamoDb {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let link = Link { options: Arc::clone(&self.options), plan: self.plan() };
         let (connections, store) = (self.options.connections, self.options.to_string());
         Ok(RecordsClient::open(link, connections, &store)?)
@@ -109,29 +109,29 @@ impl Store for DynamoDb {
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let plan = self.plan();
-        let table = self.aside(async |console| match plan.tables.first() {
-            Some(table) => console.describe(&table.name).await,
-            None => console.greet().await.map(|()| None),
+        let table = self.admin_task(async |admin| match plan.tables.first() {
+            Some(table) => admin.describe(&table.name).await,
+            None => admin.greet().await.map(|()| None),
         })?;
         Ok(settings::settings(&self.options, table.as_ref()))
     }
 
     fn clear(&self) -> Result<(), OpenError> {
         let plan = self.plan();
-        self.aside(async |console| {
+        self.admin_task(async |admin| {
             for table in &plan.tables {
-                console.remove(&table.name).await?;
+                admin.remove(&table.name).await?;
             }
-            console.remove(&self.options.table(NOTES)).await
+            admin.remove(&self.options.table(NOTES)).await
         })
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
-        self.aside(async |console| console.note(&self.options.table(NOTES)).await)
+        self.admin_task(async |admin| admin.note(&self.options.table(NOTES)).await)
     }
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
-        self.aside(async |console| console.keep_note(&self.options.table(NOTES), note).await)
+        self.admin_task(async |admin| admin.keep_note(&self.options.table(NOTES), note).await)
     }
 }
 

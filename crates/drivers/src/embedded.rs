@@ -1,4 +1,4 @@
-//! What every store in this process that keeps its records on disk has in common.
+//! Base of the stores in this process that keep their records on disk.
 //!
 //! An [`Engine`] puts, gets and changes rows of bytes; [`Embedded`] makes a
 //! [`Store`] of it. A record is one value in the encoding of
@@ -33,7 +33,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// The one word that capabilities carry.
     const NAME: &'static str;
 
-    /// What a lane holds of a table, so that it need not look it up for each request.
+    /// What a worker holds of a table, so that it need not look it up for each request.
     type Table: Clone + Send + Sync + 'static;
 
     /// Makes sure that the table exists.
@@ -147,7 +147,7 @@ impl<E: Engine> Store for Embedded<E> {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         Ok(Box::new(EmbeddedClient {
             engine: Arc::clone(&self.engine),
             layout: self.layout(),

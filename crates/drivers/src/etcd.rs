@@ -1,4 +1,4 @@
-//! An etcd, over one HTTP/2 connection per lane to each member that is named.
+//! An etcd, over one HTTP/2 connection per worker to each member that is named.
 //!
 //! A record is one value under `PREFIX/table/key`, in the encoding that answers have: bytes stay
 //! bytes, and a read hands out what was kept. go-ycsb keeps `table:key` with JSON, in which values
@@ -7,7 +7,8 @@
 //!
 //! What a request becomes:
 //! * A read is a Range of one key, an insert a Put, which overwrites what is there.
-//! * A delete is a DeleteRange of one key; `found` is told by the number of keys that it removed.
+//! * A delete is a DeleteRange of one key; `found` is reported by the number of keys that it
+//!   removed.
 //! * A scan is a Range up to the end of its table with a limit, in the order of the keys' bytes.
 //! * An update reads, changes, and writes in a transaction if the key's revision is still the same;
 //!   if not, the same transaction has read what is there now. After eight such attempts it is
@@ -20,7 +21,7 @@
 //!
 //! gRPC's messages are written by hand, see `messages`, so that nobody needs `protoc`.
 
-mod dialer;
+mod connector;
 mod failure;
 mod link;
 mod messages;
@@ -39,8 +40,8 @@ use assay_store::{
 };
 use bytes::Bytes;
 
-use dialer::{Dialer, Endpoints};
-use link::{Etcd as Links, Plan, Shelf, batch};
+use connector::{Connector, Endpoints};
+use link::{Etcd as Links, KeyPrefix, Plan, batch};
 use messages::{
     DeleteRangeRequest, DeleteRangeResponse, MemberListRequest, MemberListResponse, PutRequest,
     PutResponse, RangeRequest, RangeResponse, method,
@@ -54,13 +55,13 @@ use crate::task::{self, Gathering, RecordsClient};
 /// The name of the note; it is no table, for those are followed by a slash.
 const NOTE: &str = "_assay";
 /// How long what is no part of a run may wait for an answer: longer than a member waits for others.
-const ASIDE_PATIENCE: Duration = Duration::from_secs(30);
+const ADMIN_TASK_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many keys are removed at once: enough for a short request, too few for a long pause.
 const CLEAR_BATCH: i64 = 10_000;
 
 /// An etcd cluster.
 pub struct Etcd {
-    dialer: Arc<Dialer>,
+    connector: Arc<Connector>,
     /// What was prepared last.
     plan: RwLock<Arc<Plan>>,
 }
@@ -71,20 +72,20 @@ impl Etcd {
     /// # Errors
     /// If a file that the options name cannot be read.
     pub fn new(options: Options) -> Result<Etcd, OpenError> {
-        Ok(Etcd { dialer: Arc::new(Dialer::new(options)?), plan: RwLock::default() })
+        Ok(Etcd { connector: Arc::new(Connector::new(options)?), plan: RwLock::default() })
     }
 
     /// A store with the options that `url` says, see [`Options`].
     ///
     /// # Errors
-    /// If the URL makes no sense, or a file that it names cannot be read.
+    /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<Etcd, OpenError> {
         Etcd::new(url.parse()?)
     }
 
     /// The options; shown without secrets.
     pub fn options(&self) -> &Options {
-        &self.dialer.options
+        &self.connector.options
     }
 
     fn plan(&self) -> Arc<Plan> {
@@ -95,24 +96,24 @@ impl Etcd {
         format!("{}/{NOTE}", self.options().prefix).into()
     }
 
-    /// Asks something over a connection of its own, apart from every lane.
-    fn aside<T>(
+    /// Issues something over a connection of its own, apart from every worker.
+    fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&mut Wire) -> Result<T, CallError>,
     ) -> Result<T, OpenError> {
         self.run(async {
-            let mut wire = Endpoints::new(Arc::clone(&self.dialer), 0).connect().await?;
-            act(&mut wire).await.map_err(|error| self.dialer.failed(&error))
+            let mut wire = Endpoints::new(Arc::clone(&self.connector), 0).connect().await?;
+            act(&mut wire).await.map_err(|error| self.connector.failed(&error))
         })
     }
 
     fn run<T>(&self, act: impl Future<Output = Result<T, OpenError>>) -> Result<T, OpenError> {
-        let done = task::block_on(async { tokio::time::timeout(ASIDE_PATIENCE, act).await });
+        let done = task::block_on(async { tokio::time::timeout(ADMIN_TASK_TIMEOUT, act).await });
         match done {
             Ok(Ok(done)) => done,
             Ok(Err(_)) => Err(self.failed(format!(
                 "no answer came within {} s; does a majority of its members run?",
-                ASIDE_PATIENCE.as_secs()
+                ADMIN_TASK_TIMEOUT.as_secs()
             ))),
             Err(error) => {
                 Err(self.failed(format!("this machine has no resources for it: {error}")))
@@ -156,14 +157,14 @@ impl Store for Etcd {
         // Keys need nothing made for them; this shows that the cluster answers, and lets us in.
         self.note()?;
         let prefix = &self.options().prefix;
-        let plan = layout.tables.iter().map(|table| Shelf::new(prefix, table)).collect();
+        let plan = layout.tables.iter().map(|table| KeyPrefix::new(prefix, table)).collect();
         *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
         Ok(())
     }
 
-    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let options = self.options();
-        let endpoints = Endpoints::new(Arc::clone(&self.dialer), lane);
+        let endpoints = Endpoints::new(Arc::clone(&self.connector), worker);
         let links = Links { endpoints, plan: self.plan(), read: options.read };
         let gathering = Gathering { most: options.batch, kinds: batch::KINDS };
         let (count, name) = (options.connections, options.to_string());
@@ -177,34 +178,36 @@ impl Store for Etcd {
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let facts = self.run(async {
-            // Somebody must answer; who else does not is told.
-            let mut wire = Endpoints::new(Arc::clone(&self.dialer), 0).connect().await?;
-            let mut told = Vec::new();
+            // Somebody must answer; who else does not is reported.
+            let mut wire = Endpoints::new(Arc::clone(&self.connector), 0).connect().await?;
+            let mut reported = Vec::new();
             for place in 0..self.options().endpoints.len() {
-                if let Ok((_, status)) = self.dialer.dial(place).await {
-                    told.push((place, status));
+                if let Ok((_, status)) = self.connector.dial(place).await {
+                    reported.push((place, status));
                 }
             }
             // Newer servers tell it to few.
             let listed: Result<MemberListResponse, CallError> =
-                wire.ask(method::MEMBER_LIST, MemberListRequest {}).await;
+                wire.send(method::MEMBER_LIST, MemberListRequest {}).await;
             let members = listed.map(|listed| listed.members).unwrap_or_default();
-            Ok(Facts { told, members })
+            Ok(Facts { reported, members })
         })?;
         Ok(facts.settings(self.options()))
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        for shelf in self.plan().iter() {
-            let mut begin = shelf.key(b"");
-            // A request of its own for each batch: a table may take longer than any patience.
-            while let Some(next) = self.aside(async |wire| remove(wire, &begin, shelf).await)? {
+        for key_prefix in self.plan().iter() {
+            let mut begin = key_prefix.key(b"");
+            // A request of its own for each batch: a table may take longer than any timeout.
+            while let Some(next) =
+                self.admin_task(async |wire| remove(wire, &begin, key_prefix).await)?
+            {
                 begin = next;
             }
         }
         let question = DeleteRangeRequest { key: self.note_key(), range_end: Bytes::new() };
-        self.aside(async |wire| {
-            let _: DeleteRangeResponse = wire.ask(method::DELETE_RANGE, question).await?;
+        self.admin_task(async |wire| {
+            let _: DeleteRangeResponse = wire.send(method::DELETE_RANGE, question).await?;
             Ok(())
         })
     }
@@ -212,7 +215,7 @@ impl Store for Etcd {
     fn note(&self) -> Result<Option<String>, OpenError> {
         let question = RangeRequest { key: self.note_key(), ..RangeRequest::default() };
         let found: RangeResponse =
-            self.aside(async |wire| wire.ask(method::RANGE, question).await)?;
+            self.admin_task(async |wire| wire.send(method::RANGE, question).await)?;
         let note = found.kvs.first();
         Ok(note.map(|found| String::from_utf8_lossy(&found.value).into_owned()))
     }
@@ -220,28 +223,32 @@ impl Store for Etcd {
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
         let value = Bytes::copy_from_slice(note.as_bytes());
         let question = PutRequest { key: self.note_key(), value };
-        self.aside(async |wire| {
-            let _: PutResponse = wire.ask(method::PUT, question).await?;
+        self.admin_task(async |wire| {
+            let _: PutResponse = wire.send(method::PUT, question).await?;
             Ok(())
         })
     }
 }
 
 /// Removes the first keys of a table from `begin` on; the key that is next, if there may be one.
-async fn remove(wire: &mut Wire, begin: &Bytes, shelf: &Shelf) -> Result<Option<Bytes>, CallError> {
+async fn remove(
+    wire: &mut Wire,
+    begin: &Bytes,
+    key_prefix: &KeyPrefix,
+) -> Result<Option<Bytes>, CallError> {
     let question = RangeRequest {
         key: begin.clone(),
-        range_end: shelf.end.clone(),
+        range_end: key_prefix.end.clone(),
         limit: CLEAR_BATCH,
         keys_only: true,
         ..RangeRequest::default()
     };
-    let found: RangeResponse = wire.ask(method::RANGE, question).await?;
+    let found: RangeResponse = wire.send(method::RANGE, question).await?;
     let Some(last) = found.kvs.last() else { return Ok(None) };
     // The first key behind the last one.
     let next: Bytes = [&last.key[..], &[0]].concat().into();
     let question = DeleteRangeRequest { key: begin.clone(), range_end: next.clone() };
-    let _: DeleteRangeResponse = wire.ask(method::DELETE_RANGE, question).await?;
+    let _: DeleteRangeResponse = wire.send(method::DELETE_RANGE, question).await?;
     Ok(Some(next).filter(|_| found.kvs.len() as i64 == CLEAR_BATCH))
 }
 

@@ -42,7 +42,7 @@ const MOST_THREADS: u32 = 1024;
 /// directory.
 ///
 /// # Errors
-/// If the URL makes no sense, the path holds something else or may not be written, or another
+/// If the URL is invalid, the path holds something else or may not be written, or another
 /// process has it open.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     let address = Address::parse(url, &["durability", "cache", "background_threads"])?;

@@ -1,8 +1,8 @@
 //! Apache Ignite 2, over its binary client protocol.
 //!
-//! A table is a cache, a record a binary object under a text, as YCSB's binding keeps them. A lane
-//! has some links, each with a connection to every node, and one operation at a time goes over a
-//! link: to the node that owns the key, if that is known, else to any, which passes it on.
+//! A table is a cache, a record a binary object under a text, as YCSB's binding keeps them. A
+//! worker has some links, each with a connection to every node, and one operation at a time goes
+//! over a link: to the node that owns the key, if that is known, else to any, which passes it on.
 //!
 //! What an answer means:
 //! * An insert overwrites what is there, unless the URL says `insert=put_if_absent`.
@@ -13,10 +13,10 @@
 //!   connection: what fails before its commit is undone, and refused.
 //! * Otherwise a connection that breaks makes unknown what was on its way over it, also a read.
 
+mod admin;
 mod affinity;
 mod cache;
 mod cluster;
-mod console;
 mod failure;
 mod keys;
 mod link;
@@ -34,8 +34,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use assay_model::{Kind, Layout, Setting};
 use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
 
+use admin::AdminConnection;
 use cluster::Cluster;
-use console::Console;
 pub use keys::Keys;
 use link::{Links, batch};
 pub use options::{Atomicity, Content, Insert, Options, Transactions, WriteSync};
@@ -62,7 +62,7 @@ impl Ignite {
     /// A store with the options that `url` says, see [`Options`].
     ///
     /// # Errors
-    /// If the URL makes no sense, or a file that it names cannot be read.
+    /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<Ignite, OpenError> {
         Ok(Ignite::new(url.parse()?))
     }
@@ -76,14 +76,14 @@ impl Ignite {
         Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Does something over a connection of its own, apart from every lane.
-    fn aside<T>(
+    /// Does something over a connection of its own, apart from every worker.
+    fn admin_task<T>(
         &self,
-        act: impl AsyncFnOnce(&mut Console<'_>) -> Result<T, OpenError>,
+        act: impl AsyncFnOnce(&mut AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
         let done = task::block_on(async {
-            let mut console = Console::open(&self.options).await?;
-            act(&mut console).await
+            let mut admin = AdminConnection::open(&self.options).await?;
+            act(&mut admin).await
         });
         done.unwrap_or_else(|error| {
             let store = self.options.to_string();
@@ -118,10 +118,10 @@ impl Store for Ignite {
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         let plan = Plan::new(layout, &self.options)
             .map_err(|reason| OpenError::Unsupported { store: self.options.to_string(), reason })?;
-        self.aside(async |console| {
-            console.expect_active().await?;
+        self.admin_task(async |admin| {
+            admin.expect_active().await?;
             for table in &plan.tables {
-                console.make(table).await?;
+                admin.make(table).await?;
             }
             Ok(())
         })?;
@@ -129,7 +129,7 @@ impl Store for Ignite {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let (options, plan) = (Arc::clone(&self.options), self.plan());
         let types = plan.types(options.content);
         let cluster = Cluster::new(options, plan.caches(), types);
@@ -146,25 +146,25 @@ impl Store for Ignite {
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let plan = self.plan();
-        self.aside(async |console| settings::ask(console, &plan, &self.options).await)
+        self.admin_task(async |admin| settings::send(admin, &plan, &self.options).await)
     }
 
     fn clear(&self) -> Result<(), OpenError> {
         let plan = self.plan();
-        self.aside(async |console| {
+        self.admin_task(async |admin| {
             for table in &plan.tables {
-                console.remove(&table.cache).await?;
+                admin.remove(&table.cache).await?;
             }
-            console.remove(&self.options.cache(NOTES)).await
+            admin.remove(&self.options.cache(NOTES)).await
         })
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
-        self.aside(async |console| console.note(&self.options.cache(NOTES)).await)
+        self.admin_task(async |admin| admin.note(&self.options.cache(NOTES)).await)
     }
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
-        self.aside(async |console| console.keep_note(&self.options.cache(NOTES), note).await)
+        self.admin_task(async |admin| admin.keep_note(&self.options.cache(NOTES), note).await)
     }
 }
 

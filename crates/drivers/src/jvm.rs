@@ -1,6 +1,6 @@
 //! YCSB's Java bindings, called in a Java virtual machine within this process.
 //!
-//! Any class that extends `site.ycsb.DB` is a store: a lane (or a worker thread of it) has an
+//! Any class that extends `site.ycsb.DB` is a store: a worker (or a blocking thread of it) has an
 //! instance of its own, as YCSB's threads have. The virtual machine is loaded when such a store is
 //! opened, so that a machine without Java misses nothing but these stores.
 
@@ -24,19 +24,19 @@ use assay_store::{
 
 use crate::registry::Surroundings;
 use binding::{Binding, Trouble};
-use border::Lane;
+use border::Worker;
 use meaning::Meaning;
 use options::Options;
 
 /// Opens `jvm:CLASS?classpath=PATH&p.NAME=VALUE&…`.
 ///
 /// # Errors
-/// If the URL makes no sense; if Java, our Java part or the class is missing; if Java refuses its
+/// If the URL is invalid; if Java, our Java part or the class is missing; if Java refuses its
 /// options; if the class is no binding, or on the class path twice.
 pub fn open(url: &str, surroundings: &Surroundings) -> Result<Box<dyn Store>, OpenError> {
     let options = Options::parse(url)?;
-    let shown = options.shown.clone();
-    let opened = start(options, surroundings).map_err(|trouble| trouble.of(&shown))?;
+    let displayed = options.displayed.clone();
+    let opened = start(options, surroundings).map_err(|trouble| trouble.of(&displayed))?;
     Ok(Box::new(opened))
 }
 
@@ -134,7 +134,7 @@ struct Jvm {
 
 impl Jvm {
     fn of(&self, trouble: Trouble) -> OpenError {
-        trouble.of(&self.options.shown)
+        trouble.of(&self.options.displayed)
     }
 }
 
@@ -159,10 +159,10 @@ impl Store for Jvm {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        let lane = self.binding.lane().map_err(|trouble| self.of(trouble))?;
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        let worker = self.binding.worker().map_err(|trouble| self.of(trouble))?;
         let widths = Arc::clone(&self.layout.read().unwrap_or_else(PoisonError::into_inner));
-        Ok(Box::new(JvmClient { lane, widths, kinds: self.capabilities.kinds.clone() }))
+        Ok(Box::new(JvmClient { worker, widths, kinds: self.capabilities.kinds.clone() }))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -194,19 +194,19 @@ impl Store for Jvm {
 
 impl Drop for Jvm {
     fn drop(&mut self) {
-        // There is nobody left who could be told.
+        // There is nobody left who could be reported.
         let _ = self.binding.close();
     }
 }
 
 struct JvmClient {
-    lane: Lane,
+    worker: Worker,
     widths: Arc<[usize]>,
     kinds: Vec<Kind>,
 }
 
 impl JvmClient {
-    /// Whether Java can be asked this at all.
+    /// Whether Java can be issued this at all.
     fn check(&self, request: &Request<'_>) -> Result<(), Reason> {
         if !self.kinds.contains(&request.kind) {
             return Err(Reason::Unsupported);
@@ -232,11 +232,11 @@ impl Client for JvmClient {
         request: &Request<'_>,
         answers: &mut dyn Answers,
     ) {
-        let asked = match self.check(request) {
-            Ok(()) => self.lane.ask(request),
+        let requested = match self.check(request) {
+            Ok(()) => self.worker.invoke(request),
             Err(reason) => Err(reason),
         };
-        let answer = match asked {
+        let answer = match requested {
             Err(reason) => Answer::Refused(reason),
             Ok((code, rows)) => match meaning::of(code, request.kind) {
                 Meaning::Found => Answer::Done(Reply {

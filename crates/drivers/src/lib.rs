@@ -22,7 +22,7 @@ mod java_hash;
 mod record_texts;
 #[cfg(any(feature = "mariadb", feature = "sqlite"))]
 mod relations;
-pub mod sick;
+pub mod sim;
 #[cfg(feature = "task")]
 pub mod task;
 #[cfg(any(feature = "etcd", feature = "postgres", feature = "redis"))]

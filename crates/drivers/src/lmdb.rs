@@ -42,7 +42,7 @@ const MOST_READERS: u32 = 65_536;
 /// directory.
 ///
 /// # Errors
-/// If the URL makes no sense, the path holds something else, is on a network file system or may
+/// If the URL is invalid, the path holds something else, is on a network file system or may
 /// not be written, or this process has it open already.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     let address = Address::parse(url, &["durability", "map", "readers"])?;
@@ -129,7 +129,7 @@ fn meaning(error: &heed::Error, stage: Stage) -> Failure {
 
 impl Lmdb {
     /// What an error before a commit means. After it could not write the page that everything hangs
-    /// on, LMDB refuses whatever is asked.
+    /// on, LMDB refuses whatever is issued.
     fn uncommitted(&self, error: &heed::Error) -> Failure {
         match error {
             heed::Error::Mdb(MdbError::Panic) => self.first_failure.again(|| Ok(())),
@@ -233,18 +233,18 @@ impl Engine for Lmdb {
             meaning: meaning.into(),
         };
         let durability = environment::durability(&self.environment);
-        let told = self.environment.info();
+        let reported = self.environment.info();
         vec![
             setting("durability", durability.name().into(), durability.meaning()),
             setting(
                 "map",
-                format!("{} MiB", told.map_size >> 20),
+                format!("{} MiB", reported.map_size >> 20),
                 "the most that the store can hold; beyond it writes are refused as full. Its pages \
                  are the operating system's cache, there is no other",
             ),
             setting(
                 "readers",
-                told.maximum_number_of_readers.to_string(),
+                reported.maximum_number_of_readers.to_string(),
                 "threads that can read at the same time, other processes' included",
             ),
             setting("server", heed::lmdb_version().string.into(), "the software that was measured"),

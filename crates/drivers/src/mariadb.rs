@@ -1,7 +1,8 @@
 //! MariaDB or MySQL, over connections of which each has one transaction at a time.
 //!
-//! A lane has some connections; a session has one for itself while its transaction is open. Queries
-//! are prepared on each connection as it is made. Records are laid out as YCSB's JDBC binding does.
+//! A worker has some connections; a session has one for itself while its transaction is open.
+//! Queries are prepared on each connection as it is made. Records are laid out as YCSB's JDBC
+//! binding does.
 //!
 //! What an answer means:
 //! * An insert of a record that is there is refused as exists. An update or delete of a missing one
@@ -11,7 +12,7 @@
 //! * A connection that breaks makes unknown what was on its way, also a read, and a commit.
 //! * A transaction begins with a message of its own, whose answer is waited for.
 
-mod dialer;
+mod connector;
 mod failure;
 mod link;
 mod options;
@@ -23,7 +24,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_model::{Catalogue, Kind, Layout, Nanos, Reason, Schema, Setting};
-use assay_store::sql::{self, Asked, Dialect, ForeignKeys, Records};
+use assay_store::sql::{self, Dialect, ForeignKeys, Records, SqlQuery};
 use assay_store::{
     Answer, Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Reply,
     Request, ScanOrder, Step, Store, StoreTime, Ticket,
@@ -31,7 +32,7 @@ use assay_store::{
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
-use dialer::Dialer;
+use connector::Connector;
 use link::{MariaDb as Links, Plan};
 pub use options::Options;
 use settings::{VARIABLES, Variables};
@@ -45,7 +46,7 @@ const NOTES: &str = "_assay";
 
 /// A MariaDB or MySQL server.
 pub struct MariaDb {
-    dialer: Arc<Dialer>,
+    connector: Arc<Connector>,
     /// What was prepared last.
     plan: RwLock<Arc<Plan>>,
 }
@@ -56,20 +57,20 @@ impl MariaDb {
     /// # Errors
     /// If a file that the options name cannot be read.
     pub fn new(options: Options) -> Result<MariaDb, OpenError> {
-        Ok(MariaDb { dialer: Arc::new(Dialer::new(options)?), plan: RwLock::default() })
+        Ok(MariaDb { connector: Arc::new(Connector::new(options)?), plan: RwLock::default() })
     }
 
     /// A store with the options that `url` says, see [`Options`].
     ///
     /// # Errors
-    /// If the URL makes no sense, or a file that it names cannot be read.
+    /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<MariaDb, OpenError> {
         MariaDb::new(url.parse()?)
     }
 
     /// The options; shown without secrets.
     pub fn options(&self) -> &Options {
-        &self.dialer.options
+        &self.connector.options
     }
 
     fn plan(&self) -> Arc<Plan> {
@@ -81,17 +82,17 @@ impl MariaDb {
         *plan = Arc::new(change(&plan));
     }
 
-    /// Does something over a connection of its own, apart from every lane.
-    fn aside<T>(
+    /// Does something over a connection of its own, apart from every worker.
+    fn admin_task<T>(
         &self,
-        act: impl AsyncFnOnce(&mut Console<'_>) -> Result<T, OpenError>,
+        act: impl AsyncFnOnce(&mut AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
         let done = task::block_on(async {
-            let connection = self.dialer.dial().await?;
-            let mut console = Console { connection, dialer: &self.dialer };
-            let done = act(&mut console).await;
-            // What was asked is over; how the connection ends does not matter.
-            let _ = console.connection.disconnect().await;
+            let connection = self.connector.dial().await?;
+            let mut admin = AdminConnection { connection, connector: &self.connector };
+            let done = act(&mut admin).await;
+            // What was issued is over; how the connection ends does not matter.
+            let _ = admin.connection.disconnect().await;
             done
         });
         done.unwrap_or_else(|error| Err(self.failed(format!("no resources for it: {error}"))))
@@ -103,20 +104,20 @@ impl MariaDb {
 }
 
 /// A connection for what is no part of a run.
-struct Console<'a> {
+struct AdminConnection<'a> {
     connection: Conn,
-    dialer: &'a Dialer,
+    connector: &'a Connector,
 }
 
-impl Console<'_> {
+impl AdminConnection<'_> {
     async fn run(&mut self, text: &str) -> Result<(), OpenError> {
         let done = self.connection.query_drop(text).await;
-        done.map_err(|error| self.dialer.failed(text, &error))
+        done.map_err(|error| self.connector.failed(text, &error))
     }
 
     async fn names(&mut self, text: &str, argument: &str) -> Result<Vec<String>, OpenError> {
         let names = self.connection.exec(text, (argument,)).await;
-        names.map_err(|error| self.dialer.failed(text, &error))
+        names.map_err(|error| self.connector.failed(text, &error))
     }
 
     /// The names of a table's columns; none if there is no such table.
@@ -156,30 +157,30 @@ impl Console<'_> {
     }
 
     /// The queries as text, each of which the server understands.
-    async fn check_queries(&mut self, catalogue: &Catalogue) -> Result<Vec<Asked>, OpenError> {
+    async fn check_queries(&mut self, catalogue: &Catalogue) -> Result<Vec<SqlQuery>, OpenError> {
         let mut queries = Vec::new();
         for query in &catalogue.queries {
-            let asked = sql::ask(Dialect::MySql, &catalogue.schema, query);
-            match self.connection.prep(&*asked.text).await {
+            let requested = sql::query_text(Dialect::MySql, &catalogue.schema, query);
+            match self.connection.prep(&*requested.text).await {
                 Ok(statement) => {
                     let closed = self.connection.close(statement).await;
-                    closed.map_err(|error| self.dialer.failed(&asked.text, &error))?;
+                    closed.map_err(|error| self.connector.failed(&requested.text, &error))?;
                 }
                 Err(mysql_async::Error::Server(error)) => {
-                    let store = self.dialer.options.to_string();
+                    let store = self.connector.options.to_string();
                     let reason =
-                        format!("query {}: {} in: {}", query.name, error.message, asked.text);
+                        format!("query {}: {} in: {}", query.name, error.message, requested.text);
                     return Err(OpenError::Unsupported { store, reason });
                 }
-                Err(error) => return Err(self.dialer.failed(&asked.text, &error)),
+                Err(error) => return Err(self.connector.failed(&requested.text, &error)),
             }
-            queries.push(asked);
+            queries.push(requested);
         }
         Ok(queries)
     }
 
     fn refused(&self, reason: String) -> OpenError {
-        OpenError::Contents { store: self.dialer.options.to_string(), reason }
+        OpenError::Contents { store: self.connector.options.to_string(), reason }
     }
 }
 
@@ -202,15 +203,15 @@ impl Store for MariaDb {
     }
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
-        self.aside(async |console| {
+        self.admin_task(async |admin| {
             for table in &layout.tables {
                 let records = Records::new(Dialect::MySql, table);
-                console.run(&records.create(self.options().content)).await?;
-                let columns = console.columns(&table.name).await?;
+                admin.run(&records.create(self.options().content)).await?;
+                let columns = admin.columns(&table.name).await?;
                 let lacks = table.fields.iter().find(|name| !has(&columns, name));
                 if let Some(field) = lacks {
                     let table = &table.name;
-                    return Err(console.refused(format!(
+                    return Err(admin.refused(format!(
                         "its table {table} has no column {field}; choose another database, or \
                          drop the table"
                     )));
@@ -229,9 +230,9 @@ impl Store for MariaDb {
         catalogue: &Arc<Catalogue>,
         existing: Existing,
     ) -> Result<(), OpenError> {
-        let queries = self.aside(async |console| {
-            console.make_relations(&catalogue.schema, existing).await?;
-            console.check_queries(catalogue).await
+        let queries = self.admin_task(async |admin| {
+            admin.make_relations(&catalogue.schema, existing).await?;
+            admin.check_queries(catalogue).await
         })?;
         let relations = catalogue.schema.relations.iter();
         let relations = relations.map(|relation| relation.name.clone()).collect();
@@ -239,11 +240,11 @@ impl Store for MariaDb {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        let links = Links { dialer: Arc::clone(&self.dialer), plan: self.plan() };
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        let links = Links { connector: Arc::clone(&self.connector), plan: self.plan() };
         let options = self.options();
         let pool = Pool::open(links, options.connections, &options.to_string())?;
-        Ok(Box::new(Lane { pool }))
+        Ok(Box::new(Worker { pool }))
     }
 
     fn room(&self) -> Option<usize> {
@@ -251,9 +252,9 @@ impl Store for MariaDb {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        let variables = self.aside(async |console| {
-            let told = console.connection.query(VARIABLES).await;
-            told.map_err(|error| console.dialer.failed(VARIABLES, &error))
+        let variables = self.admin_task(async |admin| {
+            let reported = admin.connection.query(VARIABLES).await;
+            reported.map_err(|error| admin.connector.failed(VARIABLES, &error))
         })?;
         let options = self.options();
         Ok(Variables(variables).settings(options.isolation, options.connections))
@@ -261,39 +262,39 @@ impl Store for MariaDb {
 
     fn clear(&self) -> Result<(), OpenError> {
         let plan = self.plan();
-        self.aside(async |console| {
-            console.run("SET SESSION foreign_key_checks = 0").await?;
+        self.admin_task(async |admin| {
+            admin.run("SET SESSION foreign_key_checks = 0").await?;
             for records in &plan.records {
-                console.run(&Records::new(Dialect::MySql, records.table()).drop()).await?;
+                admin.run(&Records::new(Dialect::MySql, records.table()).drop()).await?;
             }
             for relation in &plan.relations {
                 let name = Dialect::MySql.name(relation);
-                console.run(&format!("DROP TABLE IF EXISTS {name}")).await?;
+                admin.run(&format!("DROP TABLE IF EXISTS {name}")).await?;
             }
-            console.run(&format!("DROP TABLE IF EXISTS {NOTES}")).await
+            admin.run(&format!("DROP TABLE IF EXISTS {NOTES}")).await
         })
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
-        self.aside(async |console| {
-            if console.columns(NOTES).await?.is_empty() {
+        self.admin_task(async |admin| {
+            if admin.columns(NOTES).await?.is_empty() {
                 return Ok(None);
             }
             let text = format!("SELECT note FROM {NOTES} WHERE id = ?");
-            Ok(console.names(&text, "1").await?.pop())
+            Ok(admin.names(&text, "1").await?.pop())
         })
     }
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
-        self.aside(async |console| {
+        self.admin_task(async |admin| {
             let create = format!(
                 "CREATE TABLE IF NOT EXISTS {NOTES} (id INTEGER PRIMARY KEY, note LONGTEXT NOT \
                  NULL) ENGINE=InnoDB CHARACTER SET utf8mb4"
             );
-            console.run(&create).await?;
+            admin.run(&create).await?;
             let text = format!("REPLACE INTO {NOTES} VALUES (1, ?)");
-            let done = console.connection.exec_drop(&*text, (note,)).await;
-            done.map_err(|error| console.dialer.failed(&text, &error))
+            let done = admin.connection.exec_drop(&*text, (note,)).await;
+            done.map_err(|error| admin.connector.failed(&text, &error))
         })
     }
 }
@@ -304,12 +305,12 @@ impl fmt::Debug for MariaDb {
     }
 }
 
-/// A lane's client.
-struct Lane {
+/// A worker's client.
+struct Worker {
     pool: Pool<Links>,
 }
 
-impl Client for Lane {
+impl Client for Worker {
     fn is_ready(&self) -> bool {
         self.pool.is_ready()
     }
@@ -352,8 +353,8 @@ impl Client for Lane {
         self.pool.poll(now, answers);
     }
 
-    fn wait(&mut self, patience: Duration) {
-        self.pool.wait(patience);
+    fn wait(&mut self, timeout: Duration) {
+        self.pool.wait(timeout);
     }
 
     fn abandon(&mut self, ticket: Ticket) {

@@ -1,8 +1,8 @@
 //! memcached, one server or several, over pipelined connections of our own.
 //!
-//! A record is one value in our own encoding under `table-key`, asked for by the meta commands of
+//! A record is one value in our own encoding under `table-key`, requested by the meta commands of
 //! memcached 1.6. With several servers each key is on one of them, where YCSB's binding would have
-//! it; its values, JSON texts, are told from ours by the client flags and not read.
+//! it; its values, JSON texts, are reported from ours by the client flags and not read.
 //!
 //! What an answer means:
 //! * An update reads the record with the number of its last change, changes it, and writes it if
@@ -15,15 +15,15 @@
 //! * A connection that breaks makes unknown whatever may have left, except updates that had only
 //!   read: those are refused. It is made anew as that with a Redis is.
 
+mod admin;
+mod codec;
 mod connection;
-mod console;
-mod dialer;
+mod connector;
 mod failure;
-mod lane;
 mod options;
 mod reply;
 mod settings;
-mod tongue;
+mod worker;
 
 use std::fmt;
 use std::rc::Rc;
@@ -33,14 +33,14 @@ use std::time::Duration;
 use assay_model::{Kind, Layout, Setting, Table};
 use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
 
+use admin::AdminConnection;
+use codec::{Codec, server_of};
 use connection::{Connection, Shared};
-use console::Console;
-use dialer::Dialer;
-use lane::Lane;
+use connector::Connector;
 use options::Options;
 use reply::Reply;
 use settings::Facts;
-use tongue::{Tongue, server_of};
+use worker::Worker;
 
 /// The item that says what was loaded. Those of YCSB begin with the name of a table.
 const NOTE: &[u8] = b"_assay-data-set";
@@ -53,18 +53,18 @@ const CLEARED_AT_ONCE: usize = 1000;
 /// How often the items that are ours are removed before we give up: once is enough, unless
 /// somebody else writes.
 const CLEARINGS: u32 = 5;
-/// How often the list of items is asked for while the server is busy with another.
+/// How often the list of items is requested while the server is busy with another.
 const LISTINGS: u32 = 100;
 /// The pause between two of those.
 const LISTING_PAUSE: Duration = Duration::from_millis(50);
 
 /// Some memcached servers.
 pub struct Memcached {
-    dialer: Dialer,
+    connector: Connector,
     prepared: RwLock<Option<Prepared>>,
 }
 
-/// What is known once the servers were asked.
+/// What is known once the servers were queried.
 #[derive(Clone)]
 struct Prepared {
     tables: Vec<Table>,
@@ -75,14 +75,14 @@ impl Memcached {
     /// A store with the options that `url` says; nothing is connected yet.
     ///
     /// # Errors
-    /// If the URL makes no sense.
+    /// If the URL is invalid.
     pub fn from_url(url: &str) -> Result<Memcached, OpenError> {
-        let dialer = Dialer { options: Options::parse(url)? };
-        Ok(Memcached { dialer, prepared: RwLock::new(None) })
+        let connector = Connector { options: Options::parse(url)? };
+        Ok(Memcached { connector, prepared: RwLock::new(None) })
     }
 
     fn options(&self) -> &Options {
-        &self.dialer.options
+        &self.connector.options
     }
 
     fn servers(&self) -> usize {
@@ -97,34 +97,35 @@ impl Memcached {
         OpenError::Failed { store: self.options().to_string(), reason }
     }
 
-    fn facts(&self, server: usize, console: &mut Console) -> Result<Facts, OpenError> {
-        self.stats(server, console, b"stats settings\r\n")
+    fn facts(&self, server: usize, admin: &mut AdminConnection) -> Result<Facts, OpenError> {
+        self.stats(server, admin, b"stats settings\r\n")
     }
 
     fn stats(
         &self,
         server: usize,
-        console: &mut Console,
+        admin: &mut AdminConnection,
         command: &[u8],
     ) -> Result<Facts, OpenError> {
-        let lines = console.lines(command);
-        let lines = lines.map_err(|error| self.dialer.explain(server, &error))?;
+        let lines = admin.lines(command);
+        let lines = lines.map_err(|error| self.connector.explain(server, &error))?;
         Ok(Facts::parse(&lines))
     }
 
     /// Whether a server can do what we need; gives the largest item that it takes.
     fn check_server(&self, server: usize) -> Result<usize, OpenError> {
-        let mut console = self.dialer.dial(server)?;
+        let mut admin = self.connector.dial(server)?;
         let at = self.options().authority(server);
-        let facts = self.facts(server, &mut console)?;
+        let facts = self.facts(server, &mut admin)?;
         if !facts.numbers_changes() {
             return Err(self.unsupported(format!(
                 "{at} was started without numbers of changes (-C), so no update would be safe; \
                  start it without -C"
             )));
         }
-        let asked = console.ask(PROBE).map_err(|error| self.dialer.explain(server, &error))?;
-        match asked.0 {
+        let requested =
+            admin.call(PROBE).map_err(|error| self.connector.explain(server, &error))?;
+        match requested.0 {
             Reply::Done => {}
             other => {
                 return Err(self.unsupported(format!(
@@ -137,20 +138,20 @@ impl Memcached {
         facts.item_bytes().ok_or_else(unknown)
     }
 
-    fn tongue(&self) -> Option<Tongue> {
+    fn codec(&self) -> Option<Codec> {
         let prepared = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
-        prepared.as_ref().map(|prepared| Tongue::new(&prepared.tables, prepared.item_bytes))
+        prepared.as_ref().map(|prepared| Codec::new(&prepared.tables, prepared.item_bytes))
     }
 
     /// The keys of all items of a server, in whatever order.
-    fn list(&self, server: usize, console: &mut Console) -> Result<Vec<Vec<u8>>, OpenError> {
+    fn list(&self, server: usize, admin: &mut AdminConnection) -> Result<Vec<Vec<u8>>, OpenError> {
         let at = self.options().authority(server);
         // Walking the hash table sees every item; lists by age, which older versions have alone,
         // miss those that change lists meanwhile.
         let mut ways = [&b"lru_crawler metadump hash\r\n"[..], b"lru_crawler metadump all\r\n"];
         for _ in 0..LISTINGS {
-            let lines = console.lines(ways[0]);
-            let lines = lines.map_err(|error| self.dialer.explain(server, &error))?;
+            let lines = admin.lines(ways[0]);
+            let lines = lines.map_err(|error| self.connector.explain(server, &error))?;
             let last = lines.last().map_or("", String::as_str);
             if last.starts_with("BUSY") {
                 std::thread::sleep(LISTING_PAUSE);
@@ -174,11 +175,11 @@ impl Memcached {
 
     /// Removes what is ours from one server.
     fn clear_server(&self, server: usize, prefixes: &[Vec<u8>]) -> Result<(), OpenError> {
-        let mut console = self.dialer.dial(server)?;
+        let mut admin = self.connector.dial(server)?;
         let is_ours =
             |key: &Vec<u8>| key == NOTE || prefixes.iter().any(|prefix| key.starts_with(prefix));
         for _ in 0..CLEARINGS {
-            let mut keys = self.list(server, &mut console)?;
+            let mut keys = self.list(server, &mut admin)?;
             keys.retain(is_ours);
             if keys.is_empty() {
                 return Ok(());
@@ -186,10 +187,10 @@ impl Memcached {
             for some in keys.chunks(CLEARED_AT_ONCE) {
                 let mut commands = Vec::new();
                 for key in some {
-                    tongue::delete(key, &mut commands);
+                    codec::delete(key, &mut commands);
                 }
-                let asked = console.ask_all(&commands, some.len());
-                asked.map_err(|error| self.dialer.explain(server, &error))?;
+                let requested = admin.send_all(&commands, some.len());
+                requested.map_err(|error| self.connector.explain(server, &error))?;
             }
         }
         let at = self.options().authority(server);
@@ -253,18 +254,18 @@ impl Store for Memcached {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let unprepared =
             || self.failed("the names of the fields are not known before it is prepared".into());
-        let tongue = Rc::new(self.tongue().ok_or_else(unprepared)?);
-        let dialer = Rc::new(self.dialer.clone());
+        let codec = Rc::new(self.codec().ok_or_else(unprepared)?);
+        let connector = Rc::new(self.connector.clone());
         let mut connections = Vec::new();
         for server in 0..self.servers() {
-            let addresses = self.dialer.resolve(server)?;
-            let (dialer, tongue) = (dialer.clone(), tongue.clone());
-            let shared = Rc::new(Shared { dialer, tongue, addresses });
+            let addresses = self.connector.resolve(server)?;
+            let (connector, codec) = (connector.clone(), codec.clone());
+            let shared = Rc::new(Shared { connector, codec, addresses });
             for _ in 0..self.options().connections {
-                let socket = self.dialer.dial(server)?.into_socket();
+                let socket = self.connector.dial(server)?.into_socket();
                 socket.set_nonblocking(true).map_err(|error| {
                     self.failed(format!("the socket cannot be made to not block: {error}"))
                 })?;
@@ -272,7 +273,7 @@ impl Store for Memcached {
             }
         }
         let depth = self.options().depth;
-        Ok(Box::new(Lane::new(tongue, connections, self.servers(), depth)))
+        Ok(Box::new(Worker::new(codec, connections, self.servers(), depth)))
     }
 
     fn room(&self) -> Option<usize> {
@@ -283,9 +284,9 @@ impl Store for Memcached {
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let (mut facts, mut counts, mut at) = (Vec::new(), Vec::new(), Vec::new());
         for server in 0..self.servers() {
-            let mut console = self.dialer.dial(server)?;
-            facts.push(self.facts(server, &mut console)?);
-            counts.push(self.stats(server, &mut console, b"stats\r\n")?);
+            let mut admin = self.connector.dial(server)?;
+            facts.push(self.facts(server, &mut admin)?);
+            counts.push(self.stats(server, &mut admin, b"stats\r\n")?);
             at.push(self.options().authority(server));
         }
         Ok(settings::explain(&at, &facts, &counts))
@@ -294,9 +295,9 @@ impl Store for Memcached {
     fn note(&self) -> Result<Option<String>, OpenError> {
         let server = server_of(NOTE, self.servers());
         let mut command = Vec::new();
-        tongue::get(NOTE, false, &mut command);
-        let asked = self.dialer.dial(server)?.ask(&command);
-        let (reply, value) = asked.map_err(|error| self.dialer.explain(server, &error))?;
+        codec::get(NOTE, false, &mut command);
+        let requested = self.connector.dial(server)?.call(&command);
+        let (reply, value) = requested.map_err(|error| self.connector.explain(server, &error))?;
         let is_there = matches!(reply, Reply::Value { .. });
         Ok(is_there.then(|| String::from_utf8_lossy(&value).into_owned()))
     }
@@ -304,9 +305,9 @@ impl Store for Memcached {
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
         let server = server_of(NOTE, self.servers());
         let mut command = Vec::new();
-        tongue::set(NOTE, note.as_bytes(), None, &mut command);
-        let asked = self.dialer.dial(server)?.ask(&command);
-        match asked.map_err(|error| self.dialer.explain(server, &error))? {
+        codec::set(NOTE, note.as_bytes(), None, &mut command);
+        let requested = self.connector.dial(server)?.call(&command);
+        match requested.map_err(|error| self.connector.explain(server, &error))? {
             (Reply::Done, _) => Ok(()),
             (other, _) => Err(self.failed(format!("it does not keep a note: {other:?}"))),
         }
@@ -314,8 +315,8 @@ impl Store for Memcached {
 
     /// Removes the items of our tables, whatever they hold, and the note. Others stay.
     fn clear(&self) -> Result<(), OpenError> {
-        let prefixes: Vec<Vec<u8>> = match self.tongue() {
-            Some(tongue) => tongue.prefixes().map(<[u8]>::to_vec).collect(),
+        let prefixes: Vec<Vec<u8>> = match self.codec() {
+            Some(codec) => codec.prefixes().map(<[u8]>::to_vec).collect(),
             None => vec![format!("{TABLE}-").into_bytes()],
         };
         (0..self.servers()).try_for_each(|server| self.clear_server(server, &prefixes))

@@ -11,7 +11,7 @@
 //!   unknown what was on its way, also a read; a write that was done but not acknowledged by as
 //!   many members as it should be is unknown too.
 
-mod dialer;
+mod connector;
 mod failure;
 mod link;
 mod options;
@@ -25,7 +25,7 @@ use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, 
 use mongodb::bson::raw::CString;
 use mongodb::bson::{Document, doc};
 
-use dialer::{Console, Dialer};
+use connector::{AdminConnection, Connector};
 use link::{ID, MongoDb as Links, Table};
 pub use options::{Keys, Options, Preference};
 use settings::Answers;
@@ -37,7 +37,7 @@ const NOTES: &str = "_assay";
 
 /// A MongoDB server, replica set or router.
 pub struct MongoDb {
-    dialer: Arc<Dialer>,
+    connector: Arc<Connector>,
     /// What was prepared last.
     tables: RwLock<Arc<[Table]>>,
 }
@@ -45,59 +45,59 @@ pub struct MongoDb {
 impl MongoDb {
     /// A store with these options; nothing is connected yet.
     pub fn new(options: Options) -> MongoDb {
-        MongoDb { dialer: Arc::new(Dialer { options }), tables: RwLock::new(Arc::new([])) }
+        MongoDb { connector: Arc::new(Connector { options }), tables: RwLock::new(Arc::new([])) }
     }
 
     /// A store with the options that `url` says, see [`Options`].
     ///
     /// # Errors
-    /// If the URL makes no sense, or a file that it names cannot be read.
+    /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<MongoDb, OpenError> {
         Ok(MongoDb::new(url.parse()?))
     }
 
     /// The options; shown without secrets.
     pub fn options(&self) -> &Options {
-        &self.dialer.options
+        &self.connector.options
     }
 
     fn tables(&self) -> Arc<[Table]> {
         Arc::clone(&self.tables.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Does something over connections of its own, apart from every lane.
-    fn aside<T>(
+    /// Does something over connections of its own, apart from every worker.
+    fn admin_task<T>(
         &self,
-        act: impl AsyncFnOnce(&Console<'_>) -> Result<T, OpenError>,
+        act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
         let done = task::block_on(async {
-            let console = self.dialer.console().await?;
-            act(&console).await
+            let admin = self.connector.admin().await?;
+            act(&admin).await
         });
         done.unwrap_or_else(|error| {
             let reason = format!("no resources for it: {error}");
-            Err(OpenError::Failed { store: self.dialer.store(), reason })
+            Err(OpenError::Failed { store: self.connector.store(), reason })
         })
     }
 
     /// The collection that holds such records.
-    fn table(&self, wanted: &Wanted) -> Result<Table, OpenError> {
+    fn table(&self, expected: &Wanted) -> Result<Table, OpenError> {
         let wrong = |what: &str, name: &str| OpenError::Unsupported {
-            store: self.dialer.store(),
+            store: self.connector.store(),
             reason: format!("{what} must not be called {name:?}"),
         };
         let is_wrong = |name: &str| name.is_empty() || name.contains(['$', '\0']);
-        if is_wrong(&wanted.name) || wanted.name.starts_with("system.") {
-            return Err(wrong("a collection", &wanted.name));
+        if is_wrong(&expected.name) || expected.name.starts_with("system.") {
+            return Err(wrong("a collection", &expected.name));
         }
-        let fields = wanted.fields.iter().map(|name| {
+        let fields = expected.fields.iter().map(|name| {
             let taken = is_wrong(name) || name.contains('.') || name == ID;
             let name = (!taken).then_some(name.clone()).ok_or_else(|| wrong("a field", name))?;
             CString::try_from(name.clone()).map_err(|_| wrong("a field", &name))
         });
         let fields = fields.collect::<Result<_, _>>()?;
-        let needs_key_order = wanted.needs_key_order;
-        Ok(Table { name: wanted.name.clone(), fields, needs_key_order })
+        let needs_key_order = expected.needs_key_order;
+        Ok(Table { name: expected.name.clone(), fields, needs_key_order })
     }
 }
 
@@ -126,12 +126,12 @@ impl Store for MongoDb {
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         let tables = layout.tables.iter().map(|table| self.table(table));
         let tables: Arc<[Table]> = tables.collect::<Result<_, _>>()?;
-        self.aside(async |console| {
-            let there = console.database.list_collection_names().await;
-            let there = there.map_err(|error| console.failed("listCollections", &error))?;
+        self.admin_task(async |admin| {
+            let there = admin.database.list_collection_names().await;
+            let there = there.map_err(|error| admin.failed("listCollections", &error))?;
             for table in tables.iter().filter(|table| !there.contains(&table.name)) {
-                let made = console.database.create_collection(&table.name).await;
-                made.map_err(|error| console.failed("create", &error))?;
+                let made = admin.database.create_collection(&table.name).await;
+                made.map_err(|error| admin.failed("create", &error))?;
             }
             Ok(())
         })?;
@@ -139,9 +139,9 @@ impl Store for MongoDb {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        let links = Links::new(Arc::clone(&self.dialer), self.tables());
-        Ok(RecordsClient::open(links, self.options().connections, &self.dialer.store())?)
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        let links = Links::new(Arc::clone(&self.connector), self.tables());
+        Ok(RecordsClient::open(links, self.options().connections, &self.connector.store())?)
     }
 
     fn room(&self) -> Option<usize> {
@@ -149,13 +149,13 @@ impl Store for MongoDb {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        let answers = self.aside(async |console| {
+        let answers = self.admin_task(async |admin| {
             Ok(Answers {
-                build: console.ask(doc! { "buildInfo": 1 }).await?,
-                hello: console.ask(doc! { "hello": 1 }).await?,
-                concerns: console.ask(doc! { "getDefaultRWConcern": 1 }).await?,
-                status: console.ask(doc! { "serverStatus": 1 }).await?,
-                replica_set: console.ask(doc! { "replSetGetConfig": 1 }).await?,
+                build: admin.send(doc! { "buildInfo": 1 }).await?,
+                hello: admin.send(doc! { "hello": 1 }).await?,
+                concerns: admin.send(doc! { "getDefaultRWConcern": 1 }).await?,
+                status: admin.send(doc! { "serverStatus": 1 }).await?,
+                replica_set: admin.send(doc! { "replSetGetConfig": 1 }).await?,
             })
         })?;
         Ok(answers.settings(self.options()))
@@ -163,31 +163,31 @@ impl Store for MongoDb {
 
     fn clear(&self) -> Result<(), OpenError> {
         let tables = self.tables();
-        self.aside(async |console| {
+        self.admin_task(async |admin| {
             let names = tables.iter().map(|table| table.name.as_str()).chain([NOTES]);
             for name in names {
-                let dropped = console.database.collection::<Document>(name).drop().await;
-                dropped.map_err(|error| console.failed("drop", &error))?;
+                let dropped = admin.database.collection::<Document>(name).drop().await;
+                dropped.map_err(|error| admin.failed("drop", &error))?;
             }
             Ok(())
         })
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
-        self.aside(async |console| {
-            let notes = console.database.collection::<Document>(NOTES);
+        self.admin_task(async |admin| {
+            let notes = admin.database.collection::<Document>(NOTES);
             let found = notes.find_one(doc! { ID: 1 }).await;
-            let found = found.map_err(|error| console.failed("find", &error))?;
+            let found = found.map_err(|error| admin.failed("find", &error))?;
             Ok(found.and_then(|note| note.get_str("note").ok().map(str::to_owned)))
         })
     }
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
-        self.aside(async |console| {
-            let notes = console.database.collection::<Document>(NOTES);
+        self.admin_task(async |admin| {
+            let notes = admin.database.collection::<Document>(NOTES);
             let update = doc! { "$set": { "note": note } };
             let kept = notes.update_one(doc! { ID: 1 }, update).upsert(true).await;
-            kept.map(|_| ()).map_err(|error| console.failed("update", &error))
+            kept.map(|_| ()).map_err(|error| admin.failed("update", &error))
         })
     }
 }

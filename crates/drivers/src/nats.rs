@@ -1,7 +1,7 @@
 //! NATS JetStream, whose key-value buckets hold a record per key.
 //!
 //! A table is a bucket `PREFIX_TABLE`, which is a stream `KV_PREFIX_TABLE`; a record is one value
-//! in the encoding of [`assay_store::row`]. A lane has one TCP connection with many requests in
+//! in the encoding of [`assay_store::row`]. A worker has one TCP connection with many requests in
 //! flight.
 //!
 //! What an answer means:
@@ -12,7 +12,7 @@
 //! * A write is Unknown from when it was given to the connection until its acknowledgement comes.
 //! * The library's own reconnecting, which keeps requests for later, is switched off.
 
-mod dialer;
+mod connector;
 mod failure;
 mod greeting;
 mod key;
@@ -28,7 +28,7 @@ use assay_model::{Kind, Layout, Setting};
 use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 
-use dialer::{Console, Dialer};
+use connector::{AdminConnection, Connector};
 use link::{Bucket, Nats as Links};
 pub use options::{Options, Source};
 
@@ -41,9 +41,9 @@ const NOTES: &str = "_assay";
 const NOTE: &str = "note";
 
 /// How long a new bucket may take until it answers.
-const BUCKET_PATIENCE: Duration = Duration::from_secs(10);
+const BUCKET_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often it is asked whether it does.
+/// How often it is issued whether it does.
 const BUCKET_PAUSE: Duration = Duration::from_millis(20);
 
 /// The oldest server whose replicas answer reads.
@@ -51,7 +51,7 @@ const OLDEST: (u32, u32) = (2, 9);
 
 /// A NATS server with JetStream, or a cluster of them.
 pub struct Nats {
-    dialer: Arc<Dialer>,
+    connector: Arc<Connector>,
     /// The buckets that were prepared last.
     buckets: RwLock<Arc<[Bucket]>>,
 }
@@ -59,20 +59,20 @@ pub struct Nats {
 impl Nats {
     /// A store with these options; nothing is connected yet.
     pub fn new(options: Options) -> Nats {
-        Nats { dialer: Arc::new(Dialer { options }), buckets: RwLock::new(Arc::new([])) }
+        Nats { connector: Arc::new(Connector { options }), buckets: RwLock::new(Arc::new([])) }
     }
 
     /// A store with the options that `url` says, see [`Options`].
     ///
     /// # Errors
-    /// If the URL makes no sense, or a file that it names cannot be read.
+    /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<Nats, OpenError> {
         Ok(Nats::new(url.parse()?))
     }
 
     /// The options; shown without secrets.
     pub fn options(&self) -> &Options {
-        &self.dialer.options
+        &self.connector.options
     }
 
     fn buckets(&self) -> Arc<[Bucket]> {
@@ -83,45 +83,50 @@ impl Nats {
         format!("{}_{table}", self.options().prefix)
     }
 
-    /// Does something over a connection of its own, apart from every lane.
-    fn aside<T>(
+    /// Does something over a connection of its own, apart from every worker.
+    fn admin_task<T>(
         &self,
-        act: impl AsyncFnOnce(&Console<'_>) -> Result<T, OpenError>,
+        act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
         let done = task::block_on(async {
-            let console = self.dialer.console().await?;
-            act(&console).await
+            let admin = self.connector.admin().await?;
+            act(&admin).await
         });
         done.unwrap_or_else(|error| {
             let reason = format!("no resources for it: {error}");
-            Err(OpenError::Failed { store: self.dialer.store(), reason })
+            Err(OpenError::Failed { store: self.connector.store(), reason })
         })
     }
 
     /// Makes the bucket, or checks the one that is there.
-    async fn prepare_bucket(&self, console: &Console<'_>, bucket: &str) -> Result<(), OpenError> {
-        let Some(stream) = console.stream(bucket).await? else {
-            console.create(bucket).await?;
-            return answers(console, bucket).await;
+    async fn prepare_bucket(
+        &self,
+        admin: &AdminConnection<'_>,
+        bucket: &str,
+    ) -> Result<(), OpenError> {
+        let Some(stream) = admin.stream(bucket).await? else {
+            admin.create(bucket).await?;
+            return answers(admin, bucket).await;
         };
         let config = &stream.cached_info().config;
         let options = self.options();
-        if let Some(wanted) = options.replicas.filter(|&wanted| wanted != config.num_replicas) {
+        if let Some(expected) = options.replicas.filter(|&expected| expected != config.num_replicas)
+        {
             let there = config.num_replicas;
-            return Err(console.refused(format!(
-                "its bucket {bucket} has replicas={there}, not {wanted}; leave the option out, \
+            return Err(admin.refused(format!(
+                "its bucket {bucket} has replicas={there}, not {expected}; leave the option out, \
                  remove the bucket, or choose another prefix"
             )));
         }
-        if let Some(wanted) = options.storage.filter(|&wanted| wanted != config.storage) {
+        if let Some(expected) = options.storage.filter(|&expected| expected != config.storage) {
             let there = config.storage;
-            return Err(console.refused(format!(
-                "its bucket {bucket} is kept in {there:?}, not {wanted:?}; leave the option \
+            return Err(admin.refused(format!(
+                "its bucket {bucket} is kept in {there:?}, not {expected:?}; leave the option \
                  storage out, remove the bucket, or choose another prefix"
             )));
         }
         if !config.allow_direct && options.read == Source::Direct {
-            return Err(console.refused(format!(
+            return Err(admin.refused(format!(
                 "replicas of its bucket {bucket} do not answer reads (allow_direct is off); say \
                  read=leader"
             )));
@@ -131,10 +136,10 @@ impl Nats {
 }
 
 /// Waits until a new bucket has a leader that answers.
-async fn answers(console: &Console<'_>, bucket: &str) -> Result<(), OpenError> {
+async fn answers(admin: &AdminConnection<'_>, bucket: &str) -> Result<(), OpenError> {
     let waiting = async {
         loop {
-            let stream: Option<Stream> = console.stream(bucket).await?;
+            let stream: Option<Stream> = admin.stream(bucket).await?;
             let has_leader = stream.as_ref().is_some_and(|stream| {
                 let cluster = stream.cached_info().cluster.as_ref();
                 cluster.is_none_or(|cluster| cluster.leader.is_some())
@@ -145,8 +150,8 @@ async fn answers(console: &Console<'_>, bucket: &str) -> Result<(), OpenError> {
             tokio::time::sleep(BUCKET_PAUSE).await;
         }
     };
-    let late = |_| Err(console.failed(format!("its new bucket {bucket} got no leader in time")));
-    tokio::time::timeout(BUCKET_PATIENCE, waiting).await.unwrap_or_else(late)
+    let late = |_| Err(admin.failed(format!("its new bucket {bucket} got no leader in time")));
+    tokio::time::timeout(BUCKET_TIMEOUT, waiting).await.unwrap_or_else(late)
 }
 
 /// The first two numbers of a version such as `2.9.10`; `None` if it has none.
@@ -181,13 +186,13 @@ impl Store for Nats {
             let reason = "a bucket knows no order of its keys, so it cannot scan; queries by way \
                           of a mapping look for their rows by ranges of keys: take another store \
                           for them";
-            let (store, reason) = (self.dialer.store(), reason.to_owned());
+            let (store, reason) = (self.connector.store(), reason.to_owned());
             return Err(OpenError::Unsupported { store, reason });
         }
         let wrong = layout.tables.iter().find(|table| !options::is_name(&table.name));
         if let Some(table) = wrong {
             return Err(OpenError::Unsupported {
-                store: self.dialer.store(),
+                store: self.connector.store(),
                 reason: format!(
                     "a bucket's name has letters, digits, - and _ only, table {:?} has others",
                     table.name
@@ -199,16 +204,16 @@ impl Store for Nats {
             fields: table.fields.clone(),
         });
         let buckets: Arc<[Bucket]> = buckets.collect();
-        self.aside(async |console| {
-            let told = console.line.client.server_info().version;
-            if version(&told).is_some_and(|version| version < OLDEST) {
+        self.admin_task(async |admin| {
+            let reported = admin.line.client.server_info().version;
+            if version(&reported).is_some_and(|version| version < OLDEST) {
                 return Err(OpenError::Unsupported {
-                    store: self.dialer.store(),
-                    reason: format!("nats-server {told} is too old; take 2.9 or a later one"),
+                    store: self.connector.store(),
+                    reason: format!("nats-server {reported} is too old; take 2.9 or a later one"),
                 });
             }
             for bucket in buckets.iter() {
-                self.prepare_bucket(console, &bucket.name).await?;
+                self.prepare_bucket(admin, &bucket.name).await?;
             }
             Ok(())
         })?;
@@ -216,9 +221,9 @@ impl Store for Nats {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        let links = Links::new(Arc::clone(&self.dialer), self.buckets());
-        Ok(RecordsClient::open(links, self.options().connections, &self.dialer.store())?)
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        let links = Links::new(Arc::clone(&self.connector), self.buckets());
+        Ok(RecordsClient::open(links, self.options().connections, &self.connector.store())?)
     }
 
     fn room(&self) -> Option<usize> {
@@ -227,11 +232,11 @@ impl Store for Nats {
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let buckets = self.buckets();
-        self.aside(async |console| {
-            let told = console.line.client.server_info();
-            let mut settings = settings::of_server(&told, self.options());
+        self.admin_task(async |admin| {
+            let reported = admin.line.client.server_info();
+            let mut settings = settings::of_server(&reported, self.options());
             for bucket in buckets.iter() {
-                if let Some(stream) = console.stream(&bucket.name).await? {
+                if let Some(stream) = admin.stream(&bucket.name).await? {
                     settings.extend(settings::of_bucket(&bucket.name, stream.cached_info()));
                 }
             }
@@ -241,20 +246,20 @@ impl Store for Nats {
 
     fn clear(&self) -> Result<(), OpenError> {
         let buckets = self.buckets();
-        self.aside(async |console| {
+        self.admin_task(async |admin| {
             for bucket in buckets.iter() {
-                console.remove(&bucket.name).await?;
+                admin.remove(&bucket.name).await?;
             }
-            console.remove(&self.bucket_of(NOTES)).await
+            admin.remove(&self.bucket_of(NOTES)).await
         })
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
         let bucket = self.bucket_of(NOTES);
-        self.aside(async |console| {
-            let Some(stream) = console.stream(&bucket).await? else { return Ok(None) };
+        self.admin_task(async |admin| {
+            let Some(stream) = admin.stream(&bucket).await? else { return Ok(None) };
             let subject = format!("$KV.{bucket}.{NOTE}");
-            let failed = |what: &dyn fmt::Display| console.failed(format!("its note: {what}"));
+            let failed = |what: &dyn fmt::Display| admin.failed(format!("its note: {what}"));
             match stream.get_last_raw_message_by_subject(&subject).await {
                 Ok(message) => {
                     let text = String::from_utf8(message.payload.to_vec());
@@ -268,14 +273,14 @@ impl Store for Nats {
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
         let bucket = self.bucket_of(NOTES);
-        self.aside(async |console| {
-            if console.stream(&bucket).await?.is_none() {
-                console.create(&bucket).await?;
-                answers(console, &bucket).await?;
+        self.admin_task(async |admin| {
+            if admin.stream(&bucket).await?.is_none() {
+                admin.create(&bucket).await?;
+                answers(admin, &bucket).await?;
             }
-            let failed = |what: &dyn fmt::Display| console.failed(format!("its note: {what}"));
+            let failed = |what: &dyn fmt::Display| admin.failed(format!("its note: {what}"));
             let subject = format!("$KV.{bucket}.{NOTE}");
-            let sent = console.context.publish(subject, note.to_owned().into()).await;
+            let sent = admin.context.publish(subject, note.to_owned().into()).await;
             let kept = sent.map_err(|error| failed(&error))?.await;
             kept.map(|_| ()).map_err(|error| failed(&error))
         })
@@ -293,12 +298,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_in_the_order_of_their_keys_are_refused_before_anything_is_asked() {
+    fn tables_in_the_order_of_their_keys_are_refused_before_anything_is_issued() {
         let store = Nats::from_url("nats://127.0.0.1:1").unwrap();
         let table = assay_model::Table { name: "t".into(), fields: vec![], needs_key_order: true };
-        let told = store.prepare(&Layout { tables: vec![table], records: 0 }).unwrap_err();
-        assert!(matches!(told, OpenError::Unsupported { .. }), "{told}");
-        assert!(told.to_string().contains("by way of a mapping"), "{told}");
+        let reported = store.prepare(&Layout { tables: vec![table], records: 0 }).unwrap_err();
+        assert!(matches!(reported, OpenError::Unsupported { .. }), "{reported}");
+        assert!(reported.to_string().contains("by way of a mapping"), "{reported}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! PostgreSQL, over connections of the library tokio-postgres.
 //!
-//! A lane has some connections; a session has one of them for itself while its transaction is
+//! A worker has some connections; a session has one of them for itself while its transaction is
 //! open, and any free one otherwise. Statements are prepared when a connection is made. Records
 //! are laid out as YCSB's JDBC binding does, so that either reads what the other has loaded.
 //!
@@ -8,16 +8,15 @@
 //! * `BEGIN` leaves together with the first query of a transaction. A statement that fails is
 //!   answered, then its transaction is undone before the connection is free again.
 //! * With an error after which the server goes on, the statement certainly did not happen: refused,
-//!   by its SQLSTATE. An error after which it hangs up leaves open what was asked before it.
+//!   by its SQLSTATE. An error after which it hangs up leaves open what was issued before it.
 //! * A connection that breaks while an answer is awaited makes that unknown, a commit too. It is
 //!   made anew in the background; meanwhile the others do the work.
 //! * An update or delete of a missing row is done with `found = false`; an insert over an existing
 //!   one is refused, as SQL has it.
 
-mod console;
-mod dialer;
+mod admin;
+mod connector;
 mod error;
-mod lane;
 mod link;
 mod numeric;
 mod options;
@@ -26,6 +25,7 @@ mod settings;
 mod stream;
 mod value;
 mod wire;
+mod worker;
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -36,15 +36,15 @@ use assay_store::{
 };
 
 use crate::task::Pool;
-use dialer::Dialer;
-use lane::Lane;
+use connector::Connector;
 use link::Postgres as Library;
 pub use options::{Options, Trust};
 use plan::Plan;
+use worker::Worker;
 
 /// A PostgreSQL server.
 pub struct Postgres {
-    dialer: Dialer,
+    connector: Connector,
     plan: RwLock<Plan>,
 }
 
@@ -52,22 +52,22 @@ impl Postgres {
     /// A store with these options; nothing is connected yet.
     ///
     /// # Errors
-    /// If a file that the options name cannot be read, or they ask for what this driver has not.
+    /// If a file that the options name cannot be read, or they request what this driver has not.
     pub fn new(options: Options) -> Result<Postgres, OpenError> {
-        Ok(Postgres { dialer: Dialer::new(options)?, plan: RwLock::default() })
+        Ok(Postgres { connector: Connector::new(options)?, plan: RwLock::default() })
     }
 
     /// A store with the options that `url` says, see [`Options`].
     ///
     /// # Errors
-    /// If the URL makes no sense, or a file that it names cannot be read.
+    /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<Postgres, OpenError> {
         Postgres::new(url.parse()?)
     }
 
     /// The options; shown without secrets.
     pub fn options(&self) -> &Options {
-        &self.dialer.options
+        &self.connector.options
     }
 
     fn plan(&self) -> Plan {
@@ -98,7 +98,7 @@ impl Store for Postgres {
     }
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
-        console::with(&self.dialer, async |console| console.make_tables(&layout.tables).await)?;
+        admin::with(&self.connector, async |admin| admin.make_tables(&layout.tables).await)?;
         self.keep(self.plan().with_tables(&layout.tables));
         Ok(())
     }
@@ -108,18 +108,18 @@ impl Store for Postgres {
         catalogue: &Arc<Catalogue>,
         existing: Existing,
     ) -> Result<(), OpenError> {
-        console::with(&self.dialer, async |console| {
-            console.make_relations(&catalogue.schema, existing).await
+        admin::with(&self.connector, async |admin| {
+            admin.make_relations(&catalogue.schema, existing).await
         })?;
         self.keep(self.plan().with_queries(catalogue));
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        let library = Library { dialer: self.dialer.clone(), plan: self.plan() };
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        let library = Library { connector: self.connector.clone(), plan: self.plan() };
         let store = self.options().to_string();
         let pool = Pool::open(library, self.options().connections, &store)?;
-        Ok(Box::new(Lane { pool }))
+        Ok(Box::new(Worker { pool }))
     }
 
     fn room(&self) -> Option<usize> {
@@ -127,28 +127,28 @@ impl Store for Postgres {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        console::with(&self.dialer, async |console| console.settings().await)
+        admin::with(&self.connector, async |admin| admin.settings().await)
     }
 
     /// Removes the tables that were prepared, with the note. Other tables stay.
     fn clear(&self) -> Result<(), OpenError> {
         let plan = self.plan();
         let schema = plan.catalogue.as_ref().map(|catalogue| &catalogue.schema);
-        console::with(&self.dialer, async |console| console.clear(&plan.tables, schema).await)
+        admin::with(&self.connector, async |admin| admin.clear(&plan.tables, schema).await)
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
-        console::with(&self.dialer, async |console| console.note().await)
+        admin::with(&self.connector, async |admin| admin.note().await)
     }
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
-        console::with(&self.dialer, async |console| console.keep_note(note).await)
+        admin::with(&self.connector, async |admin| admin.keep_note(note).await)
     }
 
     fn settle(&self) -> Result<(), OpenError> {
         let plan = self.plan();
         let schema = plan.catalogue.as_ref().map(|catalogue| &catalogue.schema);
-        console::with(&self.dialer, async |console| console.settle(&plan.tables, schema).await)
+        admin::with(&self.connector, async |admin| admin.settle(&plan.tables, schema).await)
     }
 }
 

@@ -22,7 +22,7 @@ const CACHE_BYTES: u64 = 256 << 20;
 /// Opens `redb:PATH?durability=fsync|none&cache=256MiB`, where PATH is a file.
 ///
 /// # Errors
-/// If the URL makes no sense, the path holds something else or may not be written, or another
+/// If the URL is invalid, the path holds something else or may not be written, or another
 /// process has it open.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     let address = Address::parse(url, &["durability", "cache"])?;

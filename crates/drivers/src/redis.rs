@@ -1,6 +1,6 @@
 //! Redis or Valkey over connections of our own: a server, a cluster, or behind sentinels.
 //!
-//! A lane has some TCP connections, each of which carries many requests at once; a session always
+//! A worker has some TCP connections, each of which carries many requests at once; a session always
 //! uses the same connection, so its requests reach the server in its order. Records are laid out
 //! as YCSB's Redis binding does, so that either reads what the other has loaded.
 //!
@@ -17,22 +17,22 @@
 //!   a second; meanwhile its sessions' requests are refused at once as unreachable.
 //!
 //! In a cluster each command goes to the master that has its key, so an insert or delete is two
-//! requests to two nodes, and what a node does not have is asked once more where it says. Behind
-//! sentinels they are asked for the master whenever a connection is made.
+//! requests to two nodes, and what a node does not have is run once more where it says. Behind
+//! sentinels they are requested the master whenever a connection is made.
 
+mod admin;
 mod cluster;
+mod codec;
 mod connection;
-mod console;
-mod dialer;
+mod connector;
 mod error;
-mod lane;
 mod options;
 mod reply;
 mod sentinel;
 mod settings;
 mod tls;
-mod tongue;
 mod transport;
+mod worker;
 
 use std::fmt;
 use std::rc::Rc;
@@ -42,13 +42,13 @@ use assay_model::{Kind, Layout, Setting};
 use assay_store::resp::{Protocol, Value};
 use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
 
-use cluster::{ClusterLane, Consoles, ONE_NODE};
+use cluster::{AdminConnections, ClusterWorker, ONE_NODE};
+use codec::{Codec, INDEX};
 use connection::{Connection, Shared};
-use dialer::{Dialer, Target};
-use lane::Lane;
+use connector::{Connector, Target};
 pub use options::{Index, Options, Password, RecordShape, Tls, Topology, Trust};
 use settings::Facts;
-use tongue::{INDEX, Tongue};
+use worker::Worker;
 
 use crate::wire::link::Wire;
 use crate::wire::sockets;
@@ -65,8 +65,8 @@ const FOLLOWED: &str =
 
 /// A Redis or Valkey server, or a cluster of them.
 pub struct Redis {
-    dialer: Arc<Dialer>,
-    tongue: RwLock<Option<Arc<Tongue>>>,
+    connector: Arc<Connector>,
+    codec: RwLock<Option<Arc<Codec>>>,
 }
 
 impl Redis {
@@ -75,24 +75,24 @@ impl Redis {
     /// # Errors
     /// If a file that the options name cannot be read.
     pub fn new(options: Options) -> Result<Redis, OpenError> {
-        Ok(Redis { dialer: Arc::new(Dialer::new(options)?), tongue: RwLock::new(None) })
+        Ok(Redis { connector: Arc::new(Connector::new(options)?), codec: RwLock::new(None) })
     }
 
     /// A store with the options that `url` says, see [`Options`].
     ///
     /// # Errors
-    /// If the URL makes no sense, or a file that it names cannot be read.
+    /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<Redis, OpenError> {
         Redis::new(url.parse()?)
     }
 
     /// The options; shown without secrets.
     pub fn options(&self) -> &Options {
-        &self.dialer.options
+        &self.connector.options
     }
 
-    fn consoles(&self) -> Result<Consoles<'_>, OpenError> {
-        Consoles::open(&self.dialer)
+    fn admins(&self) -> Result<AdminConnections<'_>, OpenError> {
+        AdminConnections::open(&self.connector)
     }
 
     fn unsupported(&self, reason: String) -> OpenError {
@@ -102,7 +102,7 @@ impl Redis {
     fn check_layout(&self, layout: &Layout) -> Result<(), OpenError> {
         let Options { shape, index, .. } = *self.options();
         let fields = layout.tables.first().map_or(0, |table| table.fields.len());
-        if tongue::is_ycsbs(&layout.tables) {
+        if codec::is_ycsbs(&layout.tables) {
             if shape == RecordShape::String && fields != 1 {
                 return Err(self.unsupported(format!(
                     "with layout=string a record has one field and not {fields}; leave the option \
@@ -111,7 +111,7 @@ impl Redis {
             }
             return Ok(());
         }
-        // Tables are told apart by prefixes, and their keys are kept in order beside them.
+        // Tables are distinguished by prefixes, and their keys are kept in order beside them.
         match (shape, index) {
             (RecordShape::Hash, Index::Kept) => Ok(()),
             (RecordShape::String, _) => Err(self.unsupported(
@@ -126,33 +126,33 @@ impl Redis {
     /// Removes the records that an index names, then the index.
     fn clear_table(
         &self,
-        consoles: &mut Consoles<'_>,
+        admins: &mut AdminConnections<'_>,
         index: &[u8],
         prefix: &[u8],
     ) -> Result<(), OpenError> {
         let last = (CLEARED_AT_ONCE - 1).to_string();
         loop {
-            let keys = consoles.ask(index, &[b"ZRANGE", index, b"0", last.as_bytes()])?;
+            let keys = admins.query(index, &[b"ZRANGE", index, b"0", last.as_bytes()])?;
             let Value::Array(keys) = keys else { break };
             let keys = keys.iter().filter_map(Value::text);
             let keys: Vec<Vec<u8>> = keys.map(|key| [prefix, key].concat()).collect();
             if keys.is_empty() {
                 break;
             }
-            consoles.remove(&keys)?;
+            admins.remove(&keys)?;
             let last = (keys.len() - 1).to_string();
-            consoles.ask(index, &[b"ZREMRANGEBYRANK", index, b"0", last.as_bytes()])?;
+            admins.query(index, &[b"ZREMRANGEBYRANK", index, b"0", last.as_bytes()])?;
         }
-        consoles.remove(&[index.to_vec()])
+        admins.remove(&[index.to_vec()])
     }
 
     /// Removes nothing but the note, if there is nothing else.
-    fn clear_unindexed(&self, consoles: &mut Consoles<'_>) -> Result<(), OpenError> {
+    fn clear_unindexed(&self, admins: &mut AdminConnections<'_>) -> Result<(), OpenError> {
         let count = |value: &Value| if let Value::Integer(count) = value { *count } else { 0 };
-        let notes = count(&consoles.ask(NOTE, &[b"EXISTS", NOTE])?);
-        let all: i64 = consoles.ask_each(&[b"DBSIZE"])?.iter().map(count).sum();
+        let notes = count(&admins.query(NOTE, &[b"EXISTS", NOTE])?);
+        let all: i64 = admins.query_each(&[b"DBSIZE"])?.iter().map(count).sum();
         if all == notes {
-            return consoles.remove(&[NOTE.to_vec()]);
+            return admins.remove(&[NOTE.to_vec()]);
         }
         Err(self.unsupported(
             "with index=off nobody knows which keys are records; empty the database yourself, or \
@@ -161,8 +161,8 @@ impl Redis {
         ))
     }
 
-    fn open_cluster(&self, tongue: Arc<Tongue>) -> Result<Box<dyn Client>, OpenError> {
-        let (map, targets) = self.consoles()?.into_map();
+    fn open_cluster(&self, codec: Arc<Codec>) -> Result<Box<dyn Client>, OpenError> {
+        let (map, targets) = self.admins()?.into_map();
         if targets.len() * self.options().connections > sockets::MOST {
             let most = sockets::MOST;
             return Err(self.unsupported(format!(
@@ -173,26 +173,26 @@ impl Redis {
         let mut connections = Vec::new();
         let mut protocol = Protocol::Resp2;
         for target in targets {
-            let made = self.connect(target, tongue.clone(), Vec::new())?;
+            let made = self.connect(target, codec.clone(), Vec::new())?;
             protocol = made.0;
             connections.extend(made.1);
         }
-        let dialer = self.dialer.clone();
-        Ok(Box::new(ClusterLane::new(dialer, tongue, protocol, &map, connections)))
+        let connector = self.connector.clone();
+        Ok(Box::new(ClusterWorker::new(connector, codec, protocol, &map, connections)))
     }
 
-    /// The connections of a lane with one server.
+    /// The connections of a worker with one server.
     fn connect(
         &self,
         target: Target,
-        tongue: Arc<Tongue>,
+        codec: Arc<Codec>,
         sentinels: Vec<Target>,
     ) -> Result<(Protocol, Vec<Connection>), OpenError> {
         let mut transports = Vec::new();
         let mut protocol = Protocol::Resp2;
         for _ in 0..self.options().connections {
-            let (console, spoken) = self.dialer.dial(&target)?;
-            let transport = console.into_transport();
+            let (admin, spoken) = self.connector.dial(&target)?;
+            let transport = admin.into_transport();
             if let Err(error) = transport.socket().set_nonblocking(true) {
                 let store = self.options().to_string();
                 let reason = format!("the socket cannot be made to not block: {error}");
@@ -202,20 +202,20 @@ impl Redis {
             transports.push(transport);
         }
         let tells_redirects = self.options().topology == Topology::Cluster;
-        let dialer = self.dialer.clone();
+        let connector = self.connector.clone();
         let shared =
-            Rc::new(Shared { dialer, tongue, target, protocol, sentinels, tells_redirects });
+            Rc::new(Shared { connector, codec, target, protocol, sentinels, tells_redirects });
         let connection = |transport| Connection::new(shared.clone(), transport);
         Ok((protocol, transports.into_iter().map(connection).collect()))
     }
 
     /// A node of a cluster answers for its own keys only; all of them must be here.
-    fn check_alone(&self, consoles: &mut Consoles<'_>) -> Result<(), OpenError> {
-        let facts = consoles.ask(b"", &[b"INFO"]).unwrap_or(Value::Null);
+    fn check_alone(&self, admins: &mut AdminConnections<'_>) -> Result<(), OpenError> {
+        let facts = admins.query(b"", &[b"INFO"]).unwrap_or(Value::Null);
         if !Facts::of(&facts).is_cluster() {
             return Ok(());
         }
-        let answer = consoles.ask(b"", &[b"CLUSTER", b"INFO"])?;
+        let answer = admins.query(b"", &[b"CLUSTER", b"INFO"])?;
         let text = String::from_utf8_lossy(answer.text().unwrap_or_default()).into_owned();
         let says = |fact: &str| text.lines().any(|line| line.trim() == fact);
         // A fresh node counts itself but has no slots yet.
@@ -253,33 +253,33 @@ impl Store for Redis {
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         self.check_layout(layout)?;
-        let mut consoles = self.consoles()?;
+        let mut admins = self.admins()?;
         if self.options().topology != Topology::Cluster {
-            self.check_alone(&mut consoles)?;
+            self.check_alone(&mut admins)?;
         }
         let Options { shape, index, .. } = *self.options();
-        let tongue = Tongue::new(&layout.tables, shape, index);
-        *self.tongue.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(tongue));
+        let codec = Codec::new(&layout.tables, shape, index);
+        *self.codec.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(codec));
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        let tongue = self.tongue.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(tongue) = tongue else {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        let codec = self.codec.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(codec) = codec else {
             let store = self.options().to_string();
             let reason = "the names of the fields are not known before it is prepared".into();
             return Err(OpenError::Failed { store, reason });
         };
         let options = self.options();
         let (target, sentinels) = match &options.topology {
-            Topology::Single => (self.dialer.target(&options.host, options.port)?, Vec::new()),
+            Topology::Single => (self.connector.target(&options.host, options.port)?, Vec::new()),
             Topology::Sentinel { .. } => {
-                (sentinel::master(&self.dialer)?, sentinel::sentinels(&self.dialer))
+                (sentinel::master(&self.connector)?, sentinel::sentinels(&self.connector))
             }
-            Topology::Cluster => return self.open_cluster(tongue),
+            Topology::Cluster => return self.open_cluster(codec),
         };
-        let (_, connections) = self.connect(target, tongue, sentinels)?;
-        Ok(Box::new(Lane::new(connections, options.depth)))
+        let (_, connections) = self.connect(target, codec, sentinels)?;
+        Ok(Box::new(Worker::new(connections, options.depth)))
     }
 
     fn room(&self) -> Option<usize> {
@@ -290,35 +290,35 @@ impl Store for Redis {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        cluster::settings(&self.dialer)
+        cluster::settings(&self.connector)
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
-        let answer = self.consoles()?.ask(NOTE, &[b"GET", NOTE])?;
+        let answer = self.admins()?.query(NOTE, &[b"GET", NOTE])?;
         Ok(answer.text().map(|text| String::from_utf8_lossy(text).into_owned()))
     }
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
-        self.consoles()?.ask(NOTE, &[b"SET", NOTE, note.as_bytes()]).map(drop)
+        self.admins()?.query(NOTE, &[b"SET", NOTE, note.as_bytes()]).map(drop)
     }
 
     /// Removes the records that the index names, the index, the note. Whatever else is in the
     /// database stays, so a record that only updates have made stays too.
     fn clear(&self) -> Result<(), OpenError> {
-        let mut consoles = self.consoles()?;
+        let mut admins = self.admins()?;
         if self.options().index == Index::Off {
-            return self.clear_unindexed(&mut consoles);
+            return self.clear_unindexed(&mut admins);
         }
-        let tongue = self.tongue.read().unwrap_or_else(PoisonError::into_inner).clone();
-        match tongue {
-            None => self.clear_table(&mut consoles, INDEX, b"")?,
-            Some(tongue) => {
-                for (index, prefix) in tongue.indexes() {
-                    self.clear_table(&mut consoles, index, prefix)?;
+        let codec = self.codec.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match codec {
+            None => self.clear_table(&mut admins, INDEX, b"")?,
+            Some(codec) => {
+                for (index, prefix) in codec.indexes() {
+                    self.clear_table(&mut admins, index, prefix)?;
                 }
             }
         }
-        consoles.remove(&[NOTE.to_vec()])
+        admins.remove(&[NOTE.to_vec()])
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Options {
     pub surroundings: Surroundings,
 }
 
-/// What a store may ask about the place where it runs; only the binary looks it up.
+/// What a store may issue about the place where it runs; only the binary looks it up.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
     /// The value of an environment variable.
@@ -207,7 +207,8 @@ const KNOWN: &[Known] = &[
             url: "redis+cluster://USER:PASSWORD@HOST:PORT,HOST:PORT?connections=1&depth=1024\
                   &index=on|off&layout=hash|string&password_file=FILE&connect_timeout=5000\
                   &ca_file=FILE&tls_insecure=true",
-            durability: "as the nodes are set; a failover loses what replicas were not told yet",
+            durability: "as the nodes are set; a failover loses what replicas were not reported \
+                         yet",
             feature: Some("redis"),
             is_compiled_in: cfg!(feature = "redis"),
         },
@@ -230,7 +231,8 @@ const KNOWN: &[Known] = &[
                   &depth=1024&index=on|off&layout=hash|string&password_file=FILE\
                   &sentinel_password_file=FILE&connect_timeout=5000&ca_file=FILE\
                   &tls_insecure=true",
-            durability: "as the server is set; a failover loses what replicas were not told yet",
+            durability: "as the server is set; a failover loses what replicas were not reported \
+                         yet",
             feature: Some("redis"),
             is_compiled_in: cfg!(feature = "redis"),
         },
@@ -278,7 +280,8 @@ const KNOWN: &[Known] = &[
     Known {
         listed: Listed {
             scheme: "nats",
-            summary: "NATS JetStream's key-value buckets, over one connection per lane; no scans",
+            summary: "NATS JetStream's key-value buckets, over one connection per worker; no \
+                      scans",
             url: "nats://USER:PASSWORD@HOST:PORT,HOST:PORT/BUCKET_PREFIX?connections=64\
                   &read=direct|leader&replicas=1&storage=file|memory&password_file=FILE\
                   &connect_timeout=5000",
@@ -321,7 +324,8 @@ const KNOWN: &[Known] = &[
     Known {
         listed: Listed {
             scheme: "cassandra",
-            summary: "Cassandra or ScyllaDB in CQL, prepared, asked of nodes that have the record",
+            summary: "Cassandra or ScyllaDB in CQL, prepared, issued to nodes that have the \
+                      record",
             url: "cassandra://USER:PASSWORD@HOST:PORT,HOST/KEYSPACE?consistency=QUORUM|ONE|ALL|…\
                   &read_consistency=…&write_consistency=…&serial_consistency=SERIAL|LOCAL_SERIAL\
                   &replication=3&insert=upsert|lwt&update=upsert|lwt&columns=text|bytes\
@@ -408,15 +412,16 @@ const KNOWN: &[Known] = &[
     },
     Known {
         listed: Listed {
-            scheme: "sick",
-            summary: "simulated, slow or ill in known ways: tests the instrument, in told time",
-            url: "sick:PRESET|FILE.toml|FILE.yml?seed=7&KEY=VALUE",
+            scheme: "sim",
+            summary: "simulated, slow or faulty in known ways: tests the instrument, in simulated \
+                      time",
+            url: "sim:PRESET|FILE.toml|FILE.yml?seed=7&KEY=VALUE",
             durability: "none: everything ends with the process",
             feature: None,
             is_compiled_in: true,
         },
         aliases: &[],
-        open: open_sick,
+        open: open_simulated,
     },
     Known {
         listed: Listed {
@@ -498,8 +503,8 @@ fn shown_value(name: &str, value: &str) -> String {
     }
     let plain = decode(value).unwrap_or_else(|_| value.to_owned());
     match word_without_secrets(&plain) {
-        shown if shown == plain => value.to_owned(),
-        shown => shown,
+        displayed if displayed == plain => value.to_owned(),
+        displayed => displayed,
     }
 }
 
@@ -542,8 +547,8 @@ fn open_memory(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenErro
     Ok(Arc::new(Memory::new()))
 }
 
-fn open_sick(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {
-    Ok(Arc::new(crate::sick::open(url, options.seed)?))
+fn open_simulated(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::sim::open(url, options.seed)?))
 }
 
 fn open_null(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {

@@ -1,9 +1,9 @@
-//! What is to be done about the relations of a schema, given what is there already.
+//! Decision about the relations of a schema, given those that are there already.
 
 use assay_model::Schema;
 use assay_store::Existing;
 
-/// What a store is to do before queries are asked of it.
+/// What a store is to do before queries are issued to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Todo {
     /// All is as it must be.
@@ -82,25 +82,26 @@ mod tests {
     fn an_empty_place_takes_new_relations() {
         assert_eq!(decided(&[], "", Existing::Refuse), Ok(Todo::Make));
         assert_eq!(decided(&[], "", Existing::Replace), Ok(Todo::Replace));
-        let told = "it lacks these tables: branch, account, kinds; load them first";
-        assert_eq!(decided(&[], "", Existing::Use), Err(told.into()));
+        let reported = "it lacks these tables: branch, account, kinds; load them first";
+        assert_eq!(decided(&[], "", Existing::Use), Err(reported.into()));
     }
 
     #[test]
     fn what_is_there_is_named() {
-        let told = "it has these tables already: account; have them replaced, or name another \
+        let reported = "it has these tables already: account; have them replaced, or name another \
                     database";
-        assert_eq!(decided(&["account"], "", Existing::Refuse), Err(told.into()));
+        assert_eq!(decided(&["account"], "", Existing::Refuse), Err(reported.into()));
         assert_eq!(decided(&["account"], "", Existing::Replace), Ok(Todo::Replace));
-        let told = "it lacks these tables: branch, kinds; load them first";
-        assert_eq!(decided(&["account"], "", Existing::Use), Err(told.into()));
+        let reported = "it lacks these tables: branch, kinds; load them first";
+        assert_eq!(decided(&["account"], "", Existing::Use), Err(reported.into()));
     }
 
     #[test]
     fn what_is_used_has_every_column() {
         assert_eq!(decided(&ALL, "", Existing::Use), Ok(Todo::Nothing));
-        let told = "its table account has no column balance, so it was made for something else; \
+        let reported = "its table account has no column balance, so it was made for something \
+                        else; \
                     have it replaced, or name another database";
-        assert_eq!(decided(&ALL, "BALANCE", Existing::Use), Err(told.into()));
+        assert_eq!(decided(&ALL, "BALANCE", Existing::Use), Err(reported.into()));
     }
 }

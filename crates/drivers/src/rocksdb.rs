@@ -44,7 +44,7 @@ const YCSB_MARK: &str = "CF_NAMES";
 /// is a directory.
 ///
 /// # Errors
-/// If the URL makes no sense, the path holds something else or may not be written, or another
+/// If the URL is invalid, the path holds something else or may not be written, or another
 /// process has it open.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     let address = Address::parse(url, &["durability", "cache", "compression"])?;
@@ -289,7 +289,7 @@ impl Engine for RocksDb {
             value,
             meaning: meaning.into(),
         };
-        let told = version::told(&self.path).unwrap_or_else(|| "unknown".into());
+        let reported = version::describe(&self.path).unwrap_or_else(|| "unknown".into());
         vec![
             setting("durability", durability.into(), survives),
             setting(
@@ -298,7 +298,7 @@ impl Engine for RocksDb {
                 "blocks kept in memory by the store; the operating system caches too",
             ),
             setting("compression", compression.into(), size),
-            setting("server", format!("RocksDB {told}"), "the software that was measured"),
+            setting("server", format!("RocksDB {reported}"), "the software that was measured"),
         ]
     }
 

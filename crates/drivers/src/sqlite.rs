@@ -1,6 +1,6 @@
 //! SQLite: tables in one file, in this process.
 //!
-//! Each lane has connections of its own; a session with an open transaction has one for itself.
+//! Each worker has connections of its own; a session with an open transaction has one for itself.
 //! SQLite lets one connection write at a time, so those of this process take turns.
 //!
 //! What an answer means:
@@ -22,7 +22,7 @@ mod value;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_model::{Catalogue, Kind, Layout, Setting};
-use assay_store::sql::{Asked, Dialect, Records};
+use assay_store::sql::{Dialect, Records, SqlQuery};
 use assay_store::{
     Calls, Capabilities, Client, DataModel, Existing, Isolation, OpenError, ScanOrder, Store,
     StoreTime,
@@ -44,7 +44,7 @@ const OTHER_STATEMENTS: usize = 128;
 /// Opens `sqlite:PATH?synchronous=normal|off|full|extra&journal=wal|delete&busy_timeout=5000&…`.
 ///
 /// # Errors
-/// If the URL makes no sense, the path holds something else or may not be written, or another
+/// If the URL is invalid, the path holds something else or may not be written, or another
 /// process keeps us from it.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     let options = Options::parse(url)?;
@@ -54,7 +54,7 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     }
     let (turns, plan) = (Arc::default(), RwLock::default());
     let database = Database { url: url.into(), options, turns, plan };
-    // Whatever is wrong with the file shall be told now.
+    // Whatever is wrong with the file shall be reported now.
     drop(database.connect()?);
     Ok(Box::new(Sqlite(Arc::new(database))))
 }
@@ -72,13 +72,13 @@ struct Plan {
 /// A query as SQLite understands it.
 #[derive(Clone)]
 struct Prepared {
-    asked: Asked,
+    requested: SqlQuery,
     /// Whether a transaction needs the right to write for it: it changes rows, or wants them
     /// locked, for which SQLite has no words.
     takes_turn: bool,
 }
 
-/// One file, for all lanes.
+/// One file, for all workers.
 struct Database {
     url: String,
     options: Options,
@@ -102,7 +102,7 @@ impl Database {
     }
 
     fn turn(&self) -> Option<Turn> {
-        self.turns.take(self.options.patience).then(|| Turn(Arc::clone(&self.turns)))
+        self.turns.take(self.options.timeout).then(|| Turn(Arc::clone(&self.turns)))
     }
 
     fn connect(&self) -> Result<Connection, OpenError> {
@@ -115,7 +115,7 @@ impl Database {
         }
         let explain = |error: rusqlite::Error| self.explain(&error);
         let connection = Connection::open_with_flags(path, flags).map_err(explain)?;
-        connection.busy_timeout(self.options.patience).map_err(explain)?;
+        connection.busy_timeout(self.options.timeout).map_err(explain)?;
         self.set_up(&connection)?;
         let capacity = self.plan().queries.len() + OTHER_STATEMENTS;
         connection.set_prepared_statement_cache_capacity(capacity);
@@ -139,11 +139,11 @@ impl Database {
                 ),
             });
         }
-        let wanted = self.options.journal.word();
-        let journal = pragma(&format!("PRAGMA journal_mode = {wanted}"))?;
-        if journal != wanted {
+        let expected = self.options.journal.word();
+        let journal = pragma(&format!("PRAGMA journal_mode = {expected}"))?;
+        if journal != expected {
             return Err(self.failed(&format!(
-                "its journal stays {journal:?}, although {wanted:?} is asked for; end who else \
+                "its journal stays {journal:?}, although {expected:?} is requested; end who else \
                  uses the file, or say journal=delete"
             )));
         }
@@ -251,14 +251,14 @@ impl Store for Sqlite {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         Ok(Box::new(SqliteClient::open(&self.0)?))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let connection = self.0.connect()?;
-        let told = schema::told(&connection).map_err(|error| self.0.explain(&error))?;
-        Ok(self.0.options.settings(&told.journal, told.synchronous))
+        let reported = schema::describe(&connection).map_err(|error| self.0.explain(&error))?;
+        Ok(self.0.options.settings(&reported.journal, reported.synchronous))
     }
 
     fn clear(&self) -> Result<(), OpenError> {

@@ -1,27 +1,27 @@
-//! Lets a lane, which never awaits, drive a client library that does.
+//! Lets a worker, which never awaits, drive a client library that does.
 //!
-//! A lane starts requests, polls, and delivers answers by completion; a client library written for
-//! tokio wants to be awaited. Between the two stands a [`Pool`]: one runtime on the lane's own
-//! thread, in it one task per connection. A request is filled into a recycled job, a free
-//! connection's task carries it out, the answer waits until the lane polls. Nothing leaves the
+//! A worker starts requests, polls, and delivers answers by completion; a client library written
+//! for tokio wants to be awaited. Between the two stands a [`Pool`]: one runtime on the worker's
+//! own thread, in it one task per connection. A request is filled into a recycled job, a free
+//! connection's task carries it out, the answer waits until the worker polls. Nothing leaves the
 //! thread, so nothing is locked.
 //!
 //! * **Bounds.** A connection carries out one job at a time, so as many are in flight as there are
 //!   connections. A library that multiplexes gives handles on one connection as its connections.
 //!   When none is free the pool is not ready: the executor keeps the request, and the wait is lag.
-//! * **Batches.** Where a URL asks for it, a client of records gathers requests that wait at the
+//! * **Batches.** Where a URL requests it, a client of records gathers requests that wait at the
 //!   same time into one job, see [`Gathering`].
-//! * **Transactions.** A job that ends as [`After::Held`] keeps its connection for its session, and
-//!   the session's next jobs go there, until one ends otherwise. A transaction that fails, is left
-//!   or is abandoned is undone before its connection is free again.
+//! * **Transactions.** A job that ends as [`ConnectionState::Held`] keeps its connection for its
+//!   session, and the session's next jobs go there, until one ends otherwise. A transaction that
+//!   fails, is left or is abandoned is undone before its connection is free again.
 //! * **Failures.** A connection that is lost is made anew, first after 10 ms, then ever more slowly
 //!   up to once a second. Meanwhile the others do the work; with none left, requests are refused
-//!   as unreachable. Nothing is asked twice.
-//! * **Patience.** A job that goes on for a second after it was abandoned loses its connection.
+//!   as unreachable. Nothing is run twice.
+//! * **Timeout.** A job that goes on for a second after it was abandoned loses its connection.
 
 mod alarm;
-mod bell;
 mod gather;
+mod notifier;
 mod pool;
 mod records;
 mod slot;
@@ -41,7 +41,7 @@ pub use records::{Outcome, RecordJob, RecordsClient};
 pub trait Library: 'static {
     /// One connection, or a handle on one that others share.
     type Connection: 'static;
-    /// What is asked, with buffers of its own that are used again and again.
+    /// What is issued, with buffers of its own that are used again and again.
     type Job: Default + 'static;
 
     /// Makes a connection, or gives up within a time of its own.
@@ -54,7 +54,7 @@ pub trait Library: 'static {
         connection: &mut Self::Connection,
         job: &mut Self::Job,
         rows: &mut Vec<u8>,
-    ) -> impl Future<Output = Fate>;
+    ) -> impl Future<Output = JobCompletion>;
 
     /// Ends a transaction that is open on `connection`, as if it had never been. An error means
     /// that the connection is of no use any more.
@@ -68,25 +68,25 @@ pub trait Library: 'static {
 
 /// How a job ended, and what is to become of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fate {
+pub struct JobCompletion {
     /// What its ticket is answered with.
-    pub ending: Ending,
+    pub ending: Completion,
     /// The connection's state.
-    pub after: After,
+    pub after: ConnectionState,
     /// How many requests it took.
     pub requests: u16,
 }
 
-impl Fate {
+impl JobCompletion {
     /// The end of a job that was one request.
-    pub const fn new(ending: Ending, after: After) -> Fate {
-        Fate { ending, after, requests: 1 }
+    pub const fn new(ending: Completion, after: ConnectionState) -> JobCompletion {
+        JobCompletion { ending, after, requests: 1 }
     }
 }
 
 /// What a job's ticket is answered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum Completion {
     /// The store answered; the rows are those that the job left behind.
     Done {
         /// Whether the record was there.
@@ -112,7 +112,7 @@ pub enum Context {
 
 /// The state of a connection after a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
+pub enum ConnectionState {
     /// Anybody may have it.
     Free,
     /// A transaction of the job's session is open on it.

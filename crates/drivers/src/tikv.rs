@@ -13,17 +13,18 @@
 //!   at most eight times in all. Reads and scans see one moment.
 //! * Several that belong together are one transaction, in which nothing is tried again: after a
 //!   conflict it is undone. All its reads and scans see one moment, and what it wrote itself.
-//! * A scan asks region by region, in the order of the keys' bytes.
+//! * A scan issues region by region, in the order of the keys' bytes.
 //! * With `batch=N`, inserts that wait at the same time, or reads, are one request to each region
 //!   in raw mode, else one transaction.
 //!
-//! The client library asks once, except where it looks for a region that has moved, or for one who
-//! left a lock behind: see `failure` for what becomes of the rest.
+//! The client library issues once, except where it looks for a region that has moved, or for one
+//! who left a lock behind: see `failure` for what becomes of the rest.
 
 mod batch;
+mod connector;
 mod conversation;
-mod dialer;
 mod failure;
+mod key_prefix;
 mod link;
 mod open;
 mod options;
@@ -31,7 +32,6 @@ mod placement;
 mod raw;
 mod regions;
 mod settings;
-mod shelf;
 mod transaction;
 
 use std::fmt;
@@ -47,19 +47,19 @@ use tikv_client::{
     Backoff, CheckLevel, Error, RetryOptions, TransactionClient, TransactionOptions,
 };
 
-use dialer::{Clients, Dialer, Met, Shared, Way, shown};
+use connector::{Clients, ClusterConnection, Connector, DiscoveredLeader, Shared, display};
+use key_prefix::{KeyPrefix, Plan};
 use link::TiKv as Links;
 pub use options::{Mode, Options, Tls, Update};
 use settings::Facts;
-use shelf::{Plan, Shelf};
 
 use crate::task::{self, Gathering, RecordsClient};
 
 /// The name of the note; it is no record, for those have a colon.
 const NOTE: &[u8] = b"_assay";
 /// How long what is no part of a run may wait for an answer: longer than it takes to elect leaders.
-const ASIDE_PATIENCE: Duration = Duration::from_secs(60);
-/// How the library asks again outside of a run.
+const ADMIN_TASK_TIMEOUT: Duration = Duration::from_secs(60);
+/// How the library issues again outside of a run.
 const RETRIES: RetryOptions = RetryOptions::default_optimistic();
 /// Locks that somebody has left behind live for twenty seconds at most: longer than that.
 const OUTLIVE_LOCKS: Backoff = Backoff::no_jitter_backoff(2, 500, 60);
@@ -68,7 +68,7 @@ const CLEAR_BATCH: u32 = 1_000;
 
 /// A TiKV cluster.
 pub struct TiKv {
-    dialer: Arc<Dialer>,
+    connector: Arc<Connector>,
     /// What was prepared last.
     plan: RwLock<Arc<Plan>>,
 }
@@ -79,44 +79,44 @@ impl TiKv {
     /// # Errors
     /// If a file that the options name cannot be read.
     pub fn new(options: Options) -> Result<TiKv, OpenError> {
-        Ok(TiKv { dialer: Arc::new(Dialer::new(options)?), plan: RwLock::default() })
+        Ok(TiKv { connector: Arc::new(Connector::new(options)?), plan: RwLock::default() })
     }
 
     /// A store with the options that `url` says, see [`Options`].
     ///
     /// # Errors
-    /// If the URL makes no sense, or a file that it names cannot be read.
+    /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<TiKv, OpenError> {
         TiKv::new(url.parse()?)
     }
 
     /// The options.
     pub fn options(&self) -> &Options {
-        &self.dialer.options
+        &self.connector.options
     }
 
     fn plan(&self) -> Arc<Plan> {
         Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Asks something over connections of its own, apart from every lane.
-    fn aside<T>(
+    /// Issues something over connections of its own, apart from every worker.
+    fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&Rc<Shared>) -> Result<T, Error>,
     ) -> Result<T, OpenError> {
         self.run(async {
-            let shared = Way::new(Arc::clone(&self.dialer)).reach().await?;
+            let shared = ClusterConnection::new(Arc::clone(&self.connector)).reach().await?;
             act(&shared).await.map_err(|error| self.failed(&error))
         })
     }
 
     fn run<T>(&self, act: impl Future<Output = Result<T, OpenError>>) -> Result<T, OpenError> {
         let store = self.options().to_string();
-        let done = task::block_on(async { tokio::time::timeout(ASIDE_PATIENCE, act).await });
+        let done = task::block_on(async { tokio::time::timeout(ADMIN_TASK_TIMEOUT, act).await });
         match done {
             Ok(Ok(done)) => done,
             Ok(Err(_)) => {
-                let seconds = ASIDE_PATIENCE.as_secs();
+                let seconds = ADMIN_TASK_TIMEOUT.as_secs();
                 let reason = format!(
                     "no answer came within {seconds} s; does a majority of its servers run?"
                 );
@@ -131,11 +131,12 @@ impl TiKv {
 
     fn failed(&self, error: &Error) -> OpenError {
         let store = self.options().to_string();
-        let told = shown(error);
+        let reported = display(error);
         match error {
             Error::Grpc(_) => {
                 let reason = format!(
-                    "PD answers, but a TiKV server that it names cannot be reached ({told}); does \
+                    "PD answers, but a TiKV server that it names cannot be reached ({reported}); \
+                     does \
                      it run, and is its address (--advertise-addr) right for this machine?"
                 );
                 OpenError::Unreachable { store, reason }
@@ -144,7 +145,7 @@ impl TiKv {
                 let reason = format!("a region says: {}", error.message);
                 OpenError::Failed { store, reason }
             }
-            _ => OpenError::Failed { store, reason: format!("it says: {told}") },
+            _ => OpenError::Failed { store, reason: format!("it says: {reported}") },
         }
     }
 }
@@ -193,19 +194,19 @@ impl Store for TiKv {
         }
         // Keys need nothing made for them; this shows that a TiKV server answers.
         self.note()?;
-        let plan = layout.tables.iter().map(Shelf::new).collect();
+        let plan = layout.tables.iter().map(KeyPrefix::new).collect();
         *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let options = self.options();
         let links = Links {
-            way: Way::new(Arc::clone(&self.dialer)),
+            way: ClusterConnection::new(Arc::clone(&self.connector)),
             plan: self.plan(),
             mode: options.mode,
             update: options.update,
-            patience: options.connect_timeout,
+            timeout: options.connect_timeout,
         };
         let gathering = Gathering { most: options.batch, kinds: batch::KINDS };
         let (count, name) = (options.connections, options.to_string());
@@ -219,11 +220,15 @@ impl Store for TiKv {
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let facts = self.run(async {
-            let met = self.dialer.meet().await.map_err(|unmet| self.dialer.explain(unmet))?;
-            let Met { driver, members, nodes } = met;
+            let met = self
+                .connector
+                .meet()
+                .await
+                .map_err(|unavailable| self.connector.explain(unavailable))?;
+            let DiscoveredLeader { driver, members, nodes } = met;
             let mut facts = Facts { cluster_id: driver.cluster_id(), members, ..Facts::default() };
             for node in nodes {
-                // What is not told is told as such.
+                // What is not reported is reported as such.
                 let regions = driver.regions_of(node.id).await.unwrap_or_default();
                 facts.nodes.push((node, regions));
             }
@@ -235,17 +240,19 @@ impl Store for TiKv {
 
     fn clear(&self) -> Result<(), OpenError> {
         let plan = self.plan();
-        self.aside(async |shared| {
+        self.admin_task(async |shared| {
             match &shared.clients {
                 Clients::Raw { patient, .. } => {
-                    for shelf in plan.iter() {
-                        patient.delete_range(shelf.begin.clone()..shelf.end.clone()).await?;
+                    for key_prefix in plan.iter() {
+                        patient
+                            .delete_range(key_prefix.begin.clone()..key_prefix.end.clone())
+                            .await?;
                     }
                     patient.delete(NOTE.to_vec()).await?;
                 }
                 Clients::Transactions(client) => {
-                    for shelf in plan.iter() {
-                        remove(client, shelf).await?;
+                    for key_prefix in plan.iter() {
+                        remove(client, key_prefix).await?;
                     }
                     let mut transaction = begin(client).await?;
                     transaction.delete(NOTE.to_vec()).await?;
@@ -257,11 +264,11 @@ impl Store for TiKv {
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {
-        let note = self.aside(async |shared| match &shared.clients {
+        let note = self.admin_task(async |shared| match &shared.clients {
             Clients::Raw { patient, .. } => patient.get(NOTE.to_vec()).await,
             Clients::Transactions(client) => {
                 let now = client.current_timestamp().await?;
-                client.snapshot(now, aside_options()).get(NOTE.to_vec()).await
+                client.snapshot(now, admin_options()).get(NOTE.to_vec()).await
             }
         })?;
         Ok(note.map(|note| String::from_utf8_lossy(&note).into_owned()))
@@ -269,7 +276,7 @@ impl Store for TiKv {
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
         let note = note.as_bytes().to_vec();
-        self.aside(async |shared| match &shared.clients {
+        self.admin_task(async |shared| match &shared.clients {
             Clients::Raw { patient, .. } => patient.put(NOTE.to_vec(), note).await,
             Clients::Transactions(client) => {
                 let mut transaction = begin(client).await?;
@@ -280,22 +287,22 @@ impl Store for TiKv {
     }
 }
 
-/// How transactions are done that are no part of a run: the library may ask again.
-fn aside_options() -> TransactionOptions {
+/// How transactions are done that are no part of a run: the library may issue again.
+fn admin_options() -> TransactionOptions {
     let options = TransactionOptions::new_optimistic().drop_check(CheckLevel::None);
     options.retry_options(RetryOptions { lock_backoff: OUTLIVE_LOCKS, ..RETRIES })
 }
 
 async fn begin(client: &TransactionClient) -> Result<tikv_client::Transaction, Error> {
-    client.begin_with_options(aside_options()).await
+    client.begin_with_options(admin_options()).await
 }
 
 /// Removes the records of a table, some in each transaction.
-async fn remove(client: &TransactionClient, shelf: &Shelf) -> Result<(), Error> {
-    let mut from = shelf.begin.clone();
+async fn remove(client: &TransactionClient, key_prefix: &KeyPrefix) -> Result<(), Error> {
+    let mut from = key_prefix.begin.clone();
     loop {
         let mut transaction = begin(client).await?;
-        let range = from.clone()..shelf.end.clone();
+        let range = from.clone()..key_prefix.end.clone();
         let found: Vec<_> = transaction.scan_keys(range, CLEAR_BATCH).await?.collect();
         let Some(last) = found.last().cloned() else { return Ok(()) };
         for key in found {

@@ -1,4 +1,4 @@
-//! Whom a TLS connection trusts.
+//! Trust of a TLS connection: certificates that it accepts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -50,14 +50,14 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, String> {
             there.ok_or("this system keeps no trusted certificates; name some with ca_file=")?
         }
     };
-    let shown = path.display();
+    let displayed = path.display();
     let certificates = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| format!("ca_file {shown} cannot be read: {error}"))?;
+        .map_err(|error| format!("ca_file {displayed} cannot be read: {error}"))?;
     let mut roots = RootCertStore::empty();
     let (added, _) = roots.add_parsable_certificates(certificates);
     if added == 0 {
-        return Err(format!("ca_file {shown} has no certificate in PEM"));
+        return Err(format!("ca_file {displayed} has no certificate in PEM"));
     }
     Ok(roots)
 }

@@ -1,4 +1,4 @@
-//! What drivers with a protocol of their own share: sockets that never make anybody wait.
+//! Sockets that never block, for drivers with a protocol of their own.
 
 pub(crate) mod connect;
 pub(crate) mod inbox;

@@ -1,6 +1,6 @@
-//! What keeping, sealing, reading one record costs, at three lengths of a run.
+//! Cost of keeping, sealing, reading one record, at three lengths of a run.
 //!
-//! Records have the shape of YCSB A in open loop on one lane: one million arrivals a second with
+//! Records have the shape of YCSB A in open loop on one worker: one million arrivals a second with
 //! exponential gaps, scrambled zipfian keys, half reads of 1000 bytes, half updates of 100, reads
 //! that see the newest version. Times are CPU time of the threads that did the work, so that
 //! neighbours on the machine do not enter. Each line is `bench <name> <size> <value> <unit>`.
@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_history::block::{self, Place};
-use assay_history::{Bundle, Columns, History, Memory};
+use assay_history::{Columns, History, Memory, RunDir};
 use assay_model::seed::mix;
 use assay_model::{Kind, Nanos, Phase, Record, Seed, version};
 use rustix::time::{ClockId, clock_gettime};
@@ -42,8 +42,8 @@ fn main() {
 /// Pushes, seals, reads `count` records.
 fn run(dir: &Path, records: &[Record], count: u64, report: &impl Fn(&str, f64, &str)) {
     let _ = std::fs::remove_dir_all(dir);
-    let mut bundle = Bundle::create(dir).expect("a fresh directory");
-    let (writer, mut sinks) = bundle.writer(1, Memory::default()).expect("an empty bundle");
+    let mut run_dir = RunDir::create(dir).expect("a fresh directory");
+    let (writer, mut sinks) = run_dir.writer(1, Memory::default()).expect("an empty run directory");
     let mut sink = sinks.remove(0);
     for round in 0..count / STRETCH {
         for record in records {
@@ -57,7 +57,7 @@ fn run(dir: &Path, records: &[Record], count: u64, report: &impl Fn(&str, f64, &
     report("history_blocks", written.bytes as f64 / count as f64, "bytes/record");
 
     let start = clock(ClockId::ThreadCPUTime);
-    let sealed = bundle.seal(0, &[]).expect("room on the disk");
+    let sealed = run_dir.seal(0, &[]).expect("room on the disk");
     let sealing = clock(ClockId::ThreadCPUTime) - start;
     assert_eq!(sealed.records(), count);
     report("history_seal", count as f64 / sealing / 1e6, "M/s/core");
@@ -65,39 +65,39 @@ fn run(dir: &Path, records: &[Record], count: u64, report: &impl Fn(&str, f64, &
 
     for (name, columns) in [("latency", Columns::LATENCY), ("all", Columns::ALL)] {
         let mut history = History::open(dir).expect("just sealed");
-        let (mut seen, mut sum) = (0, 0);
+        let (mut observed, mut sum) = (0, 0);
         let start = clock(ClockId::ThreadCPUTime);
         history
             .each_batch(columns, |batch| {
-                seen += batch.records.len() as u64;
+                observed += batch.records.len() as u64;
                 sum += batch.records.iter().map(|record| record.response().0).sum::<u64>();
             })
             .expect("just sealed");
         let reading = clock(ClockId::ThreadCPUTime) - start;
-        assert!(seen == count && sum > 0);
+        assert!(observed == count && sum > 0);
         report(&format!("history_read_{name}"), count as f64 / reading / 1e6, "M/s/core");
     }
 }
 
-/// Nanoseconds that keeping one record adds to a lane which does 100 ns of other work for each.
+/// Nanoseconds that keeping one record adds to a worker which does 100 ns of other work for each.
 ///
-/// Without that work the lane would outrun the thread that writes, which no executor does.
+/// Without that work the worker would outrun the thread that writes, which no executor does.
 fn push(dir: &Path, count: u64) -> f64 {
     let _ = std::fs::remove_dir_all(dir);
     let (writer, mut sinks) =
         assay_history::Writer::start(dir, 1, Memory::default()).expect("a fresh directory");
     let mut sink = sinks.remove(0);
-    let alone = lane(count, |record| {
+    let alone = worker(count, |record| {
         std::hint::black_box(&record);
     });
-    let keeping = lane(count, |record| sink.push(record));
+    let keeping = worker(count, |record| sink.push(record));
     drop(sink);
     writer.finish().expect("room on the disk");
     (keeping - alone) / count as f64 * 1e9
 }
 
 /// Thread CPU seconds of a loop that works a little, then keeps a record.
-fn lane(count: u64, mut keep: impl FnMut(Record)) -> f64 {
+fn worker(count: u64, mut keep: impl FnMut(Record)) -> f64 {
     let start = clock(ClockId::ThreadCPUTime);
     let mut state = 1;
     for index in 0..count {
@@ -127,7 +127,7 @@ fn encode(records: &[Record]) -> f64 {
     let start = clock(ClockId::ThreadCPUTime);
     let mut total = 0;
     for chunk in records.chunks(assay_history::writer::CHUNK_RECORDS) {
-        block::encode(Place { lane: 0, sequence: 0, first: 0 }, chunk, &mut bytes);
+        block::encode(Place { worker: 0, sequence: 0, first: 0 }, chunk, &mut bytes);
         total += bytes.len();
     }
     assert!(total > records.len());

@@ -1,4 +1,4 @@
-//! A run of records of one lane as checksummed bytes, the unit that survives a crash.
+//! A run of records of one worker as checksummed bytes, the unit that survives a crash.
 //!
 //! `docs/formats/blocks.md` draws the layout. A header has a checksum of its own, so that a block
 //! whose payload was torn still tells how many records are missing.
@@ -23,11 +23,11 @@ const RECORD_BYTES_MAX: usize = 512;
 pub struct Header {
     /// The version of the format.
     pub version: u16,
-    /// The lane that wrote it.
-    pub lane: u16,
-    /// The number of blocks that this lane wrote before.
+    /// The worker that wrote it.
+    pub worker: u16,
+    /// The number of blocks that this worker wrote before.
     pub sequence: u32,
-    /// The number of records that this lane handed over before.
+    /// The number of records that this worker handed over before.
     pub first: u64,
     /// Its records.
     pub count: u32,
@@ -49,7 +49,7 @@ pub enum BlockError {
     /// The payload is not what was written.
     #[error("the checksum of the payload does not match")]
     Checksum,
-    /// The checksum holds but the payload makes no sense.
+    /// The checksum holds but the payload is invalid.
     #[error("the payload cannot be decoded")]
     Payload,
     /// It was written by a later release.
@@ -65,7 +65,7 @@ impl Header {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..8].copy_from_slice(&MAGIC);
         bytes[8..10].copy_from_slice(&self.version.to_le_bytes());
-        bytes[10..12].copy_from_slice(&self.lane.to_le_bytes());
+        bytes[10..12].copy_from_slice(&self.worker.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.first.to_le_bytes());
         bytes[24..28].copy_from_slice(&self.count.to_le_bytes());
@@ -93,7 +93,7 @@ impl Header {
         }
         let header = Header {
             version,
-            lane: u16::from_le_bytes([bytes[10], bytes[11]]),
+            worker: u16::from_le_bytes([bytes[10], bytes[11]]),
             sequence: u32_at(bytes, 12),
             first: u64::from(u32_at(bytes, 16)) | u64::from(u32_at(bytes, 20)) << 32,
             count: u32_at(bytes, 24),
@@ -111,14 +111,14 @@ impl Header {
     }
 }
 
-/// Where a block stands in its lane.
+/// Where a block stands in its worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The lane.
-    pub lane: u16,
-    /// Blocks of the lane before this one.
+    /// The worker.
+    pub worker: u16,
+    /// Blocks of the worker before this one.
     pub sequence: u32,
-    /// Records of the lane before this block.
+    /// Records of the worker before this block.
     pub first: u64,
 }
 
@@ -134,7 +134,7 @@ pub fn encode(place: Place, records: &[Record], into: &mut Vec<u8>) {
     let payload = &into[HEADER_BYTES..];
     let header = Header {
         version: VERSION,
-        lane: place.lane,
+        worker: place.worker,
         sequence: place.sequence,
         first: place.first,
         count: records.len() as u32,

@@ -1,4 +1,4 @@
-//! The blocks of one lane, read back in order past whatever is damaged.
+//! The blocks of one worker, read back in order past whatever is damaged.
 
 use std::fmt;
 use std::fs::File;
@@ -13,8 +13,8 @@ use crate::block::{self, BlockError, HEADER_BYTES, Header, MAGIC};
 /// A stretch of a block file that could not be read, or records that must have been there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The lane.
-    pub lane: u16,
+    /// The worker.
+    pub worker: u16,
     /// The block file.
     pub path: PathBuf,
     /// Where the stretch begins, in bytes from the start of the file.
@@ -76,11 +76,11 @@ pub enum BlocksError {
     },
 }
 
-/// Reads one lane's file block by block; memory is bounded by the largest block.
-pub(crate) struct LaneBlocks {
+/// Reads one worker's file block by block; memory is bounded by the largest block.
+pub(crate) struct WorkerBlocks {
     file: File,
     path: PathBuf,
-    lane: u16,
+    worker: u16,
     length: u64,
     at: u64,
     records_before: u64,
@@ -88,15 +88,15 @@ pub(crate) struct LaneBlocks {
     damage: Vec<Damage>,
 }
 
-impl LaneBlocks {
-    pub(crate) fn open(path: &Path, lane: u16) -> Result<LaneBlocks, BlocksError> {
+impl WorkerBlocks {
+    pub(crate) fn open(path: &Path, worker: u16) -> Result<WorkerBlocks, BlocksError> {
         let failed = |source| BlocksError::Read { path: path.to_path_buf(), source };
         let file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
-        Ok(LaneBlocks {
+        Ok(WorkerBlocks {
             file,
             path: path.to_path_buf(),
-            lane,
+            worker,
             length,
             at: 0,
             records_before: 0,
@@ -166,7 +166,7 @@ impl LaneBlocks {
         self.fill(at, &mut bytes[..there])?;
         let header = Header::parse(&bytes[..there]);
         Ok(header.and_then(|header| {
-            let ours = header.lane == self.lane && header.first >= self.records_before;
+            let ours = header.worker == self.worker && header.first >= self.records_before;
             if ours { Ok(header) } else { Err(BlockError::Header) }
         }))
     }
@@ -198,7 +198,7 @@ impl LaneBlocks {
         let form = if next.is_some() || whole { Form::Corrupt } else { Form::TornTail };
         let end = next.map_or(self.length, |(at, _)| at);
         self.damage.push(Damage {
-            lane: self.lane,
+            worker: self.worker,
             path: self.path.clone(),
             offset: self.at,
             bytes: end - self.at,
@@ -237,7 +237,7 @@ impl LaneBlocks {
             return;
         }
         self.damage.push(Damage {
-            lane: self.lane,
+            worker: self.worker,
             path: self.path.clone(),
             offset: self.at,
             bytes: 0,

@@ -289,7 +289,7 @@ pub struct Columns(u32);
 impl Columns {
     /// Every column.
     pub const ALL: Columns = Columns((1 << Column::ALL.len()) - 1);
-    /// What the judging of latency, throughput and availability needs.
+    /// What the analyzing of latency, throughput and availability needs.
     pub const LATENCY: Columns = Columns::of(&[
         Column::Kind,
         Column::Phase,

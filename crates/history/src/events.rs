@@ -1,4 +1,4 @@
-//! What happened to the run as a whole, as `events.parquet`.
+//! Events of the run as a whole, as `events.parquet`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub enum EventsError {
     },
 }
 
-/// Writes the events of the bundle `dir`, replacing earlier ones.
+/// Writes the events of the run directory `dir`, replacing earlier ones.
 ///
 /// # Errors
 /// If the disk does not take them; earlier ones then stay.
@@ -52,7 +52,7 @@ pub fn write_events(dir: &Path, events: &[Event]) -> Result<(), EventsError> {
     written.map_err(|source| EventsError::Write { path, source })
 }
 
-/// Reads the events of the bundle `dir`; a bundle without the file has none.
+/// Reads the events of the run directory `dir`; a run directory without the file has none.
 ///
 /// # Errors
 /// If the file is damaged or holds kinds that this release does not know.
@@ -134,7 +134,7 @@ mod tests {
             event(0, EventKind::Phase, "warm-up begins"),
             event(7, EventKind::Fault, "kill -9 of node 2: \"größer\""),
             event(9, EventKind::Change, ""),
-            event(u64::MAX, EventKind::Notice, "clock jumped"),
+            event(u64::MAX, EventKind::Warning, "clock jumped"),
         ];
         write_events(&dir, &events).unwrap();
         assert_eq!(read_events(&dir).unwrap(), events);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_without_events_has_none() {
+    fn a_run_directory_without_events_has_none() {
         assert_eq!(read_events(&tempdir("no-events")).unwrap(), []);
     }
 

@@ -1,12 +1,12 @@
-//! What happened to every operation of a run, as files.
+//! History of a run: one record per operation, as files.
 //!
-//! During a run each lane appends checksummed blocks ([`Writer`], [`LaneSink`]); at its end they
-//! are sealed into Parquet ([`Bundle::seal`]); after a crash what is there is repaired
-//! ([`repair()`]); [`History`] reads either. A bundle is the directory of one run: history,
+//! During a run each worker appends checksummed blocks ([`Writer`], [`WorkerSink`]); at its end
+//! they are sealed into Parquet ([`RunDir::seal`]); after a crash what is there is repaired
+//! ([`repair()`]); [`History`] reads either. A run directory is the directory of one run: history,
 //! manifest ([`Manifest`]), events and observations.
 
-pub mod bundle;
 pub mod manifest;
+pub mod run_dir;
 
 pub mod block;
 pub mod writer;
@@ -32,7 +32,6 @@ mod samples;
 mod table;
 
 pub use blocks::{BlocksError, Damage};
-pub use bundle::{Bundle, CreateError, LockError};
 pub use column::{Column, Columns};
 pub use events::{EventsError, read_events, write_events};
 pub use manifest::{Manifest, ManifestError, State};
@@ -41,8 +40,9 @@ pub use part::VERSION;
 pub use read::{Batch, History, OpenError, ReadError};
 pub use repair::{RepairError, Repaired, repair};
 pub use repeat::{Meeting, Repeat, RepeatError, RepeatedRun};
+pub use run_dir::{CreateError, LockError, RunDir};
 pub use seal::{SealError, Sealed, SealedPart};
 pub use sheet::{SheetColumn, SheetError, SheetValues, read_sheet, write_sheet};
 pub use sum::RecordSum;
-pub use truth::{TruthError, TruthRow, TruthWriter, count_illnesses, read_truth};
-pub use writer::{LaneSink, Memory, StartError, WriteError, Writer, Written};
+pub use truth::{TruthError, TruthRow, TruthWriter, count_faults, read_truth};
+pub use writer::{Memory, StartError, WorkerSink, WriteError, Writer, Written};

@@ -1,4 +1,4 @@
-//! What a run was, as `run.toml`: everything that is needed to repeat it.
+//! Manifest of a run, as `run.toml`: everything that is needed to repeat it.
 //!
 //! Unknown keys are skipped when reading, absent ones take their defaults, so that releases can
 //! read each other's manifests within one format version.
@@ -31,13 +31,13 @@ pub struct Manifest {
     pub reason: Option<String>,
     /// The run itself.
     pub run: RunSection,
-    /// What was asked.
+    /// What was issued.
     pub spec: SpecSection,
-    /// How it was asked.
+    /// How it was issued.
     pub load: LoadSection,
     /// What was examined.
     pub store: StoreSection,
-    /// Where the asking took place.
+    /// Where the load was issued.
     pub machine: MachineSection,
     /// What a reader of the history needs to know.
     pub history: HistorySection,
@@ -66,7 +66,7 @@ pub enum State {
     Running,
     /// It came to its planned end.
     Finished,
-    /// It was stopped before, by a person or a kill; what there is can be judged.
+    /// It was stopped before, by a person or a kill; what there is can be analyzed.
     Interrupted,
     /// Something of ours or the machine's went wrong.
     Failed,
@@ -100,7 +100,7 @@ pub struct RunSection {
     pub ended: String,
 }
 
-/// What was asked.
+/// What was issued.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpecSection {
@@ -115,7 +115,7 @@ pub struct SpecSection {
     pub text: String,
 }
 
-/// How it was asked.
+/// How it was issued.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadSection {
@@ -124,7 +124,8 @@ pub struct LoadSection {
     /// Everything about it in words, for example `constant 20000/s for 30 s`.
     pub text: String,
     /// The threads of the executor.
-    pub lanes: u16,
+    #[serde(rename = "threads", alias = "lanes")]
+    pub workers: u16,
     /// Single settings by name, for example `timeout`.
     pub settings: BTreeMap<String, String>,
 }
@@ -183,7 +184,7 @@ pub struct FindingSection {
     pub text: String,
 }
 
-/// Where the asking took place.
+/// Where the load was issued.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineSection {
@@ -210,7 +211,7 @@ pub struct HistorySection {
     /// The names of the transaction types, by number.
     pub transaction_types: Vec<String>,
     /// The names of the queries; a record's `statement` is the place here plus one. Empty if
-    /// records were asked for by key.
+    /// records were requested by key.
     pub queries: Vec<String>,
     /// How keys are made from record numbers.
     pub key_shape: String,
@@ -221,7 +222,7 @@ pub struct HistorySection {
     pub sum: String,
     /// Records that were lost, because the disk failed.
     pub lost: u64,
-    /// How often a lane waited for the disk.
+    /// How often a worker waited for the disk.
     pub stalls: u64,
 }
 
@@ -241,7 +242,7 @@ pub struct Counters {
     pub dropped: u64,
 }
 
-/// The same operations asked in the same way of the store that does nothing, for a short time.
+/// The same operations issued in the same way of the store that does nothing, for a short time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FloorSection {
@@ -336,7 +337,7 @@ pub enum ManifestError {
 }
 
 impl Manifest {
-    /// Reads `run.toml` of the bundle `dir`.
+    /// Reads `run.toml` of the run directory `dir`.
     ///
     /// # Errors
     /// If it is absent, is no manifest, or is of a newer format.
@@ -358,7 +359,8 @@ impl Manifest {
             .map_err(|error| ManifestError::Parse { path, source: Box::new(error) })
     }
 
-    /// Writes `run.toml` of the bundle `dir`; a reader sees the old one or the new one, whole.
+    /// Writes `run.toml` of the run directory `dir`; a reader sees the old one or the new one,
+    /// whole.
     ///
     /// # Errors
     /// If the disk does not take it; an earlier manifest then stays.

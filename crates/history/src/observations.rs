@@ -1,4 +1,4 @@
-//! What was seen of the machines during a run, as `observations.parquet`.
+//! Observations of the machines during a run, as `observations.parquet`.
 //!
 //! Long format, one row per number: any metric that is worth keeping fits, and a query engine
 //! pivots it. Values of counters have grown since the run's epoch, so the difference of two rows
@@ -28,7 +28,7 @@ pub struct Observation {
     pub at: Nanos,
     /// Which machine, for example `client`.
     pub source: String,
-    /// Which part of it, for example the thread `lane-0`; empty for the whole.
+    /// Which part of it, for example the thread `worker-0`; empty for the whole.
     pub part: String,
     /// What was seen, its unit last, for example `cpu_ns`.
     pub metric: String,
@@ -57,7 +57,7 @@ pub enum ObservationsError {
     },
 }
 
-/// Writes the observations of the bundle `dir`, replacing earlier ones.
+/// Writes the observations of the run directory `dir`, replacing earlier ones.
 ///
 /// # Errors
 /// If the disk does not take them; earlier ones then stay.
@@ -74,7 +74,8 @@ pub fn write_observations(
     written.map_err(|source| ObservationsError::Write { path, source })
 }
 
-/// Reads the observations of the bundle `dir`; none where nobody watched, as in old bundles.
+/// Reads the observations of the run directory `dir`; none where nobody watched, as in old run
+/// directories.
 ///
 /// # Errors
 /// If the file is damaged.
@@ -111,21 +112,22 @@ fn write(path: &Path, observations: &[Observation]) -> Result<(), ParquetError> 
     file.append_key_value_metadata(KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string()));
     let mut group = file.next_row_group()?;
     if let Some(mut column) = group.next_column()? {
-        let at: Vec<i64> = observations.iter().map(|seen| seen.at.0 as i64).collect();
+        let at: Vec<i64> = observations.iter().map(|observed| observed.at.0 as i64).collect();
         column.typed::<Int64Type>().write_batch(&at, None, None)?;
         column.close()?;
     }
     let texts: [fn(&Observation) -> &str; 3] =
-        [|seen| &seen.source, |seen| &seen.part, |seen| &seen.metric];
+        [|observed| &observed.source, |observed| &observed.part, |observed| &observed.metric];
     for text in texts {
         if let Some(mut column) = group.next_column()? {
-            let words: Vec<ByteArray> = observations.iter().map(|seen| text(seen).into()).collect();
+            let words: Vec<ByteArray> =
+                observations.iter().map(|observed| text(observed).into()).collect();
             column.typed::<ByteArrayType>().write_batch(&words, None, None)?;
             column.close()?;
         }
     }
     if let Some(mut column) = group.next_column()? {
-        let values: Vec<f64> = observations.iter().map(|seen| seen.value).collect();
+        let values: Vec<f64> = observations.iter().map(|observed| observed.value).collect();
         column.typed::<DoubleType>().write_batch(&values, None, None)?;
         column.close()?;
     }
@@ -158,7 +160,7 @@ mod tests {
     use super::*;
     use crate::samples::tempdir;
 
-    fn seen(at: u64, part: &str, metric: &str, value: f64) -> Observation {
+    fn observed(at: u64, part: &str, metric: &str, value: f64) -> Observation {
         let [source, part, metric] = ["client", part, metric].map(str::to_owned);
         Observation { at: Nanos(at), source, part, metric, value }
     }
@@ -167,9 +169,9 @@ mod tests {
     fn observations_come_back() {
         let dir = tempdir("observations");
         let all = vec![
-            seen(0, "", "steal_ns", 0.0),
-            seen(250_000_000, "lane-0", "cpu_ns", 2.5e8),
-            seen(1 << 62, "größer", "", -1.5e-9),
+            observed(0, "", "steal_ns", 0.0),
+            observed(250_000_000, "worker-0", "cpu_ns", 2.5e8),
+            observed(1 << 62, "größer", "", -1.5e-9),
         ];
         write_observations(&dir, &all).unwrap();
         assert_eq!(read_observations(&dir).unwrap(), Some(all));
@@ -178,14 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_that_nobody_watched_has_none() {
+    fn a_run_directory_that_nobody_watched_has_none() {
         assert_eq!(read_observations(&tempdir("no-observations")).unwrap(), None);
     }
 
     #[test]
     fn damaged_observations_are_an_error_that_names_the_file() {
         let dir = tempdir("torn-observations");
-        write_observations(&dir, &[seen(1, "", "x", 1.0)]).unwrap();
+        write_observations(&dir, &[observed(1, "", "x", 1.0)]).unwrap();
         let path = place::observations(&dir);
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();

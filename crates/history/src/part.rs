@@ -1,4 +1,4 @@
-//! One sealed Parquet file: the records of one lane.
+//! One sealed Parquet file: the records of one worker.
 
 use std::fs::File;
 use std::io;
@@ -22,9 +22,9 @@ pub(crate) const VERSION_KEY: &str = "assay.history.version";
 
 /// The metadata key of the sum over the part's records.
 pub(crate) const SUM_KEY: &str = "assay.history.sum";
-/// The metadata keys of the agent and the lane whose records these are.
+/// The metadata keys of the agent and the worker whose records these are.
 pub(crate) const AGENT_KEY: &str = "assay.agent";
-pub(crate) const LANE_KEY: &str = "assay.lane";
+pub(crate) const WORKER_KEY: &str = "assay.lane";
 
 /// Rows after which a page ends, with the block that brings it there.
 pub(crate) const PAGE_ROWS: usize = 8192;

@@ -1,4 +1,4 @@
-//! Where things are in a bundle.
+//! Paths within a run directory.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub fn truth(dir: &Path) -> PathBuf {
     dir.join("truth.parquet")
 }
 
-/// The file whose lock says that somebody works on the bundle.
+/// The file whose lock says that somebody works on the run directory.
 pub fn lock(dir: &Path) -> PathBuf {
     dir.join("lock")
 }
@@ -37,9 +37,9 @@ pub fn blocks(dir: &Path) -> PathBuf {
     dir.join("blocks")
 }
 
-/// The blocks of one lane.
-pub fn block_file(dir: &Path, lane: u16) -> PathBuf {
-    blocks(dir).join(format!("lane={lane}.blk"))
+/// The blocks of one worker.
+pub fn block_file(dir: &Path, worker: u16) -> PathBuf {
+    blocks(dir).join(format!("lane={worker}.blk"))
 }
 
 /// The sealed history of all agents.
@@ -52,9 +52,9 @@ pub fn agent(dir: &Path, agent: u32) -> PathBuf {
     history(dir).join(format!("agent={agent}"))
 }
 
-/// The sealed history of one lane of one agent.
-pub fn part(dir: &Path, agent_number: u32, lane: u16) -> PathBuf {
-    agent(dir, agent_number).join(format!("part-{lane}.parquet"))
+/// The sealed history of one worker of one agent.
+pub fn part(dir: &Path, agent_number: u32, worker: u16) -> PathBuf {
+    agent(dir, agent_number).join(format!("part-{worker}.parquet"))
 }
 
 /// The number between `prefix` and `suffix` in a file name.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use assay_model::Record;
 use parquet::errors::ParquetError;
 
-use crate::blocks::{BlocksError, Damage, LaneBlocks};
+use crate::blocks::{BlocksError, Damage, WorkerBlocks};
 use crate::column::Columns;
 use crate::manifest::Manifest;
 use crate::place;
@@ -24,11 +24,11 @@ pub struct History {
     facts: Vec<(String, String)>,
 }
 
-/// One lane of one agent.
+/// One worker of one agent.
 #[derive(Debug)]
 struct Piece {
     agent: u32,
-    lane: u16,
+    worker: u16,
     records: u64,
     form: PieceForm,
 }
@@ -39,13 +39,13 @@ enum PieceForm {
     Blocks(PathBuf),
 }
 
-/// Some records of one lane.
+/// Some records of one worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
-    /// The agent that asked.
+    /// The agent that issued.
     pub agent: u32,
-    /// The lane that asked.
-    pub lane: u16,
+    /// The worker that issued.
+    pub worker: u16,
     /// The records; columns that were not wanted hold what [`Record::BLANK`] holds.
     pub records: &'a [Record],
 }
@@ -55,14 +55,14 @@ pub struct Batch<'a> {
 pub enum OpenError {
     /// There is no such directory.
     #[error("{dir} is not a directory; name the directory of a run")]
-    NoBundle {
+    NoRunDir {
         /// What was named.
         dir: PathBuf,
     },
-    /// The bundle has no history.
+    /// The run directory has no history.
     #[error("{dir} holds neither a sealed history nor blocks of one; was it ever run?")]
     NoHistory {
-        /// The bundle.
+        /// The run directory.
         dir: PathBuf,
     },
     /// A directory cannot be listed.
@@ -172,15 +172,15 @@ pub enum ReadError {
 }
 
 impl History {
-    /// Opens the history in the bundle `dir`: its sealed parts, else the blocks of lanes that are
-    /// not sealed yet.
+    /// Opens the history in the run directory `dir`: its sealed parts, else the blocks of workers
+    /// that are not sealed yet.
     ///
     /// # Errors
     /// If there is no history, or a part is truncated, of another run, there twice or of a newer
     /// format.
     pub fn open(dir: &Path) -> Result<History, OpenError> {
         if !dir.is_dir() {
-            return Err(OpenError::NoBundle { dir: dir.to_path_buf() });
+            return Err(OpenError::NoRunDir { dir: dir.to_path_buf() });
         }
         let mut history = History { pieces: Vec::new(), facts: Vec::new() };
         // Whoever needs it complains about one that is absent or damaged.
@@ -202,31 +202,31 @@ impl History {
         folder: &Path,
         manifest: &Manifest,
     ) -> Result<(), OpenError> {
-        for (lane, path) in list(folder, "part-", ".parquet")? {
-            let Ok(lane) = u16::try_from(lane) else { continue };
+        for (worker, path) in list(folder, "part-", ".parquet")? {
+            let Ok(worker) = u16::try_from(worker) else { continue };
             let (part, facts) = PartFile::open(&path)?;
-            let claim = Claim { agent, lane, path: part.path(), facts: &facts };
+            let claim = Claim { agent, worker, path: part.path(), facts: &facts };
             claim.check_run(manifest)?;
             claim.check_place(dir)?;
             if self.facts.is_empty() {
                 self.facts = facts;
             }
             let records = part.rows();
-            self.pieces.push(Piece { agent, lane, records, form: PieceForm::Sealed(part) });
+            self.pieces.push(Piece { agent, worker, records, form: PieceForm::Sealed(part) });
         }
         Ok(())
     }
 
-    /// Adds lanes whose blocks were never sealed; a sealed lane's blocks are but leftovers.
+    /// Adds workers whose blocks were never sealed; a sealed worker's blocks are but leftovers.
     fn add_blocks(&mut self, dir: &Path, manifest: &Manifest) -> Result<(), OpenError> {
         let agent = manifest.history.agent;
-        for (lane, path) in list(&place::blocks(dir), "lane=", ".blk")? {
-            let Ok(lane) = u16::try_from(lane) else { continue };
-            if self.pieces.iter().any(|piece| (piece.agent, piece.lane) == (agent, lane)) {
+        for (worker, path) in list(&place::blocks(dir), "lane=", ".blk")? {
+            let Ok(worker) = u16::try_from(worker) else { continue };
+            if self.pieces.iter().any(|piece| (piece.agent, piece.worker) == (agent, worker)) {
                 continue;
             }
-            let records = LaneBlocks::open(&path, lane)?.count()?;
-            self.pieces.push(Piece { agent, lane, records, form: PieceForm::Blocks(path) });
+            let records = WorkerBlocks::open(&path, worker)?.count()?;
+            self.pieces.push(Piece { agent, worker, records, form: PieceForm::Blocks(path) });
             if self.facts.is_empty() {
                 self.facts = manifest.facts();
             }
@@ -239,8 +239,8 @@ impl History {
         self.pieces.iter().map(|piece| piece.records).sum()
     }
 
-    /// The sum over all records as the parts have it; `None` if one of them, or a lane that is not
-    /// sealed, has none. [`History::each_batch`] with all columns proves it.
+    /// The sum over all records as the parts have it; `None` if one of them, or a worker that is
+    /// not sealed, has none. [`History::each_batch`] with all columns proves it.
     pub fn sum(&self) -> Option<RecordSum> {
         self.pieces.iter().try_fold(RecordSum::default(), |mut sum, piece| {
             let PieceForm::Sealed(part) = &piece.form else { return None };
@@ -249,12 +249,12 @@ impl History {
         })
     }
 
-    /// Agents with their lanes, as they are read.
-    pub fn lanes(&self) -> impl Iterator<Item = (u32, u16)> {
-        self.pieces.iter().map(|piece| (piece.agent, piece.lane))
+    /// Agents with their workers, as they are read.
+    pub fn workers(&self) -> impl Iterator<Item = (u32, u16)> {
+        self.pieces.iter().map(|piece| (piece.agent, piece.worker))
     }
 
-    /// Whether every lane is sealed.
+    /// Whether every worker is sealed.
     pub fn is_sealed(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece.form, PieceForm::Sealed(_)))
     }
@@ -277,14 +277,14 @@ impl History {
         self.facts.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
-    /// Gives every record to `each`, lane by lane, in batches of a few thousand.
+    /// Gives every record to `each`, worker by worker, in batches of a few thousand.
     ///
-    /// Only `columns` are read. Within a lane, pages of 8192 records come in the order of
+    /// Only `columns` are read. Within a worker, pages of 8192 records come in the order of
     /// completion; within a page, records come by rising index. Memory does not grow with the
     /// length of the run.
     ///
-    /// Returns the damage that was found in unsealed blocks; sealed lanes had theirs reported when
-    /// they were sealed.
+    /// Returns the damage that was found in unsealed blocks; sealed workers had theirs reported
+    /// when they were sealed.
     ///
     /// # Errors
     /// If a file cannot be read to its end.
@@ -295,12 +295,12 @@ impl History {
     ) -> Result<Vec<Damage>, ReadError> {
         let mut damage = Vec::new();
         for piece in &self.pieces {
-            let (agent, lane) = (piece.agent, piece.lane);
-            let mut give = |records: &[Record]| each(Batch { agent, lane, records });
+            let (agent, worker) = (piece.agent, piece.worker);
+            let mut give = |records: &[Record]| each(Batch { agent, worker, records });
             match &piece.form {
                 PieceForm::Sealed(part) => part.each_batch(columns, &mut give)?,
                 PieceForm::Blocks(path) => {
-                    damage.extend(each_block(path, lane, &mut give)?);
+                    damage.extend(each_block(path, worker, &mut give)?);
                 }
             }
         }
@@ -315,10 +315,10 @@ fn list(dir: &Path, prefix: &str, suffix: &str) -> Result<Vec<(u32, PathBuf)>, O
 
 fn each_block(
     path: &Path,
-    lane: u16,
+    worker: u16,
     each: &mut impl FnMut(&[Record]),
 ) -> Result<Vec<Damage>, ReadError> {
-    let mut blocks = LaneBlocks::open(path, lane)?;
+    let mut blocks = WorkerBlocks::open(path, worker)?;
     let mut records = Vec::new();
     while blocks.next_block(&mut records)? {
         each(&records);

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use assay_model::{Event, EventKind, Nanos, Outcome, Phase, Record};
 
-use crate::bundle::{Bundle, LockError};
 use crate::column::{Column, Columns};
 use crate::events::EventsError;
 use crate::manifest::{Counters, Manifest, ManifestError, PhaseSection, State};
 use crate::part::temporary;
 use crate::place;
 use crate::read::{Batch, History, OpenError};
+use crate::run_dir::{LockError, RunDir};
 use crate::seal::{SealError, Sealed};
 
 /// What a repair did.
@@ -21,7 +21,7 @@ pub struct Repaired {
     pub sealed: Sealed,
     /// Unfinished files of an earlier attempt that were taken away.
     pub removed: Vec<PathBuf>,
-    /// The manifest as it is now, if the bundle has one.
+    /// The manifest as it is now, if the run directory has one.
     pub manifest: Option<Manifest>,
     /// Whether the manifest still said that the run goes on.
     pub was_running: bool,
@@ -48,12 +48,12 @@ impl Repaired {
     }
 }
 
-/// A bundle could not be repaired.
+/// A run directory could not be repaired.
 #[derive(Debug, thiserror::Error)]
 pub enum RepairError {
-    /// It is no bundle.
+    /// It is no run directory.
     #[error("{dir} holds no run: neither run.toml nor blocks nor history are there")]
-    NoBundle {
+    NoRunDir {
         /// The directory.
         dir: PathBuf,
     },
@@ -82,10 +82,10 @@ pub enum RepairError {
     },
 }
 
-/// Seals what is intact of the bundle `dir`; doing it again changes nothing.
+/// Seals what is intact of the run directory `dir`; doing it again changes nothing.
 ///
 /// Block files in which something other than the tail was damaged are kept beside as
-/// `lane=<l>.damaged`. A manifest that still says `running` becomes `interrupted`.
+/// `worker=<l>.damaged`. A manifest that still says `running` becomes `interrupted`.
 ///
 /// # Errors
 /// If the run goes on, the directory holds no run, a sealed part is none that can be read, or the
@@ -93,9 +93,9 @@ pub enum RepairError {
 pub fn repair(dir: &Path) -> Result<Repaired, RepairError> {
     let signs = [place::manifest(dir), place::blocks(dir), place::history(dir)];
     if !signs.iter().any(|path| path.exists()) {
-        return Err(RepairError::NoBundle { dir: dir.to_path_buf() });
+        return Err(RepairError::NoRunDir { dir: dir.to_path_buf() });
     }
-    let mut bundle = Bundle::open(dir)?;
+    let mut run_dir = RunDir::open(dir)?;
     let manifest = match Manifest::read(dir) {
         Ok(manifest) => Some(manifest),
         Err(ManifestError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => None,
@@ -106,7 +106,7 @@ pub fn repair(dir: &Path) -> Result<Repaired, RepairError> {
         Some(manifest) => (manifest.history.agent, manifest.facts()),
         None => (0, Vec::new()),
     };
-    let sealed = bundle.seal(agent, &facts)?;
+    let sealed = run_dir.seal(agent, &facts)?;
     // Before anything is said about the run: a part that cannot be read must not be left out.
     let (records, sum) = match History::open(dir) {
         Ok(history) => (history.records(), history.sum()),
@@ -120,7 +120,7 @@ pub fn repair(dir: &Path) -> Result<Repaired, RepairError> {
             if let Some(sum) = sum.filter(|_| is_whole && !sealed.parts.is_empty()) {
                 manifest.history.sum = sum.to_string();
             }
-            Some(settle(&mut bundle, manifest, &sealed)?)
+            Some(settle(&mut run_dir, manifest, &sealed)?)
         }
         None => None,
     };
@@ -145,14 +145,14 @@ fn remove_leftovers(dir: &Path) -> Result<Vec<PathBuf>, RepairError> {
 
 /// Marks a run whose process was killed.
 fn settle(
-    bundle: &mut Bundle,
+    run_dir: &mut RunDir,
     mut manifest: Manifest,
     sealed: &Sealed,
 ) -> Result<Manifest, RepairError> {
     manifest.notes.extend(sealed.damage.iter().map(ToString::to_string));
     let killed = manifest.state == State::Running;
     if killed {
-        let course = course(bundle.dir());
+        let course = course(run_dir.dir());
         manifest.state = State::Interrupted;
         manifest.reason = Some("the process ended without closing the run".to_owned());
         manifest.history.records = course.counters.offered;
@@ -160,26 +160,26 @@ fn settle(
         if manifest.phases.is_empty() {
             manifest.phases = course.phases();
         }
-        if !place::events(bundle.dir()).exists() {
-            bundle.write_events(&course.events(&manifest))?;
+        if !place::events(run_dir.dir()).exists() {
+            run_dir.write_events(&course.events(&manifest))?;
         }
     }
     if killed || !sealed.damage.is_empty() || !sealed.parts.is_empty() {
-        bundle.write_manifest(&manifest)?;
+        run_dir.write_manifest(&manifest)?;
     }
     Ok(manifest)
 }
 
 /// The course of a killed run, as its records tell it.
 #[derive(Default)]
-struct Course {
+struct RunTimeline {
     counters: Counters,
     /// When the first operation of each phase was intended, when the last was given to the store.
-    asked: [Option<(Nanos, Nanos)>; Phase::ALL.len()],
+    requested: [Option<(Nanos, Nanos)>; Phase::ALL.len()],
     ended: Nanos,
 }
 
-impl Course {
+impl RunTimeline {
     fn add(&mut self, record: &Record) {
         let counter = match record.outcome {
             Outcome::Done => &mut self.counters.done,
@@ -189,15 +189,15 @@ impl Course {
         };
         *counter += 1;
         self.counters.offered += 1;
-        let asked = &mut self.asked[record.phase as usize];
-        let (first, last) = asked.unwrap_or((record.intended, record.started));
-        *asked = Some((first.min(record.intended), last.max(record.started)));
+        let requested = &mut self.requested[record.phase as usize];
+        let (first, last) = requested.unwrap_or((record.intended, record.started));
+        *requested = Some((first.min(record.intended), last.max(record.started)));
         self.ended = self.ended.max(record.ended);
     }
 
     fn phases(&self) -> Vec<PhaseSection> {
         let section = |phase: Phase| {
-            let (from, to) = self.asked[phase as usize]?;
+            let (from, to) = self.requested[phase as usize]?;
             Some(PhaseSection { name: phase.name().to_owned(), from_ns: from.0, to_ns: to.0 })
         };
         Phase::ALL.into_iter().filter_map(section).collect()
@@ -210,18 +210,18 @@ impl Course {
             text: phase.name.clone(),
         });
         let text = manifest.reason.clone().unwrap_or_default();
-        begins.chain([Event { at: self.ended, kind: EventKind::Notice, text }]).collect()
+        begins.chain([Event { at: self.ended, kind: EventKind::Warning, text }]).collect()
     }
 }
 
-/// What the records in `dir` tell, as far as they can be read: those of lanes that were sealed
+/// What the records in `dir` tell, as far as they can be read: those of workers that were sealed
 /// before the kill, too.
-fn course(dir: &Path) -> Course {
-    let mut course = Course::default();
+fn course(dir: &Path) -> RunTimeline {
+    let mut course = RunTimeline::default();
     if let Ok(mut history) = History::open(dir) {
         let columns =
             [Column::Outcome, Column::Phase, Column::Intended, Column::Started, Column::Ended];
-        // What cannot be read is told by whoever reads it for its own sake.
+        // What cannot be read is reported by whoever reads it for its own sake.
         let _ = history.each_batch(Columns::of(&columns), |batch: Batch<'_>| {
             batch.records.iter().for_each(|record| course.add(record));
         });

@@ -21,7 +21,7 @@ pub struct Repeat {
     /// The command line, word by word, secrets redacted.
     pub command: Vec<String>,
     /// How many runs were wanted.
-    pub wanted: u32,
+    pub expected: u32,
     /// In which state a run meets the store.
     pub state: Meeting,
     /// The runs that came to their end, in order.
@@ -32,8 +32,8 @@ pub struct Repeat {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RepeatedRun {
-    /// Its bundle, a directory in the group's.
-    pub bundle: String,
+    /// Its run directory, a directory in the group's.
+    pub run_dir: String,
     /// From which its arrivals follow, in decimal digits.
     pub arrival_seed: String,
 }
@@ -147,9 +147,9 @@ impl Repeat {
         written.map_err(|source| RepeatError::Write { path, source })
     }
 
-    /// The bundles of the runs that came to their end, in the directory `dir`.
-    pub fn bundles(&self, dir: &Path) -> Vec<PathBuf> {
-        self.runs.iter().map(|run| dir.join(&run.bundle)).collect()
+    /// The run directories of the runs that came to their end, in the directory `dir`.
+    pub fn run_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        self.runs.iter().map(|run| dir.join(&run.run_dir)).collect()
     }
 }
 
@@ -160,14 +160,14 @@ mod tests {
 
     fn repeat() -> Repeat {
         let run = |number: u32| RepeatedRun {
-            bundle: number.to_string(),
+            run_dir: number.to_string(),
             arrival_seed: u64::MAX.to_string(),
         };
         Repeat {
             format: VERSION,
             started: "2026-11-22T00:00:00Z".to_owned(),
             command: vec!["assay".to_owned(), "run".to_owned()],
-            wanted: 3,
+            expected: 3,
             state: Meeting::Kept,
             runs: vec![run(1), run(2)],
         }
@@ -178,7 +178,7 @@ mod tests {
         let dir = tempdir("repeat-written").join("group");
         repeat().write(&dir).unwrap();
         assert_eq!(Repeat::read(&dir).unwrap(), repeat());
-        assert_eq!(repeat().bundles(&dir), [dir.join("1"), dir.join("2")]);
+        assert_eq!(repeat().run_dirs(&dir), [dir.join("1"), dir.join("2")]);
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1, "nothing temporary is left");
     }
 

@@ -1,7 +1,7 @@
 //! Turns the blocks of a finished or interrupted run into Parquet parts.
 //!
-//! Each lane is sealed by itself: write the part below a temporary name, force it to disk, rename
-//! it, delete the blocks. The name follows from the lane, so a seal that was killed anywhere can
+//! Each worker is sealed by itself: write the part below a temporary name, force it to disk, rename
+//! it, delete the blocks. The name follows from the worker, so a seal that was killed anywhere can
 //! simply be done again.
 
 use std::io;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
 
-use crate::blocks::{BlocksError, Damage, LaneBlocks};
-use crate::part::{self, AGENT_KEY, Finished, LANE_KEY, PartWriter};
+use crate::blocks::{BlocksError, Damage, WorkerBlocks};
+use crate::part::{self, AGENT_KEY, Finished, PartWriter, WORKER_KEY};
 use crate::place;
 use crate::sum::RecordSum;
 
@@ -20,7 +20,7 @@ pub(crate) const DAMAGE_KEY: &str = "assay.history.damage";
 /// What sealing made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sealed {
-    /// The parts made now, by lane; lanes that were sealed before are not among them.
+    /// The parts made now, by worker; workers that were sealed before are not among them.
     pub parts: Vec<SealedPart>,
     /// What could not be read of the blocks.
     pub damage: Vec<Damage>,
@@ -29,8 +29,8 @@ pub struct Sealed {
 /// One part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedPart {
-    /// The lane.
-    pub lane: u16,
+    /// The worker.
+    pub worker: u16,
     /// The file.
     pub path: PathBuf,
     /// Its records.
@@ -73,13 +73,13 @@ pub enum SealError {
         dir.display(), dir.display()
     )]
     Full {
-        /// The bundle.
+        /// The run directory.
         dir: PathBuf,
     },
     /// A part cannot be written.
     #[error("cannot write {path}: {source}; then run `assay history repair {}`", dir.display())]
     Write {
-        /// The bundle.
+        /// The run directory.
         dir: PathBuf,
         /// The part or directory.
         path: PathBuf,
@@ -101,12 +101,12 @@ pub(crate) fn no_room(error: &ParquetError) -> bool {
     }
 }
 
-/// Seals all blocks of the bundle `dir` as the history of `agent`.
+/// Seals all blocks of the run directory `dir` as the history of `agent`.
 ///
-/// `facts` go into the metadata of every part. Whoever calls this holds the bundle's lock.
+/// `facts` go into the metadata of every part. Whoever calls this holds the run directory's lock.
 ///
 /// # Errors
-/// If blocks cannot be read or parts cannot be written; lanes sealed until then stay sealed, the
+/// If blocks cannot be read or parts cannot be written; workers sealed until then stay sealed, the
 /// others keep their blocks.
 pub(crate) fn seal(
     dir: &Path,
@@ -114,21 +114,21 @@ pub(crate) fn seal(
     facts: &[(String, String)],
 ) -> Result<Sealed, SealError> {
     let blocks = place::blocks(dir);
-    let lanes = place::numbered(&blocks, "lane=", ".blk")
+    let workers = place::numbered(&blocks, "lane=", ".blk")
         .map_err(|source| BlocksError::Read { path: blocks.clone(), source })?;
     let into = place::agent(dir, agent);
     std::fs::create_dir_all(&into).map_err(|source| failed(dir, &into, source.into()))?;
     let mut sealed = Sealed::default();
-    for (lane, path) in lanes {
-        // Only numbers of lanes were ever given to block files.
-        let Ok(lane) = u16::try_from(lane) else { continue };
-        let part = place::part(dir, agent, lane);
+    for (worker, path) in workers {
+        // Only numbers of workers were ever given to block files.
+        let Ok(worker) = u16::try_from(worker) else { continue };
+        let part = place::part(dir, agent, worker);
         let mut damaged = false;
         if !part.exists() {
-            let own = [(AGENT_KEY, agent), (LANE_KEY, u32::from(lane))];
+            let own = [(AGENT_KEY, agent), (WORKER_KEY, u32::from(worker))];
             let own = own.map(|(key, number)| (key.to_owned(), number.to_string()));
             let facts = [facts, &own].concat();
-            let (made, damage) = seal_lane(dir, &path, &part, lane, &facts)?;
+            let (made, damage) = seal_worker(dir, &path, &part, worker, &facts)?;
             damaged = damage.iter().any(|damage| damage.form != crate::blocks::Form::TornTail);
             sealed.parts.push(made);
             sealed.damage.extend(damage);
@@ -155,14 +155,14 @@ fn retire(path: &Path, damaged: bool) -> io::Result<()> {
     std::fs::remove_file(path)
 }
 
-fn seal_lane(
+fn seal_worker(
     dir: &Path,
     path: &Path,
     part: &Path,
-    lane: u16,
+    worker: u16,
     facts: &[(String, String)],
 ) -> Result<(SealedPart, Vec<Damage>), SealError> {
-    let mut blocks = LaneBlocks::open(path, lane)?;
+    let mut blocks = WorkerBlocks::open(path, worker)?;
     let written = write_part(&mut blocks, part, facts);
     if written.is_err() {
         // Its room is needed more urgently than the fragment.
@@ -170,16 +170,16 @@ fn seal_lane(
     }
     let Finished { records, bytes, sum } = match written {
         Ok(finished) => finished,
-        Err(LaneError::Blocks(error)) => return Err(error.into()),
-        Err(LaneError::Part(error)) => return Err(failed(dir, part, error)),
+        Err(WorkerError::Blocks(error)) => return Err(error.into()),
+        Err(WorkerError::Part(error)) => return Err(failed(dir, part, error)),
     };
-    let made = SealedPart { lane, path: part.to_path_buf(), records, bytes, sum };
+    let made = SealedPart { worker, path: part.to_path_buf(), records, bytes, sum };
     Ok((made, blocks.damage().to_vec()))
 }
 
-/// Which side of sealing a lane failed.
+/// Which side of sealing a worker failed.
 #[derive(Debug, thiserror::Error)]
-enum LaneError {
+enum WorkerError {
     #[error(transparent)]
     Blocks(#[from] BlocksError),
     #[error(transparent)]
@@ -187,10 +187,10 @@ enum LaneError {
 }
 
 fn write_part(
-    blocks: &mut LaneBlocks,
+    blocks: &mut WorkerBlocks,
     path: &Path,
     facts: &[(String, String)],
-) -> Result<Finished, LaneError> {
+) -> Result<Finished, WorkerError> {
     let mut part = PartWriter::create(path, facts)?;
     while blocks.next_block(part.pending())? {
         part.end_block()?;

@@ -32,10 +32,10 @@ pub(crate) fn guarded<T>(
     // a damaged file is read, nothing else.
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
-        let told = std::panic::take_hook();
+        let reported = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             if !READS.get() {
-                told(panic);
+                describe(panic);
             }
         }));
     });

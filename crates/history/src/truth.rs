@@ -1,4 +1,4 @@
-//! What a store says really happened to each request, as `truth.parquet`.
+//! Truth log of a store that knows what happened to each request, as `truth.parquet`.
 //!
 //! Only a store that computes its answers knows. One row per request, in order of the requests; a
 //! row belongs to the record of the history with the same session whose `started` is its `at`.
@@ -33,14 +33,14 @@ pub struct TruthRow {
     pub answered_at: Option<Nanos>,
     /// The conversation that it belonged to.
     pub session: u32,
-    /// What was asked.
+    /// What was issued.
     pub kind: Kind,
     /// The record's key; where a scan started. Bytes that are no text become question marks.
     pub key: String,
     /// The node that answered, from 0.
     pub node: u16,
-    /// Names of the ways in which the answer was ill, joined by `+`; empty for health.
-    pub illnesses: String,
+    /// Names of the ways in which the answer was faulty, joined by `+`; empty for health.
+    pub faults: String,
     /// The store's own number of the version that was shown or written, if there was one.
     pub version: Option<u64>,
     /// How many newer versions of the record a read did not show.
@@ -72,7 +72,7 @@ pub enum TruthError {
     },
 }
 
-/// Writes the truth of one bundle, row by row.
+/// Writes the truth of one run directory, row by row.
 pub struct TruthWriter {
     path: PathBuf,
     file: SerializedFileWriter<File>,
@@ -82,7 +82,7 @@ pub struct TruthWriter {
 }
 
 impl TruthWriter {
-    /// Begins the truth of the bundle `dir`.
+    /// Begins the truth of the run directory `dir`.
     ///
     /// # Errors
     /// If the file cannot be made.
@@ -101,7 +101,7 @@ impl TruthWriter {
         }
     }
 
-    /// Keeps one row. What goes wrong is told by [`TruthWriter::finish`].
+    /// Keeps one row. What goes wrong is reported by [`TruthWriter::finish`].
     pub fn push(&mut self, row: TruthRow) {
         self.rows.push(row);
         if self.rows.len() == GROUP {
@@ -140,7 +140,7 @@ impl TruthWriter {
     }
 }
 
-/// Reads the truth of the bundle `dir`; `None` if no store told it.
+/// Reads the truth of the run directory `dir`; `None` if no store reported it.
 ///
 /// # Errors
 /// If the file is damaged, or holds kinds that this release does not know.
@@ -152,12 +152,12 @@ pub fn read_truth(dir: &Path) -> Result<Option<Vec<TruthRow>>, TruthError> {
     read(&path).map(Some).map_err(|source| TruthError::Read { path, source })
 }
 
-/// How many requests of the run in the bundle `dir` each illness struck, by its name, as the store
-/// says; `None` if no store told it.
+/// How many requests of the run in the run directory `dir` each fault struck, by its name, as the
+/// store says; `None` if no store reported it.
 ///
 /// # Errors
 /// If the file is damaged.
-pub fn count_illnesses(dir: &Path) -> Result<Option<BTreeMap<String, u64>>, TruthError> {
+pub fn count_faults(dir: &Path) -> Result<Option<BTreeMap<String, u64>>, TruthError> {
     let path = place::truth(dir);
     if !path.exists() {
         return Ok(None);
@@ -166,7 +166,7 @@ pub fn count_illnesses(dir: &Path) -> Result<Option<BTreeMap<String, u64>>, Trut
 }
 
 fn count(path: &Path) -> Result<BTreeMap<String, u64>, ParquetError> {
-    let column = text_field("illnesses")?;
+    let column = text_field("faults")?;
     let schema = Type::group_type_builder("truth").with_fields(vec![column]).build()?;
     let mut counts = BTreeMap::new();
     table::each_row(path, Some(schema), |row| {
@@ -222,7 +222,7 @@ fn schema() -> Result<TypePtr, ParquetError> {
         text_field("kind")?,
         text_field("key")?,
         number("node", 16)?,
-        text_field("illnesses")?,
+        text_field("faults")?,
         time("version", Repetition::OPTIONAL)?,
         number("versions_behind", 32)?,
         time("staleness", Repetition::REQUIRED)?,
@@ -244,7 +244,7 @@ fn write_rows(
     required::<ByteArrayType>(&mut group, rows, |row| row.kind.name().into())?;
     required::<ByteArrayType>(&mut group, rows, |row| row.key.as_str().into())?;
     required::<Int32Type>(&mut group, rows, |row| i32::from(row.node))?;
-    required::<ByteArrayType>(&mut group, rows, |row| ByteArray::from(row.illnesses.as_str()))?;
+    required::<ByteArrayType>(&mut group, rows, |row| ByteArray::from(row.faults.as_str()))?;
     optional(&mut group, rows, |row| row.version.map(|version| version as i64))?;
     required::<Int32Type>(&mut group, rows, |row| row.versions_behind as i32)?;
     required::<Int64Type>(&mut group, rows, |row| time(row.staleness))?;
@@ -307,7 +307,7 @@ fn read_row(row: &Row) -> Result<TruthRow, ParquetError> {
         kind,
         key: row.get_string(4)?.clone(),
         node: row.get_ushort(5)?,
-        illnesses: row.get_string(6)?.clone(),
+        faults: row.get_string(6)?.clone(),
         version: perhaps(7).map(|version| version.0),
         versions_behind: row.get_uint(8)?,
         staleness: time(9)?,
@@ -328,7 +328,7 @@ mod tests {
             kind: Kind::ALL[at as usize % Kind::ALL.len()],
             key: format!("user{at}"),
             node: (at % 3) as u16,
-            illnesses: if at.is_multiple_of(5) { "stale+torn".to_owned() } else { String::new() },
+            faults: if at.is_multiple_of(5) { "stale+torn".to_owned() } else { String::new() },
             version: (at > 1).then_some(at * 3),
             versions_behind: at as u32 % 4,
             staleness: Nanos(at % 9),
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_of_a_store_that_does_not_know_has_none() {
+    fn a_run_directory_of_a_store_that_does_not_know_has_none() {
         assert_eq!(read_truth(&tempdir("no-truth")).unwrap(), None);
     }
 

@@ -1,11 +1,11 @@
-//! The one background thread that turns the lanes' chunks into blocks on disk.
+//! The one background thread that turns the workers' chunks into blocks on disk.
 //!
-//! A lane fills a chunk of records, hands it over, takes an empty one back. Nothing is lost while
-//! the disk works: if the thread lags, a lane's pool grows up to [`Memory::bytes_per_lane`]; beyond
-//! that the lane waits and counts a stall. If the disk fails, the first error is kept, all later
-//! records are counted as lost, and [`LaneSink::is_broken`] tells the executor to stop.
+//! A worker fills a chunk of records, hands it over, takes an empty one back. Nothing is lost while
+//! the disk works: if the thread lags, a worker's pool grows up to [`Memory::bytes_per_worker`];
+//! beyond that the worker waits and counts a stall. If the disk fails, the first error is kept, all
+//! later records are counted as lost, and [`WorkerSink::is_broken`] tells the executor to stop.
 
-mod lane;
+mod worker;
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -22,7 +22,7 @@ use assay_model::Record;
 use crate::block::{self, Place};
 use crate::place;
 
-pub use lane::LaneSink;
+pub use worker::WorkerSink;
 
 /// Records of one chunk, hence of a full block: small enough for the second cache, large enough
 /// that handing it over costs less than a nanosecond per record.
@@ -31,38 +31,39 @@ pub const CHUNK_RECORDS: usize = 4096;
 /// Bytes of one chunk.
 const CHUNK_BYTES: usize = CHUNK_RECORDS * size_of::<Record>();
 
-/// Chunks that each lane owns from the start: one to fill, one on the way, one being encoded, one
+/// Chunks that each worker owns from the start: one to fill, one on the way, one being encoded, one
 /// on the way back.
 const CHUNKS_AT_START: usize = 4;
 
-/// How long the thread naps before it lets a lane wake it: a fast lane fills two chunks meanwhile.
+/// How long the thread naps before it lets a worker wake it: a fast worker fills two chunks
+/// meanwhile.
 const NAP: Duration = Duration::from_millis(1);
 
-/// How much memory the lanes' chunks may take.
+/// How much memory the workers' chunks may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// The bound for one lane; at least the chunks it starts with.
-    pub bytes_per_lane: usize,
+    /// The bound for one worker; at least the chunks it starts with.
+    pub bytes_per_worker: usize,
 }
 
 impl Default for Memory {
     /// 64 MiB: a tenth of a second of six million records per second, time enough for a disk that
     /// pauses to write back.
     fn default() -> Memory {
-        Memory { bytes_per_lane: 64 << 20 }
+        Memory { bytes_per_worker: 64 << 20 }
     }
 }
 
 impl Memory {
     fn chunks(self) -> usize {
-        (self.bytes_per_lane / CHUNK_BYTES).max(CHUNKS_AT_START)
+        (self.bytes_per_worker / CHUNK_BYTES).max(CHUNKS_AT_START)
     }
 }
 
 /// The history could not be begun.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The lane's file exists already.
+    /// The worker's file exists already.
     #[error("{path} is there already; every run needs a directory of its own")]
     Taken {
         /// The file.
@@ -113,7 +114,7 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// What lanes and thread share.
+/// What workers and thread share.
 #[derive(Default)]
 struct Shared {
     broken: AtomicBool,
@@ -122,7 +123,7 @@ struct Shared {
 
 /// A chunk on its way to the disk.
 struct Full {
-    lane: u16,
+    worker: u16,
     records: Vec<Record>,
 }
 
@@ -150,8 +151,8 @@ impl Append for BlockFile {
     }
 }
 
-/// Where one lane's blocks go.
-struct LaneFile {
+/// Where one worker's blocks go.
+struct WorkerFile {
     path: PathBuf,
     out: Box<dyn Append>,
     empties: Sender<Vec<Record>>,
@@ -172,31 +173,32 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates the block files of `lanes` lanes in the bundle `dir` and starts the thread.
+    /// Creates the block files of `workers` workers in the run directory `dir` and starts the
+    /// thread.
     ///
-    /// The sinks come in the order of the lanes' numbers. Nothing is synchronised to the platter:
-    /// what a lane handed over survives the end of the process, not the loss of power.
+    /// The sinks come in the order of the workers' numbers. Nothing is synchronised to the platter:
+    /// what a worker handed over survives the end of the process, not the loss of power.
     ///
     /// # Errors
     /// If a block file is there already or cannot be made, or the thread cannot be started.
     pub fn start(
         dir: &Path,
-        lanes: u16,
+        workers: u16,
         memory: Memory,
-    ) -> Result<(Writer, Vec<LaneSink>), StartError> {
+    ) -> Result<(Writer, Vec<WorkerSink>), StartError> {
         let blocks = place::blocks(dir);
         std::fs::create_dir_all(&blocks)
             .map_err(|source| StartError::Create { path: blocks, source })?;
         let mut files = Vec::new();
-        for lane in 0..lanes {
-            let path = place::block_file(dir, lane);
+        for worker in 0..workers {
+            let path = place::block_file(dir, worker);
             let file: Box<dyn Append> = Box::new(create(&path)?);
             files.push((path, file));
         }
         start_with(files, memory)
     }
 
-    /// Waits until every [`LaneSink`] is dropped and everything handed over is on disk.
+    /// Waits until every [`WorkerSink`] is dropped and everything handed over is on disk.
     ///
     /// # Errors
     /// If the disk failed at any time; the error says how much was kept.
@@ -226,44 +228,44 @@ fn create(path: &Path) -> Result<BlockFile, StartError> {
 fn start_with(
     files: Vec<(PathBuf, Box<dyn Append>)>,
     memory: Memory,
-) -> Result<(Writer, Vec<LaneSink>), StartError> {
+) -> Result<(Writer, Vec<WorkerSink>), StartError> {
     let shared = Arc::new(Shared::default());
     // As many places as there are chunks: sending never waits, only taking an empty one does.
     let (full, incoming) = sync_channel(memory.chunks() * files.len().max(1));
-    let mut lanes = Vec::new();
+    let mut workers = Vec::new();
     let mut sinks = Vec::new();
-    for (lane, (path, out)) in files.into_iter().enumerate() {
+    for (worker, (path, out)) in files.into_iter().enumerate() {
         let (empties, back) = channel();
         for _ in 1..CHUNKS_AT_START {
-            empties.send(lane::fresh_chunk()).expect("the receiver is held below");
+            empties.send(worker::fresh_chunk()).expect("the receiver is held below");
         }
-        sinks.push(LaneSink::new(lane as u16, full.clone(), back, memory.chunks(), &shared));
-        lanes.push(LaneFile { path, out, empties, blocks: 0, records: 0 });
+        sinks.push(WorkerSink::new(worker as u16, full.clone(), back, memory.chunks(), &shared));
+        workers.push(WorkerFile { path, out, empties, blocks: 0, records: 0 });
     }
     drop(full);
-    let seen = Arc::clone(&shared);
+    let observed = Arc::clone(&shared);
     let thread = std::thread::Builder::new()
         .name("assay-history".to_owned())
-        .spawn(move || drain(&incoming, lanes, &seen))
+        .spawn(move || drain(&incoming, workers, &observed))
         .map_err(|source| StartError::Thread { source })?;
     Ok((Writer { thread, shared }, sinks))
 }
 
-/// Writes every chunk that comes until all lanes are gone.
+/// Writes every chunk that comes until all workers are gone.
 fn drain(
     incoming: &Receiver<Full>,
-    mut lanes: Vec<LaneFile>,
+    mut workers: Vec<WorkerFile>,
     shared: &Shared,
 ) -> (Written, Option<Failure>) {
     let mut written = Written::default();
     let mut failure = None;
     let mut bytes = Vec::with_capacity(CHUNK_BYTES);
-    while let Some(Full { lane, mut records }) = next(incoming) {
-        let file = &mut lanes[usize::from(lane)];
+    while let Some(Full { worker, mut records }) = next(incoming) {
+        let file = &mut workers[usize::from(worker)];
         if failure.is_some() {
             shared.lost.fetch_add(records.len() as u64, Ordering::Release);
         } else {
-            let place = Place { lane, sequence: file.blocks, first: file.records };
+            let place = Place { worker, sequence: file.blocks, first: file.records };
             block::encode(place, &records, &mut bytes);
             match file.out.append(&bytes) {
                 Ok(()) => {
@@ -281,15 +283,15 @@ fn drain(
             }
         }
         records.clear();
-        // A lane that is gone needs no chunk back.
+        // A worker that is gone needs no chunk back.
         let _ = file.empties.send(records);
     }
     (written, failure)
 }
 
-/// The next chunk, or `None` when all lanes are gone.
+/// The next chunk, or `None` when all workers are gone.
 ///
-/// A lane that finds this thread asleep has to wake it, which costs it tens of microseconds on a
+/// A worker that finds this thread asleep has to wake it, which costs it tens of microseconds on a
 /// virtual machine. So the thread naps before it waits: while chunks come thick and fast, it finds
 /// the next by itself.
 fn next(incoming: &Receiver<Full>) -> Option<Full> {

@@ -1,4 +1,4 @@
-//! A bundle is read by DuckDB from PyPI, unchanged, with the same counts.
+//! A run directory is read by DuckDB from PyPI, unchanged, with the same counts.
 
 #![allow(clippy::unwrap_used, reason = "a test may end by a panic")]
 
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_history::{
-    Bundle, Memory, Observation, TruthRow, TruthWriter, write_events, write_observations,
+    Memory, Observation, RunDir, TruthRow, TruthWriter, write_events, write_observations,
 };
 use assay_model::{Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, version};
 
-use python::ask;
+use python::send;
 
 #[path = "duckdb/python.rs"]
 mod python;
@@ -36,7 +36,8 @@ for row in duckdb.sql(f'''SELECT part, max(value) - min(value) FROM '{root}/obse
     print('observed\t' + '\t'.join(str(value) for value in row))
 ";
 
-/// Each request that was ill or never answered, with the record of the history that it belongs to.
+/// Each request that was faulty or never answered, with the record of the history that it belongs
+/// to.
 const TRUTH: &str = r"
 import duckdb, sys
 root = sys.argv[1]
@@ -61,7 +62,7 @@ fn duckdb_finds_the_same_counts_and_sums() {
     }
     write_events(&dir, &events).unwrap();
     write_observations(&dir, &observations()).unwrap();
-    let printed = ask(QUERY, &dir);
+    let printed = send(QUERY, &dir);
     let (observed, rest): (Vec<_>, Vec<_>) =
         printed.lines().partition(|line| line.starts_with("observed\t"));
     let (events, groups): (Vec<_>, Vec<_>) =
@@ -75,11 +76,11 @@ fn duckdb_finds_the_same_counts_and_sums() {
     assert_eq!(observed, ["observed\tlane-0\t250.0", "observed\tprocess\t10.5"]);
 }
 
-/// Processor time of two parts at two moments, beside what is not asked for.
+/// Processor time of two parts at two moments, beside what is not requested.
 fn observations() -> Vec<Observation> {
     [
-        (0, "lane-0", "cpu_ns", 0.0),
-        (1_000, "lane-0", "cpu_ns", 250.0),
+        (0, "worker-0", "cpu_ns", 0.0),
+        (1_000, "worker-0", "cpu_ns", 250.0),
         (0, "process", "cpu_ns", 1.0),
         (1_000, "process", "cpu_ns", 11.5),
         (1_000, "process", "memory_bytes", 7.0),
@@ -112,7 +113,7 @@ fn duckdb_joins_the_truth_with_the_history() {
             kind: Kind::Read,
             key: format!("größer{index}"),
             node: 2,
-            illnesses: if is_ill { "stale+torn-read".to_owned() } else { String::new() },
+            faults: if is_ill { "stale+torn-read".to_owned() } else { String::new() },
             version: Some(index),
             versions_behind: if is_ill { 3 } else { 0 },
             staleness: Nanos(if is_ill { 40 } else { 0 }),
@@ -121,23 +122,23 @@ fn duckdb_joins_the_truth_with_the_history() {
     }
     truth.finish().unwrap();
     assert_eq!(
-        ask(TRUTH, &dir),
+        send(TRUTH, &dir),
         "700\tread\tgrößer700\t2\tstale+torn-read\t700010\t3\t40\t700\tNone\n\
          800\tread\tgrößer800\t2\t\tNone\t0\t0\t800\t5\n"
     );
 }
 
-/// Seals `records` on two lanes as the history of `agent` in the bundle `dir`.
+/// Seals `records` on two workers as the history of `agent` in the run directory `dir`.
 fn write_agent(dir: &Path, agent: u32, records: &[Record]) {
     let apart = scratch(&format!("duckdb-agent-{agent}"));
-    let mut bundle = Bundle::create(&apart).unwrap();
-    let (writer, mut sinks) = bundle.writer(2, Memory::default()).unwrap();
-    for (record, lane) in records.iter().zip((0..3).cycle()) {
-        sinks[lane % 2].push(*record);
+    let mut run_dir = RunDir::create(&apart).unwrap();
+    let (writer, mut sinks) = run_dir.writer(2, Memory::default()).unwrap();
+    for (record, worker) in records.iter().zip((0..3).cycle()) {
+        sinks[worker % 2].push(*record);
     }
     drop(sinks);
     writer.finish().unwrap();
-    bundle.seal(agent, &[("assay.width".to_owned(), "1".to_owned())]).unwrap();
+    run_dir.seal(agent, &[("assay.width".to_owned(), "1".to_owned())]).unwrap();
     std::fs::create_dir_all(dir.join("history")).unwrap();
     let partition = format!("history/agent={agent}");
     std::fs::rename(apart.join(&partition), dir.join(&partition)).unwrap();

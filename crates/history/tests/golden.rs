@@ -1,21 +1,21 @@
-//! Bundles that earlier releases wrote are read for ever.
+//! Run directories that earlier releases wrote are read for ever.
 //!
 //! `golden/v1` was written by the first release of each format, sealed by agent 0, with the blocks
-//! of one lane of agent 0 left unsealed; `golden/v2` has statements with numbers of requests. They
-//! must never be written again: a change of a format gets a directory of its own beside them.
+//! of one worker of agent 0 left unsealed; `golden/v2` has statements with numbers of requests.
+//! They must never be written again: a change of a format gets a directory of its own beside them.
 
 #![allow(clippy::unwrap_used, reason = "a test may end by a panic")]
 
 use std::path::{Path, PathBuf};
 
-use assay_history::{Bundle, Columns, History, Manifest, Memory, State, read_events, repair};
+use assay_history::{Columns, History, Manifest, Memory, RunDir, State, read_events, repair};
 use assay_model::{
     Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version,
 };
 
 const RECORDS: u64 = 900;
 
-/// The formats of the two golden bundles.
+/// The formats of the two golden run directories.
 #[derive(Clone, Copy)]
 enum Format {
     First,
@@ -39,7 +39,7 @@ fn golden(format: Format) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format.name())
 }
 
-/// What the golden bundle holds, by index.
+/// What the golden run directory holds, by index.
 fn record(format: Format, index: u64) -> Record {
     let mut draws = Seed(1).draws(1, index);
     let kind = Kind::ALL[draws.below(5) as usize];
@@ -91,16 +91,16 @@ fn manifest() -> Manifest {
     manifest
 }
 
-/// Writes a bundle like the golden one: two lanes sealed, a third still in blocks.
+/// Writes a run directory like the golden one: two workers sealed, a third still in blocks.
 fn write(dir: &Path, format: Format) {
-    let mut bundle = Bundle::create(dir).unwrap();
-    bundle.write_manifest(&manifest()).unwrap();
-    bundle.write_events(&events()).unwrap();
-    let (writer, mut sinks) = bundle.writer(3, Memory::default()).unwrap();
+    let mut run_dir = RunDir::create(dir).unwrap();
+    run_dir.write_manifest(&manifest()).unwrap();
+    run_dir.write_events(&events()).unwrap();
+    let (writer, mut sinks) = run_dir.writer(3, Memory::default()).unwrap();
     for index in 0..RECORDS {
         sinks[(index % 3) as usize].push(record(format, index));
         if index == RECORDS / 2 {
-            sinks.iter_mut().for_each(assay_history::LaneSink::flush);
+            sinks.iter_mut().for_each(assay_history::WorkerSink::flush);
         }
     }
     drop(sinks);
@@ -108,7 +108,7 @@ fn write(dir: &Path, format: Format) {
     let blocks = dir.join("blocks/lane=2.blk");
     let bytes = std::fs::read(&blocks).unwrap();
     std::fs::remove_file(&blocks).unwrap();
-    bundle.seal(0, &manifest().facts()).unwrap();
+    run_dir.seal(0, &manifest().facts()).unwrap();
     std::fs::create_dir_all(dir.join("blocks")).unwrap();
     std::fs::write(blocks, bytes).unwrap();
 }
@@ -124,7 +124,7 @@ fn check(dir: &Path, format: Format) {
 }
 
 #[test]
-fn the_golden_bundles_are_read() {
+fn the_golden_run_directories_are_read() {
     for format in Format::ALL {
         check(&golden(format), format);
         assert_eq!(Manifest::read(&golden(format)).unwrap(), manifest());
@@ -132,7 +132,7 @@ fn the_golden_bundles_are_read() {
 }
 
 #[test]
-fn the_golden_bundles_are_repaired() {
+fn the_golden_run_directories_are_repaired() {
     for format in Format::ALL {
         let dir = copy(format);
         let repaired = repair(&dir).unwrap();
@@ -144,7 +144,7 @@ fn the_golden_bundles_are_repaired() {
 }
 
 #[test]
-fn this_release_writes_what_the_golden_bundle_holds() {
+fn this_release_writes_what_the_golden_run_directory_holds() {
     let dir = scratch("golden-again");
     write(&dir, WithStatements);
     check(&dir, WithStatements);

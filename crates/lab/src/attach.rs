@@ -19,7 +19,7 @@ pub(crate) const LISTENS: &str = "-XX:+StartAttachListener";
 /// Where Java's sockets are on Linux, whatever it has for other temporary files.
 const FOLDER: &str = "/tmp";
 /// How long it may take to carry out a command.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest answer that is read.
 const ANSWER_BYTES_MAX: u64 = 1 << 16;
 
@@ -45,10 +45,10 @@ pub(crate) fn command(
         socket = UnixStream::connect(&path).ok();
         Ok(socket.is_some())
     })?;
-    let answer = socket.map_or_else(|| Ok(String::new()), |socket| ask(socket, text));
+    let answer = socket.map_or_else(|| Ok(String::new()), |socket| send(socket, text));
     // It removes it when it ends, but not when it is killed.
     let _ = fs::remove_file(&path);
-    let answer = answer.map_err(|error| LabError::io(&path, "cannot ask", error))?;
+    let answer = answer.map_err(|error| LabError::io(&path, "cannot query", error))?;
     match answer.split_once('\n') {
         Some(("0", _)) => Ok(()),
         _ => Err(LabError::Failed(format!(
@@ -58,9 +58,9 @@ pub(crate) fn command(
     }
 }
 
-fn ask(mut socket: UnixStream, text: &str) -> io::Result<String> {
-    socket.set_read_timeout(Some(PATIENCE))?;
-    socket.set_write_timeout(Some(PATIENCE))?;
+fn send(mut socket: UnixStream, text: &str) -> io::Result<String> {
+    socket.set_read_timeout(Some(TIMEOUT))?;
+    socket.set_write_timeout(Some(TIMEOUT))?;
     socket.write_all(format!("1\0jcmd\0{text}\0\0\0").as_bytes())?;
     let mut answer = String::new();
     socket.take(ANSWER_BYTES_MAX).read_to_string(&mut answer)?;
@@ -76,14 +76,14 @@ mod tests {
     #[test]
     fn a_command_has_three_arguments_of_which_one_is_used() {
         const EXPECTED: &[u8] = b"1\0jcmd\0Thread.print x\0\0\0";
-        let (asker, mut java) = UnixStream::pair().unwrap();
+        let (test_client, mut java) = UnixStream::pair().unwrap();
         let java = thread::spawn(move || {
-            let mut heard = vec![0; EXPECTED.len()];
-            java.read_exact(&mut heard).unwrap();
+            let mut received = vec![0; EXPECTED.len()];
+            java.read_exact(&mut received).unwrap();
             java.write_all(b"0\ndone\n").unwrap();
-            heard
+            received
         });
-        assert_eq!(ask(asker, "Thread.print x").unwrap(), "0\ndone\n");
+        assert_eq!(send(test_client, "Thread.print x").unwrap(), "0\ndone\n");
         assert_eq!(java.join().unwrap(), EXPECTED);
     }
 }

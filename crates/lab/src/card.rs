@@ -1,4 +1,4 @@
-//! What a recipe says about its store before anything is started.
+//! Facts of a recipe about its store, before anything is started.
 
 use std::ops::RangeInclusive;
 
@@ -32,7 +32,7 @@ pub struct Card {
 /// A version that can be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// As it is asked for, for example `3.6.16`, or `debian` for what the system's packages bring.
+    /// As it is requested, for example `3.6.16`, or `debian` for what the system's packages bring.
     pub name: &'static str,
     /// Where it comes from, for example `Debian's etcd-server`.
     pub source: &'static str,
@@ -94,7 +94,8 @@ pub struct Need {
 /// How a program is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// In this package of Debian's, which a lab that needs it installs if told to, if we are root.
+    /// In this package of Debian's, which a lab that needs it installs if instructed to, if we are
+    /// root.
     Package(&'static str),
     /// In a way that somebody else has to go, for example `apt-get install maven`.
     ByHand(&'static str),

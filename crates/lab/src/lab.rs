@@ -16,10 +16,10 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Network;
+use crate::package_cache::{Kit, PackageCache};
 use crate::process::Server;
 use crate::recipe::Recipe;
 use crate::record::{NodeRecord, Record, ServerRecord};
-use crate::shelf::{Kit, Shelf};
 use crate::site::Site;
 use crate::slot::Slot;
 use crate::tool::Watch;
@@ -83,7 +83,7 @@ impl Lab {
     /// URL, has written a record and read it.
     ///
     /// # Errors
-    /// If the order makes no sense, programs are missing, the folder is somebody else's, the disk
+    /// If the order is invalid, programs are missing, the folder is somebody else's, the disk
     /// is too small, a server does not start, or the cluster does not answer. Nothing runs then;
     /// the folder stays, for its logs.
     pub fn up(
@@ -112,7 +112,7 @@ impl Lab {
         let card = recipe.card();
         let (nodes, version) = order.check(&card)?;
         check_disk(ground.folder(), card.disk_mib * nodes as u64)?;
-        let kit = recipe.fetch(&version, &Shelf::new(house, watch))?;
+        let kit = recipe.fetch(&version, &PackageCache::new(house, watch))?;
         let slot = Slot::claim()?;
         order.network.build(slot.number)?;
         // Whoever scales it later must find the same ports free.
@@ -171,7 +171,7 @@ impl Lab {
         })
     }
 
-    /// The URL by which our driver asks it.
+    /// The URL by which our driver loads it.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -345,22 +345,22 @@ impl Lab {
     /// # Errors
     /// If they cannot be written down.
     pub fn notice_deaths(&mut self, unix_ms: u64) -> Result<Vec<String>, LabError> {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for node in &mut self.nodes {
             for server in &mut node.servers {
                 let (role, number) = (server.role.clone(), node.number);
                 if let Some(death) = server.notice_death(unix_ms) {
-                    told.push(format!(
+                    reported.push(format!(
                         "the {role} of node {number} ended by itself ({})",
                         death.how
                     ));
                 }
             }
         }
-        if !told.is_empty() {
+        if !reported.is_empty() {
             self.write_down()?;
         }
-        Ok(told)
+        Ok(reported)
     }
 
     fn node(&mut self, node: usize) -> Result<&mut Node, LabError> {

@@ -7,9 +7,9 @@
 
 pub mod card;
 pub mod lab;
+pub mod package_cache;
 pub mod recipe;
 pub mod recipes;
-pub mod shelf;
 pub mod site;
 
 mod attach;
@@ -27,10 +27,10 @@ pub use lab::{
     is_marked,
 };
 pub use network::Network;
+pub use package_cache::{Kit, PackageCache};
 pub use process::tail;
 pub use recipe::Recipe;
 pub use record::{Death, NodeRecord, Record, ServerRecord};
-pub use shelf::{Kit, Shelf};
 pub use site::{Launch, Site};
 pub use tool::Watch;
 pub use traffic::{Bytes, Traffic};

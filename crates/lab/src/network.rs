@@ -1,4 +1,4 @@
-//! Where nodes live: on loopback addresses, or each in a network namespace of its own.
+//! Network of nodes: on loopback addresses, or each in a network namespace of its own.
 
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::process::Command;
@@ -140,8 +140,8 @@ fn ip(words: &str) -> Result<(), LabError> {
     if output.status.success() {
         return Ok(());
     }
-    let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(LabError::Failed(format!("`ip {words}` failed: {told}; network namespaces need root")))
+    let reported = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(LabError::Failed(format!("`ip {words}` failed: {reported}; network namespaces need root")))
 }
 
 #[cfg(test)]
@@ -167,8 +167,8 @@ mod tests {
         assert_eq!(network.shift(slot, 2, &ports).unwrap(), 10_000);
         let others = [17_312, 27_312]
             .map(|port| TcpListener::bind((network.address(slot, 2), port)).unwrap());
-        let told = network.shift(slot, 2, &ports).unwrap_err().to_string();
-        assert!(told.contains(&format!("port 7312 of 127.42.{slot}.2 is taken")), "{told}");
+        let reported = network.shift(slot, 2, &ports).unwrap_err().to_string();
+        assert!(reported.contains(&format!("port 7312 of 127.42.{slot}.2 is taken")), "{reported}");
         drop((taken, others));
     }
 }

@@ -13,7 +13,7 @@ use crate::lab::LabError;
 use crate::record::{Death, ServerRecord};
 use crate::usage::{family, runs, started};
 
-/// How long a process has to end by itself after it was told to.
+/// How long a process has to end by itself after it was instructed to.
 const SECONDS_TO_END: u32 = 20;
 /// How often somebody looks whether what is waited for has come.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
@@ -38,7 +38,7 @@ impl Server {
     /// Starts `words` with its output going to `log`.
     ///
     /// The kernel kills it when the thread that called this ends, however that comes: `setpriv`
-    /// asks for that, which also changes the user.
+    /// requests that, which also changes the user.
     pub(crate) fn spawn(
         role: &str,
         prefix: &[String],
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_ends_when_it_is_told_to() {
+    fn a_process_ends_when_it_is_instructed_to() {
         let folder = tempfile::tempdir().unwrap();
         let mut server = sleeper(folder.path());
         assert!(server.ended().is_none());

@@ -1,23 +1,23 @@
-//! What is known about starting one store.
+//! Recipe: the steps that start one store.
 
 use crate::card::Card;
 use crate::lab::LabError;
-use crate::shelf::{Kit, Shelf};
+use crate::package_cache::{Kit, PackageCache};
 use crate::site::Site;
 
-/// How a store's servers are had, started, joined, told apart. One file each, without a state.
+/// How a store's servers are had, started, joined, distinguished. One file each, without a state.
 ///
 /// Nodes are numbered from 1. Everything that a recipe does to the machine goes through the
-/// [`Site`] or the [`Shelf`], which bound it in time, keep what it starts, and end it.
+/// [`Site`] or the [`PackageCache`], which bound it in time, keep what it starts, and end it.
 pub trait Recipe: Send + Sync {
     /// Its facts.
     fn card(&self) -> Card;
 
-    /// Makes the programs of `version` available, from the shelf if they are there already.
+    /// Makes the programs of `version` available, from the package cache if they are there already.
     ///
     /// # Errors
     /// If they cannot be had; the error says what is missing and how to get it.
-    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError>;
+    fn fetch(&self, version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError>;
 
     /// Starts nodes 1 to [`Site::nodes`] from nothing, until they form a cluster that answers.
     ///
@@ -48,12 +48,12 @@ pub trait Recipe: Send + Sync {
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError>;
 
     /// What that URL begins with, known before anything is started; usually the first word of the
-    /// recipe's name, so that `redis-cluster` is asked by `redis`.
+    /// recipe's name, so that `redis-cluster` is issued by `redis`.
     fn scheme(&self) -> &'static str {
         let name = self.card().name;
         name.split_once('-').map_or(name, |(first, _)| first)
     }
 
-    /// The URL by which our driver asks the cluster.
+    /// The URL by which our driver queries the cluster.
     fn url(&self, site: &Site<'_>) -> String;
 }

@@ -1,4 +1,4 @@
-//! What is written down about a running lab, for whoever asks from outside.
+//! Record of a running lab, for readers outside of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub struct Record {
     pub store: String,
     /// The version of the programs, as they tell it.
     pub version: String,
-    /// The URL by which our driver asks it; empty while it is started.
+    /// The URL by which our driver loads it; empty while it is started.
     pub url: String,
     /// Where nodes live.
     pub network: Network,

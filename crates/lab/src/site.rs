@@ -1,4 +1,4 @@
-//! What a recipe works with: the nodes of one lab, their places, their processes.
+//! Site of a recipe: the nodes of one lab, their places, their processes.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use crate::process::Server;
 use crate::tool::{Tool, Watch};
 
 /// How long a server may take to accept a connection, on the machine that it runs on.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A process that a recipe wants to have started.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl Site<'_> {
         self.lab.nodes[node - 1].servers.first().map(Server::pid)
     }
 
-    /// The version that was asked for.
+    /// The version that was requested.
     pub fn version(&self) -> &str {
         &self.lab.version
     }
@@ -250,7 +250,7 @@ impl Site<'_> {
     /// Whether somebody accepts connections at a port of node `node`.
     pub fn is_listening(&self, node: usize, port: &str) -> bool {
         let address = SocketAddr::from((self.lab.address(node), self.port(port)));
-        TcpStream::connect_timeout(&address, CONNECT_PATIENCE).is_ok()
+        TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok()
     }
 
     /// Waits until node `node` accepts connections at a port, for at most about `seconds`.
@@ -284,7 +284,7 @@ impl Site<'_> {
     }
 
     /// # Errors
-    /// If a process that was started has ended, unless it was killed or told to.
+    /// If a process that was started has ended, unless it was killed or instructed to.
     pub fn check_alive(&mut self) -> Result<(), LabError> {
         for node in &mut self.lab.nodes {
             for server in &mut node.servers {
@@ -305,10 +305,10 @@ impl Site<'_> {
     /// The ends of all logs, for an error.
     fn logs(&self) -> String {
         let servers = self.lab.nodes.iter().flat_map(|node| &node.servers);
-        let shown = servers.map(|server| {
+        let displayed = servers.map(|server| {
             format!("\n{}:\n{}", server.log.display(), server.last_words().trim_end())
         });
-        shown.collect()
+        displayed.collect()
     }
 
     /// Says what goes on.

@@ -23,7 +23,7 @@ const CHUNK_BYTES: usize = 8192;
 /// started may still hold its output open, for as long as it likes.
 const SECONDS_TO_CLOSE: u32 = 1;
 
-/// Who waits: can be told to stop, hears what goes on.
+/// Who waits: can be instructed to stop, hears what goes on.
 pub struct Watch<'a> {
     stop: &'a AtomicBool,
     tell: &'a dyn Fn(&str),
@@ -41,7 +41,7 @@ impl<'a> Watch<'a> {
     }
 
     /// # Errors
-    /// If it has been told to stop.
+    /// If it has been instructed to stop.
     pub fn check(&self) -> Result<(), LabError> {
         if self.stop.load(Ordering::Relaxed) { Err(LabError::Stopped) } else { Ok(()) }
     }
@@ -49,7 +49,7 @@ impl<'a> Watch<'a> {
     /// Waits for a moment.
     ///
     /// # Errors
-    /// If it has been told to stop.
+    /// If it has been instructed to stop.
     pub fn pause(&self) -> Result<(), LabError> {
         self.check()?;
         thread::sleep(LOOK);
@@ -59,7 +59,7 @@ impl<'a> Watch<'a> {
     /// Waits until `has_come`, for at most about `seconds` and the time that one look takes.
     ///
     /// # Errors
-    /// If it does not come in that time, looking fails, or it has been told to stop.
+    /// If it does not come in that time, looking fails, or it has been instructed to stop.
     pub fn until(
         &self,
         what: &str,
@@ -92,8 +92,8 @@ impl Deadline {
         let is_over = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&is_over);
         thread::spawn(move || {
-            let patience = Duration::from_secs(u64::from(seconds));
-            if end.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            let timeout = Duration::from_secs(u64::from(seconds));
+            if end.recv_timeout(timeout) == Err(RecvTimeoutError::Timeout) {
                 flag.store(true, Ordering::Relaxed);
             }
         });
@@ -158,17 +158,19 @@ impl Tool {
         let mut child =
             spawned.map_err(|error| LabError::Failed(format!("cannot run {name}: {error}")))?;
         let (out, errors) = (child.stdout.take(), child.stderr.take());
-        let heard = [out.map(hear), errors.map(hear)];
+        let received = [out.map(hear), errors.map(hear)];
         let ended = wait(&mut child, &name, seconds, watch);
         let closed = Deadline::in_seconds(SECONDS_TO_CLOSE);
-        let told = heard.map(|heard| heard.map_or_else(String::new, |heard| all(&heard, &closed)));
-        let told = told.concat();
+        let reported = received
+            .map(|received| received.map_or_else(String::new, |received| all(&received, &closed)));
+        let reported = reported.concat();
         if ended? {
-            return Ok(told);
+            return Ok(reported);
         }
-        let begin = told.len().saturating_sub(SHOWN_BYTES);
-        let begin = (begin..told.len()).find(|at| told.is_char_boundary(*at)).unwrap_or(begin);
-        Err(LabError::Failed(format!("{name} failed: {}", told[begin..].trim())))
+        let begin = reported.len().saturating_sub(SHOWN_BYTES);
+        let begin =
+            (begin..reported.len()).find(|at| reported.is_char_boundary(*at)).unwrap_or(begin);
+        Err(LabError::Failed(format!("{name} failed: {}", reported[begin..].trim())))
     }
 }
 
@@ -196,7 +198,7 @@ fn wait(child: &mut Child, name: &str, seconds: u32, watch: &Watch<'_>) -> Resul
 /// What comes out of a pipe, piece by piece, until its end, which comes when nobody holds the other
 /// end any more.
 fn hear<R: Read + Send + 'static>(mut from: R) -> Receiver<Vec<u8>> {
-    let (said, heard) = channel();
+    let (said, received) = channel();
     thread::spawn(move || {
         let mut piece = vec![0; CHUNK_BYTES];
         // What came until it broke is what there is.
@@ -206,14 +208,14 @@ fn hear<R: Read + Send + 'static>(mut from: R) -> Receiver<Vec<u8>> {
             }
         }
     });
-    heard
+    received
 }
 
-/// All that was heard until the end, or until `closed` is over.
-fn all(heard: &Receiver<Vec<u8>>, closed: &Deadline) -> String {
+/// All that was received until the end, or until `closed` is over.
+fn all(received: &Receiver<Vec<u8>>, closed: &Deadline) -> String {
     let mut bytes = Vec::new();
     loop {
-        match heard.recv_timeout(LOOK) {
+        match received.recv_timeout(LOOK) {
             Ok(piece) => bytes.extend(piece),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
@@ -242,8 +244,8 @@ mod tests {
 
     #[test]
     fn what_it_said_before_it_failed_is_shown() {
-        let told = run("echo broken >&2; exit 3", 20, false).unwrap_err().to_string();
-        assert_eq!(told, "/bin/sh failed: broken");
+        let reported = run("echo broken >&2; exit 3", 20, false).unwrap_err().to_string();
+        assert_eq!(reported, "/bin/sh failed: broken");
     }
 
     #[test]
@@ -274,8 +276,8 @@ mod tests {
         let mark = folder.path().join("pid");
         let begun = Deadline::in_seconds(20);
         let script = format!("sleep 40 & echo $! >{}; wait", mark.display());
-        let told = run(&script, 1, false).unwrap_err().to_string();
-        assert_eq!(told, "waited for /bin/sh to end for 1 s in vain");
+        let reported = run(&script, 1, false).unwrap_err().to_string();
+        assert_eq!(reported, "waited for /bin/sh to end for 1 s in vain");
         assert!(!begun.is_over());
         let pid: u32 = std::fs::read_to_string(&mark).unwrap().trim().parse().unwrap();
         assert!(!(0..100).all(|_| {
@@ -286,8 +288,8 @@ mod tests {
 
     #[test]
     fn it_is_killed_when_its_time_is_over_or_nobody_waits() {
-        let told = run("exec sleep 60", 1, false).unwrap_err().to_string();
-        assert_eq!(told, "waited for /bin/sh to end for 1 s in vain");
+        let reported = run("exec sleep 60", 1, false).unwrap_err().to_string();
+        assert_eq!(reported, "waited for /bin/sh to end for 1 s in vain");
         assert!(matches!(run("exec sleep 60", 20, true), Err(LabError::Stopped)));
     }
 }

@@ -40,31 +40,32 @@ impl Traffic {
         match record.network {
             Network::Namespaces => record.nodes.iter().filter_map(of_namespace).collect(),
             Network::Loopback => {
-                let told = Command::new("ss").args(["-tineOH"]).output();
+                let reported = Command::new("ss").args(["-tineOH"]).output();
                 // What it does not tell now it tells the next time.
-                let Some(told) = told.ok().filter(|told| told.status.success()) else {
+                let Some(reported) = reported.ok().filter(|reported| reported.status.success())
+                else {
                     return self.nodes.clone();
                 };
                 let owners = owners(&record.nodes);
-                self.count(&String::from_utf8_lossy(&told.stdout), &owners);
+                self.count(&String::from_utf8_lossy(&reported.stdout), &owners);
                 self.nodes.clone()
             }
         }
     }
 
     /// Adds what sockets carried since the last time.
-    fn count(&mut self, told: &str, owners: &HashMap<u64, usize>) {
-        let mut seen = HashMap::with_capacity(owners.len());
-        for line in told.lines() {
+    fn count(&mut self, reported: &str, owners: &HashMap<u64, usize>) {
+        let mut observed = HashMap::with_capacity(owners.len());
+        for line in reported.lines() {
             let Some((socket, bytes)) = socket(line) else { continue };
             let Some(&node) = owners.get(&socket) else { continue };
             let before = self.sockets.get(&socket).copied().unwrap_or_default();
             let sum = self.nodes.entry(node).or_default();
             sum.received += bytes.received.saturating_sub(before.received);
             sum.sent += bytes.sent.saturating_sub(before.sent);
-            seen.insert(socket, bytes);
+            observed.insert(socket, bytes);
         }
-        self.sockets = seen;
+        self.sockets = observed;
     }
 }
 
@@ -100,12 +101,12 @@ fn owners(nodes: &[NodeRecord]) -> HashMap<u64, usize> {
 /// What the only cable of a node's namespace carried.
 fn of_namespace(node: &NodeRecord) -> Option<(usize, Bytes)> {
     let pid = node.servers.first()?.pid;
-    let told = fs::read_to_string(format!("/proc/{pid}/net/dev")).ok()?;
-    Some((node.number, cable(&told)?))
+    let reported = fs::read_to_string(format!("/proc/{pid}/net/dev")).ok()?;
+    Some((node.number, cable(&reported)?))
 }
 
-fn cable(told: &str) -> Option<Bytes> {
-    let line = told.lines().find_map(|line| line.trim_start().strip_prefix("eth0:"))?;
+fn cable(reported: &str) -> Option<Bytes> {
+    let line = reported.lines().find_map(|line| line.trim_start().strip_prefix("eth0:"))?;
     let mut numbers = line.split_whitespace().map(|word| word.parse::<u64>().ok());
     let received = numbers.next()??;
     Some(Bytes { received, sent: numbers.nth(7)?? })
@@ -140,9 +141,9 @@ mod tests {
 
     #[test]
     fn a_namespace_has_a_counter_of_its_own() {
-        let told = "Inter-|   Receive\n face |bytes packets\n    lo: 9 9 0 0 0 0 0 0 9 9\n  \
+        let reported = "Inter-|   Receive\n face |bytes packets\n    lo: 9 9 0 0 0 0 0 0 9 9\n  \
                     eth0: 120 3 0 0 0 0 0 0 340 5 0 0 0 0 0 0\n";
-        assert_eq!(cable(told), Some(Bytes { received: 120, sent: 340 }));
+        assert_eq!(cable(reported), Some(Bytes { received: 120, sent: 340 }));
         assert_eq!(cable("nothing"), None);
     }
 }

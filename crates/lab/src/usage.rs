@@ -1,4 +1,4 @@
-//! What a process has used of the machine, as the kernel counts it.
+//! Usage of the machine by a process, as the kernel counts it.
 
 use std::fs;
 

@@ -15,7 +15,8 @@ fn replicated(
     let order = Order::of(recipes::find(store).expect("there is such a recipe"))
         .nodes(2)
         .choose("commit", "replicated");
-    let house = House { shelf: folder.join("shelf"), places: Vec::new(), may_install: true };
+    let house =
+        House { package_cache: folder.join("shelf"), places: Vec::new(), may_install: true };
     let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
     let lab = Lab::up(&order, &folder.join("lab"), &house, &Watch::new(&stop, &tell), probe);
     lab.unwrap_or_else(|error| panic!("{store}: {error}"))
@@ -26,8 +27,8 @@ fn scale(lab: &mut Lab, nodes: usize) {
     lab.scale(nodes, &Watch::new(&stop, &tell)).expect("nodes join or leave");
 }
 
-/// What a client prints when it asks a node of the lab.
-fn told(program: &str, words: &[&str]) -> Result<String, String> {
+/// What a client prints when it queries a node of the lab.
+fn describe(program: &str, words: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(words).output().map_err(|error| error.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     match output.status.success() {
@@ -44,7 +45,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 /// Writes on the primary, reads on every replica, also on one that joined later.
-fn check_replicas(store: &str, ask: &mut dyn FnMut(&str, u16, &str) -> Result<String, String>) {
+fn check_replicas(store: &str, query: &mut dyn FnMut(&str, u16, &str) -> Result<String, String>) {
     let folder = folder();
     let authority = |url: &str| -> (String, u16) {
         let rest = url.split_once('@').expect("a user is named").1;
@@ -54,28 +55,28 @@ fn check_replicas(store: &str, ask: &mut dyn FnMut(&str, u16, &str) -> Result<St
     };
     let mut probe = |url: &str| {
         let (host, port) = authority(url);
-        ask(&host, port, "SELECT 1").map(|_| ())
+        query(&host, port, "SELECT 1").map(|_| ())
     };
     let mut lab = replicated(store, folder.path(), &mut probe);
     let (primary, port) = authority(lab.url());
-    ask(&primary, port, "CREATE TABLE t (k INT PRIMARY KEY)").expect("the primary takes writes");
-    ask(&primary, port, "INSERT INTO t VALUES (42)").expect("the primary takes writes");
+    query(&primary, port, "CREATE TABLE t (k INT PRIMARY KEY)").expect("the primary takes writes");
+    query(&primary, port, "INSERT INTO t VALUES (42)").expect("the primary takes writes");
     scale(&mut lab, 3);
     for node in lab.nodes() {
         assert_eq!(node.state, NodeState::Up, "{node:?}");
         let address = &node.record.address;
         let is_there = (0..200).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(50));
-            ask(address, port, "SELECT k FROM t").is_ok_and(|text| text == "42")
+            query(address, port, "SELECT k FROM t").is_ok_and(|text| text == "42")
         });
         assert!(is_there, "{address} does not have the row");
     }
     scale(&mut lab, 2);
     lab.kill(1).expect("there is a node 1");
-    assert!(ask(&primary, port, "SELECT 1").is_err());
+    assert!(query(&primary, port, "SELECT 1").is_err());
     let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
     lab.restart(1, &Watch::new(&stop, &tell)).expect("it starts again");
-    assert_eq!(ask(&primary, port, "SELECT k FROM t"), Ok("42".to_owned()));
+    assert_eq!(query(&primary, port, "SELECT k FROM t"), Ok("42".to_owned()));
     lab.down().expect("its folder can be removed");
 }
 
@@ -83,14 +84,15 @@ fn check_replicas(store: &str, ask: &mut dyn FnMut(&str, u16, &str) -> Result<St
 fn psql(host: &str, port: u16, text: &str) -> Result<String, String> {
     let port = port.to_string();
     let words = ["-h", host, "-p", &port, "-U", "postgres", "-d", "postgres", "-XAtqc", text];
-    told("psql", &words)
+    describe("psql", &words)
 }
 
 #[test]
 fn a_replica_joins_although_another_one_is_down() {
     let folder = folder();
     let order = Order::of(recipes::find("postgres").unwrap()).nodes(2);
-    let house = House { shelf: folder.path().join("shelf"), places: Vec::new(), may_install: true };
+    let house =
+        House { package_cache: folder.path().join("shelf"), places: Vec::new(), may_install: true };
     let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
     let watch = Watch::new(&stop, &tell);
     let mut probe = |_: &str| Ok(());
@@ -117,6 +119,6 @@ fn mariadb_replicates() {
     check_replicas("mariadb", &mut |host, port, text| {
         let (host, port) = (format!("--host={host}"), format!("--port={port}"));
         let words = ["--no-defaults", "--user=root", "--skip-ssl", "-BN", "assay", "-e", text];
-        told("mariadb", &[&words[..3], &[&host, &port], &words[3..]].concat())
+        describe("mariadb", &[&words[..3], &[&host, &port], &words[3..]].concat())
     });
 }

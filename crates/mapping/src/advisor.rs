@@ -34,8 +34,8 @@ pub const BEAM: usize = 16;
 /// What is expected of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
-    /// How often each query is asked, by its place in the catalogue, in any unit. Queries beyond
-    /// the end are never asked.
+    /// How often each query is issued, by its place in the catalogue, in any unit. Queries beyond
+    /// the end are never issued.
     pub frequencies: &'a [f64],
     /// How many rows each relation has, by its number; 0 or nothing where nobody knows.
     pub rows: &'a [f64],
@@ -126,11 +126,11 @@ fn finished(
     let schema = &catalogue.schema;
     let mut tables: Vec<PhysicalTable> = Vec::new();
     for view in &views {
-        let wanted = name::name(schema, view);
+        let target = name::name(schema, view);
         let is_taken = |name: &str| tables.iter().any(|table| table.name == name);
         let mut names =
-            std::iter::once(wanted.clone()).chain((2..).map(|n| format!("{wanted}_{n}")));
-        let name = names.find(|name| !is_taken(name)).unwrap_or(wanted);
+            std::iter::once(target.clone()).chain((2..).map(|n| format!("{target}_{n}")));
+        let name = names.find(|name| !is_taken(name)).unwrap_or(target);
         tables.push(PhysicalTable::named(schema, &name, view, view.key.len() as u16));
     }
     let known = schema.relations.iter().zip(expected.rows).filter(|(_, rows)| **rows > 0.0);

@@ -1,4 +1,4 @@
-//! What a physical schema means: for each query the requests that answer it, with their counts.
+//! Explanation of a physical schema: the requests that answer each query, with their counts.
 
 use assay_model::query::{Comparison, Direction, Term};
 use assay_model::{Catalogue, Datum, Query, Schema, Statement};
@@ -66,7 +66,7 @@ impl ExplainedQuery {
 /// One kind of request that a query takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedRequest {
-    /// What is asked.
+    /// What is issued.
     pub verb: Verb,
     /// The table's name.
     pub table: String,
@@ -78,7 +78,7 @@ pub struct ExplainedRequest {
     pub expected: f64,
 }
 
-/// What a request asks of a store of records.
+/// What a request issues of a store of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// One record by its key.
@@ -267,7 +267,7 @@ impl Explainer<'_> {
             let name = column_name(self.schema, view, relation, column);
             let term = given.iter().find(|(number, _)| *number == column);
             match term.filter(|_| view.relations.len() == 1) {
-                Some((_, term)) => format!("{name} = {}", shown(term)),
+                Some((_, term)) => format!("{name} = {}", display(term)),
                 None => name,
             }
         };
@@ -281,7 +281,7 @@ impl Explainer<'_> {
     fn step(&self, step: &Step, slots: &[String]) -> ExplainedRequest {
         let (name, view) = &self.tables[usize::from(step.table)];
         let source = |source: &Source| match source {
-            Source::Term(term) => shown(term),
+            Source::Term(term) => display(term),
             Source::Slot(slot) => slots[usize::from(*slot)].clone(),
         };
         let columns: Vec<String> = view
@@ -342,7 +342,7 @@ fn assigned(column: &str, value: &str) -> String {
     if column == value { column.into() } else { format!("{column} = {value}") }
 }
 
-fn shown(term: &Term) -> String {
+fn display(term: &Term) -> String {
     match term {
         Term::Parameter(number) => format!("?{}", number + 1),
         Term::Literal(bytes) => {

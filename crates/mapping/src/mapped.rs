@@ -18,9 +18,9 @@
 //! * Foreign keys are not checked.
 
 mod client;
-mod errand;
 mod lines;
 mod probe;
+mod query_execution;
 mod table;
 mod transaction;
 pub(crate) mod value;
@@ -98,8 +98,8 @@ impl Mapped {
             self.inner.clear()?;
             self.inner.prepare(layout)?;
         }
-        // In a store of told time nothing outlives us, and asking it would move its time.
-        if self.inner.capabilities().time == StoreTime::Told {
+        // In a store of simulated time nothing outlives us, and issuing it would move its time.
+        if self.inner.capabilities().time == StoreTime::Simulated {
             return match (existing, self.prepared().is_some()) {
                 (Existing::Refuse, true) => Err(self.contents(
                     "its tables were made ready before; replace them, or use them as they are"
@@ -213,8 +213,8 @@ impl Store for Mapped {
         Ok(())
     }
 
-    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        let inner = self.inner.open(lane)?;
+    fn open(&self, worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        let inner = self.inner.open(worker)?;
         Ok(Box::new(MappedClient::new(inner, self.isolation(), self.prepared())))
     }
 

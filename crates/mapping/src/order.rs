@@ -56,9 +56,9 @@ fn encode_exact(decimal: Decimal, into: &mut Vec<u8>) {
     let fraction = decimal.mantissa.rem_euclid(unit) * (10_i64.pow(u32::from(SCALE_MAX)) / unit);
     let bits = i128::BITS - whole.unsigned_abs().leading_zeros();
     let length = bits.div_ceil(8) as u8;
-    let shown = if whole < 0 { whole + (1_i128 << (8 * u32::from(length))) - 1 } else { whole };
+    let displayed = if whole < 0 { whole + (1_i128 << (8 * u32::from(length))) - 1 } else { whole };
     into.push(if whole < 0 { ZERO - length } else { ZERO + length });
-    into.extend_from_slice(&shown.to_be_bytes()[16 - usize::from(length)..]);
+    into.extend_from_slice(&displayed.to_be_bytes()[16 - usize::from(length)..]);
     match fraction {
         0 => into.push(0),
         fraction => {

@@ -46,7 +46,7 @@ pub enum Role {
     /// A relation as it is, under its primary key: what everything else can be rebuilt from.
     #[serde(rename = "base")]
     BaseTable,
-    /// A relation under the key that a query asks by.
+    /// A relation under the key that a query issues by.
     Query,
     /// The rows of a join, computed when they are written.
     Join,
@@ -92,7 +92,7 @@ pub struct Physical {
     /// How many rows each relation is expected to have; requests are chosen by that.
     #[serde(default)]
     pub rows: BTreeMap<String, f64>,
-    /// The tables; every relation that is written or asked for has one of the role `base`.
+    /// The tables; every relation that is written or requested has one of the role `base`.
     #[serde(rename = "table", default)]
     pub tables: Vec<PhysicalTable>,
 }

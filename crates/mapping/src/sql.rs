@@ -5,7 +5,6 @@
 //! everything else by the name of its clause, with its place. Nothing is left to be found out
 //! during a run.
 
-mod ask;
 mod bare;
 mod condition;
 mod declare;
@@ -13,6 +12,7 @@ mod error;
 mod joined;
 mod literal;
 mod scope;
+mod statement;
 mod text;
 mod write;
 
@@ -29,13 +29,13 @@ use text::Text;
 /// The most queries of a catalogue: an operation numbers them with 16 bits.
 pub const QUERIES_MAX: usize = u16::MAX as usize - 1;
 
-/// Reads relations and the queries that are asked of them.
+/// Reads relations and the queries that are issued to them.
 ///
 /// A text of the schema may hold several statements, a query is one. Semicolons at the end are
 /// optional.
 ///
 /// # Errors
-/// If a text is no SQL, asks for what not every class of store can do, or disagrees with the
+/// If a text is no SQL, requests what not every class of store can do, or disagrees with the
 /// schema; if two queries have one name.
 pub fn catalogue(schema: &[Named], queries: &[Named]) -> Result<Catalogue, ParseError> {
     let declared = declare::read(schema)?;
@@ -51,7 +51,7 @@ pub fn catalogue(schema: &[Named], queries: &[Named]) -> Result<Catalogue, Parse
             let reason = "another query has the same name: give each its own".into();
             return Err(ParseError::Wrong { place: text.start(), reason });
         }
-        let (statement, parameters) = ask::read(&text, &declared)?;
+        let (statement, parameters) = statement::read(&text, &declared)?;
         read.push(Query {
             name: query.name.clone(),
             text: query.text.trim().trim_end_matches(';').trim_end().into(),

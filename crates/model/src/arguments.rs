@@ -156,7 +156,7 @@ impl Clone for Arguments {
         Arguments { bytes: bytes.clone(), ends: ends.clone(), sources: sources.clone() }
     }
 
-    /// Keeps the buffers: lanes copy the arguments of process after process.
+    /// Keeps the buffers: workers copy the arguments of process after process.
     fn clone_from(&mut self, other: &Arguments) {
         self.bytes.clone_from(&other.bytes);
         self.ends.clone_from(&other.ends);

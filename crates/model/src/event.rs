@@ -12,7 +12,7 @@ pub enum EventKind {
     /// A setting changed while the run went on.
     Change,
     /// The run noticed something that a reader of the figures must know.
-    Notice,
+    Warning,
 }
 
 impl EventKind {
@@ -22,13 +22,13 @@ impl EventKind {
             EventKind::Phase => "phase",
             EventKind::Fault => "fault",
             EventKind::Change => "change",
-            EventKind::Notice => "notice",
+            EventKind::Warning => "warning",
         }
     }
 
     /// The kind with this name.
     pub fn from_name(name: &str) -> Option<EventKind> {
-        [EventKind::Phase, EventKind::Fault, EventKind::Change, EventKind::Notice]
+        [EventKind::Phase, EventKind::Fault, EventKind::Change, EventKind::Warning]
             .into_iter()
             .find(|kind| kind.name() == name)
     }

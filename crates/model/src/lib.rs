@@ -1,7 +1,7 @@
 //! The words that every other crate speaks: plain data without files, clocks or tasks.
 //!
 //! The ladder is process → transaction → operation → request. A [`Source`] gives
-//! the operations of a process by number, a [`Render`] turns an operation's
+//! the operations of a process by number, a [`OperationEncoder`] turns an operation's
 //! numbers into bytes, and a [`Record`] says what became of one operation.
 
 pub mod nanos;
@@ -38,5 +38,5 @@ pub use record::{Phase, Record};
 pub use schema::{Column, ColumnType, Relation, Schema};
 pub use seed::{Draws, Seed, Stream};
 pub use settings::Setting;
-pub use source::{Filled, Render, Source, SourceError};
+pub use source::{Filled, OperationEncoder, Source, SourceError};
 pub use suggest::closest;

@@ -1,10 +1,10 @@
-//! One logical operation as numbers: what is asked, before anything is turned into bytes.
+//! One logical operation as numbers: what is issued, before anything is turned into bytes.
 
 use crate::arguments::Arguments;
 use crate::nanos::Nanos;
 use crate::seed::mix;
 
-/// What an operation asks of a store.
+/// What an operation issues of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -36,7 +36,7 @@ impl Kind {
         Kind::Rollback,
     ];
 
-    /// The kinds that ask something of records; the others end transactions.
+    /// The kinds that issue something of records; the others end transactions.
     pub const OF_RECORDS: [Kind; 5] =
         [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::Delete];
 
@@ -68,7 +68,7 @@ impl Kind {
         matches!(self, Kind::Update | Kind::Insert | Kind::Delete)
     }
 
-    /// Whether it ends a transaction instead of asking something of records.
+    /// Whether it ends a transaction instead of issuing something of records.
     pub const fn ends_transaction(self) -> bool {
         matches!(self, Kind::Commit | Kind::Rollback)
     }
@@ -108,15 +108,16 @@ impl Fields {
 
 /// One operation of a process.
 ///
-/// An operation holds numbers only; [`Render`](crate::source::Render) turns them into key and
-/// value bytes. Value bytes are a function of (seed, phase, index, field), so they need no space.
+/// An operation holds numbers only; [`OperationEncoder`](crate::source::Render) turns them into key
+/// and value bytes. Value bytes are a function of (seed, phase, index, field), so they need no
+/// space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// The operation's own number in the whole stream: process × width + its place in the process.
     pub index: u64,
     /// The number of the record it is about.
     pub key: u64,
-    /// What it asks.
+    /// What it issues.
     pub kind: Kind,
     /// The fields it reads or writes.
     pub fields: Fields,
@@ -124,7 +125,7 @@ pub struct Operation {
     pub limit: u32,
     /// The sum of the sizes of the values it writes, in bytes.
     pub bytes: u32,
-    /// The query it asks: its place in the [`Catalogue`](crate::Catalogue) plus one; 0 asks for
+    /// The query it issues: its place in the [`Catalogue`](crate::Catalogue) plus one; 0 requests
     /// records by key.
     pub statement: u16,
     /// Place of its transaction in the process, from 0.
@@ -133,7 +134,7 @@ pub struct Operation {
     pub transaction_type: u16,
     /// Whether it is the last operation of its transaction.
     pub ends_transaction: bool,
-    /// How long the process thinks before it asks this.
+    /// How long the process thinks before it issues this.
     pub think: Nanos,
 }
 
@@ -143,11 +144,11 @@ pub const LONE: &str = "operation";
 pub const READ_MODIFY_WRITE: &str = "read-modify-write";
 
 impl Operation {
-    /// A fingerprint of what is asked; timing does not enter it.
+    /// A fingerprint of what is issued; timing does not enter it.
     ///
     /// The hash of a trace is the sum of the fingerprints of its operations modulo 2^128. A sum
-    /// does not care about order, so lanes and agents each add up their share and the total is the
-    /// same however many there are. Two 64-bit halves are mixed from different linear
+    /// does not care about order, so workers and agents each add up their share and the total is
+    /// the same however many there are. Two 64-bit halves are mixed from different linear
     /// combinations, each by two rounds of [`mix`].
     #[inline]
     pub fn fingerprint(&self) -> u128 {
@@ -169,7 +170,7 @@ impl Operation {
     }
 }
 
-/// A fingerprint of what is asked with its arguments, which the hash of a trace sums up.
+/// A fingerprint of what is issued with its arguments, which the hash of a trace sums up.
 ///
 /// Operations on records have no arguments, so theirs is [`Operation::fingerprint`]. Those of a
 /// query are mixed with the operation's own, so that two queries cannot exchange theirs unseen.
@@ -179,9 +180,9 @@ pub fn fingerprint_with(operation: &Operation, arguments: &Arguments, place: usi
     if operation.statement == 0 {
         return own;
     }
-    let told = arguments.fingerprint(place);
-    let first = mix(told ^ (own >> 64) as u64);
-    let second = mix(first ^ told.rotate_left(32) ^ own as u64);
+    let reported = arguments.fingerprint(place);
+    let first = mix(reported ^ (own >> 64) as u64);
+    let second = mix(first ^ reported.rotate_left(32) ^ own as u64);
     own.wrapping_add(u128::from(first) << 64 | u128::from(second))
 }
 

@@ -1,4 +1,4 @@
-//! What became of an operation, as far as anybody can know.
+//! Outcome of an operation, as far as anybody can know.
 
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -8,7 +8,8 @@ pub enum Outcome {
     Done = 0,
     /// It certainly did not happen.
     Refused = 1,
-    /// Nobody knows whether it happened: patience ended, or the connection was lost after sending.
+    /// Nobody knows whether it happened: the timeout expired, or the connection was lost after
+    /// sending.
     Unknown = 2,
     /// It never left us: the bound on operations in flight was reached, or the run was cut short.
     Dropped = 3,
@@ -62,7 +63,7 @@ macro_rules! reasons {
 reasons! {
     /// Nothing went wrong.
     None = 0 "none",
-    /// No answer within the patience of the run.
+    /// No answer within the timeout of the run.
     Timeout = 1 "timeout",
     /// The connection broke while an answer was awaited.
     ConnectionLost = 2 "connection-lost",
@@ -84,17 +85,17 @@ reasons! {
     Unsupported = 10 "unsupported",
     /// The store holds something else under this key.
     WrongType = 11 "wrong-type",
-    /// The store says that the request makes no sense.
+    /// The store says that the request is invalid.
     Malformed = 12 "malformed",
-    /// The answer makes no sense.
+    /// The answer is invalid.
     Garbled = 13 "garbled",
     /// The store's own error that fits nothing above.
     StoreError = 14 "store-error",
     /// The bound on operations in flight was reached.
     InFlightLimit = 15 "in-flight-limit",
-    /// The run ended before the operation could be asked.
+    /// The run ended before the operation could be issued.
     RunEnded = 16 "run-ended",
-    /// The first operation of its transaction failed, so this one was not asked.
+    /// The first operation of its transaction failed, so this one was not issued.
     TransactionFailed = 17 "transaction-failed",
 }
 

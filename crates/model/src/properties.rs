@@ -146,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn half_escapes_are_told_with_their_line() {
-        let told = parse(b"a=1\nb=\\u00g0").unwrap_err().to_string();
-        assert!(told.starts_with("line 2: \\u must be followed by four"), "{told}");
+    fn half_escapes_are_reported_with_their_line() {
+        let reported = parse(b"a=1\nb=\\u00g0").unwrap_err().to_string();
+        assert!(reported.starts_with("line 2: \\u must be followed by four"), "{reported}");
     }
 }

@@ -1,16 +1,16 @@
-//! What happened to one operation: a line of the history.
+//! Record of one operation: a line of the history.
 
 use crate::nanos::Nanos;
 use crate::operation::Kind;
 use crate::outcome::{Outcome, Reason, Verified};
 
-/// The part of a run that an operation was asked in, by its intended time.
+/// The part of a run that an operation was issued in, by its intended time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Phase {
     /// Filling the store.
     Load = 0,
-    /// Asked and recorded, but left out of the figures.
+    /// Issued and recorded, but left out of the figures.
     WarmUp = 1,
     /// What the figures are about.
     Measure = 2,
@@ -38,7 +38,7 @@ impl Phase {
 /// One operation's whole life.
 ///
 /// Latencies are never stored: response time is ended − intended, service time is
-/// ended − started, lag is started − intended. For a dropped operation, which was never asked,
+/// ended − started, lag is started − intended. For a dropped operation, which was never issued,
 /// `started` and `ended` are the moment it was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -48,17 +48,17 @@ pub struct Record {
     pub process: u64,
     /// The number of the record it is about.
     pub key: u64,
-    /// When the load model asked for it.
+    /// When the load model requested it.
     pub intended: Nanos,
     /// When the request left us.
     pub started: Nanos,
-    /// When the answer came or patience ended.
+    /// When the answer came or the timeout expired.
     pub ended: Nanos,
     /// The version it wrote, or [`NONE`](crate::version::NONE).
     pub version_written: u64,
     /// The newest version among the fields it returned, or [`NONE`](crate::version::NONE).
     pub version_read: u64,
-    /// The conversation it was asked in, unique within the agent.
+    /// The conversation it was issued in, unique within the agent.
     pub session: u32,
     /// Value bytes sent or received.
     pub bytes: u32,
@@ -66,7 +66,7 @@ pub struct Record {
     pub rows: u32,
     /// How long checking the returned values took, in nanoseconds; 0 if not checked.
     pub verify_ns: u32,
-    /// The query it asked: its place in the catalogue plus one; 0 asked for records by key.
+    /// The query it issued: its place in the catalogue plus one; 0 requested records by key.
     pub statement: u16,
     /// Requests that were sent for it: 1, or more where a mapping stands before the store.
     pub requests: u16,
@@ -78,7 +78,7 @@ pub struct Record {
     pub ends_transaction: bool,
     /// Whether its process ends with it.
     pub ends_process: bool,
-    /// What it asked.
+    /// What it issued.
     pub kind: Kind,
     /// The part of the run.
     pub phase: Phase,

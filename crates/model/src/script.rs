@@ -8,7 +8,7 @@ use crate::seed::mix;
 
 /// A query as a script names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ask {
+pub struct QueryRef {
     /// The query's place in its catalogue plus one; never 0.
     pub statement: u16,
     /// What the query does, as [`Statement::kind`](crate::Statement::kind) tells.
@@ -22,18 +22,18 @@ pub struct Ask {
 /// transaction by itself:
 ///
 /// ```
-/// use assay_model::script::{Ask, ProcessBuilder};
+/// use assay_model::script::{QueryRef, ProcessBuilder};
 /// use assay_model::{Arguments, Datum, Kind, Nanos, Taken};
 ///
-/// let next_number = Ask { statement: 1, kind: Kind::Read };
-/// let order = Ask { statement: 2, kind: Kind::Insert };
+/// let next_number = QueryRef { statement: 1, kind: Kind::Read };
+/// let order = QueryRef { statement: 2, kind: Kind::Insert };
 /// let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
 ///
 /// let mut process = ProcessBuilder::begin(7, 10, &mut operations, &mut arguments);
 /// process.transaction(1, Nanos::ZERO);
-/// let district = process.ask(next_number, 3, &[Datum::Int(3).into()]).last();
-/// process.ask(order, 3, &[Datum::Int(3).into(), Taken::first(district, 0).into()]).commit();
-/// process.transaction(2, Nanos(5)).ask(next_number, 4, &[Datum::Int(4).into()]).commit();
+/// let district = process.issue(next_number, 3, &[Datum::Int(3).into()]).last();
+/// process.issue(order, 3, &[Datum::Int(3).into(), Taken::first(district, 0).into()]).commit();
+/// process.transaction(2, Nanos(5)).issue(next_number, 4, &[Datum::Int(4).into()]).commit();
 /// process.end();
 ///
 /// let kinds: Vec<Kind> = operations.iter().map(|operation| operation.kind).collect();
@@ -89,28 +89,28 @@ impl<'a> ProcessBuilder<'a> {
         self
     }
 
-    /// The next query is asked `think` later than it could be.
+    /// The next query is issued `think` later than it could be.
     pub fn think(&mut self, think: Nanos) -> &mut Self {
         self.think = think;
         self
     }
 
-    /// Asks `query` about the thing that `key` names, see [`key_of`], with these arguments.
+    /// Issues `query` about the thing that `key` names, see [`key_of`], with these arguments.
     ///
     /// # Panics
     /// If no transaction is open, or the process gets longer than the width.
-    pub fn ask(&mut self, query: Ask, key: u64, arguments: &[Argument<'_>]) -> &mut Self {
+    pub fn issue(&mut self, query: QueryRef, key: u64, arguments: &[Argument<'_>]) -> &mut Self {
         arguments.iter().for_each(|argument| self.arguments.push(*argument));
         self.push(query, key)
     }
 
-    /// Asks `query` like [`ProcessBuilder::ask`], with arguments that are encoded already.
+    /// Issues `query` like [`ProcessBuilder::issue`], with arguments that are encoded already.
     ///
     /// Gives back whether `arguments` are whole; if not, nothing was added.
     ///
     /// # Panics
     /// If no transaction is open, or the process gets longer than the width.
-    pub fn ask_encoded(&mut self, query: Ask, key: u64, arguments: &[u8]) -> bool {
+    pub fn send_encoded(&mut self, query: QueryRef, key: u64, arguments: &[u8]) -> bool {
         let is_whole = self.arguments.push_encoded(arguments);
         if is_whole {
             self.add(query, key, false);
@@ -123,7 +123,7 @@ impl<'a> ProcessBuilder<'a> {
     /// # Panics
     /// If there is none yet.
     pub fn last(&self) -> u16 {
-        let place = self.operations.len().checked_sub(1).expect("a query was asked before");
+        let place = self.operations.len().checked_sub(1).expect("a query was issued before");
         u16::try_from(place).expect("arguments are taken from the first 65,536 operations")
     }
 
@@ -173,7 +173,7 @@ impl<'a> ProcessBuilder<'a> {
     fn finish(&mut self, kind: Kind) {
         self.think = Nanos::ZERO;
         self.arguments.end_operation();
-        self.add(Ask { statement: 0, kind }, 0, true);
+        self.add(QueryRef { statement: 0, kind }, 0, true);
         self.close();
     }
 
@@ -182,14 +182,14 @@ impl<'a> ProcessBuilder<'a> {
         self.transaction = self.transaction.checked_add(1).expect("at most 65,535 transactions");
     }
 
-    fn push(&mut self, query: Ask, key: u64) -> &mut Self {
+    fn push(&mut self, query: QueryRef, key: u64) -> &mut Self {
         self.arguments.end_operation();
         self.add(query, key, false);
         self
     }
 
-    fn add(&mut self, query: Ask, key: u64, ends_transaction: bool) {
-        assert!(self.begin.is_some(), "a query is asked within a transaction");
+    fn add(&mut self, query: QueryRef, key: u64, ends_transaction: bool) {
+        assert!(self.begin.is_some(), "a query is issued within a transaction");
         let place = self.operations.len() as u64;
         assert!(place < self.width, "a process has at most {} operations", self.width);
         self.operations.push(Operation {
@@ -226,8 +226,8 @@ pub fn key_of(values: &[Datum<'_>]) -> u64 {
 mod tests {
     use super::*;
 
-    const READ: Ask = Ask { statement: 1, kind: Kind::Read };
-    const UPDATE: Ask = Ask { statement: 2, kind: Kind::Update };
+    const READ: QueryRef = QueryRef { statement: 1, kind: Kind::Read };
+    const UPDATE: QueryRef = QueryRef { statement: 2, kind: Kind::Update };
 
     fn built(build: impl FnOnce(&mut ProcessBuilder<'_>)) -> Vec<String> {
         let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn several_queries_are_committed_by_an_operation_of_its_own() {
         let found = built(|process| {
-            process.transaction(4, Nanos(7)).ask(READ, 1, &[]);
-            process.think(Nanos(2)).ask(UPDATE, 1, &[Datum::Int(1).into()]).commit();
+            process.transaction(4, Nanos(7)).issue(READ, 1, &[]);
+            process.think(Nanos(2)).issue(UPDATE, 1, &[Datum::Int(1).into()]).commit();
         });
         assert_eq!(found, ["300 read 0/4 +7", "301 update 0/4 +2", "302 commit 0/4 +0 end"]);
     }
@@ -255,9 +255,9 @@ mod tests {
     #[test]
     fn one_query_is_a_transaction_by_itself_unless_it_is_undone() {
         let found = built(|process| {
-            process.transaction(1, Nanos::ZERO).ask(READ, 1, &[]).commit();
+            process.transaction(1, Nanos::ZERO).issue(READ, 1, &[]).commit();
             process.transaction(2, Nanos::ZERO).commit();
-            process.transaction(3, Nanos(1)).ask(UPDATE, 1, &[]).rollback();
+            process.transaction(3, Nanos(1)).issue(UPDATE, 1, &[]).rollback();
         });
         assert_eq!(found, ["300 read 0/1 +0 end", "301 update 1/3 +1", "302 rollback 1/3 +0 end"]);
     }
@@ -266,11 +266,11 @@ mod tests {
     fn arguments_belong_to_the_query_they_were_given_with() {
         let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
         let mut process = ProcessBuilder::begin(0, 4, &mut operations, &mut arguments);
-        process.transaction(1, Nanos::ZERO).ask(READ, 1, &[Datum::Int(1).into()]);
+        process.transaction(1, Nanos::ZERO).issue(READ, 1, &[Datum::Int(1).into()]);
         let mut two = Vec::new();
         Datum::Text("a").encode(&mut two);
-        assert!(process.ask_encoded(UPDATE, 2, &two));
-        assert!(!process.ask_encoded(UPDATE, 2, &two[1..]));
+        assert!(process.send_encoded(UPDATE, 2, &two));
+        assert!(!process.send_encoded(UPDATE, 2, &two[1..]));
         assert_eq!(process.last(), 1);
         process.commit();
         assert_eq!(process.end(), 3);

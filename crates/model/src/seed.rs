@@ -2,7 +2,7 @@
 //!
 //! The mixing function is the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable
 //! pseudorandom number generators", OOPSLA 2014, variant 13 by Stafford). A [`Draws`] starts at a
-//! mixed point and walks by the golden gamma, so any lane or agent can produce its share of a
+//! mixed point and walks by the golden gamma, so any worker or agent can produce its share of a
 //! stream alone and the union is the single-machine stream.
 
 use std::fmt;
@@ -26,21 +26,21 @@ impl Seed {
     /// One stream by itself, for those who draw from it often.
     #[inline]
     pub fn stream(self, stream: u64) -> Stream {
-        Stream { lane: mix(self.0 ^ mix(stream.wrapping_add(GOLDEN_GAMMA))) }
+        Stream { worker: mix(self.0 ^ mix(stream.wrapping_add(GOLDEN_GAMMA))) }
     }
 }
 
 /// One stream of a seed: what [`Seed::draws`] mixes once for all items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
-    lane: u64,
+    worker: u64,
 }
 
 impl Stream {
     /// The draws of item `index`; the same as [`Seed::draws`] gives.
     #[inline]
     pub fn draws(self, index: u64) -> Draws {
-        Draws { state: mix(self.lane ^ index.wrapping_mul(GOLDEN_GAMMA)) }
+        Draws { state: mix(self.worker ^ index.wrapping_mul(GOLDEN_GAMMA)) }
     }
 }
 

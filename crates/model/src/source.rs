@@ -1,18 +1,18 @@
-//! Where processes come from, seen from the executor: numbers first, bytes when they are needed.
+//! Source of processes, seen from the executor: numbers first, bytes when they are needed.
 
 use crate::arguments::Arguments;
 use crate::operation::Operation;
 
 /// Gives the operations of a process by the process's number.
 ///
-/// Processes are numbered from 0 in the order in which they are to be asked. One source belongs to
-/// one lane, which asks for rising numbers and may leave some out; every source of the same plan
+/// Processes are numbered from 0 in the order in which they are to be issued. One source belongs to
+/// one worker, which requests rising numbers and may leave some out; every source of the same plan
 /// gives the same operations for the same number.
 pub trait Source: Send {
     /// How many processes there are, or `None` if the stream does not end.
     fn len(&self) -> Option<u64>;
 
-    /// Whether there is nothing to ask.
+    /// Whether there is nothing to issue.
     fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }
@@ -26,11 +26,11 @@ pub trait Source: Send {
     /// When the plan is a file and it cannot be read any further.
     ///
     /// # Panics
-    /// May panic if `process` is below one asked for before.
+    /// May panic if `process` is below one requested before.
     fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError>;
 
     /// Puts the arguments of the operations that the last [`Source::fill`] gave into `into`, which
-    /// is cleared first. Plans that ask for records by key have none.
+    /// is cleared first. Plans that request records by key have none.
     fn arguments(&mut self, into: &mut Arguments) {
         into.clear();
     }
@@ -49,16 +49,17 @@ pub enum Filled {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot go on with the plan at process {process}: {reason}")]
 pub struct SourceError {
-    /// The process that was asked for.
+    /// The process that was requested.
     pub process: u64,
     /// What is wrong, and what to do.
     pub reason: String,
 }
 
-/// Turns the numbers of an operation into the bytes that a store sees, and judges what comes back.
+/// Turns the numbers of an operation into the bytes that a store sees, and analyzers what comes
+/// back.
 ///
 /// All methods are pure; the `into` buffers are appended to, never cleared.
-pub trait Render: Send + Sync {
+pub trait OperationEncoder: Send + Sync {
     /// Appends the key of record number `key`.
     fn key(&self, key: u64, into: &mut Vec<u8>);
 
@@ -74,6 +75,7 @@ pub trait Render: Send + Sync {
     /// Whether values are a function of key and field, so that every read can be checked.
     fn verifies(&self) -> bool;
 
-    /// Whether `value` is what `field` of record `key` must hold. Only if [`Render::verifies`].
+    /// Whether `value` is what `field` of record `key` must hold. Only if
+    /// [`OperationEncoder::verifies`].
     fn is_expected(&self, key: u64, field: u16, value: &[u8]) -> bool;
 }

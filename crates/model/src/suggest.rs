@@ -43,10 +43,10 @@ mod tests {
 
     #[test]
     fn slips_are_counted() {
-        for (a, b, wanted) in
+        for (a, b, expected) in
             [("", "abc", 3), ("abc", "abc", 0), ("acb", "abc", 1), ("kitten", "sitting", 3)]
         {
-            assert_eq!(distance(a, b), wanted, "{a} {b}");
+            assert_eq!(distance(a, b), expected, "{a} {b}");
         }
     }
 

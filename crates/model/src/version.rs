@@ -2,7 +2,7 @@
 //!
 //! Version 0 means none. The insert of record *k* in the load phase writes version *k* + 1. An
 //! operation of the run phase writes [`RUN`] + its index. A single 64-bit number therefore orders
-//! nothing by itself, but names exactly one write of one bundle and its data set.
+//! nothing by itself, but names exactly one write of one run directory and its data set.
 
 /// The first version that the run phase writes.
 pub const RUN: u64 = 1 << 47;

@@ -17,7 +17,7 @@ pub use terminal::terminal;
 pub use words::{change, figure_name};
 
 use assay_analysis::Summary;
-use assay_analysis::compare::{Comparison, Judgement, Row};
+use assay_analysis::compare::{Comparison, ConditionOutcome, Row};
 
 use crate::facts::Facts;
 
@@ -25,23 +25,23 @@ use crate::facts::Facts;
 #[derive(Clone, Debug)]
 pub struct Contrast {
     /// The first set-up, BASE on the command line.
-    pub old: Side,
+    pub old: ComparedSetup,
     /// The second set-up, NEW on the command line.
-    pub new: Side,
+    pub new: ComparedSetup,
     /// In what the two are not alike beside their figures.
     pub differences: Vec<Difference>,
     /// The figures.
     pub comparison: Comparison,
     /// The conditions that were to fail on.
     pub trials: Vec<Trial>,
-    /// Whether the two are judged although they are not like for like.
+    /// Whether the two are analyzed although they are not like for like.
     pub is_forced: bool,
 }
 
 impl Contrast {
-    /// Whether a difference of figures may be put down to the set-ups: the same was asked in the
+    /// Whether a difference of figures may be put down to the set-ups: the same was issued in the
     /// same way, or somebody insists.
-    pub fn is_judged(&self) -> bool {
+    pub fn is_analyzed(&self) -> bool {
         let is_question = |found: &Difference| found.weight == Weight::Question;
         self.is_forced || !self.differences.iter().any(is_question)
     }
@@ -49,7 +49,7 @@ impl Contrast {
 
 /// One set-up.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub struct ComparedSetup {
     /// How it was named: `last-1`, a directory.
     pub name: String,
     /// Its runs, at least one.
@@ -81,7 +81,7 @@ pub struct Difference {
 /// What follows from a difference of set-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Weight {
-    /// Other things were asked, or in another way: figures differ for that reason alone.
+    /// Other things were issued, or in another way: figures differ for that reason alone.
     Question,
     /// The store, its settings or the machine are others: perhaps that is what is compared.
     Place,
@@ -106,12 +106,12 @@ pub struct Trial {
     /// As it was written: `p99>+10%`.
     pub text: String,
     /// What became of it.
-    pub judgement: Judgement,
+    pub judgement: ConditionOutcome,
     /// The row that it is about, if both sides have it.
     pub row: Option<Row>,
 }
 
-impl Side {
+impl ComparedSetup {
     /// The run whose response p99 is the median of all; it stands for the others in charts.
     pub fn typical(&self) -> &Run {
         let p99 = |run: &Run| run.summary.overall.hits.response.histogram.value_at_quantile(0.99);

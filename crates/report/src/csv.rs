@@ -38,7 +38,7 @@ pub fn csv(facts: &Facts, summary: &Summary) -> String {
         sheet.row("process", "unfinished", "operations", processes.unfinished);
     }
     sheet.group("all", &summary.overall);
-    sheet.distribution("all", "asked.lag", &summary.lag);
+    sheet.distribution("all", "issued.lag", &summary.lag);
     sheet.text
 }
 

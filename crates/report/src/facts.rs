@@ -1,17 +1,17 @@
-//! What a report says about a run beside its figures.
+//! Facts of a report about a run, beside its figures.
 
 use assay_analysis::Silence;
 use assay_analysis::effect::Effect;
 use assay_analysis::hallmark::Hallmark;
-use assay_analysis::servers::ServerCourse;
+use assay_analysis::servers::ServerTimeSeries;
 use assay_model::{Event, Nanos, Phase, Setting};
 
-/// Everything about a run that no record tells: what was asked, of what, by whom and when.
+/// Everything about a run that no record tells: what was issued, of what, by whom and when.
 ///
 /// All texts are shown as they are, so secrets must be gone from them already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
-    /// The bundle's name, for example `2026-11-21T18-30-12Z-redis-ycsb-a-7f3c`.
+    /// The run directory's name, for example `2026-11-21T18-30-12Z-redis-ycsb-a-7f3c`.
     pub run_id: String,
     /// A headline of a few words, for example `ycsb-b on redis`.
     pub title: String,
@@ -31,13 +31,13 @@ pub struct Facts {
     pub load: String,
     /// How many sessions there were.
     pub sessions: u64,
-    /// How many lanes (threads) there were.
-    pub lanes: u64,
+    /// How many workers (threads) there were.
+    pub workers: u64,
     /// When each phase began and ended, in order of time.
     pub phases: Vec<PhaseSpan>,
     /// How the run came to its end.
     pub state: State,
-    /// The machine that asked, for example `2 × AMD EPYC 7B13, 8 GiB, Linux 6.1`.
+    /// The client machine, for example `2 × AMD EPYC 7B13, 8 GiB, Linux 6.1`.
     pub machine: String,
     /// The version of this program, for example `0.1.0`.
     pub version: String,
@@ -46,24 +46,24 @@ pub struct Facts {
     /// When the run's epoch was, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
     /// What a reader must know before believing the figures; shown loudly, one sentence each.
-    pub notices: Vec<String>,
+    pub warnings: Vec<String>,
     /// What must hold of the store's rows after the run, with what was found.
     pub findings: Vec<RuleFinding>,
-    /// Figures that the workload's own definition asks for, with what must be said of them.
+    /// Figures that the workload's own definition requests, with what must be said of them.
     pub figures: Vec<WorkloadFigure>,
     /// What happened to the run as a whole, in order of time.
     pub events: Vec<Event>,
     /// What was done to the store meanwhile, with what was seen of it in its answers.
-    pub effects: Vec<DeedEffect>,
+    pub effects: Vec<ActionEffect>,
     /// What the store's servers used of their machine, where somebody looked.
-    pub servers: Vec<ServerCourse>,
+    pub servers: Vec<ServerTimeSeries>,
     /// Whether the figures may be believed, if the run was examined.
     pub hallmark: Option<Hallmark>,
     /// What the instrument itself needs, by percentile, if that was measured.
     pub floor: Vec<(String, Nanos)>,
 }
 
-/// The store that was asked.
+/// The store that was issued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreFacts {
     /// Its name in one word, for example `redis`.
@@ -74,7 +74,7 @@ pub struct StoreFacts {
     pub settings: Vec<Setting>,
     /// Whether it keeps nothing and finds nothing: its figures are a floor, no ranking.
     pub is_no_op: bool,
-    /// Whether it was asked queries without having transactions: nothing of one that fails or is
+    /// Whether it was issued queries without having transactions: nothing of one that fails or is
     /// rolled back is undone.
     pub is_best_effort: bool,
 }
@@ -94,7 +94,7 @@ pub struct RuleFinding {
 
 /// Something that was done to the store, with what was seen of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DeedEffect {
+pub struct ActionEffect {
     /// What was done, for example `scale to 2`.
     pub text: String,
     /// When, on the run's time axis.
@@ -105,7 +105,7 @@ pub struct DeedEffect {
     pub effect: Option<Effect>,
 }
 
-/// A figure that the workload's own definition asks for.
+/// A figure that the workload's own definition requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadFigure {
     /// Its name, for example `tpmC`.
@@ -130,11 +130,11 @@ pub struct PhaseSpan {
 /// How a run came to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Everything that was planned was asked.
+    /// Everything that was planned was issued.
     Finished,
-    /// Somebody stopped it; the figures are about what was asked until then.
+    /// Somebody stopped it; the figures are about what was issued until then.
     Interrupted,
-    /// Its end is missing in the bundle: it goes on, or the program was killed.
+    /// Its end is missing in the run directory: it goes on, or the program was killed.
     Unfinished,
     /// The program was killed; what was there has been sealed.
     Repaired,

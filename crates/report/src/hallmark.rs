@@ -16,7 +16,7 @@ use crate::verdict::Level;
 pub use shape::{HallmarkObject, SCHEMA, json};
 pub use words::{figure_name, verdict_name, what};
 
-/// Reasons that are told in the one line; of more only the names.
+/// Reasons that are reported in the one line; of more only the names.
 const TOLD: usize = 3;
 
 /// One of the three times that latencies are made of.
@@ -80,7 +80,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// `HALLMARK INVALID: rate: the rate sent is 75 % off the promised one (at most 5 %)`.
+    /// `HALLMARK INVALID: rate: the rate sent is 75 % off the objective one (at most 5 %)`.
     pub fn text(&self) -> String {
         match self.reasons.is_empty() {
             true => self.name.to_owned(),
@@ -120,9 +120,9 @@ fn reasons(hallmark: &Hallmark) -> String {
     if hallmark.verdict == Verdict::NotAssessable {
         return not_assessable(&checks);
     }
-    let told = checks.iter().take(TOLD);
+    let reported = checks.iter().take(TOLD);
     let mut texts: Vec<String> =
-        told.map(|check| format!("{}: {}", check.id.name(), words::reason(check))).collect();
+        reported.map(|check| format!("{}: {}", check.id.name(), words::reason(check))).collect();
     let others: Vec<&str> = checks.iter().skip(TOLD).map(|check| check.id.name()).collect();
     if !others.is_empty() {
         texts.push(format!("also {}", others.join(", ")));
@@ -130,11 +130,11 @@ fn reasons(hallmark: &Hallmark) -> String {
     texts.join("; ")
 }
 
-/// Checks with the same obstacle share its words: `lane-cpu, hiccups: nobody observed it`.
+/// Checks with the same obstacle share its words: `worker-cpu, hiccups: nobody observed it`.
 fn not_assessable(checks: &[&Check]) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for check in checks {
-        let why = words::obstacle(check).unwrap_or("it cannot be told");
+        let why = words::obstacle(check).unwrap_or("it is not known");
         match groups.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(check.id.name()),
             None => groups.push((why, vec![check.id.name()])),
@@ -180,7 +180,7 @@ pub fn checks(facts: &Facts, rows: Rows) -> Table {
     table
 }
 
-/// The checks that cannot be told, with the reasons; empty if there are none.
+/// The checks that is not known, with the reasons; empty if there are none.
 pub fn untold(facts: &Facts) -> String {
     let all = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
     let untold = all.filter(|check| matches!(check.verdict, CheckVerdict::NotAssessable(_)));

@@ -28,11 +28,11 @@ const NANOS_PER_MILLI: f64 = 1e6;
 ///
 /// Tags are the kind or transaction type, whose operations (nothing for hits, `miss`, `failed`),
 /// which latency: `read-response`, `read-service`, `read-lag`, `read-miss-response` …,
-/// `all-response` …, `asked-lag`. Times are seconds since the run's start, which is both the
+/// `all-response` …, `requested-lag`. Times are seconds since the run's start, which is both the
 /// StartTime and the BaseTime. A histogram without values has no line.
 ///
 /// # Errors
-/// When a histogram cannot be encoded, which no histogram of the judge's bounds is known to do.
+/// When a histogram cannot be encoded, which no histogram of the analyzer's bounds is known to do.
 pub fn hdr_log(facts: &Facts, summary: &Summary) -> Result<String, WriteLogError> {
     let about = format!("[Run: {}; values in nanoseconds]", one_line(&facts.run_id));
     let lines = tagged(summary);
@@ -109,7 +109,7 @@ fn write_line(
         .map_err(|error| wrong(format!("{error:?}")))
 }
 
-/// The line that names the columns, which some readers ask for, goes before the first interval.
+/// The line that names the columns, which some readers request, goes before the first interval.
 fn with_legend(log: &str) -> String {
     const LEGEND: &str = "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
                           \"Interval_Compressed_Histogram\"\n";
@@ -127,7 +127,7 @@ fn tagged(summary: &Summary) -> Vec<(String, &Distribution)> {
         push_group(&mut all, &types.name, &types.group);
     }
     push_group(&mut all, "all", &summary.overall);
-    all.push(("asked-lag".to_owned(), &summary.lag));
+    all.push(("issued-lag".to_owned(), &summary.lag));
     all.retain(|(_, distribution)| distribution.count > 0);
     all
 }
@@ -183,9 +183,9 @@ mod tests {
         let text = log();
         let found = read(&text);
         let summary = sample::summary();
-        let wanted = tagged(&summary);
-        assert_eq!(found.len(), wanted.len());
-        for ((tag, histogram), (wanted_tag, distribution)) in found.iter().zip(&wanted) {
+        let expected = tagged(&summary);
+        assert_eq!(found.len(), expected.len());
+        for ((tag, histogram), (wanted_tag, distribution)) in found.iter().zip(&expected) {
             assert_eq!((tag, histogram), (wanted_tag, &distribution.histogram));
         }
     }
@@ -206,14 +206,18 @@ mod tests {
             assert!(log.contains(&format!("#[Logging for: {name}]\n")), "{log}");
             let all = read(log);
             let [(tag, histogram)] = &all[..] else { panic!("not one interval: {log}") };
-            let told = |measurement: &str| {
+            let describe = |measurement: &str| {
                 let found = |line: &&Line| line.metric == *name && line.measurement == measurement;
                 lines.iter().find(found).map(|line| line.value)
             };
             assert_eq!(tag, "");
-            assert_eq!(told("Operations"), Some(Value::Whole(histogram.len() as i64)), "{name}");
             assert_eq!(
-                told("MaxLatency(us)"),
+                describe("Operations"),
+                Some(Value::Whole(histogram.len() as i64)),
+                "{name}"
+            );
+            assert_eq!(
+                describe("MaxLatency(us)"),
                 Some(Value::Whole(histogram.max() as i64)),
                 "{name}"
             );
@@ -232,7 +236,7 @@ mod tests {
              update-failed-service update-failed-lag read-modify-write-response \
              read-modify-write-service read-modify-write-lag all-response all-service all-lag \
              all-miss-response all-miss-service all-miss-lag all-failed-response \
-             all-failed-service all-failed-lag asked-lag"
+             all-failed-service all-failed-lag issued-lag"
         );
     }
 

@@ -53,17 +53,18 @@ const CONTENTS: [(&str, &str); 10] = [
 
 /// The report as one file.
 ///
-/// `timeline` is the series to show over time; give one that was judged over all phases so that
+/// `timeline` is the series to show over time; give one that was analyzed over all phases so that
 /// warm-up is seen (shaded), or `None` for the summary's own.
 pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> String {
     let series = timeline.unwrap_or(&summary.series);
-    let course = Timeline::new(facts, summary, series);
-    let (latency, throughput, lag) = (course.latency(), course.throughput(), course.lag());
+    let time_course = Timeline::new(facts, summary, series);
+    let (latency, throughput, lag) =
+        (time_course.latency(), time_course.throughput(), time_course.lag());
     let spectra = spectra(summary);
     let lag_spectrum = charts::lag_spectrum(summary);
-    let servers = servers::charts(facts, &course);
+    let servers = servers::charts(facts, &time_course);
 
-    let mut body = sections::course(facts, summary, series, (&latency, &throughput));
+    let mut body = sections::time_course(facts, summary, series, (&latency, &throughput));
     body += &sections::transactions(facts, summary);
     body += &sections::percentiles(facts, summary, &spectra);
     body += &sections::heat(series);

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use assay_analysis::Summary;
-use assay_analysis::compare::{Finding as RowFinding, Judgement, Row};
+use assay_analysis::compare::{ConditionOutcome, Finding as RowFinding, Row};
 use assay_analysis::hallmark::{Check, CheckVerdict};
 
-use crate::compare::words::{figure_name, is_worse, told};
+use crate::compare::words::{describe, figure_name, is_worse};
 use crate::compare::{Contrast, Trial};
 use crate::facts::{Facts, RuleFinding};
 use crate::hallmark::words;
@@ -76,10 +76,12 @@ pub fn group(group: &Group) -> String {
 
 /// A comparison: a case for each condition, or for each figure in question if there are none.
 ///
-/// A condition that is surely met has failed; one that is unsure or cannot be judged is skipped.
+/// A condition that is surely met has failed; one that is unsure or cannot be analyzed is skipped.
 pub fn compare(contrast: &Contrast) -> String {
     let cases: Vec<Case> = match contrast.trials.is_empty() {
-        true => contrast.comparison.asked().map(|row| of_row(row, contrast.is_judged())).collect(),
+        true => {
+            contrast.comparison.requested().map(|row| of_row(row, contrast.is_analyzed())).collect()
+        }
         false => contrast.trials.iter().map(of_trial).collect(),
     };
     let titles = [&contrast.old, &contrast.new].map(|side| side.typical().facts.title.clone());
@@ -134,7 +136,7 @@ fn of_rule(rule: &RuleFinding) -> Case {
     Case { name: format!("{}, {}", rule.name, rule.rule), outcome, text: rule.text.clone() }
 }
 
-/// A remark passes; what cannot be told, or is not there, is skipped.
+/// A remark passes; what is not known, or is not there, is skipped.
 fn of_check(check: &Check) -> Case {
     let name = format!("{} {}: {}", check.id.code(), check.id.name(), words::what(check.id));
     let obstacle = || words::obstacle(check).unwrap_or_default().to_owned();
@@ -149,28 +151,31 @@ fn of_check(check: &Check) -> Case {
     Case { name, outcome, text }
 }
 
-fn of_row(row: &Row, is_judged: bool) -> Case {
+fn of_row(row: &Row, is_analyzed: bool) -> Case {
     let outcome = match row.finding {
-        _ if !is_judged => Outcome::Skipped,
+        _ if !is_analyzed => Outcome::Skipped,
         RowFinding::TooFew | RowFinding::Absent | RowFinding::Withdrawn => Outcome::Skipped,
         _ if is_worse(row) => Outcome::Failed,
         _ => Outcome::Passed,
     };
-    Case { name: format!("{} is not worse", figure_name(row.figure)), outcome, text: told(row) }
+    Case { name: format!("{} is not worse", figure_name(row.figure)), outcome, text: describe(row) }
 }
 
 fn of_trial(trial: &Trial) -> Case {
     let outcome = match trial.judgement {
-        Judgement::Met => Outcome::Failed,
-        Judgement::NotMet => Outcome::Passed,
-        Judgement::Unsure | Judgement::Unknown | Judgement::Withdrawn => Outcome::Skipped,
+        ConditionOutcome::Met => Outcome::Failed,
+        ConditionOutcome::NotMet => Outcome::Passed,
+        ConditionOutcome::Unsure | ConditionOutcome::Unknown | ConditionOutcome::Withdrawn => {
+            Outcome::Skipped
+        }
     };
-    let text = trial.row.as_ref().map(told).unwrap_or_default();
+    let text = trial.row.as_ref().map(describe).unwrap_or_default();
     Case { name: format!("not {}", trial.text), outcome, text }
 }
 
 fn suite(title: &str, seconds: f64, cases: &[Case]) -> String {
-    let count = |wanted: fn(&Outcome) -> bool| cases.iter().filter(|c| wanted(&c.outcome)).count();
+    let count =
+        |expected: fn(&Outcome) -> bool| cases.iter().filter(|c| expected(&c.outcome)).count();
     let failures = count(|outcome| matches!(outcome, Outcome::Failed));
     let skipped = count(|outcome| matches!(outcome, Outcome::Skipped));
     let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
@@ -201,7 +206,7 @@ fn suite(title: &str, seconds: f64, cases: &[Case]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Run, Side};
+    use crate::compare::{ComparedSetup, Run};
     use crate::facts::State;
     use crate::sample;
     use assay_analysis::{LoadModel, Verdict};
@@ -241,13 +246,13 @@ mod tests {
             facts.findings = vec![RuleFinding { name, rule, is_held, text: "told".to_owned() }];
             Run { facts, summary }
         };
-        let failed = "name=\"TPC-C 3.3.2.1, w_ytd = sum(d_ytd)\"><failure message=\"told\"";
+        let failed = "name=\"TPC-C 3.3.2.1, w_ytd = sum(d_ytd)\"><failure message=\"reported\"";
         let (held, broken) = (with(true), with(false));
         assert!(!run(&held.facts, &held.summary).contains(failed));
         assert!(run(&broken.facts, &broken.summary).contains(failed));
         let group = Group {
-            side: Side { name: "last".to_owned(), runs: vec![held, broken, with(true)] },
-            wanted: 3,
+            side: ComparedSetup { name: "last".to_owned(), runs: vec![held, broken, with(true)] },
+            expected: 3,
             meeting: String::new(),
             command: String::new(),
             figures: Vec::new(),
@@ -267,8 +272,8 @@ mod tests {
             let well = ill("nothing");
             let runs = [well, (facts, summary)].map(|(facts, summary)| Run { facts, summary });
             let group = Group {
-                side: Side { name: "last".to_owned(), runs: runs.into() },
-                wanted: 2,
+                side: ComparedSetup { name: "last".to_owned(), runs: runs.into() },
+                expected: 2,
                 meeting: String::new(),
                 command: String::new(),
                 figures: Vec::new(),

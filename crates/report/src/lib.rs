@@ -1,6 +1,6 @@
-//! How a result is shown: terminal, HTML, plots, exports.
+//! Reports of a result: terminal, HTML, plots, exports.
 //!
-//! Every function turns a run's [`Facts`] with the judge's [`Summary`](assay_analysis::Summary)
+//! Every function turns a run's [`Facts`] with the analyzer's [`Summary`](assay_analysis::Summary)
 //! into text. Nothing is measured here: numbers change their units, never their meaning.
 
 pub mod facts;
@@ -38,7 +38,7 @@ pub mod ycsb;
 mod sample;
 
 pub use csv::csv;
-pub use facts::{DeedEffect, Facts, PhaseSpan, RuleFinding, State, StoreFacts, WorkloadFigure};
+pub use facts::{ActionEffect, Facts, PhaseSpan, RuleFinding, State, StoreFacts, WorkloadFigure};
 pub use hdr_log::{WriteLogError, hdr_log, ycsb_hdr_logs};
 pub use html::compare::{compare_html, group_html};
 pub use html::html;

@@ -1,4 +1,4 @@
-//! How a mapping is shown: its tables, the requests of each query, the options it was chosen from.
+//! Report of a mapping: its tables, the requests of each query, the options it was chosen from.
 
 mod json;
 #[cfg(test)]
@@ -11,7 +11,7 @@ use crate::units::three_digits;
 
 pub use json::{SCHEMA, json};
 
-/// A mapping with everything that is told about it.
+/// A mapping with everything that is reported about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
     /// The workload's name.
@@ -20,16 +20,17 @@ pub struct Mapping {
     pub class: String,
     /// Where the physical schema comes from, in words.
     pub origin: String,
-    /// What the figures are per: `transaction`, or `query` if nobody knows how often each is asked.
+    /// What the figures are per: `transaction`, or `query` if nobody knows how often each is
+    /// issued.
     pub per: String,
     /// The options, the best first; none if nothing was chosen from.
     pub options: Vec<Choice>,
     /// The stored tables.
     pub tables: Vec<Stored>,
     /// The queries.
-    pub queries: Vec<Asked>,
+    pub queries: Vec<MappedQuery>,
     /// What a reader must know besides, one sentence each.
-    pub notices: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// One option of the advisor.
@@ -60,12 +61,12 @@ pub struct Stored {
 
 /// One query.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct MappedQuery {
     /// Its name.
     pub name: String,
     /// Its SQL.
     pub sql: String,
-    /// How often it is asked, relative to the others.
+    /// How often it is issued, relative to the others.
     pub frequency: f64,
     /// How many rows it is expected to return or write.
     pub rows: Option<f64>,
@@ -167,7 +168,7 @@ impl Stored {
     }
 }
 
-impl Asked {
+impl MappedQuery {
     fn requests(&self) -> f64 {
         self.requests.iter().map(|request| request.count).sum()
     }
@@ -222,7 +223,7 @@ impl Requested {
 /// The mapping for a person at a terminal.
 pub fn text(mapping: &Mapping) -> String {
     let mut out = mapping.opening();
-    for notice in &mapping.notices {
+    for notice in &mapping.warnings {
         out.push_str(&format!("{notice}\n"));
     }
     if !mapping.options.is_empty() {
@@ -252,7 +253,7 @@ pub fn markdown(mapping: &Mapping) -> String {
     let opening = mapping.opening();
     out.push_str(opening.lines().last().unwrap_or_default());
     out.push('\n');
-    for notice in &mapping.notices {
+    for notice in &mapping.warnings {
         out.push_str(&format!("\n{notice}\n"));
     }
     if !mapping.options.is_empty() {

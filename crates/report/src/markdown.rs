@@ -77,7 +77,7 @@ fn details(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     }
     let untold = hallmark::untold(facts);
     if !untold.is_empty() {
-        out += &format!("- not told: {untold}\n");
+        out += &format!("- not reported: {untold}\n");
     }
     if let Some(text) = hallmark::floor(facts, letters) {
         out += &format!("- floor: {text}\n");
@@ -97,7 +97,7 @@ fn details(facts: &Facts, summary: &Summary, letters: Letters) -> String {
             escape(&setting.meaning)
         );
     }
-    out + &format!("- to repeat it: {}\n\n</details>\n", code(&facts.command))
+    out + &format!("- reproduce with: {}\n\n</details>\n", code(&facts.command))
 }
 
 /// Text in which nothing is markup, on one line.

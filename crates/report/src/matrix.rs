@@ -1,20 +1,20 @@
 //! A study: stores × workloads × nodes × loads, in words, tables, charts.
 
-mod beside;
+mod published;
 pub(crate) mod rows;
 mod sheet;
 mod text;
 mod words;
 
-use assay_analysis::matrix::foreign::{ForeignFigure, Terms};
-use assay_analysis::matrix::{ClientsFit, Matrix, Metric, Setup, Tier};
+use assay_analysis::matrix::published::{PublishedFigure, Terms};
+use assay_analysis::matrix::{ClientsFit, DurabilityClass, Matrix, Metric, Setup};
 use assay_model::{Nanos, Setting};
 
 pub use crate::html::matrix::matrix_html;
 pub use sheet::{SheetColumn, SheetValues, matrix_csv, matrix_sheet};
 pub use text::{matrix_json, matrix_markdown, matrix_text};
 
-pub(crate) use beside::{doubts, foreign_table, system_name};
+pub(crate) use published::{figure_warnings, foreign_table, system_name};
 pub(crate) use rows::{
     barred, checks, durability, failures, figures, has_rivals, looks_at, ranking, refusals,
     scaling, setup_name, usl_fits,
@@ -36,7 +36,7 @@ pub struct MatrixStudy {
     pub command: String,
     /// The seed from which the order and everything random in the runs follow.
     pub seed: u64,
-    /// The machine that asked, and on which the labs' stores were.
+    /// The client machine, and on which the labs' stores were.
     pub machine: String,
     /// The stores, in the order of the study file.
     pub stores: Vec<StudyStore>,
@@ -44,7 +44,7 @@ pub struct MatrixStudy {
     pub workloads: Vec<String>,
     /// The loads.
     pub loads: Vec<StudyLoad>,
-    /// How often each cell was to be asked.
+    /// How often each cell was to be issued.
     pub repetitions: u32,
     /// How many runs were planned.
     pub planned: usize,
@@ -62,12 +62,12 @@ pub struct MatrixStudy {
     pub scale: f64,
     /// The time that the cells took together, with starting and filling their stores.
     pub took: Nanos,
-    /// Names of the cells in the order in which they were asked.
+    /// Names of the cells in the order in which they were issued.
     pub order: Vec<String>,
-    /// Whether that is the order that was drawn; not if some were asked later or again.
+    /// Whether that is the order that was drawn; not if some were issued later or again.
     pub is_as_drawn: bool,
     /// Figures of others to be shown beside ours.
-    pub beside: Option<Beside>,
+    pub published: Option<PublishedFigures>,
     /// What else must be said.
     pub notes: Vec<String>,
 }
@@ -81,7 +81,7 @@ pub struct StudyStore {
     pub label: String,
 }
 
-/// A way to ask.
+/// A way to query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyLoad {
     /// Its name in the study.
@@ -97,8 +97,8 @@ pub struct StudyLoad {
 pub struct CellFacts {
     /// Its name.
     pub id: String,
-    /// Its bundle, seen from the study's directory.
-    pub bundle: String,
+    /// Its run directory, seen from the study's directory.
+    pub run_dir: String,
     /// The commands that repeat it, one after the other.
     pub commands: Vec<String>,
     /// What its store said of itself.
@@ -122,11 +122,11 @@ pub struct FailedCell {
 
 /// What others have published.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Beside {
+pub struct PublishedFigures {
     /// Where it is from, in a few words.
     pub name: String,
     /// The figures.
-    pub figures: Vec<ForeignFigure>,
+    pub figures: Vec<PublishedFigure>,
     /// How they came about; the workloads' names are those of the figures.
     pub terms: Terms,
     /// For each of our workloads the name that the figures have for it, if any.
@@ -152,17 +152,17 @@ impl MatrixStudy {
 
     /// What a ranking of this load is by.
     pub(crate) fn ranked_by(&self, load: usize) -> Metric {
-        use assay_analysis::matrix::{Of, Place};
+        use assay_analysis::matrix::{OperationFilter, Place};
         match self.loads[load].clients {
             Some(_) => Metric::Throughput,
             // All have the same throughput where it is given.
-            None => Metric::Response(Of::All, Place::P99),
+            None => Metric::Response(OperationFilter::All, Place::P99),
         }
     }
 
     /// The tier of a setup's store.
-    pub(crate) fn tier_of(&self, setup: Setup) -> Tier {
-        self.matrix.runs(setup).next().map_or(Tier::Untold, |cell| cell.tier)
+    pub(crate) fn durability_of(&self, setup: Setup) -> DurabilityClass {
+        self.matrix.runs(setup).next().map_or(DurabilityClass::Untold, |cell| cell.durability)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a report shows of one percentile: its value, or why it has none.
+//! Displayed percentile: its value, or why it has none.
 
 use assay_analysis::{Distribution, Interval, Percentile, Shortage};
 use assay_model::Nanos;
@@ -28,7 +28,7 @@ pub const NO_VALUE_MEANING: &str =
 
 /// What can be shown of one percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shown {
+pub enum DisplayedPercentile {
     /// There are no values at all.
     Nothing,
     /// No value lies beyond it.
@@ -41,35 +41,49 @@ pub enum Shown {
     Value(Nanos),
 }
 
-impl Shown {
+impl DisplayedPercentile {
     /// What can be shown of the percentile `quantile` of `distribution`.
-    pub fn of(distribution: &Distribution, quantile: f64, is_withdrawn: bool) -> Shown {
+    pub fn of(
+        distribution: &Distribution,
+        quantile: f64,
+        is_withdrawn: bool,
+    ) -> DisplayedPercentile {
         let found = distribution.percentiles.iter().find(|p| p.quantile == quantile);
-        let Some(Percentile { value, interval, .. }) = found else { return Shown::Nothing };
+        let Some(Percentile { value, interval, .. }) = found else {
+            return DisplayedPercentile::Nothing;
+        };
         match interval {
-            Interval::TooFew { shortage: Shortage::NoneBeyond, .. } => Shown::NoneBeyond,
-            _ if is_withdrawn => Shown::Withdrawn(*value),
-            Interval::TooFew { shortage, .. } => Shown::Sample(*value, *shortage),
-            Interval::Known { .. } | Interval::Undefined => Shown::Value(*value),
+            Interval::TooFew { shortage: Shortage::NoneBeyond, .. } => {
+                DisplayedPercentile::NoneBeyond
+            }
+            _ if is_withdrawn => DisplayedPercentile::Withdrawn(*value),
+            Interval::TooFew { shortage, .. } => DisplayedPercentile::Sample(*value, *shortage),
+            Interval::Known { .. } | Interval::Undefined => DisplayedPercentile::Value(*value),
         }
     }
 
     /// As the cell of a table: `1.20 ms`, `~1.20 ms`, `!1.20 ms`, `n/a`, `-`.
     pub fn cell(self, letters: Letters) -> String {
         match self {
-            Shown::Nothing => "-".to_owned(),
-            Shown::NoneBeyond => NO_VALUE.to_owned(),
-            Shown::Sample(value, _) => format!("{SAMPLE}{}", duration(value, letters)),
-            Shown::Withdrawn(value) => format!("{WITHDRAWN}{}", duration(value, letters)),
-            Shown::Value(value) => duration(value, letters),
+            DisplayedPercentile::Nothing => "-".to_owned(),
+            DisplayedPercentile::NoneBeyond => NO_VALUE.to_owned(),
+            DisplayedPercentile::Sample(value, _) => {
+                format!("{SAMPLE}{}", duration(value, letters))
+            }
+            DisplayedPercentile::Withdrawn(value) => {
+                format!("{WITHDRAWN}{}", duration(value, letters))
+            }
+            DisplayedPercentile::Value(value) => duration(value, letters),
         }
     }
 
     /// Within a sentence: `1.20 ms`, `~1.20 ms (one event)`.
     pub fn phrase(self, letters: Letters) -> String {
         match self {
-            Shown::Withdrawn(value) => format!("{} (withdrawn)", duration(value, letters)),
-            Shown::Sample(..) => format!("{} ({})", self.cell(letters), self.note()),
+            DisplayedPercentile::Withdrawn(value) => {
+                format!("{} (withdrawn)", duration(value, letters))
+            }
+            DisplayedPercentile::Sample(..) => format!("{} ({})", self.cell(letters), self.note()),
             other => other.cell(letters),
         }
     }
@@ -77,11 +91,11 @@ impl Shown {
     /// What must be said beside the value; empty if nothing.
     pub fn note(self) -> &'static str {
         match self {
-            Shown::Sample(_, Shortage::Dependent) => "one event",
-            Shown::Sample(..) => "few values",
-            Shown::Withdrawn(_) => "withdrawn",
-            Shown::NoneBeyond => "no value beyond",
-            Shown::Nothing | Shown::Value(_) => "",
+            DisplayedPercentile::Sample(_, Shortage::Dependent) => "one event",
+            DisplayedPercentile::Sample(..) => "few values",
+            DisplayedPercentile::Withdrawn(_) => "withdrawn",
+            DisplayedPercentile::NoneBeyond => "no value beyond",
+            DisplayedPercentile::Nothing | DisplayedPercentile::Value(_) => "",
         }
     }
 }
@@ -90,27 +104,29 @@ impl Shown {
 mod tests {
     use super::*;
 
-    fn shown(interval: Interval, is_withdrawn: bool) -> Shown {
+    fn display(interval: Interval, is_withdrawn: bool) -> DisplayedPercentile {
         let mut distribution = crate::sample::distribution(1..=1000);
         let p99 = distribution.percentiles.iter_mut().find(|p| p.quantile == 0.99);
         let p99 = p99.expect("the sample has all percentiles");
         (p99.value, p99.interval) = (Nanos(1_200_000), interval);
-        Shown::of(&distribution, 0.99, is_withdrawn)
+        DisplayedPercentile::of(&distribution, 0.99, is_withdrawn)
     }
 
     #[test]
     fn a_percentile_without_an_interval_is_shown_with_a_mark() {
         let known = Interval::Known { low: Nanos(1), high: Nanos(2), dependence: 1.0 };
         let few = |shortage| Interval::TooFew { further_seconds: 240.0, shortage };
-        let both = |shown: Shown| (shown.cell(Letters::Ascii), shown.phrase(Letters::Ascii));
+        let both = |displayed: DisplayedPercentile| {
+            (displayed.cell(Letters::Ascii), displayed.phrase(Letters::Ascii))
+        };
         let pair = |cell: &str, phrase: &str| (cell.to_owned(), phrase.to_owned());
-        assert_eq!(both(shown(known, false)), pair("1.20 ms", "1.20 ms"));
-        assert_eq!(both(shown(known, true)), pair("!1.20 ms", "1.20 ms (withdrawn)"));
+        assert_eq!(both(display(known, false)), pair("1.20 ms", "1.20 ms"));
+        assert_eq!(both(display(known, true)), pair("!1.20 ms", "1.20 ms (withdrawn)"));
         let stall = few(Shortage::Dependent);
-        assert_eq!(both(shown(stall, false)), pair("~1.20 ms", "~1.20 ms (one event)"));
-        assert_eq!(both(shown(stall, true)), pair("!1.20 ms", "1.20 ms (withdrawn)"));
+        assert_eq!(both(display(stall, false)), pair("~1.20 ms", "~1.20 ms (one event)"));
+        assert_eq!(both(display(stall, true)), pair("!1.20 ms", "1.20 ms (withdrawn)"));
         let short = few(Shortage::FewBeyond);
-        assert_eq!(both(shown(short, false)), pair("~1.20 ms", "~1.20 ms (few values)"));
-        assert_eq!(both(shown(few(Shortage::NoneBeyond), false)), pair("n/a", "n/a"));
+        assert_eq!(both(display(short, false)), pair("~1.20 ms", "~1.20 ms (few values)"));
+        assert_eq!(both(display(few(Shortage::NoneBeyond), false)), pair("n/a", "n/a"));
     }
 }

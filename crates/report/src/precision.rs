@@ -1,4 +1,4 @@
-//! How punctually processes begin under growing load: the paper's experiment LOAD.
+//! Punctuality of processes under growing load: the paper's experiment LOAD.
 //!
 //! D. Bermbach et al., "BenchFoundry: A Benchmarking Framework for Cloud Storage Services", ICSOC
 //! 2017, section 5, figure 6.
@@ -33,7 +33,7 @@ pub struct Precision {
     pub title: String,
     /// The command that repeats it, as one line for a shell.
     pub command: String,
-    /// The directory that keeps a bundle for each run.
+    /// The directory that keeps a run directory for each run.
     pub dir: String,
     /// The store's URL without secrets.
     pub url: String,
@@ -49,7 +49,7 @@ pub struct Precision {
     pub duration: Nanos,
     /// The seed from which those of the runs follow.
     pub seed: u64,
-    /// The machine that asked.
+    /// The client machine.
     pub machine: String,
     /// The version of this program.
     pub version: String,
@@ -64,17 +64,17 @@ pub struct PrecisionRun {
     pub factor: f64,
     /// Processes per second that were planned.
     pub planned_per_s: f64,
-    /// The name of its bundle in the study's directory.
-    pub bundle: String,
+    /// The name of its run directory in the study's directory.
+    pub run_dir: String,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: RunEnd,
     /// What was found, as far as it came.
     pub figures: Option<PrecisionFigures>,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnd {
     /// As it should.
     Whole,
     /// Somebody stopped it.
@@ -108,7 +108,7 @@ impl PrecisionRun {
     }
 
     fn is_punctual(&self) -> bool {
-        self.ending == Ending::Whole && self.p95().is_some_and(|p95| p95 < PUNCTUAL)
+        self.ending == RunEnd::Whole && self.p95().is_some_and(|p95| p95 < PUNCTUAL)
     }
 }
 
@@ -117,9 +117,9 @@ pub fn findings(precision: &Precision, letters: Letters) -> Vec<Finding> {
     let mut findings = vec![punctuality(precision, letters)];
     for run in &precision.runs {
         let (name, text) = match &run.ending {
-            Ending::Whole => continue,
-            Ending::Interrupted => ("interrupted", "was stopped before its end".to_owned()),
-            Ending::Failed(reason) => ("failed", format!("did not come to its end: {reason}")),
+            RunEnd::Whole => continue,
+            RunEnd::Interrupted => ("interrupted", "was stopped before its end".to_owned()),
+            RunEnd::Failed(reason) => ("failed", format!("did not come to its end: {reason}")),
         };
         let text = format!("the run with factor {} {text}", run.factor);
         findings.push(Finding { level: Level::Caution, name, text });

@@ -17,11 +17,11 @@ pub fn circumstances(
     summary: &Summary,
     letters: Letters,
 ) -> Vec<(&'static str, String)> {
-    let lanes = plural(facts.lanes, "lane");
+    let workers = plural(facts.workers, "worker");
     // In an open system every process is a session: their number says nothing more.
     let sessions = match summary.load {
-        LoadModel::Open { .. } => lanes,
-        LoadModel::Closed { sessions, .. } => format!("{}, {lanes}", plural(sessions, "session")),
+        LoadModel::Open { .. } => workers,
+        LoadModel::Closed { sessions, .. } => format!("{}, {workers}", plural(sessions, "session")),
     };
     let load = match facts.load.as_str() {
         "" => sessions,
@@ -175,7 +175,7 @@ fn silences(summary: &Summary, letters: Letters) -> String {
     )
 }
 
-/// What the workload's own definition asks for: its figures, its rules about the store's rows.
+/// What the workload's own definition requests: its figures, its rules about the store's rows.
 pub fn workload(facts: &Facts) -> Vec<String> {
     let figure =
         |figure: &WorkloadFigure| format!("{} {:.1} ({})", figure.name, figure.value, figure.note);

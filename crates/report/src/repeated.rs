@@ -4,7 +4,7 @@ use assay_analysis::compare::{Figure, Measure, Spread};
 use assay_model::Kind;
 use serde_json::{Value, json};
 
-use crate::compare::Side;
+use crate::compare::ComparedSetup;
 use crate::compare::words::{figure_name, value, variation};
 use crate::facts::Facts;
 use crate::markdown::escape;
@@ -21,9 +21,9 @@ pub const SCHEMA: &str = "assay/repeat/v1";
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Its runs, at least one.
-    pub side: Side,
+    pub side: ComparedSetup,
     /// How many runs were wanted.
-    pub wanted: usize,
+    pub expected: usize,
     /// In which state each run met the store, in a sentence.
     pub meeting: String,
     /// The command that repeats the group, as one line for a shell.
@@ -34,8 +34,8 @@ pub struct Group {
 
 impl Group {
     fn spread(&self, measure: Measure) -> Option<&Spread> {
-        let wanted = Figure::overall(measure);
-        self.figures.iter().find(|(figure, _)| *figure == wanted).map(|(_, spread)| spread)
+        let expected = Figure::overall(measure);
+        self.figures.iter().find(|(figure, _)| *figure == expected).map(|(_, spread)| spread)
     }
 
     fn facts(&self) -> &Facts {
@@ -43,7 +43,7 @@ impl Group {
     }
 
     /// The figures that a reader needs: those of a single kind repeat those of all operations.
-    fn shown(&self) -> impl Iterator<Item = &(Figure, Spread)> {
+    fn display(&self) -> impl Iterator<Item = &(Figure, Spread)> {
         let has = |kind: Kind| self.figures.iter().any(|(figure, _)| figure.of == Some(kind));
         let kinds = Kind::ALL.into_iter().filter(|kind| has(*kind)).count();
         self.figures.iter().filter(move |(figure, spread)| {
@@ -56,13 +56,13 @@ impl Group {
 /// What must be known before any figure.
 pub fn findings(group: &Group, letters: Letters) -> Vec<Finding> {
     let hallmark = crate::compare::hallmark_of("", &group.side);
-    // A hallmark that is there is told by each run.
+    // A hallmark that is there is reported by each run.
     let mut findings: Vec<Finding> =
         hallmark.into_iter().filter(|one| !one.name.starts_with("HALLMARK VALID")).collect();
     findings.extend(crate::compare::of_side("", &group.side, letters));
     let runs = group.side.runs.len();
-    if runs < group.wanted {
-        let text = format!("{runs} of {} runs came to their end", group.wanted);
+    if runs < group.expected {
+        let text = format!("{runs} of {} runs came to their end", group.expected);
         findings.push(Finding { level: Level::Alarm, name: "incomplete", text });
     }
     if runs < FEW {
@@ -116,7 +116,7 @@ pub(crate) fn table(group: &Group, letters: Letters) -> Table {
         ("median", Flush::Right),
         ("95 % interval of the mean", Flush::Right),
     ]);
-    for (figure, spread) in group.shown() {
+    for (figure, spread) in group.display() {
         let text = |number: f64| value(figure.measure, number, letters);
         let interval = match spread.interval {
             Some((low, high)) => {
@@ -208,7 +208,7 @@ pub fn json(group: &Group) -> String {
     let object = json!({
         "schema": SCHEMA,
         "findings": findings,
-        "wanted": group.wanted,
+        "wanted": group.expected,
         "meeting": group.meeting,
         "command": group.command,
         "runs": crate::compare::side_json(&group.side)["runs"],

@@ -39,7 +39,7 @@ pub fn facts() -> Facts {
         },
         load: "Poisson arrivals, at most 64 in flight, then queue".to_owned(),
         sessions: 64,
-        lanes: 1,
+        workers: 1,
         phases: vec![
             PhaseSpan { phase: Phase::WarmUp, began: Nanos::ZERO, ended: Nanos::from_secs(1) },
             PhaseSpan {
@@ -53,7 +53,7 @@ pub fn facts() -> Facts {
         version: "0.1.0".to_owned(),
         started: "2026-11-21 18:30:12 UTC".to_owned(),
         started_unix_ms: 1_795_285_812_000,
-        notices: Vec::new(),
+        warnings: Vec::new(),
         findings: Vec::new(),
         figures: Vec::new(),
         effects: Vec::new(),
@@ -182,10 +182,10 @@ struct Part<'a> {
 }
 
 fn group(part: &Part<'_>) -> Group {
-    let count_of = |wanted| {
+    let count_of = |expected| {
         part.reasons
             .iter()
-            .filter(|(outcome, _, _)| *outcome == wanted)
+            .filter(|(outcome, _, _)| *outcome == expected)
             .map(|(_, _, count)| count)
             .sum::<u64>()
     };

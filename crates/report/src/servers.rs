@@ -1,10 +1,10 @@
-//! What was done to the store, what its servers used: in words, in a table.
+//! Report of actions on the store, use of its servers: in words, in a table.
 
 use assay_analysis::Summary;
 use assay_analysis::effect::{Effect, Level};
 use assay_analysis::servers::{ServerUse, summed_up};
 
-use crate::facts::{DeedEffect, Facts};
+use crate::facts::{ActionEffect, Facts};
 use crate::table::{Side, Table};
 use crate::units::{Letters, duration, moment, percent, rate, three_digits};
 
@@ -13,24 +13,24 @@ pub(crate) const MIB: f64 = 1_048_576.0;
 /// What is not known.
 const UNTOLD: &str = "-";
 
-/// Each deed with what was seen of it, a sentence each.
+/// Each action with what was seen of it, a sentence each.
 pub fn effects(facts: &Facts, letters: Letters) -> Vec<String> {
-    let sentence = |deed: &DeedEffect| {
-        let what = format!("{} at {}", deed.text, moment(deed.at));
-        let stop = deed.stop.map_or_else(String::new, |stop| {
+    let sentence = |action: &ActionEffect| {
+        let what = format!("{} at {}", action.text, moment(action.at));
+        let stop = action.stop.map_or_else(String::new, |stop| {
             let length = duration(stop.length(), letters);
             format!("no answer for {length} from {}; ", moment(stop.from))
         });
-        match &deed.effect {
+        match &action.effect {
             None => format!("{what}: {stop}too little of the run lies before or after it to tell"),
-            Some(effect) => format!("{what}: {stop}{}", seen(effect, letters)),
+            Some(effect) => format!("{what}: {stop}{}", observed(effect, letters)),
         }
     };
     facts.effects.iter().map(sentence).collect()
 }
 
-/// What was seen of a deed.
-fn seen(effect: &Effect, letters: Letters) -> String {
+/// What was seen of an action.
+fn observed(effect: &Effect, letters: Letters) -> String {
     let after = |at: assay_model::Nanos| {
         format!("{} ({} after)", moment(at), duration(at.since(effect.at), letters))
     };
@@ -67,8 +67,11 @@ fn seen(effect: &Effect, letters: Letters) -> String {
 
 /// What each server used over the measured window; `None` where nobody looked.
 pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
-    let rows: Vec<ServerUse> =
-        facts.servers.iter().filter_map(|course| summed_up(course, summary.window)).collect();
+    let rows: Vec<ServerUse> = facts
+        .servers
+        .iter()
+        .filter_map(|time_course| summed_up(time_course, summary.window))
+        .collect();
     if rows.is_empty() {
         return None;
     }
@@ -126,21 +129,21 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_is_told_with_its_times_and_levels() {
-        let text = seen(&effect(Some(302), Some(341), true), Letters::Ascii);
+    fn an_effect_is_reported_with_its_times_and_levels() {
+        let text = observed(&effect(Some(302), Some(341), true), Letters::Ascii);
         let expected = "first seen at 302 s (2.00 s after), last at 341 s (41.0 s after); \
                         done 1 000/s -> 1 000/s, p50 50.0 us -> 25.0 us, p99 500 us -> 250 us";
         assert_eq!(text, expected);
-        assert_eq!(seen(&effect(None, None, true), Letters::Ascii), "nothing was seen of it");
-        let text = seen(&effect(Some(302), None, true), Letters::Ascii);
+        assert_eq!(observed(&effect(None, None, true), Letters::Ascii), "nothing was seen of it");
+        let text = observed(&effect(Some(302), None, true), Letters::Ascii);
         assert!(text.starts_with("seen from 302 s (2.00 s after), to stay; "), "{text}");
-        let text = seen(&effect(Some(302), Some(400), false), Letters::Ascii);
+        let text = observed(&effect(Some(302), Some(400), false), Letters::Ascii);
         assert!(text.contains("not at rest before the end"), "{text}");
         let (from, until) = (Nanos::from_millis(300_020), Nanos::from_millis(302_320));
         let stop = Some(Silence { from, until, is_cut_off: false });
         let (at, text) = (Nanos::from_secs(300), "kill node 1".to_owned());
         let mut facts = crate::sample::facts();
-        facts.effects = vec![DeedEffect { text, at, stop, effect: None }];
+        facts.effects = vec![ActionEffect { text, at, stop, effect: None }];
         let expected = "kill node 1 at 300 s: no answer for 2.30 s from 300.02 s; too little of \
                         the run lies before or after it to tell";
         assert_eq!(effects(&facts, Letters::Ascii), [expected]);

@@ -4,7 +4,7 @@ pub(crate) mod rows;
 mod text;
 
 use assay_analysis::Distribution;
-use assay_analysis::sawtooth::{Agreement, Course, Figures, Sawtooth, relative_moment};
+use assay_analysis::sawtooth::{Agreement, Figures, LatencyCourse, Sawtooth, relative_moment};
 use assay_model::Nanos;
 
 pub use crate::html::study::study_html;
@@ -38,7 +38,7 @@ pub struct StudyRun {
     /// Rate, capacity, hiccup.
     pub sawtooth: Sawtooth,
     /// What was measured.
-    pub sights: Vec<Sight>,
+    pub sights: Vec<MethodResult>,
 }
 
 /// How exactly the store's clock goes.
@@ -63,7 +63,7 @@ pub enum Measure {
 
 /// What one way to measure sees of a run.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct MethodResult {
     /// The way.
     pub measure: Measure,
     /// What was measured.
@@ -73,7 +73,7 @@ pub struct Sight {
     /// Every percentile of what was measured.
     pub distribution: Distribution,
     /// The longest latency over time, around the hiccup.
-    pub course: Course,
+    pub time_course: LatencyCourse,
 }
 
 /// A paced closed loop whose sessions lose time after each answer.
@@ -90,7 +90,7 @@ pub struct SlowClient {
     /// When it was; `None` if not before the run's end.
     pub found_back: Option<Nanos>,
     /// The longest intended latency over time.
-    pub course: Course,
+    pub time_course: LatencyCourse,
 }
 
 impl Measure {
@@ -117,15 +117,15 @@ impl StudyClock {
     }
 }
 
-impl Sight {
+impl MethodResult {
     /// The largest relative deviation from the closed form, if there is one.
     pub fn deviation(&self) -> Option<f64> {
         self.expected.as_ref().map(|expected| self.found.deviation(expected))
     }
 
     /// One of the quantiles that were measured; 0 for one that was not.
-    pub fn quantile(&self, wanted: f64) -> Nanos {
-        let found = self.found.quantiles.iter().find(|(quantile, _)| *quantile == wanted);
+    pub fn quantile(&self, target: f64) -> Nanos {
+        let found = self.found.quantiles.iter().find(|(quantile, _)| *quantile == target);
         found.map_or(Nanos::ZERO, |(_, value)| *value)
     }
 }
@@ -139,8 +139,8 @@ impl SlowClient {
 
 impl StudyRun {
     /// What `measure` sees of it.
-    pub fn sight(&self, measure: Measure) -> Option<&Sight> {
-        self.sights.iter().find(|sight| sight.measure == measure)
+    pub fn method(&self, measure: Measure) -> Option<&MethodResult> {
+        self.sights.iter().find(|method| method.measure == measure)
     }
 
     /// What is done in it, in a few words.
@@ -156,11 +156,12 @@ impl StudyRun {
 impl Study {
     /// How far all that has a closed form is from it.
     pub fn agreement(&self) -> Agreement {
-        let sights = self.runs.iter().flat_map(|run| &run.sights).filter_map(Sight::deviation);
+        let sights =
+            self.runs.iter().flat_map(|run| &run.sights).filter_map(MethodResult::deviation);
         Agreement::of(sights.chain(self.slow.iter().map(SlowClient::deviation)))
     }
 
-    /// How many operations were asked.
+    /// How many operations were issued.
     pub fn operations(&self) -> u64 {
         let slow = self.slow.len() as u64;
         let usual = self.runs.iter().map(|run| run.sawtooth.operations);

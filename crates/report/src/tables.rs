@@ -6,7 +6,8 @@ use assay_model::{Outcome, Setting};
 use crate::facts::Facts;
 use crate::hallmark::{self, Time};
 use crate::percentile::{
-    NO_VALUE, NO_VALUE_MEANING, SAMPLE, SAMPLE_MEANING, Shown, WITHDRAWN, WITHDRAWN_MEANING,
+    DisplayedPercentile, NO_VALUE, NO_VALUE_MEANING, SAMPLE, SAMPLE_MEANING, WITHDRAWN,
+    WITHDRAWN_MEANING,
 };
 use crate::table::{Side, Table};
 use crate::units::{Letters, count, percentile_name};
@@ -88,7 +89,7 @@ pub fn outcomes(summary: &Summary) -> Table {
 const BESIDE: [f64; 4] = [0.5, 0.9, 0.99, 1.0];
 
 /// Whole transactions by type, all of them, then whole processes, with their counts beside their
-/// response time; `None` if records were asked for by key.
+/// response time; `None` if records were requested by key.
 pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
     if summary.queries.is_empty() {
         return None;
@@ -109,7 +110,7 @@ pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Optio
     Some(table)
 }
 
-/// Each query with its counts beside its response time; `None` if records were asked for by key.
+/// Each query with its counts beside its response time; `None` if records were requested by key.
 pub fn queries(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
     if summary.queries.is_empty() {
         return None;
@@ -139,7 +140,7 @@ fn counted(counts: &[&str]) -> Table {
 fn response(facts: &Facts, group: &Group, letters: Letters) -> [String; 4] {
     BESIDE.map(|quantile| {
         let is_withdrawn = hallmark::withdraws(facts, Time::Response, quantile);
-        Shown::of(&group.hits.response, quantile, is_withdrawn).cell(letters)
+        DisplayedPercentile::of(&group.hits.response, quantile, is_withdrawn).cell(letters)
     })
 }
 
@@ -164,7 +165,7 @@ pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
         if distribution.count > 0 {
             let cells = SHOWN.map(|quantile| {
                 let is_withdrawn = hallmark::withdraws(facts, time, quantile);
-                Shown::of(distribution, quantile, is_withdrawn).cell(letters)
+                DisplayedPercentile::of(distribution, quantile, is_withdrawn).cell(letters)
             });
             let names = [name.to_owned(), time.name().to_owned()];
             table.row(names.into_iter().chain(cells).collect());
@@ -179,7 +180,7 @@ pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
         row(&format!("{name}, misses"), Time::Response, &group.misses.response);
         row(&format!("{name}, failed"), Time::Response, &group.failed.response);
     }
-    row("everything asked", Time::Lag, &summary.lag);
+    row("all operations", Time::Lag, &summary.lag);
     table
 }
 

@@ -107,7 +107,7 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     page.text
 }
 
-/// The checks of the hallmark that did not pass, and those that cannot be told.
+/// The checks of the hallmark that did not pass, and those that is not known.
 fn certificate(page: &mut Page, facts: &Facts) {
     let checks = hallmark::checks(facts, Rows::Notable);
     let untold = hallmark::untold(facts);
@@ -117,7 +117,7 @@ fn certificate(page: &mut Page, facts: &Facts) {
     page.heading("Hallmark");
     page.checks(&checks);
     if !untold.is_empty() {
-        page.wrapped(&format!("  not told  {untold}"), HANG, "");
+        page.wrapped(&format!("  not reported  {untold}"), HANG, "");
     }
 }
 

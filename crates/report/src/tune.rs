@@ -1,4 +1,4 @@
-//! How a search for the highest sustained rate is shown, or a sweep over rates.
+//! Report of a search for the highest sustained rate, or of a sweep over rates.
 
 mod json;
 mod words;
@@ -6,7 +6,7 @@ mod words;
 use assay_analysis::Verdict;
 use assay_analysis::slo::Objective;
 use assay_analysis::sweep::{Point, Sweep};
-use assay_analysis::tune::{Bracket, Ending, Inversion, Plan, Step};
+use assay_analysis::tune::{Bracket, Inversion, Plan, SearchEnd, Step};
 
 use crate::table::{Side, Table};
 use crate::terminal::{Page, Style};
@@ -26,24 +26,24 @@ pub struct Tuning {
     pub title: String,
     /// The command that repeats it, as one line for a shell.
     pub command: String,
-    /// The directory that keeps a bundle for each step.
+    /// The directory that keeps a run directory for each step.
     pub dir: String,
     /// The store's URL without secrets.
     pub url: String,
     /// Whether the store keeps nothing: its figures are a floor, no ranking.
     pub is_no_op: bool,
-    /// How a step asked, in words.
+    /// How a step issued, in words.
     pub load: String,
     /// The seed from which everything random followed.
     pub seed: u64,
-    /// The machine that asked.
+    /// The client machine.
     pub machine: String,
     /// The version of this program.
     pub version: String,
     /// What was promised; a sweep may have none.
     pub objective: Option<Objective>,
     /// What was done.
-    pub course: Course,
+    pub time_course: TuneKind,
     /// The steps in the order in which they were made.
     pub steps: Vec<Step>,
     /// The throughput–latency curve.
@@ -57,18 +57,18 @@ pub struct Tuning {
     /// Whether somebody stopped it.
     pub is_interrupted: bool,
     /// What a reader must know besides, one sentence each.
-    pub notices: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Course {
+pub enum TuneKind {
     /// A search.
     Search {
         /// What was searched.
         plan: Plan,
         /// How it ended, if it did.
-        ending: Option<Ending>,
+        ending: Option<SearchEnd>,
         /// The highest rate that held and was not contradicted.
         best: Option<f64>,
     },
@@ -149,7 +149,7 @@ pub(crate) fn reasons(tuning: &Tuning, letters: Letters) -> Vec<(String, String)
         .collect()
 }
 
-/// What was asked of what, as titled lines.
+/// What was issued to what, as titled lines.
 pub(crate) fn circumstances(tuning: &Tuning, letters: Letters) -> Vec<(&'static str, String)> {
     let mut lines = vec![("store", tuning.url.clone())];
     if let Some(objective) = &tuning.objective {
@@ -177,7 +177,7 @@ pub fn terminal(tuning: &Tuning, style: Style) -> String {
     page.table(&steps(tuning, letters));
     let reasons = reasons(tuning, letters);
     if !reasons.is_empty() {
-        page.heading("Why not");
+        page.heading("Failed steps");
         for (title, text) in reasons {
             page.titled(&title, &text);
         }
@@ -205,7 +205,7 @@ pub fn markdown(tuning: &Tuning) -> String {
     for (title, text) in circumstances(tuning, letters) {
         out += &format!("- {title}: {}\n", escape(&text));
     }
-    out + &format!("- to repeat it: {}\n\n</details>\n", code(&tuning.command))
+    out + &format!("- reproduce with: {}\n\n</details>\n", code(&tuning.command))
 }
 
 /// The steps as a table with commas: one line for each, times in nanoseconds.

@@ -1,4 +1,4 @@
-//! What a reader must know before any figure, worst first.
+//! Findings that a reader must know before any figure, worst first.
 
 use assay_analysis::hallmark::CheckId;
 use assay_analysis::{Counts, Group, LoadModel, Summary, Verdict};
@@ -6,14 +6,14 @@ use assay_model::{Nanos, Outcome, Reason};
 
 use crate::facts::{Facts, State};
 use crate::hallmark::{self, Time};
-use crate::percentile::Shown;
+use crate::percentile::DisplayedPercentile;
 use crate::units::{Letters, count, duration, moment, percent, rate};
 
 /// A rate that is short of its promise by more than this is shouted. One percent is what the
 /// window's edges cut off when answers take a hundredth of its length.
 const SHORTFALL: f64 = 0.01;
 
-/// What was asked in the last moments is answered after the window, so that much is no shortfall;
+/// What was issued in the last moments is answered after the window, so that much is no shortfall;
 /// but no more than this share of the window, for ever longer answers are what overload looks like.
 const UNDER_WAY: f64 = 0.05;
 
@@ -83,9 +83,9 @@ pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Findi
     .into_iter()
     .flatten()
     .collect();
-    findings.extend(facts.notices.iter().map(|notice| Finding {
+    findings.extend(facts.warnings.iter().map(|notice| Finding {
         level: Level::Caution,
-        name: "notice",
+        name: "warning",
         text: notice.clone(),
     }));
     // The sort is stable: among equals the order above stays.
@@ -122,16 +122,16 @@ pub fn opening(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Openin
 pub enum Opening {
     /// Something to know before any figure.
     Finding(Finding),
-    /// The figures that everybody asks for first.
+    /// The figures that everybody requests first.
     Headline(String),
 }
 
 /// What failures are counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Records were asked for by key, one at a time.
+    /// Records were requested by key, one at a time.
     Operations,
-    /// Queries were asked: one that fails takes its whole transaction with it, so a share of
+    /// Queries were issued: one that fails takes its whole transaction with it, so a share of
     /// queries would make little of it.
     Transactions,
 }
@@ -150,7 +150,7 @@ pub(crate) struct Tried {
 }
 
 impl Tried {
-    /// Transactions where queries were asked, else operations.
+    /// Transactions where queries were issued, else operations.
     pub fn of(summary: &Summary) -> Tried {
         let (unit, group) = headline_group(summary);
         let counts = &group.counts;
@@ -174,7 +174,7 @@ impl Tried {
     }
 }
 
-/// Operations that were not asked because something before them in their process had failed.
+/// Operations that were not issued because something before them in their process had failed.
 fn given_up(counts: &Counts) -> u64 {
     let is_given_up =
         |outcome, reason| outcome == Outcome::Dropped && reason == Reason::TransactionFailed;
@@ -182,7 +182,7 @@ fn given_up(counts: &Counts) -> u64 {
     reasons.filter(|(outcome, reason, _)| is_given_up(*outcome, *reason)).map(|of| of.2).sum()
 }
 
-/// What a reader asks about first: whole transactions where queries were asked, else operations.
+/// What a reader issues about first: whole transactions where queries were issued, else operations.
 pub(crate) fn headline_group(summary: &Summary) -> (Unit, &Group) {
     match &summary.all_transactions {
         Some(group) => (Unit::Transactions, group),
@@ -190,18 +190,18 @@ pub(crate) fn headline_group(summary: &Summary) -> (Unit, &Group) {
     }
 }
 
-/// The figures that everybody asks for first, in one line.
+/// The figures that everybody requests first, in one line.
 pub fn headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     let (unit, group) = headline_group(summary);
     let is_withdrawn = hallmark::withdraws(facts, Time::Response, 0.99);
-    let p99 = Shown::of(&group.hits.response, 0.99, is_withdrawn);
+    let p99 = DisplayedPercentile::of(&group.hits.response, 0.99, is_withdrawn);
     let rates = &group.rates;
     let done = rate(rates.done_per_s);
     let done = match unit {
         Unit::Operations => done,
         Unit::Transactions => done.replace("/s", " transactions/s"),
     };
-    let done = match (summary.load, promised(summary)) {
+    let done = match (summary.load, objective(summary)) {
         (LoadModel::Open { .. }, _) => {
             format!("{done} of {} offered", rate(rates.offered_per_s))
         }
@@ -227,7 +227,7 @@ pub fn headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     line
 }
 
-/// The value of a percentile that the judge has found, if there are values.
+/// The value of a percentile that the analyzer has found, if there are values.
 pub fn quantile(distribution: &assay_analysis::Distribution, quantile: f64) -> Option<Nanos> {
     distribution
         .percentiles
@@ -236,8 +236,8 @@ pub fn quantile(distribution: &assay_analysis::Distribution, quantile: f64) -> O
         .map(|percentile| percentile.value)
 }
 
-/// The rate that the load model promised to ask for.
-fn promised(summary: &Summary) -> Option<f64> {
+/// The rate that the load model promised to request.
+fn objective(summary: &Summary) -> Option<f64> {
     let rates = &headline_group(summary).1.rates;
     match summary.load {
         LoadModel::Open { .. } => Some(rates.offered_per_s),
@@ -258,7 +258,7 @@ fn state(facts: &Facts) -> Option<Finding> {
         State::Finished => None,
         State::Interrupted => caution(
             "interrupted",
-            "the run was stopped before its end; the figures are about what was asked until then"
+            "the run was stopped before its end; the figures are about what was issued until then"
                 .to_owned(),
         ),
         State::Unfinished => caution(
@@ -278,16 +278,16 @@ fn emptiness(summary: &Summary) -> Option<Finding> {
     if summary.overall.counts.offered > 0 {
         return None;
     }
-    alarm("nothing measured", "no operation was asked in the measured phase".to_owned())
+    alarm("nothing measured", "no operation was issued in the measured phase".to_owned())
 }
 
 /// A rate that was not reached. What failed was reached too, and has a finding of its own.
 fn shortfall(summary: &Summary) -> Option<Finding> {
-    let promised = promised(summary)?;
+    let objective = objective(summary)?;
     let group = headline_group(summary).1;
     let counts = &group.counts;
     let seconds = summary.duration.as_secs_f64();
-    if promised <= 0.0 || seconds <= 0.0 {
+    if objective <= 0.0 || seconds <= 0.0 {
         return None;
     }
     // What was given up because of a failure is part of that failure.
@@ -295,21 +295,21 @@ fn shortfall(summary: &Summary) -> Option<Finding> {
     let failed_per_s = failed as f64 / seconds;
     let achieved = group.rates.done_per_s;
     let usual = quantile(&group.hits.response, 0.5).unwrap_or_default();
-    let under_way = promised * (usual.as_secs_f64() / seconds).min(UNDER_WAY);
-    if achieved + failed_per_s + under_way >= promised * (1.0 - SHORTFALL) {
+    let under_way = objective * (usual.as_secs_f64() / seconds).min(UNDER_WAY);
+    if achieved + failed_per_s + under_way >= objective * (1.0 - SHORTFALL) {
         return None;
     }
-    let share = percent(achieved / promised);
+    let share = percent(achieved / objective);
     match summary.load {
         LoadModel::Open { .. } => alarm(
             "overloaded",
-            format!("offered {}, achieved {} ({share})", rate(promised), rate(achieved)),
+            format!("offered {}, achieved {} ({share})", rate(objective), rate(achieved)),
         ),
         LoadModel::Closed { sessions, .. } => alarm(
             "rate not reached",
             format!(
                 "wanted {}, achieved {} ({share}): {} sessions that wait for answers get no more",
-                rate(promised),
+                rate(objective),
                 rate(achieved),
                 count(sessions)
             ),
@@ -489,7 +489,7 @@ pub fn model_meaning(load: LoadModel) -> &'static str {
     match load {
         LoadModel::Open { .. } => "arrivals do not wait for answers, so all waiting is measured",
         LoadModel::Closed { .. } => {
-            "sessions wait for their answers, so a slow store is asked less and looks better"
+            "sessions wait for their answers, so a slow store is queried less and looks better"
         }
     }
 }
@@ -665,7 +665,7 @@ mod tests {
         let found = shouts(|facts, summary| {
             facts.state = State::Interrupted;
             facts.store.is_no_op = true;
-            facts.notices.push("the history stalled for 2 s".to_owned());
+            facts.warnings.push("the history stalled for 2 s".to_owned());
             summary.values.wrong = 1;
             summary.is_balanced = false;
         });
@@ -680,6 +680,6 @@ mod tests {
             summary.overall.counts = assay_analysis::Counts::default();
             summary.overall.rates = assay_analysis::Rates::default();
         });
-        assert_eq!(found[0], "NOTHING MEASURED: no operation was asked in the measured phase");
+        assert_eq!(found[0], "NOTHING MEASURED: no operation was issued in the measured phase");
     }
 }

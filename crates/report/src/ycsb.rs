@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use crate::java;
 
-/// Which latency YCSB's `measurement.interval` asks for.
+/// Which latency YCSB's `measurement.interval` requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interval {
     /// `op`: service time.

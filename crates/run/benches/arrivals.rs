@@ -1,15 +1,15 @@
-//! What one arrival of a schedule costs, on one core.
+//! Cost of one arrival of a schedule, on one core.
 //!
-//! Prints `bench <name> <size> <value> <unit>`; the size is the number of lanes, of which one is
-//! measured: it walks along the arrivals of the others too. Nothing is asked or waited for.
+//! Prints `bench <name> <size> <value> <unit>`; the size is the number of workers, of which one is
+//! measured: it walks along the arrivals of the others too. Nothing is issued or waited for.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use assay_model::{Nanos, Seed};
-use assay_run::{ArrivalProcess, Arrivals, Form, Mmpp2, Schedule, Shape, Sine, Stage};
+use assay_run::{ArrivalProcess, Arrivals, Form, Mmpp2, RateProfile, Schedule, Sine, Stage};
 
-const LANES: [usize; 3] = [1, 2, 7];
+const WORKERS: [usize; 3] = [1, 2, 7];
 const ARRIVALS: u64 = 1_000_000;
 const REPETITIONS: usize = 7;
 const RATE: f64 = 1e6;
@@ -33,22 +33,25 @@ fn main() {
     let sine = Sine { mean: RATE, amplitude: RATE, period: Nanos::from_secs(60) };
     for (name, form) in [("ramp", Form::Stages(vec![ramp])), ("sine", Form::Sine(sine))] {
         let process = ArrivalProcess::Constant;
-        report(&format!("constant-{name}"), &Arrivals { shape: Shape::new(form), process });
+        report(
+            &format!("constant-{name}"),
+            &Arrivals { rate_profile: RateProfile::new(form), process },
+        );
     }
 }
 
-/// Prints the median time that a lane needs for one of its arrivals.
+/// Prints the median time that a worker needs for one of its arrivals.
 fn report(name: &str, arrivals: &Arrivals) {
-    for lanes in LANES {
-        let mut costs: Vec<f64> = (0..REPETITIONS).map(|_| cost(arrivals, lanes)).collect();
+    for workers in WORKERS {
+        let mut costs: Vec<f64> = (0..REPETITIONS).map(|_| cost(arrivals, workers)).collect();
         costs.sort_by(f64::total_cmp);
-        println!("bench arrivals-{name} {lanes} {:.1} ns", costs[REPETITIONS / 2]);
+        println!("bench arrivals-{name} {workers} {:.1} ns", costs[REPETITIONS / 2]);
     }
 }
 
-fn cost(arrivals: &Arrivals, lanes: usize) -> f64 {
-    let mut schedule = Schedule::new(arrivals, Seed(1), 0, lanes);
-    let own = ARRIVALS / lanes as u64;
+fn cost(arrivals: &Arrivals, workers: usize) -> f64 {
+    let mut schedule = Schedule::new(arrivals, Seed(1), 0, workers);
+    let own = ARRIVALS / workers as u64;
     let started = Instant::now();
     for _ in 0..own {
         black_box(schedule.time());

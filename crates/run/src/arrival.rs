@@ -1,37 +1,37 @@
 //! The times of open arrivals: one stream for the whole run, the same however it is thinned.
 //!
 //! Two values that know nothing of each other make a schedule. An [`ArrivalProcess`] gives the
-//! places of arrivals on an axis on which one arrives per unit on average; a [`Shape`] gives the
-//! rate at each moment, thus by its integral how many units have passed. Arrival `i` comes when
+//! places of arrivals on an axis on which one arrives per unit on average; a [`RateProfile`] gives
+//! the rate at each moment, thus by its integral how many units have passed. Arrival `i` comes when
 //! the integral reaches place `i` (Çinlar, "Introduction to Stochastic Processes", 1975, 4.7: the
 //! change of time by which any rate function is given to a process of unit rate).
 
-pub mod shape;
+pub mod rate_profile;
 
-pub mod baked;
 pub mod gamma;
 pub mod jitter;
 pub mod lognormal;
 pub mod mmpp2;
 pub mod poisson;
 pub mod process;
+pub mod recorded;
 
 mod curve;
 mod normal;
 mod places;
 pub mod schedule;
 
-pub use baked::{Times, Timetable};
 pub use mmpp2::Mmpp2;
 pub use process::ArrivalProcess;
+pub use rate_profile::{Form, RateProfile, Sine, Spike, Stage};
+pub use recorded::{Times, Timetable};
 pub use schedule::Schedule;
-pub use shape::{Form, Shape, Sine, Spike, Stage};
 
 /// An arrival process with its rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrivals {
-    /// Arrivals per second over all lanes, at each moment.
-    pub shape: Shape,
+    /// Arrivals per second over all workers, at each moment.
+    pub rate_profile: RateProfile,
     /// How the gaps between arrivals are distributed.
     pub process: ArrivalProcess,
 }
@@ -42,7 +42,7 @@ impl Arrivals {
     /// # Panics
     /// If the rate is not finite, or below 0.
     pub fn constant_rate(rate: f64, process: ArrivalProcess) -> Arrivals {
-        Arrivals { shape: Shape::constant(rate), process }
+        Arrivals { rate_profile: RateProfile::constant(rate), process }
     }
 }
 

@@ -9,12 +9,12 @@ use assay_store::Client;
 
 use crate::load::Spin;
 
-/// The last stretch before an event in which a spinning lane no longer sleeps.
+/// The last stretch before an event in which a spinning worker no longer sleeps.
 ///
 /// A sleep overshoots by a wake-up: about 60 µs in the median on a virtual machine.
 const STRETCH: Nanos = Nanos::from_micros(60);
 
-/// What a lane needs of time.
+/// What a worker needs of time.
 pub trait Clock {
     /// The time since the run's epoch; zero before it.
     fn now(&self) -> Nanos;
@@ -90,19 +90,19 @@ impl Clock for Wall {
     }
 }
 
-/// A clock that stands still until it is told to go on: time in simulations and tests.
+/// A clock that stands still until it is instructed to go on: time in simulations and tests.
 ///
 /// Clones show the same time. Resting jumps to the moment rested for, or to the moment at which
 /// the store's next answer is due.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct SimulatedClock {
     now: Arc<AtomicU64>,
 }
 
-impl Told {
+impl SimulatedClock {
     /// A clock at the epoch.
-    pub fn new() -> Told {
-        Told::default()
+    pub fn new() -> SimulatedClock {
+        SimulatedClock::default()
     }
 
     /// Lets `step` pass.
@@ -111,7 +111,7 @@ impl Told {
     }
 }
 
-impl Clock for Told {
+impl Clock for SimulatedClock {
     fn now(&self) -> Nanos {
         Nanos(self.now.load(Ordering::Relaxed))
     }
@@ -128,7 +128,7 @@ pub fn monotonic() -> Nanos {
     Nanos(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
-/// Asks the operating system to wake this thread without adding slack of its own.
+/// Issues the operating system to wake this thread without adding slack of its own.
 pub fn be_punctual() {
     #[cfg(target_os = "linux")]
     {

@@ -1,20 +1,20 @@
-//! How the outside stops a run, or changes its rate.
+//! Control of a run from outside: its end, its rate.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
 use assay_model::Nanos;
 
-use crate::arrival::Shape;
-use crate::clock::{Clock, Told, Wall};
+use crate::arrival::RateProfile;
+use crate::clock::{Clock, SimulatedClock, Wall};
 use crate::rates::{RateChange, Rates, SetRateError};
 
-/// Shared by everybody who may end a run: the keyboard, a broken history, a lane in trouble.
+/// Shared by everybody who may end a run: the keyboard, a broken history, a worker in trouble.
 #[derive(Debug, Default)]
 pub struct Control {
     level: AtomicU8,
     clock: Mutex<Option<Wall>>,
-    told: Mutex<Option<Told>>,
+    reported: Mutex<Option<SimulatedClock>>,
     rates: Arc<Rates>,
 }
 
@@ -23,7 +23,7 @@ pub struct Control {
 pub enum Urgency {
     /// Go on.
     None,
-    /// Ask nothing more, wait for what is in flight.
+    /// Issue nothing more, wait for what is in flight.
     Drain,
     /// Give up what is in flight.
     Abort,
@@ -47,50 +47,51 @@ impl Control {
 
     /// Takes a gentle end back, so that another run can follow; an end at once stays.
     pub fn go_on(&self) {
-        // Whoever asked for more meanwhile gets it.
+        // Whoever requested more meanwhile gets it.
         let _ = self.level.compare_exchange(1, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// The clock of the run that goes on, or went on last; none before its lanes have begun.
+    /// The clock of the run that goes on, or went on last; none before its workers have begun.
     pub fn clock(&self) -> Option<Wall> {
         self.clock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
-    /// Sets the clock that those beside the lanes go by; none before another run.
+    /// Sets the clock that those beside the workers go by; none before another run.
     pub fn set_clock(&self, clock: Option<Wall>) {
         self.set_told(None);
         *self.clock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = clock;
     }
 
-    /// Sets the clock of a run in told time.
-    pub(crate) fn set_told(&self, clock: Option<Told>) {
-        *self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = clock;
+    /// Sets the clock of a run in simulated time.
+    pub(crate) fn set_told(&self, clock: Option<SimulatedClock>) {
+        *self.reported.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = clock;
     }
 
-    /// What time it is on the axis of the run that goes on, or went on last, told or not; none
-    /// before its lanes have begun.
+    /// What time it is on the axis of the run that goes on, or went on last, reported or not; none
+    /// before its workers have begun.
     pub fn now(&self) -> Option<Nanos> {
-        let told = self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let reported =
+            self.reported.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         let wall = || self.clock().map(|clock| clock.now());
-        told.map(|clock| clock.now()).or_else(wall)
+        reported.map(|clock| clock.now()).or_else(wall)
     }
 
     /// Open arrivals come with `rate` per second from `from` on, whatever the shape says; 0 is a
     /// pause. Gives the moment from which it holds.
     ///
-    /// That is a little later than `from` if a lane has gone so far already, so that all lanes
+    /// That is a little later than `from` if a worker has gone so far already, so that all workers
     /// change at the same place of the one schedule. Choose a moment at least
-    /// [`RATE_LEAD`](crate::RATE_LEAD) ahead of now: lanes look around that often.
+    /// [`RATE_LEAD`](crate::RATE_LEAD) ahead of now: workers look around that often.
     ///
     /// # Errors
-    /// If no open run goes on, or the rate makes no sense.
+    /// If no open run goes on, or the rate is invalid.
     pub fn set_rate(&self, from: Nanos, rate: f64) -> Result<Nanos, SetRateError> {
         self.rates.set(from, rate)
     }
 
     /// The rate of open arrivals with all changes until now; none in a closed run.
-    pub fn shape(&self) -> Option<Shape> {
-        self.rates.shape()
+    pub fn rate_profile(&self) -> Option<RateProfile> {
+        self.rates.rate_profile()
     }
 
     /// The changes of the rate in the run that goes on, or went on last.
@@ -99,8 +100,8 @@ impl Control {
     }
 
     /// A run with these arrivals begins; changes of the run before are forgotten.
-    pub(crate) fn begin(&self, shape: Option<Shape>) {
-        self.rates.begin(shape);
+    pub(crate) fn begin(&self, rate_profile: Option<RateProfile>) {
+        self.rates.begin(rate_profile);
     }
 
     pub(crate) fn rates(&self) -> Arc<Rates> {

@@ -1,8 +1,8 @@
-//! Asks: turns a plan into requests at the right times, with one record for every operation.
+//! Issues: turns a plan into requests at the right times, with one record for every operation.
 //!
-//! [`execute`] starts a thread per *lane*. A lane owns its source of processes,
-//! its client of the store and its sink for records; lanes share nothing on the hot path. The load
-//! model ([`Load`]) decides when a process is asked: open arrivals come by the clock, closed
+//! [`execute`] starts a thread per *worker*. A worker owns its source of processes,
+//! its client of the store and its sink for records; workers share nothing on the hot path. The
+//! load model ([`Load`]) decides when a process is issued: open arrivals come by the clock, closed
 //! sessions come when the answer before has come.
 
 pub mod arrival;
@@ -10,22 +10,23 @@ pub mod load;
 
 pub mod clock;
 pub mod control;
-pub mod gauge;
+pub mod live_counters;
 pub mod processors;
 pub mod rates;
 pub mod sink;
 
-mod lane;
+mod worker;
 
 pub mod executor;
 
 pub use arrival::{
-    ArrivalProcess, Arrivals, Form, Mmpp2, Schedule, Shape, Sine, Spike, Stage, Times, Timetable,
+    ArrivalProcess, Arrivals, Form, Mmpp2, RateProfile, Schedule, Sine, Spike, Stage, Times,
+    Timetable,
 };
-pub use clock::{Clock, Told, Wall};
+pub use clock::{Clock, SimulatedClock, Wall};
 pub use control::Control;
-pub use executor::{ExecuteError, Lanes, Outcome, execute, execute_in_told_time};
-pub use gauge::{Gauge, Latencies, Latency, Snapshot, Tally};
-pub use load::{Asks, Closed, Extent, Load, Open, Overflow, Spin, Think};
+pub use executor::{ExecuteError, Outcome, Workers, execute, execute_in_simulated_time};
+pub use live_counters::{Latencies, Latency, LiveCounters, Snapshot, WorkerStats};
+pub use load::{Closed, Extent, Load, Open, Overflow, Spin, Think, WorkloadKind};
 pub use rates::{RATE_LEAD, RateChange, SetRateError};
 pub use sink::Sink;

@@ -1,33 +1,33 @@
-//! When operations are asked: the load model, its bounds, its length.
+//! Load model of a run with its bounds, its length.
 
 use assay_model::Nanos;
 
 use crate::arrival::Arrivals;
 
-/// In which tongue a plan asks.
+/// In which protocol a plan issues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Asks {
-    /// Records by key, with a [`Render`](assay_model::Render) for the bytes.
+pub enum WorkloadKind {
+    /// Records by key, with a [`OperationEncoder`](assay_model::Render) for the bytes.
     Records,
     /// Logical queries with arguments, grouped into transactions.
     Queries,
 }
 
-/// Who decides when the next operation is asked.
+/// Who decides when the next operation is issued.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Load {
     /// Arrivals come by the clock and do not wait for answers.
     Open(Open),
-    /// A fixed number of sessions, each asking again after its answer.
+    /// A fixed number of sessions, each issuing again after its answer.
     Closed(Closed),
 }
 
 /// The open model: what users of a service do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Open {
-    /// The arrival process of the whole run; lanes thin it.
+    /// The arrival process of the whole run; workers thin it.
     pub arrivals: Arrivals,
-    /// The most processes in flight over all lanes.
+    /// The most processes in flight over all workers.
     pub in_flight: usize,
     /// What becomes of an arrival when that bound is reached.
     pub overflow: Overflow,
@@ -36,12 +36,12 @@ pub struct Open {
 /// The closed model: what YCSB does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closed {
-    /// Sessions over all lanes.
+    /// Sessions over all workers.
     pub sessions: u32,
     /// How long a session thinks after an answer.
     pub think: Think,
     /// Processes per second over all sessions that pacing aims at, as YCSB's `-target`.
-    pub pace: Option<f64>,
+    pub target_rate: Option<f64>,
 }
 
 /// What becomes of an arrival when the bound on processes in flight is reached.
@@ -69,16 +69,16 @@ pub enum Think {
 /// How long a run is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// The most processes to ask, warm-up included.
+    /// The most processes to issue, warm-up included.
     pub processes: Option<u64>,
     /// How long to measure, after the warm-up.
     pub duration: Option<Nanos>,
-    /// How long to ask before measuring; recorded, marked as warm-up.
+    /// How long to issue before measuring; recorded, marked as warm-up.
     pub warm_up: Nanos,
 }
 
 impl Extent {
-    /// When the last process may be asked.
+    /// When the last process may be issued.
     pub fn end(&self) -> Nanos {
         match self.duration {
             Some(duration) => self.warm_up.saturating_add(duration),
@@ -87,7 +87,7 @@ impl Extent {
     }
 }
 
-/// Whether a lane burns processor time to be punctual.
+/// Whether a worker burns processor time to be punctual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spin {
     /// Sleeps until the next event; late by a wake-up, a few to some tens of microseconds.

@@ -1,6 +1,6 @@
-//! The processors that lanes are held to.
+//! The processors that workers are held to.
 //!
-//! Left to the system, a lane that never rests is moved when another thread is woken on its
+//! Left to the system, a worker that never rests is moved when another thread is woken on its
 //! processor, or waits behind that one for milliseconds. Held to a processor that the store under
 //! test does not use, it has only short work of the system beside it.
 
@@ -82,12 +82,12 @@ fn range(piece: &str) -> Option<std::ops::RangeInclusive<usize>> {
 fn allowed() -> BTreeSet<usize> {
     match rustix::thread::sched_getaffinity(None) {
         Ok(set) => (0..=MOST).filter(|&processor| set.is_set(processor)).collect(),
-        // The system does not tell; it will when a lane is to be held.
+        // The system does not tell; it will when a worker is to be held.
         Err(_) => (0..=MOST).collect(),
     }
 }
 
-/// No system but Linux is told where a thread runs.
+/// No system but Linux is reported where a thread runs.
 #[cfg(not(target_os = "linux"))]
 fn allowed() -> BTreeSet<usize> {
     BTreeSet::new()
@@ -105,7 +105,7 @@ pub(crate) fn hold_to(processor: usize) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// No system but Linux is told where a thread runs.
+/// No system but Linux is reported where a thread runs.
 ///
 /// # Errors
 /// Always.
@@ -130,8 +130,8 @@ mod tests {
         assert_eq!(read("2, 4-7,0"), Some(vec![2, 4, 5, 6, 7, 0]));
         for wrong in ["", "x", "-1", "+1", "1-", "3-2", "1024", "0,", "0-0x3"] {
             assert_eq!(read(wrong), None, "{wrong}");
-            let told = parse(wrong).expect_err(wrong);
-            assert!(matches!(told, ListError::Number(_)), "{wrong}: {told}");
+            let reported = parse(wrong).expect_err(wrong);
+            assert!(matches!(reported, ListError::Number(_)), "{wrong}: {reported}");
         }
     }
 
@@ -147,8 +147,11 @@ mod tests {
     fn processors_that_are_not_there_or_named_twice_are_refused() {
         let first = *allowed().first().expect("we run on a processor");
         assert_eq!(parse(&format!("{first},{first}")), Err(ListError::Twice(first)));
-        let told = parse("1023").expect_err("nobody has so many").to_string();
-        assert!(told.starts_with("this process may not use processor 1023, only "), "{told}");
+        let reported = parse("1023").expect_err("nobody has so many").to_string();
+        assert!(
+            reported.starts_with("this process may not use processor 1023, only "),
+            "{reported}"
+        );
     }
 
     #[test]

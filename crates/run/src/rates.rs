@@ -5,18 +5,18 @@ use std::sync::{Mutex, MutexGuard};
 
 use assay_model::Nanos;
 
-use crate::arrival::Shape;
+use crate::arrival::RateProfile;
 
-/// How far ahead of now lanes know all changes, so how late the next change may take effect.
+/// How far ahead of now workers know all changes, so how late the next change may take effect.
 ///
-/// Long enough that a lane asks for leave ten times a second and not for every arrival, short
+/// Long enough that a worker requests leave ten times a second and not for every arrival, short
 /// enough that a key in a terminal seems to act at once.
 pub const RATE_LEAD: Nanos = Nanos::from_millis(100);
 
 /// More changes in one run than this are no measurement.
 const CHANGES_MAX: usize = 10_000;
 
-/// More arrivals per second than this cannot be told apart in nanoseconds.
+/// More arrivals per second than this cannot be distinguished in nanoseconds.
 const RATE_MAX: f64 = 1e9;
 
 /// The rate of a run was changed from outside.
@@ -36,8 +36,8 @@ pub enum SetRateError {
     /// There is no open run whose rate it could be.
     #[error("no open run goes on: only open arrivals have a rate to change")]
     NotOpen,
-    /// The rate makes no sense.
-    #[error("a rate of {rate}/s makes no sense: give a number from 0, at most 1000M/s")]
+    /// The rate is invalid.
+    #[error("a rate of {rate}/s is invalid: give a number from 0, at most 1000M/s")]
     Rate {
         /// The rate.
         rate: f64,
@@ -47,10 +47,10 @@ pub enum SetRateError {
     TooMany,
 }
 
-/// What lanes and the outside share about the rate of a run.
+/// What workers and the outside share about the rate of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
-    /// Counts the changes of the run; looked at by lanes in passing.
+    /// Counts the changes of the run; looked at by workers in passing.
     version: AtomicU64,
     state: Mutex<State>,
 }
@@ -58,26 +58,26 @@ pub(crate) struct Rates {
 #[derive(Debug, Default)]
 struct State {
     /// The shape with all changes; none if nothing arrives by the clock.
-    shape: Option<Shape>,
-    /// No change takes effect before this: some lane has gone so far.
+    rate_profile: Option<RateProfile>,
+    /// No change takes effect before this: some worker has gone so far.
     horizon: Nanos,
     changes: Vec<RateChange>,
 }
 
-/// What a lane is told.
+/// What a worker is reported.
 pub(crate) struct Ahead {
     /// All changes before this are known now.
     pub horizon: Nanos,
     pub version: u64,
-    /// The shape, if it is another than the lane has.
-    pub shape: Option<Shape>,
+    /// The shape, if it is another than the worker has.
+    pub rate_profile: Option<RateProfile>,
 }
 
 impl Rates {
     /// A run begins; forgets the one before.
-    pub fn begin(&self, shape: Option<Shape>) {
+    pub fn begin(&self, rate_profile: Option<RateProfile>) {
         let mut state = self.state();
-        *state = State { shape, ..State::default() };
+        *state = State { rate_profile, ..State::default() };
         self.version.store(0, Ordering::Relaxed);
     }
 
@@ -87,17 +87,17 @@ impl Rates {
         self.version.load(Ordering::Relaxed)
     }
 
-    /// Lets a lane go on beyond `now`, with the shape if it has changed since version `heard`.
-    pub fn look_ahead(&self, heard: u64, now: Nanos) -> Ahead {
+    /// Lets a worker go on beyond `now`, with the shape if it has changed since version `received`.
+    pub fn look_ahead(&self, received: u64, now: Nanos) -> Ahead {
         let mut state = self.state();
         let horizon = now.saturating_add(RATE_LEAD);
         state.horizon = state.horizon.max(horizon);
         let version = state.changes.len() as u64;
-        let shape = if version == heard { None } else { state.shape.clone() };
-        Ahead { horizon, version, shape }
+        let rate_profile = if version == received { None } else { state.rate_profile.clone() };
+        Ahead { horizon, version, rate_profile }
     }
 
-    /// The rate is `rate` from `from` on, or from the first moment after that which no lane has
+    /// The rate is `rate` from `from` on, or from the first moment after that which no worker has
     /// reached; gives that moment.
     pub fn set(&self, from: Nanos, rate: f64) -> Result<Nanos, SetRateError> {
         if !(0.0..=RATE_MAX).contains(&rate) {
@@ -105,21 +105,21 @@ impl Rates {
         }
         let mut state = self.state();
         let at = state.changes.last().map_or(from, |last| last.at.max(from)).max(state.horizon);
-        let shape = state.shape.as_ref().ok_or(SetRateError::NotOpen)?;
+        let rate_profile = state.rate_profile.as_ref().ok_or(SetRateError::NotOpen)?;
         if state.changes.len() >= CHANGES_MAX {
             return Err(SetRateError::TooMany);
         }
-        let before = shape.rate(Nanos(at.0.saturating_sub(1)));
-        let changed = shape.changed(at, rate);
-        state.shape = Some(changed);
+        let before = rate_profile.rate(Nanos(at.0.saturating_sub(1)));
+        let changed = rate_profile.changed(at, rate);
+        state.rate_profile = Some(changed);
         state.changes.push(RateChange { at, before, rate });
         self.version.store(state.changes.len() as u64, Ordering::Relaxed);
         Ok(at)
     }
 
     /// The shape with all changes until now.
-    pub fn shape(&self) -> Option<Shape> {
-        self.state().shape.clone()
+    pub fn rate_profile(&self) -> Option<RateProfile> {
+        self.state().rate_profile.clone()
     }
 
     /// The changes of the run that goes on, or went on last.

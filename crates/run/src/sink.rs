@@ -1,8 +1,8 @@
-//! Where a lane puts its records.
+//! Sink of a worker's records.
 
 use assay_model::Record;
 
-/// Takes the records of one lane, in the order in which operations end.
+/// Takes the records of one worker, in the order in which operations end.
 pub trait Sink {
     /// Keeps one record. On the hot path: a copy into a buffer, nothing more.
     fn push(&mut self, record: Record);
@@ -16,7 +16,7 @@ pub trait Sink {
     /// How many records can be pushed, one upon the other, before one of them costs more than a
     /// copy; 0 if each may.
     ///
-    /// A store that answers at once is asked in bursts of no more operations than that: within a
+    /// A store that answers at once is issued in bursts of no more operations than that: within a
     /// burst the time that a push takes belongs to the next operation.
     fn room(&self) -> usize {
         0

@@ -1,4 +1,4 @@
-//! How long finding one reply in a buffer takes, printed as `bench <name> <size> <value> <unit>`.
+//! Time to find one reply in a buffer, printed as `bench <name> <size> <value> <unit>`.
 
 use std::hint::black_box;
 use std::time::Instant;

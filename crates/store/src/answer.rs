@@ -1,4 +1,4 @@
-//! What comes back from a store.
+//! Answer of a store.
 
 use std::ops::Range;
 
@@ -47,7 +47,7 @@ impl Reply<'static> {
 
 /// Records of named fields, in one of the shapes that stores have them in.
 ///
-/// Looking at the fields is lazy: if nobody asks for them, a store in this process pays nothing.
+/// Looking at the fields is lazy: if nobody requests them, a store in this process pays nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
     /// Records in our own encoding, see [`encode_row`].

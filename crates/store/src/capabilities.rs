@@ -1,4 +1,4 @@
-//! What a store declares about itself, as plain data.
+//! Capabilities that a store declares, as plain data.
 
 use assay_model::Kind;
 
@@ -77,8 +77,8 @@ impl Isolation {
 pub enum StoreTime {
     /// That of the world: an answer takes as long as it takes.
     Wall,
-    /// That which it is told: it computes when an answer is due, so nobody has to wait for it.
-    Told,
+    /// That which it is reported: it computes when an answer is due, so nobody has to wait for it.
+    Simulated,
 }
 
 /// The shape of a store's data.
@@ -88,7 +88,7 @@ pub enum DataModel {
     KeyValue,
     /// Rows of typed columns, grouped by a partition key.
     Column,
-    /// Rows in tables, asked in SQL.
+    /// Rows in tables, queried in SQL.
     Relational,
 }
 

@@ -1,10 +1,10 @@
-//! One suite for every store: what a client must answer, told as sentences when it does not.
+//! One suite for every store: what a client must answer, reported as sentences when it does not.
 //!
-//! The suite takes a store that nobody else uses, **removes everything in it** and asks it in ways
+//! The suite takes a store that nobody else uses, **removes everything in it** and loads it in ways
 //! that the store's own [`Capabilities`](crate::Capabilities) allow. A store that declares nothing
 //! is checked for little, so the declarations belong into the store's own tests.
 //!
-//! Where stores differ rightly, the suite asks that the answer be true instead of asking for one
+//! Where stores differ rightly, the suite issues that the answer be true instead of requesting one
 //! behaviour. An update of a missing record may create it (`found = true`, as in Redis or
 //! Cassandra) or write nothing (`found = false`, as in relational stores); an insert over an
 //! existing record may overwrite it or be refused as [`Reason::Exists`](assay_model::Reason). What
@@ -25,7 +25,7 @@ use std::fmt;
 use assay_model::{Kind, Layout, Table};
 
 use crate::seam::{OpenError, Store};
-use talk::{Ask, Got, Talk};
+use talk::{Got, TestRequest, TestSession};
 
 /// One way in which a store does not keep the contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub enum Verdict {
     Held,
     /// It breaks it; this happened instead.
     Violated(String),
-    /// It cannot keep such a key or value, and says so before anything happens; this was asked.
+    /// It cannot keep such a key or value, and says so before anything happens; this was issued.
     Refused(String),
     /// It does not declare what the rule is about.
     NotDeclared,
@@ -64,7 +64,7 @@ pub struct Ruling {
     pub verdict: Verdict,
 }
 
-/// Asks `store` about every rule on records, in order.
+/// Issues `store` about every rule on records, in order.
 ///
 /// Everything in the store is removed, before and after.
 pub fn survey(store: &dyn Store) -> Vec<Ruling> {
@@ -84,8 +84,13 @@ pub fn check(store: &dyn Store) -> Vec<Finding> {
 /// If a rule is broken, with a sentence for each.
 pub fn assert_conforms(store: &dyn Store) {
     let findings = check(store);
-    let told: Vec<String> = findings.iter().map(|finding| format!("\n  {finding}")).collect();
-    assert!(told.is_empty(), "{} does not conform:{}", store.capabilities().name, told.concat());
+    let reported: Vec<String> = findings.iter().map(|finding| format!("\n  {finding}")).collect();
+    assert!(
+        reported.is_empty(),
+        "{} does not conform:{}",
+        store.capabilities().name,
+        reported.concat()
+    );
 }
 
 /// Leaves a record in an emptied store; close the store, open it again and call [`find_mark`].
@@ -94,8 +99,8 @@ pub fn assert_conforms(store: &dyn Store) {
 /// If the store cannot be written to.
 pub fn leave_mark(store: &dyn Store) -> Result<(), Finding> {
     let written = fresh(store).and_then(|()| {
-        let mut talk = Talk::open(store, 0)?;
-        expect(&mut talk, &Ask::insert("mark", &MARK), Got::WRITTEN)?;
+        let mut talk = TestSession::open(store, 0)?;
+        expect(&mut talk, &TestRequest::insert("mark", &MARK), Got::WRITTEN)?;
         store.settle().map_err(Broken::from)
     });
     written.map_err(|broken| Finding { rule: SURVIVES, instead: broken.instead })
@@ -107,8 +112,8 @@ pub fn leave_mark(store: &dyn Store) -> Result<(), Finding> {
 /// If it is not there.
 pub fn find_mark(store: &dyn Store) -> Result<(), Finding> {
     let found = store.prepare(&layout()).map_err(Broken::from).and_then(|()| {
-        let mut talk = Talk::open(store, 0)?;
-        expect(&mut talk, &Ask::read("mark"), whole(&MARK))
+        let mut talk = TestSession::open(store, 0)?;
+        expect(&mut talk, &TestRequest::read("mark"), whole(&MARK))
     });
     found.map_err(|broken| Finding { rule: SURVIVES, instead: broken.instead })
 }
@@ -177,14 +182,14 @@ fn rule_on(
     rules: &[&'static [Rule]],
     fresh: fn(&dyn Store) -> Result<(), Broken>,
 ) -> Vec<Ruling> {
-    let judge = |rule: Rule| {
+    let analyze = |rule: Rule| {
         if !(rule.applies)(store) {
             return Ruling { rule: rule.sentence, verdict: Verdict::NotDeclared };
         }
         let outcome = fresh(store).and_then(|()| (rule.check)(store));
         Ruling { rule: rule.sentence, verdict: outcome.into() }
     };
-    let mut rulings: Vec<Ruling> = rules.iter().copied().flatten().copied().map(judge).collect();
+    let mut rulings: Vec<Ruling> = rules.iter().copied().flatten().copied().map(analyze).collect();
     let cleared = store.clear().map_err(Broken::from);
     rulings.push(Ruling { rule: "a store can be cleared", verdict: cleared.into() });
     rulings
@@ -236,13 +241,13 @@ fn whole(values: &[&[u8]; 3]) -> Got {
     Got::row(&[(FIELDS[0], values[0]), (FIELDS[1], values[1]), (FIELDS[2], values[2])])
 }
 
-/// Asks, and compares the answer.
-fn expect(talk: &mut Talk, ask: &Ask, expected: Got) -> Result<(), Broken> {
-    let got = talk.ask(ask);
+/// Issues, and compares the answer.
+fn expect(talk: &mut TestSession, test_request: &TestRequest, expected: Got) -> Result<(), Broken> {
+    let got = talk.send(test_request);
     if got == expected {
         return Ok(());
     }
-    Err(Broken::by(format!("{ask} gave {got} instead of {expected}")))
+    Err(Broken::by(format!("{test_request} gave {got} instead of {expected}")))
 }
 
 /// Complains with `instead` unless `holds`.

@@ -1,7 +1,7 @@
 //! The seam to a store, its conformance suite, the stores that need no server.
 //!
 //! A [`Store`] tells what it can ([`Capabilities`]), is made ready ([`Store::prepare`]) and gives
-//! each lane of the executor a [`Client`]. A client starts [`Request`]s and delivers [`Answer`]s;
+//! each worker of the executor a [`Client`]. A client starts [`Request`]s and delivers [`Answer`]s;
 //! it works by completions instead of futures, so that a store in this process costs no task
 //! switch and no allocation per operation (`docs/decisions/0002`).
 
@@ -14,16 +14,16 @@ pub mod request;
 pub mod row;
 pub mod truth;
 
+pub mod blocking;
 pub mod conformance;
 pub mod memory;
 pub mod null;
 pub mod resp;
-pub mod sick;
+pub mod sim;
 pub mod sql;
-pub mod workers;
 
 pub use answer::{Answer, Answers, Reply, Rows};
 pub use capabilities::{Calls, Capabilities, DataModel, Isolation, ScanOrder, StoreTime};
 pub use request::{Call, OwnedRequest, Request, Step, Ticket, Values};
 pub use seam::{Client, Existing, OpenError, Store};
-pub use truth::{Illness, Illnesses, Truth};
+pub use truth::{Fault, FaultSet, Truth};

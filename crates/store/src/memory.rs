@@ -23,7 +23,7 @@ use crate::row;
 use crate::seam::{Client, OpenError, Store};
 
 /// How many locks a table has. A scan visits all of them; with sixteen, the chance that two of four
-/// lanes meet in one is about a third, and they meet for less than a microsecond.
+/// workers meet in one is about a third, and they meet for less than a microsecond.
 const SHARDS: usize = 16;
 
 /// A store that keeps its records in this process and loses them with it.
@@ -81,7 +81,7 @@ impl Store for Memory {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let layout = Arc::clone(&read(&self.tables).layout);
         Ok(Box::new(MemoryClient { layout, spans: Vec::new(), scratch: Vec::new() }))
     }
@@ -139,7 +139,7 @@ impl Client for MemoryClient {
             Kind::Delete => Ok(records.delete(request.key)),
             Kind::Scan => {
                 scratch.clear();
-                let order = Wanted { limit: request.limit, fields: request.fields };
+                let order = FieldSelection { limit: request.limit, fields: request.fields };
                 records.scan(request.key, order, &table.fields, scratch)
             }
             Kind::Commit | Kind::Rollback => Err(Reason::Unsupported),
@@ -155,7 +155,7 @@ fn as_answer(reply: Result<Reply<'_>, Reason>) -> Answer<'_> {
     reply.map_or_else(Answer::Refused, Answer::Done)
 }
 
-struct Wanted {
+struct FieldSelection {
     limit: u32,
     fields: Fields,
 }
@@ -245,14 +245,14 @@ impl Records {
         }
     }
 
-    /// Appends up to `wanted.limit` records from `start` on, in key order, as of one moment.
+    /// Appends up to `expected.limit` records from `start` on, in key order, as of one moment.
     ///
     /// All shards are locked together, always from the first to the last; writers lock one at a
     /// time, so nobody waits in a circle.
     fn scan(
         &self,
         start: &[u8],
-        wanted: Wanted,
+        expected: FieldSelection,
         names: &[String],
         into: &mut Vec<u8>,
     ) -> Result<bool, Reason> {
@@ -260,13 +260,13 @@ impl Records {
         let from = (Bound::Included(start), Bound::Unbounded);
         let mut orders: [_; SHARDS] =
             std::array::from_fn(|number| shards[number].order.range::<[u8], _>(from).peekable());
-        for _ in 0..wanted.limit {
+        for _ in 0..expected.limit {
             let ahead = orders.iter_mut().enumerate();
             let first = ahead.filter_map(|(number, order)| Some((order.peek().copied()?, number)));
             let Some((key, number)) = first.min() else { break };
             let row = shards[number].get(key_hash(key), key);
             let row = row.expect("every key in the order has its record");
-            row::copy(row, wanted.fields, names, into)?;
+            row::copy(row, expected.fields, names, into)?;
             orders[number].next();
         }
         Ok(!into.is_empty())

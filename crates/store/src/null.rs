@@ -80,7 +80,7 @@ impl Store for Null {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         Ok(match self.spin {
             None => Box::new(Idle),
             Some(spin) => Box::new(spin),
@@ -163,10 +163,10 @@ mod tests {
     use crate::conformance;
     use crate::request::Values;
 
-    static TOLD: AtomicU64 = AtomicU64::new(0);
+    static FAKE_NOW: AtomicU64 = AtomicU64::new(0);
 
-    fn told() -> u64 {
-        TOLD.fetch_add(100, Ordering::Relaxed)
+    fn fake_clock() -> u64 {
+        FAKE_NOW.fetch_add(100, Ordering::Relaxed)
     }
 
     #[test]
@@ -192,18 +192,18 @@ mod tests {
             limit: 1,
             values: Values::NONE,
         };
-        let mut client = Null::spinning(Duration::from_micros(5), told).open(0).unwrap();
+        let mut client = Null::spinning(Duration::from_micros(5), fake_clock).open(0).unwrap();
         let mut count = Count(0);
-        let begin = TOLD.load(Ordering::Relaxed);
+        let begin = FAKE_NOW.load(Ordering::Relaxed);
         client.start(Nanos::ZERO, Ticket(1), &request, &mut count);
         assert_eq!(count.0, 1);
         // One reading to begin with, fifty to see 5,000 ns pass in steps of 100.
-        assert_eq!(TOLD.load(Ordering::Relaxed) - begin, 5_100);
+        assert_eq!(FAKE_NOW.load(Ordering::Relaxed) - begin, 5_100);
     }
 
     #[test]
     fn a_spin_of_zero_is_no_spin() {
-        let null = Null::spinning(Duration::ZERO, told);
+        let null = Null::spinning(Duration::ZERO, fake_clock);
         assert_eq!(null.settings().unwrap()[0].value, "0 ns");
         assert!(null.spin.is_none());
     }

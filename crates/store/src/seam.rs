@@ -1,4 +1,4 @@
-//! What every store is to the executor.
+//! Seam between executor with stores: the traits that every store implements.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::capabilities::Capabilities;
 use crate::request::{Call, Request, Ticket};
 use crate::truth::Truth;
 
-/// A store that operations can be asked of.
+/// A store that operations can be issued to.
 ///
-/// One value stands for the whole store and is shared by all lanes; everything that a lane needs
-/// on the hot path is in its own [`Client`].
+/// One value stands for the whole store and is shared by all workers; everything that a worker
+/// needs on the hot path is in its own [`Client`].
 pub trait Store: Send + Sync {
     /// What the store can do; constant for the life of the value.
     fn capabilities(&self) -> Capabilities;
@@ -42,13 +42,13 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// Opens the client of lane `lane`. Called on the thread that will use the client.
+    /// Opens the client of worker `worker`. Called on the thread that will use the client.
     ///
     /// # Errors
     /// If the store cannot be reached or does not let us.
-    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError>;
+    fn open(&self, worker: usize) -> Result<Box<dyn Client>, OpenError>;
 
-    /// The most requests that the client of one lane has in flight; beyond that it is not
+    /// The most requests that the client of one worker has in flight; beyond that it is not
     /// [ready](Client::is_ready). `None` if there is no such bound, or it is not known beforehand.
     fn room(&self) -> Option<usize> {
         None
@@ -110,7 +110,7 @@ pub enum Existing {
     Use,
 }
 
-/// A lane's conversations with a store. Lives and dies on one thread.
+/// A worker's conversations with a store. Lives and dies on one thread.
 ///
 /// The contract:
 /// * [`Client::start`] never blocks, unless the store's capabilities say
@@ -138,7 +138,7 @@ pub trait Client {
         answers: &mut dyn Answers,
     );
 
-    /// Starts a step of a process that asks logical queries; the contract is that of
+    /// Starts a step of a process that issues logical queries; the contract is that of
     /// [`Client::start`], with this about transactions:
     /// * A step of a transaction that is not answered with Done ends the transaction. The client
     ///   undoes what it did, and no further step of it comes.
@@ -163,14 +163,14 @@ pub trait Client {
     /// Moves bytes both ways without blocking, and delivers the answers that have come.
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers);
 
-    /// Blocks until an answer might have come or `patience` has passed. May return early.
+    /// Blocks until an answer might have come or `timeout` has passed. May return early.
     ///
     /// Called with nothing in flight too: then it is a sleep that notices broken connections.
-    fn wait(&mut self, patience: Duration) {
-        std::thread::sleep(patience);
+    fn wait(&mut self, timeout: Duration) {
+        std::thread::sleep(timeout);
     }
 
-    /// When the next answer is due, for stores that live in told time; `None` if nobody knows.
+    /// When the next answer is due, for stores that live in simulated time; `None` if nobody knows.
     fn due(&self) -> Option<Nanos> {
         None
     }
@@ -179,7 +179,7 @@ pub trait Client {
     fn abandon(&mut self, _ticket: Ticket) {}
 }
 
-/// The store could not be opened, prepared or asked about itself.
+/// The store could not be opened, prepared or queried about itself.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Nobody answers there.
@@ -191,14 +191,14 @@ pub enum OpenError {
         reason: String,
     },
     /// The store answers but does not let us.
-    #[error("{store} does not let us in: {reason}")]
+    #[error("{store} permission denied: {reason}")]
     NotPermitted {
         /// The store's URL without secrets.
         store: String,
         /// What the store said, and what to do.
         reason: String,
     },
-    /// The store cannot do what is asked of it.
+    /// The store cannot do what is issued to it.
     #[error("{store} cannot do this: {reason}")]
     Unsupported {
         /// The store's URL without secrets.
@@ -214,8 +214,8 @@ pub enum OpenError {
         /// What is there or missing, and what to do.
         reason: String,
     },
-    /// The URL of the store makes no sense.
-    #[error("store URL {url:?} makes no sense: {reason}")]
+    /// The URL of the store is invalid.
+    #[error("store URL {url:?} is invalid: {reason}")]
     Url {
         /// The URL without secrets.
         url: String,

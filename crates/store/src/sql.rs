@@ -7,23 +7,23 @@
 //! * SQLite has neither decimals nor moments. A decimal is the whole number that its digits make at
 //!   the scale of its column (12.50 is 1250 at scale 2), so sums stay exact; a moment is its
 //!   microseconds since 1970. A driver converts what it binds and what it gets, by the types in
-//!   [`Asked`].
+//!   [`SqlQuery`].
 //! * SQLite locks the whole file, so `FOR UPDATE` is left out there.
 //!
-//! Foreign keys are left out unless they are asked for: a load that writes relations side by side
+//! Foreign keys are left out unless they are requested: a load that writes relations side by side
 //! would have to wait for them, no other class of store has them, and they cost what is no part of
 //! the workload.
 
-mod ask;
 mod create;
 mod literal;
 mod name;
+mod query;
 mod records;
 #[cfg(test)]
 mod tests;
 
-pub use ask::{Asked, ask};
 pub use create::{ForeignKeys, column_type, create, drop};
+pub use query::{SqlQuery, query_text};
 pub use records::{Content, KEY, Records};
 
 /// Whose SQL is written.

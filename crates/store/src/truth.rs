@@ -1,4 +1,4 @@
-//! What really happened to one request, told by a store that knows.
+//! Truth about one request, from a store that knows.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use assay_model::{Kind, Nanos};
 
 /// What really happened to one request.
 ///
-/// Times are those that the store was told. A read is behind by the newest version that had been
-/// written when it was answered but that it did not show.
+/// Times are those that the store was reported. A read is behind by the newest version that had
+/// been written when it was answered but that it did not show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
     /// When the request came.
@@ -17,14 +17,14 @@ pub struct Truth {
     pub answered_at: Nanos,
     /// The conversation that it belonged to.
     pub session: u32,
-    /// What was asked.
+    /// What was issued.
     pub kind: Kind,
     /// The record's key; where a scan started.
     pub key: Arc<[u8]>,
     /// The node that answered, from 0.
     pub node: u16,
-    /// In which ways the answer, or what it stands for, was ill; empty if it was healthy.
-    pub illnesses: Illnesses,
+    /// In which ways the answer, or what it stands for, was faulty; empty if it was healthy.
+    pub faults: FaultSet,
     /// The store's own number of the version that was shown or written; 0 if there was none.
     ///
     /// Numbers rise by one with every write of the store, whatever the key.
@@ -38,29 +38,29 @@ pub struct Truth {
     pub read_after_write: Option<Nanos>,
 }
 
-macro_rules! illnesses {
+macro_rules! faults {
     ($($(#[$doc:meta])* $variant:ident = $code:literal $name:literal,)*) => {
-        /// One way in which an answer can be ill.
+        /// One way in which an answer can be faulty.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
-        pub enum Illness { $($(#[$doc])* $variant = $code,)* }
+        pub enum Fault { $($(#[$doc])* $variant = $code,)* }
 
-        impl Illness {
-            /// All illnesses, in the order of their codes.
-            pub const ALL: &'static [Illness] = &[$(Illness::$variant,)*];
+        impl Fault {
+            /// All faults, in the order of their codes.
+            pub const ALL: &'static [Fault] = &[$(Fault::$variant,)*];
 
             /// The name used in options, columns and reports.
             pub const fn name(self) -> &'static str {
-                match self { $(Illness::$variant => $name,)* }
+                match self { $(Fault::$variant => $name,)* }
             }
         }
     };
 }
 
-illnesses! {
+faults! {
     /// A read that missed a version because its node did not have it yet.
     Stale = 0 "stale",
-    /// A read that was answered from a cache which had not heard of a newer version.
+    /// A read that was answered from a cache which had not received of a newer version.
     StaleCache = 1 "stale-cache",
     /// A write that was acknowledged but not done.
     Lost = 2 "lost",
@@ -86,23 +86,23 @@ illnesses! {
     DuplicateRead = 12 "duplicate-read",
 }
 
-/// A set of illnesses.
+/// A set of faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Illnesses(u16);
+pub struct FaultSet(u16);
 
-impl Illnesses {
+impl FaultSet {
     /// Health.
-    pub const NONE: Illnesses = Illnesses(0);
+    pub const NONE: FaultSet = FaultSet(0);
 
-    /// This set and `illness`.
+    /// This set and `fault`.
     #[must_use]
-    pub const fn with(self, illness: Illness) -> Illnesses {
-        Illnesses(self.0 | 1 << illness as u8)
+    pub const fn with(self, fault: Fault) -> FaultSet {
+        FaultSet(self.0 | 1 << fault as u8)
     }
 
-    /// Whether `illness` is among them.
-    pub const fn has(self, illness: Illness) -> bool {
-        self.0 & 1 << illness as u8 != 0
+    /// Whether `fault` is among them.
+    pub const fn has(self, fault: Fault) -> bool {
+        self.0 & 1 << fault as u8 != 0
     }
 
     /// Whether there are none.
@@ -111,23 +111,23 @@ impl Illnesses {
     }
 
     /// Each of them, in the order of their codes.
-    pub fn iter(self) -> impl Iterator<Item = Illness> {
-        Illness::ALL.iter().copied().filter(move |&illness| self.has(illness))
+    pub fn iter(self) -> impl Iterator<Item = Fault> {
+        Fault::ALL.iter().copied().filter(move |&fault| self.has(fault))
     }
 }
 
-impl From<Illness> for Illnesses {
-    fn from(illness: Illness) -> Illnesses {
-        Illnesses::NONE.with(illness)
+impl From<Fault> for FaultSet {
+    fn from(fault: Fault) -> FaultSet {
+        FaultSet::NONE.with(fault)
     }
 }
 
-impl fmt::Display for Illnesses {
+impl fmt::Display for FaultSet {
     /// The names, joined by `+`; nothing for health.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, illness) in self.iter().enumerate() {
+        for (place, fault) in self.iter().enumerate() {
             let joint = if place == 0 { "" } else { "+" };
-            write!(f, "{joint}{}", illness.name())?;
+            write!(f, "{joint}{}", fault.name())?;
         }
         Ok(())
     }
@@ -139,16 +139,16 @@ mod tests {
 
     #[test]
     fn a_set_names_what_is_in_it() {
-        let both = Illnesses::NONE.with(Illness::Torn).with(Illness::Stale);
+        let both = FaultSet::NONE.with(Fault::Torn).with(Fault::Stale);
         assert_eq!(both.to_string(), "stale+torn");
-        assert!(both.has(Illness::Torn) && !both.has(Illness::Lost));
-        assert_eq!(Illnesses::NONE.to_string(), "");
+        assert!(both.has(Fault::Torn) && !both.has(Fault::Lost));
+        assert_eq!(FaultSet::NONE.to_string(), "");
     }
 
     #[test]
     fn codes_are_places_in_the_list() {
-        for (place, &illness) in Illness::ALL.iter().enumerate() {
-            assert_eq!(illness as usize, place);
+        for (place, &fault) in Fault::ALL.iter().enumerate() {
+            assert_eq!(fault as usize, place);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! BenchFoundry's input set: its properties, lists, traces as files of ours, with the way back.
 //!
-//! A [`Set`] is found by its properties. [`import()`] reads its traces process by process into one
-//! trace per phase, [`export()`] writes them as a set again: other numbers for parameter lists, the
-//! same content. What BenchFoundry's own reader would misread comes back as [`Remarks`].
+//! A [`InputSet`] is found by its properties. [`import()`] reads its traces process by process into
+//! one trace per phase, [`export()`] writes them as a set again: other numbers for parameter lists,
+//! the same content. What BenchFoundry's own reader would misread comes back as [`Remarks`].
 
 mod lines;
 mod list;
@@ -21,7 +21,7 @@ pub use import::{
     Imported, ImportedPhase, Importing, Meaning, Notes, Understand, as_written, import,
     warm_up_path,
 };
-pub use properties::Set;
+pub use properties::InputSet;
 pub use remarks::{Remark, Remarks, Trouble};
 
 use crate::reader::{OpenError, ReadError};
@@ -29,7 +29,7 @@ use crate::writer::WriteError;
 
 /// A set of files could not be read, or not be written.
 #[derive(Debug, thiserror::Error)]
-pub enum SetError {
+pub enum InputSetError {
     /// The file system refused.
     #[error("{}: {source}", path.display())]
     Io {
@@ -38,7 +38,7 @@ pub enum SetError {
         /// What the system said.
         source: io::Error,
     },
-    /// A line makes no sense.
+    /// A line is invalid.
     #[error("{}:{line}: {reason}", path.display())]
     Line {
         /// The file.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use assay_model::operation::LONE;
-use assay_model::script::{Ask, ProcessBuilder};
+use assay_model::script::{ProcessBuilder, QueryRef};
 use assay_model::{
     Arguments, Filled, Kind, Layout, Named, Nanos, Operation, Phase, Seed, Source, SourceError,
 };
@@ -30,9 +30,9 @@ const WIDTH_MAX: u64 = 1 << 20;
 /// for id in 0..3 {
 ///     trace.process(Nanos(id * 1000), |process| {
 ///         let number = Datum::Int(7);
-///         process.transaction(look, Nanos::ZERO).ask(get, 7, &[number.into()]).commit();
+///         process.transaction(look, Nanos::ZERO).issue(get, 7, &[number.into()]).commit();
 ///         let text = Datum::Text("a");
-///         process.transaction(0, Nanos(5)).ask(put, id, &[number.into(), text.into()]).commit();
+///         process.transaction(0, Nanos(5)).issue(put, id, &[number.into(), text.into()]).commit();
 ///     });
 /// }
 /// assert_eq!((trace.processes(), trace.distinct_arguments()), (3, 2));
@@ -81,7 +81,7 @@ impl TraceBuilder {
     ///
     /// # Panics
     /// If there are more than 65,534 queries.
-    pub fn query(&mut self, name: &str, text: &str, kind: Kind) -> Ask {
+    pub fn query(&mut self, name: &str, text: &str, kind: Kind) -> QueryRef {
         let queries = &mut self.script.queries;
         let known = queries.iter().position(|known| known.text == text);
         let place = known.unwrap_or_else(|| {
@@ -89,7 +89,7 @@ impl TraceBuilder {
             queries.len() - 1
         });
         let statement = u16::try_from(place + 1).expect("a trace has at most 65,534 queries");
-        Ask { statement, kind }
+        QueryRef { statement, kind }
     }
 
     /// The number of the transaction type `name`.
@@ -106,7 +106,7 @@ impl TraceBuilder {
         u16::try_from(place).expect("a trace has at most 65,535 types of transactions")
     }
 
-    /// Adds the process that `build` puts together, intended at `start`. One that asks nothing is
+    /// Adds the process that `build` puts together, intended at `start`. One that issues nothing is
     /// left out.
     pub fn process(
         &mut self,
@@ -144,7 +144,7 @@ impl TraceBuilder {
         self.processes.len()
     }
 
-    /// How many different lists of arguments are asked with; none at all is not counted.
+    /// How many different lists of arguments are issued with; none at all is not counted.
     pub fn distinct_arguments(&self) -> usize {
         self.arguments.iter().filter(|arguments| !arguments.is_empty()).count()
     }
@@ -270,8 +270,8 @@ mod tests {
         for start in [30, 10, 20] {
             trace.process(Nanos(start), |process| {
                 let number = Datum::Int(start as i64);
-                process.transaction(copy, Nanos::ZERO).ask(get, start, &[number.into()]);
-                process.ask(put, 0, &[Taken::first(0, 0).into()]).commit();
+                process.transaction(copy, Nanos::ZERO).issue(get, start, &[number.into()]);
+                process.issue(put, 0, &[Taken::first(0, 0).into()]).commit();
             });
         }
         trace.process(Nanos(40), |_| {});

@@ -32,7 +32,7 @@ pub(crate) const NAMES: [&str; 16] = [
 pub(crate) const INTENDED: usize = 11;
 /// The place of the queries' column.
 pub(crate) const STATEMENT: usize = 12;
-/// The place of the column of what queries are asked with.
+/// The place of the column of what queries are issued with.
 pub(crate) const ARGUMENTS: usize = 13;
 /// The place of the column of the numbers that processes had elsewhere.
 pub(crate) const ORIGIN: usize = 14;
@@ -53,11 +53,11 @@ const REQUIRED: &str = "
     required int64 think (integer(64,false));
 ";
 
-/// Whether a load model's schedule is baked into a trace.
+/// Whether a load model's schedule is recorded into a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedules {
     /// Every process has an intended offset.
-    Baked,
+    Recorded,
     /// The load model decides when a run begins.
     Absent,
 }
@@ -86,7 +86,7 @@ impl Shape {
     /// Whether the column at this place of [`NAMES`] is there.
     pub fn has(self, column: usize) -> bool {
         match column {
-            INTENDED => self.schedules == Schedules::Baked,
+            INTENDED => self.schedules == Schedules::Recorded,
             STATEMENT | ARGUMENTS => self.has_statements,
             ORIGIN => self.has_origins,
             HINT => self.has_hints,
@@ -104,9 +104,9 @@ pub(crate) fn schema(shape: Shape) -> Result<TypePtr, ParquetError> {
         (ORIGIN, "required int64 origin;"),
         (HINT, "required int32 hint (integer(32,false));"),
     ];
-    let wanted = declarations.into_iter().filter(|(column, _)| shape.has(*column));
-    let wanted: String = wanted.map(|(_, declaration)| declaration).collect();
-    parse_message_type(&format!("message trace {{ {REQUIRED} {wanted} }}")).map(TypePtr::new)
+    let expected = declarations.into_iter().filter(|(column, _)| shape.has(*column));
+    let expected: String = expected.map(|(_, declaration)| declaration).collect();
+    parse_message_type(&format!("message trace {{ {REQUIRED} {expected} }}")).map(TypePtr::new)
 }
 
 /// The rows of one row group, column by column.

@@ -48,7 +48,7 @@ pub enum ImportError {
         /// The line that is there.
         found: String,
     },
-    /// A line makes no sense.
+    /// A line is invalid.
     #[error("line {line}: {reason}")]
     Line {
         /// The line, from 1.
@@ -56,7 +56,7 @@ pub enum ImportError {
         /// What is wrong, and what is right.
         reason: String,
     },
-    /// A process makes no sense, or the trace could not be written.
+    /// A process is invalid, or the trace could not be written.
     #[error("up to line {line}: {source}")]
     Write {
         /// The last line of the process, from 1.
@@ -142,7 +142,7 @@ fn write_line(
 /// that names its line, and then there is no trace.
 ///
 /// # Errors
-/// If the text makes no sense, breaks the rules of a trace, or the file system refuses.
+/// If the text is invalid, breaks the rules of a trace, or the file system refuses.
 pub fn import_csv(
     from: impl BufRead,
     path: impl AsRef<Path>,
@@ -154,7 +154,7 @@ pub fn import_csv(
     let (width, line) = (header.width, records.line);
     let writer = match shape.schedules {
         Schedules::Absent => TraceWriter::create(path, header),
-        Schedules::Baked => TraceWriter::create_scheduled(path, header),
+        Schedules::Recorded => TraceWriter::create_scheduled(path, header),
     };
     let writer = writer.map_err(|source| ImportError::Write { line, source })?;
     let mut gathered = Gathered::new(writer, width);
@@ -237,7 +237,7 @@ impl Gathered {
 
 /// The shape of a trace with this header whose columns have these names.
 fn shape(names: &str, header: &Header) -> Result<Shape, ImportError> {
-    let shapes = [Schedules::Baked, Schedules::Absent].map(|known| Shape::of(header, known));
+    let shapes = [Schedules::Recorded, Schedules::Absent].map(|known| Shape::of(header, known));
     let [_, plain] = shapes;
     let fits = |shape: &Shape| names == columns(*shape);
     shapes
@@ -283,9 +283,9 @@ impl Values {
 
 fn parse(record: &str, shape: Shape) -> Result<Parsed, String> {
     let values = Values { shape, texts: fields(record)? };
-    let wanted = (0..NAMES.len()).filter(|&column| shape.has(column)).count();
-    if values.texts.len() != wanted {
-        return Err(format!("it has {} values instead of {wanted}", values.texts.len()));
+    let target = (0..NAMES.len()).filter(|&column| shape.has(column)).count();
+    if values.texts.len() != target {
+        return Err(format!("it has {} values instead of {target}", values.texts.len()));
     }
     let origin = match shape.has_origins {
         true => values.text(ORIGIN).parse().map_err(|_| "origin is no whole number".to_owned())?,

@@ -19,7 +19,7 @@ use crate::columns::{ARGUMENTS, NAMES, Rows};
 /// Up to here its indices have at most 12 bits; beyond, they are hardly smaller than deltas.
 const DICTIONARY_BYTES: usize = 16 * 1024;
 
-/// The same for the arguments of queries, which are longer: what is asked again and again is kept
+/// The same for the arguments of queries, which are longer: what is run again and again is kept
 /// once per row group, what is new each time is not kept twice.
 const ARGUMENTS_DICTIONARY_BYTES: usize = 1024 * 1024;
 

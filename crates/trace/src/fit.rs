@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use assay_model::seed::mix;
 use assay_model::{Kind, Operation};
 
-use crate::foreign::request::LENGTH_MAX;
+use crate::imported::request::LENGTH_MAX;
 use crate::reader::{ReadError, Trace};
-use crate::stat::{Popularity, StatOptions, Tally, TraceStat, zipf};
+use crate::stat::{Popularity, StatOptions, TraceStat, TraceStatBuilder, zipf};
 
-/// Sizes of a doubling are told apart in so many steps.
+/// Sizes of a doubling are distinguished in so many steps.
 const STEPS: u64 = 4;
 /// Distinct keys whose lengths are looked at.
 const KEYS_MAX: usize = 1 << 16;
@@ -74,15 +74,15 @@ pub struct Fit {
     pub keys: Option<SizeList>,
 }
 
-/// Fits a synthetic workload to `trace`, which asks what `load` loaded before, if it is there.
+/// Fits a synthetic workload to `trace`, which issues what `load` loaded before, if it is there.
 ///
 /// # Errors
 /// If a trace cannot be read.
 pub fn fit(trace: &Trace, load: Option<&Trace>, keys: KeyLengths) -> Result<Fit, ReadError> {
-    let mut tally = Tally::new(StatOptions::default());
+    let mut stats = TraceStatBuilder::new(StatOptions::default());
     let (mut values, mut sample) = (Sizes::default(), KeySample::default());
     each(trace, |operations| {
-        tally.add(operations);
+        stats.add(operations);
         operations.iter().for_each(|operation| {
             values.add_written(operation);
             sample.add(operation.key);
@@ -91,7 +91,7 @@ pub fn fit(trace: &Trace, load: Option<&Trace>, keys: KeyLengths) -> Result<Fit,
     if let Some(load) = load {
         each(load, |operations| operations.iter().for_each(|one| values.add_written(one)))?;
     }
-    let stat = tally.finish(trace.header());
+    let stat = stats.finish(trace.header());
     let (law, distance) = law(&stat.popularity);
     let keys = match keys {
         KeyLengths::Recorded => sample.lengths(),
@@ -122,7 +122,7 @@ fn each(trace: &Trace, mut visit: impl FnMut(&[Operation])) -> Result<(), ReadEr
 /// cumulative shares over ranks.
 ///
 /// Ranks are sorted by count, so even uniform draws look skewed; whether keys are equally popular
-/// is therefore told by the index of dispersion of their counts, which is 1 with a deviation of
+/// is therefore reported by the index of dispersion of their counts, which is 1 with a deviation of
 /// √(2 / keys) for Poisson counts (Cochran, Biometrics 10, 1954). Zipf's exponent is the one with
 /// the least distance over all ranks: maximum likelihood over the head alone (Clauset, Shalizi,
 /// Newman, SIAM Review 51, 2009), which `stat` tells, leaves the shares of the tail to chance.
@@ -269,17 +269,17 @@ mod tests {
     use assay_model::Seed;
 
     use super::*;
-    use crate::foreign::import::lone;
+    use crate::imported::import::lone;
 
     /// The popularity of 200,000 draws of keys.
     fn drawn(draw: impl Fn(f64) -> f64) -> Popularity {
-        let mut tally = Tally::new(StatOptions::default());
+        let mut stats = TraceStatBuilder::new(StatOptions::default());
         let mut draws = Seed(8).draws(1, 0);
         for process in 0..200_000 {
             let key = draw(draws.unit()) as u64;
-            tally.add(&[lone(process, key, Kind::Read, 0)]);
+            stats.add(&[lone(process, key, Kind::Read, 0)]);
         }
-        tally.finish(&crate::header::Header::example()).popularity
+        stats.finish(&crate::header::Header::example()).popularity
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(crate) fn column_names(schema: &SchemaDescriptor) -> String {
 /// The checksum of a footer: CRC-32 over its pairs and the places of all its column chunks.
 ///
 /// Parquet has checksums for pages only. Without this one, a flipped bit in the footer could move
-/// a column or change the seed, and nobody would notice before the wrong operations were asked.
+/// a column or change the seed, and nobody would notice before the wrong operations were issued.
 pub(crate) fn check<'a>(
     pairs: impl Iterator<Item = &'a KeyValue>,
     groups: impl Iterator<Item = &'a RowGroupMetaData>,

@@ -1,7 +1,7 @@
-//! The hash of a trace: the proof that two plans ask the same.
+//! The hash of a trace: the proof that two plans issue the same.
 //!
 //! The sum of the fingerprints of all operations modulo 2^128 does not depend on who adds them up
-//! in which order, so lanes, agents or parts of a split trace each bring their share. Sealing
+//! in which order, so workers, agents or parts of a split trace each bring their share. Sealing
 //! mixes the sum with the facts of the header without which the numbers mean something else.
 
 use std::fmt;
@@ -13,16 +13,16 @@ use assay_model::{Arguments, Operation};
 
 use crate::header::Header;
 
-/// The running sum of a trace, or of a lane's share in it.
+/// The running sum of a trace, or of a worker's share in it.
 ///
 /// The sum of the parts is the sum of the whole:
 ///
 /// ```
 /// use assay_trace::TraceHash;
 ///
-/// let mut lanes = TraceHash::from_sum(5);
-/// lanes.merge(TraceHash::from_sum(7));
-/// assert_eq!(lanes, TraceHash::from_sum(12));
+/// let mut workers = TraceHash::from_sum(5);
+/// workers.merge(TraceHash::from_sum(7));
+/// assert_eq!(workers, TraceHash::from_sum(12));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TraceHash {
@@ -52,7 +52,7 @@ impl TraceHash {
         self.sum = self.sum.wrapping_add(fingerprint_with(operation, arguments, place));
     }
 
-    /// Adds the share of another lane, agent or part.
+    /// Adds the share of another worker, agent or part.
     pub fn merge(&mut self, other: TraceHash) {
         self.sum = self.sum.wrapping_add(other.sum);
     }
@@ -66,7 +66,7 @@ impl TraceHash {
     ///
     /// Those are width, table names, field names, the names of transaction types, and the texts of
     /// a script's schema with its queries. Spec, seed, phase, versions and names of queries stay
-    /// out: two plans that ask the same have the same hash, wherever they came from.
+    /// out: two plans that issue the same have the same hash, wherever they came from.
     pub fn seal(self, header: &Header) -> Digest {
         let sum = self.sum.wrapping_add(facts(header));
         let (mut high, mut low) = ((sum >> 64) as u64, sum as u64);

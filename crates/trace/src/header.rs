@@ -1,4 +1,4 @@
-//! What a trace says about itself.
+//! Header of a trace.
 
 use assay_model::{Layout, Named, Phase, Seed, Table};
 
@@ -28,7 +28,7 @@ pub struct Header {
     pub generator: String,
     /// Which part of a split plan this is; `None` if it is whole.
     pub part: Option<Part>,
-    /// The texts behind the operations' statements; `None` if they ask for records by key.
+    /// The texts behind the operations' statements; `None` if they request records by key.
     pub script: Option<Script>,
 }
 
@@ -203,10 +203,10 @@ fn script(pairs: &Pairs<'_>) -> Result<Option<Script>, HeaderFault> {
         texts.map(with_name).collect()
     };
     let queries = named("assay.query.")?;
-    let promised = pairs.number(QUERIES)?;
-    if queries.len() as u64 != promised {
+    let scheduled = pairs.number(QUERIES)?;
+    if queries.len() as u64 != scheduled {
         let found = queries.len();
-        return Err(fault(QUERIES, format!("{promised} queries are promised, {found} are there")));
+        return Err(fault(QUERIES, format!("{scheduled} queries are promised, {found} are there")));
     }
     let origins = match pairs.find("assay.origins") {
         None => Origins::Own,

@@ -1,4 +1,4 @@
-//! What is asked, as a file: the operations of a plan in Parquet.
+//! Trace: the operations of a plan as a Parquet file.
 //!
 //! A [`TraceWriter`] streams the operations of any [`Source`](assay_model::Source) into a file, a
 //! [`Trace`] gives them back as a source, and a [`TraceHash`] proves that both are the same. The
@@ -21,7 +21,7 @@ pub mod benchfoundry;
 pub mod builder;
 pub mod csv;
 pub mod fit;
-pub mod foreign;
+pub mod imported;
 pub mod split;
 pub mod stat;
 

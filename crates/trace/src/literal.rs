@@ -189,14 +189,14 @@ pub fn show(datum: Datum<'_>) -> String {
 
 /// The arguments of the operation at `place`, with semicolons between them.
 pub(crate) fn show_arguments(arguments: &Arguments, place: usize) -> String {
-    let shown: Vec<String> = arguments
+    let displayed: Vec<String> = arguments
         .of(place)
         .map(|argument| match argument {
             Argument::Given(datum) => show(datum),
             Argument::Taken(taken) => show_taken(&taken),
         })
         .collect();
-    shown.join(";")
+    displayed.join(";")
 }
 
 fn show_taken(taken: &Taken) -> String {

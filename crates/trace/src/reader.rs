@@ -95,7 +95,7 @@ pub enum OpenError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A key of the metadata is missing or makes no sense.
+    /// A key of the metadata is missing or is invalid.
     #[error("trace {} has an unusable header: {key}: {reason}", path.display())]
     Header {
         /// The file.
@@ -105,8 +105,8 @@ pub enum OpenError {
         /// What is wrong with it.
         reason: String,
     },
-    /// There is nothing to ask.
-    #[error("trace {} has no operation: there is nothing to ask", path.display())]
+    /// There is nothing to issue.
+    #[error("trace {} has no operation: there is nothing to issue", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
@@ -174,7 +174,7 @@ pub enum ReadError {
         process: u64,
     },
     /// An operation does not fit the queries of the trace.
-    #[error("trace {} makes no sense: {source}", path.display())]
+    #[error("trace {} is invalid: {source}", path.display())]
     Statement {
         /// The file.
         path: PathBuf,
@@ -182,27 +182,27 @@ pub enum ReadError {
         source: StatementFault,
     },
     /// The number of operations or processes is not the one in the header.
-    #[error("trace {} promises {promised} {what}, but holds {found}", path.display())]
+    #[error("trace {} promises {scheduled} {what}, but holds {found}", path.display())]
     Count {
         /// The file.
         path: PathBuf,
         /// What was counted.
         what: &'static str,
         /// The number in the header.
-        promised: u64,
+        scheduled: u64,
         /// The number of rows.
         found: u64,
     },
     /// The operations are not the ones whose hash is in the header.
     #[error(
-        "trace {} does not hold what was written: its header says hash {promised}, its \
+        "trace {} does not hold what was written: its header says hash {scheduled}, its \
          operations have {found}; copy or generate it again", path.display()
     )]
     Hash {
         /// The file.
         path: PathBuf,
         /// The hash in the header.
-        promised: Digest,
+        scheduled: Digest,
         /// The hash of the operations.
         found: Digest,
     },
@@ -247,7 +247,7 @@ pub struct Description {
     pub processes: u64,
     /// The sealed hash.
     pub hash: Digest,
-    /// Whether a load model's schedule is baked in.
+    /// Whether a load model's schedule is recorded in.
     pub schedules: Schedules,
     /// The length of the file.
     pub bytes: u64,
@@ -357,12 +357,12 @@ impl Trace {
         self.body.hash
     }
 
-    /// Whether a load model's schedule is baked in.
+    /// Whether a load model's schedule is recorded in.
     pub fn schedules(&self) -> Schedules {
         self.body.schedules
     }
 
-    /// A reader for one lane.
+    /// A reader for one worker.
     ///
     /// It holds one row group at a time, whatever the length of the trace. Readers of the same
     /// trace do not disturb each other.
@@ -381,14 +381,14 @@ impl Trace {
         TraceSource::open(self.body.clone())
     }
 
-    /// The baked schedule, or `None` if the load model decides when a run begins.
+    /// The recorded schedule, or `None` if the load model decides when a run begins.
     ///
     /// # Errors
     /// If the first row group cannot be read.
     pub fn schedule(&self) -> Result<Option<Schedule>, ReadError> {
         match self.body.schedules {
             Schedules::Absent => Ok(None),
-            Schedules::Baked => Ok(Some(Schedule::open(self.reader()?))),
+            Schedules::Recorded => Ok(Some(Schedule::open(self.reader()?))),
         }
     }
 
@@ -402,7 +402,7 @@ impl Trace {
         let (mut sum, mut processes, mut rows) = (TraceHash::new(), 0, 0);
         let mut end = 0;
         while let Some(process) = reader.advance(&mut operations)? {
-            let arguments = reader.asked_with();
+            let arguments = reader.issued_with();
             for (place, operation) in operations.iter().enumerate() {
                 sum.add_with(operation, arguments, place);
             }
@@ -419,14 +419,14 @@ impl Trace {
             ("processes", self.body.processes, processes),
             ("process numbers", self.body.end, end),
         ];
-        for (what, promised, found) in counts {
-            if promised != found {
-                return Err(ReadError::Count { path: path(), what, promised, found });
+        for (what, scheduled, found) in counts {
+            if scheduled != found {
+                return Err(ReadError::Count { path: path(), what, scheduled, found });
             }
         }
-        let (promised, found) = (self.body.hash, sum.seal(&self.body.header));
-        if promised != found || sum != self.body.sum {
-            return Err(ReadError::Hash { path: path(), promised, found });
+        let (scheduled, found) = (self.body.hash, sum.seal(&self.body.header));
+        if scheduled != found || sum != self.body.sum {
+            return Err(ReadError::Hash { path: path(), scheduled, found });
         }
         Ok(found)
     }
@@ -499,9 +499,9 @@ fn check_footer(
     pairs: &[KeyValue],
     metadata: &ParquetMetaData,
 ) -> Result<(), OpenError> {
-    let promised = texts.find(CHECK).and_then(|text| u32::from_str_radix(text, 16).ok());
+    let scheduled = texts.find(CHECK).and_then(|text| u32::from_str_radix(text, 16).ok());
     let found = check(pairs.iter(), metadata.row_groups().iter());
-    if promised == Some(found) {
+    if scheduled == Some(found) {
         return Ok(());
     }
     Err(damaged(path, "its metadata do not match their checksum".to_owned()))
@@ -545,7 +545,7 @@ fn find_columns(
     let find =
         |name: &str| schema.columns().iter().position(|column| column.path().string() == name);
     let schedules =
-        if find(NAMES[INTENDED]).is_some() { Schedules::Baked } else { Schedules::Absent };
+        if find(NAMES[INTENDED]).is_some() { Schedules::Recorded } else { Schedules::Absent };
     let shape = Shape::of(header, schedules);
     let mut places = [None; NAMES.len()];
     for (number, column) in NAMES.into_iter().enumerate().filter(|(number, _)| shape.has(*number)) {

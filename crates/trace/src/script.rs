@@ -1,4 +1,4 @@
-//! What the operations of a trace ask if they ask queries: SQL as text, with names.
+//! Queries of a trace's operations: SQL as text, with names.
 
 use assay_model::{Argument, Arguments, Named, Operation};
 
@@ -31,15 +31,15 @@ pub enum Origins {
 /// An operation does not fit the queries of its trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StatementFault {
-    /// The trace has queries, the operation asks none.
-    #[error("operation {index} asks for a record by key, but its trace has queries: give a query")]
+    /// The trace has queries, the operation issues none.
+    #[error("operation {index} requests a record by key, but its trace has queries: give a query")]
     NoQuery {
         /// The operation.
         index: u64,
     },
-    /// The operation asks a query, the trace has none.
+    /// The operation issues a query, the trace has none.
     #[error(
-        "operation {index} asks query {statement} or ends a transaction of queries, but the \
+        "operation {index} issues query {statement} or ends a transaction of queries, but the \
          header has no texts of queries: a trace with statements needs its script"
     )]
     NoScript {
@@ -50,8 +50,8 @@ pub enum StatementFault {
     },
     /// The query's number has no text.
     #[error(
-        "operation {index} asks query {statement}, but the header has the texts of {queries} \
-         queries: add the text, or ask one of these"
+        "operation {index} issues query {statement}, but the header has the texts of {queries} \
+         queries: add the text, or issue one of these"
     )]
     NoText {
         /// The operation.
@@ -63,7 +63,7 @@ pub enum StatementFault {
     },
     /// The query has another number of `?`.
     #[error(
-        "operation {index} has {found} arguments, but query {query:?} takes {wanted}: one for \
+        "operation {index} has {found} arguments, but query {query:?} takes {expected}: one for \
          each ?"
     )]
     Arguments {
@@ -72,7 +72,7 @@ pub enum StatementFault {
         /// The query's name.
         query: String,
         /// How many `?` it has.
-        wanted: usize,
+        expected: usize,
         /// How many arguments there are.
         found: usize,
     },
@@ -177,7 +177,7 @@ fn query_fault(
         Some(number) => queries.get(usize::from(number)),
         None => Some(&ends),
     };
-    let Some((query, wanted)) = query else {
+    let Some((query, expected)) = query else {
         return Some(StatementFault::NoText { index, statement, queries: queries.len() });
     };
     let mut found = 0;
@@ -189,8 +189,8 @@ fn query_fault(
             return Some(StatementFault::Taken { index, from: taken.operation });
         }
     }
-    let (query, wanted) = (query.clone(), *wanted);
-    (found != wanted).then_some(StatementFault::Arguments { index, query, wanted, found })
+    let (query, expected) = (query.clone(), *expected);
+    (found != expected).then_some(StatementFault::Arguments { index, query, expected, found })
 }
 
 /// How many arguments the SQL `text` takes: its `?` outside of quotes and comments.

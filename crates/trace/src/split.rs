@@ -19,10 +19,10 @@ pub enum SplitError {
     /// A part could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The number of parts makes no sense.
-    #[error("cannot split {processes} processes into {parts} parts: ask for 1 to {most}")]
+    /// The number of parts is invalid.
+    #[error("cannot split {processes} processes into {parts} parts: request 1 to {most}")]
     Parts {
-        /// What was asked for.
+        /// What was requested.
         parts: u32,
         /// How many processes there are.
         processes: u64,
@@ -67,7 +67,7 @@ pub fn split(
         let header = Header { part, ..trace.header().clone() };
         let writer = match trace.schedules() {
             Schedules::Absent => TraceWriter::create(&path, header)?,
-            Schedules::Baked => TraceWriter::create_scheduled(&path, header)?,
+            Schedules::Recorded => TraceWriter::create_scheduled(&path, header)?,
         };
         writers.push((path, writer));
     }

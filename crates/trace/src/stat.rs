@@ -1,4 +1,4 @@
-//! What a trace asks, in figures: mix, sizes, lengths of scans, popularity of keys.
+//! Statistics of a trace: mix, sizes, lengths of scans, popularity of keys.
 
 mod frequent;
 mod mix;
@@ -39,7 +39,7 @@ impl Default for StatOptions {
     }
 }
 
-/// What a trace asks.
+/// What a trace issues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceStat {
     /// Operations counted.
@@ -52,7 +52,7 @@ pub struct TraceStat {
     pub kinds: Vec<(Kind, u64)>,
     /// Transactions of each type, by the names of the header.
     pub transaction_types: Vec<(String, u64)>,
-    /// How often each query is asked, by the names of the header; empty without statements.
+    /// How often each query is issued, by the names of the header; empty without statements.
     pub queries: Vec<(String, u64)>,
     /// What a spec's proportions speak of: lone operations by kind, transactions by type.
     ///
@@ -62,7 +62,7 @@ pub struct TraceStat {
     pub written: Option<Sizes>,
     /// Records that a scan may return; `None` without scans.
     pub scan_lengths: Option<Sizes>,
-    /// How often which key is asked for; a scan counts for the key at which it starts.
+    /// How often which key is requested; a scan counts for the key at which it starts.
     pub popularity: Popularity,
 }
 
@@ -76,15 +76,15 @@ pub fn stat(
     header: &Header,
     options: StatOptions,
 ) -> Result<TraceStat, SourceError> {
-    let mut tally = Tally::new(options);
+    let mut stats = TraceStatBuilder::new(options);
     let mut operations = Vec::new();
     for process in processes {
         match source.fill(process, &mut operations)? {
             Filled::End => break,
-            Filled::Process => tally.add(&operations),
+            Filled::Process => stats.add(&operations),
         }
     }
-    Ok(tally.finish(header))
+    Ok(stats.finish(header))
 }
 
 impl Trace {
@@ -93,18 +93,18 @@ impl Trace {
     /// # Errors
     /// If the trace cannot be read.
     pub fn stat(&self, options: StatOptions) -> Result<TraceStat, ReadError> {
-        let mut tally = Tally::new(options);
+        let mut stats = TraceStatBuilder::new(options);
         let mut reader = self.reader()?;
         let mut operations = Vec::new();
         while reader.advance(&mut operations)?.is_some() {
-            tally.add(&operations);
+            stats.add(&operations);
         }
-        Ok(tally.finish(self.header()))
+        Ok(stats.finish(self.header()))
     }
 }
 
 /// The figures while they grow, fed process by process.
-pub struct Tally {
+pub struct TraceStatBuilder {
     options: StatOptions,
     operations: u64,
     transactions: u64,
@@ -119,10 +119,10 @@ pub struct Tally {
     keys: KeyCounts,
 }
 
-impl Tally {
+impl TraceStatBuilder {
     /// No figures yet.
-    pub fn new(options: StatOptions) -> Tally {
-        Tally {
+    pub fn new(options: StatOptions) -> TraceStatBuilder {
+        TraceStatBuilder {
             options,
             operations: 0,
             transactions: 0,
@@ -174,9 +174,11 @@ impl Tally {
     pub fn finish(self, header: &Header) -> TraceStat {
         let names = &header.transaction_types;
         let texts = header.script.iter().flat_map(|script| &script.queries);
-        let asked = |number: usize| self.statements.get(number + 1).copied().unwrap_or(0);
-        let queries =
-            texts.enumerate().map(|(number, query)| (query.name.clone(), asked(number))).collect();
+        let requested = |number: usize| self.statements.get(number + 1).copied().unwrap_or(0);
+        let queries = texts
+            .enumerate()
+            .map(|(number, query)| (query.name.clone(), requested(number)))
+            .collect();
         let name = |number: usize| match names.get(number) {
             Some(name) => name.clone(),
             None => format!("type {number}"),

@@ -46,7 +46,7 @@ pub enum WriteError {
         /// What the encoder said; a full disk shows itself here too.
         source: ParquetError,
     },
-    /// The header makes no sense.
+    /// The header is invalid.
     #[error("cannot write trace {}: {key}: {reason}", path.display())]
     Header {
         /// The file.
@@ -128,7 +128,7 @@ pub enum WriteError {
     /// An operation does not fit the queries of the trace.
     #[error(transparent)]
     Statement(#[from] StatementFault),
-    /// There is nothing to ask.
+    /// There is nothing to issue.
     #[error("cannot write trace {}: the plan has no operation", path.display())]
     Empty {
         /// The file.
@@ -179,11 +179,11 @@ pub struct TraceWriter {
 pub struct Entry<'a> {
     /// Its number.
     pub process: u64,
-    /// What it asks.
+    /// What it issues.
     pub operations: &'a [Operation],
-    /// What it asks with; empty for records by key.
+    /// What it issues with; empty for records by key.
     pub arguments: &'a Arguments,
-    /// When it is intended, if a schedule is baked in.
+    /// When it is intended, if a schedule is recorded in.
     pub intended: Option<Nanos>,
     /// The number that it had elsewhere, if the header keeps those.
     pub origin: i64,
@@ -217,7 +217,7 @@ impl TraceWriter {
     /// Begins a trace without a schedule: the load model decides when a run begins.
     ///
     /// # Errors
-    /// If the header makes no sense or the file cannot be created.
+    /// If the header is invalid or the file cannot be created.
     pub fn create(path: impl AsRef<Path>, header: Header) -> Result<TraceWriter, WriteError> {
         TraceWriter::begin(path.as_ref(), header, Schedules::Absent)
     }
@@ -225,12 +225,12 @@ impl TraceWriter {
     /// Begins a trace in which every process has an intended offset.
     ///
     /// # Errors
-    /// If the header makes no sense or the file cannot be created.
+    /// If the header is invalid or the file cannot be created.
     pub fn create_scheduled(
         path: impl AsRef<Path>,
         header: Header,
     ) -> Result<TraceWriter, WriteError> {
-        TraceWriter::begin(path.as_ref(), header, Schedules::Baked)
+        TraceWriter::begin(path.as_ref(), header, Schedules::Recorded)
     }
 
     fn begin(path: &Path, header: Header, schedules: Schedules) -> Result<TraceWriter, WriteError> {
@@ -297,7 +297,7 @@ impl TraceWriter {
         Ok(())
     }
 
-    /// Appends one process that asks for records; `intended` is its offset in a baked schedule.
+    /// Appends one process that requests records; `intended` is its offset in a recorded schedule.
     ///
     /// # Errors
     /// If the process breaks the order of a trace, or the file system refuses.
@@ -374,7 +374,7 @@ impl TraceWriter {
     /// All processes have an offset or none has one; no offset is before the last.
     #[inline]
     fn check_schedule(&self, process: u64, intended: Option<Nanos>) -> Result<(), WriteError> {
-        if intended.is_some() != (self.shape.schedules == Schedules::Baked) {
+        if intended.is_some() != (self.shape.schedules == Schedules::Recorded) {
             return Err(WriteError::Schedule { process });
         }
         match intended {
@@ -493,7 +493,7 @@ impl TraceWriter {
             (GROUPS.to_owned(), show_guards(&self.guards)),
         ];
         // A trace without a schedule is written as it always was, byte for byte.
-        if self.shape.schedules == Schedules::Baked {
+        if self.shape.schedules == Schedules::Recorded {
             pairs.push((COLUMNS.to_owned(), column_names(self.file.schema_descr())));
         }
         pairs

@@ -1,4 +1,4 @@
-//! BenchFoundry's files: read, written, read again; what they get wrong is told with its line.
+//! BenchFoundry's files: read, written, read again; what they get wrong is reported with its line.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use assay_model::{ColumnType, Kind, Named, Operation, Phase, Seed};
 use assay_trace::Trace;
 use assay_trace::benchfoundry::{
-    Exported, Imported, Importing, Meaning, Set, SetError, as_written, export, import,
+    Exported, Imported, Importing, InputSet, InputSetError, Meaning, as_written, export, import,
 };
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -54,13 +54,13 @@ fn shop() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/benchfoundry/shop")
 }
 
-fn import_from(set: &Path, target: &Path) -> Result<Imported, SetError> {
+fn import_from(set: &Path, target: &Path) -> Result<Imported, InputSetError> {
     let mut understand = |_: &[Named], queries: &[Named]| as_written(queries);
     let mut importing = Importing { generator: "assay 0.1.0", understand: &mut understand };
-    import(&Set::open(set)?, target, &mut importing)
+    import(&InputSet::open(set)?, target, &mut importing)
 }
 
-/// What a trace asks, one line for each operation, in words.
+/// What a trace issues, one line for each operation, in words.
 fn content(path: &Path) -> Vec<String> {
     let trace = Trace::open(path).unwrap();
     trace.verify().unwrap();
@@ -153,7 +153,7 @@ fn a_set_becomes_one_trace_per_phase() {
 }
 
 #[test]
-fn what_is_unusual_is_told() {
+fn what_is_unusual_is_reported() {
     let scratch = Scratch::new();
     let (imported, _) = shop_of(&scratch, "shop.trace");
     let notes = imported.phases[2].notes;
@@ -220,8 +220,9 @@ fn a_set_is_never_written_over_what_somebody_has_in_the_directory() {
     let mine = directory.join("schema.txt");
     std::fs::write(&mine, "mine").unwrap();
     let error = export(&scratch.path("shop.trace"), &directory).unwrap_err();
-    let told = "notes: it is not empty, and its files would be written over: name a new directory";
-    assert!(error.to_string().ends_with(told), "{error}");
+    let reported =
+        "notes: it is not empty, and its files would be written over: name a new directory";
+    assert!(error.to_string().ends_with(reported), "{error}");
     assert_eq!(std::fs::read_to_string(&mine).unwrap(), "mine");
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1);
 }
@@ -259,7 +260,7 @@ fn columns_decide_what_values_without_quotes_are() {
         Ok(meanings)
     };
     let mut importing = Importing { generator: "assay", understand: &mut understand };
-    let set = Set::open(&scratch.0).unwrap();
+    let set = InputSet::open(&scratch.0).unwrap();
     let imported = import(&set, &scratch.path("t.trace"), &mut importing).unwrap();
     let content = content(&imported.phases[0].path);
     let values = "[Given(Int(2)), Given(Text(\"12\")), Given(Timestamp(1609459200000000))]";
@@ -275,15 +276,15 @@ fn operations_about_one_record_have_one_key() {
         Ok(meanings)
     };
     let mut importing = Importing { generator: "assay", understand: &mut understand };
-    let set = Set::open(&shop()).unwrap();
+    let set = InputSet::open(&shop()).unwrap();
     let imported = import(&set, &scratch.path("t.trace"), &mut importing).unwrap();
     let mut keys = Vec::new();
     for phase in &imported.phases[..2] {
         let mut reader = Trace::open(&phase.path).unwrap().reader().unwrap();
         let mut operations = Vec::new();
         while reader.advance(&mut operations).unwrap().is_some() {
-            let asked = operations.iter().filter(|operation| operation.kind != Kind::Commit);
-            keys.extend(asked.map(|operation| operation.key).take(3));
+            let requested = operations.iter().filter(|operation| operation.kind != Kind::Commit);
+            keys.extend(requested.map(|operation| operation.key).take(3));
         }
     }
     assert_eq!(keys, [1, 2, 1, 2, 1]);
@@ -410,8 +411,8 @@ const WRONG: [[&str; 4]; 18] = [
 
 #[test]
 fn errors_name_file_and_line() {
-    for [name, from, to, wanted] in WRONG {
-        assert_eq!(said(name, from, to), wanted, "{name}: {from:?} -> {to:?}");
+    for [name, from, to, expected] in WRONG {
+        assert_eq!(said(name, from, to), expected, "{name}: {from:?} -> {to:?}");
     }
 }
 

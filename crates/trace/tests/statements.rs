@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use assay_model::script::{Ask, ProcessBuilder};
+use assay_model::script::{ProcessBuilder, QueryRef};
 use assay_model::{
     Arguments, Datum, Filled, Kind, Layout, Named, Nanos, Operation, Phase, Seed, Source,
     SourceError, Taken,
@@ -41,9 +41,9 @@ impl Drop for Scratch {
 }
 
 const WIDTH: u64 = 8;
-const GET: Ask = Ask { statement: 1, kind: Kind::Read };
-const PUT: Ask = Ask { statement: 2, kind: Kind::Insert };
-const LINE: Ask = Ask { statement: 3, kind: Kind::Insert };
+const GET: QueryRef = QueryRef { statement: 1, kind: Kind::Read };
+const PUT: QueryRef = QueryRef { statement: 2, kind: Kind::Insert };
+const LINE: QueryRef = QueryRef { statement: 3, kind: Kind::Insert };
 
 /// Processes of one or two transactions; every third takes an argument from an answer.
 #[derive(Default)]
@@ -69,15 +69,19 @@ impl Source for Shop {
         }
         let number = process as i64;
         let mut builder = ProcessBuilder::begin(process, WIDTH, into, &mut self.arguments);
-        builder.transaction(1, Nanos(process)).ask(GET, process, &[Datum::Int(number % 7).into()]);
+        builder.transaction(1, Nanos(process)).issue(
+            GET,
+            process,
+            &[Datum::Int(number % 7).into()],
+        );
         let text = format!("it's \"{number}\"; a:b,\n?");
         let noted = [Datum::Int(number).into(), Datum::Text(&text).into(), Datum::Null.into()];
-        builder.ask(PUT, process, &noted);
+        builder.issue(PUT, process, &noted);
         if process.is_multiple_of(3) {
-            builder.ask(LINE, process, &[Taken { plus: 1, ..Taken::first(0, 1) }.into()]);
+            builder.issue(LINE, process, &[Taken { plus: 1, ..Taken::first(0, 1) }.into()]);
         }
         builder.commit();
-        builder.transaction(2, Nanos(9)).ask(GET, 3, &[Datum::Int(3).into()]).commit();
+        builder.transaction(2, Nanos(9)).issue(GET, 3, &[Datum::Int(3).into()]).commit();
         builder.end();
         Ok(Filled::Process)
     }
@@ -140,15 +144,15 @@ fn operations_come_back_with_their_arguments() {
     assert_eq!(trace.describe().format, 2);
     assert_eq!(trace.verify().unwrap(), written.hash);
     let (mut source, mut reader) = (shop(40_000), trace.source().unwrap());
-    let (mut wanted, mut found) = (Vec::new(), Vec::new());
+    let (mut expected, mut found) = (Vec::new(), Vec::new());
     let (mut wanted_arguments, mut found_arguments) = (Arguments::default(), Arguments::default());
-    // Forwards with leaps, as a lane that shares the trace with others.
+    // Forwards with leaps, as a worker that shares the trace with others.
     for process in (0..40_000).step_by(7) {
-        assert_eq!(source.fill(process, &mut wanted).unwrap(), Filled::Process);
+        assert_eq!(source.fill(process, &mut expected).unwrap(), Filled::Process);
         assert_eq!(reader.fill(process, &mut found).unwrap(), Filled::Process);
         source.arguments(&mut wanted_arguments);
         reader.arguments(&mut found_arguments);
-        assert_eq!((&found, &found_arguments), (&wanted, &wanted_arguments), "{process}");
+        assert_eq!((&found, &found_arguments), (&expected, &wanted_arguments), "{process}");
     }
 }
 
@@ -162,7 +166,7 @@ fn the_hash_covers_arguments_and_texts() {
         let mut writer = TraceWriter::create(&path, header).unwrap();
         let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
         let mut builder = ProcessBuilder::begin(0, WIDTH, &mut operations, &mut arguments);
-        builder.transaction(1, Nanos::ZERO).ask(GET, 0, &[Datum::Int(number).into()]).commit();
+        builder.transaction(1, Nanos::ZERO).issue(GET, 0, &[Datum::Int(number).into()]).commit();
         builder.end();
         writer.push_entry(&Entry::new(0, &operations, &arguments)).unwrap();
         writer.finish().unwrap().hash
@@ -196,14 +200,14 @@ fn long_arguments_close_a_row_group_early() {
     for process in 0..640 {
         let mut builder = ProcessBuilder::begin(process, WIDTH, &mut operations, &mut arguments);
         let noted = [Datum::Int(1).into(), Datum::Text(&long).into(), Datum::Null.into()];
-        builder.transaction(1, Nanos::ZERO).ask(PUT, 1, &noted).commit();
+        builder.transaction(1, Nanos::ZERO).issue(PUT, 1, &noted).commit();
         builder.end();
         writer.push_entry(&Entry::new(process, &operations, &arguments)).unwrap();
     }
     writer.finish().unwrap();
     let trace = Trace::open(&path).unwrap();
     assert_eq!(trace.describe().row_groups, 3);
-    // What is asked again and again is kept once per row group.
+    // What is run again and again is kept once per row group.
     assert!(trace.describe().bytes < 1 << 20, "{}", trace.describe().bytes);
     trace.verify().unwrap();
 }
@@ -232,7 +236,7 @@ fn hints_and_the_numbers_that_processes_had_elsewhere_come_back() {
     }
     writer.finish().unwrap();
     let trace = Trace::open(&path).unwrap();
-    assert_eq!(trace.schedules(), Schedules::Baked);
+    assert_eq!(trace.schedules(), Schedules::Recorded);
     let mut reader = trace.reader().unwrap();
     for process in 0..30 {
         assert_eq!(reader.advance(&mut operations).unwrap(), Some(process));
@@ -262,7 +266,7 @@ fn spoilt(change: impl FnOnce(&mut Vec<Operation>, &mut Arguments)) -> WriteErro
 }
 
 #[test]
-fn statements_that_make_no_sense_are_refused_with_what_to_do() {
+fn statements_that_are_invalid_are_refused_with_what_to_do() {
     let again = |arguments: &mut Arguments, first: &[Datum<'_>]| {
         let rest: Vec<Vec<u8>> = (1..5).map(|place| arguments.encoded(place).to_vec()).collect();
         arguments.clear();
@@ -272,8 +276,8 @@ fn statements_that_make_no_sense_are_refused_with_what_to_do() {
     };
     assert_eq!(
         refused(|operations, _| operations[0].statement = 4),
-        "operation 48 asks query 4, but the header has the texts of 3 queries: add the text, or \
-         ask one of these"
+        "operation 48 issues query 4, but the header has the texts of 3 queries: add the text, or \
+         issue one of these"
     );
     assert_eq!(
         refused(|_, arguments| again(arguments, &[])),
@@ -285,7 +289,7 @@ fn statements_that_make_no_sense_are_refused_with_what_to_do() {
     );
     assert_eq!(
         refused(|operations, _| operations[0].statement = 0),
-        "operation 48 asks for a record by key, but its trace has queries: give a query"
+        "operation 48 requests a record by key, but its trace has queries: give a query"
     );
     let later = refused(|_, arguments| {
         let rest: Vec<Vec<u8>> = (1..5).map(|place| arguments.encoded(place).to_vec()).collect();
@@ -436,6 +440,6 @@ fn old_files_are_read_for_ever() {
     assert_eq!((trace.hash(), trace.verify().unwrap()), (hash, hash));
     let mut text = Vec::new();
     assay_trace::export_csv(&trace, &mut text).unwrap();
-    let wanted = std::fs::read_to_string(golden.join("format-2.csv")).unwrap();
-    assert_eq!(String::from_utf8(text).unwrap(), wanted);
+    let expected = std::fs::read_to_string(golden.join("format-2.csv")).unwrap();
+    assert_eq!(String::from_utf8(text).unwrap(), expected);
 }

@@ -1,4 +1,4 @@
-//! A trace written, read, cut, split, told as text: seen from outside.
+//! A trace written, read, cut, split, reported as text: seen from outside.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -122,14 +122,14 @@ fn write(path: &Path, processes: u64) -> Written {
     writer.finish().unwrap()
 }
 
-/// What `source` gives for the processes of one lane out of `lanes`.
-fn lane(source: &mut dyn Source, lane: u64, lanes: u64) -> Vec<(u64, Operation)> {
+/// What `source` gives for the processes of one worker out of `workers`.
+fn worker(source: &mut dyn Source, worker: u64, workers: u64) -> Vec<(u64, Operation)> {
     let mut found = Vec::new();
     let mut operations = Vec::new();
-    let mut process = lane;
+    let mut process = worker;
     while source.fill(process, &mut operations).unwrap() == Filled::Process {
         found.extend(operations.iter().map(|&operation| (process, operation)));
-        process += lanes;
+        process += workers;
     }
     found
 }
@@ -146,14 +146,14 @@ fn operations_of_all_kinds_come_back_as_they_were() {
     let path = scratch.path("t.trace");
     let written = write(&path, 10_000);
     let trace = Trace::open(&path).unwrap();
-    let wanted = lane(&mut Mixed { processes: 10_000 }, 0, 1);
-    assert_eq!(lane(&mut *trace.source().unwrap(), 0, 1), wanted);
+    let expected = worker(&mut Mixed { processes: 10_000 }, 0, 1);
+    assert_eq!(worker(&mut *trace.source().unwrap(), 0, 1), expected);
     assert_eq!(trace.header(), &header());
-    assert_eq!((trace.operations(), trace.processes()), (wanted.len() as u64, 10_000));
+    assert_eq!((trace.operations(), trace.processes()), (expected.len() as u64, 10_000));
     assert_eq!(trace.source().unwrap().len(), Some(10_000));
     assert_eq!(trace.source().unwrap().width(), 2);
     assert_eq!(trace.verify().unwrap(), written.hash);
-    assert_eq!(written.hash, sum(&wanted).seal(&header()));
+    assert_eq!(written.hash, sum(&expected).seal(&header()));
     assert_eq!(scratch.names(), ["t.trace"]);
 }
 
@@ -167,25 +167,25 @@ fn traces_longer_than_a_row_group_come_back_whole() {
     let trace = Trace::open(&path).unwrap();
     assert_eq!(trace.describe().row_groups, 3);
     assert_eq!(trace.verify().unwrap(), written.hash);
-    let wanted = lane(&mut Mixed { processes }, 0, 1);
-    assert!(lane(&mut *trace.source().unwrap(), 0, 1) == wanted);
+    let expected = worker(&mut Mixed { processes }, 0, 1);
+    assert!(worker(&mut *trace.source().unwrap(), 0, 1) == expected);
 }
 
 #[test]
-fn the_sum_of_the_lanes_is_the_sum_of_the_trace_however_many_there_are() {
+fn the_sum_of_the_blocking_threads_is_the_sum_of_the_trace_however_many_there_are() {
     let scratch = Scratch::new();
     let path = scratch.path("t.trace");
     let written = write(&path, 5000);
     let trace = Trace::open(&path).unwrap();
-    for lanes in [1, 2, 7, 64] {
+    for workers in [1, 2, 7, 64] {
         let mut total = TraceHash::new();
-        for number in 0..lanes {
-            let from_file = lane(&mut *trace.source().unwrap(), number, lanes);
-            let from_plan = lane(&mut Mixed { processes: 5000 }, number, lanes);
-            assert_eq!(from_file, from_plan, "lane {number} of {lanes}");
+        for number in 0..workers {
+            let from_file = worker(&mut *trace.source().unwrap(), number, workers);
+            let from_plan = worker(&mut Mixed { processes: 5000 }, number, workers);
+            assert_eq!(from_file, from_plan, "worker {number} of {workers}");
             total.merge(sum(&from_file));
         }
-        assert_eq!(total.seal(trace.header()), written.hash, "{lanes} lanes");
+        assert_eq!(total.seal(trace.header()), written.hash, "{workers} workers");
     }
 }
 
@@ -197,24 +197,24 @@ fn a_reader_may_jump_far_ahead() {
     write(&path, processes);
     let trace = Trace::open(&path).unwrap();
     let mut plan = Mixed { processes };
-    let (mut wanted, mut found) = (Vec::new(), Vec::new());
-    for asked in [0, 5, 98_303, 98_304, 98_305, 196_607, 250_001, 294_912, processes - 1] {
+    let (mut expected, mut found) = (Vec::new(), Vec::new());
+    for requested in [0, 5, 98_303, 98_304, 98_305, 196_607, 250_001, 294_912, processes - 1] {
         for stride in [0, 1] {
-            let process = asked + stride;
+            let process = requested + stride;
             let mut source = trace.source().unwrap();
             source.fill(3, &mut found).unwrap();
             if process < 4 {
                 continue;
             }
             let ended = source.fill(process, &mut found).unwrap();
-            assert_eq!(plan.fill(process, &mut wanted).unwrap(), ended, "{process}");
-            assert_eq!(found, wanted, "process {process}");
+            assert_eq!(plan.fill(process, &mut expected).unwrap(), ended, "{process}");
+            assert_eq!(found, expected, "process {process}");
         }
     }
 }
 
 #[test]
-fn a_reader_is_not_asked_backwards() {
+fn a_reader_is_not_issued_backwards() {
     let scratch = Scratch::new();
     let path = scratch.path("t.trace");
     write(&path, 10);
@@ -244,8 +244,11 @@ fn the_parts_of_a_split_add_up_to_the_whole() {
             let opened = Trace::open(path).unwrap();
             assert_eq!(opened.verify().unwrap(), part.hash);
             assert_eq!(opened.header().part, Some(Part { index: number as u32, of: parts }));
-            let wanted = lane(&mut Mixed { processes: 1000 }, number as u64, parts.into());
-            assert_eq!(lane(&mut *opened.source().unwrap(), number as u64, parts.into()), wanted);
+            let expected = worker(&mut Mixed { processes: 1000 }, number as u64, parts.into());
+            assert_eq!(
+                worker(&mut *opened.source().unwrap(), number as u64, parts.into()),
+                expected
+            );
             total.merge(part.sum);
             operations += part.operations;
             processes += part.processes;
@@ -270,8 +273,8 @@ fn a_part_says_that_it_lacks_a_process() {
     assert_eq!(error.to_string(), "this trace is part 1 of 3: split the whole trace instead");
     for parts in [0, 11] {
         let error = split(&trace, parts, &scratch.0, "t").unwrap_err().to_string();
-        let wanted = format!("cannot split 10 processes into {parts} parts: ask for 1 to 10");
-        assert_eq!(error, wanted);
+        let expected = format!("cannot split 10 processes into {parts} parts: request 1 to 10");
+        assert_eq!(error, expected);
     }
 }
 
@@ -392,8 +395,8 @@ fn every_flipped_byte_is_an_error() {
     assert!(harmless * 10 < whole.len(), "{harmless} of {}", whole.len());
 }
 
-/// What a run would ask for, with when: everything that damage must not change.
-fn told(path: &Path) -> Option<(Digest, Schedules, Vec<Option<Nanos>>)> {
+/// What a run would request, with when: everything that damage must not change.
+fn describe(path: &Path) -> Option<(Digest, Schedules, Vec<Option<Nanos>>)> {
     let trace = Trace::open(path).ok()?;
     let hash = trace.verify().ok()?;
     let Some(mut schedule) = trace.schedule().ok()? else {
@@ -419,8 +422,8 @@ fn a_flipped_bit_neither_hides_a_schedule_nor_changes_it() {
     let path = scratch.path("t.trace");
     write_scheduled(&path);
     let whole = std::fs::read(&path).unwrap();
-    let wanted = told(&path).unwrap();
-    assert_eq!((wanted.1, wanted.2.len()), (Schedules::Baked, 41));
+    let expected = describe(&path).unwrap();
+    assert_eq!((expected.1, expected.2.len()), (Schedules::Recorded, 41));
     let names: Vec<usize> =
         whole.windows(8).enumerate().filter(|(_, w)| w == b"intended").map(|(at, _)| at).collect();
     let in_a_name =
@@ -430,13 +433,13 @@ fn a_flipped_bit_neither_hides_a_schedule_nor_changes_it() {
         let mut broken = whole.clone();
         broken[at] ^= 1 << bit;
         std::fs::write(&path, &broken).unwrap();
-        let found = told(&path);
-        assert!(found.is_none() || found.as_ref() == Some(&wanted), "bit {bit} of byte {at}");
+        let found = describe(&path);
+        assert!(found.is_none() || found.as_ref() == Some(&expected), "bit {bit} of byte {at}");
     }
 }
 
 #[test]
-fn other_files_are_told_apart() {
+fn other_files_are_distinguished() {
     let scratch = Scratch::new();
     let path = scratch.path("t.trace");
     assert!(matches!(Trace::open(&path), Err(OpenError::Io { .. })));
@@ -464,7 +467,7 @@ fn a_schedule_is_kept_with_its_processes() {
     assert!(error.to_string().contains("cannot belong"), "{error}");
     writer.finish().unwrap();
     let trace = Trace::open(&path).unwrap();
-    assert_eq!(trace.schedules(), Schedules::Baked);
+    assert_eq!(trace.schedules(), Schedules::Recorded);
     let mut schedule = trace.schedule().unwrap().unwrap();
     for process in (0..3000).step_by(3) {
         assert_eq!(schedule.intended(process).unwrap(), Some(due(process)));
@@ -520,7 +523,7 @@ const COLUMNS: &str = "index,process,transaction,transaction_type,ends_transacti
                        key,limit,bytes,think";
 
 #[test]
-fn text_that_makes_no_sense_is_refused_with_its_line() {
+fn text_that_is_invalid_is_refused_with_its_line() {
     let scratch = Scratch::new();
     let path = scratch.path("t.trace");
     let import = |lines: &str| {
@@ -572,8 +575,8 @@ fn the_figures_of_a_trace_are_those_of_its_plan() {
     write(&path, 6000);
     let found = Trace::open(&path).unwrap().stat(StatOptions::default()).unwrap();
     let mut plan = Mixed { processes: 6000 };
-    let wanted = stat(&mut plan, 0..u64::MAX, &header(), StatOptions::default()).unwrap();
-    assert_eq!(found, wanted);
+    let expected = stat(&mut plan, 0..u64::MAX, &header(), StatOptions::default()).unwrap();
+    assert_eq!(found, expected);
     assert_eq!((found.processes, found.transactions, found.operations), (6000, 6000, 8000));
     let modifies = ("read-modify-write".to_owned(), 2000);
     assert_eq!(found.transaction_types, [("operation".to_owned(), 4000), modifies.clone()]);
@@ -610,12 +613,12 @@ fn the_first_version_of_the_format_is_read_for_ever() {
     assert_eq!((trace.hash(), trace.verify().unwrap()), (hash, hash));
     let mut text = Vec::new();
     assert_eq!(export_csv(&trace, &mut text).unwrap(), 40);
-    let wanted = std::fs::read_to_string(golden.join("format-1.csv")).unwrap();
-    assert_eq!(String::from_utf8(text).unwrap(), wanted);
+    let expected = std::fs::read_to_string(golden.join("format-1.csv")).unwrap();
+    assert_eq!(String::from_utf8(text).unwrap(), expected);
     // Traces of records are still written as they were, byte for byte.
     let scratch = Scratch::new();
     let path = scratch.path("t.trace");
-    import_csv(wanted.as_bytes(), &path, header()).unwrap();
+    import_csv(expected.as_bytes(), &path, header()).unwrap();
     let old = std::fs::read(golden.join("format-1.trace")).unwrap();
     assert_eq!(std::fs::read(path).unwrap(), old);
 }

@@ -1,14 +1,14 @@
-//! How fast a workload can be generated in memory, on one core.
+//! Speed of generating a workload in memory, on one core.
 //!
 //! Prints `bench <name> <size> <value> <unit>`; the size is the number of records. What is
-//! counted: numbers only (`fill`), or numbers with the bytes of keys or values (`render`). Nothing
-//! is stored or sent, so these are the upper bounds of everything that asks a workload.
+//! counted: numbers only (`fill`), or numbers with the bytes of keys or values (`encoder`). Nothing
+//! is stored or sent, so these are the upper bounds of everything that issues a workload.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use assay_model::{Fields, Filled, Operation, Seed};
-use assay_workload::{Plan, PlanPhase, gallery};
+use assay_workload::{Plan, PlanPhase, builtin};
 
 const SIZES: [u64; 3] = [100_000, 1_000_000, 10_000_000];
 const OPERATIONS: u64 = 1_000_000;
@@ -24,13 +24,13 @@ fn main() {
     }
     for records in SIZES {
         let plan = plan("ycsb-a", records, PlanPhase::Run);
-        report("ycsb-a-fill-render", records, || render(&plan));
+        report("ycsb-a-fill-render", records, || encoder(&plan));
         report("ycsb-a-key", records, || keys(&plan));
         report("ycsb-a-value", records, || values(&plan));
     }
     for records in SIZES {
         let plan = plan("ycsb-a", records, PlanPhase::Load);
-        report("load-fill-render", records, || render(&plan));
+        report("load-fill-render", records, || encoder(&plan));
     }
     for records in SIZES {
         let started = Instant::now();
@@ -41,12 +41,12 @@ fn main() {
 }
 
 fn plan(name: &str, records: u64, phase: PlanPhase) -> Plan {
-    let entry = gallery::find(name).expect("the gallery has this workload");
-    let mut spec = entry.spec().expect("the gallery is right");
+    let entry = builtin::find(name).expect("the built-in workloads has this workload");
+    let mut spec = entry.spec().expect("the built-in workloads is right");
     spec.dataset.records = records;
     spec.operations.count = Some(OPERATIONS * 8);
     spec.keys.expected_inserts = (name == "ycsb-e").then_some(records / 10);
-    Plan::new(&spec, Seed(1), phase).expect("the gallery is right")
+    Plan::new(&spec, Seed(1), phase).expect("the built-in workloads is right")
 }
 
 /// Runs `work`, which gives the number of operations it did, and prints the median rate.
@@ -61,11 +61,11 @@ fn report(name: &str, records: u64, mut work: impl FnMut() -> u64) {
     println!("bench {name} {records} {:.0} operations/s", rates[REPETITIONS / 2]);
 }
 
-/// Asks for every `lanes`-th process, as one of so many lanes does.
-fn fill(plan: &Plan, lanes: u64) -> u64 {
+/// Requests every `workers`-th process, as one of so many workers does.
+fn fill(plan: &Plan, workers: u64) -> u64 {
     let mut source = plan.source();
     let (mut operations, mut done, mut sum) = (Vec::new(), 0, 0u64);
-    for process in (0..OPERATIONS).step_by(lanes as usize) {
+    for process in (0..OPERATIONS).step_by(workers as usize) {
         let filled = source.fill(process, &mut operations).expect("a plan is no file");
         assert_eq!(filled, Filled::Process);
         for operation in &operations {
@@ -79,7 +79,7 @@ fn fill(plan: &Plan, lanes: u64) -> u64 {
 
 /// Renders the keys of scattered records.
 fn keys(plan: &Plan) -> u64 {
-    let (bytes, mut buffer) = (plan.render(), Vec::new());
+    let (bytes, mut buffer) = (plan.encoder(), Vec::new());
     for number in 0..OPERATIONS {
         buffer.clear();
         bytes.key(number, &mut buffer);
@@ -90,7 +90,7 @@ fn keys(plan: &Plan) -> u64 {
 
 /// Renders values of 100 bytes, one for each operation.
 fn values(plan: &Plan) -> u64 {
-    let (bytes, mut buffer) = (plan.render(), Vec::new());
+    let (bytes, mut buffer) = (plan.encoder(), Vec::new());
     let (mut source, mut operations) = (plan.source(), Vec::new());
     source.fill(0, &mut operations).expect("a plan is no file");
     for index in 0..OPERATIONS {
@@ -102,8 +102,8 @@ fn values(plan: &Plan) -> u64 {
 }
 
 /// Turns every operation into the bytes that a store would see.
-fn render(plan: &Plan) -> u64 {
-    let (mut source, bytes) = (plan.source(), plan.render());
+fn encoder(plan: &Plan) -> u64 {
+    let (mut source, bytes) = (plan.source(), plan.encoder());
     let (mut operations, mut buffer): (Vec<Operation>, Vec<u8>) = (Vec::new(), Vec::new());
     let (mut done, mut sum) = (0, 0);
     let fields = plan.layout().tables[0].fields.len() as u16;

@@ -1,4 +1,4 @@
-//! How the number of a record becomes the key that a store sees.
+//! Key of a record, from its number.
 
 use crate::decimal::{self, Decimal};
 use crate::plan::Lengths;
@@ -126,11 +126,11 @@ impl KeyForm {
             KeyOrder::Hashed => hash(number),
             KeyOrder::Ordered | KeyOrder::Recorded => number,
         });
-        let wanted = match &self.lengths {
+        let expected = match &self.lengths {
             None => self.digits,
             Some(lengths) => (lengths.of(number, 0) as usize).saturating_sub(self.prefix.len()),
         };
-        (wanted.saturating_sub(digits.length), digits)
+        (expected.saturating_sub(digits.length), digits)
     }
 }
 
@@ -168,8 +168,8 @@ mod tests {
             (10_000_000_000, 1201321332300452516),
             (i64::MAX as u64, 8289549613075766851),
         ];
-        for (number, wanted) in vectors {
-            assert_eq!(hash(number), wanted, "hash of {number}");
+        for (number, expected) in vectors {
+            assert_eq!(hash(number), expected, "hash of {number}");
         }
     }
 

@@ -1,9 +1,9 @@
-//! Who asks: workloads as streams of operations that are functions of their own number.
+//! Workloads as streams of operations that are functions of their own number.
 //!
-//! A [`Spec`] says what is asked, in our own TOML form ([`Spec::from_toml`]) or in YCSB's
+//! A [`Spec`] says what is issued, in our own TOML form ([`Spec::from_toml`]) or in YCSB's
 //! properties ([`ycsb::read`]). A [`Plan`] compiles it with a seed into a
-//! [`Source`](assay_model::Source) of numbers, one for each lane, beside a
-//! [`Render`](assay_model::Render) that turns numbers into bytes.
+//! [`Source`](assay_model::Source) of numbers, one for each worker, beside a
+//! [`OperationEncoder`](assay_model::Render) that turns numbers into bytes.
 
 pub mod distribution;
 
@@ -17,7 +17,7 @@ pub mod ycsb;
 pub mod plan;
 pub mod script;
 
-pub mod gallery;
+pub mod builtin;
 
 pub use plan::{Plan, PlanPhase};
 pub use script::{ScriptDataset, ScriptPlan, ScriptSpec};

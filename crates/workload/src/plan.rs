@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_model::operation::{LONE, READ_MODIFY_WRITE};
-use assay_model::{Layout, Render, Seed, Source, Table};
+use assay_model::{Layout, OperationEncoder, Seed, Source, Table};
 
 use crate::spec::{Dataset, Spec, SpecError};
 
@@ -42,7 +42,7 @@ pub(crate) mod streams {
     pub(crate) const SCRIPTS: u64 = 0x1000;
 }
 
-/// Which part of a workload is asked.
+/// Which part of a workload is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlanPhase {
     /// Filling the store.
@@ -71,7 +71,7 @@ impl Plan {
     /// Compiles `spec`. Takes some milliseconds, for tables.
     ///
     /// # Errors
-    /// If a value of the specification makes no sense.
+    /// If a value of the specification is invalid.
     pub fn new(spec: &Spec, seed: Seed, phase: PlanPhase) -> Result<Plan, SpecError> {
         spec.check()?;
         let dataset = spec.dataset(seed);
@@ -100,7 +100,7 @@ impl Plan {
         self.phase
     }
 
-    /// A source of operations for one lane. Every source of a plan gives the same operations.
+    /// A source of operations for one worker. Every source of a plan gives the same operations.
     pub fn source(&self) -> Box<dyn Source> {
         match &self.kind {
             Compiled::Load(load) => Box::new(load.clone()),
@@ -109,7 +109,7 @@ impl Plan {
     }
 
     /// What turns operations into bytes.
-    pub fn render(&self) -> Arc<dyn Render> {
+    pub fn encoder(&self) -> Arc<dyn OperationEncoder> {
         self.bytes.clone()
     }
 
@@ -145,7 +145,7 @@ impl Plan {
         }
     }
 
-    /// Whether there is nothing to ask; never, for a checked specification.
+    /// Whether there is nothing to issue; never, for a checked specification.
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }

@@ -1,8 +1,8 @@
 //! YCSB's properties: the other front door.
 //!
 //! [`Properties`] are read from files in Java's format or set one by one; [`read()`] splits them
-//! into what is asked (a [`Spec`](crate::Spec)), how YCSB's client asks it ([`ClientOptions`]) and
-//! what only the store's binding understands.
+//! into what is issued (a [`Spec`](crate::Spec)), how YCSB's client loads it ([`ClientOptions`])
+//! and what only the store's binding understands.
 
 mod known;
 mod options;

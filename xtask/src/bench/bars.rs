@@ -1,4 +1,4 @@
-//! What our figures have to reach.
+//! Bars that our figures have to reach.
 
 use crate::bench::figures::Figure;
 
@@ -48,7 +48,8 @@ const BARS: &[Bar] = &[
 /// The bar of a figure, if there is one.
 pub fn bar(figure: &Figure) -> Option<&'static Bar> {
     BARS.iter().find(|bar| {
-        // `closed loop, null` covers `closed loop, null, ycsb-a`; `judge/a` not `judge/a-memory`.
+        // `closed loop, null` covers `closed loop, null, ycsb-a`; `evaluate/a` not
+        // `evaluate/a-memory`.
         let rest = figure.what.strip_prefix(bar.what);
         let is_named = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', ' ']));
         is_named && bar.size.is_none_or(|size| size == figure.size)

@@ -12,7 +12,7 @@ use crate::bench::timed::{Timed, timed};
 use crate::bench::{Case, Workload};
 use crate::metadata::cargo;
 
-/// The release binary with a folder to leave its bundles in.
+/// The release binary with a folder to leave its run directories in.
 #[derive(Clone, Debug)]
 pub struct Binary {
     /// The program.
@@ -32,7 +32,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// The result of a command that was asked for JSON.
+    /// The result of a command that was requested JSON.
     ///
     /// # Errors
     /// If it printed something else.
@@ -131,10 +131,10 @@ pub fn figure(json: &Value, path: &str) -> Result<f64> {
 /// Fails a measurement that did less, or more, than it is measured for.
 ///
 /// # Errors
-/// If `counted` is not `wanted`.
-pub fn expect_count(counted: f64, wanted: u64) -> Result<()> {
-    if counted != wanted as f64 {
-        bail!("it did {counted} operations, {wanted} were wanted: its figures mean nothing");
+/// If `counted` is not `expected`.
+pub fn expect_count(counted: f64, expected: u64) -> Result<()> {
+    if counted != expected as f64 {
+        bail!("it did {counted} operations, {expected} were wanted: its figures mean nothing");
     }
     Ok(())
 }
@@ -208,7 +208,7 @@ pub fn closed(assay: &Binary, path: ExecutorPath, workload: Workload, operations
                 "null:",
                 "--closed",
                 path.sessions(),
-                "--lanes",
+                "--threads",
                 "1",
                 "--operations",
                 &operations.to_string(),
@@ -244,7 +244,7 @@ pub fn open(assay: &Binary, rate: u64, seconds: u64) -> Case {
                 "ycsb-c",
                 "-t",
                 "null:",
-                "--lanes",
+                "--threads",
                 "1",
                 "--rate",
                 &format!("{rate}/s"),
@@ -279,8 +279,8 @@ pub fn trace(assay: &Binary, operations: u64) -> Case {
                 "--operations",
                 &count,
             ])?;
-            let told = String::from_utf8_lossy(&ran.text).into_owned();
-            expect_count(number_before(&told, "operations").unwrap_or(0.0), operations)?;
+            let reported = String::from_utf8_lossy(&ran.text).into_owned();
+            expect_count(number_before(&reported, "operations").unwrap_or(0.0), operations)?;
             let rate = operations as f64 / ran.cpu;
             Ok(vec![sample("trace generation to file, ycsb-a", &size, rate, "/s and core")])
         }),
@@ -383,8 +383,8 @@ mod tests {
 
     #[test]
     fn a_run_of_another_length_is_no_measurement() {
-        let told = "a.parquet: 100,000 operations in 100000 processes, 4816 bytes";
-        assert_eq!(number_before(told, "operations"), Some(100_000.0));
+        let reported = "a.parquet: 100,000 operations in 100000 processes, 4816 bytes";
+        assert_eq!(number_before(reported, "operations"), Some(100_000.0));
         assert_eq!(number_before("operations", "operations"), None);
         assert!(expect_count(1_000.0, 1_000).is_ok());
         assert!(expect_count(1_000.0, 100_000).is_err());

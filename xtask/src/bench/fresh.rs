@@ -1,4 +1,4 @@
-//! Whether what was built is as new as what it is built from.
+//! Freshness of a build against its sources.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Where the page of a measurement is kept.
+//! Pages of earlier measurements.
 
 use std::fs;
 use std::io::ErrorKind;

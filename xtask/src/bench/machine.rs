@@ -1,4 +1,4 @@
-//! Where the figures come from.
+//! Machine that the figures come from.
 
 use std::fs;
 use std::process::Command;

@@ -2,7 +2,7 @@
 //!
 //! `site.ycsb:core` is all that Maven Central has of YCSB. Its BasicDB neither keeps nor
 //! materialises values, so it is the framework's own ceiling; it keeps histograms, no history.
-//! For Redis there is a binding of ours that asks as YCSB's does, by the same client library.
+//! For Redis there is a binding of ours that issues as YCSB's does, by the same client library.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,11 +43,11 @@ pub struct Ycsb {
 pub struct Loop<'a> {
     /// The class of the binding.
     pub store: &'a str,
-    /// How many threads ask, each with an instance of the binding.
+    /// How many threads issue, each with an instance of the binding.
     pub threads: u64,
     /// Operations of all threads.
     pub operations: u64,
-    /// What else the client is told: `name=value`.
+    /// What else the client is reported: `name=value`.
     pub properties: &'a [&'a str],
 }
 
@@ -93,10 +93,10 @@ impl Ycsb {
     ///
     /// # Errors
     /// If it cannot be fetched, built or run, or an operation failed.
-    pub fn run(&self, asked: &Loop<'_>) -> Result<Ran> {
+    pub fn run(&self, requested: &Loop<'_>) -> Result<Ran> {
         self.fetch()?;
         self.compile()?;
-        let count = format!("operationcount={}", asked.operations);
+        let count = format!("operationcount={}", requested.operations);
         let always = [
             "workload=site.ycsb.workloads.CoreWorkload",
             "requestdistribution=zipfian",
@@ -106,10 +106,10 @@ impl Ycsb {
         ];
         let home = self.home.display();
         let class_path = format!("{home}/lib/*:{home}/classes");
-        let threads = asked.threads.to_string();
+        let threads = requested.threads.to_string();
         let mut arguments = vec!["-cp", &class_path, "site.ycsb.Client", "-t"];
-        arguments.extend(["-db", asked.store, "-threads", &threads]);
-        for &property in always.iter().chain(asked.properties) {
+        arguments.extend(["-db", requested.store, "-threads", &threads]);
+        for &property in always.iter().chain(requested.properties) {
             arguments.extend(["-p", property]);
         }
         let ran = timed(&self.home, Path::new("java"), &arguments)?;
@@ -117,7 +117,7 @@ impl Ycsb {
         // It ends with 0 whatever became of its operations.
         let answered = ["[READ], Return=OK", "[UPDATE], Return=OK"];
         let answered = answered.iter().filter_map(|line| number_of(line, &text)).sum();
-        expect_count(answered, asked.operations)?;
+        expect_count(answered, requested.operations)?;
         let done_per_s = number_of("[OVERALL], Throughput(ops/sec)", &text)
             .with_context(|| format!("YCSB printed no throughput: {}", text.trim()))?;
         Ok(Ran { done_per_s, cpu: ran.cpu })
@@ -127,8 +127,8 @@ impl Ycsb {
     fn fetch(&self) -> Result<()> {
         let home = &self.home;
         let jars = home.join("lib");
-        let wanted = [format!("core-{VERSION}.jar"), format!("jedis-{JEDIS}.jar")];
-        if wanted.iter().all(|jar| jars.join(jar).exists()) {
+        let expected = [format!("core-{VERSION}.jar"), format!("jedis-{JEDIS}.jar")];
+        if expected.iter().all(|jar| jars.join(jar).exists()) {
             return Ok(());
         }
         println!("fetching site.ycsb:core {VERSION} and Jedis {JEDIS} from Maven Central");
@@ -175,7 +175,7 @@ impl Ycsb {
     }
 }
 
-/// What Maven is told to fetch.
+/// What Maven is instructed to fetch.
 fn project() -> String {
     format!(
         r#"<project xmlns="http://maven.apache.org/POM/4.0.0">

@@ -45,7 +45,7 @@ fn last_processor() -> Result<usize> {
 
 impl Server {
     /// Starts it, held to the last processor by its own setting. Where few processors are, the
-    /// system now and then moves a server that is asked all the time to the one of who asks, for
+    /// system now and then moves a server that is issued all the time to the one of who issues, for
     /// milliseconds; to a machine of its own it could not.
     fn start() -> Result<Server> {
         let listener = TcpListener::bind("127.0.0.1:0").context("no free port")?;
@@ -126,9 +126,9 @@ pub struct Clients<'a> {
 pub fn cases(
     clients: &Clients<'_>,
     options: &Options,
-    wanted: impl Fn(&str) -> bool,
+    expected: impl Fn(&str) -> bool,
 ) -> Result<Vec<Case>> {
-    let parts: Vec<Part> = Part::all().filter(|part| wanted(&part.name())).collect();
+    let parts: Vec<Part> = Part::all().filter(|part| expected(&part.name())).collect();
     if parts.is_empty() {
         return Ok(Vec::new());
     }
@@ -174,7 +174,7 @@ struct Closed {
 
 fn open(assay: &Binary, server: &Server, per_s: u64, seconds: u64) -> Result<Vec<Sample>> {
     let (rate, duration) = (format!("{per_s}/s"), format!("{seconds}s"));
-    let mut arguments = vec!["run", "ycsb-c", "-t", &server.url, "--lanes", "1"];
+    let mut arguments = vec!["run", "ycsb-c", "-t", &server.url, "--threads", "1"];
     arguments.extend(["--rate", &rate, "--duration", &duration, "--format", "json"]);
     if last_processor()? > 0 {
         // The server has the last one.
@@ -185,26 +185,26 @@ fn open(assay: &Binary, server: &Server, per_s: u64, seconds: u64) -> Result<Vec
     lag_samples("redis", &rate_name(per_s), &ran.json()?)
 }
 
-fn closed(assay: &Binary, server: &Server, asked: Closed) -> Result<Vec<Sample>> {
-    let (sessions, count) = (asked.sessions.to_string(), asked.operations.to_string());
+fn closed(assay: &Binary, server: &Server, requested: Closed) -> Result<Vec<Sample>> {
+    let (sessions, count) = (requested.sessions.to_string(), requested.operations.to_string());
     // As the peer: a connection for each session, one request in flight on each.
     let url = format!("{}?connections={sessions}&depth=1", server.url);
-    let mut arguments = vec!["run", "ycsb-c", "-t", &url, "--lanes", "1"];
+    let mut arguments = vec!["run", "ycsb-c", "-t", &url, "--threads", "1"];
     arguments.extend(["--closed", &sessions, "--operations", &count, "--format", "json"]);
     arguments.extend(SHAPE.iter().flat_map(|&property| ["-p", property]));
     let ran = assay.run(&arguments)?;
-    let cpu = ran.cpu * 1e9 / asked.operations as f64;
+    let cpu = ran.cpu * 1e9 / requested.operations as f64;
     let json = ran.json()?;
-    expect_count(figure(&json, DONE)?, asked.operations)?;
+    expect_count(figure(&json, DONE)?, requested.operations)?;
     Ok(vec![
         sample("redis, closed loop", &sessions, figure(&json, DONE_PER_S)?, "/s"),
         sample("redis, client CPU", &sessions, cpu, "ns"),
     ])
 }
 
-/// Asks the records that ours asks, with as many threads as ours has sessions.
-fn peer(ycsb: &Ycsb, server: &Server, asked: Closed) -> Result<Vec<Sample>> {
-    let Closed { sessions, operations } = asked;
+/// Issues the records that ours issues, with as many threads as ours has sessions.
+fn peer(ycsb: &Ycsb, server: &Server, requested: Closed) -> Result<Vec<Sample>> {
+    let Closed { sessions, operations } = requested;
     let port = format!("redis.port={}", server.port);
     let reads = ["readproportion=1.0", "updateproportion=0", &port];
     let properties = [&SHAPE[..], &reads].concat();

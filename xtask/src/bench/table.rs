@@ -18,15 +18,15 @@ shorter path (decision 0018). Open loop: one thread, workload C, Poisson arrival
 generation: per second of processor time. YCSB:
 `site.ycsb:core` {VERSION} from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no
 history; by the bridge it is the same class, called by us in a Java virtual machine of our process.
-Redis: on loopback, held to the last processor by its own `server_cpulist`, our lane in open loop
+Redis: on loopback, held to the last processor by its own `server_cpulist`, our worker in open loop
 to the first; 100,000 records of one field of 100 bytes; in closed loop as many connections as
 sessions (the size) without pipelining, as YCSB's binding has them; client CPU is the whole
 command's, start with report included, per operation; what the system's calls alone take is the
 floor of `redis.hgetall-1x100`, on several connections its `connections.floor`. YCSB on Redis: its
-own client, with a binding of ours that asks as its own does, by the same library, Jedis {JEDIS}.
+own client, with a binding of ours that issues as its own does, by the same library, Jedis {JEDIS}.
 Floor of lag: a loop that does nothing but read the clock, just before the run of that rate;
-arrivals that fall into its gaps are late on this machine whoever asks. For Redis it runs beside a
-thread that never rests, as a server that is asked all the time; one that is asked less often leaves
+arrivals that fall into its gaps are late on this machine whoever requests it. For Redis it runs beside a
+thread that never rests, as a server that is issued all the time; one that is issued less often leaves
 more.
 "
     )
@@ -68,17 +68,18 @@ fn head(machine: &Machine, options: &Options) -> String {
     )
 }
 
-/// The row of a figure that was asked `asked` times; says so if it was told fewer times.
-fn row(figure: &Figure, asked: usize) -> String {
+/// The row of a figure that was issued `requested` times; says so if it was reported fewer times.
+fn row(figure: &Figure, requested: usize) -> String {
     let Figure { what, size, median, min, max, runs, .. } = figure;
-    let shown = |value: f64| show(value, &figure.unit);
+    let display = |value: f64| show(value, &figure.unit);
     let (bound, verdict) = match bar(figure) {
-        Some(bar) if bar.is_met(*median) => (bar.show(shown), "met"),
-        Some(bar) => (bar.show(shown), "**missed**"),
+        Some(bar) if bar.is_met(*median) => (bar.show(display), "met"),
+        Some(bar) => (bar.show(display), "**missed**"),
         None => (String::new(), ""),
     };
-    let (median, min, max) = (shown(*median), shown(*min), shown(*max));
-    let few = if *runs < asked { format!(" ({runs} of {asked} runs)") } else { String::new() };
+    let (median, min, max) = (display(*median), display(*min), display(*max));
+    let few =
+        if *runs < requested { format!(" ({runs} of {requested} runs)") } else { String::new() };
     format!("| {what} | {size} | {median}{few} | {min} – {max} | {bound} | {verdict} |\n")
 }
 
@@ -202,8 +203,8 @@ mod tests {
 
     #[test]
     fn values_are_shown_in_units_that_fit() {
-        let shown = [(999.0, "ns"), (12_340.0, "ns"), (2_500.0, "/s"), (0.5, "")];
-        let texts = shown.map(|(value, unit)| show(value, unit));
+        let display = [(999.0, "ns"), (12_340.0, "ns"), (2_500.0, "/s"), (0.5, "")];
+        let texts = display.map(|(value, unit)| show(value, unit));
         assert_eq!(texts, ["999.0 ns", "12.34 µs", "2.5 k/s", "0.500"]);
     }
 }

@@ -21,7 +21,7 @@ pub struct Timed {
 /// its standard error goes where ours goes, by way of 3, which it does not inherit.
 const SCRIPT: &str = r#"
 TIMEFORMAT='%U %S'
-{ time { "$@" 2>&3 3>&-; told=$?; LC_ALL=C; }; exit $told; } 3>&2 2>"$0"
+{ time { "$@" 2>&3 3>&-; reported=$?; LC_ALL=C; }; exit $reported; } 3>&2 2>"$0"
 "#;
 
 /// Runs a command in `folder`, beside which a file for the time is left.
@@ -40,15 +40,15 @@ pub fn timed(folder: &Path, program: &Path, arguments: &[&str]) -> Result<Timed>
         .output()
         .context("cannot run bash")?;
     if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr);
-        let last = told.lines().rev().take(5).collect::<Vec<_>>();
+        let reported = String::from_utf8_lossy(&output.stderr);
+        let last = reported.lines().rev().take(5).collect::<Vec<_>>();
         let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
         let name = program.file_name().unwrap_or_default().display();
         bail!("{name} {} ended with {}: {last}", arguments.join(" "), output.status);
     }
-    let told = fs::read_to_string(&timing)
+    let reported = fs::read_to_string(&timing)
         .with_context(|| format!("cannot read the processor time in {timing:?}"))?;
-    Ok(Timed { text: output.stdout, cpu: seconds(&told)? })
+    Ok(Timed { text: output.stdout, cpu: seconds(&reported)? })
 }
 
 /// The sum of the two numbers that `text` has to be.
@@ -85,7 +85,10 @@ mod tests {
     fn anything_but_two_numbers_is_no_time() {
         for text in ["", "1.25", "1,25 0,50", "1.25 0.5 0.1", "bash: no 1.25 0.5", "nan 0.5"] {
             let error = seconds(text).map_err(|error| error.to_string());
-            assert!(error.as_ref().is_err_and(|told| told.contains(text)), "{text}: {error:?}");
+            assert!(
+                error.as_ref().is_err_and(|reported| reported.contains(text)),
+                "{text}: {error:?}"
+            );
         }
     }
 
@@ -115,8 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_is_not_told_is_an_error() {
-        let told = of_script("rm ../scratch.time").map(|ran| ran.cpu);
-        assert!(told.as_ref().is_err_and(|e| e.to_string().contains("scratch.time")), "{told:?}");
+    fn a_time_that_is_not_reported_is_an_error() {
+        let reported = of_script("rm ../scratch.time").map(|ran| ran.cpu);
+        assert!(
+            reported.as_ref().is_err_and(|e| e.to_string().contains("scratch.time")),
+            "{reported:?}"
+        );
     }
 }

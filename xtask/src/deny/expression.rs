@@ -3,7 +3,7 @@
 /// Whether `expression` can be satisfied by licences that `is_allowed` accepts.
 ///
 /// `AND` binds stronger than `OR`, as SPDX 2.3 annex D says. The old spelling `MIT/Apache-2.0` is
-/// an `OR`. A licence with an exception, such as `Apache-2.0 WITH LLVM-exception`, is asked for as
+/// an `OR`. A licence with an exception, such as `Apache-2.0 WITH LLVM-exception`, is requested as
 /// a whole first, then by its licence alone, as exceptions only ever permit more.
 pub fn is_satisfied(expression: &str, is_allowed: &dyn Fn(&str) -> bool) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_are_judged_as_spdx_says() {
+    fn expressions_are_analyzed_as_spdx_says() {
         check("MIT", true);
         check("GPL-3.0", false);
         check("GPL-3.0 OR MIT", true);

@@ -1,4 +1,4 @@
-//! What a rule found, where, with what to do.
+//! Finding of a rule: place, advice.
 
 use std::fmt;
 

@@ -119,9 +119,9 @@ impl Cursor {
         Some(next)
     }
 
-    fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> String {
+    fn take_while(&mut self, expected: impl Fn(char) -> bool) -> String {
         let mut text = String::new();
-        while self.peek(0).is_some_and(&wanted) {
+        while self.peek(0).is_some_and(&expected) {
             text.extend(self.take());
         }
         text

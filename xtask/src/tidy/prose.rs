@@ -208,15 +208,15 @@ mod tests {
             .map(|(path, text)| Page { path: (*path).to_owned(), text: (*text).to_owned() })
             .collect();
         let files = pages.iter().map(|page| page.path.clone()).collect();
-        let sources = [Source::new("crates/run/src/lane.rs", code)];
+        let sources = [Source::new("crates/run/src/worker.rs", code)];
         let crates = ["run".to_owned()];
         let library = Library { pages: &pages, sources: &sources, crates: &crates, files: &files };
         check_prose(&library).iter().map(|f| format!("{} {}", f.path, f.rule)).collect()
     }
 
-    const MAP: (&str, &str) = ("ARCHITECTURE.md", "`run` asks");
+    const MAP: (&str, &str) = ("ARCHITECTURE.md", "`run` issues");
     const INDEX: (&str, &str) = ("docs/decisions/README.md", "[a](0001-a.md)");
-    const WORDS: (&str, &str) = ("GLOSSARY.md", "- **in flight**: asked, not answered");
+    const WORDS: (&str, &str) = ("GLOSSARY.md", "- **in flight**: issued, not answered");
     const DECISION: (&str, &str) = ("docs/decisions/0001-a.md", "why");
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_pages_are_asked_for() {
+    fn missing_pages_are_requested() {
         let found = rules(&[MAP, WORDS], "in flight");
         assert_eq!(found, ["docs/decisions/README.md missing-page"]);
     }

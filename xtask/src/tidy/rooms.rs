@@ -74,7 +74,7 @@ const ROOMS: &[Room] = &[
             "RandomState::new",
         ],
         allowed: |source, _| ["assay", "xtask"].contains(&source.room()),
-        advice: "draw from `Seed::draws`: only the binary asks the system, once, for the seed",
+        advice: "draw from `Seed::draws`: only the binary queries the system, once, for the seed",
     },
     Room {
         rule: "globals",
@@ -245,7 +245,7 @@ mod tests {
     fn the_clock_is_read_in_its_room_only() {
         let text = "fn f() { let t = std::time::Instant::now(); }";
         assert_eq!(rules("crates/run/src/executor.rs", text), ["clock"]);
-        assert_eq!(rules("crates/store/src/sick.rs", "use quanta::Clock;"), ["clock"]);
+        assert_eq!(rules("crates/store/src/sim.rs", "use quanta::Clock;"), ["clock"]);
         assert_eq!(rules("crates/run/src/executor.rs", "fn f() { t.elapsed(); }"), ["clock"]);
         assert_eq!(rules("crates/run/src/clock.rs", text), [""; 0]);
         assert_eq!(rules("crates/assay/src/main.rs", text), [""; 0]);
@@ -284,36 +284,36 @@ mod tests {
     #[test]
     fn globals_are_found_unless_they_say_why() {
         let text = "static STOP: AtomicBool = AtomicBool::new(false);";
-        assert_eq!(rules("crates/run/src/lane.rs", text), ["globals"]);
+        assert_eq!(rules("crates/run/src/worker.rs", text), ["globals"]);
         let reason = "// tidy: allow globals: a signal cannot carry a value\n";
         assert_eq!(rules("crates/assay/src/stop.rs", &format!("{reason}{text}")), [""; 0]);
-        assert_eq!(rules("crates/run/src/lane.rs", "static mut X: u8 = 0;"), ["globals"]);
-        assert_eq!(rules("crates/run/src/lane.rs", "thread_local! {}"), ["globals"]);
+        assert_eq!(rules("crates/run/src/worker.rs", "static mut X: u8 = 0;"), ["globals"]);
+        assert_eq!(rules("crates/run/src/worker.rs", "thread_local! {}"), ["globals"]);
         assert_eq!(rules("crates/run/src/lane/tests.rs", text), [""; 0]);
-        assert_eq!(rules("crates/run/src/lane.rs", "static NAME: &str = \"x\";"), [""; 0]);
-        assert_eq!(rules("crates/run/src/lane.rs", "fn f(x: &'static Mutex<u8>) {}"), [""; 0]);
+        assert_eq!(rules("crates/run/src/worker.rs", "static NAME: &str = \"x\";"), [""; 0]);
+        assert_eq!(rules("crates/run/src/worker.rs", "fn f(x: &'static Mutex<u8>) {}"), [""; 0]);
     }
 
     #[test]
     fn unfinished_work_is_found_in_tests_as_well() {
-        assert_eq!(rules("crates/run/src/lane.rs", "fn f() { todo!() }"), ["unfinished"]);
+        assert_eq!(rules("crates/run/src/worker.rs", "fn f() { todo!() }"), ["unfinished"]);
         let ignored = "#[test]\n#[ignore = \"slow\"]\nfn f() {}";
         assert_eq!(rules("crates/run/tests/lane.rs", ignored), ["unfinished"]);
-        assert_eq!(rules("crates/run/src/lane.rs", "// TODO: later\n"), ["unfinished"]);
-        assert_eq!(rules("crates/run/src/lane.rs", "// nothing to do\n"), [""; 0]);
+        assert_eq!(rules("crates/run/src/worker.rs", "// TODO: later\n"), ["unfinished"]);
+        assert_eq!(rules("crates/run/src/worker.rs", "// nothing to do\n"), [""; 0]);
     }
 
     #[test]
     fn pure_crates_touch_no_files_tasks_or_sockets() {
         assert_eq!(rules("crates/model/src/seed.rs", "use std::fs;"), ["files"]);
         assert_eq!(rules("crates/analysis/src/latency.rs", "use tokio::task;"), ["tasks"]);
-        assert_eq!(rules("crates/run/src/lane.rs", "use std::net::TcpStream;"), ["sockets"]);
+        assert_eq!(rules("crates/run/src/worker.rs", "use std::net::TcpStream;"), ["sockets"]);
         assert_eq!(rules("crates/drivers/src/redis.rs", "use std::net::TcpStream;"), [""; 0]);
         assert_eq!(rules("crates/history/src/block.rs", "use std::fs;"), [""; 0]);
     }
 
     #[test]
-    fn the_judge_makes_no_text() {
+    fn the_analyzer_makes_no_text() {
         let text = "fn f() { format!(\"{x}\"); }";
         assert_eq!(rules("crates/analysis/src/latency.rs", text), ["text"]);
         assert_eq!(rules("crates/report/src/text.rs", text), [""; 0]);
@@ -321,13 +321,13 @@ mod tests {
 
     #[test]
     fn imports_name_what_they_bring() {
-        assert_eq!(rules("crates/run/src/lane.rs", "use assay_model::*;"), ["glob"]);
-        assert_eq!(rules("crates/run/src/lane.rs", "use a::{b, c::*};"), ["glob"]);
+        assert_eq!(rules("crates/run/src/worker.rs", "use assay_model::*;"), ["glob"]);
+        assert_eq!(rules("crates/run/src/worker.rs", "use a::{b, c::*};"), ["glob"]);
         let tests = "#[cfg(test)]\nmod tests {\n    use super::*;\n}";
-        assert_eq!(rules("crates/run/src/lane.rs", tests), [""; 0]);
+        assert_eq!(rules("crates/run/src/worker.rs", tests), [""; 0]);
         let product = "use a::b;\nfn f() { let x = 2 * 3; }";
-        assert_eq!(rules("crates/run/src/lane.rs", product), [""; 0]);
+        assert_eq!(rules("crates/run/src/worker.rs", product), [""; 0]);
         let bound = "fn f<'a>() -> impl T + use<'a> { *x; }";
-        assert_eq!(rules("crates/run/src/lane.rs", bound), [""; 0]);
+        assert_eq!(rules("crates/run/src/worker.rs", bound), [""; 0]);
     }
 }

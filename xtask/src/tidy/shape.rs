@@ -1,4 +1,4 @@
-//! How a file looks: first line, columns, lengths of functions, depth of nesting.
+//! Form of a file: first line, columns, lengths of functions, depth of nesting.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::lexer::{Lexed, Sort};

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_module_is_told_from_the_code_around_it() {
+    fn a_test_module_is_reported_from_the_code_around_it() {
         let source = Source::new(
             "crates/run/src/a.rs",
             "fn a() {\n}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\nfn c() {}\n",

@@ -114,11 +114,11 @@ fn members(lexed: &Lexed, at: usize, what: Members, names: &mut Vec<(String, usi
         let is_field = lexed.matches(at + 1, &[":"]) && !lexed.matches(at + 2, &[":"]);
         let is_path = before.is(":") && at >= 2 && lexed.tokens[at - 2].is(":");
         let is_variant = before.is(",") || at == open + 1 || before.is("]");
-        let wanted = match what {
+        let expected = match what {
             Members::Fields => is_field && !is_path,
             Members::Variants => is_variant || is_field && !is_path,
         };
-        if token.sort == Sort::Name && wanted {
+        if token.sort == Sort::Name && expected {
             names.push((token.text.clone(), token.line));
         }
         at += 1;
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<usize> {
-        let source = Source::new("crates/run/src/lane.rs", text);
+        let source = Source::new("crates/run/src/worker.rs", text);
         check_words(&source).iter().map(|finding| finding.line).collect()
     }
 
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(found("use parquet::data_type::DataType;"), [0; 0]);
         assert_eq!(found("fn f() { x.data().info(); }"), [0; 0]);
         assert_eq!(found("fn f() { S { data: 1 } }"), [0; 0]);
-        assert_eq!(found("impl Lane { fn f(database: u8, base64: u8) {} }"), [0; 0]);
+        assert_eq!(found("impl Worker { fn f(database: u8, base64: u8) {} }"), [0; 0]);
     }
 
     #[test]

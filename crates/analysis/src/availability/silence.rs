@@ -1,15 +1,15 @@
 //! Silences: stretches of time in which no answer came although something waited for one.
 //!
 //! Kept per bin of ended time are the first and the last answer, so a gap of at least one bin is
-//! known to the nanosecond although records come lane by lane. A silence begins with the gap, or
-//! where the first operation that was not answered within it was intended.
+//! known to the nanosecond although records come worker by worker. A silence begins with the gap,
+//! or where the first operation that was not answered within it was intended.
 
 use assay_model::Nanos;
 
 use super::grid::{Bin, Grid};
 use super::{beyond_chance, is_answer};
-use crate::account::{Ending, Span};
-use crate::question::Window;
+use crate::kind_stats::{Completion, Span};
+use crate::options::Window;
 use crate::summary::Silence;
 
 /// What ended within one bin.
@@ -72,7 +72,7 @@ impl Silences {
 
     /// Counts an operation that ended at the origin or after it.
     #[inline]
-    pub fn add(&mut self, span: Span, ending: Ending) {
+    pub fn add(&mut self, span: Span, ending: Completion) {
         if span.ended < self.origin {
             return;
         }

@@ -1,4 +1,4 @@
-//! How far a figure's effect may be from the one found, by drawing runs with their blocks.
+//! Bootstrap interval of a figure's effect, by drawing runs with their blocks.
 
 use assay_model::{Draws, Seed};
 
@@ -11,7 +11,7 @@ const RUNS: u64 = 0xC0_01;
 
 /// The runs of one set-up on the scale on which they are averaged.
 #[derive(Clone, Debug)]
-pub struct Side<'a> {
+pub struct ScaledRuns<'a> {
     values: Vec<f64>,
     replicates: Vec<&'a [f64]>,
     /// Variance of the centre.
@@ -21,10 +21,10 @@ pub struct Side<'a> {
     degrees: f64,
 }
 
-impl<'a> Side<'a> {
+impl<'a> ScaledRuns<'a> {
     /// Of the figure's values in the runs; nothing if one of them has no logarithm where it needs
     /// one, or there are no runs.
-    pub fn new(measure: Measure, runs: &'a [RunFigure]) -> Option<Side<'a>> {
+    pub fn new(measure: Measure, runs: &'a [RunFigure]) -> Option<ScaledRuns<'a>> {
         let values: Vec<f64> =
             runs.iter().map(|run| measure.forth(run.value)).collect::<Option<_>>()?;
         let count = values.len() as f64;
@@ -44,7 +44,7 @@ impl<'a> Side<'a> {
             }
         };
         let replicates = runs.iter().map(|run| &run.replicates[..]).collect();
-        Some(Side { values, replicates, variance, drawn, degrees })
+        Some(ScaledRuns { values, replicates, variance, drawn, degrees })
     }
 
     /// The mean of the runs.
@@ -78,8 +78,8 @@ fn variance_around(values: &[f64], centre: f64) -> f64 {
 /// How far below and above the difference of the two centres the true one may be, at `level`;
 /// nothing if that is no finite number, or nothing is drawn.
 pub fn reach(
-    first: &Side,
-    second: &Side,
+    first: &ScaledRuns,
+    second: &ScaledRuns,
     level: f64,
     (seed, row, count): (Seed, u64, u64),
 ) -> Option<(f64, f64)> {
@@ -99,7 +99,7 @@ pub fn reach(
 }
 
 /// Degrees of freedom of the difference (B. L. Welch, Biometrika 34, 1947; F. E. Satterthwaite).
-fn degrees(first: &Side, second: &Side) -> f64 {
+fn degrees(first: &ScaledRuns, second: &ScaledRuns) -> f64 {
     let sum = first.variance + second.variance;
     let squares = first.variance.powi(2) / first.degrees + second.variance.powi(2) / second.degrees;
     if squares > 0.0 { sum * sum / squares } else { first.degrees.min(second.degrees) }

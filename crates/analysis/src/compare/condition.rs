@@ -1,4 +1,4 @@
-//! What must not come of a comparison.
+//! Condition that a comparison must not violate.
 
 use crate::compare::{Figure, Finding, Row};
 
@@ -23,7 +23,7 @@ pub enum Limit {
 
 /// What became of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Judgement {
+pub enum ConditionOutcome {
     /// The whole interval is beyond the limit: it is so, at the comparison's confidence.
     Met,
     /// The effect is beyond the limit, but its interval reaches back across it; or that of a share
@@ -41,15 +41,15 @@ impl Condition {
     /// What becomes of it with this row.
     ///
     /// Example: p99 went up by 12 %, surely by more than 4 %. "p99 > +10 %" is then unsure,
-    /// although p99 is certainly higher: what is certain is less than what was asked.
+    /// although p99 is certainly higher: what is certain is less than what was issued.
     ///
     /// A percentile with too few values has no interval; a share always has one. No failure among
     /// 240 operations is no proof of at most 0.1 %, so that is unsure as well.
-    pub fn judge(&self, row: &Row) -> Judgement {
+    pub fn analyze(&self, row: &Row) -> ConditionOutcome {
         if row.finding == Finding::Withdrawn {
-            return Judgement::Withdrawn;
+            return ConditionOutcome::Withdrawn;
         }
-        let Some((low, high)) = row.interval else { return Judgement::Unknown };
+        let Some((low, high)) = row.interval else { return ConditionOutcome::Unknown };
         let (is_beyond, is_certain) = match self.limit {
             Limit::Above(limit) => (row.effect > limit, low > limit),
             Limit::Below(limit) => (row.effect < limit, high < limit),
@@ -59,23 +59,25 @@ impl Condition {
             Limit::Below(limit) => low < limit,
         };
         match (is_beyond, is_certain) {
-            (_, true) => Judgement::Met,
-            (true, false) => Judgement::Unsure,
-            (false, false) if row.figure.measure.is_share() && is_possible => Judgement::Unsure,
-            (false, false) => Judgement::NotMet,
+            (_, true) => ConditionOutcome::Met,
+            (true, false) => ConditionOutcome::Unsure,
+            (false, false) if row.figure.measure.is_share() && is_possible => {
+                ConditionOutcome::Unsure
+            }
+            (false, false) => ConditionOutcome::NotMet,
         }
     }
 }
 
-impl Judgement {
+impl ConditionOutcome {
     /// The name used in exports.
     pub const fn name(self) -> &'static str {
         match self {
-            Judgement::Met => "met",
-            Judgement::Unsure => "unsure",
-            Judgement::NotMet => "not-met",
-            Judgement::Unknown => "unknown",
-            Judgement::Withdrawn => "withdrawn",
+            ConditionOutcome::Met => "met",
+            ConditionOutcome::Unsure => "unsure",
+            ConditionOutcome::NotMet => "not-met",
+            ConditionOutcome::Unknown => "unknown",
+            ConditionOutcome::Withdrawn => "withdrawn",
         }
     }
 }

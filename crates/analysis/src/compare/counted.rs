@@ -1,4 +1,4 @@
-//! How far two shares may be apart by what was counted alone.
+//! Interval of the difference of two counted shares.
 //!
 //! Blocks that hold no failure are the same however they are drawn, but a share of which nothing
 //! was seen may still be up to about 5/n. The limits of each share are exact (C. J. Clopper with

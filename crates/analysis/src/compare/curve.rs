@@ -51,11 +51,11 @@ impl Curve {
         if count == 0 {
             return 0.0;
         }
-        let wanted = quantile * count as f64;
+        let expected = quantile * count as f64;
         let (mut below, mut from) = (0, self.rows() - 1);
         while below < from {
             let middle = usize::midpoint(below, from);
-            if (self.at_most(middle, weights) as f64) < wanted {
+            if (self.at_most(middle, weights) as f64) < expected {
                 below = middle + 1;
             } else {
                 from = middle;
@@ -63,7 +63,7 @@ impl Curve {
         }
         let before = if from == 0 { 0 } else { self.at_most(from - 1, weights) };
         let within = self.at_most(from, weights) - before;
-        let share = (wanted - before as f64) / (within as f64).max(1.0);
+        let share = (expected - before as f64) / (within as f64).max(1.0);
         let bucket = self.first + from;
         let (low, high) = (lowest::<FINE>(bucket) as f64, highest::<FINE>(bucket) as f64 + 1.0);
         low + share.clamp(0.0, 1.0) * (high - low)
@@ -124,7 +124,7 @@ mod tests {
     fn a_quantile_of_weighted_blocks_is_that_of_their_values_together() {
         let curve = Curve::new(&[block(1_000..2_000), block(9_000..10_000)]);
         let near =
-            |found: f64, wanted: f64| assert!((found / wanted - 1.0).abs() < 0.005, "{found}");
+            |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 0.005, "{found}");
         near(curve.quantile(0.25, &[1, 1]), 1_500.0);
         near(curve.quantile(0.75, &[1, 1]), 9_500.0);
         near(curve.quantile(0.75, &[2, 0]), 1_750.0);
@@ -138,7 +138,7 @@ mod tests {
         let equal = Curve::new(&vec![block((0..100).map(|v| v * 1_000)); 30]);
         assert_eq!(equal.dependence(50_000.0), 1.0);
         let halves = [vec![block([1_000; 200]); 15], vec![block([9_000; 200]); 15]].concat();
-        // As in the judge's own batches: 30 · 100² · 30/29 / (6000 · ¼).
+        // As in the analyzer's own batches: 30 · 100² · 30/29 / (6000 · ¼).
         let found = Curve::new(&halves).dependence(1_000.0);
         assert!((found - 30.0 * 1e4 * 30.0 / 29.0 / 1_500.0).abs() < 1e-9, "{found}");
     }

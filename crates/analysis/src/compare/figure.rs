@@ -27,8 +27,8 @@ pub enum Measure {
     Errors,
     /// Misses as a share of what was done.
     Misses,
-    /// Processor time of our own lanes per operation, in nanoseconds. Told by the run as a whole,
-    /// so a single run has no interval of it.
+    /// Processor time of our own workers per operation, in nanoseconds. Reported by the run as a
+    /// whole, so a single run has no interval of it.
     Cpu,
 }
 

@@ -1,4 +1,4 @@
-//! What several runs of one set-up say about one figure.
+//! Spread of one figure over several runs of one set-up.
 
 use crate::compare::figure::Figure;
 use crate::compare::sampler::RunFigures;

@@ -4,18 +4,18 @@ use assay_model::{Kind, Nanos, Outcome, Record, Seed};
 
 use crate::LONGEST;
 use crate::buckets::Buckets;
-use crate::compare::Footing;
+use crate::compare::IntervalBasis;
 use crate::compare::counted::Counted;
 use crate::compare::curve::{Curve, FINE, batch_dependence};
 use crate::compare::figure::{Figure, Measure, PLACES};
 use crate::hallmark::{Figure as Withdrawn, Hallmark, Time};
-use crate::question::{Question, Window};
+use crate::latency_stats::{SLOTS, SlotClock};
+use crate::options::{AnalysisOptions, Window};
 use crate::summary::{Distribution, Group, Summary};
-use crate::tally::{SLOTS, SlotClock};
 
-/// Blocks that a run's time is cut into, as many as the judge's batches.
+/// Blocks that a run's time is cut into, as many as the analyzer's batches.
 const BLOCKS: usize = 30;
-/// With fewer blocks than this that hold anything, chance within a run is not told.
+/// With fewer blocks than this that hold anything, chance within a run is not reported.
 const FEWEST_BLOCKS: usize = 10;
 /// Values that must lie beyond a quantile.
 const FEWEST_BEYOND: f64 = 10.0;
@@ -61,14 +61,14 @@ pub struct RunFigure {
 }
 
 impl RunFigure {
-    /// Whether it can carry an interval on that footing.
+    /// Whether it can carry an interval on that basis.
     ///
     /// Between runs the spread of a tail percentile is seen as it is, so each run needs only so
     /// many values that it is none of its extremes; within a run dependence hides it.
-    pub fn is_enough(&self, footing: Footing) -> bool {
-        match footing {
-            Footing::Runs => self.beyond >= FEWEST_BEYOND,
-            Footing::WithinRun => {
+    pub fn is_enough(&self, basis: IntervalBasis) -> bool {
+        match basis {
+            IntervalBasis::Runs => self.beyond >= FEWEST_BEYOND,
+            IntervalBasis::WithinRun => {
                 !self.replicates.is_empty()
                     && self.blocks >= FEWEST_BLOCKS
                     && self.effective_beyond >= FEWEST_BEYOND
@@ -76,9 +76,9 @@ impl RunFigure {
         }
     }
 
-    /// Whether something else may be told from the fact that its value is nothing.
-    pub(super) fn is_enough_of_nothing(&self, footing: Footing) -> bool {
-        footing == Footing::Runs || self.blocks >= FEWEST_BLOCKS
+    /// Whether something else may be reported from the fact that its value is nothing.
+    pub(super) fn is_enough_of_nothing(&self, basis: IntervalBasis) -> bool {
+        basis == IntervalBasis::Runs || self.blocks >= FEWEST_BLOCKS
     }
 }
 
@@ -119,7 +119,7 @@ impl RunFigures {
 /// thousand numbers for each figure.
 #[derive(Clone, Debug)]
 pub struct Sampler {
-    question: Question,
+    options: AnalysisOptions,
     clock: SlotClock,
     slots: Vec<Slot>,
 }
@@ -163,16 +163,16 @@ impl Cell {
 }
 
 impl Sampler {
-    /// Has seen nothing yet; counts the records that `question` is about.
-    pub fn new(question: Question) -> Sampler {
-        let origin = question.window.map_or(Nanos::ZERO, |window| window.from);
-        Sampler { question, clock: SlotClock::new(origin), slots: Vec::new() }
+    /// Has seen nothing yet; counts the records that `options` is about.
+    pub fn new(options: AnalysisOptions) -> Sampler {
+        let origin = options.window.map_or(Nanos::ZERO, |window| window.from);
+        Sampler { options, clock: SlotClock::new(origin), slots: Vec::new() }
     }
 
     /// Takes the next records.
     pub fn push(&mut self, records: &[Record]) {
         for record in records {
-            if self.question.phases.include(record.phase) {
+            if self.options.phases.include(record.phase) {
                 let slot = self.slot(record.intended);
                 let cell = &mut self.slots[slot][record.kind as usize];
                 cell.get_or_insert_default().add(record);
@@ -204,14 +204,14 @@ impl Sampler {
 
     /// The figures that `summary`, which must be about the same records, has values of.
     ///
-    /// `cpu_ns` is the processor time of our lanes per operation, if it is known.
+    /// `cpu_ns` is the processor time of our workers per operation, if it is known.
     pub fn finish(
         self,
         summary: &Summary,
         cpu_ns: Option<f64>,
         resampling: Resampling,
     ) -> RunFigures {
-        let window = self.question.window.unwrap_or(summary.window);
+        let window = self.options.window.unwrap_or(summary.window);
         let blocks = self.blocks(window);
         let mut figures = Vec::new();
         let mut all: Vec<Cell> = vec![Cell::default(); blocks.len()];
@@ -401,7 +401,7 @@ impl Drawn<'_> {
     }
 }
 
-/// What the judge found, if there are operations to have it.
+/// What the analyzer found, if there are operations to have it.
 fn value(measure: Measure, group: &Group) -> Option<f64> {
     let counts = &group.counts;
     let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);

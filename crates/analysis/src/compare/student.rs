@@ -30,11 +30,11 @@ fn quantile(density: impl Fn(f64) -> f64, until: f64, level: f64) -> f64 {
     let step = until / GRID as f64;
     let heights: Vec<f64> = (0..=GRID).map(|place| density(place as f64 * step)).collect();
     let areas = || heights.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
-    let wanted = level * areas().sum::<f64>();
+    let expected = level * areas().sum::<f64>();
     let mut before = 0.0;
     for (place, area) in areas().enumerate() {
-        if before + area >= wanted {
-            let within = if area > 0.0 { (wanted - before) / area } else { 0.0 };
+        if before + area >= expected {
+            let within = if area > 0.0 { (expected - before) / area } else { 0.0 };
             return (place as f64 + within) * step;
         }
         before += area;

@@ -1,9 +1,9 @@
-//! Whether differences are found where they are, as rarely elsewhere as promised.
+//! Tests of the comparison: power where set-ups differ, false alarms where they do not.
 
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
 
 use super::*;
-use crate::{Judge, Question, Window};
+use crate::{AnalysisOptions, Analyzer, Window};
 
 /// One simulated run: a queue with one server, exponential gaps of mean 1 ms.
 #[derive(Clone, Copy)]
@@ -65,21 +65,22 @@ fn figures(queue: Queue) -> RunFigures {
     let records = records(queue);
     let until = Nanos(records[records.len() - 1].intended.0 + 1);
     let window = Some(Window { from: Nanos::ZERO, until });
-    let question = Question { window, interval: Nanos::from_secs(1), ..Question::default() };
-    let mut judge = Judge::new(question.clone());
-    let mut sampler = Sampler::new(question);
-    // Lanes come one after the other, so times do not rise.
+    let options =
+        AnalysisOptions { window, interval: Nanos::from_secs(1), ..AnalysisOptions::default() };
+    let mut analyze = Analyzer::new(options.clone());
+    let mut sampler = Sampler::new(options);
+    // Workers come one after the other, so times do not rise.
     for part in [0, 1] {
-        let lane: Vec<Record> = records.iter().filter(|r| r.index % 2 == part).copied().collect();
-        judge.push(&lane);
-        sampler.push(&lane);
+        let worker: Vec<Record> = records.iter().filter(|r| r.index % 2 == part).copied().collect();
+        analyze.push(&worker);
+        sampler.push(&worker);
     }
     let resampling = Resampling { seed: Seed(0), run: queue.seed, replicates: 60 };
-    sampler.finish(&judge.finish(), Some(900.0 + queue.seed as f64), resampling)
+    sampler.finish(&analyze.finish(), Some(900.0 + queue.seed as f64), resampling)
 }
 
 fn about(measure: Measure) -> Demands {
-    Demands { asked: vec![Figure::overall(measure)], draws: 600, ..Demands::default() }
+    Demands { requested: vec![Figure::overall(measure)], draws: 600, ..Demands::default() }
 }
 
 fn p99() -> Demands {
@@ -136,8 +137,8 @@ fn ten_percent_more_at_p99_are_found() {
     let queue = Queue { count: 60_000, ..QUIET };
     let slow = figures(Queue { seed: 2, slowness: 1.1, ..queue });
     let found = compare(&[figures(queue)], &[slow], p99());
-    let row = found.row(p99().asked[0]).unwrap();
-    assert_eq!((row.finding, found.footing), (Finding::Higher, Footing::WithinRun));
+    let row = found.row(p99().requested[0]).unwrap();
+    assert_eq!((row.finding, found.basis), (Finding::Higher, IntervalBasis::WithinRun));
     let (low, high) = row.interval.unwrap();
     assert!(low < 1.1 && 1.1 < high, "{low} {high}");
 }
@@ -149,10 +150,10 @@ fn ten_percent_more_at_p90_are_found_by_groups() {
     let slow = |seed| figures(Queue { seed, slowness: 1.1, ..queue });
     let new: Vec<RunFigures> = (6..=10).map(slow).collect();
     let found = compare(&old, &new, p90());
-    assert_eq!(found.footing, Footing::Runs);
-    assert_eq!(found.row(p90().asked[0]).unwrap().finding, Finding::Higher);
+    assert_eq!(found.basis, IntervalBasis::Runs);
+    assert_eq!(found.row(p90().requested[0]).unwrap().finding, Finding::Higher);
     let back = compare(&new, &old, p90());
-    assert_eq!(back.row(p90().asked[0]).unwrap().finding, Finding::Lower);
+    assert_eq!(back.row(p90().requested[0]).unwrap().finding, Finding::Lower);
 }
 
 #[test]
@@ -177,7 +178,7 @@ fn an_effect_below_the_minimum_is_no_difference() {
     // The same arrivals, so that nothing but the two percent differs.
     let new: Vec<RunFigures> = (1..=3).map(slow).collect();
     let found = compare(&old, &new, about(Measure::Response(0.5)));
-    let row = found.row(found.demands.asked[0]).unwrap();
+    let row = found.row(found.demands.requested[0]).unwrap();
     assert!((row.effect - 1.02).abs() < 0.003, "{}", row.effect);
     assert!(!row.finding.is_different(), "{:?}", row.finding);
 }
@@ -198,10 +199,10 @@ fn errors_are_compared_as_shares() {
 fn too_few_values_beyond_a_percentile_give_no_interval() {
     let [old, new] = [1, 2].map(|seed| figures(Queue { seed, count: 500, ..QUIET }));
     let found = compare(&[old], &[new], p99());
-    let row = found.row(p99().asked[0]).unwrap();
+    let row = found.row(p99().requested[0]).unwrap();
     assert_eq!((row.finding, row.interval), (Finding::TooFew, None));
     let condition = Condition { figure: row.figure, limit: Limit::Above(1.1) };
-    assert_eq!(found.judge(&condition), Judgement::Unknown);
+    assert_eq!(found.analyze(&condition), ConditionOutcome::Unknown);
 }
 
 #[test]
@@ -224,10 +225,10 @@ fn more_figures_in_question_make_each_interval_wider() {
     let [old, new] = [1, 2].map(|seed| [figures(Queue { seed, ..QUIET })]);
     let width = |demands: Demands| {
         let found = compare(&old, &new, demands);
-        let (low, high) = found.row(p99().asked[0]).unwrap().interval.unwrap();
+        let (low, high) = found.row(p99().requested[0]).unwrap().interval.unwrap();
         high / low
     };
-    let all = Demands { asked: Figure::USUAL.to_vec(), ..p99() };
+    let all = Demands { requested: Figure::USUAL.to_vec(), ..p99() };
     assert!((all.level() - 0.998).abs() < 1e-12);
     assert!(width(all) > width(p99()));
 }
@@ -235,22 +236,22 @@ fn more_figures_in_question_make_each_interval_wider() {
 #[test]
 fn a_condition_is_met_only_with_certainty() {
     let row = |effect, low, high| Row {
-        figure: p99().asked[0],
-        is_asked: true,
+        figure: p99().requested[0],
+        is_requested: true,
         old: Some(spread(&[1.0])),
         new: Some(spread(&[1.0])),
         effect,
         interval: Some((low, high)),
         finding: Finding::Higher,
     };
-    let above = |limit| Condition { figure: p99().asked[0], limit: Limit::Above(limit) };
-    assert_eq!(above(1.1).judge(&row(1.2, 1.15, 1.25)), Judgement::Met);
-    assert_eq!(above(1.1).judge(&row(1.12, 1.04, 1.2)), Judgement::Unsure);
-    assert_eq!(above(1.1).judge(&row(1.05, 1.04, 1.2)), Judgement::NotMet);
+    let above = |limit| Condition { figure: p99().requested[0], limit: Limit::Above(limit) };
+    assert_eq!(above(1.1).analyze(&row(1.2, 1.15, 1.25)), ConditionOutcome::Met);
+    assert_eq!(above(1.1).analyze(&row(1.12, 1.04, 1.2)), ConditionOutcome::Unsure);
+    assert_eq!(above(1.1).analyze(&row(1.05, 1.04, 1.2)), ConditionOutcome::NotMet);
     let below = Condition { limit: Limit::Below(0.95), ..above(1.0) };
-    assert_eq!(below.judge(&row(0.9, 0.85, 0.94)), Judgement::Met);
-    assert_eq!(below.judge(&row(0.9, 0.85, 0.96)), Judgement::Unsure);
-    assert_eq!(below.judge(&row(0.99, 0.85, 1.1)), Judgement::NotMet);
+    assert_eq!(below.analyze(&row(0.9, 0.85, 0.94)), ConditionOutcome::Met);
+    assert_eq!(below.analyze(&row(0.9, 0.85, 0.96)), ConditionOutcome::Unsure);
+    assert_eq!(below.analyze(&row(0.99, 0.85, 1.1)), ConditionOutcome::NotMet);
 }
 
 #[test]
@@ -264,12 +265,12 @@ fn a_pause_between_arrivals_counts_as_time() {
     });
     let until = Nanos(run[run.len() - 1].intended.0 + 1);
     let window = Some(Window { from: Nanos::ZERO, until });
-    let question = Question { window, ..Question::default() };
-    let mut judge = Judge::new(question.clone());
-    judge.push(&run);
-    let mut sampler = Sampler::new(question);
+    let options = AnalysisOptions { window, ..AnalysisOptions::default() };
+    let mut analyze = Analyzer::new(options.clone());
+    analyze.push(&run);
+    let mut sampler = Sampler::new(options);
     sampler.push(&run);
-    let summary = judge.finish();
+    let summary = analyze.finish();
     let resampling = Resampling { seed: Seed(0), run: 0, replicates: 100 };
     let found = sampler.finish(&summary, None, resampling);
     let throughput = found.get(Figure::overall(Measure::Throughput)).unwrap();
@@ -290,8 +291,8 @@ fn no_failure_among_few_operations_is_no_proof_of_none() {
         // 1 − 0.005^(1/240), on both sides.
         assert!((high - 0.021_8).abs() < 1e-4 && (low + high).abs() < 1e-12, "{low} {high}");
         let gate = |limit| Condition { figure: row.figure, limit: Limit::Above(limit) };
-        assert_eq!(found.judge(&gate(limit)), Judgement::Unsure);
-        assert_eq!(found.judge(&gate(0.03)), Judgement::NotMet);
+        assert_eq!(found.analyze(&gate(limit)), ConditionOutcome::Unsure);
+        assert_eq!(found.analyze(&gate(0.03)), ConditionOutcome::NotMet);
     }
 }
 
@@ -309,11 +310,11 @@ fn a_store_that_answers_nothing_any_more_has_less_throughput() {
         let [old, new] = broken(runs, runs);
         let found = compare(&old, &new, Demands { draws: 600, ..Demands::default() });
         let throughput = found.row(Figure::overall(Measure::Throughput)).unwrap();
-        let told = (throughput.effect, throughput.interval, throughput.finding);
-        assert_eq!(told, (0.0, Some((0.0, 0.0)), Finding::Lower), "{runs}");
+        let reported = (throughput.effect, throughput.interval, throughput.finding);
+        assert_eq!(reported, (0.0, Some((0.0, 0.0)), Finding::Lower), "{runs}");
         let gate = Condition { figure: throughput.figure, limit: Limit::Below(0.9) };
-        assert_eq!(found.judge(&gate), Judgement::Met);
-        let p99 = found.row(p99().asked[0]).unwrap();
+        assert_eq!(found.analyze(&gate), ConditionOutcome::Met);
+        let p99 = found.row(p99().requested[0]).unwrap();
         assert_eq!((p99.finding, p99.new.as_ref()), (Finding::Absent, None));
         assert!(p99.effect.is_nan() && p99.old.is_some());
         // What is not in question needs values on both sides.
@@ -355,7 +356,7 @@ fn nothing_instead_of_little_is_not_certain() {
 fn a_side_without_runs_lacks_everything() {
     let run = [figures(QUIET)];
     let found = compare(&run, &[], Demands::default());
-    assert!(found.asked().all(|row| row.finding == Finding::Absent));
+    assert!(found.requested().all(|row| row.finding == Finding::Absent));
     assert_eq!(found.rows.len(), Figure::USUAL.len());
     assert!(compare(&[], &[], Demands::default()).rows.is_empty());
 }
@@ -368,7 +369,7 @@ fn nothing_drawn_is_no_interval() {
 }
 
 #[test]
-fn what_a_hallmark_withdraws_is_not_judged() {
+fn what_a_hallmark_withdraws_is_not_analyzed() {
     use crate::hallmark::{self, Check, CheckId, CheckVerdict, Hallmark, Time};
     let check = |id, withdraws| Check {
         id,
@@ -391,22 +392,22 @@ fn what_a_hallmark_withdraws_is_not_judged() {
     let run = |seed| figures(Queue { seed, ..QUIET });
     let condition =
         Condition { figure: Figure::overall(Measure::Response(0.99)), limit: Limit::Above(1.1) };
-    let judged = |new: RunFigures| compare(&[run(1)], &[new], Demands::default());
-    let lagged = judged(run(2).examined(&with(vec![check(CheckId::Lag, vec![p99])])));
+    let analyzed = |new: RunFigures| compare(&[run(1)], &[new], Demands::default());
+    let lagged = analyzed(run(2).examined(&with(vec![check(CheckId::Lag, vec![p99])])));
     let finding = |found: &Comparison, measure| {
         let row = found.row(Figure::overall(measure)).expect("both have it");
         (row.finding, row.interval)
     };
     assert_eq!(finding(&lagged, Measure::Response(0.99)), (Finding::Withdrawn, None));
-    assert_eq!(lagged.judge(&condition), Judgement::Withdrawn);
+    assert_eq!(lagged.analyze(&condition), ConditionOutcome::Withdrawn);
     let others = [Measure::Response(0.5), Measure::Service(0.99), Measure::Throughput];
     for measure in others.into_iter().chain([Measure::Errors]) {
         assert_ne!(finding(&lagged, measure).0, Finding::Withdrawn, "{measure:?}");
     }
     // Too few values are counted here as they are everywhere in a comparison.
-    let few = judged(run(2).examined(&with(vec![check(CheckId::SampleSize, vec![p99])])));
+    let few = analyzed(run(2).examined(&with(vec![check(CheckId::SampleSize, vec![p99])])));
     assert_ne!(finding(&few, Measure::Response(0.99)).0, Finding::Withdrawn);
-    let all = vec![check(CheckId::LaneCpu, vec![hallmark::Figure::All])];
-    let late = judged(run(2).examined(&with(all)));
+    let all = vec![check(CheckId::WorkerCpu, vec![hallmark::Figure::All])];
+    let late = analyzed(run(2).examined(&with(all)));
     assert!(late.rows.iter().all(|row| row.finding == Finding::Withdrawn), "{:?}", late.rows);
 }

@@ -1,4 +1,4 @@
-//! Deeds with known effects.
+//! Actions with known effects.
 
 use super::*;
 use crate::summary::{HeatMap, Quick};
@@ -42,10 +42,10 @@ fn steady(count: usize, micros: u64) -> Vec<(u64, u64, u64)> {
     (0..count).map(|place| (1000 + (place % 3) as u64, micros + (place % 5) as u64, 0)).collect()
 }
 
-fn told(seconds: &[(u64, u64, u64)], deeds: &[u64]) -> Vec<String> {
+fn describe(seconds: &[(u64, u64, u64)], actions: &[u64]) -> Vec<String> {
     let series = series(seconds);
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(seconds.len() as u64) };
-    let deeds: Vec<Nanos> = deeds.iter().map(|second| Nanos::from_millis(*second)).collect();
+    let actions: Vec<Nanos> = actions.iter().map(|second| Nanos::from_millis(*second)).collect();
     let show = |at: Option<Nanos>| at.map_or("-".to_owned(), |at| at.as_secs_f64().to_string());
     let line = |effect: Option<Effect>| match effect {
         None => "too little".to_owned(),
@@ -56,29 +56,29 @@ fn told(seconds: &[(u64, u64, u64)], deeds: &[u64]) -> Vec<String> {
             if effect.is_at_rest { "" } else { ", not at rest" }
         ),
     };
-    effects(&series, &[], window, &deeds).into_iter().map(line).collect()
+    effects(&series, &[], window, &actions).into_iter().map(line).collect()
 }
 
 #[test]
-fn nothing_comes_of_a_deed_that_nobody_feels() {
-    assert_eq!(told(&steady(60, 200), &[20_500]), ["- to -"]);
+fn nothing_comes_of_an_action_that_nobody_feels() {
+    assert_eq!(describe(&steady(60, 200), &[20_500]), ["- to -"]);
 }
 
 #[test]
-fn a_deed_is_felt_from_its_first_change_to_its_rest() {
+fn an_action_is_felt_from_its_first_change_to_its_rest() {
     let mut seconds = steady(20, 200);
     seconds.extend(steady(3, 200));
     seconds.extend(steady(10, 900));
     seconds.extend(steady(40, 100));
     // Done at 20.5 s, felt from 23 s on, at rest when the tenth slow second is over.
-    assert_eq!(told(&seconds, &[20_500]), ["23 to 33"]);
+    assert_eq!(describe(&seconds, &[20_500]), ["23 to 33"]);
 }
 
 #[test]
 fn one_stall_is_no_effect() {
     let mut seconds = steady(60, 200);
     seconds[40].1 = 50_000;
-    assert_eq!(told(&seconds, &[20_500]), ["- to -"]);
+    assert_eq!(describe(&seconds, &[20_500]), ["- to -"]);
 }
 
 #[test]
@@ -87,23 +87,26 @@ fn failures_are_felt_although_there_were_none_before() {
     for second in &mut seconds[22..25] {
         *second = (900, 200, 100);
     }
-    assert_eq!(told(&seconds, &[20_000]), ["22 to 25"]);
+    assert_eq!(describe(&seconds, &[20_000]), ["22 to 25"]);
 }
 
 #[test]
 fn what_goes_on_to_the_end_is_not_at_rest() {
     let mut seconds = steady(20, 200);
     seconds.extend((0..30).map(|place| (1000, 300 + 10 * place * place, 0)));
-    let told = told(&seconds, &[20_000]);
-    assert!(told[0].starts_with("20 to ") && told[0].ends_with("not at rest"), "{told:?}");
+    let reported = describe(&seconds, &[20_000]);
+    assert!(
+        reported[0].starts_with("20 to ") && reported[0].ends_with("not at rest"),
+        "{reported:?}"
+    );
 }
 
 #[test]
-fn each_deed_is_compared_with_what_the_one_before_has_left() {
+fn each_action_is_compared_with_what_the_one_before_has_left() {
     let mut seconds = steady(20, 200);
     seconds.extend(steady(20, 800));
     seconds.extend(steady(20, 200));
-    assert_eq!(told(&seconds, &[20_000, 40_000]), ["20 to -", "40 to -"]);
+    assert_eq!(describe(&seconds, &[20_000, 40_000]), ["20 to -", "40 to -"]);
 }
 
 #[test]
@@ -120,9 +123,9 @@ fn where_nothing_is_answered_there_is_no_latency() {
 
 #[test]
 fn too_little_before_or_after_tells_nothing() {
-    assert_eq!(told(&steady(60, 200), &[3_000]), ["too little"]);
-    assert_eq!(told(&steady(60, 200), &[57_000]), ["too little"]);
-    assert_eq!(told(&steady(60, 200), &[99_000]), ["too little"]);
+    assert_eq!(describe(&steady(60, 200), &[3_000]), ["too little"]);
+    assert_eq!(describe(&steady(60, 200), &[57_000]), ["too little"]);
+    assert_eq!(describe(&steady(60, 200), &[99_000]), ["too little"]);
 }
 
 #[test]
@@ -142,9 +145,9 @@ fn a_stop_below_a_second_is_felt() {
     // One second in which all but nothing was answered, then what had waited: 1000, 2, 1998.
     let mut seconds = steady(40, 200);
     (seconds[20].0, seconds[21].0) = (2, 1_998);
-    assert_eq!(told(&seconds, &[20_100]), ["20.1 to -"]);
-    // The same stop on the way of another deed is none of its effects.
-    assert_eq!(told(&seconds, &[10_100]), ["- to -"]);
+    assert_eq!(describe(&seconds, &[20_100]), ["20.1 to -"]);
+    // The same stop on the way of another action is none of its effects.
+    assert_eq!(describe(&seconds, &[10_100]), ["- to -"]);
 }
 
 #[test]
@@ -155,11 +158,11 @@ fn a_silence_is_felt_from_its_own_beginning_to_its_own_end() {
     };
     let series = series(&steady(60, 200));
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(60) };
-    let deeds = [20_100, 40_000].map(Nanos::from_millis);
+    let actions = [20_100, 40_000].map(Nanos::from_millis);
     let silences = [silence(5_000, 5_400), silence(20_150, 20_900), silence(30_000, 30_300)];
-    let found = effects(&series, &silences, window, &deeds);
+    let found = effects(&series, &silences, window, &actions);
     let [Some(first), Some(second)] = &found[..] else { panic!("{found:?}") };
-    assert_eq!(stops(&silences, &deeds), [Some(silences[1]), None]);
+    assert_eq!(stops(&silences, &actions), [Some(silences[1]), None]);
     assert_eq!(first.first, Some(Nanos::from_millis(20_150)));
     assert_eq!(first.last, Some(Nanos::from_millis(20_900)));
     assert_eq!(second.first, None);
@@ -169,9 +172,9 @@ fn a_silence_is_felt_from_its_own_beginning_to_its_own_end() {
 fn what_ends_a_stop_did_not_make_it() {
     let [from, until] = [10_111, 10_908].map(Nanos::from_millis);
     let stop = Silence { from, until, is_cut_off: false };
-    // Frozen, then thawed: too soon after each other for anything else to be told.
-    let deeds = [10_100, 10_901].map(Nanos::from_millis);
-    assert_eq!(stops(&[stop], &deeds), [Some(stop), None]);
+    // Frozen, then thawed: too soon after each other for anything else to be reported.
+    let actions = [10_100, 10_901].map(Nanos::from_millis);
+    assert_eq!(stops(&[stop], &actions), [Some(stop), None]);
     assert_eq!(stops(&[stop], &[Nanos::from_millis(10_500)]), [Some(stop)]);
     assert_eq!(stops(&[stop], &[Nanos::from_secs(11)]), [None]);
 }

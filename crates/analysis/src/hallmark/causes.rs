@@ -1,24 +1,24 @@
-//! Which failed check explains which: one illness has many symptoms.
+//! Causes among failed checks: one fault has many symptoms.
 //!
-//! A lane that gets no processor sends late, in bursts, with pauses. Each of these checks fails,
+//! A worker that gets no processor sends late, in bursts, with pauses. Each of these checks fails,
 //! and each is right, but the reason is one. A failure or remark is called a consequence only of a
 //! check that itself failed a headline figure (a change, of a remark about changes), and only along
-//! this list, which follows the way that trouble takes: from the machine to the lane, from the lane
-//! to the load, from the load to the store, and from there to the figures.
+//! this list, which follows the way that trouble takes: from the machine to the worker, from the
+//! worker to the load, from the load to the store, and from there to the figures.
 
-use super::case::Case;
-use super::check::{Check, CheckId, CheckVerdict, Statistic, Why};
+use super::check::{Check, CheckId, CheckVerdict, Inapplicable, Statistic};
+use super::input::Input;
 use super::steadiness::is_too_short;
 
 /// Each check with those that explain it, the strongest first.
 const CAUSES: [(CheckId, &[CheckId]); 13] = [
-    (CheckId::Rate, &[CheckId::LaneCpu, CheckId::Omission]),
-    (CheckId::Omission, &[CheckId::LaneCpu, CheckId::Rate]),
-    (CheckId::Lag, &[CheckId::LaneCpu, CheckId::Rate, CheckId::Omission]),
+    (CheckId::Rate, &[CheckId::WorkerCpu, CheckId::Omission]),
+    (CheckId::Omission, &[CheckId::WorkerCpu, CheckId::Rate]),
+    (CheckId::Lag, &[CheckId::WorkerCpu, CheckId::Rate, CheckId::Omission]),
     (CheckId::ArrivalProcess, LOAD),
     (CheckId::OpenLoop, LOAD),
-    (CheckId::Hiccups, &[CheckId::LaneCpu]),
-    (CheckId::LaneCpu, &[CheckId::Rate]),
+    (CheckId::Hiccups, &[CheckId::WorkerCpu]),
+    (CheckId::WorkerCpu, &[CheckId::Rate]),
     (CheckId::WarmUp, COURSE),
     (CheckId::ChangePoints, STEADY),
     (CheckId::Trend, STEADY),
@@ -27,13 +27,13 @@ const CAUSES: [(CheckId, &[CheckId]); 13] = [
     (CheckId::SampleSize, SAMPLE),
 ];
 
-const LOAD: &[CheckId] = &[CheckId::LaneCpu, CheckId::Rate, CheckId::Omission, CheckId::Lag];
+const LOAD: &[CheckId] = &[CheckId::WorkerCpu, CheckId::Rate, CheckId::Omission, CheckId::Lag];
 
 const COURSE: &[CheckId] =
-    &[CheckId::LaneCpu, CheckId::Rate, CheckId::Omission, CheckId::Lag, CheckId::Backlog];
+    &[CheckId::WorkerCpu, CheckId::Rate, CheckId::Omission, CheckId::Lag, CheckId::Backlog];
 
 const STEADY: &[CheckId] = &[
-    CheckId::LaneCpu,
+    CheckId::WorkerCpu,
     CheckId::Rate,
     CheckId::Omission,
     CheckId::Lag,
@@ -42,7 +42,7 @@ const STEADY: &[CheckId] = &[
 ];
 
 const SAMPLE: &[CheckId] = &[
-    CheckId::LaneCpu,
+    CheckId::WorkerCpu,
     CheckId::Rate,
     CheckId::Omission,
     CheckId::Lag,
@@ -52,19 +52,19 @@ const SAMPLE: &[CheckId] = &[
 ];
 
 /// Fills in what each check is a consequence of.
-pub fn explain(case: &Case, checks: &mut [Check]) {
+pub fn explain(input: &Input, checks: &mut [Check]) {
     let is_kept_off = checks.iter().any(is_kept_off);
     let is_short = checks.iter().any(is_too_short);
     let explains = |cause: &Check, effect: &Check| match (cause.id, effect.id) {
         (one, other) if one == other => false,
         // That the store held arrivals back follows from nothing of ours.
         (_, CheckId::Omission) if is_the_stores(effect) => false,
-        // Lanes that never rest are how a rate beyond them looks; lanes that are not let go on are
-        // the reason for whatever else is late.
-        (CheckId::LaneCpu, CheckId::Rate | CheckId::Omission) => is_kept_off,
-        (CheckId::Rate, CheckId::LaneCpu) => !is_kept_off,
-        (CheckId::Omission, CheckId::Rate) => is_limit_first(case),
-        (CheckId::Rate, CheckId::Omission) => !is_limit_first(case),
+        // Workers that never rest are how a rate beyond them looks; workers that are not let go on
+        // are the reason for whatever else is late.
+        (CheckId::WorkerCpu, CheckId::Rate | CheckId::Omission) => is_kept_off,
+        (CheckId::Rate, CheckId::WorkerCpu) => !is_kept_off,
+        (CheckId::Omission, CheckId::Rate) => is_limit_first(input),
+        (CheckId::Rate, CheckId::Omission) => !is_limit_first(input),
         // What gets slower has more in flight; only what piles up without end is a backlog.
         (CheckId::WarmUp, CheckId::Backlog) => effect.verdict == CheckVerdict::Remark,
         (CheckId::Backlog, CheckId::WarmUp) => cause.verdict == CheckVerdict::Fail,
@@ -101,18 +101,18 @@ fn is_the_stores(check: &Check) -> bool {
 /// Whether a check found something that another may explain.
 fn is_symptom(check: &Check) -> bool {
     use CheckVerdict::{Fail, NotAssessable, Remark};
-    matches!(check.verdict, Fail | Remark | NotAssessable(Why::NeverSettled))
+    matches!(check.verdict, Fail | Remark | NotAssessable(Inapplicable::NeverSettled))
 }
 
 /// Whether most of what was dropped was dropped because too much was in flight.
-fn is_limit_first(case: &Case) -> bool {
-    case.seen.dropped_at_limit > case.seen.dropped_at_end
+fn is_limit_first(input: &Input) -> bool {
+    input.observed.dropped_at_limit > input.observed.dropped_at_end
 }
 
-/// Whether lanes failed because they were kept from going on, rather than by their own work.
+/// Whether workers failed because they were kept from going on, rather than by their own work.
 fn is_kept_off(check: &Check) -> bool {
-    check.id == CheckId::LaneCpu
+    check.id == CheckId::WorkerCpu
         && check.measures.iter().any(|measure| {
-            measure.statistic != Statistic::LaneBusy && measure.verdict() == CheckVerdict::Fail
+            measure.statistic != Statistic::WorkerBusy && measure.verdict() == CheckVerdict::Fail
         })
 }

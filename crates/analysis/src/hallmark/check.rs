@@ -11,13 +11,13 @@ pub enum CheckId {
     Omission,
     /// A4: what was sent is distributed in time as was promised.
     ArrivalProcess,
-    /// A5: what was asked is what was planned.
+    /// A5: what was issued is what was planned.
     TraceIdentity,
     /// A6: the next request does not wait for earlier answers.
     OpenLoop,
-    /// B1: the lanes had processors when they wanted one, with room to spare.
-    LaneCpu,
-    /// B2: the machine that asks did not pause.
+    /// B1: the workers had processors when they wanted one, with room to spare.
+    WorkerCpu,
+    /// B2: the client machine did not pause.
     Hiccups,
     /// B3: every record was kept.
     LostRecords,
@@ -27,7 +27,7 @@ pub enum CheckId {
     NoiseFloor,
     /// B6: another agent would not have reached more.
     Saturation,
-    /// B7: reads found what they asked for, in the expected size.
+    /// B7: reads found what they requested, in the expected size.
     Misses,
     /// B8: the records are those of this run.
     Identity,
@@ -54,7 +54,7 @@ impl CheckId {
         CheckId::ArrivalProcess,
         CheckId::TraceIdentity,
         CheckId::OpenLoop,
-        CheckId::LaneCpu,
+        CheckId::WorkerCpu,
         CheckId::Hiccups,
         CheckId::LostRecords,
         CheckId::Network,
@@ -88,7 +88,7 @@ impl CheckId {
             CheckId::ArrivalProcess => ("A4", "arrival-process"),
             CheckId::TraceIdentity => ("A5", "trace-identity"),
             CheckId::OpenLoop => ("A6", "open-loop"),
-            CheckId::LaneCpu => ("B1", "lane-cpu"),
+            CheckId::WorkerCpu => ("B1", "worker-cpu"),
             CheckId::Hiccups => ("B2", "hiccups"),
             CheckId::LostRecords => ("B3", "lost-records"),
             CheckId::Network => ("B4", "network"),
@@ -105,10 +105,10 @@ impl CheckId {
         }
     }
 
-    /// Whether a run of which this cannot be told has no hallmark at all.
+    /// Whether a run of which this is not known has no hallmark at all.
     ///
     /// These are what a figure stands on: that the load was what it says, that nothing was left
-    /// out, that the client could ask in time. The others sharpen the picture: a run with one
+    /// out, that the client could issue in time. The others sharpen the picture: a run with one
     /// agent can never tell its saturation, and is believed nevertheless.
     pub const fn is_essential(self) -> bool {
         matches!(
@@ -116,7 +116,7 @@ impl CheckId {
             CheckId::Rate
                 | CheckId::Lag
                 | CheckId::Omission
-                | CheckId::LaneCpu
+                | CheckId::WorkerCpu
                 | CheckId::Hiccups
                 | CheckId::LostRecords
                 | CheckId::WarmUp
@@ -128,7 +128,7 @@ impl CheckId {
         matches!(
             self,
             CheckId::TraceIdentity
-                | CheckId::LaneCpu
+                | CheckId::WorkerCpu
                 | CheckId::Hiccups
                 | CheckId::LostRecords
                 | CheckId::Network
@@ -158,7 +158,7 @@ pub struct Check {
     pub verdict: CheckVerdict,
     /// What was measured, with the thresholds it was held against.
     pub measures: Vec<Measure>,
-    /// What belongs to it and nobody observed, so that it is judged without.
+    /// What belongs to it and nobody observed, so that it is analyzed without.
     pub unobserved: Vec<Statistic>,
     /// Figures that must not be shown as results any more.
     pub withdraws: Vec<Figure>,
@@ -180,17 +180,17 @@ impl Check {
     }
 
     /// A check that does not apply.
-    pub(super) fn not_applicable(id: CheckId, why: Why) -> Check {
+    pub(super) fn not_applicable(id: CheckId, why: Inapplicable) -> Check {
         Check::without_measures(id, CheckVerdict::NotApplicable(why))
     }
 
-    /// A check that cannot be told.
-    pub(super) fn not_assessable(id: CheckId, why: Why) -> Check {
+    /// A check that is not known.
+    pub(super) fn not_assessable(id: CheckId, why: Inapplicable) -> Check {
         Check::without_measures(id, CheckVerdict::NotAssessable(why))
     }
 
     /// A check that is as bad as its worst measure, and withdraws `figures` if it fails.
-    pub(super) fn judged(id: CheckId, measures: Vec<Measure>, figures: &[Figure]) -> Check {
+    pub(super) fn analyzed(id: CheckId, measures: Vec<Measure>, figures: &[Figure]) -> Check {
         let verdict = worst(measures.iter().map(Measure::verdict));
         let withdraws = if verdict == CheckVerdict::Fail { figures.to_vec() } else { Vec::new() };
         Check { measures, withdraws, ..Check::without_measures(id, verdict) }
@@ -221,20 +221,20 @@ pub enum CheckVerdict {
     /// Figures are withdrawn.
     Fail,
     /// There is nothing of the kind in such a run.
-    NotApplicable(Why),
-    /// It cannot be told.
-    NotAssessable(Why),
+    NotApplicable(Inapplicable),
+    /// It is not known.
+    NotAssessable(Inapplicable),
 }
 
-/// Why a check does not apply, or cannot be told.
+/// Why a check does not apply, or is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
+pub enum Inapplicable {
     /// Sessions wait for answers; there are no arrivals of the open kind.
     ClosedLoop,
     /// It was a load, whose latencies are nobody's result.
     IsLoad,
-    /// Time was told, so no machine could be late.
-    ToldTime,
+    /// Time was reported, so no machine could be late.
+    SimulatedTime,
     /// No rate was promised.
     NoRate,
     /// Nobody observed what is needed.
@@ -261,25 +261,25 @@ pub enum Why {
     HeldBack,
 }
 
-impl Why {
+impl Inapplicable {
     /// The name in files.
     pub const fn name(self) -> &'static str {
         match self {
-            Why::ClosedLoop => "closed-loop",
-            Why::IsLoad => "is-load",
-            Why::ToldTime => "told-time",
-            Why::NoRate => "no-rate",
-            Why::NotObserved => "not-observed",
-            Why::NoRecords => "no-records",
-            Why::TooShort => "too-short",
-            Why::NeverSettled => "never-settled",
-            Why::UnknownProcess => "unknown-process",
-            Why::DependentArrivals => "dependent-arrivals",
-            Why::OneAgent => "one-agent",
-            Why::NoNetwork => "no-network",
-            Why::NoExpectation => "no-expectation",
-            Why::VaryingLoad => "varying-load",
-            Why::HeldBack => "held-back",
+            Inapplicable::ClosedLoop => "closed-loop",
+            Inapplicable::IsLoad => "is-load",
+            Inapplicable::SimulatedTime => "simulated-time",
+            Inapplicable::NoRate => "no-rate",
+            Inapplicable::NotObserved => "not-observed",
+            Inapplicable::NoRecords => "no-records",
+            Inapplicable::TooShort => "too-short",
+            Inapplicable::NeverSettled => "never-settled",
+            Inapplicable::UnknownProcess => "unknown-process",
+            Inapplicable::DependentArrivals => "dependent-arrivals",
+            Inapplicable::OneAgent => "one-agent",
+            Inapplicable::NoNetwork => "no-network",
+            Inapplicable::NoExpectation => "no-expectation",
+            Inapplicable::VaryingLoad => "varying-load",
+            Inapplicable::HeldBack => "held-back",
         }
     }
 }
@@ -299,13 +299,13 @@ pub struct Measure {
 
 impl Measure {
     /// A number that is only shown.
-    pub(super) fn shown(statistic: Statistic, value: f64) -> Measure {
+    pub(super) fn display(statistic: Statistic, value: f64) -> Measure {
         Measure { statistic, figure: None, value: finite(value), limits: None }
     }
 
     /// A number that is held against `limits`.
     pub(super) fn held(statistic: Statistic, value: f64, limits: Limits) -> Measure {
-        Measure { limits: Some(limits), ..Measure::shown(statistic, value) }
+        Measure { limits: Some(limits), ..Measure::display(statistic, value) }
     }
 
     /// The same, about one figure.
@@ -315,7 +315,7 @@ impl Measure {
 
     /// What it comes to by itself.
     pub fn verdict(&self) -> CheckVerdict {
-        self.limits.map_or(CheckVerdict::Pass, |limits| limits.judge(self.value))
+        self.limits.map_or(CheckVerdict::Pass, |limits| limits.analyze(self.value))
     }
 }
 
@@ -347,7 +347,7 @@ impl Limits {
     }
 
     /// What `value` comes to.
-    pub fn judge(&self, value: f64) -> CheckVerdict {
+    pub fn analyze(&self, value: f64) -> CheckVerdict {
         let beyond = |limit: f64| match self.bound {
             Bound::AtMost => value > limit,
             Bound::AtLeast => value < limit,
@@ -436,10 +436,10 @@ statistics! {
     FlightGapCorrelation = "flight-gap-correlation" Ratio,
     /// The mean number of operations in flight in the fullest interval.
     InFlightPeak = "in-flight-peak" Count,
-    /// The useful part of the busiest lane's time.
-    LaneBusy = "lane-busy" Share,
-    /// The part of a lane's time in which it could have gone on and was not let.
-    LaneWaited = "lane-waited" Share,
+    /// The useful part of the busiest worker's time.
+    WorkerBusy = "worker-busy" Share,
+    /// The part of a worker's time in which it could have gone on and was not let.
+    WorkerWaited = "worker-waited" Share,
     /// The part of the processors' time that the hypervisor gave to others.
     Steal = "steal" Share,
     /// The part of the time for which a quota held the process back.
@@ -551,14 +551,14 @@ mod tests {
     #[test]
     fn between_the_thresholds_lies_a_remark() {
         let most = Limits::at_most(0.01, 0.05);
-        assert_eq!(most.judge(0.01), CheckVerdict::Pass);
-        assert_eq!(most.judge(0.05), CheckVerdict::Remark);
-        assert_eq!(most.judge(0.051), CheckVerdict::Fail);
+        assert_eq!(most.analyze(0.01), CheckVerdict::Pass);
+        assert_eq!(most.analyze(0.05), CheckVerdict::Remark);
+        assert_eq!(most.analyze(0.051), CheckVerdict::Fail);
         let least = Limits { bound: Bound::AtLeast, pass: 30.0, fail: Some(10.0) };
-        assert_eq!(least.judge(30.0), CheckVerdict::Pass);
-        assert_eq!(least.judge(29.0), CheckVerdict::Remark);
-        assert_eq!(least.judge(9.0), CheckVerdict::Fail);
-        assert_eq!(Limits::remark_above(1.0).judge(100.0), CheckVerdict::Remark);
+        assert_eq!(least.analyze(30.0), CheckVerdict::Pass);
+        assert_eq!(least.analyze(29.0), CheckVerdict::Remark);
+        assert_eq!(least.analyze(9.0), CheckVerdict::Fail);
+        assert_eq!(Limits::remark_above(1.0).analyze(100.0), CheckVerdict::Remark);
     }
 
     #[test]

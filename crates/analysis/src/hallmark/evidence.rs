@@ -1,4 +1,4 @@
-//! What a history cannot tell about its own run.
+//! Evidence about a run that its history does not hold.
 
 use assay_model::Nanos;
 
@@ -9,19 +9,19 @@ use super::plan::Plan;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     /// Whether time was simulated, so that no machine, network or thread could disturb.
-    pub is_told_time: bool,
+    pub is_simulated_time: bool,
     /// What the load model promised about arrivals.
-    pub arrivals: Option<Promise>,
-    /// Hash of the trace that was planned, with the hash of what was asked.
+    pub arrivals: Option<ExpectedArrivals>,
+    /// Hash of the trace that was planned, with the hash of what was issued.
     pub trace: Option<Trace>,
     /// Arrivals that waited because no more could be in flight.
     pub queued: Option<u64>,
-    /// How the lanes fared with their processors; empty is the same as nobody looked.
-    pub lanes: Vec<LaneTime>,
-    /// Whether lanes burn processor time while they wait, so that it says nothing about work.
+    /// How the workers fared with their processors; empty is the same as nobody looked.
+    pub workers: Vec<WorkerTime>,
+    /// Whether workers burn processor time while they wait, so that it says nothing about work.
     pub spins: bool,
-    /// Whether the store works inside the lanes' threads, so that their time is also the store's.
-    pub store_in_lanes: bool,
+    /// Whether the store works inside the workers' threads, so that their time is also the store's.
+    pub store_in_workers: bool,
     /// Share of all processors' time that the hypervisor gave to others.
     pub steal: Option<f64>,
     /// Share of the window for which a quota held the process back.
@@ -48,7 +48,7 @@ pub struct Evidence {
 
 /// What the load model promised about arrivals.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Promise {
+pub struct ExpectedArrivals {
     /// How the gaps are distributed.
     pub process: Gaps,
     /// Arrivals over the window, where the rate is not the same all the time. `None`: the rate of
@@ -59,10 +59,10 @@ pub struct Promise {
     pub dispersion: Option<f64>,
 }
 
-impl Promise {
+impl ExpectedArrivals {
     /// Arrivals of `process` at the rate of the question.
-    pub const fn steady(process: Gaps) -> Promise {
-        Promise { process, plan: None, dispersion: None }
+    pub const fn steady(process: Gaps) -> ExpectedArrivals {
+        ExpectedArrivals { process, plan: None, dispersion: None }
     }
 }
 
@@ -81,18 +81,18 @@ pub enum Gaps {
     Dependent,
 }
 
-/// What was planned beside what was asked.
+/// What was planned beside what was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The hash that the plan has.
     pub planned: u128,
-    /// The hash of what was asked.
+    /// The hash of what was issued.
     pub executed: u128,
 }
 
-/// One lane's time, as shares of its whole time in the window.
+/// One worker's time, as shares of its whole time in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LaneTime {
+pub struct WorkerTime {
     /// On a processor.
     pub busy: f64,
     /// Ready to go on without being let.
@@ -139,10 +139,10 @@ impl Hiccups {
     pub fn quantile(&self, quantile: f64) -> Option<Nanos> {
         let total: u64 = self.counts.iter().map(|(_, count)| count).sum();
         let rank = crate::distribution::rank(total, quantile);
-        let mut seen = 0;
+        let mut observed = 0;
         let reached = |(_, count): &&(Nanos, u64)| {
-            seen += count;
-            seen >= rank
+            observed += count;
+            observed >= rank
         };
         self.counts.iter().find(reached).map(|(length, _)| *length)
     }

@@ -2,14 +2,14 @@
 
 use assay_model::Nanos;
 
-use super::case::Case;
 use super::check::{Check, CheckId, CheckVerdict, Figure, Limits, Measure};
-use super::check::{Statistic, Time, Why};
+use super::check::{Inapplicable, Statistic, Time};
 use super::evidence::Gaps;
+use super::input::Input;
 use super::sample::{Moment, Sample};
 use super::statistic::{beyond_sigmas, dispersion, distance, mean, squares};
 
-/// Below so many gaps their distribution cannot be told.
+/// Below so many gaps their distribution is not known.
 const FEWEST_GAPS: usize = 100;
 
 /// Below so many stretches counts have no dispersion.
@@ -38,59 +38,59 @@ const BLIND: f64 = 0.5;
 const SEGMENT: usize = 512;
 
 /// A1: as many arrivals were sent as were promised.
-pub fn rate(case: &Case) -> Check {
+pub fn rate(input: &Input) -> Check {
     let id = CheckId::Rate;
     // A schedule from a file promises its own times, and no rate beside them.
-    let is_recorded = case.gaps() == Some(Gaps::Dependent);
-    let recorded = || is_recorded.then(|| case.seen.intended.total() as f64);
-    let promised = case.promised_in_all().or_else(recorded);
-    let Some(promised) = promised.filter(|&promised| promised > 0.0) else {
-        return match (case.is_load(), case.is_closed()) {
-            (true, _) => Check::not_applicable(id, Why::IsLoad),
-            (_, true) => Check::not_applicable(id, Why::ClosedLoop),
-            _ => Check::not_assessable(id, Why::NoRate),
+    let is_recorded = input.gaps() == Some(Gaps::Dependent);
+    let recorded = || is_recorded.then(|| input.observed.intended.total() as f64);
+    let scheduled = input.promised_in_all().or_else(recorded);
+    let Some(scheduled) = scheduled.filter(|&scheduled| scheduled > 0.0) else {
+        return match (input.is_load(), input.is_closed()) {
+            (true, _) => Check::not_applicable(id, Inapplicable::IsLoad),
+            (_, true) => Check::not_applicable(id, Inapplicable::ClosedLoop),
+            _ => Check::not_assessable(id, Inapplicable::NoRate),
         };
     };
-    let thresholds = case.thresholds;
+    let thresholds = input.thresholds;
     // A process with random gaps sends more or less than its mean by √n; a fixed one by at most 1.
-    let chance = match case.gaps() {
-        Some(Gaps::Constant | Gaps::Jittered) => 1.0 / promised,
-        Some(Gaps::Poisson) => 3.0 / promised.sqrt(),
-        Some(Gaps::Independent | Gaps::Dependent) if case.seen.intended.total() == 0 => {
-            scatter(case, promised)
+    let chance = match input.gaps() {
+        Some(Gaps::Constant | Gaps::Jittered) => 1.0 / scheduled,
+        Some(Gaps::Poisson) => 3.0 / scheduled.sqrt(),
+        Some(Gaps::Independent | Gaps::Dependent) if input.observed.intended.total() == 0 => {
+            scatter(input, scheduled)
         }
         _ => 0.0,
     };
-    let intended = case.seen.intended.total() as f64;
-    let reference = match case.gaps() {
+    let intended = input.observed.intended.total() as f64;
+    let reference = match input.gaps() {
         Some(Gaps::Independent | Gaps::Dependent) if intended > 0.0 => intended,
-        _ => promised,
+        _ => scheduled,
     };
-    let error = (case.seen.sent.total() as f64 / reference - 1.0).abs();
+    let error = (input.observed.sent.total() as f64 / reference - 1.0).abs();
     let limits =
         Limits::at_most(thresholds.rate_error_pass + chance, thresholds.rate_error_fail + chance);
     let mut measures = vec![Measure::held(Statistic::RateError, error, limits)];
-    if !case.is_closed() && case.question.window.is_some() {
-        measures.push(seconds_off(case));
-        measures.extend(intended_error(case, promised));
+    if !input.is_closed() && input.options.window.is_some() {
+        measures.push(seconds_off(input));
+        measures.extend(intended_error(input, scheduled));
     }
-    Check::judged(id, measures, &[Figure::All])
+    Check::analyzed(id, measures, &[Figure::All])
 }
 
 /// How far the number of arrivals that were intended is from the promised one, for processes whose
 /// requests are held against what was intended.
-fn intended_error(case: &Case, promised: f64) -> Option<Measure> {
-    let process = case.gaps()?;
+fn intended_error(input: &Input, scheduled: f64) -> Option<Measure> {
+    let process = input.gaps()?;
     if !matches!(process, Gaps::Independent | Gaps::Dependent) {
         return None;
     }
-    let error = (case.seen.intended.total() as f64 / promised - 1.0).abs();
+    let error = (input.observed.intended.total() as f64 / scheduled - 1.0).abs();
     // Nobody knows by how much a schedule from a file may leave its own mean.
-    let is_known = process == Gaps::Independent || dispersion_promised(case).is_some();
+    let is_known = process == Gaps::Independent || dispersion_promised(input).is_some();
     if !is_known {
-        return Some(Measure::shown(Statistic::IntendedError, error));
+        return Some(Measure::display(Statistic::IntendedError, error));
     }
-    let (thresholds, chance) = (case.thresholds, scatter(case, promised));
+    let (thresholds, chance) = (input.thresholds, scatter(input, scheduled));
     let limits = Limits::at_most(
         thresholds.rate_error_pass + chance,
         thresholds.rate_error_fail + 2.0 * chance,
@@ -100,31 +100,31 @@ fn intended_error(case: &Case, promised: f64) -> Option<Measure> {
 
 /// By what part chance moves the number of arrivals that a process intends, once in a thousand
 /// times. Where the process does not tell its dispersion, that of the seconds is taken.
-fn scatter(case: &Case, promised: f64) -> f64 {
+fn scatter(input: &Input, scheduled: f64) -> f64 {
     let counted = || {
-        let until = case.window().until;
-        let (width, counts) = case.seen.intended.per(Nanos::from_secs(1), until);
-        dispersion::index(&counts, &case.promised(width, counts.len())?)
+        let until = input.window().until;
+        let (width, counts) = input.observed.intended.per(Nanos::from_secs(1), until);
+        dispersion::index(&counts, &input.scheduled(width, counts.len())?)
     };
-    let index = dispersion_promised(case).or_else(counted).unwrap_or(1.0).max(1.0);
+    let index = dispersion_promised(input).or_else(counted).unwrap_or(1.0).max(1.0);
     // A process that begins anew with the run is ahead or behind by about an index of arrivals.
-    ONCE_IN_A_THOUSAND * (index / promised).sqrt() + index / promised
+    ONCE_IN_A_THOUSAND * (index / scheduled).sqrt() + index / scheduled
 }
 
-fn dispersion_promised(case: &Case) -> Option<f64> {
-    case.evidence.arrivals.as_ref().and_then(|promise| promise.dispersion)
+fn dispersion_promised(input: &Input) -> Option<f64> {
+    input.evidence.arrivals.as_ref().and_then(|expected_arrivals| expected_arrivals.dispersion)
 }
 
 /// How many seconds saw another number of requests than they should.
-fn seconds_off(case: &Case) -> Measure {
-    let (width, sent) = case.seen.sent.per(Nanos::from_secs(1), case.window().until);
-    let (_, intended) = case.seen.intended.per(Nanos::from_secs(1), case.window().until);
-    let expected = match case.gaps() {
-        Some(Gaps::Constant | Gaps::Poisson) => case.promised(width, sent.len()),
+fn seconds_off(input: &Input) -> Measure {
+    let (width, sent) = input.observed.sent.per(Nanos::from_secs(1), input.window().until);
+    let (_, intended) = input.observed.intended.per(Nanos::from_secs(1), input.window().until);
+    let expected = match input.gaps() {
+        Some(Gaps::Constant | Gaps::Poisson) => input.scheduled(width, sent.len()),
         _ => None,
     };
     let expected = expected.unwrap_or(intended);
-    let sigmas = case.thresholds.rate_second_sigmas;
+    let sigmas = input.thresholds.rate_second_sigmas;
     let is_off = |(sent, expected): &(&f64, &f64)| {
         (*sent - *expected).abs() > sigmas * expected.sqrt() + 1.0
     };
@@ -136,18 +136,18 @@ fn seconds_off(case: &Case) -> Measure {
 }
 
 /// A2: requests left when they were meant to.
-pub fn lag(case: &Case) -> Check {
+pub fn lag(input: &Input) -> Check {
     let id = CheckId::Lag;
-    if case.is_load() {
-        return Check::not_applicable(id, Why::IsLoad);
+    if input.is_load() {
+        return Check::not_applicable(id, Inapplicable::IsLoad);
     }
-    let hits = &case.summary.overall.hits;
+    let hits = &input.summary.overall.hits;
     if hits.response.count == 0 {
-        return Check::not_assessable(id, Why::NoRecords);
+        return Check::not_assessable(id, Inapplicable::NoRecords);
     }
     // What the store held back by not answering is no lateness of ours.
-    let own_lag = case.summary.held_back.as_ref().map_or(&hits.lag, |held| &held.own_lag);
-    let thresholds = case.thresholds;
+    let own_lag = input.summary.held_back.as_ref().map_or(&hits.lag, |held| &held.own_lag);
+    let thresholds = input.thresholds;
     let limits = Limits::at_most(thresholds.lag_share_pass, thresholds.lag_share_fail);
     let measure = |percentile: &crate::summary::Percentile| {
         let lag = own_lag.percentiles.iter().find(|lag| lag.quantile == percentile.quantile)?;
@@ -155,9 +155,9 @@ pub fn lag(case: &Case) -> Check {
         let figure = Figure::Percentile(Time::Response, percentile.quantile);
         Some(Measure::held(Statistic::LagByResponse, share, limits).of(figure))
     };
-    let mut measures: Vec<Measure> = case.told_percentiles().filter_map(measure).collect();
+    let mut measures: Vec<Measure> = input.told_percentiles().filter_map(measure).collect();
     if measures.is_empty() {
-        return Check::not_assessable(id, Why::TooShort);
+        return Check::not_assessable(id, Inapplicable::TooShort);
     }
     let is_failed = |measure: &&Measure| measure.verdict() == CheckVerdict::Fail;
     let withdrawn: Vec<Figure> =
@@ -167,74 +167,74 @@ pub fn lag(case: &Case) -> Check {
     };
     let tail = at(&own_lag.percentiles, 0.999) as f64;
     let median = at(&hits.service.percentiles, 0.5).max(1) as f64;
-    measures.push(Measure::shown(Statistic::LagTailByService, tail / median));
-    Check::judged(id, measures, &withdrawn)
+    measures.push(Measure::display(Statistic::LagTailByService, tail / median));
+    Check::analyzed(id, measures, &withdrawn)
 }
 
 /// A3: no arrival was left out.
-pub fn omission(case: &Case) -> Check {
+pub fn omission(input: &Input) -> Check {
     let id = CheckId::Omission;
-    if case.is_closed() {
-        return Check::not_applicable(id, Why::ClosedLoop);
+    if input.is_closed() {
+        return Check::not_applicable(id, Inapplicable::ClosedLoop);
     }
-    let arrivals = case.seen.arrivals as f64;
+    let arrivals = input.observed.arrivals as f64;
     if arrivals == 0.0 {
-        return Check::not_assessable(id, Why::NoRecords);
+        return Check::not_assessable(id, Inapplicable::NoRecords);
     }
-    let thresholds = case.thresholds;
-    let dropped = (case.seen.dropped_at_limit + case.seen.dropped_at_end) as f64;
+    let thresholds = input.thresholds;
+    let dropped = (input.observed.dropped_at_limit + input.observed.dropped_at_end) as f64;
     let limits = Limits::at_most(thresholds.dropped_pass, thresholds.dropped_fail);
     let mut measures = vec![Measure::held(Statistic::Dropped, dropped / arrivals, limits)];
     let remark = Limits::remark_above(0.0);
-    let queued = case.evidence.queued.map(|queued| queued as f64 / arrivals);
-    match case.seen.held_back {
-        // Where it is known who was held back, the others that waited are the lanes' and late.
+    let queued = input.evidence.queued.map(|queued| queued as f64 / arrivals);
+    match input.observed.held_back {
+        // Where it is known who was held back, the others that waited are the workers' and late.
         0 => measures.extend(queued.map(|share| Measure::held(Statistic::Queued, share, remark))),
         held => {
             let share = held as f64 / arrivals;
             measures.push(Measure::held(Statistic::HeldBack, share, remark));
-            measures.extend(queued.map(|share| Measure::shown(Statistic::Queued, share)));
+            measures.extend(queued.map(|share| Measure::display(Statistic::Queued, share)));
         }
     }
-    Check::judged(id, measures, &[Figure::All])
+    Check::analyzed(id, measures, &[Figure::All])
 }
 
 /// A4: what was sent is distributed in time as was promised.
-pub fn arrival_process(case: &Case) -> Check {
+pub fn arrival_process(input: &Input) -> Check {
     let id = CheckId::ArrivalProcess;
-    if case.is_load() {
-        return Check::not_applicable(id, Why::IsLoad);
+    if input.is_load() {
+        return Check::not_applicable(id, Inapplicable::IsLoad);
     }
-    if case.is_closed() {
-        return Check::not_applicable(id, Why::ClosedLoop);
+    if input.is_closed() {
+        return Check::not_applicable(id, Inapplicable::ClosedLoop);
     }
-    let Some(process) = case.gaps() else {
-        return Check::not_assessable(id, Why::UnknownProcess);
+    let Some(process) = input.gaps() else {
+        return Check::not_assessable(id, Inapplicable::UnknownProcess);
     };
-    let Some(measure) = gap_distance(case, process) else {
-        return Check::not_assessable(id, Why::TooShort);
+    let Some(measure) = gap_distance(input, process) else {
+        return Check::not_assessable(id, Inapplicable::TooShort);
     };
     let mut measures = vec![measure];
-    if case.question.window.is_some() {
+    if input.options.window.is_some() {
         let widths = [
             (Statistic::Dispersion10Ms, 10),
             (Statistic::Dispersion100Ms, 100),
             (Statistic::Dispersion1S, 1000),
         ];
-        let measure = |(statistic, ms)| spread(case, process, statistic, Nanos::from_millis(ms));
+        let measure = |(statistic, ms)| spread(input, process, statistic, Nanos::from_millis(ms));
         measures.extend(widths.into_iter().filter_map(measure));
     }
     let figures = [Figure::Latency(Time::Response), Figure::Latency(Time::Service)];
-    Check::judged(id, measures, &figures)
+    Check::analyzed(id, measures, &figures)
 }
 
 /// Gaps by their mean, sorted, as if the rate were the same all the time; with the mean in ns.
-fn unit_gaps(case: &Case, kind: Moment) -> Option<(f64, Vec<f64>)> {
-    let gaps = Sample::gaps(&case.seen.stretches, kind);
+fn unit_gaps(input: &Input, kind: Moment) -> Option<(f64, Vec<f64>)> {
+    let gaps = Sample::gaps(&input.observed.stretches, kind);
     if gaps.len() < FEWEST_GAPS {
         return None;
     }
-    let weigh = |&(at, gap): &(u64, u64)| case.evened(at, gap);
+    let weigh = |&(at, gap): &(u64, u64)| input.evened(at, gap);
     let mut units: Vec<f64> = gaps.iter().map(weigh).collect();
     let scale = mean(&units).max(f64::MIN_POSITIVE);
     units.iter_mut().for_each(|unit| *unit /= scale);
@@ -243,21 +243,21 @@ fn unit_gaps(case: &Case, kind: Moment) -> Option<(f64, Vec<f64>)> {
     Some((mean_ns, units))
 }
 
-fn gap_distance(case: &Case, process: Gaps) -> Option<Measure> {
-    let thresholds = case.thresholds;
-    let (mean_ns, sent) = unit_gaps(case, Moment::Sent)?;
-    let tolerance = unnoticed_ns(case) / mean_ns.max(1.0);
+fn gap_distance(input: &Input, process: Gaps) -> Option<Measure> {
+    let thresholds = input.thresholds;
+    let (mean_ns, sent) = unit_gaps(input, Moment::Sent)?;
+    let tolerance = unnoticed_ns(input) / mean_ns.max(1.0);
     let found = match process {
         Gaps::Poisson => {
             let exponential = |x: f64| if x <= 0.0 { 0.0 } else { 1.0 - (-x).exp() };
             distance::to_distribution(&sent, exponential, tolerance)
         }
-        Gaps::Constant if !case.is_varying() => {
+        Gaps::Constant if !input.is_varying() => {
             let step = |x: f64| f64::from(x >= 1.0);
             distance::to_distribution(&sent, step, tolerance.max(CONSTANT))
         }
         _ => {
-            let (_, intended) = unit_gaps(case, Moment::Intended)?;
+            let (_, intended) = unit_gaps(input, Moment::Intended)?;
             let is_stepped = process == Gaps::Dependent && has_step(&intended);
             let is_lenient = process == Gaps::Constant || is_stepped;
             let tolerance = if is_lenient { CONSTANT } else { 0.0 }.max(tolerance);
@@ -272,7 +272,7 @@ fn gap_distance(case: &Case, process: Gaps) -> Option<Measure> {
     Some(if tolerance < BLIND {
         Measure::held(Statistic::GapDistance, found, limits)
     } else {
-        Measure::shown(Statistic::GapDistance, found)
+        Measure::display(Statistic::GapDistance, found)
     })
 }
 
@@ -284,38 +284,38 @@ fn has_step(gaps: &[f64]) -> bool {
 }
 
 /// How early or late a request may be without making a difference, in nanoseconds.
-fn unnoticed_ns(case: &Case) -> f64 {
-    case.thresholds.gap_tolerance * case.response(0.5).map_or(0, |median| median.0) as f64
+fn unnoticed_ns(input: &Input) -> f64 {
+    input.thresholds.gap_tolerance * input.response(0.5).map_or(0, |median| median.0) as f64
 }
 
 /// How far the dispersion of counts in stretches of `width` is from the promised one.
-fn spread(case: &Case, process: Gaps, statistic: Statistic, width: Nanos) -> Option<Measure> {
-    let thresholds = case.thresholds;
-    let (width, sent) = case.seen.sent.per(width, case.window().until);
+fn spread(input: &Input, process: Gaps, statistic: Statistic, width: Nanos) -> Option<Measure> {
+    let thresholds = input.thresholds;
+    let (width, sent) = input.observed.sent.per(width, input.window().until);
     if sent.len() < FEWEST_COUNTS {
         return None;
     }
     let even = || vec![1.0; sent.len()];
-    let expected = case.promised(width, sent.len()).unwrap_or_else(even);
+    let expected = input.scheduled(width, sent.len()).unwrap_or_else(even);
     let expected = scaled(expected, sent.iter().sum());
     let found = dispersion::index(&sent, &expected)?;
-    let promised = match process {
+    let scheduled = match process {
         Gaps::Poisson => 1.0,
         _ => {
-            let (_, intended) = case.seen.intended.per(width, case.window().until);
+            let (_, intended) = input.observed.intended.per(width, input.window().until);
             dispersion::index(&intended, &expected)?
         }
     };
-    let chance = dispersion::chance(&expected) * promised;
+    let chance = dispersion::chance(&expected) * scheduled;
     let limits =
         Limits::at_most(thresholds.dispersion_pass + chance, thresholds.dispersion_fail + chance);
-    let distance = (found - promised).abs();
+    let distance = (found - scheduled).abs();
     // Requests that are unnoticeably early or late fall into the stretch beside theirs.
-    let is_coarse = width.0 as f64 >= UNNOTICED_PER_STRETCH * unnoticed_ns(case);
+    let is_coarse = width.0 as f64 >= UNNOTICED_PER_STRETCH * unnoticed_ns(input);
     Some(if is_coarse {
         Measure::held(statistic, distance, limits)
     } else {
-        Measure::shown(statistic, distance)
+        Measure::display(statistic, distance)
     })
 }
 
@@ -328,42 +328,42 @@ fn scaled(mut expected: Vec<f64>, sum: f64) -> Vec<f64> {
     expected
 }
 
-/// A5: what was asked is what was planned.
-pub fn trace_identity(case: &Case) -> Check {
+/// A5: what was issued is what was planned.
+pub fn trace_identity(input: &Input) -> Check {
     let id = CheckId::TraceIdentity;
-    let Some(trace) = case.evidence.trace else {
-        return Check::not_assessable(id, Why::NotObserved);
+    let Some(trace) = input.evidence.trace else {
+        return Check::not_assessable(id, Inapplicable::NotObserved);
     };
     let differs = f64::from(trace.planned != trace.executed);
     let limits = Limits::at_most(0.0, 0.0);
     let measures = vec![Measure::held(Statistic::TraceDiffers, differs, limits)];
-    Check::judged(id, measures, &[Figure::All])
+    Check::analyzed(id, measures, &[Figure::All])
 }
 
 /// A6: the next request does not wait for earlier answers.
-pub fn open_loop(case: &Case) -> Check {
+pub fn open_loop(input: &Input) -> Check {
     let id = CheckId::OpenLoop;
-    if case.is_load() {
-        return Check::not_applicable(id, Why::IsLoad);
+    if input.is_load() {
+        return Check::not_applicable(id, Inapplicable::IsLoad);
     }
-    let peak = case.summary.in_flight.peak_interval_mean;
-    let peak = Measure::shown(Statistic::InFlightPeak, peak);
-    if case.is_closed() {
-        let check = Check::judged(id, vec![peak], &[]);
+    let peak = input.summary.in_flight.peak_interval_mean;
+    let peak = Measure::display(Statistic::InFlightPeak, peak);
+    if input.is_closed() {
+        let check = Check::analyzed(id, vec![peak], &[]);
         return Check { verdict: CheckVerdict::Remark, ..check };
     }
-    if case.gaps() == Some(Gaps::Dependent) {
-        return Check::not_applicable(id, Why::DependentArrivals);
+    if input.gaps() == Some(Gaps::Dependent) {
+        return Check::not_applicable(id, Inapplicable::DependentArrivals);
     }
-    let Some((r, n)) = correlation(&case.seen.stretches) else {
-        return Check::not_assessable(id, Why::TooShort);
+    let Some((r, n)) = correlation(&input.observed.stretches) else {
+        return Check::not_assessable(id, Inapplicable::TooShort);
     };
-    let thresholds = case.thresholds;
+    let thresholds = input.thresholds;
     let chance = ONCE_IN_A_THOUSAND / (n as f64).sqrt();
     let limits =
         Limits::at_most(thresholds.correlation_pass + chance, thresholds.correlation_fail + chance);
     let measures = vec![Measure::held(Statistic::FlightGapCorrelation, r.abs(), limits), peak];
-    Check::judged(id, measures, &[Figure::All])
+    Check::analyzed(id, measures, &[Figure::All])
 }
 
 /// The correlation of operations in flight with the gap to the next arrival's request, times the

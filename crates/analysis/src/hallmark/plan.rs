@@ -1,4 +1,4 @@
-//! How many arrivals were planned up to each moment of the window.
+//! Planned number of arrivals up to each moment of the window.
 
 use assay_model::Nanos;
 
@@ -72,8 +72,8 @@ mod tests {
         100.0 * at + 200.0 * (at - 1.505).max(0.0)
     }
 
-    fn assert_near(found: f64, wanted: f64) {
-        assert!((found - wanted).abs() < 1e-9, "{found} is not {wanted}");
+    fn assert_near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
     }
 
     #[test]

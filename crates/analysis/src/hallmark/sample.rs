@@ -1,9 +1,9 @@
 //! The moments of a run at which something came or went: all, or those of evenly spread stretches.
 //!
-//! Lanes come one after another, so what happened next over all lanes is known only in the end.
+//! Workers come one after another, so what happened next over all workers is known only in the end.
 //! All moments are kept until there are too many; then time is cut into pages of some hundred
 //! requests, and every second page is dropped, again and again. Which pages stay depends on
-//! their number alone, so that they are complete whatever the order of the lanes.
+//! their number alone, so that they are complete whatever the order of the workers.
 
 use assay_model::Nanos;
 
@@ -125,9 +125,9 @@ mod tests {
     use super::*;
     use assay_model::Seed;
 
-    fn poisson(lane: u64, number: u64) -> Vec<u64> {
+    fn poisson(worker: u64, number: u64) -> Vec<u64> {
         let mut at = 0.0;
-        let gap = |i| -(1.0 - Seed(lane).draws(1, i).unit()).ln() * 1e5;
+        let gap = |i| -(1.0 - Seed(worker).draws(1, i).unit()).ln() * 1e5;
         (0..number)
             .map(|i| {
                 at += gap(i);
@@ -136,9 +136,9 @@ mod tests {
             .collect()
     }
 
-    fn sampled(lanes: &[Vec<u64>]) -> Sample {
+    fn sampled(workers: &[Vec<u64>]) -> Sample {
         let mut sample = Sample::default();
-        for at in lanes.iter().flatten() {
+        for at in workers.iter().flatten() {
             sample.add(Nanos(*at), Moment::Sent);
         }
         sample
@@ -155,11 +155,11 @@ mod tests {
     }
 
     #[test]
-    fn many_moments_are_thinned_to_whole_pages_of_all_lanes() {
-        let lanes: Vec<Vec<u64>> = (0..3).map(|lane| poisson(lane, 150_000)).collect();
-        let mut all: Vec<u64> = lanes.iter().flatten().copied().collect();
+    fn many_moments_are_thinned_to_whole_pages_of_all_blocking_threads() {
+        let workers: Vec<Vec<u64>> = (0..3).map(|worker| poisson(worker, 150_000)).collect();
+        let mut all: Vec<u64> = workers.iter().flatten().copied().collect();
         all.sort_unstable();
-        let sample = sampled(&lanes);
+        let sample = sampled(&workers);
         assert!(sample.moments.len() < MOST);
         let stretches = sample.stretches();
         assert!(stretches.len() >= 20, "{}", stretches.len());

@@ -3,13 +3,13 @@
 use assay_model::Nanos;
 
 use super::Change;
-use super::case::Case;
 use super::check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
-use super::check::{Statistic, Time, Why};
-use super::statistic::changes::{Wanted, changes, critical, separation};
+use super::check::{Inapplicable, Statistic, Time};
+use super::input::Input;
+use super::statistic::changes::{ChangeCriteria, changes, critical, separation};
 use super::statistic::{autocorrelation, mean, mixture, mser, theil_sen};
-use crate::account::ratio;
 use crate::confidence::FEWEST_BEYOND;
+use crate::kind_stats::ratio;
 use crate::summary::{Interval, IntervalSummary, Percentile};
 
 /// Fewer intervals than this are no course.
@@ -22,7 +22,7 @@ const TAIL: Figure = Figure::Percentile(Time::Response, 0.99);
 const FIGURES: [Figure; 3] = [Figure::Throughput, MEDIAN, TAIL];
 
 /// The course of a run, interval by interval of the window.
-pub struct Course<'a> {
+pub struct TimeCourse<'a> {
     intervals: Vec<&'a IntervalSummary>,
     width: Nanos,
     /// One series per figure of [`FIGURES`].
@@ -39,10 +39,10 @@ pub struct Steady {
     level: (usize, usize),
 }
 
-impl<'a> Course<'a> {
+impl<'a> TimeCourse<'a> {
     /// The whole intervals of the window.
-    pub fn of(case: &Case<'a>) -> Course<'a> {
-        let (series, window) = (&case.summary.series, case.window());
+    pub fn of(input: &Input<'a>) -> TimeCourse<'a> {
+        let (series, window) = (&input.summary.series, input.window());
         let is_whole = |interval: &&IntervalSummary| {
             interval.from >= window.from && interval.from + series.width <= window.until
         };
@@ -55,7 +55,7 @@ impl<'a> Course<'a> {
             latency(|interval| interval.response.p50),
             latency(|interval| interval.response.p99),
         ];
-        Course { width: series.width, series: series_of, intervals }
+        TimeCourse { width: series.width, series: series_of, intervals }
     }
 
     /// Whether there are too few intervals.
@@ -69,24 +69,24 @@ impl<'a> Course<'a> {
     }
 
     /// The steady part, and what changes in it.
-    pub fn steady(&self, case: &Case) -> Steady {
+    pub fn steady(&self, input: &Input) -> Steady {
         let all = self.intervals.len();
         let none = Steady { from: None, changes: Vec::new(), level: (0, 0) };
-        let is_untold = case.is_varying() || case.is_held_back() || case.is_load();
+        let is_untold = input.is_varying() || input.is_held_back() || input.is_load();
         if self.is_too_short() || is_untold {
             return Steady { from: Some(0), level: (0, all), ..none };
         }
-        let cut = self.warm_up(case);
-        if self.never_settles(case, cut) {
+        let cut = self.warm_up(input);
+        if self.never_settles(input, cut) {
             return none;
         }
-        let wanted = Wanted {
-            probability: case.thresholds.change_probability,
-            size: case.thresholds.change_size,
+        let expected = ChangeCriteria {
+            probability: input.thresholds.change_probability,
+            size: input.thresholds.change_size,
         };
         let mut found: Vec<(usize, Change)> = Vec::new();
         for (figure, values) in FIGURES.into_iter().zip(&self.series) {
-            let places = changes(&values[cut..], wanted);
+            let places = changes(&values[cut..], expected);
             let edges: Vec<usize> =
                 [0].into_iter().chain(places).chain([values.len() - cut]).collect();
             for edge in edges.windows(3) {
@@ -97,7 +97,7 @@ impl<'a> Course<'a> {
                     figure,
                     before: mean(&values[before..place]),
                     after: mean(&values[place..after]),
-                    is_explained: self.is_explained(case, at),
+                    is_explained: self.is_explained(input, at),
                 };
                 found.push((place, change));
             }
@@ -113,25 +113,25 @@ impl<'a> Course<'a> {
     /// How many intervals at the beginning are unlike the others in any figure.
     ///
     /// More than half of them only if that matters: a drift too small to matter is no warm-up.
-    fn warm_up(&self, case: &Case) -> usize {
+    fn warm_up(&self, input: &Input) -> usize {
         let cut = |values: &Vec<f64>| {
             let place = mser::truncation(values);
             let is_unlike = place > 0 && {
-                let probability = case.thresholds.change_probability / values.len() as f64;
+                let probability = input.thresholds.change_probability / values.len() as f64;
                 separation(values, place) > critical(probability, values.len())
             };
-            let is_on_purpose = is_unlike && self.is_explained(case, self.at(place));
+            let is_on_purpose = is_unlike && self.is_explained(input, self.at(place));
             let share = place as f64 / values.len() as f64;
-            let is_half = share > case.thresholds.warm_up_share_fail;
+            let is_half = share > input.thresholds.warm_up_share_fail;
             let is_warm_up = is_unlike && !is_on_purpose;
-            if is_warm_up && (!is_half || is_moved(case, values, place)) { place } else { 0 }
+            if is_warm_up && (!is_half || is_moved(input, values, place)) { place } else { 0 }
         };
         self.series.iter().map(cut).max().unwrap_or(0)
     }
 
     /// Whether so much would have to be cut off that no steady state is left.
-    fn never_settles(&self, case: &Case, cut: usize) -> bool {
-        cut as f64 / self.intervals.len() as f64 > case.thresholds.warm_up_share_fail
+    fn never_settles(&self, input: &Input, cut: usize) -> bool {
+        cut as f64 / self.intervals.len() as f64 > input.thresholds.warm_up_share_fail
     }
 
     /// How far each figure of the whole window moves when the first `cut` intervals are left out.
@@ -147,15 +147,15 @@ impl<'a> Course<'a> {
         [0, 1, 2].map(|place| relative(whole[place], rest[place]))
     }
 
-    fn is_explained(&self, case: &Case, at: Nanos) -> bool {
-        let reach = case.thresholds.event_reach_seconds + self.width.as_secs_f64();
+    fn is_explained(&self, input: &Input, at: Nanos) -> bool {
+        let reach = input.thresholds.event_reach_seconds + self.width.as_secs_f64();
         let at = at.as_secs_f64();
         let is_near = |from: Nanos, until: Nanos| {
             from.as_secs_f64() - reach <= at && at <= until.as_secs_f64() + reach
         };
-        // A stop of the store is told as what it is; what it did to the figures is no news.
-        case.evidence.events.iter().any(|event| is_near(*event, *event))
-            || case.stops().any(|stop| is_near(stop.from, stop.until))
+        // A stop of the store is reported as what it is; what it did to the figures is no news.
+        input.evidence.events.iter().any(|event| is_near(*event, *event))
+            || input.stops().any(|stop| is_near(stop.from, stop.until))
     }
 }
 
@@ -173,9 +173,9 @@ fn filled(intervals: &[&IntervalSummary], of: fn(&IntervalSummary) -> Nanos) -> 
 }
 
 /// Whether the level of what is cut off is another than that of the rest.
-fn is_moved(case: &Case, values: &[f64], cut: usize) -> bool {
+fn is_moved(input: &Input, values: &[f64], cut: usize) -> bool {
     let (before, after) = (mean(&values[..cut]), mean(&values[cut..]));
-    relative(before, after) > case.thresholds.change_size
+    relative(before, after) > input.thresholds.change_size
 }
 
 fn relative(value: f64, reference: f64) -> f64 {
@@ -183,146 +183,155 @@ fn relative(value: f64, reference: f64) -> f64 {
 }
 
 /// Why the course of a run says nothing, if so.
-fn silence(case: &Case, course: &Course, id: CheckId) -> Option<Check> {
-    if case.is_load() {
-        return Some(Check::not_applicable(id, Why::IsLoad));
+fn silence(input: &Input, time_course: &TimeCourse, id: CheckId) -> Option<Check> {
+    if input.is_load() {
+        return Some(Check::not_applicable(id, Inapplicable::IsLoad));
     }
-    if case.is_varying() {
-        return Some(Check::not_applicable(id, Why::VaryingLoad));
+    if input.is_varying() {
+        return Some(Check::not_applicable(id, Inapplicable::VaryingLoad));
     }
-    if case.is_held_back() && id != CheckId::Backlog {
-        return Some(Check::not_applicable(id, Why::HeldBack));
+    if input.is_held_back() && id != CheckId::Backlog {
+        return Some(Check::not_applicable(id, Inapplicable::HeldBack));
     }
-    let is_short = case.is_too_short() || course.is_too_short();
-    is_short.then(|| Check::not_assessable(id, Why::TooShort))
+    let is_short = input.is_too_short() || time_course.is_too_short();
+    is_short.then(|| Check::not_assessable(id, Inapplicable::TooShort))
 }
 
 /// C1: the run had warmed up before the figures began.
-pub fn warm_up(case: &Case, course: &Course) -> Check {
+pub fn warm_up(input: &Input, time_course: &TimeCourse) -> Check {
     let id = CheckId::WarmUp;
-    if let Some(check) = silence(case, course, id) {
+    if let Some(check) = silence(input, time_course, id) {
         return check;
     }
-    let thresholds = case.thresholds;
-    let cut = course.warm_up(case);
-    let share = cut as f64 / course.intervals.len() as f64;
-    let share = match course.never_settles(case, cut) {
+    let thresholds = input.thresholds;
+    let cut = time_course.warm_up(input);
+    let share = cut as f64 / time_course.intervals.len() as f64;
+    let share = match time_course.never_settles(input, cut) {
         true => {
             let fail = thresholds.warm_up_share_fail;
             Measure::held(Statistic::WarmUpShare, share, Limits::at_most(fail, fail))
         }
-        false => Measure::shown(Statistic::WarmUpShare, share),
+        false => Measure::display(Statistic::WarmUpShare, share),
     };
     let limits = Limits::at_most(thresholds.warm_up_effect_pass, thresholds.warm_up_effect_fail);
     let effect =
         |(figure, effect)| Measure::held(Statistic::WarmUpEffect, effect, limits).of(figure);
-    let effects = FIGURES.into_iter().zip(course.effects(cut)).map(effect);
-    Check::judged(id, [share].into_iter().chain(effects).collect(), &[Figure::All])
+    let effects = FIGURES.into_iter().zip(time_course.effects(cut)).map(effect);
+    Check::analyzed(id, [share].into_iter().chain(effects).collect(), &[Figure::All])
 }
 
 /// C2: nothing changed for good while it ran, other than on purpose.
-pub fn change_points(case: &Case, course: &Course, steady: &Steady) -> Check {
+pub fn change_points(input: &Input, time_course: &TimeCourse, steady: &Steady) -> Check {
     let id = CheckId::ChangePoints;
-    if let Some(check) = silence(case, course, id) {
+    if let Some(check) = silence(input, time_course, id) {
         return check;
     }
     if steady.from.is_none() {
-        return Check::not_assessable(id, Why::NeverSettled);
+        return Check::not_assessable(id, Inapplicable::NeverSettled);
     }
     let unexplained = steady.changes.iter().filter(|change| !change.is_explained).count() as f64;
     let limits = Limits::remark_above(0.0);
-    Check::judged(id, vec![Measure::held(Statistic::UnexplainedChanges, unexplained, limits)], &[])
+    Check::analyzed(
+        id,
+        vec![Measure::held(Statistic::UnexplainedChanges, unexplained, limits)],
+        &[],
+    )
 }
 
 /// C3: figures do not drift, within the longest stretch without a change.
-pub fn trend(case: &Case, course: &Course, steady: &Steady) -> Check {
+pub fn trend(input: &Input, time_course: &TimeCourse, steady: &Steady) -> Check {
     let id = CheckId::Trend;
-    if let Some(check) = silence(case, course, id) {
+    if let Some(check) = silence(input, time_course, id) {
         return check;
     }
     let (from, until) = steady.level;
     let drift = |(figure, values): (Figure, &Vec<f64>)| {
         let values = &values[from..until];
-        let slope = theil_sen::slope(values, case.thresholds.change_probability)?;
+        let slope = theil_sen::slope(values, input.thresholds.change_probability)?;
         let level = mean(values).max(f64::MIN_POSITIVE);
         let drift = slope.at_least() * values.len() as f64 / level;
-        let limits = Limits::remark_above(case.thresholds.drift_pass);
+        let limits = Limits::remark_above(input.thresholds.drift_pass);
         Some(Measure::held(Statistic::Drift, drift, limits).of(figure))
     };
     let measures: Vec<Measure> =
-        FIGURES.into_iter().zip(&course.series).filter_map(drift).collect();
+        FIGURES.into_iter().zip(&time_course.series).filter_map(drift).collect();
     if measures.is_empty() {
-        return Check::not_assessable(id, Why::NeverSettled);
+        return Check::not_assessable(id, Inapplicable::NeverSettled);
     }
-    Check::judged(id, measures, &[])
+    Check::analyzed(id, measures, &[])
 }
 
 /// C4: what happens periodically happened often enough; with the period.
-pub fn periodicity(case: &Case, course: &Course, steady: &Steady) -> (Check, Option<Nanos>) {
+pub fn periodicity(
+    input: &Input,
+    time_course: &TimeCourse,
+    steady: &Steady,
+) -> (Check, Option<Nanos>) {
     let id = CheckId::Periodicity;
-    if let Some(check) = silence(case, course, id) {
+    if let Some(check) = silence(input, time_course, id) {
         return (check, None);
     }
     let (from, until) = steady.level;
     if from == until {
-        return (Check::not_assessable(id, Why::NeverSettled), None);
+        return (Check::not_assessable(id, Inapplicable::NeverSettled), None);
     }
-    let least = case.thresholds.period_correlation;
+    let least = input.thresholds.period_correlation;
     let period = |values: &Vec<f64>| autocorrelation::period(&values[from..until], least);
-    let Some(longest) = course.series.iter().filter_map(period).max() else {
-        return (Check::judged(id, Vec::new(), &[]), None);
+    let Some(longest) = time_course.series.iter().filter_map(period).max() else {
+        return (Check::analyzed(id, Vec::new(), &[]), None);
     };
-    let periods = course.intervals.len() as f64 / longest as f64;
-    let limits = Limits { bound: Bound::AtLeast, pass: case.thresholds.periods_pass, fail: None };
+    let periods = time_course.intervals.len() as f64 / longest as f64;
+    let limits = Limits { bound: Bound::AtLeast, pass: input.thresholds.periods_pass, fail: None };
     let measures = vec![Measure::held(Statistic::Periods, periods, limits)];
-    (Check::judged(id, measures, &[]), Some(Nanos(course.width.0 * longest as u64)))
+    (Check::analyzed(id, measures, &[]), Some(Nanos(time_course.width.0 * longest as u64)))
 }
 
 /// C5: operations in flight do not pile up.
-pub fn backlog(case: &Case, course: &Course) -> Check {
+pub fn backlog(input: &Input, time_course: &TimeCourse) -> Check {
     let id = CheckId::Backlog;
-    if case.is_closed() {
-        return Check::not_applicable(id, Why::ClosedLoop);
+    if input.is_closed() {
+        return Check::not_applicable(id, Inapplicable::ClosedLoop);
     }
-    if let Some(check) = silence(case, course, id) {
+    if let Some(check) = silence(input, time_course, id) {
         return check;
     }
-    let waiting: Vec<f64> = course.intervals.iter().map(|interval| interval.in_system).collect();
-    let slope = theil_sen::slope(&waiting, case.thresholds.change_probability);
+    let waiting: Vec<f64> =
+        time_course.intervals.iter().map(|interval| interval.in_system).collect();
+    let slope = theil_sen::slope(&waiting, input.thresholds.change_probability);
     let growth = slope.map_or(0.0, |slope| slope.low.max(0.0)) * waiting.len() as f64;
     // Half an operation more is no backlog, however little there was before.
     let level = mean(&waiting).max(1.0);
     // Where the store held arrivals back, that it does not keep up is what the run has found.
-    let fail = (!case.is_held_back()).then_some(case.thresholds.backlog_fail);
-    let pass = case.thresholds.backlog_pass;
+    let fail = (!input.is_held_back()).then_some(input.thresholds.backlog_fail);
+    let pass = input.thresholds.backlog_pass;
     let limits = Limits { bound: Bound::AtMost, pass, fail };
     let measures = vec![Measure::held(Statistic::BacklogGrowth, growth / level, limits)];
     let figures = [Figure::Latency(Time::Response), Figure::Latency(Time::Service)];
-    Check::judged(id, measures, &figures)
+    Check::analyzed(id, measures, &figures)
 }
 
 /// C6: the run lasted, and there are enough independent operations to tell percentiles from.
-pub fn sample_size(case: &Case) -> Check {
+pub fn sample_size(input: &Input) -> Check {
     let id = CheckId::SampleSize;
-    if case.is_load() {
-        return Check::not_applicable(id, Why::IsLoad);
+    if input.is_load() {
+        return Check::not_applicable(id, Inapplicable::IsLoad);
     }
-    let thresholds = case.thresholds;
-    let length = case.window().duration().as_secs_f64();
+    let thresholds = input.thresholds;
+    let length = input.window().duration().as_secs_f64();
     let least = thresholds.length_fail;
     let limits = Limits { bound: Bound::AtLeast, pass: least, fail: Some(least) };
     let mut measures = vec![Measure::held(Statistic::Length, length, limits)];
     if length < least {
-        return Check::judged(id, measures, &[Figure::All]);
+        return Check::analyzed(id, measures, &[Figure::All]);
     }
     let mut withdrawn = Vec::new();
-    let hits = &case.summary.overall.hits;
+    let hits = &input.summary.overall.hits;
     let sets = [(Time::Response, &hits.response), (Time::Service, &hits.service)];
     for (time, distribution) in sets {
-        let told = distribution.percentiles.iter().filter(|one| one.quantile < 1.0);
-        for percentile in told {
+        let reported = distribution.percentiles.iter().filter(|one| one.quantile < 1.0);
+        for percentile in reported {
             let figure = Figure::Percentile(time, percentile.quantile);
-            let values = beyond(percentile, distribution.count, case.summary.duration);
+            let values = beyond(percentile, distribution.count, input.summary.duration);
             if values.is_none_or(|values| values < thresholds.beyond_fail) {
                 withdrawn.push(figure);
             }
@@ -331,7 +340,7 @@ pub fn sample_size(case: &Case) -> Check {
             if figure.is_headline() && time == Time::Response {
                 // A stop of the store is one event, however many it struck: no fault of the run.
                 let pass = thresholds.beyond_pass;
-                let fail = (!case.is_disturbed()).then_some(thresholds.beyond_fail);
+                let fail = (!input.is_disturbed()).then_some(thresholds.beyond_fail);
                 let limits = Limits { bound: Bound::AtLeast, pass, fail };
                 let values = values.unwrap_or(0.0);
                 measures.push(Measure::held(Statistic::EffectiveBeyond, values, limits).of(figure));
@@ -339,9 +348,9 @@ pub fn sample_size(case: &Case) -> Check {
         }
     }
     if measures.len() == 1 {
-        return Check::not_assessable(id, Why::NoRecords);
+        return Check::not_assessable(id, Inapplicable::NoRecords);
     }
-    let check = Check::judged(id, measures, &[]);
+    let check = Check::analyzed(id, measures, &[]);
     Check { withdraws: withdrawn, ..check }
 }
 

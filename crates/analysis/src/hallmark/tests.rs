@@ -1,6 +1,6 @@
-//! Tests of the whole hallmark, on simulated runs made ill in one known way each.
+//! Tests of the whole hallmark, on simulated runs made faulty in one known way each.
 //!
-//! Every test begins with the same healthy run, plants one illness, and asserts which checks
+//! Every test begins with the same healthy run, plants one fault, and asserts which checks
 //! notice: all others must stay silent, or say that they are but a consequence.
 
 mod client;
@@ -19,7 +19,7 @@ fn noticed(hallmark: &Hallmark) -> Vec<(CheckId, CheckVerdict)> {
     let is_quiet = |verdict| matches!(verdict, CheckVerdict::Pass | CheckVerdict::NotApplicable(_));
     let checks = hallmark.checks.iter();
     let noticed = checks.filter(|check| !is_quiet(check.verdict) && check.because_of.is_none());
-    // With one agent this is never told.
+    // With one agent this is never reported.
     let others = noticed.filter(|check| check.id != CheckId::Saturation);
     others.map(|check| (check.id, check.verdict)).collect()
 }

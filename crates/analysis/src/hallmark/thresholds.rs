@@ -66,14 +66,14 @@ thresholds! {
     correlation_pass = 0.05,
     /// A6: beyond this it does not.
     correlation_fail = 0.2,
-    /// B1: useful share of the busiest lane up to which it passes.
-    lane_busy_pass = 0.7,
+    /// B1: useful share of the busiest worker up to which it passes.
+    worker_busy_pass = 0.7,
     /// B1: beyond this it fails.
-    lane_busy_fail = 0.9,
-    /// B1: share of a lane's time spent waiting for a processor that passes.
-    lane_waited_pass = 0.02,
+    worker_busy_fail = 0.9,
+    /// B1: share of a worker's time spent waiting for a processor that passes.
+    worker_waited_pass = 0.02,
     /// B1: beyond this it fails.
-    lane_waited_fail = 0.05,
+    worker_waited_fail = 0.05,
     /// B1: stolen share of the processors' time that passes.
     steal_pass = 0.01,
     /// B1: beyond this it fails.
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_threshold_is_told() {
+    fn a_changed_threshold_is_reported() {
         let mut thresholds = Thresholds::default();
         assert_eq!(thresholds.changed(), []);
         assert!(thresholds.set("lag_share_fail", 0.5));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_none_and_values_that_make_no_sense_are_refused() {
+    fn names_that_are_none_and_values_that_are_invalid_are_refused() {
         let mut thresholds = Thresholds::default();
         assert!(!thresholds.set("lag", 0.5));
         assert!(!thresholds.set("lag_share_fail", f64::NAN));

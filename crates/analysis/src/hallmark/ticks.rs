@@ -1,4 +1,4 @@
-//! How many things happened in each short stretch of the window.
+//! Event counts in short stretches of the window.
 
 use assay_model::Nanos;
 

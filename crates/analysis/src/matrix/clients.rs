@@ -17,11 +17,12 @@ pub struct ClientsFit {
 }
 
 impl Matrix {
-    /// A fit for each store and workload that compete, over the loads whose `clients` are told;
+    /// A fit for each store and workload that compete, over the loads whose `clients` are reported;
     /// nothing if all loads are open.
     pub fn fits(&self, clients: &[Option<u32>]) -> Vec<ClientsFit> {
-        let told = |load: usize| clients.get(load).copied().flatten();
-        let competes = |setup: &Setup| told(setup.load).is_some() && self.refused(*setup).is_none();
+        let describe = |load: usize| clients.get(load).copied().flatten();
+        let competes =
+            |setup: &Setup| describe(setup.load).is_some() && self.refused(*setup).is_none();
         let competing: Vec<Setup> = self.setups().into_iter().filter(competes).collect();
         let group = |setup: &Setup| (setup.store, setup.workload, setup.nodes);
         let mut groups: Vec<_> = competing.iter().map(group).collect();
@@ -30,7 +31,7 @@ impl Matrix {
         let fitted = |key: (usize, usize, Option<usize>)| {
             let own = competing.iter().filter(|setup| group(setup) == key);
             let points = own.filter_map(|setup| {
-                let clients = f64::from(told(setup.load)?);
+                let clients = f64::from(describe(setup.load)?);
                 let runs = self.spread(*setup, Metric::Throughput)?.values;
                 Some(Point { clients, runs })
             });

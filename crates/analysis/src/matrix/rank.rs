@@ -1,13 +1,15 @@
-//! Who is how much faster than whom, as far as that may be said.
+//! Ranking of stores, as far as their intervals allow one.
 
 use crate::compare::Spread;
-use crate::matrix::{Cell, CellFigures, Matrix, Metric, Of, Setup, Tier, least};
+use crate::matrix::{
+    Cell, CellFigures, DurabilityClass, Matrix, Metric, OperationFilter, Setup, least,
+};
 use crate::plausibility::Verdict;
 
-/// A store that finds less than this share of what it is asked for answers another question.
+/// A store that finds less than this share of what it is requested answers another question.
 const LEAST_HITS: f64 = 0.99;
 
-/// A store that fails more often than this does less than it was asked.
+/// A store that fails more often than this does less than it was issued.
 ///
 /// Latencies are of what was answered. Were 1 in 100 forgiven, failures could take all of what
 /// lies above the 99th percentile out of it; 1 in 1000 makes it the 98.9th at worst.
@@ -21,7 +23,7 @@ pub struct Ranking {
     /// Those that are not, with the reason.
     pub refused: Vec<(Setup, Refused)>,
     /// Whether what is ranked keeps an answered write in different ways.
-    pub tiers_differ: bool,
+    pub durability_classes_differ: bool,
 }
 
 /// A store in a ranking.
@@ -37,7 +39,7 @@ pub struct Placed {
     /// and without intervals.
     pub is_apart: Option<bool>,
     /// What it keeps of an answered write.
-    pub tier: Tier,
+    pub durability: DurabilityClass,
 }
 
 /// Why a store is not ranked.
@@ -45,8 +47,8 @@ pub struct Placed {
 pub enum Refused {
     /// It keeps nothing and finds nothing.
     NoOp,
-    /// These operations found this share of what they asked for.
-    Misses(Of, f64),
+    /// These operations found this share of what they requested.
+    Misses(OperationFilter, f64),
     /// This share of the operations failed.
     Failed(f64),
     /// Throughput, latency and number of clients contradict each other.
@@ -61,8 +63,8 @@ pub fn rank(matrix: &Matrix, setups: &[Setup], metric: Metric) -> Ranking {
         if let Some(reason) = matrix.refused(setup) {
             ranking.refused.push((setup, reason));
         } else if let Some(spread) = matrix.spread(setup, metric) {
-            let tier = first.tier;
-            ranking.placed.push(Placed { setup, spread, behind: 1.0, is_apart: None, tier });
+            let durability = first.durability;
+            ranking.placed.push(Placed { setup, spread, behind: 1.0, is_apart: None, durability });
         }
     }
     let is_more_better = metric == Metric::Throughput;
@@ -82,8 +84,9 @@ pub fn rank(matrix: &Matrix, setups: &[Setup], metric: Metric) -> Ranking {
         });
         before = Some(placed.spread.clone());
     }
-    let tier = ranking.placed.first().map(|placed| placed.tier);
-    ranking.tiers_differ = ranking.placed.iter().any(|placed| Some(placed.tier) != tier);
+    let durability = ranking.placed.first().map(|placed| placed.durability);
+    ranking.durability_classes_differ =
+        ranking.placed.iter().any(|placed| Some(placed.durability) != durability);
     ranking
 }
 
@@ -106,7 +109,7 @@ fn refused(cell: &Cell) -> Option<Refused> {
 }
 
 /// The operations that found least, if that is too little.
-fn too_little(figures: &CellFigures) -> Option<(Of, f64)> {
+fn too_little(figures: &CellFigures) -> Option<(OperationFilter, f64)> {
     // Of a few operations a single miss says nothing.
     let telling = figures.sought().filter(|one| one.counts.misses > 1);
     least(telling).filter(|(_, share)| *share < LEAST_HITS)

@@ -3,9 +3,9 @@
 use super::*;
 use crate::plausibility::plausibility;
 
-fn of(of: Of, throughput_per_s: f64, mean_ns: f64) -> OfFigures {
+fn of(of: OperationFilter, throughput_per_s: f64, mean_ns: f64) -> FilteredFigures {
     let times = Some(Times { mean_ns, p50_ns: mean_ns, p99_ns: mean_ns * 3.0 });
-    OfFigures {
+    FilteredFigures {
         of,
         counts: Counts { offered: 1_000, done: 1_000, hits: 1_000, ..Counts::default() },
         throughput_per_s,
@@ -25,12 +25,12 @@ fn cell(store: usize, repetition: u32, throughput_per_s: f64) -> Cell {
         repetition,
         figures: CellFigures {
             run_time_ns: 1e12 / throughput_per_s,
-            of: vec![of(Of::All, throughput_per_s, mean_ns)],
+            of: vec![of(OperationFilter::All, throughput_per_s, mean_ns)],
             failed: 0.0,
             little: plausibility(throughput_per_s, mean_ns / 1e9, Some(4.0)),
             hallmark: None,
         },
-        tier: Tier::EveryWrite,
+        durability: DurabilityClass::EveryWrite,
         is_no_op: false,
     }
 }
@@ -50,13 +50,16 @@ fn runs_of_a_setup_have_one_interval() {
     let reach = 3.182 * (2.0_f64 / 3.0).sqrt() / 2.0;
     assert!((spread.interval.unwrap().1 - 10.0 - reach).abs() < 0.01);
     assert_eq!(matrix.spread(setup(1), Metric::Throughput), None);
-    assert_eq!(matrix.spread(setup(0), Metric::Response(Of::Kind(Kind::Scan), Place::P99)), None);
-    let p99 = matrix.spread(setup(0), Metric::Response(Of::All, Place::P99)).unwrap();
+    assert_eq!(
+        matrix.spread(setup(0), Metric::Response(OperationFilter::Kind(Kind::Scan), Place::P99)),
+        None
+    );
+    let p99 = matrix.spread(setup(0), Metric::Response(OperationFilter::All, Place::P99)).unwrap();
     assert!(p99.mean > 1e9);
 }
 
 #[test]
-fn the_faster_store_is_first_and_how_far_is_told() {
+fn the_faster_store_is_first_and_how_far_is_reported() {
     let ranking = ranking(vec![
         cell(0, 1, 100.0),
         cell(0, 2, 101.0),
@@ -69,7 +72,7 @@ fn the_faster_store_is_first_and_how_far_is_told() {
     assert_eq!(order, [1, 0]);
     assert_eq!((ranking.placed[0].behind, ranking.placed[1].behind), (1.0, 3.0));
     assert_eq!((ranking.placed[0].is_apart, ranking.placed[1].is_apart), (None, Some(true)));
-    assert!(!ranking.tiers_differ && ranking.refused.is_empty());
+    assert!(!ranking.durability_classes_differ && ranking.refused.is_empty());
 }
 
 #[test]
@@ -91,7 +94,10 @@ fn what_was_not_found_or_cannot_be_is_in_no_ranking() {
     lying.figures.little = plausibility(100.0, 1.0, Some(4.0));
     let reasons = ranking(vec![cell(0, 1, 90.0), misses, failing, lying]).refused;
     let reasons: Vec<Refused> = reasons.into_iter().map(|(_, reason)| reason).collect();
-    assert_eq!(reasons, [Refused::Misses(Of::All, 0.61), Refused::Failed(0.2), Refused::Little]);
+    assert_eq!(
+        reasons,
+        [Refused::Misses(OperationFilter::All, 0.61), Refused::Failed(0.2), Refused::Little]
+    );
 }
 
 #[test]
@@ -99,7 +105,8 @@ fn latency_is_ranked_from_below_and_failures_do_not_flatter_it() {
     let mut flattered = cell(2, 1, 900.0);
     flattered.figures.failed = 0.005;
     let matrix = Matrix { cells: vec![cell(0, 1, 100.0), cell(1, 1, 200.0), flattered] };
-    let ranking = rank(&matrix, &matrix.setups(), Metric::Response(Of::All, Place::P99));
+    let ranking =
+        rank(&matrix, &matrix.setups(), Metric::Response(OperationFilter::All, Place::P99));
     let order: Vec<(usize, f64)> =
         ranking.placed.iter().map(|placed| (placed.setup.store, placed.behind)).collect();
     assert_eq!(order, [(1, 1.0), (0, 2.0)]);
@@ -107,24 +114,31 @@ fn latency_is_ranked_from_below_and_failures_do_not_flatter_it() {
 }
 
 #[test]
-fn tiers_that_differ_are_told() {
+fn durability_classes_that_differ_are_reported() {
     let mut fast = cell(1, 1, 900.0);
-    fast.tier = Tier::Nothing;
+    fast.durability = DurabilityClass::Nothing;
     let cells = vec![cell(0, 1, 100.0), fast];
-    assert_eq!(Matrix { cells: cells.clone() }.tiers(), [Tier::Nothing, Tier::EveryWrite]);
-    assert!(ranking(cells).tiers_differ);
+    assert_eq!(
+        Matrix { cells: cells.clone() }.durability_classes(),
+        [DurabilityClass::Nothing, DurabilityClass::EveryWrite]
+    );
+    assert!(ranking(cells).durability_classes_differ);
 }
 
 #[test]
 fn reads_that_miss_do_not_hide_behind_writes() {
-    let counted = |sort: Of, done: u64, hits: u64| {
+    let counted = |sort: OperationFilter, done: u64, hits: u64| {
         let mut one = of(sort, 100.0, 4e7);
         one.counts = Counts { offered: done, done, hits, misses: done - hits, ..Counts::default() };
         one
     };
-    let (read, insert) = (Of::Kind(Kind::Read), Of::Kind(Kind::Insert));
+    let (read, insert) = (OperationFilter::Kind(Kind::Read), OperationFilter::Kind(Kind::Insert));
     // Of 20 reads 15 are hits, which is 99.5 % of all operations.
-    let all = [counted(Of::All, 1_000, 995), counted(read, 20, 15), counted(insert, 980, 980)];
+    let all = [
+        counted(OperationFilter::All, 1_000, 995),
+        counted(read, 20, 15),
+        counted(insert, 980, 980),
+    ];
     let mut hiding = cell(1, 1, 100.0);
     hiding.figures.of = all[2..].to_vec();
     assert_eq!(hiding.figures.least_found(), None);
@@ -136,22 +150,25 @@ fn reads_that_miss_do_not_hide_behind_writes() {
 
 #[test]
 fn a_single_miss_refuses_nobody() {
-    let counted = |sort: Of, done: u64, misses: u64| {
+    let counted = |sort: OperationFilter, done: u64, misses: u64| {
         let mut one = of(sort, 100.0, 4e7);
         one.counts = Counts { offered: done, done, hits: done - misses, misses, ..one.counts };
         one
     };
     let reasons = |all: u64, scans: u64, reads: u64| {
-        let kinds = [(Of::Kind(Kind::Scan), 15, scans), (Of::Kind(Kind::Read), 985, reads)];
+        let kinds = [
+            (OperationFilter::Kind(Kind::Scan), 15, scans),
+            (OperationFilter::Kind(Kind::Read), 985, reads),
+        ];
         let mut one = cell(0, 1, 100.0);
-        one.figures.of = vec![counted(Of::All, 1_000, all)];
+        one.figures.of = vec![counted(OperationFilter::All, 1_000, all)];
         one.figures.of.extend(kinds.map(|(sort, done, misses)| counted(sort, done, misses)));
         ranking(vec![one]).refused.into_iter().map(|(_, reason)| reason).collect::<Vec<_>>()
     };
     assert_eq!(reasons(1, 1, 0), []);
-    assert_eq!(reasons(2, 2, 0), [Refused::Misses(Of::Kind(Kind::Scan), 13.0 / 15.0)]);
+    assert_eq!(reasons(2, 2, 0), [Refused::Misses(OperationFilter::Kind(Kind::Scan), 13.0 / 15.0)]);
     // That which may be chance does not hide what may not be.
-    assert_eq!(reasons(20, 1, 19), [Refused::Misses(Of::All, 0.98)]);
+    assert_eq!(reasons(20, 1, 19), [Refused::Misses(OperationFilter::All, 0.98)]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Whether percentile intervals cover the truth as often as they say.
+//! Tests of the coverage of percentile intervals.
 
 use assay_model::{Kind, Nanos, Record, Seed};
 
-use super::{ask, done, question};
+use super::{done, options, send};
 use crate::{Interval, Percentile, Shortage};
 
 /// A queue with one server: exponential gaps of mean 1 ms, exponential service, `load` busy.
@@ -21,34 +21,34 @@ fn queue(seed: u64, count: u64, load: f64) -> Vec<Record> {
 
 fn response_p(records: &[Record], place: usize) -> Percentile {
     let last = records.last().unwrap().intended.0 / 1_000_000 + 1;
-    ask(question(0, last), records).overall.hits.response.percentiles[place]
+    send(options(0, last), records).overall.hits.response.percentiles[place]
 }
 
 /// In how many of 40 runs the interval contains the true percentile of M/M/1 sojourn times, which
 /// are exponential with mean service / (1 − load).
 fn covered(place: usize, quantile: f64, load: f64, count: u64) -> (u32, u32) {
     let truth = -(1.0 - quantile).ln() * load * 1e6 / (1.0 - load);
-    let mut told = 0;
+    let mut reported = 0;
     let mut right = 0;
     for seed in 0..40 {
         let percentile = response_p(&queue(seed, count, load), place);
         if let Interval::Known { low, high, .. } = percentile.interval {
-            told += 1;
+            reported += 1;
             right += u32::from(low.0 as f64 <= truth && truth <= high.0 as f64);
         }
     }
-    (right, told)
+    (right, reported)
 }
 
 #[test]
 fn intervals_of_a_queue_cover_the_true_percentile() {
     // Nominal 95 %; of 40, 34 or more are within three standard deviations of that.
-    let (right, told) = covered(0, 0.5, 0.7, 10_000);
-    assert_eq!(told, 40);
-    assert!(right >= 34, "p50 at load 0.7: {right} of {told}");
-    let (right, told) = covered(4, 0.99, 0.3, 10_000);
-    assert!(told >= 37, "{told}");
-    assert!(right * 100 >= told * 85, "p99 at load 0.3: {right} of {told}");
+    let (right, reported) = covered(0, 0.5, 0.7, 10_000);
+    assert_eq!(reported, 40);
+    assert!(right >= 34, "p50 at load 0.7: {right} of {reported}");
+    let (right, reported) = covered(4, 0.99, 0.3, 10_000);
+    assert!(reported >= 37, "{reported}");
+    assert!(right * 100 >= reported * 85, "p99 at load 0.3: {right} of {reported}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! What became of every arrival.
+//! Tests of the counts of arrivals by outcome.
 
 use assay_model::{Kind, Outcome, Phase, Reason};
 
-use super::{ask, history, question};
-use crate::{Question, judge};
+use super::{history, options, send};
+use crate::{AnalysisOptions, analyze};
 
 #[test]
 fn every_arrival_is_in_exactly_one_outcome() {
@@ -12,7 +12,7 @@ fn every_arrival_is_in_exactly_one_outcome() {
          · update 2 3..4 refused full · insert 3 4..4 dropped in-flight-limit
          · read 4 5..9 unknown timeout · update 5 6..8 done",
     );
-    let summary = ask(question(0, 10), &records);
+    let summary = send(options(0, 10), &records);
     let counts = &summary.overall.counts;
     assert!(summary.is_balanced);
     assert_eq!((counts.offered, counts.done, counts.refused), (7, 3, 1));
@@ -33,7 +33,7 @@ fn every_arrival_is_in_exactly_one_outcome() {
 #[test]
 fn arrivals_that_the_history_lacks_are_out_of_balance() {
     let records = history("read 0 0..3 done hit");
-    let expected = |n| ask(Question { expected: Some(n), ..question(0, 10) }, &records);
+    let expected = |n| send(AnalysisOptions { expected: Some(n), ..options(0, 10) }, &records);
     assert!(expected(1).is_balanced);
     assert!(!expected(2).is_balanced);
 }
@@ -44,7 +44,7 @@ fn a_fast_miss_or_failure_does_not_look_like_a_fast_success() {
         "read 0 0..5 done hit · read 1 0..0.001 done miss · read 2 0..0.002 refused busy
          · read 3 0..0 dropped run-ended",
     );
-    let all = ask(question(0, 10), &records).overall;
+    let all = send(options(0, 10), &records).overall;
     assert_eq!((all.hits.response.count, all.hits.response.min.0), (1, 5_000_000));
     assert_eq!((all.misses.response.count, all.misses.response.max.0), (1, 1_000));
     assert_eq!((all.failed.response.count, all.failed.response.max.0), (1, 2_000));
@@ -52,7 +52,7 @@ fn a_fast_miss_or_failure_does_not_look_like_a_fast_success() {
 
 #[test]
 fn a_write_that_met_no_record_is_a_miss_but_good() {
-    let counts = ask(question(0, 10), &history("delete 0 0..1 done miss")).overall.counts;
+    let counts = send(options(0, 10), &history("delete 0 0..1 done miss")).overall.counts;
     assert_eq!((counts.done, counts.hits, counts.misses, counts.good), (1, 0, 1, 1));
 }
 
@@ -62,10 +62,10 @@ fn warm_up_is_counted_and_left_out() {
         "read 9 0..1 done hit load · read 0 0..1 done hit warm-up · read 0 2..3 done hit
          · read 0 3..4 done hit",
     );
-    let summary = ask(question(2, 10), &records);
+    let summary = send(options(2, 10), &records);
     assert_eq!(summary.overall.counts.offered, 2);
     assert_eq!(summary.excluded, [(Phase::Load, 1), (Phase::WarmUp, 1)]);
-    assert_eq!(judge(&records).overall.counts.offered, 2);
+    assert_eq!(analyze(&records).overall.counts.offered, 2);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn bytes_rows_versions_and_value_checks_are_added_up() {
         "read 0 0..1 done hit 100B right · read 0 1..2 done hit 100B wrong unversioned
          · read 0 2..3 done miss empty · update 0 3..4 done 30B · update 0 4..5 refused full 30B",
     );
-    let summary = ask(question(0, 10), &records);
+    let summary = send(options(0, 10), &records);
     let counts = &summary.overall.counts;
     assert_eq!((counts.bytes_in, counts.bytes_out, counts.rows), (200, 30, 2));
     assert_eq!(counts.found_without_version, 1);
@@ -91,7 +91,7 @@ fn rates_count_what_happened_within_the_window() {
          · update 3 13..14 done · read 4 16/18..25 done hit
          · read 5 17..17 dropped in-flight-limit",
     );
-    let rates = ask(question(10, 20), &records).overall.rates;
+    let rates = send(options(10, 20), &records).overall.rates;
     assert_eq!(rates.offered_per_s, 500.0);
     assert_eq!(rates.attempted_per_s, 400.0);
     assert_eq!(rates.done_per_s, 400.0);
@@ -101,7 +101,7 @@ fn rates_count_what_happened_within_the_window() {
 
 #[test]
 fn an_empty_history_has_an_empty_summary_without_nan() {
-    let summary = judge(&[]);
+    let summary = analyze(&[]);
     assert!(summary.is_balanced && summary.kinds.is_empty());
     assert_eq!((summary.duration.0, summary.overall.rates.done_per_s), (0, 0.0));
     assert_eq!(summary.overall.hits.response.mean_ns, 0.0);
@@ -111,8 +111,8 @@ fn an_empty_history_has_an_empty_summary_without_nan() {
 }
 
 #[test]
-fn times_that_run_backwards_are_told() {
-    let summary = ask(question(0, 10), &history("read 0 5/3..4 done hit · read 0 1..2 done hit"));
+fn times_that_run_backwards_are_reported() {
+    let summary = send(options(0, 10), &history("read 0 5/3..4 done hit · read 0 1..2 done hit"));
     assert_eq!(summary.backward_times, 1);
     assert!(summary.is_balanced);
     assert_eq!(summary.overall.hits.lag.max.0, 0);

@@ -2,8 +2,8 @@
 
 use assay_model::{Kind, Nanos, Record, Seed};
 
-use super::{ask, done, question};
-use crate::{Judge, QUANTILES, Summary};
+use super::{done, options, send};
+use crate::{Analyzer, QUANTILES, Summary};
 
 /// Reads that arrive every 10 µs, with the service times given.
 fn reads(service_ns: impl Iterator<Item = u64>) -> Vec<Record> {
@@ -24,7 +24,7 @@ fn percentiles_are_those_of_the_sorted_values_within_a_thousandth() {
         .collect();
     let mut sorted = values.clone();
     sorted.sort_unstable();
-    let service = ask(question(0, 500), &reads(values.into_iter())).overall.hits.service;
+    let service = send(options(0, 500), &reads(values.into_iter())).overall.hits.service;
     for (percentile, quantile) in service.percentiles.iter().zip(QUANTILES) {
         let rank = (quantile * sorted.len() as f64).ceil() as usize;
         let expected = sorted[rank - 1] as f64;
@@ -41,7 +41,7 @@ fn percentiles_are_those_of_the_sorted_values_within_a_thousandth() {
 
 #[test]
 fn uniform_latencies_have_the_moments_of_the_uniform_distribution() {
-    let service = ask(question(0, 1000), &reads((0..100_000).map(|i| i * 10 + 5))).overall.hits;
+    let service = send(options(0, 1000), &reads((0..100_000).map(|i| i * 10 + 5))).overall.hits;
     let service = service.service;
     assert_eq!(service.mean_ns, 500_000.0);
     let stddev = 1e6 / 12f64.sqrt();
@@ -54,20 +54,21 @@ fn the_histogram_holds_what_hdr_histogram_would_have_recorded() {
         (0..20_000).map(|i| Seed(2).draws(1, i).bits() >> (24 + i % 40)).collect();
     let mut expected = crate::Histogram::new(3).unwrap();
     values.iter().for_each(|&value| expected.record(value.min(crate::LONGEST.0)).unwrap());
-    let service = ask(question(0, 200), &reads(values.into_iter())).overall.hits.service;
+    let service = send(options(0, 200), &reads(values.into_iter())).overall.hits.service;
     assert_eq!(service.histogram, expected);
 }
 
 #[test]
-fn values_beyond_the_longest_are_kept_as_the_longest_and_told() {
+fn values_beyond_the_longest_are_kept_as_the_longest_and_reported() {
     let hour = 3_600_000_000_000;
-    let service = ask(question(0, 1), &reads([hour, 2 * hour].into_iter())).overall.hits.service;
+    let service = send(options(0, 1), &reads([hour, 2 * hour].into_iter())).overall.hits.service;
     assert_eq!((service.count, service.saturated), (2, 1));
     assert_eq!(service.max.0, 2 * hour);
     assert_eq!(service.mean_ns, 1.5 * hour as f64);
 }
 
-/// One worker, 1 operation per ms, each 0.5 ms; the store is frozen for the second from 1 s on.
+/// One blocking thread, 1 operation per ms, each 0.5 ms; the store is frozen for the second from 1
+/// s on.
 fn stalled() -> Vec<Record> {
     let mut free_ns: u64 = 0;
     let operation = |index: u64| {
@@ -83,7 +84,7 @@ fn stalled() -> Vec<Record> {
 
 #[test]
 fn a_stall_is_a_saw_tooth_in_response_and_one_value_in_service() {
-    let summary = ask(question(0, 5000), &stalled());
+    let summary = send(options(0, 5000), &stalled());
     let hits = &summary.overall.hits;
     let above = |histogram: &crate::Histogram, ns| histogram.count_between(ns, u64::MAX);
     // Service: a single operation was at the frozen store.
@@ -104,37 +105,37 @@ fn figures(summary: &Summary) -> String {
 }
 
 #[test]
-fn merged_judges_say_what_a_single_one_says() {
+fn merged_analyzers_say_what_a_single_one_says() {
     let records = stalled();
-    let single = ask(question(0, 5000), &records);
-    let lanes = records.iter().copied().enumerate();
-    let (even, odd): (Vec<_>, Vec<_>) = lanes.partition(|(place, _)| place % 2 == 0);
-    let judge_of = |lane: Vec<(usize, Record)>| {
-        let mut judge = Judge::new(question(0, 5000));
-        lane.iter().for_each(|(_, record)| judge.push(&[*record]));
-        judge
+    let single = send(options(0, 5000), &records);
+    let workers = records.iter().copied().enumerate();
+    let (even, odd): (Vec<_>, Vec<_>) = workers.partition(|(place, _)| place % 2 == 0);
+    let analyzer_of = |worker: Vec<(usize, Record)>| {
+        let mut analyze = Analyzer::new(options(0, 5000));
+        worker.iter().for_each(|(_, record)| analyze.push(&[*record]));
+        analyze
     };
-    let mut first = judge_of(even.clone());
-    first.merge(judge_of(odd.clone()));
+    let mut first = analyzer_of(even.clone());
+    first.merge(analyzer_of(odd.clone()));
     assert_eq!(figures(&first.finish()), figures(&single));
-    let mut late = judge_of(odd[..10].to_vec());
-    late.merge(judge_of(even));
-    late.merge(judge_of(odd[10..].to_vec()));
+    let mut late = analyzer_of(odd[..10].to_vec());
+    late.merge(analyzer_of(even));
+    late.merge(analyzer_of(odd[10..].to_vec()));
     assert_eq!(figures(&late.finish()), figures(&single));
 }
 
 #[test]
-fn lanes_pushed_one_after_another_are_the_same_as_interleaved_ones() {
+fn blocking_threads_pushed_one_after_another_are_the_same_as_interleaved_ones() {
     let records = stalled();
     let (even, odd): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.index % 2 == 0);
-    let mut judge = Judge::new(question(0, 5000));
-    judge.push(&odd);
-    judge.push(&even);
-    assert_eq!(figures(&judge.finish()), figures(&ask(question(0, 5000), &records)));
+    let mut analyze = Analyzer::new(options(0, 5000));
+    analyze.push(&odd);
+    analyze.push(&even);
+    assert_eq!(figures(&analyze.finish()), figures(&send(options(0, 5000), &records)));
 }
 
 #[test]
 #[should_panic(expected = "the same question")]
-fn judges_of_different_questions_do_not_merge() {
-    Judge::new(question(0, 1)).merge(Judge::new(question(0, 2)));
+fn analyzers_of_different_questions_do_not_merge() {
+    Analyzer::new(options(0, 1)).merge(Analyzer::new(options(0, 2)));
 }

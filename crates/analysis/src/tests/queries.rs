@@ -2,8 +2,8 @@
 
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record};
 
-use super::question;
-use crate::{Atomicity, Judge, Processes, Question, Summary};
+use super::options;
+use crate::{AnalysisOptions, Analyzer, Atomicity, Processes, Summary};
 
 /// One operation of a process whose first place is 0: place, kind, statement, from..until in ms.
 fn record(process: u64, place: u64, kind: Kind, statement: u16, from: u64, until: u64) -> Record {
@@ -37,28 +37,28 @@ fn process(number: u64, at: u64) -> [Record; 4] {
     ]
 }
 
-fn judged(records: &[Record]) -> Summary {
-    judged_with(Atomicity::Whole, records)
+fn analyzed(records: &[Record]) -> Summary {
+    analyzed_with(Atomicity::Whole, records)
 }
 
-fn judged_with(atomicity: Atomicity, records: &[Record]) -> Summary {
+fn analyzed_with(atomicity: Atomicity, records: &[Record]) -> Summary {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let question = Question {
+    let options = AnalysisOptions {
         transaction_types: names(&["operation", "look", "change"]),
         queries: names(&["find", "write"]),
         width: 4,
-        processes: Processes::Judged,
+        processes: Processes::AnalyzedRun,
         atomicity,
-        ..question(0, 1000)
+        ..options(0, 1000)
     };
-    let mut judge = Judge::new(question);
-    judge.push(records);
-    judge.finish()
+    let mut analyze = Analyzer::new(options);
+    analyze.push(records);
+    analyze.finish()
 }
 
 #[test]
-fn queries_are_told_apart_with_their_requests() {
-    let summary = judged(&[process(0, 0), process(1, 100)].concat());
+fn queries_are_distinguished_with_their_requests() {
+    let summary = analyzed(&[process(0, 0), process(1, 100)].concat());
     let found: Vec<(u16, &str, u64, f64)> = summary
         .queries
         .iter()
@@ -73,8 +73,8 @@ fn queries_are_told_apart_with_their_requests() {
 
 #[test]
 fn a_process_lasts_from_its_first_intention_to_its_last_answer() {
-    let summary = judged(&[process(0, 0), process(1, 100)].concat());
-    let processes = summary.processes.expect("processes of two transactions are told");
+    let summary = analyzed(&[process(0, 0), process(1, 100)].concat());
+    let processes = summary.processes.expect("processes of two transactions are reported");
     assert_eq!((processes.group.counts.done, processes.unfinished), (2, 0));
     assert_eq!(processes.group.hits.response.max, Nanos::from_millis(37));
     let transactions: Vec<(&str, u64, Nanos)> = summary
@@ -91,14 +91,14 @@ fn a_process_lasts_from_its_first_intention_to_its_last_answer() {
 
 #[test]
 fn transactions_of_all_types_have_percentiles_together() {
-    let summary = judged(&[process(0, 0), process(1, 100)].concat());
-    let all = summary.all_transactions.expect("queries were asked");
+    let summary = analyzed(&[process(0, 0), process(1, 100)].concat());
+    let all = summary.all_transactions.expect("queries were issued");
     assert_eq!((all.counts.offered, all.counts.done), (4, 4));
     assert_eq!(all.rates.done_per_s, 4.0);
     let response = &all.hits.response;
     assert_eq!((response.min, response.max), (Nanos::from_millis(2), Nanos::from_millis(5)));
     let record = Record { statement: 0, transaction_type: 0, ..process(0, 0)[0] };
-    assert!(judged(&[record]).all_transactions.is_none());
+    assert!(analyzed(&[record]).all_transactions.is_none());
 }
 
 #[test]
@@ -110,14 +110,14 @@ fn a_transaction_that_misses_a_row_is_done_one_that_aborts_is_not() {
     aborts[0].reason = Reason::Conflict;
     aborts[1].outcome = Outcome::Dropped;
     aborts[1].reason = Reason::TransactionFailed;
-    let summary = judged(&[misses, aborts].concat());
+    let summary = analyzed(&[misses, aborts].concat());
     let counts = &summary.transactions[0].group.counts;
     assert_eq!((counts.done, counts.hits, counts.misses, counts.refused), (1, 1, 0, 1));
     assert_eq!(summary.transactions[1].group.counts.done, 2, "the process went on");
     assert_eq!(summary.processes.map(|all| all.group.counts.refused), Some(1));
 }
 
-/// An update, then a read that is refused, then a commit that is not asked.
+/// An update, then a read that is refused, then a commit that is not issued.
 fn aborted(kind: Kind) -> [Record; 3] {
     let mut records = [
         record(0, 0, kind, 2, 0, 1),
@@ -136,7 +136,7 @@ fn aborted(kind: Kind) -> [Record; 3] {
 #[test]
 fn what_was_written_before_a_failure_stays_where_nothing_is_undone() {
     let counted = |atomicity, kind| {
-        let counts = judged_with(atomicity, &aborted(kind)).transactions[0].group.counts.clone();
+        let counts = analyzed_with(atomicity, &aborted(kind)).transactions[0].group.counts.clone();
         (counts.refused, counts.unknown, counts.reasons)
     };
     let refused = (1, 0, vec![(Outcome::Refused, Reason::Busy, 1)]);
@@ -148,7 +148,7 @@ fn what_was_written_before_a_failure_stays_where_nothing_is_undone() {
 
 #[test]
 fn what_was_done_is_done_whatever_would_be_undone() {
-    let summary = judged_with(Atomicity::BestEffort, &process(0, 0));
+    let summary = analyzed_with(Atomicity::BestEffort, &process(0, 0));
     let done: Vec<u64> = summary.transactions.iter().map(|all| all.group.counts.done).collect();
     assert_eq!(done, [1, 1]);
 }
@@ -161,16 +161,16 @@ fn one_process_of_several_transactions_is_enough_to_tell_of_processes() {
     let several = process(0, 0);
     let mut lone = record(2, 0, Kind::Read, 1, 200, 201);
     (lone.transaction_type, lone.ends_transaction, lone.ends_process) = (0, true, true);
-    let summary = judged(&[&several[..], &alone[..2], &[lone]].concat());
+    let summary = analyzed(&[&several[..], &alone[..2], &[lone]].concat());
     let transactions = summary.transactions.iter().map(|all| all.group.counts.offered);
     assert_eq!(transactions.sum::<u64>(), 3);
     assert_eq!(summary.processes.map(|all| all.group.counts.offered), Some(3));
-    assert!(judged(&[lone]).processes.is_none(), "a lone query is a process of one transaction");
+    assert!(analyzed(&[lone]).processes.is_none(), "a lone query is a process of one transaction");
 }
 
 #[test]
-fn processes_of_one_transaction_are_not_told_twice() {
+fn processes_of_one_transaction_are_not_reported_twice() {
     let mut alone = process(0, 0);
     alone[1].ends_process = true;
-    assert!(judged(&alone[..2]).processes.is_none());
+    assert!(analyzed(&alone[..2]).processes.is_none());
 }

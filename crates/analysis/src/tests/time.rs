@@ -2,8 +2,8 @@
 
 use assay_model::{Kind, Nanos, Outcome, Reason, Record};
 
-use super::{ask, done, history, question};
-use crate::{LoadModel, Question, Verdict};
+use super::{done, history, options, send};
+use crate::{AnalysisOptions, LoadModel, Verdict};
 
 #[test]
 fn offered_is_kept_by_intention_and_done_by_end() {
@@ -12,7 +12,7 @@ fn offered_is_kept_by_intention_and_done_by_end() {
          · read 3 15..38 unknown timeout · read 4 16..17 refused busy
          · read 5 25..25 dropped in-flight-limit",
     );
-    let series = ask(question(0, 40), &records).series;
+    let series = send(options(0, 40), &records).series;
     let rows: Vec<_> = series
         .intervals
         .iter()
@@ -34,7 +34,7 @@ fn quick_percentiles_are_at_most_one_rough_bucket_too_high() {
     let records: Vec<Record> = (0..1000)
         .map(|i| done(i, Kind::Read, Nanos(0), Nanos(0), Nanos(i * 1000 + 1000)))
         .collect();
-    let quick = ask(question(0, 10), &records).series.intervals[0].response;
+    let quick = send(options(0, 10), &records).series.intervals[0].response;
     let near = |found: Nanos, expected: f64| (1.0..1.032).contains(&(found.0 as f64 / expected));
     assert_eq!(quick.count, 1000);
     assert!(near(quick.p50, 500_000.0) && near(quick.p90, 900_000.0), "{quick:?}");
@@ -46,7 +46,7 @@ fn the_largest_value_of_an_interval_is_exact() {
     let records = history(
         "read 0 0..1.234567 · read 0 1..3.3 · read 0 11..11.000777 · read 0 12..13 done miss",
     );
-    let summary = ask(question(0, 20), &records);
+    let summary = send(options(0, 20), &records);
     let [first, second] = &summary.series.intervals[..] else { panic!("two intervals") };
     assert_eq!(first.response.max, Nanos(2_300_000));
     assert_eq!(second.response.max, Nanos(777));
@@ -63,7 +63,7 @@ fn a_stall_is_seen_while_it_lasts() {
         "read 0 1..2 · read 1 11..12 · read 2 21..51 · read 3 31..52 · read 4 41..53
          · read 5 61..62",
     );
-    let series = ask(question(0, 70), &records).series;
+    let series = send(options(0, 70), &records).series;
     let counts: Vec<u64> = series.intervals.iter().map(|i| i.response.count).collect();
     assert_eq!(counts, [1, 1, 1, 1, 1, 0, 1]);
     let slow = |place: usize| series.intervals[place].response.p50 > Nanos::from_millis(10);
@@ -85,7 +85,7 @@ fn steady(count: u64, step: Nanos, service: Nanos) -> Vec<Record> {
 #[test]
 fn a_long_run_keeps_its_series_short_and_complete() {
     let records = steady(100_000, Nanos::from_millis(1), Nanos::from_micros(900));
-    let summary = ask(question(0, 100_000), &records);
+    let summary = send(options(0, 100_000), &records);
     let series = &summary.series;
     // 10,000 intervals of 10 ms are needed, so they doubled four times.
     assert_eq!(series.width, Nanos::from_millis(160));
@@ -102,7 +102,7 @@ fn a_long_run_keeps_its_series_short_and_complete() {
 fn the_heat_map_puts_each_latency_between_the_edges_of_its_row() {
     let records =
         history("read 0 0..0.001 · read 0 0..0.1 · read 0 12..13 · read 0 12..19 · read 0 20..29");
-    let map = ask(question(0, 30), &records).series.response;
+    let map = send(options(0, 30), &records).series.response;
     assert_eq!((map.columns.len(), map.column_width), (3, Nanos::from_millis(10)));
     assert!(map.edges.len() <= 61 && map.edges.is_sorted());
     let row = |ns: u64| map.edges.partition_point(|edge| edge.0 <= ns) - 1;
@@ -115,28 +115,28 @@ fn the_heat_map_puts_each_latency_between_the_edges_of_its_row() {
 
 #[test]
 fn the_series_goes_on_to_the_end_of_the_window() {
-    let series = ask(question(0, 50), &history("read 0 0..1")).series;
+    let series = send(options(0, 50), &history("read 0 0..1")).series;
     let offered: Vec<_> = series.intervals.iter().map(|interval| interval.offered).collect();
     assert_eq!(offered, [1, 0, 0, 0, 0]);
 }
 
 #[test]
 fn a_history_of_misses_has_its_own_heat_map() {
-    let series = ask(question(0, 10), &history("read 0 0..1 done miss")).series;
+    let series = send(options(0, 10), &history("read 0 0..1 done miss")).series;
     assert!(series.response.columns.is_empty());
     assert_eq!(series.misses.peak, 1);
     assert_eq!(series.intervals[0].miss_response.count, 1);
 }
 
-fn closed(sessions: u64) -> Question {
+fn closed(sessions: u64) -> AnalysisOptions {
     let load = LoadModel::Closed { sessions, target: None };
-    Question { load, ..question(0, 1000) }
+    AnalysisOptions { load, ..options(0, 1000) }
 }
 
 #[test]
 fn one_session_that_is_always_busy_keeps_littles_law() {
     let records = steady(1000, Nanos::from_millis(1), Nanos::from_millis(1));
-    let in_flight = ask(closed(1), &records).in_flight;
+    let in_flight = send(closed(1), &records).in_flight;
     assert!((in_flight.mean_integrated - 1.0).abs() < 1e-9);
     assert!((in_flight.by_service.little_l - 0.999).abs() < 1e-9);
     assert_eq!(in_flight.by_service.verdict, Verdict::Held);
@@ -146,16 +146,16 @@ fn one_session_that_is_always_busy_keeps_littles_law() {
 #[test]
 fn one_session_cannot_have_had_two_requests_at_once() {
     let records = steady(1000, Nanos::from_millis(1), Nanos::from_millis(2));
-    let in_flight = ask(closed(1), &records).in_flight;
+    let in_flight = send(closed(1), &records).in_flight;
     assert_eq!(in_flight.by_service.verdict, Verdict::Violated);
-    assert_eq!(ask(closed(2), &records).in_flight.by_service.verdict, Verdict::Held);
+    assert_eq!(send(closed(2), &records).in_flight.by_service.verdict, Verdict::Held);
 }
 
 #[test]
 fn a_long_operation_that_ends_in_a_short_window_is_not_impossible() {
     let records = history("read 0 0..1001 done hit warm-up · read 0 1001..1009 done hit");
     let load = LoadModel::Closed { sessions: 1, target: None };
-    let in_flight = ask(Question { load, ..question(1000, 1010) }, &records).in_flight;
+    let in_flight = send(AnalysisOptions { load, ..options(1000, 1010) }, &records).in_flight;
     assert!(in_flight.by_service.little_l > 100.0);
     assert_eq!(in_flight.by_service.verdict, Verdict::Held);
     assert!(!in_flight.agrees);
@@ -173,8 +173,8 @@ fn broken(down: std::ops::Range<u64>) -> Vec<Record> {
 
 #[test]
 fn an_outage_lasts_from_success_to_success() {
-    let wide = Question { interval: Nanos::from_secs(1), ..question(0, 20_000) };
-    let availability = ask(wide, &broken(5_000..7_500)).availability;
+    let wide = AnalysisOptions { interval: Nanos::from_secs(1), ..options(0, 20_000) };
+    let availability = send(wide, &broken(5_000..7_500)).availability;
     let [outage] = availability.outages.as_slice() else { panic!("{availability:?}") };
     assert_eq!((outage.from, outage.until), (Nanos::from_millis(4_999), Nanos::from_millis(7_500)));
     assert_eq!((outage.failures, outage.is_cut_off), (2_500, false));
@@ -190,7 +190,7 @@ fn an_outage_lasts_from_success_to_success() {
 
 #[test]
 fn an_outage_at_the_end_is_cut_off_and_never_recovers() {
-    let availability = ask(question(0, 20_000), &broken(18_000..20_000)).availability;
+    let availability = send(options(0, 20_000), &broken(18_000..20_000)).availability;
     let outage = availability.longest.expect("an outage");
     assert_eq!(outage.until, Nanos::from_millis(20_000));
     assert!(outage.is_cut_off);
@@ -199,18 +199,18 @@ fn an_outage_at_the_end_is_cut_off_and_never_recovers() {
 
 #[test]
 fn a_gap_that_chance_could_make_is_no_outage() {
-    assert!(ask(question(0, 20_000), &broken(5_000..5_090)).availability.outages.is_empty());
+    assert!(send(options(0, 20_000), &broken(5_000..5_090)).availability.outages.is_empty());
     // 2 operations per second: 13.8 of them must be missing.
     let mut sparse = steady(40, Nanos::from_millis(500), Nanos::from_millis(1));
     sparse[20].outcome = Outcome::Unknown;
-    assert!(ask(question(0, 20_000), &sparse).availability.outages.is_empty());
+    assert!(send(options(0, 20_000), &sparse).availability.outages.is_empty());
 }
 
 #[test]
 fn a_pause_in_which_nothing_failed_is_no_outage() {
     let mut records = broken(0..0);
     records.drain(5_000..8_000);
-    assert!(ask(question(0, 20_000), &records).availability.outages.is_empty());
+    assert!(send(options(0, 20_000), &records).availability.outages.is_empty());
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn dropped_arrivals_are_unavailability() {
     records.iter_mut().filter(|r| r.outcome == Outcome::Refused).for_each(|record| {
         (record.outcome, record.reason) = (Outcome::Dropped, Reason::InFlightLimit);
     });
-    let availability = ask(question(0, 20_000), &records).availability;
+    let availability = send(options(0, 20_000), &records).availability;
     assert_eq!(availability.success_ratio, 0.875);
     assert_eq!(availability.outages.len(), 1);
 }
@@ -230,7 +230,7 @@ fn what_was_never_wanted_of_the_store_is_no_unavailability() {
     records.iter_mut().filter(|r| r.outcome == Outcome::Refused).for_each(|record| {
         (record.outcome, record.reason) = (Outcome::Dropped, Reason::TransactionFailed);
     });
-    let availability = ask(question(0, 20_000), &records).availability;
+    let availability = send(options(0, 20_000), &records).availability;
     assert_eq!((availability.success_ratio, availability.in_time_ratio), (1.0, 1.0));
     assert!(availability.outages.is_empty());
 }
@@ -242,7 +242,7 @@ fn refusals_about_the_request_are_answers() {
         records.iter_mut().filter(|r| r.outcome == Outcome::Refused).for_each(|record| {
             record.reason = reason;
         });
-        let summary = ask(question(0, 20_000), &records);
+        let summary = send(options(0, 20_000), &records);
         assert_eq!(summary.overall.counts.refused, 2_500);
         let availability = summary.availability;
         assert_eq!((availability.success_ratio, availability.in_time_ratio), (1.0, 1.0));
@@ -262,7 +262,7 @@ fn frozen(stop: std::ops::Range<u64>) -> Vec<Record> {
 
 #[test]
 fn a_frozen_store_is_not_available() {
-    let availability = ask(question(0, 20_000), &frozen(7_000..12_000)).availability;
+    let availability = send(options(0, 20_000), &frozen(7_000..12_000)).availability;
     assert_eq!(availability.success_ratio, 1.0, "all was answered, however late");
     // Who came in the last second before it went on was answered within a second.
     assert_eq!((availability.late, availability.in_time_ratio), (4_001, 0.79995));
@@ -280,7 +280,7 @@ fn a_frozen_store_is_not_available() {
 
 #[test]
 fn a_stop_below_a_second_is_a_silence_and_no_outage() {
-    let availability = ask(question(0, 20_000), &frozen(7_000..7_700)).availability;
+    let availability = send(options(0, 20_000), &frozen(7_000..7_700)).availability;
     assert!(availability.outages.is_empty());
     assert_eq!(availability.silences.len(), 1);
     assert_eq!(availability.silences[0].length(), Nanos::from_millis(700) + Nanos(7_000));
@@ -288,21 +288,21 @@ fn a_stop_below_a_second_is_a_silence_and_no_outage() {
 
 #[test]
 fn who_stricter_is_sees_more_outages() {
-    let strict = Question { deadline: Nanos::from_millis(200), ..question(0, 20_000) };
-    let availability = ask(strict, &frozen(7_000..7_700)).availability;
+    let strict = AnalysisOptions { deadline: Nanos::from_millis(200), ..options(0, 20_000) };
+    let availability = send(strict, &frozen(7_000..7_700)).availability;
     assert_eq!((availability.late, availability.outages.len()), (501, 1));
     assert_eq!(availability.deadline, Nanos::from_millis(200));
 }
 
 #[test]
 fn a_silence_that_chance_could_make_is_none() {
-    assert!(ask(question(0, 20_000), &frozen(7_000..7_090)).availability.silences.is_empty());
+    assert!(send(options(0, 20_000), &frozen(7_000..7_090)).availability.silences.is_empty());
     // 20 answers a second: a gap must be longer than ln(4e8)/20 = 1 s.
     let sparse = |stop: u64| {
         let mut records = steady(400, Nanos::from_millis(50), Nanos::from_millis(1));
         records.retain(|record| record.index < 100 || record.index >= 100 + stop / 50);
         records[99].ended = Nanos::from_millis(4_950 + stop);
-        ask(question(0, 20_000), &records).availability
+        send(options(0, 20_000), &records).availability
     };
     let short = sparse(900);
     assert!(short.silences.is_empty());
@@ -314,7 +314,7 @@ fn a_silence_that_chance_could_make_is_none() {
 fn where_nothing_waits_there_is_no_silence() {
     let mut records = frozen(0..0);
     records.drain(5_000..8_000);
-    let availability = ask(question(0, 20_000), &records).availability;
+    let availability = send(options(0, 20_000), &records).availability;
     assert!(availability.silences.is_empty(), "{availability:?}");
     assert!(availability.longest_silence.is_none_or(|one| one.length() < Nanos::from_millis(2)));
 }
@@ -326,7 +326,7 @@ fn a_store_that_never_comes_back_is_silent_to_the_end() {
         record.ended = record.intended + Nanos::from_secs(10);
         (record.outcome, record.reason) = (Outcome::Unknown, Reason::Timeout);
     }
-    let availability = ask(question(0, 20_000), &records).availability;
+    let availability = send(options(0, 20_000), &records).availability;
     // What is given up after the window waited in it all the same.
     let silence = availability.longest_silence.expect("a silence");
     assert_eq!(silence.until, Nanos::from_millis(20_000));
@@ -338,26 +338,26 @@ fn a_store_that_never_comes_back_is_silent_to_the_end() {
 
 #[test]
 fn answers_to_the_warm_up_break_a_silence() {
-    // What was asked in the warm-up is answered one by one while what came after waits.
+    // What was issued in the warm-up is answered one by one while what came after waits.
     let mut records = steady(10_000, Nanos::from_millis(1), Nanos::from_millis(3_000));
     for record in &mut records[..5_000] {
         record.phase = assay_model::Phase::WarmUp;
     }
-    let availability = ask(question(5_000, 10_000), &records).availability;
+    let availability = send(options(5_000, 10_000), &records).availability;
     assert!(availability.silences.is_empty(), "{availability:?}");
 }
 
 #[test]
-fn silences_are_the_same_lane_by_lane() {
+fn silences_are_the_same_blocking_thread_by_blocking_thread() {
     let records = frozen(7_000..12_000);
-    let mut judges = [0, 1].map(|lane| {
-        let mut judge = crate::Judge::new(question(0, 20_000));
-        let mine = records.iter().filter(|record| record.process % 2 == lane);
-        judge.push(&mine.copied().collect::<Vec<_>>());
-        judge
+    let mut analyzers = [0, 1].map(|worker| {
+        let mut analyze = crate::Analyzer::new(options(0, 20_000));
+        let mine = records.iter().filter(|record| record.process % 2 == worker);
+        analyze.push(&mine.copied().collect::<Vec<_>>());
+        analyze
     });
-    let [first, second] = &mut judges;
+    let [first, second] = &mut analyzers;
     first.merge(second.clone());
-    let [first, _] = judges;
-    assert_eq!(first.finish().availability, ask(question(0, 20_000), &records).availability);
+    let [first, _] = analyzers;
+    assert_eq!(first.finish().availability, send(options(0, 20_000), &records).availability);
 }

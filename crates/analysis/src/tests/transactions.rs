@@ -1,10 +1,10 @@
 //! Whole transactions from interleaved operations.
 
-use super::{ask, history, question};
-use crate::{Judge, Summary};
+use super::{history, options, send};
+use crate::{Analyzer, Summary};
 
 fn read_modify_writes(text: &str) -> Summary {
-    ask(question(0, 100), &history(text))
+    send(options(0, 100), &history(text))
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn a_transaction_without_its_end_is_unfinished() {
 
 #[test]
 fn a_transaction_belongs_to_the_phase_of_its_first_operation() {
-    let summary = ask(
-        question(5, 100),
+    let summary = send(
+        options(5, 100),
         &history(
             "read 1 1..3 p1 rmw warm-up · update 1 6..7 p1 rmw. · read 2 5..6 p2 rmw
              · update 2 6..8 p2 rmw.",
@@ -76,13 +76,13 @@ fn a_transaction_belongs_to_the_phase_of_its_first_operation() {
 #[test]
 fn a_window_is_not_needed_to_see_where_a_transaction_began() {
     let records = history("read 1 1..3 p1 rmw warm-up · update 1 6..7 p1 rmw. · read 2 6..8");
-    let summary = crate::judge(&records);
+    let summary = crate::analyze(&records);
     assert!(summary.transactions.is_empty());
     assert_eq!(summary.overall.counts.offered, 2);
 }
 
 #[test]
-fn many_open_transactions_are_told_apart() {
+fn many_open_transactions_are_distinguished() {
     let pair = |process: u64| {
         let late = process % 7;
         format!("read 1 0..1 p{process} rmw | update 1 {}..{} p{process} rmw.", 2 + late, 3 + late)
@@ -100,9 +100,9 @@ fn many_open_transactions_are_told_apart() {
 
 #[test]
 fn merging_keeps_what_is_open() {
-    let mut first = Judge::new(question(0, 100));
+    let mut first = Analyzer::new(options(0, 100));
     first.push(&history("read 1 0..1 p1 rmw"));
-    let mut second = Judge::new(question(0, 100));
+    let mut second = Analyzer::new(options(0, 100));
     second.push(&history("read 2 0..1 p2 rmw · update 2 1..2 p2 rmw."));
     second.merge(first);
     second.push(&history("update 1 1..4 p1 rmw."));

@@ -1,4 +1,4 @@
-//! From a step's summary to its outcome.
+//! Outcome of a step, from its summary.
 
 use assay_model::Nanos;
 
@@ -11,7 +11,7 @@ use crate::tune::waiting::Backlog;
 /// Requests that left us, as a share of the arrivals, below which the rate was not reached.
 const REACHED: f64 = 0.99;
 
-/// How much fewer arrivals than asked for are forgiven, beyond what chance takes away.
+/// How much fewer arrivals than requested are forgiven, beyond what chance takes away.
 const OFFERED: f64 = 0.01;
 
 /// Standard deviations of a Poisson count that are chance.
@@ -22,8 +22,8 @@ const GROWTH: f64 = 0.005;
 
 /// What a summary does not tell about a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Circumstances<'a> {
-    /// Arrivals per second that were asked for, each a process of one operation or several.
+pub struct StepContext<'a> {
+    /// Arrivals per second that were requested, each a process of one operation or several.
     pub target: f64,
     /// Whether the number of arrivals strays no further from the rate than a Poisson count, which
     /// that of bursts does.
@@ -56,15 +56,15 @@ pub struct Outcome {
 pub enum Reason {
     /// The term of the objective with this place is violated.
     Objective(usize),
-    /// The term with this place can be told neither way.
+    /// The term with this place can be known neither way.
     Undecided(usize),
     /// More waited than could still be answered in time; the step was ended early.
     Overload,
-    /// What waits grows by this many operations per second.
+    /// Backlog grows by this many operations per second.
     Backlog(f64),
-    /// The step was too short to tell whether what waits grows.
+    /// The step was too short to tell whether the backlog grows.
     Short,
-    /// Only this share of the rate was asked.
+    /// Only this share of the rate was issued.
     Rate(f64),
     /// The run has no hallmark, and it was required.
     Hallmark,
@@ -99,45 +99,41 @@ pub struct Figures {
 /// What `summary` says about a step.
 ///
 /// A rate is sustained if the objective holds, the backlog does not grow, and the rate was indeed
-/// asked. A late client can do all of these harm but no good, so that a step which fails says
+/// issued. A late client can do all of these harm but no good, so that a step which fails says
 /// nothing about the store where the hallmark withdraws what it failed by; one that holds does.
-pub fn assess(
-    summary: &Summary,
-    objective: Option<&Objective>,
-    circumstances: &Circumstances,
-) -> Outcome {
-    let found = objective.map(|objective| objective.judge(summary));
+pub fn assess(summary: &Summary, objective: Option<&Objective>, context: &StepContext) -> Outcome {
+    let found = objective.map(|objective| objective.analyze(summary));
     let terms = found.as_ref().map(|found| found.terms.clone()).unwrap_or_default();
     let mut reasons = Vec::new();
-    if circumstances.is_stopped {
+    if context.is_stopped {
         reasons.push(Reason::Overload);
     }
     let with = |verdict| {
         terms.iter().enumerate().filter(move |(_, term)| term.verdict == verdict).map(|(at, _)| at)
     };
     reasons.extend(with(Verdict::Violated).map(Reason::Objective));
-    reasons.extend(shortfall(summary, circumstances));
-    let rate = circumstances.target * operations_per_arrival(summary);
-    if let Some(backlog) = circumstances.backlog
+    reasons.extend(shortfall(summary, context));
+    let rate = context.target * operations_per_arrival(summary);
+    if let Some(backlog) = context.backlog
         && backlog.low_per_s > 0.0
         && backlog.growth_per_s > GROWTH * rate
     {
         reasons.push(Reason::Backlog(backlog.growth_per_s));
     }
-    if circumstances.is_stopped {
+    if context.is_stopped {
         // All else follows from the stop: what waited was dropped.
         reasons.truncate(1);
     }
     let is_broken = !reasons.is_empty();
-    if !circumstances.is_stopped {
+    if !context.is_stopped {
         reasons.extend(with(Verdict::Unknown).map(Reason::Undecided));
-        reasons.extend(circumstances.backlog.is_none().then_some(Reason::Short));
-        reasons.extend(is_without_hallmark(circumstances).then_some(Reason::Hallmark));
+        reasons.extend(context.backlog.is_none().then_some(Reason::Short));
+        reasons.extend(is_without_hallmark(context).then_some(Reason::Hallmark));
     }
-    let doubt = doubt(circumstances.hallmark, &terms, &reasons)
+    let figure_warning = figure_warning(context.hallmark, &terms, &reasons)
         .filter(|_| !terms.iter().any(|term| is_the_stores(term, summary)));
-    reasons.extend(doubt.map(Reason::Client));
-    let verdict = match (is_broken && doubt.is_none(), reasons.is_empty()) {
+    reasons.extend(figure_warning.map(Reason::Client));
+    let verdict = match (is_broken && figure_warning.is_none(), reasons.is_empty()) {
         (true, _) => Verdict::Violated,
         (false, true) => Verdict::Held,
         (false, false) => Verdict::Unknown,
@@ -147,7 +143,7 @@ pub fn assess(
 
 /// The check that says that the client may be why the step does not hold, or that records are
 /// missing, which is why a step may seem to.
-fn doubt(
+fn figure_warning(
     hallmark: Option<&Hallmark>,
     terms: &[TermFinding],
     reasons: &[Reason],
@@ -180,9 +176,9 @@ fn is_the_stores(found: &TermFinding, summary: &Summary) -> bool {
     is_the_stores && found.verdict == Verdict::Violated
 }
 
-fn is_without_hallmark(circumstances: &Circumstances) -> bool {
-    let is_valid = circumstances.hallmark.is_some_and(|hallmark| hallmark.verdict.is_valid());
-    circumstances.requires_hallmark && !is_valid
+fn is_without_hallmark(context: &StepContext) -> bool {
+    let is_valid = context.hallmark.is_some_and(|hallmark| hallmark.verdict.is_valid());
+    context.requires_hallmark && !is_valid
 }
 
 impl Outcome {
@@ -192,7 +188,7 @@ impl Outcome {
             && self.reasons.iter().any(|reason| matches!(reason, Reason::Client(_)))
     }
 
-    /// The outcome of a run that broke off without figures that could be judged.
+    /// The outcome of a run that broke off without figures that could be analyzed.
     pub fn broken() -> Outcome {
         Outcome {
             verdict: Verdict::Violated,
@@ -203,23 +199,23 @@ impl Outcome {
     }
 }
 
-/// Whether less was asked than the rate says.
-fn shortfall(summary: &Summary, circumstances: &Circumstances) -> Option<Reason> {
+/// Whether less was issued than the rate says.
+fn shortfall(summary: &Summary, context: &StepContext) -> Option<Reason> {
     let rates = &summary.overall.rates;
     let each = operations_per_arrival(summary);
     let arrivals = summary.overall.counts.offered as f64 / each;
-    let asked = rates.attempted_per_s / rates.offered_per_s.max(f64::MIN_POSITIVE);
+    let requested = rates.attempted_per_s / rates.offered_per_s.max(f64::MIN_POSITIVE);
     // How many come within a step is a matter of luck if they come in bursts.
-    let offered = match circumstances.is_even {
-        true => rates.offered_per_s / (circumstances.target * each),
+    let offered = match context.is_even {
+        true => rates.offered_per_s / (context.target * each),
         false => 1.0,
     };
     let is_short = offered < 1.0 - OFFERED - CHANCE / arrivals.max(1.0).sqrt();
-    // Those who wait in a step that was stopped would have been asked.
-    if circumstances.is_stopped || (asked >= REACHED && !is_short) {
+    // Those who wait in a step that was stopped would have been issued.
+    if context.is_stopped || (requested >= REACHED && !is_short) {
         return None;
     }
-    Some(Reason::Rate((asked * offered).min(1.0)))
+    Some(Reason::Rate((requested * offered).min(1.0)))
 }
 
 /// How many operations a process had; one where nobody can tell.
@@ -238,7 +234,7 @@ fn figures(summary: &Summary, terms: &[TermFinding]) -> Figures {
         let found = distribution.percentiles.iter().find(|other| other.quantile == quantile);
         found.map_or(Nanos::ZERO, |percentile| percentile.value)
     };
-    let promised = terms
+    let scheduled = terms
         .iter()
         .find(|found| matches!(found.term.measure, Measure::Latency { .. }))
         .map(|found| match found.value {
@@ -254,7 +250,7 @@ fn figures(summary: &Summary, terms: &[TermFinding]) -> Figures {
         p99,
         p999: at(response, 0.999),
         lag_p99: at(&summary.lag, 0.99),
-        latency: promised.unwrap_or((response.count > 0).then_some(p99)),
+        latency: scheduled.unwrap_or((response.count > 0).then_some(p99)),
     }
 }
 

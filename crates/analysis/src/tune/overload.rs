@@ -1,4 +1,4 @@
-//! When a step under way has failed already: the backlog says so.
+//! Early end of a step whose backlog has decided it.
 
 use assay_model::Nanos;
 
@@ -8,7 +8,8 @@ const BEYOND: f64 = 2.0;
 /// How many times the share that may be over the limit must have come during such a backlog.
 const SURELY: f64 = 2.0;
 
-/// Counts come some times a second, so no shorter backlog is told from one that was just counted.
+/// Counts come some times a second, so no shorter backlog is reported from one that was just
+/// counted.
 const SHORTEST: Nanos = Nanos::from_secs(1);
 
 /// A watch over the backlog of a step.
@@ -31,7 +32,7 @@ impl Overload {
         Overload { backlog: BEYOND * rate * limit.as_secs_f64(), lasting, since: None }
     }
 
-    /// Whether the step has failed; `waiting` operations had been asked for and were not ended at
+    /// Whether the step has failed; `waiting` operations had been requested and were not ended at
     /// `now`. `unsure` of them may have ended unseen.
     pub fn look(&mut self, now: Nanos, waiting: f64, unsure: f64) -> bool {
         if waiting - unsure <= self.backlog {

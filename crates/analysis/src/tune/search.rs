@@ -9,11 +9,11 @@ const EXCEED: [f64; 2] = [1.05, 1.10];
 /// How often the lowest rate may fail before no rate is believed to hold.
 const FLOOR_FAILURES: u32 = 2;
 
-/// How far below a rate that was not confirmed the next one lies, as a share of the width asked
-/// for; twice as far each time. A little less than all of it, so that rounding leaves no gap.
+/// How far below a rate that was not confirmed the next one lies, as a share of the width requested
+/// ; twice as far each time. A little less than all of it, so that rounding leaves no gap.
 const RETREAT: f64 = 0.9;
 
-/// How often a rate is asked of which our own side cannot tell: what hinders us may pass.
+/// How often a rate is issued to which our own side cannot tell: what hinders us may pass.
 const CLIENT_TRIES: u32 = 3;
 
 /// How often a search climbs again because a rate held that should have failed.
@@ -27,7 +27,7 @@ pub struct Plan {
     /// The highest rate of interest, if there is one; at least `min`.
     pub max: Option<f64>,
     /// How far apart the rate found and the lowest that fails may be: 0.02 for 2 %; at least
-    /// 0.001, for rates are asked to five digits.
+    /// 0.001, for rates are issued to five digits.
     pub within: f64,
     /// How many fresh runs must hold at the rate that is found.
     pub confirmations: u32,
@@ -45,7 +45,7 @@ impl Default for Plan {
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ending {
+pub enum SearchEnd {
     /// The highest rate that is sustained.
     Found {
         /// Arrivals per second.
@@ -59,37 +59,39 @@ pub enum Ending {
     /// Not even the lowest rate is sustained.
     BelowFloor,
     /// The search came to no end that can be believed.
-    Unsettled {
+    Undecided {
         /// The highest rate that held and was not contradicted at that same rate.
         best: Option<f64>,
         /// Why.
-        why: Unsettled,
+        why: Undecided,
     },
 }
 
 /// Why a search came to no end that can be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unsettled {
+pub enum Undecided {
     /// It took too many steps.
     Steps,
     /// Again and again a rate held above one that had failed.
     NonMonotone,
-    /// Each time that a rate was asked, our own side was not fit to tell.
+    /// Each time that a rate was issued, our own side was not fit to tell.
     Client,
 }
 
 /// The steps do not belong to the search.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ReplayError {
-    /// Another step would have been asked for.
-    #[error("step {number} asks {found}/s where this search asks {wanted}/s; begin a new one")]
+    /// Another step would have been requested.
+    #[error(
+        "step {number} issues {found}/s where this search issues {expected}/s; begin a new one"
+    )]
     Differs {
         /// The step's number.
         number: usize,
         /// The rate in the list.
         found: f64,
-        /// The rate that the search would have asked.
-        wanted: f64,
+        /// The rate that the search would have issued.
+        expected: f64,
     },
     /// The search was over before.
     #[error("step {number} comes after the search was over; begin a new one")]
@@ -107,7 +109,7 @@ enum State {
     Confirm(u32),
     /// With the place in [`EXCEED`].
     Exceed(usize),
-    Over(Ending),
+    Over(SearchEnd),
 }
 
 /// A search under way.
@@ -139,14 +141,14 @@ pub enum Left {
 }
 
 impl Search {
-    /// A search that has asked nothing.
+    /// A search that has issued nothing.
     ///
     /// # Panics
-    /// If the plan's rates, width or bounds make no sense.
+    /// If the plan's rates, width or bounds are invalid.
     pub fn new(plan: Plan) -> Search {
         assert!(plan.min > 0.0 && plan.min.is_finite(), "the lowest rate is above 0");
         assert!(plan.max.is_none_or(|max| max >= plan.min), "no ceiling is below the floor");
-        assert!(plan.within >= 0.001, "rates are told apart by a thousandth");
+        assert!(plan.within >= 0.001, "rates are distinguished by a thousandth");
         assert!(plan.longest.is_power_of_two(), "steps are made longer by doubling");
         Search {
             plan,
@@ -165,7 +167,7 @@ impl Search {
     /// A search that has made `steps` already.
     ///
     /// # Errors
-    /// If it would have asked for other steps.
+    /// If it would have requested other steps.
     pub fn replay(plan: Plan, steps: &[Step]) -> Result<Search, ReplayError> {
         let mut search = Search::new(plan);
         for step in steps {
@@ -173,8 +175,8 @@ impl Search {
             match search.request() {
                 None => return Err(ReplayError::TooMany { number }),
                 // A rate that was written to a file and read again may have lost its last digit.
-                Some(wanted) if (wanted.rate / found - 1.0).abs() > 1e-9 => {
-                    return Err(ReplayError::Differs { number, found, wanted: wanted.rate });
+                Some(expected) if (expected.rate / found - 1.0).abs() > 1e-9 => {
+                    return Err(ReplayError::Differs { number, found, expected: expected.rate });
                 }
                 Some(_) => search.take(step.outcome.clone()),
             }
@@ -182,7 +184,7 @@ impl Search {
         Ok(search)
     }
 
-    /// What to ask next; nothing once the search is over.
+    /// What to issue next; nothing once the search is over.
     pub fn request(&self) -> Option<Request> {
         let (rate, purpose) = match self.state {
             State::Climb => (self.climb_rate(), Purpose::Climb),
@@ -201,7 +203,7 @@ impl Search {
     /// # Panics
     /// If the search is over.
     pub fn take(&mut self, outcome: Outcome) {
-        let request = self.request().expect("a search that is over asks nothing");
+        let request = self.request().expect("a search that is over issues nothing");
         let (verdict, is_of_client) = (outcome.verdict, outcome.is_of_client());
         self.steps.push(Step { request, outcome });
         self.client_faults = if is_of_client { self.client_faults + 1 } else { 0 };
@@ -216,12 +218,12 @@ impl Search {
             self.fail(request, verdict);
         }
         if self.ending().is_none() && self.steps.len() >= self.plan.steps_max {
-            self.give_up(Unsettled::Steps);
+            self.give_up(Undecided::Steps);
         }
     }
 
     /// How it ended, if it is over.
-    pub fn ending(&self) -> Option<Ending> {
+    pub fn ending(&self) -> Option<SearchEnd> {
         match self.state {
             State::Over(ending) => Some(ending),
             _ => None,
@@ -309,7 +311,7 @@ impl Search {
                 self.returns += 1;
                 self.settle();
                 if self.returns > RETURNS_MAX {
-                    self.give_up(Unsettled::NonMonotone);
+                    self.give_up(Undecided::NonMonotone);
                 }
             }
             State::Over(_) => {}
@@ -324,13 +326,13 @@ impl Search {
         match self.state {
             // What was found stands; that more fails is not shown.
             State::Exceed(_) => self.find(None),
-            _ => self.give_up(Unsettled::Client),
+            _ => self.give_up(Undecided::Client),
         }
     }
 
     fn fail(&mut self, request: Request, verdict: Verdict) {
         if let State::Exceed(place) = self.state {
-            // What cannot be told is no failure that was shown; still more may be.
+            // What is not known is no failure that was shown; still more may be.
             if verdict == Verdict::Unknown
                 && place + 1 < EXCEED.len()
                 && !self.is_ceiling(request.rate)
@@ -357,7 +359,9 @@ impl Search {
     /// Goes to where the best rate that held leads, with the lowest that failed.
     fn settle(&mut self) {
         self.state = match (self.best(), self.failed) {
-            (None, _) if self.floor_failures >= FLOOR_FAILURES => State::Over(Ending::BelowFloor),
+            (None, _) if self.floor_failures >= FLOOR_FAILURES => {
+                State::Over(SearchEnd::BelowFloor)
+            }
             (None, _) => State::Climb,
             (Some(best), None) if !self.is_ceiling(best) => State::Climb,
             (Some(best), Some(failed)) if failed > best * (1.0 + self.plan.within) => State::Bisect,
@@ -382,12 +386,12 @@ impl Search {
     fn find(&mut self, exceeded: Option<usize>) {
         if let Some(rate) = self.best() {
             let is_ceiling = self.is_ceiling(rate);
-            self.state = State::Over(Ending::Found { rate, exceeded, is_ceiling });
+            self.state = State::Over(SearchEnd::Found { rate, exceeded, is_ceiling });
         }
     }
 
-    fn give_up(&mut self, why: Unsettled) {
-        self.state = State::Over(Ending::Unsettled { best: self.best(), why });
+    fn give_up(&mut self, why: Undecided) {
+        self.state = State::Over(SearchEnd::Undecided { best: self.best(), why });
     }
 }
 

@@ -36,11 +36,11 @@ fn sharp(capacity: f64) -> impl FnMut(Request) -> Verdict {
 fn noisy(capacity: f64, noise: f64, seed: u64) -> impl FnMut(Request) -> Verdict {
     move |request| {
         let place = request.number as u64;
-        let seen = request.rate / capacity * (1.0 + noise * (2.0 * draw(seed, place) - 1.0));
+        let observed = request.rate / capacity * (1.0 + noise * (2.0 * draw(seed, place) - 1.0));
         let width = 0.05 / f64::from(request.length);
-        match seen {
-            seen if seen < 1.0 - width => Verdict::Held,
-            seen if seen > 1.0 + width => Verdict::Violated,
+        match observed {
+            observed if observed < 1.0 - width => Verdict::Held,
+            observed if observed > 1.0 + width => Verdict::Violated,
             _ => Verdict::Unknown,
         }
     }
@@ -62,7 +62,7 @@ fn purposes(search: &Search) -> String {
 
 fn found(search: &Search) -> f64 {
     match search.ending() {
-        Some(Ending::Found { rate, .. }) => rate,
+        Some(SearchEnd::Found { rate, .. }) => rate,
         other => panic!("{other:?} after {}", purposes(search)),
     }
 }
@@ -72,7 +72,7 @@ fn a_search_climbs_bisects_confirms_exceeds() {
     let search = search(Plan::default(), sharp(1_000.0));
     assert_eq!(purposes(&search), "CCCCcbBbBbbVVVe");
     assert!((found(&search) - 993.0).abs() < 1.0, "{}", found(&search));
-    let Some(Ending::Found { exceeded: Some(number), is_ceiling: false, .. }) = search.ending()
+    let Some(SearchEnd::Found { exceeded: Some(number), is_ceiling: false, .. }) = search.ending()
     else {
         panic!("{:?}", search.ending());
     };
@@ -82,7 +82,7 @@ fn a_search_climbs_bisects_confirms_exceeds() {
 }
 
 #[test]
-fn any_sharp_capacity_is_found_within_what_was_asked() {
+fn any_sharp_capacity_is_found_within_what_was_issued() {
     for seed in 0..3_000 {
         let capacity = 100.0 * 10_f64.powf(4.0 * draw(seed, 0));
         let within = 0.005 + 0.05 * draw(seed, 1);
@@ -103,12 +103,12 @@ fn noise_moves_the_result_by_no_more_than_itself() {
     for seed in 0..3_000 {
         let search = search(Plan::default(), noisy(5_000.0, 0.03, seed));
         match search.ending() {
-            Some(Ending::Found { rate, .. }) => {
+            Some(SearchEnd::Found { rate, .. }) => {
                 assert!((4_600.0..5_200.0).contains(&rate), "seed {seed}: {rate}");
                 settled += 1;
                 total += rate;
             }
-            Some(Ending::Unsettled { .. }) => {}
+            Some(SearchEnd::Undecided { .. }) => {}
             other => panic!("seed {seed}: {other:?}"),
         }
     }
@@ -149,7 +149,7 @@ fn the_same_outcomes_make_the_same_search() {
 fn steps_of_another_search_are_not_taken_up() {
     let whole = search(Plan::default(), sharp(1_000.0));
     let other = Plan { min: 150.0, ..Plan::default() };
-    let differs = ReplayError::Differs { number: 0, found: 100.0, wanted: 150.0 };
+    let differs = ReplayError::Differs { number: 0, found: 100.0, expected: 150.0 };
     assert_eq!(Search::replay(other, whole.steps()).unwrap_err(), differs);
     let mut steps = whole.steps().to_vec();
     steps.push(Step { request: Request { number: 15, ..steps[0].request }, ..steps[0].clone() });
@@ -160,7 +160,7 @@ fn steps_of_another_search_are_not_taken_up() {
 #[test]
 fn a_floor_that_fails_twice_is_too_much() {
     let search = search(Plan::default(), sharp(50.0));
-    assert_eq!((purposes(&search).as_str(), search.ending()), ("cc", Some(Ending::BelowFloor)));
+    assert_eq!((purposes(&search).as_str(), search.ending()), ("cc", Some(SearchEnd::BelowFloor)));
     let found = found(&self::search(Plan::default(), |request| match request.number {
         0 => Verdict::Violated,
         _ => sharp(1_000.0)(request),
@@ -173,14 +173,14 @@ fn a_ceiling_that_holds_is_the_result() {
     let plan = Plan { max: Some(1_500.0), ..Plan::default() };
     let search = search(plan, sharp(9_000.0));
     assert_eq!(purposes(&search), "CCCCCVVV");
-    let ending = Ending::Found { rate: 1_500.0, exceeded: None, is_ceiling: true };
+    let ending = SearchEnd::Found { rate: 1_500.0, exceeded: None, is_ceiling: true };
     assert_eq!(search.ending(), Some(ending));
     let plan = Plan { min: 700.0, max: Some(700.0), ..Plan::default() };
     assert_eq!(purposes(&self::search(plan, sharp(9_000.0))), "CVVV");
 }
 
 #[test]
-fn a_rate_that_cannot_be_told_is_asked_longer_then_taken_as_failed() {
+fn a_rate_that_is_not_known_is_issued_longer_then_taken_as_failed() {
     let vague = |request: Request| match request.rate {
         rate if rate <= 400.0 => Verdict::Held,
         rate if rate < 500.0 => Verdict::Unknown,
@@ -191,8 +191,8 @@ fn a_rate_that_cannot_be_told_is_asked_longer_then_taken_as_failed() {
     assert_eq!(lengths[..9], [1, 1, 1, 1, 1, 1, 2, 4, 8], "{}", purposes(&search));
     assert_eq!(lengths.last(), Some(&8));
     assert_eq!(found(&search), 400.0);
-    // 420 and 440 could not be told, so nothing was shown to fail.
-    assert!(matches!(search.ending(), Some(Ending::Found { exceeded: None, .. })));
+    // 420 and 440 could not be reported, so nothing was shown to fail.
+    assert!(matches!(search.ending(), Some(SearchEnd::Found { exceeded: None, .. })));
 }
 
 #[test]
@@ -240,20 +240,21 @@ fn a_hole_below_the_capacity_is_recorded() {
 fn a_search_without_end_says_so() {
     let plan = Plan { steps_max: 12, ..Plan::default() };
     let search = search(plan, sharp(1e12));
-    let ending = Ending::Unsettled { best: Some(204_800.0), why: Unsettled::Steps };
+    let ending = SearchEnd::Undecided { best: Some(204_800.0), why: Undecided::Steps };
     assert_eq!((search.steps().len(), search.ending()), (12, Some(ending)));
 }
 
 #[test]
 fn whoever_holds_again_and_again_above_a_failure_is_not_monotone() {
-    // Every second step fails, whatever is asked; the odd ones confirm or exceed.
+    // Every second step fails, whatever is issued; the odd ones confirm or exceed.
     let contrary = |request: Request| match request.purpose {
         Purpose::Climb if request.number > 0 => Verdict::Violated,
         Purpose::Bisect => Verdict::Violated,
         _ => Verdict::Held,
     };
     let search = search(Plan { steps_max: 1_000, ..Plan::default() }, contrary);
-    let Some(Ending::Unsettled { why: Unsettled::NonMonotone, best: Some(best) }) = search.ending()
+    let Some(SearchEnd::Undecided { why: Undecided::NonMonotone, best: Some(best) }) =
+        search.ending()
     else {
         panic!("{:?}", search.ending());
     };
@@ -262,11 +263,11 @@ fn whoever_holds_again_and_again_above_a_failure_is_not_monotone() {
 
 /// What came of a step whose client was not fit to measure.
 fn of_client() -> Outcome {
-    let reasons = vec![Reason::Client(crate::hallmark::CheckId::LaneCpu)];
+    let reasons = vec![Reason::Client(crate::hallmark::CheckId::WorkerCpu)];
     Outcome { reasons, ..outcome(Verdict::Unknown) }
 }
 
-/// A store that sustains everything up to `capacity`, asked by a client that is fit where it says.
+/// A store that sustains everything up to `capacity`, issued by a client that is fit where it says.
 fn search_by(mut is_fit: impl FnMut(Request) -> bool, capacity: f64) -> Search {
     let mut search = Search::new(Plan::default());
     let mut store = sharp(capacity);
@@ -277,12 +278,12 @@ fn search_by(mut is_fit: impl FnMut(Request) -> bool, capacity: f64) -> Search {
 }
 
 #[test]
-fn a_late_client_is_asked_again_then_nobody_can_tell() {
+fn a_late_client_is_run_again_then_nobody_can_tell() {
     let search = search_by(|request| request.rate < 500.0, 20_000.0);
     assert_eq!(purposes(&search), "CCC???");
     let last = &search.steps()[3..];
     assert!(last.iter().all(|step| step.request.rate == 800.0 && step.request.length == 1));
-    let ending = Ending::Unsettled { best: Some(400.0), why: Unsettled::Client };
+    let ending = SearchEnd::Undecided { best: Some(400.0), why: Undecided::Client };
     assert_eq!(search.ending(), Some(ending));
     let known = Bracket { held: Some(400.0), failed: None, unknown: Some(800.0) };
     assert_eq!(bracket(search.steps(), search.best()), known);
@@ -299,7 +300,7 @@ fn a_client_that_recovers_costs_no_more_than_the_steps_it_spoilt() {
 #[test]
 fn a_client_that_fails_above_what_was_found_leaves_it_found() {
     let search = search_by(|request| request.purpose != Purpose::Exceed, 1_000.0);
-    let Some(Ending::Found { rate, exceeded: None, .. }) = search.ending() else {
+    let Some(SearchEnd::Found { rate, exceeded: None, .. }) = search.ending() else {
         panic!("{:?}", search.ending());
     };
     let known = bracket(search.steps(), Some(rate));
@@ -337,7 +338,7 @@ fn the_bracket_is_as_narrow_as_the_steps_have_shown() {
         Step { request, outcome: outcome(verdict) }
     };
     use Verdict::{Held, Unknown, Violated};
-    // The found rate, one above it that was told at last, one that never was, one that failed.
+    // The found rate, one above it that was reported at last, one that never was, one that failed.
     let steps = [
         step(100.0, Held),
         step(105.0, Unknown),

@@ -1,8 +1,8 @@
-//! How the number of waiting operations goes over a step.
+//! Backlog over time within a step.
 
 use assay_model::{Nanos, Record};
 
-use crate::question::Window;
+use crate::options::Window;
 use crate::series::Concurrency;
 
 /// Batches over which the slope is taken; as many parts as a step has.
@@ -23,7 +23,7 @@ pub struct Backlog {
     pub low_per_s: f64,
 }
 
-/// What waits in each tenth of a step, while it is being counted.
+/// The backlog in each tenth of a step, while it is being counted.
 ///
 /// The tenths follow the step and not the intervals of reports, so that a step tells its slope
 /// however short it is beside those.
@@ -35,7 +35,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Counts over `window`; nothing can be told without one.
+    /// Counts over `window`; nothing can be known without one.
     pub fn new(window: Option<Window>) -> Waiting {
         let window = window.unwrap_or(Window { from: Nanos::ZERO, until: Nanos::ZERO });
         let width = (window.duration().0 / BATCHES as u64).max(1);

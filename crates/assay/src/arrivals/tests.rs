@@ -5,8 +5,8 @@ use expect_test::{Expect, expect};
 use super::*;
 
 #[track_caller]
-fn check(found: Result<impl std::fmt::Display>, shown: &Expect) {
-    shown.assert_eq(&match found {
+fn check(found: Result<impl std::fmt::Display>, displayed: &Expect) {
+    displayed.assert_eq(&match found {
         Ok(value) => value.to_string(),
         Err(error) => wrapped(&format!("error: {error}")),
     });
@@ -37,63 +37,66 @@ fn shapes_are_read_and_written_alike() {
         "spike:0..3,at=0s,for=250us",
         "sine:5000,amplitude=4000,period=1m",
     ] {
-        assert_eq!(shape(text).unwrap().to_string(), text);
+        assert_eq!(rate_profile(text).unwrap().to_string(), text);
     }
 }
 
 #[test]
 fn rates_in_shapes_take_units() {
-    check(shape("30s@1k/s,2m@1k..20k"), &expect!["30s@1000,2m@1000..20000"]);
-    check(shape(" 20k/s "), &expect!["20000/s"]);
+    check(rate_profile("30s@1k/s,2m@1k..20k"), &expect!["30s@1000,2m@1000..20000"]);
+    check(rate_profile(" 20k/s "), &expect!["20000/s"]);
     let sine = "sine:1M,period=2h,amplitude=500k/s";
-    check(shape(sine), &expect!["sine:1000000,amplitude=500000,period=120m"]);
+    check(rate_profile(sine), &expect!["sine:1000000,amplitude=500000,period=120m"]);
 }
 
 #[test]
 fn wrong_shapes_say_what_a_right_one_looks_like() {
-    check(shape("fast"), &expect![[r#"error: "fast" is no rate; write 20k/s, 1M/s or 0.5/s"#]]);
-    check(shape("1k..20k"), &expect!["error: a ramp needs its time: 2m@1k..20k"]);
     check(
-        shape("30s@1k,2m"),
+        rate_profile("fast"),
+        &expect![[r#"error: "fast" is no rate; write 20k/s, 1M/s or 0.5/s"#]],
+    );
+    check(rate_profile("1k..20k"), &expect!["error: a ramp needs its time: 2m@1k..20k"]);
+    check(
+        rate_profile("30s@1k,2m"),
         &expect![[r#"
             error: "2m" is no stage; write 30s@1k for a level or 2m@1k..20k for a
             ramp, with commas between"#]],
     );
     check(
-        shape("30@1k"),
+        rate_profile("30@1k"),
         &expect![[r#"error: "30" is no length of time; write 250us, 30s or 2h30m"#]],
     );
     check(
-        shape("30s@"),
+        rate_profile("30s@"),
         &expect!["error: a rate is missing; write 1k for a level, 1k..20k for a ramp"],
     );
     check(
-        shape("30s@1k..-5"),
+        rate_profile("30s@1k..-5"),
         &expect![[r#"
-            error: a rate of -5 asks nothing; give a rate above 0, for example
+            error: a rate of -5: the rate must be above 0; give one, for example
             20k/s"#]],
     );
-    check(shape("0s@1k"), &expect!["error: a stage lasts longer than 0s"]);
+    check(rate_profile("0s@1k"), &expect!["error: a stage lasts longer than 0s"]);
     check(
-        shape("30s@0,1m@0"),
+        rate_profile("30s@0,1m@0"),
         &expect![[r#"
-            error: stages at 0 ask nothing; give one of them a rate, as in
+            error: stages at 0: the rate must be above 0; give one of them a rate, as in
             30s@1k,2m@1k..20k,5m@20k"#]],
     );
     check(
-        shape("spik:1k..2k,at=1s,for=1s"),
+        rate_profile("spik:1k..2k,at=1s,for=1s"),
         &expect![[r#"
             error: there is no shape "spik"; did you mean
             spike:1k..10k,at=30s,for=5s?"#]],
     );
     check(
-        shape("saw:1k"),
+        rate_profile("saw:1k"),
         &expect![[r#"
             error: there is no shape "saw"; write spike:1k..10k,at=30s,for=5s or
             sine:5k,amplitude=4k,period=60s"#]],
     );
     check(
-        shape("sine"),
+        rate_profile("sine"),
         &expect!["error: a sine needs its numbers: sine:5k,amplitude=4k,period=60s"],
     );
 }
@@ -101,25 +104,25 @@ fn wrong_shapes_say_what_a_right_one_looks_like() {
 #[test]
 fn wrong_numbers_of_spikes_and_sines_are_named() {
     check(
-        shape("spike:1k..10k,at=30s"),
+        rate_profile("spike:1k..10k,at=30s"),
         &expect!["error: for= is missing; write spike:1k..10k,at=30s,for=5s"],
     );
     check(
-        shape("spike:1k,at=30s,for=5s"),
+        rate_profile("spike:1k,at=30s,for=5s"),
         &expect![[r#"
             error: "1k" does not say from which rate to which; write
             spike:1k..10k,at=30s,for=5s"#]],
     );
     check(
-        shape("spike:1k..10k,at=30s,for=5s,for=6s"),
+        rate_profile("spike:1k..10k,at=30s,for=5s,for=6s"),
         &expect!["error: for is there twice; write spike:1k..10k,at=30s,for=5s"],
     );
     check(
-        shape("sine:5k,swing=4k,period=60s"),
+        rate_profile("sine:5k,swing=4k,period=60s"),
         &expect![[r#"error: a sine has no "swing"; write sine:5k,amplitude=4k,period=60s"#]],
     );
     check(
-        shape("sine:5k,amplitude=6k,period=60s"),
+        rate_profile("sine:5k,amplitude=6k,period=60s"),
         &expect![[r#"
             error: an amplitude of 6000 takes a mean of 5000 below 0; give at most
             5000"#]],

@@ -11,7 +11,7 @@ use assay_model::query::{Comparison, Filter, Statement, Term};
 use assay_model::{Catalogue, Named, Nanos, Phase, Query};
 use assay_report::result_log::ResultLog;
 use assay_trace::benchfoundry::{
-    Exported, Imported, Importing, Meaning, Remarks, Set, export, import,
+    Exported, Imported, Importing, InputSet, Meaning, Remarks, export, import,
 };
 
 use crate::exit::{Exit, as_usage, usage};
@@ -23,7 +23,7 @@ pub const FORMAT: &str = "benchfoundry";
 
 /// `assay trace import benchfoundry`: the set at `from` becomes traces, the main one at `to`.
 pub fn import_set(from: &Path, to: &Path) -> Result<Exit> {
-    let set = Set::open(from).map_err(as_usage)?;
+    let set = InputSet::open(from).map_err(as_usage)?;
     let generator = format!("assay {}, of BenchFoundry's files", env!("CARGO_PKG_VERSION"));
     let mut understand = meanings;
     let mut importing = Importing { generator: &generator, understand: &mut understand };
@@ -32,7 +32,7 @@ pub fn import_set(from: &Path, to: &Path) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// What the queries mean by the schema that they are asked of.
+/// What the queries mean by the schema that they are issued to.
 fn meanings(ddl: &[Named], queries: &[Named]) -> Result<Vec<Meaning>, String> {
     let catalogue =
         assay_mapping::sql::catalogue(ddl, queries).map_err(|error| error.to_string())?;
@@ -87,8 +87,8 @@ fn told_import(imported: &Imported) -> String {
         );
         let notes = [
             (phase.notes.short, "processes of fewer than five lines, which BenchFoundry drops"),
-            (phase.notes.idle, "processes that ask nothing were left out"),
-            (phase.notes.empty_transactions, "transactions that ask nothing became delays"),
+            (phase.notes.idle, "processes that issue nothing were left out"),
+            (phase.notes.empty_transactions, "transactions that issue nothing became delays"),
             (phase.notes.lone_operations, "operations outside of a transaction are one each"),
         ];
         for (count, what) in notes.into_iter().filter(|(count, _)| *count > 0) {
@@ -97,7 +97,7 @@ fn told_import(imported: &Imported) -> String {
     }
     if imported.unused_parameters > 0 {
         let unused = imported.unused_parameters;
-        let _ = writeln!(text, "{unused} lists of parameters are asked with by nobody: left out");
+        let _ = writeln!(text, "{unused} lists of parameters are unused: left out");
     }
     push_remarks(&mut text, &imported.remarks);
     text
@@ -146,12 +146,12 @@ fn told_export(exported: &Exported) -> String {
     text
 }
 
-/// `assay report --format benchfoundry`: the history of the bundle `dir` as a result log.
+/// `assay report --format benchfoundry`: the history of the run directory `dir` as a result log.
 pub fn result_log(dir: &Path, phases: Option<Phases>, output: Option<PathBuf>) -> Result<Exit> {
     let manifest = Manifest::read(dir).map_err(as_usage)?;
     if manifest.history.queries.is_empty() {
         return Err(usage(format!(
-            "--format: {} asked for records by key; a result log of BenchFoundry is about queries",
+            "--format: {} requested records by key; a result log of BenchFoundry is about queries",
             dir.display()
         )));
     }
@@ -170,7 +170,7 @@ pub fn result_log(dir: &Path, phases: Option<Phases>, output: Option<PathBuf>) -
     Ok(Exit::Fine)
 }
 
-/// Writes the log of the bundle `dir`. A reader that closed the pipe has read enough.
+/// Writes the log of the run directory `dir`. A reader that closed the pipe has read enough.
 fn log_into(
     into: &mut dyn Write,
     dir: &Path,

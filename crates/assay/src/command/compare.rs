@@ -6,15 +6,15 @@ mod condition;
 use std::path::Path;
 
 use anyhow::Result;
-use assay_analysis::compare::{Demands, Judgement, RunFigures, compare as compare_figures};
-use assay_report::compare::{Contrast, Run, Side, Trial, Weight};
+use assay_analysis::compare::{ConditionOutcome, Demands, RunFigures, compare as compare_figures};
+use assay_report::compare::{ComparedSetup, Contrast, Run, Trial, Weight};
 use clap::ArgMatches;
 
-use crate::bundles;
 use crate::exit::{Exit, usage};
+use crate::measured_runs::{self, Measured};
 use crate::options::Options;
+use crate::run_dirs;
 use crate::show::{Display, Format, put};
-use crate::side::{self, Measured};
 
 use condition::Stated;
 
@@ -30,11 +30,14 @@ pub fn compare(matches: &ArgMatches) -> Result<Exit> {
         matches.get_one::<String>(argument).cloned().unwrap_or_else(|| usual.to_owned())
     };
     let names = (name("base", "last-1"), name("new", "last"));
-    require_two(&bundles::find_any(runs_dir, &names.0)?, &bundles::find_any(runs_dir, &names.1)?)?;
+    require_two(
+        &run_dirs::find_any(runs_dir, &names.0)?,
+        &run_dirs::find_any(runs_dir, &names.1)?,
+    )?;
     let named = |argument: &str, name: &String| -> Result<(String, Vec<Measured>)> {
-        let dir = bundles::find_any(runs_dir, name)?;
+        let dir = run_dirs::find_any(runs_dir, name)?;
         let first = if argument == "new" { NEW_RUNS } else { 0 };
-        Ok((name.clone(), side::measure_all(&dir, first)?))
+        Ok((name.clone(), measured_runs::measure_all(&dir, first)?))
     };
     let (old, new) = (named("base", &names.0)?, named("new", &names.1)?);
     let contrast = contrast(old, new, demands, &stated)?;
@@ -56,7 +59,7 @@ pub fn compare(matches: &ArgMatches) -> Result<Exit> {
 fn require_two(old: &Path, new: &Path) -> Result<()> {
     let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
     let (old, new) = (real(old), real(new));
-    let holds = |group: &Path, run: &Path| bundles::is_group(group) && run.starts_with(group);
+    let holds = |group: &Path, run: &Path| run_dirs::is_group(group) && run.starts_with(group);
     if old != new && !holds(&old, &new) && !holds(&new, &old) {
         return Ok(());
     }
@@ -106,14 +109,14 @@ fn demands(matches: &ArgMatches, stated: &[Stated]) -> Result<Demands> {
     if confidence < 0.5 {
         return Err(usage("--confidence: below 50% nothing is said; write 99%, for example"));
     }
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     for condition in stated {
-        if !asked.contains(&condition.condition.figure) {
-            asked.push(condition.condition.figure);
+        if !requested.contains(&condition.condition.figure) {
+            requested.push(condition.condition.figure);
         }
     }
-    let asked = if asked.is_empty() { usual.asked } else { asked };
-    Ok(Demands { confidence, minimum: share("minimum", usual.minimum, 10.0)?, asked, ..usual })
+    let requested = if requested.is_empty() { usual.requested } else { requested };
+    Ok(Demands { confidence, minimum: share("minimum", usual.minimum, 10.0)?, requested, ..usual })
 }
 
 fn contrast(
@@ -128,7 +131,7 @@ fn contrast(
         side.iter().map(|run| run.figures.clone()).collect()
     };
     let comparison = compare_figures(&figures(&old), &figures(&new), demands);
-    if comparison.asked().next().is_none() {
+    if comparison.requested().next().is_none() {
         return Err(usage(
             "the two have none of the figures in question in common: was anything done in both?",
         ));
@@ -137,13 +140,13 @@ fn contrast(
         .iter()
         .map(|stated| Trial {
             text: stated.text.clone(),
-            judgement: comparison.judge(&stated.condition),
+            judgement: comparison.analyze(&stated.condition),
             row: comparison.row(stated.condition.figure).cloned(),
         })
         .collect();
     let side = |name: String, runs: Vec<Measured>| {
-        let run = |run: Measured| Run { facts: run.judged.facts, summary: run.judged.summary };
-        Side { name, runs: runs.into_iter().map(run).collect() }
+        let run = |run: Measured| Run { facts: run.analyzed.facts, summary: run.analyzed.summary };
+        ComparedSetup { name, runs: runs.into_iter().map(run).collect() }
     };
     Ok(Contrast {
         old: side(old_name, old),
@@ -164,7 +167,7 @@ fn refuse_other_questions(contrast: &Contrast) -> Result<()> {
         .filter(|found| is_question(found.weight))
         .map(|found| format!("\n  {}: {} / {}", found.what, found.old, found.new))
         .collect();
-    if contrast.is_judged() || contrast.trials.is_empty() {
+    if contrast.is_analyzed() || contrast.trials.is_empty() {
         return Ok(());
     }
     Err(usage(format!(
@@ -175,12 +178,13 @@ fn refuse_other_questions(contrast: &Contrast) -> Result<()> {
 }
 
 fn exit(trials: &[Trial]) -> Exit {
-    let is_any = |judgement: Judgement| trials.iter().any(|trial| trial.judgement == judgement);
-    if is_any(Judgement::Met) {
+    let is_any =
+        |judgement: ConditionOutcome| trials.iter().any(|trial| trial.judgement == judgement);
+    if is_any(ConditionOutcome::Met) {
         return Exit::Regression;
     }
-    // A gate that cannot be judged must not look open.
-    match (is_any(Judgement::Withdrawn), is_any(Judgement::Unknown)) {
+    // A gate that cannot be analyzed must not look open.
+    match (is_any(ConditionOutcome::Withdrawn), is_any(ConditionOutcome::Unknown)) {
         (true, _) => Exit::NoHallmark,
         (false, true) => Exit::Usage,
         (false, false) => Exit::Fine,

@@ -1,4 +1,4 @@
-//! What on this machine would spoil a measurement.
+//! Doctor: properties of this machine that would spoil a measurement.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use clap::ArgMatches;
 
 use crate::command::lab::{Readiness, readiness};
 use crate::exit::{Exit, from_open};
-use crate::lab::errand::missing_feature;
+use crate::lab::job_spec::missing_feature;
 use crate::lab::labs::house;
 use crate::machine;
 use crate::show::put;
@@ -20,7 +20,7 @@ use crate::show::put;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
     Fine,
-    Doubt,
+    Warning,
     Bad,
 }
 
@@ -61,7 +61,7 @@ pub fn doctor(matches: &ArgMatches) -> Result<Exit> {
     for Finding { level, text: line } in &findings {
         let mark = match level {
             Level::Fine => "ok   ",
-            Level::Doubt => "doubt",
+            Level::Warning => "warning",
             Level::Bad => "bad  ",
         };
         let _ = writeln!(text, "{mark}  {line}");
@@ -80,8 +80,12 @@ fn finding(level: Level, text: impl Into<String>) -> Finding {
 
 fn cores() -> Finding {
     match machine::cores() {
-        1 => finding(Level::Doubt, "1 core: we and a store on this machine take turns; expect lag"),
-        cores => finding(Level::Fine, format!("{cores} cores: a lane and a store can run at once")),
+        1 => {
+            finding(Level::Warning, "1 core: we and a store on this machine take turns; expect lag")
+        }
+        cores => {
+            finding(Level::Fine, format!("{cores} cores: a worker and a store can run at once"))
+        }
     }
 }
 
@@ -89,11 +93,11 @@ fn load_average() -> Finding {
     let cores = machine::cores() as f64;
     match machine::load_average() {
         Some(load) if load > cores * 0.5 => finding(
-            Level::Doubt,
+            Level::Warning,
             format!("load average {load}: others use this machine; wait until it is quiet"),
         ),
         Some(load) => finding(Level::Fine, format!("load average {load}")),
-        None => finding(Level::Doubt, "the system does not tell its load average"),
+        None => finding(Level::Warning, "the system does not tell its load average"),
     }
 }
 
@@ -107,10 +111,10 @@ fn clock_source() -> Finding {
             finding(Level::Fine, format!("clock source {good}"))
         }
         Some(slow) => finding(
-            Level::Doubt,
+            Level::Warning,
             format!("clock source {slow}: reading the time is slow; choose tsc if you can"),
         ),
-        None => finding(Level::Doubt, "the system does not tell its clock source"),
+        None => finding(Level::Warning, "the system does not tell its clock source"),
     }
 }
 
@@ -118,7 +122,7 @@ fn governor() -> Finding {
     match read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").as_deref() {
         Some("performance") => finding(Level::Fine, "processor governor performance"),
         Some(other) => finding(
-            Level::Doubt,
+            Level::Warning,
             format!("processor governor {other}: speed changes while you measure; use performance"),
         ),
         None => finding(Level::Fine, "the processor's speed is not ours to set here"),
@@ -131,7 +135,7 @@ fn open_files() -> Finding {
     let soft = line.and_then(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok());
     match soft {
         Some(soft) if soft < 1024 => finding(
-            Level::Doubt,
+            Level::Warning,
             format!("{soft} open files allowed: raise it (ulimit -n 65536) for many connections"),
         ),
         Some(soft) => finding(Level::Fine, format!("{soft} open files allowed")),
@@ -140,7 +144,7 @@ fn open_files() -> Finding {
 }
 
 fn room() -> Finding {
-    // The shortest way to know whether bundles can be kept here is to try.
+    // The shortest way to know whether run directories can be kept here is to try.
     let path = std::path::Path::new("runs");
     let existed = path.exists();
     let trial = path.join(".doctor");
@@ -151,8 +155,10 @@ fn room() -> Finding {
         let _ = fs::remove_dir(path);
     }
     match tried {
-        Ok(()) => finding(Level::Fine, "bundles can be kept in ./runs"),
-        Err(error) => finding(Level::Bad, format!("bundles cannot be kept in ./runs: {error}")),
+        Ok(()) => finding(Level::Fine, "run directories can be kept in ./runs"),
+        Err(error) => {
+            finding(Level::Bad, format!("run directories cannot be kept in ./runs: {error}"))
+        }
     }
 }
 
@@ -172,7 +178,7 @@ fn labs() -> Result<Vec<Finding>> {
         let missing: Vec<String> = what.into_iter().chain(driver).collect();
         match missing.is_empty() {
             true => finding(Level::Fine, format!("lab {name}: can be started here{but}")),
-            false => finding(Level::Doubt, format!("lab {name}: missing {}", missing.join("; "))),
+            false => finding(Level::Warning, format!("lab {name}: missing {}", missing.join("; "))),
         }
     };
     Ok(recipes::ALL.iter().map(one).collect())

@@ -12,7 +12,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use crate::completion;
 use crate::exit::{Exit, usage};
 use crate::lab::labs::Found;
-use crate::lab::{Fault, LabClient, Labs, failure, keeper};
+use crate::lab::{Fault, LabClient, Labs, failure, supervisor};
 use crate::options::Options;
 use crate::show::put;
 
@@ -42,7 +42,9 @@ pub fn command(places: [Arg; 2], install: Arg) -> Command {
                 .arg(Arg::new("name").value_name("NAME")),
         )
         .subcommand(
-            Command::new("guard").hide(true).about("The process beside a keeper, which starts it"),
+            Command::new("watchdog")
+                .hide(true)
+                .about("The process beside a supervisor, which starts it"),
         )
 }
 
@@ -162,8 +164,8 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         Some(("fault", matches)) => hurt(matches),
         Some(("down", matches)) => end(matches),
         Some(("ls", matches)) => list::list(matches),
-        Some(("keep", _)) => keeper::keep(),
-        Some(("guard", _)) => keeper::guard(),
+        Some(("keep", _)) => supervisor::keep(),
+        Some(("watchdog", _)) => supervisor::watchdog(),
         _ => Ok(Exit::Usage),
     }
 }
@@ -191,11 +193,11 @@ fn show_status(matches: &ArgMatches) -> Result<Exit> {
         Some(name) => vec![labs.find(Some(name))?],
         None => labs.all(),
     };
-    let seen: Vec<say::Seen> = found.into_iter().map(say::look).collect();
+    let observed: Vec<say::LabView> = found.into_iter().map(say::look).collect();
     let text = match word(matches, "format") {
-        Some("json") => say::json(&seen)?,
-        _ if seen.is_empty() => "no lab is up; `assay lab up STORE` starts one\n".to_owned(),
-        _ => say::text(&seen),
+        Some("json") => say::json(&observed)?,
+        _ if observed.is_empty() => "no lab is up; `assay lab up STORE` starts one\n".to_owned(),
+        _ => say::text(&observed),
     };
     put(&text, None)?;
     Ok(Exit::Fine)
@@ -266,7 +268,7 @@ fn end_all(found: Vec<Found>) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Ends a lab; false if its keeper was gone, so that there was only something to remove.
+/// Ends a lab; false if its supervisor was gone, so that there was only something to remove.
 fn end_one(found: Found) -> Result<bool> {
     if found.is_held {
         LabClient::of(found)?.down()?;

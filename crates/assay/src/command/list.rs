@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result};
 use assay_drivers::registry;
 use assay_workload::script::{ScriptName, ScriptSpec};
-use assay_workload::{Spec, gallery};
+use assay_workload::{Spec, builtin};
 use clap::ArgMatches;
 
 use crate::command::study::matrix::file::StudyFile;
@@ -19,20 +19,20 @@ pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
     let Some((verb, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
     if verb == "ls" {
         let mut text = String::new();
-        let wanted = matches.get_one::<String>("name").map_or("", String::as_str);
-        list(wanted, &mut text)?;
+        let expected = matches.get_one::<String>("name").map_or("", String::as_str);
+        list(expected, &mut text)?;
         put(&text, None)?;
         return Ok(Exit::Fine);
     }
     let name = matches.get_one::<String>("name").context("a name is needed")?;
-    let entry = gallery::find(name).map_err(as_usage)?;
+    let entry = builtin::find(name).map_err(as_usage)?;
     if verb == "show" {
         put(entry.text, None)?;
         return Ok(Exit::Fine);
     }
     let ending = match entry.form {
-        gallery::Form::Properties => "properties",
-        gallery::Form::Toml => "toml",
+        builtin::Form::Properties => "properties",
+        builtin::Form::Toml => "toml",
     };
     let usual = format!("{}.{ending}", entry.name);
     copy(entry.text, matches.get_one::<String>("to").unwrap_or(&usual))
@@ -48,14 +48,14 @@ pub fn copy(text: &str, path: &str) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The workloads whose names begin with `wanted`; large families as one line unless asked for.
-fn list(wanted: &str, text: &mut String) -> Result<()> {
+/// The workloads whose names begin with `expected`; large families as one line unless requested.
+fn list(expected: &str, text: &mut String) -> Result<()> {
     let family = |name: &str| {
-        let mut families = gallery::FAMILIES.into_iter();
-        families.find(|(family, _)| wanted.is_empty() && name.starts_with(family))
+        let mut families = builtin::FAMILIES.into_iter();
+        families.find(|(family, _)| expected.is_empty() && name.starts_with(family))
     };
     let mut lines: Vec<(String, String)> = Vec::new();
-    for entry in gallery::all().filter(|entry| entry.name.starts_with(wanted)) {
+    for entry in builtin::all().filter(|entry| entry.name.starts_with(expected)) {
         let line = match family(entry.name) {
             None => (entry.name.to_owned(), entry.description.to_owned()),
             Some((name, description)) => {
@@ -68,7 +68,9 @@ fn list(wanted: &str, text: &mut String) -> Result<()> {
         }
     }
     let Some(width) = lines.iter().map(|(name, _)| name.len()).max() else {
-        return Err(usage(format!("no workload of the gallery begins with {wanted:?}")));
+        return Err(usage(format!(
+            "no workload of the built-in workloads begins with {expected:?}"
+        )));
     };
     for (name, description) in lines {
         let _ = writeln!(text, "{name:<width$} {description}");
@@ -120,10 +122,10 @@ pub fn schema(matches: &ArgMatches) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The schema of a spec with the sections that a file of it may have for the command that asks it.
+/// The schema of a spec with the sections that a file of it may have for the command that loads it.
 fn with_sections(mut schema: serde_json::Value) -> serde_json::Value {
     let sections = [
-        ("run", "Settings of the command that asks it, by the names of its options."),
+        ("run", "Settings of the command that loads it, by the names of its options."),
         ("hallmark", "Thresholds of the hallmark that differ from the usual ones."),
     ];
     for (name, description) in sections {
@@ -140,7 +142,7 @@ pub fn completion(matches: &ArgMatches) -> Result<Exit> {
     let shells = clap_complete::env::Shells::builtins();
     let script_of = shells.completer(&shell).context("every shell that can be named is known")?;
     let mut script = Vec::new();
-    // It asks this program for the values, so workloads, stores and runs are those of the moment.
+    // It issues this program for the values, so workloads, stores and runs are those of the moment.
     script_of.write_registration("COMPLETE", "assay", "assay", "assay", &mut script)?;
     put(&String::from_utf8_lossy(&script), None)?;
     Ok(Exit::Fine)

@@ -1,59 +1,59 @@
-//! Analyze, report, repair: the verbs that look at a bundle.
+//! Analyze, report, repair: the verbs that look at a run directory.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use assay_analysis::Phases;
-use assay_history::{Damage, repair as repair_bundle};
+use assay_history::{Damage, repair as repair_run_dir};
 use clap::ArgMatches;
 
 use super::benchfoundry;
-use crate::bundles;
 use crate::exit::{Exit, as_usage};
 use crate::options::Options;
 use crate::repeat;
-use crate::show::{Display, judge, keep_hallmark, put, require_hallmark, show};
+use crate::run_dirs;
+use crate::show::{Display, analyze_run, keep_hallmark, put, require_hallmark, show};
 
-/// `assay analyze`: judges a bundle again.
+/// `assay analyze`: analyzers a run directory again.
 pub fn analyze(matches: &ArgMatches) -> Result<Exit> {
-    show_bundle(matches, Purpose::Judge)
+    show_run_dir(matches, Purpose::Analyzer)
 }
 
-/// `assay report`: shows a bundle in another form.
+/// `assay report`: shows a run directory in another form.
 pub fn report(matches: &ArgMatches) -> Result<Exit> {
-    show_bundle(matches, Purpose::Show)
+    show_run_dir(matches, Purpose::Show)
 }
 
-/// Why a bundle is looked at.
+/// Why a run directory is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// To judge it again: its hallmark is written anew.
-    Judge,
+    /// To analyze it again: its hallmark is written anew.
+    Analyzer,
     /// To show it; nothing in it changes.
     Show,
 }
 
-fn show_bundle(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
+fn show_run_dir(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     let options = Options::gather(matches)?;
-    let dir = bundles::find_any(runs_dir(&options), run_name(matches))?;
+    let dir = run_dirs::find_any(runs_dir(&options), run_name(matches))?;
     let phases = phases(matches);
     if purpose == Purpose::Show && options.given("format") == Some(benchfoundry::FORMAT) {
         let output = options.text("output").map(PathBuf::from);
         return benchfoundry::result_log(&dir, phases, output);
     }
     let display = Display::from(&options)?;
-    if bundles::is_group(&dir) {
+    if run_dirs::is_group(&dir) {
         return repeat::show(&dir, &options, &display);
     }
-    let judged = judge(&dir, phases)?;
-    // A hallmark of other phases than the bundle was made for is none of the bundle.
-    let is_kept = match purpose == Purpose::Judge && phases.is_none() {
-        true => keep_hallmark(&dir, &judged),
+    let analyzed = analyze_run(&dir, phases)?;
+    // A hallmark of other phases than the run directory was made for is none of the run directory.
+    let is_kept = match purpose == Purpose::Analyzer && phases.is_none() {
+        true => keep_hallmark(&dir, &analyzed),
         false => Ok(()),
     };
-    show(&judged, &display)?;
+    show(&analyzed, &display)?;
     is_kept?;
-    require_hallmark(&options, &judged)
+    require_hallmark(&options, &analyzed)
 }
 
 fn phases(matches: &ArgMatches) -> Option<Phases> {
@@ -65,8 +65,8 @@ fn phases(matches: &ArgMatches) -> Option<Phases> {
     }
 }
 
-fn bundle(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
-    bundles::find(runs_dir(options), run_name(matches))
+fn run_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
+    run_dirs::find(runs_dir(options), run_name(matches))
 }
 
 fn runs_dir(options: &Options) -> &Path {
@@ -81,8 +81,8 @@ fn run_name(matches: &ArgMatches) -> &str {
 pub fn repair(matches: &ArgMatches) -> Result<Exit> {
     let Some((_, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
     let options = Options::gather(matches)?;
-    let dir = bundle(matches, &options)?;
-    let repaired = repair_bundle(&dir).map_err(as_usage)?;
+    let dir = run_dir(matches, &options)?;
+    let repaired = repair_run_dir(&dir).map_err(as_usage)?;
     let name = dir.display();
     let parts_missing = repaired.parts_missing();
     let mut text = match (repaired.was_whole(), parts_missing) {
@@ -109,7 +109,7 @@ pub fn repair(matches: &ArgMatches) -> Result<Exit> {
         _ => {
             eprintln!(
                 "error: a part of the history is gone, and nothing here can bring it back: copy \
-                 the bundle again, or show the rest of it with `assay report {name}`"
+                 the run directory again, or show the rest of it with `assay report {name}`"
             );
             Ok(Exit::Internal)
         }

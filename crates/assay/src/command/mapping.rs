@@ -1,4 +1,4 @@
-//! Mapping: the verbs about how queries are asked of a store that takes none.
+//! Mapping: the verbs about how queries are issued to a store that takes none.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use assay_mapping::explain::{Explanation, explain};
 use assay_mapping::sql::canonical;
 use assay_mapping::{Class, Expected, Keys, Physical};
 use assay_model::{Catalogue, Seed, Statement};
-use assay_report::mapping::{self as report, Asked, Choice, Mapping, Requested, Stored};
+use assay_report::mapping::{self as report, Choice, MappedQuery, Mapping, Requested, Stored};
 use assay_workload::PlanPhase;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
@@ -66,7 +66,7 @@ pub fn command(spec_changes: [Arg; 3]) -> Command {
                 .value_hint(ValueHint::FilePath),
         );
     Command::new("mapping")
-        .about("How queries are asked of a store that takes none")
+        .about("How queries are issued to a store that takes none")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(explain)
@@ -80,7 +80,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
     }
 }
 
-/// What is asked, without any randomness: a mapping depends on queries and sizes only.
+/// What is issued, without any randomness: a mapping depends on queries and sizes only.
 struct Subject {
     name: String,
     catalogue: Catalogue,
@@ -94,17 +94,17 @@ struct Subject {
 fn explain_mapping(matches: &ArgMatches) -> Result<Exit> {
     let subject = subject(matches)?;
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let class = text("class").context("clap asks for --class")?;
+    let class = text("class").context("clap requests --class")?;
     let mapping = match Class::from_name(class) {
         Some(class) => physical_mapping(matches, &subject, class)?,
         None => relational(matches, subject)?,
     };
-    let shown = match text("format").unwrap_or("text") {
+    let displayed = match text("format").unwrap_or("text") {
         "json" => report::json(&mapping),
         "md" => report::markdown(&mapping),
         _ => report::text(&mapping),
     };
-    put(&shown, path(matches, "output").as_deref())?;
+    put(&displayed, path(matches, "output").as_deref())?;
     Ok(Exit::Fine)
 }
 
@@ -113,12 +113,12 @@ fn path(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
 }
 
 fn subject(matches: &ArgMatches) -> Result<Subject> {
-    let spec = matches.get_one::<String>("spec").context("clap asks for SPEC")?;
+    let spec = matches.get_one::<String>("spec").context("clap requests SPEC")?;
     let workload = Workload::read(spec, &changes(matches, &Options::default())?)?;
     let compiled = workload.plan(Seed(0), PlanPhase::Run)?;
     let Some(catalogue) = compiled.catalogue() else {
         return Err(usage(format!(
-            "{spec} asks for records by key, which every store takes: only queries need a mapping"
+            "{spec} requests records by key, which every store takes: only queries need a mapping"
         )));
     };
     let per = if workload.trace.is_some() { "query" } else { "transaction" };
@@ -158,7 +158,7 @@ fn relational(matches: &ArgMatches, subject: Subject) -> Result<Mapping> {
             .collect(),
     });
     let queries = subject.catalogue.queries.iter().zip(&subject.frequencies);
-    let queries = queries.map(|(query, frequency)| Asked {
+    let queries = queries.map(|(query, frequency)| MappedQuery {
         name: query.name.clone(),
         sql: canonical(schema, &query.statement),
         frequency: *frequency,
@@ -167,7 +167,7 @@ fn relational(matches: &ArgMatches, subject: Subject) -> Result<Mapping> {
         requests: vec![Requested {
             count: 1.0,
             verb: "statement".into(),
-            table: asked_of(&query.statement)
+            table: issued_to(&query.statement)
                 .iter()
                 .map(|number| schema.relation(*number).name.as_str())
                 .collect::<Vec<_>>()
@@ -185,12 +185,12 @@ fn relational(matches: &ArgMatches, subject: Subject) -> Result<Mapping> {
         options: Vec::new(),
         tables: tables.collect(),
         queries: queries.collect(),
-        notices: vec!["Each query is one statement, prepared once for each connection.".into()],
+        warnings: vec!["Each query is one statement, prepared once for each connection.".into()],
     })
 }
 
 /// The relations that a statement is about.
-fn asked_of(statement: &Statement) -> Vec<u16> {
+fn issued_to(statement: &Statement) -> Vec<u16> {
     match statement {
         Statement::Select(select) => select.from.clone(),
         Statement::Insert(insert) => vec![insert.relation],
@@ -199,14 +199,14 @@ fn asked_of(statement: &Statement) -> Vec<u16> {
     }
 }
 
-/// The tables that a store of records keeps the relations in, with what each query asks of them.
+/// The tables that a store of records keeps the relations in, with what each query issues of them.
 fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Mapping> {
     let (physical, origin, options) = match matches.get_one::<String>("mapping") {
         Some(file) => {
             let physical = mapped::read(file)?;
             if physical.class != class {
                 let other = physical.class.name();
-                return Err(usage(format!("{file} is for {other} stores: ask --class {other}")));
+                return Err(usage(format!("{file} is for {other} stores: issue --class {other}")));
             }
             (physical, file.clone(), Vec::new())
         }
@@ -216,7 +216,7 @@ fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Re
     if let Some(file) = path(matches, "save") {
         whole::write_text(&file, &physical.to_toml()).context("--save")?;
     }
-    Ok(shown(subject, explanation, origin, options))
+    Ok(display(subject, explanation, origin, options))
 }
 
 /// A physical schema, where it comes from in words, what it was chosen from.
@@ -232,7 +232,7 @@ fn advised(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Advi
     let advice = mapped::advised(&subject.catalogue, class, &expected)?;
     let mut all = vec![(advice.cost, advice.best)];
     all.extend(advice.others);
-    let wanted = match matches.get_one::<String>("option") {
+    let target = match matches.get_one::<String>("option") {
         None => 1,
         Some(text) => match text.parse() {
             Ok(number) if (1..=all.len()).contains(&number) => number,
@@ -247,11 +247,11 @@ fn advised(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Advi
     let choices = all.iter().enumerate().map(|(place, (cost, physical))| Choice {
         cost: *cost,
         tables: names(physical),
-        is_shown: place + 1 == wanted,
+        is_shown: place + 1 == target,
     });
     let choices = choices.collect();
-    let origin = format!("option {wanted} of {} that were ranked", advice.options);
-    let (_, physical) = all.swap_remove(wanted - 1);
+    let origin = format!("option {target} of {} that were ranked", advice.options);
+    let (_, physical) = all.swap_remove(target - 1);
     Ok((physical, origin, choices))
 }
 
@@ -265,7 +265,7 @@ fn names(physical: &Physical) -> Vec<String> {
     plain.chain(indexes).collect()
 }
 
-fn shown(
+fn display(
     subject: &Subject,
     explanation: Explanation,
     origin: String,
@@ -280,7 +280,7 @@ fn shown(
         columns: table.columns,
     });
     let queries = explanation.queries.into_iter().zip(&subject.frequencies);
-    let queries = queries.map(|(query, frequency)| Asked {
+    let queries = queries.map(|(query, frequency)| MappedQuery {
         name: query.name,
         sql: query.sql,
         frequency: *frequency,
@@ -299,11 +299,11 @@ fn shown(
             .collect(),
         sorted: query.sorted,
     });
-    let mut notices = vec![
+    let mut warnings = vec![
         "A query of several requests is not atomic, and a rollback undoes nothing.".to_owned(),
     ];
     if explanation.keys == Keys::Trusted {
-        notices.push("An INSERT does not look if its key is free.".into());
+        warnings.push("An INSERT does not look if its key is free.".into());
     }
     Mapping {
         workload: subject.name.clone(),
@@ -313,6 +313,6 @@ fn shown(
         options,
         tables: tables.collect(),
         queries: queries.collect(),
-        notices,
+        warnings,
     }
 }

@@ -1,4 +1,4 @@
-//! Traces: the verbs about what is asked, as a file.
+//! Traces: the verbs about what is issued, as a file.
 
 mod fit;
 mod import;
@@ -67,13 +67,13 @@ fn generate(matches: &ArgMatches) -> Result<Exit> {
         Some(seed) => Seed(seed),
         None => draw_seed()?,
     };
-    let wanted = number(matches, "operations")?;
-    if wanted.is_some() {
-        workload.set_operations(wanted)?;
+    let target = number(matches, "operations")?;
+    if target.is_some() {
+        workload.set_operations(target)?;
     }
     let phase = if matches.get_flag("load") { PlanPhase::Load } else { PlanPhase::Run };
     let plan = workload.plan(seed, phase)?;
-    let Some(processes) = wanted.or(plan.len()) else {
+    let Some(processes) = target.or(plan.len()) else {
         return Err(usage("the spec does not say how many operations: give --operations"));
     };
     let header = plan.header(seed);
@@ -117,13 +117,13 @@ fn wanted_arrivals(matches: &ArgMatches) -> Result<Option<Arrivals>> {
     };
     let process = text("arrivals").map_or("poisson", String::as_str);
     Ok(Some(Arrivals {
-        shape: arrivals::shape(rate).map_err(|error| wrong("rate", error))?,
+        rate_profile: arrivals::rate_profile(rate).map_err(|error| wrong("rate", error))?,
         process: arrivals::process(process, Calendar::None)
             .map_err(|error| wrong("arrivals", error))?,
     }))
 }
 
-/// Writes processes with the times at which a run with the same seed would ask for them.
+/// Writes processes with the times at which a run with the same seed would request them.
 fn bake(
     writer: &mut TraceWriter,
     source: &mut dyn Source,
@@ -165,7 +165,7 @@ fn describe_trace(matches: &ArgMatches) -> Result<Exit> {
     line("processes", found.processes.to_string());
     line("bytes", format!("{} ({:.2} per operation)", found.bytes, found.bytes_per_operation()));
     let schedule = match found.schedules {
-        Schedules::Baked => "its own; `assay run` replays it",
+        Schedules::Recorded => "its own; `assay run` replays it",
         Schedules::Absent => "none; the load model decides when a run begins",
     };
     line("schedule", schedule.to_owned());
@@ -203,9 +203,9 @@ fn stat(matches: &ArgMatches) -> Result<Exit> {
         "{} operations, {} transactions, {} processes\n",
         stat.operations, stat.transactions, stat.processes
     );
-    let wanted = wanted_mix(&trace);
-    if !wanted.is_empty() {
-        push_mix(&mut text, &compare_mix(&wanted, &stat.mix));
+    let target = wanted_mix(&trace);
+    if !target.is_empty() {
+        push_mix(&mut text, &compare_mix(&target, &stat.mix));
     }
     for (kind, count) in &stat.kinds {
         let _ = writeln!(text, "operations   {:<8} {count}", kind.name());
@@ -235,7 +235,7 @@ fn stat(matches: &ArgMatches) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The shares that the trace's own spec asks for, by the names that found mixes have.
+/// The shares that the trace's own spec requests, by the names that found mixes have.
 fn wanted_mix(trace: &Trace) -> Vec<(String, f64)> {
     if trace.header().phase == assay_model::Phase::Load {
         return Vec::new();
@@ -266,8 +266,8 @@ fn wanted_mix(trace: &Trace) -> Vec<(String, f64)> {
 fn push_mix(text: &mut String, mix: &Mix) {
     let _ = writeln!(text, "\nmix               wanted     found");
     for row in &mix.rows {
-        let (wanted, found) = (row.wanted * 100.0, row.found * 100.0);
-        let _ = writeln!(text, "{:<16} {wanted:>6.2} %  {found:>6.2} %", row.name);
+        let (target, found) = (row.target * 100.0, row.found * 100.0);
+        let _ = writeln!(text, "{:<16} {target:>6.2} %  {found:>6.2} %", row.name);
     }
     let _ = writeln!(
         text,

@@ -1,7 +1,7 @@
 //! The highest rate that holds an objective, or the curve of latency over rate.
 
+mod expected;
 mod step;
-mod wanted;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_analysis::slo::Scope;
 use assay_analysis::sweep::{curve, held_up_to, knee};
-use assay_analysis::tune::{Ending, Left, Purpose, Request, Search, Step, bracket, inversions};
+use assay_analysis::tune::{Left, Purpose, Request, Search, SearchEnd, Step, bracket, inversions};
 use assay_history::Manifest;
 use assay_model::{Nanos, Seed};
 use assay_report::Letters;
-use assay_report::tune::{Course, Tuning, held, outcome, seconds, value};
+use assay_report::tune::{TuneKind, Tuning, held, outcome, seconds, value};
 use assay_report::units::rate;
 use assay_store::Calls;
 use assay_workload::PlanPhase;
 use clap::ArgMatches;
 
-use crate::asking;
+use crate::command::tune::expected::{TuneGoal, TuneOptions};
 use crate::command::tune::step::{Attempt, Steps, dir_of};
-use crate::command::tune::wanted::{Sought, Wanted};
 use crate::exit::{Exit, Failure, as_usage, usage};
+use crate::load_config;
 use crate::machine;
 use crate::options::Options;
 use crate::progress::Show;
@@ -41,12 +41,12 @@ const DATASET: &str = "data-set";
 /// `assay tune`: searches, or sweeps.
 pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
-    let wanted = Wanted::from(&options)?;
+    let expected = TuneOptions::from(&options)?;
     let display = Display::from(&options)?;
     require_format(&options, &display)?;
-    let mut setup = Setup::from(matches, asking::Purpose::Run)?;
-    require_kinds(&setup, &wanted)?;
-    // How long the spec would ask is not how long a step does.
+    let mut setup = Setup::from(matches, load_config::Purpose::Run)?;
+    require_kinds(&setup, &expected)?;
+    // How long the spec would issue is not how long a step does.
     if let Some(spec) = setup.workload.records_mut() {
         spec.operations.count = None;
     }
@@ -54,22 +54,22 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
         Show::Dashboard => Show::Lines,
         other => other,
     };
-    let seed = first_seed(&setup, &wanted)?;
+    let seed = first_seed(&setup, &expected)?;
     setup.seed = seed;
     fill(&mut setup)?;
     let listening = Arc::clone(&setup.listening);
-    let mut steps = Steps::new(setup, wanted, seed);
+    let mut steps = Steps::new(setup, expected, seed);
     // An interrupt between two steps ends the search, which has a result.
     let during = listening.during();
-    let (course, made, is_interrupted) = match steps.wanted().sought {
-        Sought::Rate(plan) => search(&mut steps, Search::new(plan))?,
-        Sought::Curve(sweep) => {
+    let (time_course, made, is_interrupted) = match steps.expected().sought {
+        TuneGoal::Rate(plan) => search(&mut steps, Search::new(plan))?,
+        TuneGoal::Curve(sweep) => {
             let (made, is_interrupted) = each(&mut steps, &sweep.rates())?;
-            (Course::Sweep { sweep, held: held_up_to(&made) }, made, is_interrupted)
+            (TuneKind::Sweep { sweep, held: held_up_to(&made) }, made, is_interrupted)
         }
     };
     drop(during);
-    let tuning = tuning(&steps, course, made, is_interrupted);
+    let tuning = tuning(&steps, time_course, made, is_interrupted);
     let root = &steps.setup().dir;
     keep(root, &tuning)?;
     show(&tuning, &display)?;
@@ -79,8 +79,8 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     Ok(exit(&tuning))
 }
 
-/// Asks what the search wants until it is over or somebody stops it.
-fn search(steps: &mut Steps, mut search: Search) -> Result<(Course, Vec<Step>, bool)> {
+/// Issues what the search wants until it is over or somebody stops it.
+fn search(steps: &mut Steps, mut search: Search) -> Result<(TuneKind, Vec<Step>, bool)> {
     let mut is_interrupted = false;
     while let Some(request) = search.request() {
         match steps.make(request)? {
@@ -95,12 +95,12 @@ fn search(steps: &mut Steps, mut search: Search) -> Result<(Course, Vec<Step>, b
             }
         }
     }
-    let course =
-        Course::Search { plan: *search.plan(), ending: search.ending(), best: search.best() };
-    Ok((course, search.steps().to_vec(), is_interrupted))
+    let time_course =
+        TuneKind::Search { plan: *search.plan(), ending: search.ending(), best: search.best() };
+    Ok((time_course, search.steps().to_vec(), is_interrupted))
 }
 
-/// Asks each rate once.
+/// Issues each rate once.
 fn each(steps: &mut Steps, rates: &[f64]) -> Result<(Vec<Step>, bool)> {
     let mut made = Vec::new();
     for (number, &rate) in rates.iter().enumerate() {
@@ -154,13 +154,13 @@ fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::Outcome, a
     );
 }
 
-fn tuning(steps: &Steps, course: Course, made: Vec<Step>, is_interrupted: bool) -> Tuning {
+fn tuning(steps: &Steps, time_course: TuneKind, made: Vec<Step>, is_interrupted: bool) -> Tuning {
     let setup = steps.setup();
     let capabilities = setup.store.capabilities();
     let curve = curve(&made);
-    let held = match course {
-        Course::Search { best, .. } => best,
-        Course::Sweep { held, .. } => held,
+    let held = match time_course {
+        TuneKind::Search { best, .. } => best,
+        TuneKind::Sweep { held, .. } => held,
     };
     Tuning {
         title: format!("{} on {}", setup.workload.name, capabilities.name),
@@ -172,15 +172,15 @@ fn tuning(steps: &Steps, course: Course, made: Vec<Step>, is_interrupted: bool) 
         seed: steps.seed().0,
         machine: format!("{} x {}", machine::cores(), machine::processor()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        objective: steps.wanted().objective.clone(),
+        objective: steps.expected().objective.clone(),
         knee: knee(&curve),
         inversions: inversions(&made),
         bracket: bracket(&made, held),
         curve,
-        course,
+        time_course,
         steps: made,
         is_interrupted,
-        notices: steps.notices(),
+        warnings: steps.warnings(),
     }
 }
 
@@ -188,11 +188,11 @@ fn exit(tuning: &Tuning) -> Exit {
     if tuning.is_interrupted {
         return Exit::Interrupted;
     }
-    match tuning.course {
-        Course::Search { ending: Some(Ending::Found { .. }), .. } => Exit::Fine,
-        Course::Search { .. } => Exit::Breached,
-        Course::Sweep { held: None, .. } if tuning.objective.is_some() => Exit::Breached,
-        Course::Sweep { .. } => Exit::Fine,
+    match tuning.time_course {
+        TuneKind::Search { ending: Some(SearchEnd::Found { .. }), .. } => Exit::Fine,
+        TuneKind::Search { .. } => Exit::Breached,
+        TuneKind::Sweep { held: None, .. } if tuning.objective.is_some() => Exit::Breached,
+        TuneKind::Sweep { .. } => Exit::Fine,
     }
 }
 
@@ -216,17 +216,17 @@ fn show(tuning: &Tuning, display: &Display) -> Result<()> {
     put(&text, display.output.as_deref())
 }
 
-/// The directory keeps what was found beside the bundles that it was found in.
+/// The directory keeps what was found beside the run directories that it was found in.
 fn keep(root: &Path, tuning: &Tuning) -> Result<()> {
     let path = root.join(RESULT);
     std::fs::create_dir_all(root).with_context(|| format!("cannot write {}", path.display()))?;
     whole::write_text(&path, &assay_report::tune::json(tuning))
 }
 
-/// An objective about operations that nobody asks would never be told.
-fn require_kinds(setup: &Setup, wanted: &Wanted) -> Result<()> {
+/// An objective about operations that nobody requests would never be reported.
+fn require_kinds(setup: &Setup, expected: &TuneOptions) -> Result<()> {
     let used = setup.workload.kinds_used(PlanPhase::Run);
-    for term in wanted.objective.iter().flat_map(|objective| &objective.terms) {
+    for term in expected.objective.iter().flat_map(|objective| &objective.terms) {
         if let Scope::Kind(kind) = term.scope
             && !used.contains(&kind)
         {
@@ -234,7 +234,7 @@ fn require_kinds(setup: &Setup, wanted: &Wanted) -> Result<()> {
             return Err(setup.options.wrong(
                 "slo",
                 &format!(
-                    "{} asks no {}; it asks {}",
+                    "{} issues no {}; it issues {}",
                     setup.workload.name,
                     kind.name(),
                     names.join(", ")
@@ -246,10 +246,10 @@ fn require_kinds(setup: &Setup, wanted: &Wanted) -> Result<()> {
 }
 
 /// The seed from which those of the steps follow; that of the steps there are, if one goes on.
-fn first_seed(setup: &Setup, wanted: &Wanted) -> Result<Seed> {
+fn first_seed(setup: &Setup, expected: &TuneOptions) -> Result<Seed> {
     let first = dir_of(&setup.dir, 0);
     let is_there = first.is_dir();
-    match (is_there, wanted.resumes) {
+    match (is_there, expected.resumes) {
         (true, false) => Err(usage(format!(
             "{} holds steps of a tune already: go on with --resume, or name another directory",
             setup.dir.display()
@@ -259,7 +259,7 @@ fn first_seed(setup: &Setup, wanted: &Wanted) -> Result<Seed> {
             Ok(Seed(manifest.spec.seed))
         }
         (false, true) => Err(usage(format!(
-            "--resume: there is no step of a tune in {}; name its directory with --bundle",
+            "--resume: there is no step of a tune in {}; name its directory with --run-dir",
             setup.dir.display()
         ))),
         _ => Ok(setup.seed),

@@ -26,24 +26,24 @@ use assay_workload::spec::ReadFields;
 use assay_workload::ycsb::{ClientOptions, Interval, Reading, Strictness, read};
 use clap::ArgMatches;
 
-use crate::asking::{Asking, usual_lanes, usual_workers};
 use crate::binding;
-use crate::bundles;
 use crate::exit::{Exit, as_usage, from_open, usage};
+use crate::load_config::{LoadConfig, usual_blocking_threads, usual_workers};
 use crate::machine::surroundings;
 use crate::note::{Loaded, Note};
 use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
+use crate::run_dirs;
 use crate::setup::Setup;
-use crate::show::{Judged, keep_hallmark, put, require_place};
+use crate::show::{AnalyzedRun, keep_hallmark, put, require_place};
 use crate::signals::Listening;
-use crate::workload::{Asked, Workload, file_text};
+use crate::workload::{Workload, WorkloadSource, file_text};
 use arguments::Arguments;
 use result::{Wanted, measurement_type};
 use version::Version;
 
-/// Everything that was asked for.
+/// Everything that was requested.
 struct Request {
     arguments: Arguments,
     reading: Reading,
@@ -63,12 +63,12 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
     let request = Request::new(arguments)?;
     refuse_what_we_do_not_do(&request.reading.options)?;
     // What the result cannot be written to must not be found out after the run.
-    let mut wanted = Wanted::new(&request.reading.options, request.version, request.statuses())?;
+    let mut expected = Wanted::new(&request.reading.options, request.version, request.statuses())?;
     for (property, file) in request.outputs() {
         require_place(property, Path::new(file))?;
     }
-    let shown: Vec<String> = words.iter().map(|word| binding::redacted(word)).collect();
-    eprintln!("Command line: {}", shown.join(" "));
+    let displayed: Vec<String> = words.iter().map(|word| binding::redacted(word)).collect();
+    eprintln!("Command line: {}", displayed.join(" "));
     eprintln!("YCSB Client {} (assay {})\n", request.version.name(), env!("CARGO_PKG_VERSION"));
     eprintln!("Loading workload...");
     let mut setup = setup(&request)?;
@@ -76,18 +76,18 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
         put("Data integrity is enabled.\n", None)?;
     }
     eprintln!("Starting test.");
-    let finished = perform(&mut setup, &request)?;
-    let (judged, measures) = wanted.judge(&finished.dir)?;
-    let is_kept = keep_hallmark(&finished.dir, &judged);
-    wanted
-        .print(&judged, &measures)
+    let finished = execute(&mut setup, &request)?;
+    let (analyzed, measures) = expected.analyze(&finished.dir)?;
+    let is_kept = keep_hallmark(&finished.dir, &analyzed);
+    expected
+        .print(&analyzed, &measures)
         .with_context(|| format!("all is kept in {}", finished.dir.display()))?;
     for note in &Manifest::read(&finished.dir)?.notes {
         eprintln!("note: {note}");
     }
     is_kept?;
     match finished.exit {
-        Exit::Fine => Ok(verdict(&judged)),
+        Exit::Fine => Ok(verdict(&analyzed)),
         other => Ok(other),
     }
 }
@@ -139,8 +139,8 @@ fn runs_dir() -> PathBuf {
 }
 
 /// YCSB exits with 0 whatever happens. We do not: a run in which nothing went through has failed.
-fn verdict(judged: &Judged) -> Exit {
-    let counts = &judged.summary.overall.counts;
+fn verdict(analyzed: &AnalyzedRun) -> Exit {
+    let counts = &analyzed.summary.overall.counts;
     match counts.done {
         0 if counts.offered > 0 => Exit::Unreachable,
         _ => Exit::Fine,
@@ -181,12 +181,13 @@ fn setup(request: &Request) -> Result<Setup> {
     };
     let store = registry::open(&url, &clock).map_err(from_open)?;
     let name = format!("ycsb-{}", arguments.workload_name());
-    let mut workload = Workload::plain(&name, Asked::Records(Box::new(reading.spec.clone())));
+    let mut workload =
+        Workload::plain(&name, WorkloadSource::Records(Box::new(reading.spec.clone())));
     workload.client = Some(reading.options.clone());
     Ok(Setup {
         is_loaded: false,
         init: Nanos::ZERO,
-        deeds: Vec::new(),
+        actions: Vec::new(),
         lab: None,
         options: Options::default(),
         workload,
@@ -194,7 +195,7 @@ fn setup(request: &Request) -> Result<Setup> {
         arrivals: seed,
         store,
         url: registry::without_secrets(&url),
-        dir: bundles::fresh(&runs_dir(), &name, seed.0),
+        dir: run_dirs::fresh(&runs_dir(), &name, seed.0),
         listening: Arc::new(Listening::begin()?),
         show: Show::Nothing,
         style: Style { colour: false, width: 0, letters: Letters::Ascii },
@@ -209,7 +210,7 @@ fn setup(request: &Request) -> Result<Setup> {
     })
 }
 
-/// The control port that `assay.port` asks for; `assay.port_any=true` is its `--port-any`.
+/// The control port that `assay.port` requests; `assay.port_any=true` is its `--port-any`.
 fn port(properties: &BTreeMap<String, String>) -> Result<Option<Arc<Port>>> {
     let Some(text) = properties.get("assay.port") else { return Ok(None) };
     let is_any = properties.get("assay.port_any").is_some_and(|text| text == "true");
@@ -248,7 +249,7 @@ fn url(arguments: &Arguments, properties: &BTreeMap<String, String>) -> Result<S
     Ok(url)
 }
 
-fn perform(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Finished> {
+fn execute(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Finished> {
     let (options, is_load) = (request.options(), request.arguments.is_load);
     let phase = if is_load { PlanPhase::Load } else { PlanPhase::Run };
     setup.require_kinds(phase)?;
@@ -256,7 +257,7 @@ fn perform(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Fi
         warn_of_differences(setup)?;
     }
     let plan = setup.workload.plan(setup.seed, phase)?;
-    let layout = plan.layout().context("YCSB asks for records")?;
+    let layout = plan.layout().context("YCSB requests records")?;
     setup.store.prepare(&layout).map_err(from_open)?;
     let mut loaded = plan.loaded();
     if let Loaded::Records(dataset) = &mut loaded {
@@ -265,16 +266,16 @@ fn perform(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Fi
     if is_load {
         keep_note(setup, &Note::loading(&loaded))?;
     }
-    let asking = asking(options, is_load, plan.len(), setup.store.capabilities().calls)?;
-    say_how(request, &asking);
+    let load_config = load_config(options, is_load, plan.len(), setup.store.capabilities().calls)?;
+    say_how(request, &load_config);
     let dir = setup.dir.clone();
-    let mut experiment = setup.experiment(&plan, asking, &dir, is_load)?;
+    let mut experiment = setup.experiment(&plan, load_config, &dir, is_load)?;
     experiment.stops_at_failure = is_load && !options.insertion_keeps_going;
     if options.status {
-        let goal = experiment.asking.extent.processes.or(plan.len());
-        experiment.viewer = Some(status::viewer(options, request.version, goal));
+        let goal = experiment.load_config.extent.processes.or(plan.len());
+        experiment.run_observer = Some(status::run_observer(options, request.version, goal));
     }
-    let finished = experiment.perform()?;
+    let finished = experiment.execute()?;
     if is_load && finished.exit == Exit::Fine {
         setup.store.settle().map_err(from_open)?;
         if finished.is_whole {
@@ -290,10 +291,10 @@ fn perform(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Fi
 }
 
 /// What YCSB's client says before it begins.
-fn say_how(request: &Request, asking: &Asking) {
+fn say_how(request: &Request, load_config: &LoadConfig) {
     let options = request.options();
     // The release says it for each thread.
-    let times = match (request.version, &asking.load) {
+    let times = match (request.version, &load_config.load) {
         (Version::V0_17, Load::Closed(closed)) => closed.sessions,
         _ => 1,
     };
@@ -334,8 +335,8 @@ fn warn_of_differences(setup: &mut Setup) -> Result<()> {
     if !note.is_complete {
         eprintln!("warning: the load of {} did not come to its end", setup.url);
     }
-    let wanted = setup.workload.dataset(setup.seed);
-    for difference in wanted.differences(&note.dataset) {
+    let expected = setup.workload.dataset(setup.seed);
+    for difference in expected.differences(&note.dataset) {
         eprintln!("warning: {difference}");
     }
     Ok(())
@@ -346,12 +347,12 @@ const TOO_MANY_THREADS: &str = "Warning: the threadcount is bigger than recordco
                                 threadcount will be recordcount!\n";
 
 /// YCSB's threads are sessions of a closed loop; its target paces them.
-fn asking(
+fn load_config(
     options: &ClientOptions,
     is_load: bool,
     planned: Option<u64>,
     calls: Calls,
-) -> Result<Asking> {
+) -> Result<LoadConfig> {
     let sessions = u32::try_from(options.threads)
         .map_err(|_| usage(format!("-threads {}: that is too many", options.threads)))?;
     let sessions = match planned.and_then(|planned| u32::try_from(planned).ok()) {
@@ -361,7 +362,7 @@ fn asking(
         }
         _ => sessions,
     };
-    let closed = Closed { sessions, think: Think::No, pace: options.target };
+    let closed = Closed { sessions, think: Think::No, target_rate: options.target };
     let limit = options.max_execution_seconds.map(Nanos::from_secs);
     if planned.is_none() && limit.is_none() && !is_load {
         return Err(usage(
@@ -369,14 +370,14 @@ fn asking(
         ));
     }
     let load = Load::Closed(closed);
-    let lanes = usual_lanes(&load, calls);
-    Ok(Asking {
-        workers: usual_workers(&load, lanes, calls),
+    let workers = usual_workers(&load, calls);
+    Ok(LoadConfig {
+        blocking_threads: usual_blocking_threads(&load, workers, calls),
         load,
         extent: Extent { processes: planned, duration: limit, warm_up: Nanos::ZERO },
         // YCSB waits for ever; an hour is as good, and ends.
-        patience: Nanos::from_secs(3600),
-        lanes,
+        timeout: Nanos::from_secs(3600),
+        workers,
         spin: if options.spin_sleep { Spin::LastStretch } else { Spin::Never },
         processors: Vec::new(),
         room: None,

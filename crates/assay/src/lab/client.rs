@@ -1,4 +1,4 @@
-//! Whoever wants something of a lab that is up, whoever started it.
+//! Client of a running lab, whoever started it.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
@@ -13,14 +13,14 @@ use crate::lab::failure::from_code;
 use crate::lab::labs::{Found, Labs};
 use crate::lab::wire::{Fault, Reply, Request, Status};
 
-/// The file in a lab's folder that its keeper listens at.
-pub const SOCKET: &str = "keeper.sock";
-/// How long a keeper may take to say how the lab is.
-const STATUS_PATIENCE: Duration = Duration::from_secs(10);
-/// How often whoever waits for something that takes long asks himself whether he still does.
+/// The file in a lab's folder that its supervisor listens at.
+pub const SOCKET: &str = "supervisor.sock";
+/// How long a supervisor may take to say how the lab is.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often whoever waits for something that takes long checks whether he still does.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A lab goes on with what it was asked for, but whoever asked does not wait for it any more.
+/// A lab goes on with what it was requested, but whoever issued does not wait for it any more.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody waits any more for lab {name}, which goes on with it")]
 pub struct GoesOn {
@@ -29,7 +29,7 @@ pub struct GoesOn {
 
 /// How long an answer is waited for.
 #[derive(Clone, Copy)]
-enum Patience<'a> {
+enum Timeout<'a> {
     /// So long.
     Limited(Duration),
     /// As long as this says so.
@@ -37,7 +37,7 @@ enum Patience<'a> {
 }
 
 /// Waiting that ends with the answer only.
-const FOR_EVER: Patience<'static> = Patience::While(&|| true);
+const FOR_EVER: Timeout<'static> = Timeout::While(&|| true);
 
 /// A lab that is up. Each question goes through a connection of its own, so this value can be kept
 /// and shared as long as one likes.
@@ -51,7 +51,7 @@ impl LabClient {
     /// The lab that `lab` means: a name, or a folder (with a `/` in it).
     ///
     /// # Errors
-    /// If there is none, or its keeper is gone.
+    /// If there is none, or its supervisor is gone.
     pub fn connect(labs: &Labs, lab: &str) -> Result<LabClient> {
         LabClient::of(labs.find(Some(lab))?)
     }
@@ -59,7 +59,7 @@ impl LabClient {
     /// A lab that was found.
     ///
     /// # Errors
-    /// If its keeper is gone.
+    /// If its supervisor is gone.
     pub fn of(found: Found) -> Result<LabClient> {
         let Found { name, folder, is_held, .. } = found;
         if is_held {
@@ -84,15 +84,15 @@ impl LabClient {
     /// How it is.
     ///
     /// # Errors
-    /// If its keeper does not answer.
+    /// If its supervisor does not answer.
     pub fn status(&self) -> Result<Status> {
-        self.ask(&Request::Status, Patience::Limited(STATUS_PATIENCE), &mut |_| {})
+        self.send(&Request::Status, Timeout::Limited(STATUS_TIMEOUT), &mut |_| {})
     }
 
     /// What is written down about it: URL, version, nodes with their processes.
     ///
     /// # Errors
-    /// If its keeper does not answer, or it is not ready yet.
+    /// If its supervisor does not answer, or it is not ready yet.
     pub fn record(&self) -> Result<Record> {
         let status = self.status()?;
         let ready = status.record.filter(|record| !record.url.is_empty());
@@ -108,7 +108,7 @@ impl LabClient {
     /// If the store cannot have so many, the lab does something else, or a node fails: then there
     /// are as many as did join or leave.
     pub fn scale(&self, nodes: usize, tell: &mut dyn FnMut(&str)) -> Result<Status> {
-        self.ask(&Request::Scale { nodes }, FOR_EVER, tell)
+        self.send(&Request::Scale { nodes }, FOR_EVER, tell)
     }
 
     /// Does something to node `node`, from 1, and returns when it is done.
@@ -116,16 +116,16 @@ impl LabClient {
     /// # Errors
     /// If there is no such node, the lab does something else, or a restarted node does not start.
     pub fn fault(&self, fault: Fault, node: usize) -> Result<Status> {
-        self.ask(&Request::Fault { fault, node }, FOR_EVER, &mut |_| {})
+        self.send(&Request::Fault { fault, node }, FOR_EVER, &mut |_| {})
     }
 
-    /// Does what `request` says, and returns when it is done, or when `is_wanted` says that nobody
-    /// waits any more.
+    /// Does what `request` says, and returns when it is done, or when `is_expected` says that
+    /// nobody waits any more.
     ///
     /// # Errors
     /// If it cannot be done, or as [`GoesOn`] if the lab is still at it.
-    pub fn change(&self, request: &Request, is_wanted: &dyn Fn() -> bool) -> Result<()> {
-        self.ask(request, Patience::While(is_wanted), &mut |_| {}).map(|_| ())
+    pub fn change(&self, request: &Request, is_expected: &dyn Fn() -> bool) -> Result<()> {
+        self.send(request, Timeout::While(is_expected), &mut |_| {}).map(|_| ())
     }
 
     /// Ends it, data included, also in the midst of something, and returns when nothing is left.
@@ -136,53 +136,53 @@ impl LabClient {
         self.down_while(&|| true)
     }
 
-    /// As [`LabClient::down`], for somebody who waits only while `is_wanted`.
+    /// As [`LabClient::down`], for somebody who waits only while `is_expected`.
     ///
     /// # Errors
     /// If its folder cannot be removed, or nobody waits any more.
-    pub fn down_while(&self, is_wanted: &dyn Fn() -> bool) -> Result<()> {
-        match self.ask(&Request::Down, Patience::While(is_wanted), &mut |_| {}) {
+    pub fn down_while(&self, is_expected: &dyn Fn() -> bool) -> Result<()> {
+        match self.send(&Request::Down, Timeout::While(is_expected), &mut |_| {}) {
             // Somebody else was faster.
             Err(_) if !self.folder.exists() => Ok(()),
             ended => ended.map(|_| ()),
         }
     }
 
-    fn ask(
+    fn send(
         &self,
         request: &Request,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Status> {
-        let broken = |error: io::Error| match patience {
-            Patience::While(_) if is_late(&error) => GoesOn { name: self.name.clone() }.into(),
-            Patience::Limited(_) if is_late(&error) => {
-                unreachable(format!("the keeper of lab {} does not answer", self.name))
+        let broken = |error: io::Error| match timeout {
+            Timeout::While(_) if is_late(&error) => GoesOn { name: self.name.clone() }.into(),
+            Timeout::Limited(_) if is_late(&error) => {
+                unreachable(format!("the supervisor of lab {} does not answer", self.name))
             }
-            _ => unreachable(format!("cannot ask the keeper of lab {}: {error}", self.name)),
+            _ => unreachable(format!("cannot query the supervisor of lab {}: {error}", self.name)),
         };
         let mut socket = UnixStream::connect(self.folder.join(SOCKET)).map_err(broken)?;
-        let look = match patience {
-            Patience::Limited(time) => time,
-            Patience::While(_) => LOOK,
+        let look = match timeout {
+            Timeout::Limited(time) => time,
+            Timeout::While(_) => LOOK,
         };
         socket.set_read_timeout(Some(look)).map_err(broken)?;
         let line = serde_json::to_string(request)? + "\n";
         socket.write_all(line.as_bytes()).map_err(broken)?;
-        let lines = Lines { reader: BufReader::new(socket), patience, begun: Vec::new() };
+        let lines = Lines { reader: BufReader::new(socket), timeout, begun: Vec::new() };
         hear(lines, tell, broken)?.ok_or_else(|| {
             unreachable(format!(
-                "the keeper of lab {} ended before it answered; `assay lab status` tells more",
+                "the supervisor of lab {} ended before it answered; `assay lab status` tells more",
                 self.name
             ))
         })
     }
 }
 
-/// The lines of an answer as they come, to the end of somebody's patience.
+/// The lines of an answer as they come, to the end of a timeout.
 struct Lines<'a, R> {
     reader: BufReader<R>,
-    patience: Patience<'a>,
+    timeout: Timeout<'a>,
     /// A line whose end has not come yet.
     begun: Vec<u8>,
 }
@@ -193,9 +193,9 @@ impl<R: io::Read> Iterator for Lines<'_, R> {
     fn next(&mut self) -> Option<io::Result<String>> {
         loop {
             // What came before the time was over stays in `begun`.
-            match (self.reader.read_until(b'\n', &mut self.begun), self.patience) {
+            match (self.reader.read_until(b'\n', &mut self.begun), self.timeout) {
                 (Ok(_), _) => break,
-                (Err(error), Patience::While(is_wanted)) if is_late(&error) && is_wanted() => {}
+                (Err(error), Timeout::While(is_expected)) if is_late(&error) && is_expected() => {}
                 (Err(error), _) => return Some(Err(error)),
             }
         }
@@ -209,10 +209,10 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Hears a keeper out. `None` if it ended before it said how that ended.
+/// Hears a supervisor out. `None` if it ended before it said how that ended.
 ///
 /// # Errors
-/// If it failed, or says something that makes no sense.
+/// If it failed, or says something that is invalid.
 pub fn hear(
     lines: impl Iterator<Item = io::Result<String>>,
     tell: &mut dyn FnMut(&str),
@@ -260,9 +260,9 @@ mod tests {
         }
     }
 
-    fn lines<'a>(is_wanted: &'a dyn Fn() -> bool, text: &[&'static [u8]]) -> Lines<'a, Slow> {
+    fn lines<'a>(is_expected: &'a dyn Fn() -> bool, text: &[&'static [u8]]) -> Lines<'a, Slow> {
         let reader = BufReader::new(Slow(text.to_vec(), false));
-        Lines { reader, patience: Patience::While(is_wanted), begun: Vec::new() }
+        Lines { reader, timeout: Timeout::While(is_expected), begun: Vec::new() }
     }
 
     #[test]
@@ -273,15 +273,15 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_installed_is_told_apart_from_what_is_missing() {
-        let told = |line: &str| {
+    fn what_could_be_installed_is_distinguished_from_what_is_missing() {
+        let describe = |line: &str| {
             let lines = [Ok(line.to_owned())].into_iter();
             hear(lines, &mut |_| {}, anyhow::Error::from).unwrap_err()
         };
-        let missing = told(r#"{"reply":"failed","text":"no java","exit":4}"#);
+        let missing = describe(r#"{"reply":"failed","text":"no java","exit":4}"#);
         assert!(!missing.is::<NotInstalled>() && code(&missing) == Exit::Unreachable);
         let line = r#"{"reply":"failed","text":"say --install","exit":4,"is_not_installed":true}"#;
-        let installable = told(line);
+        let installable = describe(line);
         assert!(installable.is::<NotInstalled>() && code(&installable) == Exit::Unreachable);
         assert_eq!(format!("{installable:#}"), "say --install");
     }
@@ -289,12 +289,12 @@ mod tests {
     #[test]
     fn who_does_not_want_to_wait_any_more_does_not() {
         let times = Cell::new(0);
-        let is_wanted = || {
+        let is_expected = || {
             times.set(times.get() + 1);
             times.get() < 3
         };
-        let told: Vec<_> = lines(&is_wanted, &[b"a\nb", b"c", b"d"]).take(2).collect();
-        assert_eq!(told[0].as_ref().unwrap(), "a\n");
-        assert!(is_late(told[1].as_ref().unwrap_err()), "{told:?}");
+        let describe: Vec<_> = lines(&is_expected, &[b"a\nb", b"c", b"d"]).take(2).collect();
+        assert_eq!(describe[0].as_ref().unwrap(), "a\n");
+        assert!(is_late(describe[1].as_ref().unwrap_err()), "{describe:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Where labs live, found by name.
+//! Directory of labs, found by name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub struct Found {
     pub folder: PathBuf,
     /// The link to the folder, if that is elsewhere than its name.
     pub link: Option<PathBuf>,
-    /// Whether its keeper lives.
+    /// Whether its supervisor lives.
     pub is_held: bool,
 }
 
@@ -151,8 +151,8 @@ pub fn check_name(name: &str) -> Result<()> {
 pub fn house() -> Result<House> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&path).filter(|place| place.is_absolute());
-    let shelf = user_folder("XDG_CACHE_HOME", ".cache")?.join("lab");
-    Ok(House { shelf, places: places.collect(), may_install: false })
+    let package_cache = user_folder("XDG_CACHE_HOME", ".cache")?.join("lab");
+    Ok(House { package_cache, places: places.collect(), may_install: false })
 }
 
 /// This program's folder of a kind, as the XDG Base Directory Specification has it.

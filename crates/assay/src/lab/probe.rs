@@ -1,4 +1,4 @@
-//! Whether a store does what it is for: a record is written, then read.
+//! Probe of a store: a record is written, then read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const FIELD: &str = "field0";
 const KEY: &[u8] = b"probe";
 const VALUE: &[u8] = b"here";
 /// How long an answer may take.
-const PATIENCE: Nanos = Nanos::from_secs(10);
+const TIMEOUT: Nanos = Nanos::from_secs(10);
 /// How long is waited for an answer at once.
 const WAIT: Duration = Duration::from_millis(20);
 
@@ -31,24 +31,24 @@ pub fn probe(url: &str) -> Result<(), String> {
         seed: Seed(0),
         surroundings: surroundings(),
     };
-    let store = registry::open(url, &options).map_err(told)?;
+    let store = registry::open(url, &options).map_err(describe)?;
     let fields = vec![FIELD.to_owned()];
     let table = Table { name: TABLE.into(), fields, needs_key_order: false };
-    store.prepare(&Layout { tables: vec![table], records: 1 }).map_err(told)?;
+    store.prepare(&Layout { tables: vec![table], records: 1 }).map_err(describe)?;
     write_and_read(&store)?;
-    store.clear().map_err(told)
+    store.clear().map_err(describe)
 }
 
-fn told(error: OpenError) -> String {
+fn describe(error: OpenError) -> String {
     error.to_string()
 }
 
 fn write_and_read(store: &Arc<dyn Store>) -> Result<(), String> {
-    let mut client = store.open(0).map_err(told)?;
+    let mut client = store.open(0).map_err(describe)?;
     let spans = [(0, 0..VALUE.len() as u32)];
     let insert = request(Kind::Insert, Values::new(&spans, VALUE));
-    ask(client.as_mut(), Ticket(1), &insert)?;
-    let value = ask(client.as_mut(), Ticket(2), &request(Kind::Read, Values::NONE))?;
+    send(client.as_mut(), Ticket(1), &insert)?;
+    let value = send(client.as_mut(), Ticket(2), &request(Kind::Read, Values::NONE))?;
     match value.as_deref() {
         Some(VALUE) => Ok(()),
         Some(_) => Err("the record that was read is not the one that was written".into()),
@@ -61,34 +61,34 @@ fn request<'a>(kind: Kind, values: Values<'a>) -> Request<'a> {
 }
 
 /// The value of the record that came back, if one did.
-fn ask(
+fn send(
     client: &mut dyn Client,
     ticket: Ticket,
     request: &Request<'_>,
 ) -> Result<Option<Vec<u8>>, String> {
     let kind = request.kind.name();
-    let mut heard = Heard { ticket, kind, outcome: None };
+    let mut received = ProbeReply { ticket, kind, outcome: None };
     let begun = clock::monotonic();
-    client.start(begun, ticket, request, &mut heard);
-    while heard.outcome.is_none() {
+    client.start(begun, ticket, request, &mut received);
+    while received.outcome.is_none() {
         let now = clock::monotonic();
-        if now.since(begun) > PATIENCE {
+        if now.since(begun) > TIMEOUT {
             client.abandon(ticket);
-            return Err(format!("the {kind} of a record is not answered for {PATIENCE}"));
+            return Err(format!("the {kind} of a record is not answered for {TIMEOUT}"));
         }
         client.wait(WAIT);
-        client.poll(now, &mut heard);
+        client.poll(now, &mut received);
     }
-    heard.outcome.unwrap_or(Ok(None))
+    received.outcome.unwrap_or(Ok(None))
 }
 
-struct Heard {
+struct ProbeReply {
     ticket: Ticket,
     kind: &'static str,
     outcome: Option<Result<Option<Vec<u8>>, String>>,
 }
 
-impl Answers for Heard {
+impl Answers for ProbeReply {
     fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
         if ticket != self.ticket {
             return;
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_store_that_keeps_nothing_does_not() {
         assert_eq!(probe("null:"), Err("the record that was written is not there".into()));
-        let told = probe("redis://127.0.0.1:1").unwrap_err();
-        assert!(told.contains("cannot reach"), "{told}");
+        let reported = probe("redis://127.0.0.1:1").unwrap_err();
+        assert!(reported.contains("cannot reach"), "{reported}");
     }
 }

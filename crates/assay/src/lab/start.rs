@@ -1,4 +1,4 @@
-//! Starts a keeper, then waits until its lab is ready.
+//! Starts a supervisor, then waits until its lab is ready.
 
 use std::fs;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
@@ -11,17 +11,17 @@ use anyhow::{Context, Result};
 
 use crate::exit::{Exit, Failure, NotInstalled, usage};
 use crate::lab::client::hear;
-use crate::lab::errand::{Errand, KEEP};
-use crate::lab::keeper::LOG;
+use crate::lab::job_spec::{JobSpec, KEEP};
 use crate::lab::labs::Labs;
+use crate::lab::supervisor::LOG;
 use crate::lab::wire::Status;
-use crate::tether::PROGRAM;
+use crate::parent_death::PROGRAM;
 
 /// Holds a lab while it is started: when it is cut, the lab is ended instead.
 #[derive(Clone, Default)]
-pub struct Rope(Arc<Mutex<Option<ChildStdin>>>);
+pub struct CancelHandle(Arc<Mutex<Option<ChildStdin>>>);
 
-impl Rope {
+impl CancelHandle {
     /// Ends the start.
     pub fn cut(&self) {
         drop(self.take());
@@ -36,12 +36,12 @@ impl Rope {
     }
 }
 
-/// A lab that is ready, with its keeper.
+/// A lab that is ready, with its supervisor.
 pub struct Started {
     /// How it is.
     pub status: Status,
-    /// Its keeper, which lives on when this value is gone.
-    pub keeper: Child,
+    /// Its supervisor, which lives on when this value is gone.
+    pub supervisor: Child,
 }
 
 /// # Errors
@@ -72,22 +72,26 @@ pub fn require_free(labs: &Labs, name: &str, folder: &Path) -> Result<()> {
     )))
 }
 
-/// As [`start`]; if programs are missing and somebody sits at the terminal, asks whether they may
+/// As [`start`]; if programs are missing and somebody sits at the terminal, issues whether they may
 /// be installed or fetched.
 ///
 /// # Errors
 /// As for [`start`].
-pub fn start_asking(errand: &Errand, rope: &Rope, tell: &mut dyn FnMut(&str)) -> Result<Started> {
-    match start(errand, rope, tell) {
+pub fn start_asking(
+    job_spec: &JobSpec,
+    cancel_handle: &CancelHandle,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Started> {
+    match start(job_spec, cancel_handle, tell) {
         Err(error) if error.is::<NotInstalled>() && has_consent(&error)? => {
-            let errand = Errand { may_install: true, ..errand.clone() };
-            start(&errand, rope, tell)
+            let job_spec = JobSpec { may_install: true, ..job_spec.clone() };
+            start(&job_spec, cancel_handle, tell)
         }
         ended => ended,
     }
 }
 
-/// Whether somebody at the terminal says yes; nobody is asked who could not see the question.
+/// Whether somebody at the terminal says yes; nobody is issued who could not see the question.
 fn has_consent(missing: &anyhow::Error) -> Result<bool> {
     let (input, errors) = (std::io::stdin(), std::io::stderr());
     if !input.is_terminal() || !errors.is_terminal() {
@@ -99,50 +103,54 @@ fn has_consent(missing: &anyhow::Error) -> Result<bool> {
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
-/// Starts what `errand` says; `tell` hears what goes on. When this process is killed meanwhile, or
-/// `rope` is cut, nothing is left.
+/// Starts what `job_spec` says; `tell` hears what goes on. When this process is killed meanwhile,
+/// or `cancel_handle` is cut, nothing is left.
 ///
 /// # Errors
 /// If the lab does not become ready; nothing runs then.
-pub fn start(errand: &Errand, rope: &Rope, tell: &mut dyn FnMut(&str)) -> Result<Started> {
-    let mut keeper = Command::new(PROGRAM)
+pub fn start(
+    job_spec: &JobSpec,
+    cancel_handle: &CancelHandle,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Started> {
+    let mut supervisor = Command::new(PROGRAM)
         .arg0("assay")
-        .args(["lab", "keep", &errand.name])
+        .args(["lab", "keep", &job_spec.name])
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .context("cannot start the keeper of the lab")?;
-    let mut stdin = keeper.stdin.take().context("the keeper's input is piped")?;
-    let stdout = keeper.stdout.take().context("the keeper's output is piped")?;
-    let line = serde_json::to_string(errand)? + "\n";
+        .context("cannot start the supervisor of the lab")?;
+    let mut stdin = supervisor.stdin.take().context("the supervisor's input is piped")?;
+    let stdout = supervisor.stdout.take().context("the supervisor's output is piped")?;
+    let line = serde_json::to_string(job_spec)? + "\n";
     // If it has ended already, it says why, or its end does.
     let _ = stdin.write_all(line.as_bytes());
-    rope.tie(Some(stdin));
-    let heard = hear(BufReader::new(stdout).lines(), tell, anyhow::Error::from);
-    let kept = match heard {
-        Ok(Some(status)) => rope
+    cancel_handle.tie(Some(stdin));
+    let received = hear(BufReader::new(stdout).lines(), tell, anyhow::Error::from);
+    let kept = match received {
+        Ok(Some(status)) => cancel_handle
             .take()
             .map(|mut stdin| stdin.write_all(format!("{KEEP}\n").as_bytes()).map(|()| status)),
         Ok(None) => None,
         Err(error) => {
-            rope.cut();
-            // It has told the reason; what it ends with says nothing new.
-            let _ = keeper.wait();
+            cancel_handle.cut();
+            // It has reported the reason; what it ends with says nothing new.
+            let _ = supervisor.wait();
             return Err(error);
         }
     };
     if let Some(Ok(status)) = kept {
-        return Ok(Started { status, keeper });
+        return Ok(Started { status, supervisor });
     }
-    rope.cut();
-    let ended = keeper.wait().context("cannot wait for the keeper of the lab")?;
+    cancel_handle.cut();
+    let ended = supervisor.wait().context("cannot wait for the supervisor of the lab")?;
     if ended.success() {
         let message = "stopped before it was done".to_owned();
         return Err(Failure { exit: Exit::Interrupted, message }.into());
     }
-    let log = errand.folder.join(LOG);
+    let log = job_spec.folder.join(LOG);
     let message =
-        format!("the keeper of the lab ended ({ended}); its words are in {}", log.display());
+        format!("the supervisor of the lab ended ({ended}); its words are in {}", log.display());
     Err(Failure { exit: Exit::Internal, message }.into())
 }

@@ -7,23 +7,23 @@ use assay_lab::{Network, Record, clean, is_held};
 use assay_model::Setting;
 
 use crate::exit::usage;
-use crate::lab::errand::{Errand, WISHES};
-use crate::lab::owner::Owner;
-use crate::lab::start::{Rope, Started, start_asking};
+use crate::lab::job_spec::{JobSpec, WISHES};
+use crate::lab::parent::Parent;
+use crate::lab::start::{CancelHandle, Started, start_asking};
 use crate::lab::{LabClient, Labs};
 use crate::options::Options;
 
-/// The settings that say which store is asked; one of them is enough.
+/// The settings that say which store is queried; one of them is enough.
 const PLACES: [&str; 3] = ["target", "up", "lab"];
 /// Names of labs of runs begin with this; the number of the process follows.
 const OWN_NAME: &str = "up-";
 
-/// A lab with the store that is asked. One of our own ends with this value, and with this process.
+/// A lab with the store that is issued. One of our own ends with this value, and with this process.
 pub struct RunLab {
     client: LabClient,
     record: Record,
-    /// The keeper of a lab of our own.
-    keeper: Option<Child>,
+    /// The supervisor of a lab of our own.
+    supervisor: Option<Child>,
 }
 
 impl RunLab {
@@ -41,20 +41,20 @@ impl RunLab {
         match place {
             Some("up") => {
                 let text = options.text("up").unwrap_or_default();
-                let wanted = store_and_nodes(text).map_err(|why| options.wrong("up", &why))?;
+                let expected = store_and_nodes(text).map_err(|why| options.wrong("up", &why))?;
                 let is_quiet = options.switch("quiet")?;
                 let mut tell = |text: &str| {
                     if !is_quiet {
                         eprintln!("{text}");
                     }
                 };
-                RunLab::start(options, wanted, &mut tell).map(Some)
+                RunLab::start(options, expected, &mut tell).map(Some)
             }
             Some("lab") => {
                 let name = options.text("lab").unwrap_or_default();
                 let client = LabClient::connect(&Labs::from(options)?, name)?;
                 let record = client.record()?;
-                Ok(Some(RunLab { client, record, keeper: None }))
+                Ok(Some(RunLab { client, record, supervisor: None }))
             }
             _ => Ok(None),
         }
@@ -71,18 +71,19 @@ impl RunLab {
     ) -> Result<RunLab> {
         let labs = &Labs::from(options)?;
         let name = format!("{OWN_NAME}{}", std::process::id());
-        let owner = Owner::this_process().context("the system does not show this process")?;
-        let usual = Errand::of(store, &name, labs, options)?;
-        let errand = Errand { nodes, owner: Some(owner), ..usual };
-        errand.order()?;
+        let parent = Parent::this_process().context("the system does not show this process")?;
+        let usual = JobSpec::of(store, &name, labs, options)?;
+        let job_spec = JobSpec { nodes, parent: Some(parent), ..usual };
+        job_spec.order()?;
         sweep(labs);
-        let Started { status, keeper } = start_asking(&errand, &Rope::default(), tell)?;
-        let client = LabClient::connect(labs, &errand.name)?;
+        let Started { status, supervisor } =
+            start_asking(&job_spec, &CancelHandle::default(), tell)?;
+        let client = LabClient::connect(labs, &job_spec.name)?;
         let record = status.record.context("a lab that is ready has a record")?;
-        Ok(RunLab { client, record, keeper: Some(keeper) })
+        Ok(RunLab { client, record, supervisor: Some(supervisor) })
     }
 
-    /// Whoever asks the lab itself, to scale it or to hurt a node.
+    /// Whoever requests it the lab itself, to scale it or to break a node.
     pub fn client(&self) -> &LabClient {
         &self.client
     }
@@ -104,7 +105,7 @@ impl RunLab {
 
     /// Whether it was started for this run alone, so that nothing was in it.
     pub fn is_own(&self) -> bool {
-        self.keeper.is_some()
+        self.supervisor.is_some()
     }
 
     /// What a report says about it.
@@ -132,11 +133,11 @@ impl RunLab {
 
 impl Drop for RunLab {
     fn drop(&mut self) {
-        let Some(keeper) = &mut self.keeper else { return };
+        let Some(supervisor) = &mut self.supervisor else { return };
         if let Err(error) = self.client.down() {
             if !is_held(self.client.folder()) {
-                // It was killed, which the run has told; what it has left is nobody's any more.
-                let _ = keeper.wait();
+                // It was killed, which the run has reported; what it has left is nobody's any more.
+                let _ = supervisor.wait();
                 let _ = clean(self.client.folder());
                 return;
             }
@@ -144,11 +145,11 @@ impl Drop for RunLab {
             eprintln!("warning: the lab of this run is not down yet: {error:#}");
             return;
         }
-        let _ = keeper.wait();
+        let _ = supervisor.wait();
     }
 }
 
-/// The setting that says which store is asked, if one does.
+/// The setting that says which store is queried, if one does.
 ///
 /// # Errors
 /// If several do; what was typed wins over files and environment.
@@ -161,7 +162,7 @@ pub fn which(options: &Options) -> Result<Option<&'static str>> {
         ([one], _) | ([], [one]) => Ok(Some(*one)),
         ([], []) => Ok(None),
         ([], several) | (several, _) => Err(usage(format!(
-            "--{} all name the store that is asked; give one of them",
+            "--{} all name the store that is issued; give one of them",
             several.join(", --")
         ))),
     }

@@ -1,11 +1,11 @@
-//! What a lab's keeper is asked, what it answers: a line of JSON each.
+//! Messages between a lab's supervisor with its clients: a line of JSON each.
 
 use assay_lab::{NodeState, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::lab::owner::Owner;
+use crate::lab::parent::Parent;
 
-/// What somebody wants of a keeper; one for each connection.
+/// What somebody wants of a supervisor; one for each connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "lowercase")]
 pub enum Request {
@@ -60,7 +60,7 @@ impl Fault {
     }
 }
 
-/// What a keeper answers: any number of `Tell`, then one of the others.
+/// What a supervisor answers: any number of `Tell`, then one of the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "lowercase")]
 pub enum Reply {
@@ -92,7 +92,7 @@ pub struct Status {
     /// The lab's name.
     pub name: String,
     /// The process that keeps it.
-    pub keeper: u32,
+    pub supervisor: u32,
     /// What it does at present besides running, for example `starting: fetching etcd`.
     pub doing: Option<String>,
     /// What is written down about it; absent until its first node is started.
@@ -102,7 +102,7 @@ pub struct Status {
     /// How long it took until a record had been written and read, in milliseconds.
     pub ready_ms: Option<u64>,
     /// The process that it ends with, if there is one.
-    pub owner: Option<Owner>,
+    pub parent: Option<Parent>,
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use crate::live::board::text::Section;
 use crate::live::board::tone::{ASCII_BARS, ASCII_BORDER, Tone, paint};
 use crate::live::interval::{Interval, Totals};
 use crate::live::keys;
-use crate::live::notices::Notices;
-use crate::live::story::Story;
+use crate::live::time_series::TimeSeries;
+use crate::live::warnings::Warnings;
 
 /// Charts higher than this show nothing more.
 const CHART_ROWS_MAX: u16 = 8;
@@ -38,10 +38,10 @@ pub struct View<'a> {
     /// Counts since the beginning.
     pub totals: &'a Totals,
     /// The course so far.
-    pub story: &'a Story,
+    pub time_series: &'a TimeSeries,
     /// What was said.
-    pub notices: &'a Notices,
-    /// Whether nothing more is asked.
+    pub warnings: &'a Warnings,
+    /// Whether nothing more is issued.
     pub is_ending: bool,
     /// Whether the keys are explained.
     pub shows_help: bool,
@@ -72,7 +72,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &View<'_>) {
     let mut rest = Rest(Rect { height: above, ..area });
     let sections = text::sections(view, area.width);
     // However small the screen: what was said last is seen.
-    let said = u16::from(!view.notices.last(1).is_empty());
+    let said = u16::from(!view.warnings.last(1).is_empty());
     let (sections, has_gaps) = fitting(sections, above.saturating_sub(said));
     for section in sections {
         let rows = section.lines.len() as u16;
@@ -102,9 +102,9 @@ fn fitting(mut sections: Vec<Section>, rows: u16) -> (Vec<Section>, bool) {
 /// Charts and notices share what the figures leave.
 fn draw_rest(frame: &mut Frame<'_>, view: &View<'_>, mut rest: Rest) {
     let rows = rest.0.height;
-    let notices = view.notices.last(usize::from(rows));
+    let warnings = view.warnings.last(usize::from(rows));
     // Without room for charts the notices may have all of it.
-    let for_notices = if rows < 6 { rows } else { (notices.len() as u16 + 1).min(rows / 3) };
+    let for_notices = if rows < 6 { rows } else { (warnings.len() as u16 + 1).min(rows / 3) };
     let charts = (rows - for_notices) / 2;
     if charts >= 2 {
         let chart_rows = (charts - 1).min(CHART_ROWS_MAX);
@@ -112,14 +112,14 @@ fn draw_rest(frame: &mut Frame<'_>, view: &View<'_>, mut rest: Rest) {
         draw_p99(frame, view, &mut rest, chart_rows);
         rest.take(u16::from(rest.0.height > 1));
     }
-    let lines = view.notices.last(usize::from(rest.0.height));
+    let lines = view.warnings.last(usize::from(rest.0.height));
     let lines: Vec<Line<'_>> =
         lines.into_iter().map(|line| Line::styled(line, paint(view, Tone::Notice))).collect();
     frame.render_widget(Paragraph::new(lines), rest.0);
 }
 
 fn draw_throughput(frame: &mut Frame<'_>, view: &View<'_>, rest: &mut Rest, rows: u16) {
-    let achieved = view.story.achieved(usize::from(rest.0.width));
+    let achieved = view.time_series.achieved(usize::from(rest.0.width));
     let most = achieved.iter().copied().fold(0.0, f64::max);
     let title = format!("achieved over the run, up to {}", rate(most.round()));
     let bars = achieved.iter().map(|per_s| per_s.round() as u64).collect();
@@ -127,7 +127,7 @@ fn draw_throughput(frame: &mut Frame<'_>, view: &View<'_>, rest: &mut Rest, rows
 }
 
 fn draw_p99(frame: &mut Frame<'_>, view: &View<'_>, rest: &mut Rest, rows: u16) {
-    let p99 = view.story.p99(usize::from(rest.0.width));
+    let p99 = view.time_series.p99(usize::from(rest.0.width));
     let worst = p99.iter().flatten().max();
     let worst = worst.map(|worst| duration(*worst, view.caption.style.letters));
     let worst = worst.map_or_else(String::new, |worst| format!(", up to {worst}"));

@@ -1,9 +1,9 @@
 //! The figures of the last stretch of a run, beside the counts since its beginning.
 
 use assay_model::{Kind, Nanos, Outcome};
-use assay_run::{Latencies, Tally};
+use assay_run::{Latencies, WorkerStats};
 
-use crate::progress::Glance;
+use crate::progress::ProgressSnapshot;
 
 /// Kinds of operations.
 pub const KINDS: usize = Kind::ALL.len();
@@ -15,7 +15,7 @@ pub struct Totals {
     pub outcomes: [[u64; 4]; KINDS],
     /// Done, but nothing was found, by kind.
     pub missed: [u64; KINDS],
-    /// Operations asked or dropped.
+    /// Operations issued or dropped.
     pub offered: u64,
     /// Processes that ended.
     pub processes: u64,
@@ -33,7 +33,7 @@ pub struct Interval {
     /// Arrivals per second that the load model intended; open load only.
     pub intended_per_s: Option<f64>,
     /// Operations per second: those that the intended arrivals stand for where the load is open,
-    /// else those that were asked.
+    /// else those that were issued.
     pub offered_per_s: f64,
     /// Operations done per second.
     pub achieved_per_s: f64,
@@ -77,17 +77,17 @@ pub struct Quantiles {
     pub max: Nanos,
 }
 
-/// Gathers glances until an interval is full.
+/// Gathers snapshots until an interval is full.
 pub struct Gathering {
     every: Nanos,
     from: Nanos,
-    tally: Tally,
+    stats: WorkerStats,
     totals: Totals,
 }
 
 impl Totals {
     /// Adds what is fresh.
-    pub fn add(&mut self, fresh: &Tally) {
+    pub fn add(&mut self, fresh: &WorkerStats) {
         let mine = self.outcomes.iter_mut().flatten();
         for (mine, fresh) in mine.zip(fresh.outcomes.as_flattened()) {
             *mine += fresh;
@@ -138,7 +138,12 @@ impl Quantiles {
 impl Gathering {
     /// Gathers intervals that last `every`, or a little longer.
     pub fn new(every: Nanos) -> Gathering {
-        Gathering { every, from: Nanos::ZERO, tally: Tally::default(), totals: Totals::default() }
+        Gathering {
+            every,
+            from: Nanos::ZERO,
+            stats: WorkerStats::default(),
+            totals: Totals::default(),
+        }
     }
 
     /// Counts since the beginning.
@@ -146,47 +151,49 @@ impl Gathering {
         &self.totals
     }
 
-    /// Adds what `glance` saw; gives the interval if that has filled one.
-    pub fn add(&mut self, glance: &Glance<'_>) -> Option<Interval> {
-        self.totals.add(glance.tally);
-        self.tally.add(glance.tally);
-        let length = glance.at.since(self.from);
+    /// Adds what `progress_snapshot` saw; gives the interval if that has filled one.
+    pub fn add(&mut self, progress_snapshot: &ProgressSnapshot<'_>) -> Option<Interval> {
+        self.totals.add(progress_snapshot.stats);
+        self.stats.add(progress_snapshot.stats);
+        let length = progress_snapshot.at.since(self.from);
         if length < self.every {
             return None;
         }
-        let interval = self.interval(glance, length);
-        self.tally.clear();
-        self.from = glance.at;
+        let interval = self.interval(progress_snapshot, length);
+        self.stats.clear();
+        self.from = progress_snapshot.at;
         Some(interval)
     }
 
-    fn interval(&self, glance: &Glance<'_>, length: Nanos) -> Interval {
-        let tally = &self.tally;
+    fn interval(&self, progress_snapshot: &ProgressSnapshot<'_>, length: Nanos) -> Interval {
+        let stats = &self.stats;
         let per_s = |count: u64| count as f64 / length.as_secs_f64();
-        let intended = glance.shape.map(|shape| shape.mean_rate(self.from, glance.at));
-        let response = Latencies::merged(&tally.response);
-        let service = Latencies::merged(&tally.service);
+        let intended = progress_snapshot
+            .rate_profile
+            .map(|rate_profile| rate_profile.mean_rate(self.from, progress_snapshot.at));
+        let response = Latencies::merged(&stats.response);
+        let service = Latencies::merged(&stats.service);
         let has_both = response.count > 0 && service.count > 0;
         Interval {
-            until: glance.at,
+            until: progress_snapshot.at,
             length,
-            in_flight: glance.in_flight,
+            in_flight: progress_snapshot.in_flight,
             intended_per_s: intended,
             offered_per_s: match intended {
                 Some(arrivals) => arrivals * self.totals.width(),
-                None => per_s(tally.offered),
+                None => per_s(stats.offered),
             },
-            achieved_per_s: per_s(tally.with(Outcome::Done)),
-            failed: tally.failed(),
-            dropped: tally.with(Outcome::Dropped),
-            missed: tally.missed(),
-            lag_max: tally.lag_max,
+            achieved_per_s: per_s(stats.with(Outcome::Done)),
+            failed: stats.failed(),
+            dropped: stats.with(Outcome::Dropped),
+            missed: stats.missed(),
+            lag_max: stats.lag_max,
             lag_mean: has_both.then(|| response.mean().since(service.mean())),
             response: Quantiles::of(&response),
             service: Quantiles::of(&service),
             kinds: std::array::from_fn(|kind| KindQuantiles {
-                response: Quantiles::of(&tally.response[kind]),
-                service: Quantiles::of(&tally.service[kind]),
+                response: Quantiles::of(&stats.response[kind]),
+                service: Quantiles::of(&stats.service[kind]),
             }),
         }
     }
@@ -194,33 +201,38 @@ impl Gathering {
 
 #[cfg(test)]
 mod tests {
-    use assay_run::arrival::Shape;
+    use assay_run::arrival::RateProfile;
 
     use super::*;
 
-    fn tally(done: u64, service_us: u64, lag_us: u64) -> Tally {
-        let mut tally = Tally { offered: done, processes: done / 2, ..Tally::default() };
-        tally.outcomes[Kind::Read as usize][Outcome::Done as usize] = done;
+    fn stats(done: u64, service_us: u64, lag_us: u64) -> WorkerStats {
+        let mut stats =
+            WorkerStats { offered: done, processes: done / 2, ..WorkerStats::default() };
+        stats.outcomes[Kind::Read as usize][Outcome::Done as usize] = done;
         for _ in 0..done {
-            tally.service[0].record(Nanos::from_micros(service_us));
-            tally.response[0].record(Nanos::from_micros(service_us + lag_us));
+            stats.service[0].record(Nanos::from_micros(service_us));
+            stats.response[0].record(Nanos::from_micros(service_us + lag_us));
         }
-        tally.lag_max = Nanos::from_micros(lag_us);
-        tally
+        stats.lag_max = Nanos::from_micros(lag_us);
+        stats
     }
 
-    fn glance<'a>(ms: u64, tally: &'a Tally, shape: Option<&'a Shape>) -> Glance<'a> {
+    fn progress_snapshot<'a>(
+        ms: u64,
+        stats: &'a WorkerStats,
+        rate_profile: Option<&'a RateProfile>,
+    ) -> ProgressSnapshot<'a> {
         let at = Nanos::from_millis(ms);
-        Glance { at, elapsed: at, in_flight: 3, tally, shape, is_ending: false }
+        ProgressSnapshot { at, elapsed: at, in_flight: 3, stats, rate_profile, is_ending: false }
     }
 
     #[test]
-    fn an_interval_is_made_of_the_glances_in_it() {
-        let shape = Shape::constant(1000.0);
-        let open = Some(&shape);
+    fn an_interval_is_made_of_the_snapshots_in_it() {
+        let rate_profile = RateProfile::constant(1000.0);
+        let open = Some(&rate_profile);
         let mut gathering = Gathering::new(Nanos::from_secs(1));
-        assert_eq!(gathering.add(&glance(500, &tally(400, 100, 20), open)), None);
-        let interval = gathering.add(&glance(1000, &tally(600, 100, 10), open)).unwrap();
+        assert_eq!(gathering.add(&progress_snapshot(500, &stats(400, 100, 20), open)), None);
+        let interval = gathering.add(&progress_snapshot(1000, &stats(600, 100, 10), open)).unwrap();
         assert_eq!(interval.length, Nanos::from_secs(1));
         assert_eq!(interval.intended_per_s, Some(1000.0));
         assert_eq!(interval.offered_per_s, 2000.0, "two operations to a process");
@@ -229,15 +241,15 @@ mod tests {
         assert_eq!(interval.lag_mean, Some(Nanos::from_micros(14)));
         assert_eq!(interval.service.unwrap().max, Nanos::from_micros(100));
         assert_eq!(interval.response.unwrap().max, Nanos::from_micros(120));
-        let idle = gathering.add(&glance(2000, &Tally::default(), open)).unwrap();
+        let idle = gathering.add(&progress_snapshot(2000, &WorkerStats::default(), open)).unwrap();
         assert_eq!((idle.achieved_per_s, idle.response, idle.lag_mean), (0.0, None, None));
         assert_eq!(gathering.totals().with(Outcome::Done), 1000);
     }
 
     #[test]
-    fn a_closed_load_offers_what_it_asks() {
+    fn a_closed_load_offers_what_it_issues() {
         let mut gathering = Gathering::new(Nanos::from_secs(1));
-        let interval = gathering.add(&glance(2000, &tally(500, 9, 0), None)).unwrap();
+        let interval = gathering.add(&progress_snapshot(2000, &stats(500, 9, 0), None)).unwrap();
         assert_eq!((interval.intended_per_s, interval.offered_per_s), (None, 250.0));
     }
 }

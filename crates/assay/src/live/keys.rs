@@ -1,10 +1,10 @@
-//! What a key means.
+//! Keys of the dashboard.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-/// What the dashboard is asked to do.
+/// What the dashboard is issued to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Act {
+pub enum KeyAction {
     /// Multiply the rate of an open load.
     Multiply(f64),
     /// End the run gently.
@@ -20,17 +20,17 @@ const STEP: f64 = 1.1;
 const LEAP: f64 = 2.0;
 
 /// What `key` means, if it means anything.
-pub fn act(key: KeyEvent) -> Option<Act> {
+pub fn act(key: KeyEvent) -> Option<KeyAction> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
     match key.code {
-        KeyCode::Char('+') => Some(Act::Multiply(STEP)),
-        KeyCode::Char('-') => Some(Act::Multiply(1.0 / STEP)),
-        KeyCode::Char(']') => Some(Act::Multiply(LEAP)),
-        KeyCode::Char('[') => Some(Act::Multiply(1.0 / LEAP)),
-        KeyCode::Char('q') => Some(Act::Drain),
-        KeyCode::Char('?') => Some(Act::Help),
+        KeyCode::Char('+') => Some(KeyAction::Multiply(STEP)),
+        KeyCode::Char('-') => Some(KeyAction::Multiply(1.0 / STEP)),
+        KeyCode::Char(']') => Some(KeyAction::Multiply(LEAP)),
+        KeyCode::Char('[') => Some(KeyAction::Multiply(1.0 / LEAP)),
+        KeyCode::Char('q') => Some(KeyAction::Drain),
+        KeyCode::Char('?') => Some(KeyAction::Help),
         _ => None,
     }
 }
@@ -41,7 +41,7 @@ pub const HELP: [(&str, &str); 7] = [
     ("-", "rate / 1.1"),
     ("]", "rate x 2"),
     ("[", "rate / 2"),
-    ("q", "ask no more, wait for what is in flight, report"),
+    ("q", "issue no more, wait for what is in flight, report"),
     ("Ctrl-C", "the same; a second one waits for nothing"),
     ("?", "close this"),
 ];
@@ -59,15 +59,15 @@ mod tests {
     #[test]
     fn keys_change_the_rate_there_and_back() {
         for (more, less, factor) in [('+', '-', 1.1), (']', '[', 2.0)] {
-            assert_eq!(act(press(KeyCode::Char(more))), Some(Act::Multiply(factor)));
-            assert_eq!(act(press(KeyCode::Char(less))), Some(Act::Multiply(1.0 / factor)));
+            assert_eq!(act(press(KeyCode::Char(more))), Some(KeyAction::Multiply(factor)));
+            assert_eq!(act(press(KeyCode::Char(less))), Some(KeyAction::Multiply(1.0 / factor)));
         }
     }
 
     #[test]
     fn other_keys_do_nothing() {
-        assert_eq!(act(press(KeyCode::Char('q'))), Some(Act::Drain));
-        assert_eq!(act(press(KeyCode::Char('?'))), Some(Act::Help));
+        assert_eq!(act(press(KeyCode::Char('q'))), Some(KeyAction::Drain));
+        assert_eq!(act(press(KeyCode::Char('?'))), Some(KeyAction::Help));
         for code in [KeyCode::Char('Q'), KeyCode::Char('x'), KeyCode::Enter, KeyCode::Up] {
             assert_eq!(act(press(code)), None, "{code:?}");
         }

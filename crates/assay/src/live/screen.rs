@@ -20,7 +20,7 @@ use signal_hook::consts::{SIGQUIT, SIGTSTP};
 use signal_hook::flag::{register, register_conditional_default};
 use signal_hook::low_level::{emulate_default_handler, unregister};
 
-use crate::live::notices::Notices;
+use crate::live::warnings::Warnings;
 
 /// Signals that end or stop the program by default. While the dashboard is up the terminal is
 /// given back first; otherwise they do what they always do.
@@ -30,9 +30,9 @@ const LEAVING: [i32; 2] = [SIGQUIT, SIGTSTP];
 const FRAME_BYTES: usize = 64 * 1024;
 
 /// How long the way back waits for a frame that is being written; then it is written over.
-const FRAME_PATIENCE: Duration = Duration::from_millis(100);
+const FRAME_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Keys that are heard in one step: held-down keys must not keep the watcher from watching.
+/// Keys that are received in one step: held-down keys must not keep the watcher from watching.
 const KEYS_AT_ONCE: usize = 16;
 
 type Crossterm = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
@@ -42,16 +42,16 @@ type Crossterm = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
 /// Where no dashboard is up, what is said is a line. Where one is up, it is a notice on it, which
 /// becomes a line when the terminal is given back.
 pub struct Stage {
-    /// Whether the terminal is as the shell left it. Signals ask this.
+    /// Whether the terminal is as the shell left it. Signals issue this.
     is_down: Arc<AtomicBool>,
     /// Whether taking the terminal failed; it is not tried again.
     is_unfit: AtomicBool,
     arrived: [Arc<AtomicBool>; LEAVING.len()],
     listens: Once,
-    heard: Mutex<Vec<SigId>>,
+    received: Mutex<Vec<SigId>>,
     before: Mutex<Option<Termios>>,
     terminal: Mutex<Option<Crossterm>>,
-    notices: Mutex<Notices>,
+    warnings: Mutex<Warnings>,
 }
 
 impl Stage {
@@ -62,10 +62,10 @@ impl Stage {
             is_unfit: AtomicBool::new(false),
             arrived: Default::default(),
             listens: Once::new(),
-            heard: Mutex::default(),
+            received: Mutex::default(),
             before: Mutex::default(),
             terminal: Mutex::default(),
-            notices: Mutex::default(),
+            warnings: Mutex::default(),
         })
     }
 
@@ -77,14 +77,14 @@ impl Stage {
     /// Says `text`: on the dashboard if one is up, else as a line.
     pub fn say(&self, text: &str) {
         match self.is_up() {
-            true => lock(&self.notices).add(text),
+            true => lock(&self.warnings).add(text),
             false => eprintln!("{text}"),
         }
     }
 
     /// What was said since the dashboard came up.
-    pub fn notices(&self) -> Notices {
-        lock(&self.notices).clone()
+    pub fn warnings(&self) -> Warnings {
+        lock(&self.warnings).clone()
     }
 
     /// Takes the terminal; where that fails there is no dashboard, but the run goes on.
@@ -113,7 +113,7 @@ impl Stage {
         tcsetattr(std::io::stdin(), OptionalActions::Now, &modes)?;
         let mut out = BufWriter::with_capacity(FRAME_BYTES, std::io::stderr());
         execute!(out, EnterAlternateScreen, Hide, Clear(ClearType::All))?;
-        // Not `Terminal::clear`: it asks the terminal where the cursor is, on standard output.
+        // Not `Terminal::clear`: it queries the terminal where the cursor is, on standard output.
         let terminal = Terminal::new(CrosstermBackend::new(out))?;
         *lock(&self.terminal) = Some(terminal);
         Ok(())
@@ -139,9 +139,9 @@ impl Stage {
     fn hear_signals(&self) -> std::io::Result<()> {
         for (signal, arrived) in LEAVING.iter().zip(&self.arrived) {
             let default = register_conditional_default(*signal, Arc::clone(&self.is_down))?;
-            lock(&self.heard).push(default);
+            lock(&self.received).push(default);
             let flag = register(*signal, Arc::clone(arrived))?;
-            lock(&self.heard).push(flag);
+            lock(&self.received).push(flag);
         }
         Ok(())
     }
@@ -161,8 +161,8 @@ impl Stage {
             let _ = emulate_default_handler(*signal);
             let pause =
                 humantime::format_duration(Duration::from_secs(stopped.elapsed().as_secs()));
-            let text = format!("suspended for {pause}: nothing was asked, arrivals waited");
-            lock(&self.notices).add(&text);
+            let text = format!("suspended for {pause}: nothing was issued, arrivals waited");
+            lock(&self.warnings).add(&text);
         }
     }
 
@@ -198,8 +198,7 @@ impl Stage {
         // Somebody who draws now is waited for, unless it is this very thread that panicked.
         let waiting = Instant::now();
         let mut terminal = self.terminal.try_lock();
-        while matches!(terminal, Err(TryLockError::WouldBlock))
-            && waiting.elapsed() < FRAME_PATIENCE
+        while matches!(terminal, Err(TryLockError::WouldBlock)) && waiting.elapsed() < FRAME_TIMEOUT
         {
             thread::sleep(Duration::from_millis(1));
             terminal = self.terminal.try_lock();
@@ -209,7 +208,7 @@ impl Stage {
         if let Some(before) = lock(&self.before).take() {
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &before);
         }
-        for line in lock(&self.notices).take() {
+        for line in lock(&self.warnings).take() {
             eprintln!("{line}");
         }
     }
@@ -219,8 +218,8 @@ impl Drop for Stage {
     fn drop(&mut self) {
         self.leave();
         // Of several stages in one program only the one that is left has a say.
-        for heard in lock(&self.heard).drain(..) {
-            unregister(heard);
+        for received in lock(&self.received).drain(..) {
+            unregister(received);
         }
     }
 }

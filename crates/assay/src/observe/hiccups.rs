@@ -1,4 +1,4 @@
-//! How late a thread that sleeps a millisecond again after again is let go on.
+//! Hiccups of the client: how late a thread wakes that sleeps a millisecond at a time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -32,7 +32,7 @@ impl Hiccups {
         }
     }
 
-    /// How many were at most how long, since this was last asked; lengths rise.
+    /// How many were at most how long, since this was last issued; lengths rise.
     pub fn take(&mut self) -> Vec<(u64, u64)> {
         std::mem::take(&mut self.counts).into_iter().collect()
     }

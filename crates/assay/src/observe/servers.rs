@@ -1,4 +1,4 @@
-//! Watches the servers of a lab while they are asked: what they use, whether they live.
+//! Watches the servers of a lab under load: what they use, whether they live.
 //!
 //! A thread of its own, because a look takes milliseconds: who measures hiccups must not have them.
 
@@ -14,7 +14,7 @@ use assay_model::{Event, EventKind, Nanos};
 use assay_run::{Clock, Control, Wall};
 
 use super::{metric, part};
-use crate::deeds::{MARK, begun};
+use crate::actions::{MARK, begun};
 
 /// What the names of sources that are nodes begin with; the node's number follows.
 const NODE: &str = "node-";
@@ -128,8 +128,8 @@ fn look(at: Nanos, record: &Record, traffic: &mut Traffic, into: &mut Vec<Observ
 /// What was seen of each node, in order of their numbers.
 pub fn counted(observations: &[Observation]) -> Vec<Counted> {
     let mut nodes: Vec<(u64, Counted)> = Vec::new();
-    for seen in observations {
-        let number = seen.source.strip_prefix(NODE).and_then(|number| number.parse().ok());
+    for observed in observations {
+        let number = observed.source.strip_prefix(NODE).and_then(|number| number.parse().ok());
         let Some(number) = number else { continue };
         let place = nodes.iter().position(|(other, _)| *other == number).unwrap_or_else(|| {
             let name = format!("node {number}");
@@ -137,11 +137,11 @@ pub fn counted(observations: &[Observation]) -> Vec<Counted> {
             nodes.len() - 1
         });
         let readings = &mut nodes[place].1.readings;
-        if readings.last().is_none_or(|last| last.at != seen.at) {
-            readings.push(Counters { at: seen.at, ..Counters::default() });
+        if readings.last().is_none_or(|last| last.at != observed.at) {
+            readings.push(Counters { at: observed.at, ..Counters::default() });
         }
         let last = readings.last_mut().expect("one was pushed if there was none");
-        let field = match seen.metric.as_str() {
+        let field = match observed.metric.as_str() {
             metric::CPU => &mut last.cpu_ns,
             metric::MEMORY => &mut last.memory,
             metric::DISK_READ => &mut last.disk_read,
@@ -150,7 +150,7 @@ pub fn counted(observations: &[Observation]) -> Vec<Counted> {
             metric::SENT => &mut last.sent,
             _ => continue,
         };
-        *field = Some(seen.value);
+        *field = Some(observed.value);
     }
     nodes.sort_by_key(|(number, _)| *number);
     nodes.into_iter().map(|(_, counted)| counted).collect()
@@ -160,7 +160,7 @@ pub fn counted(observations: &[Observation]) -> Vec<Counted> {
 mod tests {
     use super::*;
 
-    fn seen(at: u64, source: &str, metric: &str, value: f64) -> Observation {
+    fn observed(at: u64, source: &str, metric: &str, value: f64) -> Observation {
         let [source, part, metric] = [source, part::PROCESS, metric].map(str::to_owned);
         Observation { at: Nanos(at), source, part, metric, value }
     }
@@ -168,11 +168,11 @@ mod tests {
     #[test]
     fn observations_become_the_readings_of_each_node() {
         let all = [
-            seen(1, "node-10", metric::CPU, 5.0),
-            seen(1, "node-10", metric::SENT, 7.0),
-            seen(1, "node-2", metric::MEMORY, 9.0),
-            seen(1, "client", metric::CPU, 1.0),
-            seen(2, "node-10", metric::CPU, 6.0),
+            observed(1, "node-10", metric::CPU, 5.0),
+            observed(1, "node-10", metric::SENT, 7.0),
+            observed(1, "node-2", metric::MEMORY, 9.0),
+            observed(1, "client", metric::CPU, 1.0),
+            observed(2, "node-10", metric::CPU, 6.0),
         ];
         let counted = counted(&all);
         let names: Vec<&str> = counted.iter().map(|node| node.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What the operating system counts, as far as it tells.
+//! Counters of the operating system.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ const KIB: f64 = 1024.0;
 
 /// The places that are read again and again.
 pub struct System {
-    lanes: Vec<(String, PathBuf)>,
+    workers: Vec<(String, PathBuf)>,
     throttle: Option<Throttle>,
 }
 
@@ -32,9 +32,9 @@ pub struct Reading {
 }
 
 impl System {
-    /// Looks for the lanes and the control group; what is not there is not read.
+    /// Looks for the workers and the control group; what is not there is not read.
     pub fn open() -> System {
-        System { lanes: lanes(), throttle: throttle() }
+        System { workers: workers(), throttle: throttle() }
     }
 
     /// Reads everything that the system tells.
@@ -51,7 +51,7 @@ impl System {
                 Some(vec![(metric::THROTTLED, held)])
             });
         }
-        for (name, dir) in &self.lanes {
+        for (name, dir) in &self.workers {
             reading.add(name, text(dir.join("schedstat")), schedule);
             reading.add(name, text(dir.join("status")), |text| {
                 Some(vec![(metric::PREEMPTED, keyed(text, "nonvoluntary_ctxt_switches:")?)])
@@ -92,12 +92,12 @@ fn text(path: impl AsRef<std::path::Path>) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
-/// The threads of this process that are lanes.
-fn lanes() -> Vec<(String, PathBuf)> {
+/// The threads of this process that are workers.
+fn workers() -> Vec<(String, PathBuf)> {
     let Ok(threads) = fs::read_dir("/proc/self/task") else { return Vec::new() };
     let named = threads.flatten().filter_map(|thread| {
         let name = text(thread.path().join("comm"))?.trim().to_owned();
-        name.strip_prefix("lane-")?.parse::<usize>().ok()?;
+        name.strip_prefix("worker-")?.parse::<usize>().ok()?;
         Some((name, thread.path()))
     });
     named.collect()
@@ -151,8 +151,8 @@ fn machine(text: &str) -> Option<Vec<(&'static str, f64)>> {
 fn tcp(text: &str) -> Option<Vec<(&'static str, f64)>> {
     let mut lines = text.lines().filter(|line| line.starts_with("Tcp:"));
     let (names, numbers) = (lines.next()?, lines.next()?);
-    let column = |wanted: &str| {
-        let place = names.split_whitespace().position(|name| name == wanted)?;
+    let column = |expected: &str| {
+        let place = names.split_whitespace().position(|name| name == expected)?;
         numbers.split_whitespace().nth(place)?.parse().ok()
     };
     Some(vec![

@@ -1,4 +1,4 @@
-//! What stays of samples when there are too many.
+//! Tests of the thinning of samples.
 
 use super::*;
 
@@ -20,6 +20,6 @@ fn thinning_keeps_first_and_last_and_loses_no_hiccup() {
 
 #[test]
 fn a_run_that_never_begins_shows_nothing() {
-    let seen = watch(&Control::new(), &AtomicBool::new(true));
-    assert_eq!(seen, []);
+    let observed = watch(&Control::new(), &AtomicBool::new(true));
+    assert_eq!(observed, []);
 }

@@ -1,30 +1,30 @@
-//! What observations say about one stretch of a run.
+//! Observations of one stretch of a run.
 
 use std::collections::BTreeMap;
 
 use assay_analysis::Window;
-use assay_analysis::hallmark::{Hiccups, LaneTime, Network};
+use assay_analysis::hallmark::{Hiccups, Network, WorkerTime};
 use assay_history::Observation;
 use assay_model::Nanos;
 
 use super::{CLIENT, metric, part};
 
-/// The observations of the machine that asks, by part and metric.
-pub struct Seen<'a> {
+/// The observations of the client machine, by part and metric.
+pub struct ObservedWindow<'a> {
     window: Window,
     series: BTreeMap<(&'a str, &'a str), Vec<(Nanos, f64)>>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ObservedWindow<'a> {
     /// What `observations` say about `window`. Counters are taken between the readings around it,
     /// so up to a quarter of a second at each of its ends enters as well.
-    pub fn new(observations: &'a [Observation], window: Window) -> Seen<'a> {
+    pub fn new(observations: &'a [Observation], window: Window) -> ObservedWindow<'a> {
         let mut series: BTreeMap<_, Vec<(Nanos, f64)>> = BTreeMap::new();
-        for seen in observations.iter().filter(|seen| seen.source == CLIENT) {
-            let key = (seen.part.as_str(), seen.metric.as_str());
-            series.entry(key).or_default().push((seen.at, seen.value));
+        for observed in observations.iter().filter(|observed| observed.source == CLIENT) {
+            let key = (observed.part.as_str(), observed.metric.as_str());
+            series.entry(key).or_default().push((observed.at, observed.value));
         }
-        Seen { window, series }
+        ObservedWindow { window, series }
     }
 
     /// How much a counter grew, with the time between the two readings.
@@ -67,8 +67,8 @@ impl<'a> Seen<'a> {
         Some(Network { segments: sent.max(0.0) as u64, retransmits: again.max(0.0) as u64 })
     }
 
-    /// How each lane spent its time, by number.
-    pub fn lanes(&self) -> Vec<LaneTime> {
+    /// How each worker spent its time, by number.
+    pub fn workers(&self) -> Vec<WorkerTime> {
         let mut names: Vec<&str> = self
             .series
             .keys()
@@ -79,7 +79,7 @@ impl<'a> Seen<'a> {
         names.dedup();
         let time = |name: &str| {
             let busy = self.of_time(name, metric::CPU)?;
-            Some(LaneTime { busy, waited: self.of_time(name, metric::WAITED), useful: None })
+            Some(WorkerTime { busy, waited: self.of_time(name, metric::WAITED), useful: None })
         };
         names.into_iter().filter_map(time).collect()
     }
@@ -116,9 +116,9 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The number of a lane by its name.
+/// The number of a worker by its name.
 fn number(part: &str) -> Option<usize> {
-    part.strip_prefix("lane-")?.parse().ok()
+    part.strip_prefix("worker-")?.parse().ok()
 }
 
 #[cfg(test)]
@@ -141,34 +141,34 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_is_busy_between_the_readings_around_the_window() {
-        let seen = rows(&[
-            (0, "lane-10", "cpu_ns", 0.0),
-            (100, "lane-10", "cpu_ns", 90.0),
-            (200, "lane-10", "cpu_ns", 120.0),
-            (300, "lane-10", "cpu_ns", 150.0),
-            (900, "lane-10", "cpu_ns", 750.0),
-            (0, "lane-9", "cpu_ns", 0.0),
-            (400, "lane-9", "cpu_ns", 40.0),
-            (0, "lane-9", "waited_ns", 0.0),
-            (400, "lane-9", "waited_ns", 4.0),
+    fn a_blocking_thread_is_busy_between_the_readings_around_the_window() {
+        let observed = rows(&[
+            (0, "worker-10", "cpu_ns", 0.0),
+            (100, "worker-10", "cpu_ns", 90.0),
+            (200, "worker-10", "cpu_ns", 120.0),
+            (300, "worker-10", "cpu_ns", 150.0),
+            (900, "worker-10", "cpu_ns", 750.0),
+            (0, "worker-9", "cpu_ns", 0.0),
+            (400, "worker-9", "cpu_ns", 40.0),
+            (0, "worker-9", "waited_ns", 0.0),
+            (400, "worker-9", "waited_ns", 4.0),
             (0, "process", "cpu_ns", 0.0),
             (400, "process", "cpu_ns", 4.0),
         ]);
-        let lanes = Seen::new(&seen, window(120, 300)).lanes();
-        let nine = LaneTime { busy: 0.1, waited: Some(0.01), useful: None };
-        assert_eq!(lanes, [nine, LaneTime { busy: 0.3, waited: None, useful: None }]);
+        let workers = ObservedWindow::new(&observed, window(120, 300)).workers();
+        let nine = WorkerTime { busy: 0.1, waited: Some(0.01), useful: None };
+        assert_eq!(workers, [nine, WorkerTime { busy: 0.3, waited: None, useful: None }]);
     }
 
     #[test]
     fn steal_is_a_share_of_what_there_was() {
-        let seen = rows(&[
+        let observed = rows(&[
             (0, "", "steal_ns", 0.0),
             (100, "", "steal_ns", 10.0),
             (0, "", "capacity_ns", 0.0),
             (100, "", "capacity_ns", 200.0),
         ]);
-        let found = Seen::new(&seen, window(0, 100));
+        let found = ObservedWindow::new(&observed, window(0, 100));
         assert_eq!(found.steal(), Some(0.05));
         assert_eq!(found.throttled(), None);
         assert_eq!(found.network(), None);
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn hiccups_of_the_warm_up_are_left_out() {
-        let seen = rows(&[
+        let observed = rows(&[
             (50, "1000", "hiccups", 40.0),
             (150, "1000", "hiccups", 998.0),
             (150, "9000", "hiccups", 1.0),
@@ -185,7 +185,7 @@ mod tests {
             (20, "", "hiccup_ns", 8_000.0),
             (120, "", "hiccup_ns", 8_900.0),
         ]);
-        let found = Seen::new(&seen, window(100, 200)).hiccups().unwrap();
+        let found = ObservedWindow::new(&observed, window(100, 200)).hiccups().unwrap();
         assert_eq!(found.counts.iter().map(|(_, count)| count).sum::<u64>(), 1000);
         assert_eq!(found.quantile(0.5), Some(Nanos(1000)));
         assert_eq!(found.quantile(0.999), Some(Nanos(5000)));
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn the_first_reading_after_the_window_counts_however_late_it_is() {
         let seconds = 1_000_000_000;
-        let seen = rows(&[
+        let observed = rows(&[
             (10 * seconds, "1000", "hiccups", 1.0),
             (14 * seconds, "", "steal_ns", 0.0),
             (14 * seconds, "1000", "hiccups", 2.0),
@@ -204,12 +204,13 @@ mod tests {
             (14 * seconds + 1, "1000", "hiccups", 8.0),
             (13 * seconds, "", "hiccup_ns", 8_900.0),
         ]);
-        let found = Seen::new(&seen, window(9 * seconds, 12 * seconds)).hiccups().unwrap();
+        let found =
+            ObservedWindow::new(&observed, window(9 * seconds, 12 * seconds)).hiccups().unwrap();
         assert_eq!(found.counts, [(Nanos(1000), 3), (Nanos(9000), 4)]);
     }
 
     #[test]
-    fn a_run_without_lanes_that_were_seen_has_none() {
-        assert_eq!(Seen::new(&[], window(0, 1)).lanes(), []);
+    fn a_run_without_blocking_threads_that_were_seen_has_none() {
+        assert_eq!(ObservedWindow::new(&[], window(0, 1)).workers(), []);
     }
 }

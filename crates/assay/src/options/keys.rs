@@ -7,11 +7,11 @@ pub enum Verb {
     Bench,
     /// Fill a store.
     Load,
-    /// Ask a store.
+    /// Load a store.
     Run,
     /// Seek the highest rate that holds an objective.
     Tune,
-    /// Judge and show what is in a bundle.
+    /// Analyze and show what is in a run directory.
     Report,
 }
 
@@ -47,7 +47,7 @@ pub struct Key {
 
 use Verb::{Bench, Load, Report, Run, Tune};
 
-const ASKING: &[Verb] = &[Bench, Load, Run, Tune];
+const LOADING: &[Verb] = &[Bench, Load, Run, Tune];
 const MEASURING: &[Verb] = &[Bench, Run, Tune];
 const TUNING: &[Verb] = &[Tune];
 const ALL: &[Verb] = &[Bench, Load, Run, Tune, Report];
@@ -70,22 +70,23 @@ const fn switch(name: &'static str, verbs: &'static [Verb], about: &'static str)
 pub const KEYS: &[Key] = &[
     Key {
         letter: Some('t'),
-        ..text("target", "URL", None, ASKING, "The store; `assay stores` lists them")
+        ..text("target", "URL", None, LOADING, "The store; `assay stores` lists them")
     },
     text(
         "up",
         "STORE[:N]",
         None,
-        ASKING,
-        "Start this store here with N nodes, ask it, end it; `assay lab ls` lists them",
+        LOADING,
+        "Start this store here with N nodes, load it, end it; `assay lab ls` lists them",
     ),
-    text("version", "V", None, ASKING, "With --up: which version; `assay lab ls` lists them"),
+    text("version", "V", None, LOADING, "With --up: which version; `assay lab ls` lists them"),
     text(
         "network",
         "WHERE",
         None,
-        ASKING,
-        "With --up: loopback, as usual, or with root a network namespace for each node: namespaces",
+        LOADING,
+        "With --up: loopback, as usual, or with root a network namespace for each node: \
+         namespaces",
     ),
     Key {
         shape: Shape::List,
@@ -93,20 +94,20 @@ pub const KEYS: &[Key] = &[
             "option",
             "NAME=VALUE",
             None,
-            ASKING,
+            LOADING,
             "With --up: an option of the store, as `assay lab ls` has them; may be repeated",
         )
     },
     switch(
         "install",
-        ASKING,
+        LOADING,
         "Install or fetch the programs that a store of the lab needs; nothing is otherwise",
     ),
     text(
         "consistency",
         "LEVEL",
         None,
-        ASKING,
+        LOADING,
         "What a read or write waits for, in the store's own word, such as QUORUM: option \
          consistency of its URL",
     ),
@@ -114,12 +115,12 @@ pub const KEYS: &[Key] = &[
         "url-options",
         "OPTIONS",
         None,
-        ASKING,
+        LOADING,
         "More options of the store's URL, for one that --up or --lab names: \
          read=serializable&connections=4",
     ),
-    text("lab", "NAME", None, ASKING, "The store that `assay lab up` has started"),
-    text("lab-dir", "DIR", None, ASKING, "Where labs live; default: assay/lab in ~/.local/state"),
+    text("lab", "NAME", None, LOADING, "The store that `assay lab up` has started"),
+    text("lab-dir", "DIR", None, LOADING, "Where labs live; default: assay/lab in ~/.local/state"),
     text(
         "rate",
         "RATE",
@@ -148,7 +149,7 @@ pub const KEYS: &[Key] = &[
         "N",
         Some("4096"),
         MEASURING,
-        "Open loop: the most processes in flight over all lanes",
+        "Open loop: the most processes in flight over all workers",
     ),
     text(
         "overflow",
@@ -157,7 +158,7 @@ pub const KEYS: &[Key] = &[
         MEASURING,
         "Open loop: what an arrival does at that bound: queue, drop or abort",
     ),
-    text("closed", "N", None, ASKING, "Closed loop: sessions that each wait for their answer"),
+    text("closed", "N", None, LOADING, "Closed loop: sessions that each wait for their answer"),
     text(
         "think",
         "TIME",
@@ -165,16 +166,22 @@ pub const KEYS: &[Key] = &[
         MEASURING,
         "Closed loop: pause after an answer: 10ms, or exp:10ms for exponential pauses",
     ),
-    text("pace", "RATE", None, MEASURING, "Closed loop: target rate, paced as YCSB does it"),
+    text(
+        "target-throughput",
+        "RATE",
+        None,
+        MEASURING,
+        "Closed loop: target rate, paced as YCSB does it",
+    ),
     text(
         "operations",
         "N",
         None,
         MEASURING,
-        "Transactions to ask, such as 20M; processes, if SPEC is a trace",
+        "Transactions to issue, such as 20M; processes, if SPEC is a trace",
     ),
     text("duration", "TIME", None, MEASURING, "How long to measure, such as 30s"),
-    text("warm-up", "TIME", Some("0s"), MEASURING, "Asked and recorded before measuring"),
+    text("warm-up", "TIME", Some("0s"), MEASURING, "Issued and recorded before measuring"),
     text(
         "floor",
         "TIME",
@@ -201,7 +208,7 @@ pub const KEYS: &[Key] = &[
     text("step", "TIME", None, TUNING, "How long to measure at each rate; default: 10s"),
     text("confirm", "N", None, TUNING, "Fresh runs that must hold at the rate found; default: 3"),
     text("sweep", "RATES", None, TUNING, "No search but a curve: rate=1k..100k:log:8, or lin"),
-    switch("resume", TUNING, "Go on with the steps that are in --bundle DIR"),
+    switch("resume", TUNING, "Go on with the steps that are in --run-dir DIR"),
     text(
         "at",
         "DEEDS",
@@ -213,8 +220,8 @@ pub const KEYS: &[Key] = &[
         "timeout",
         "TIME",
         Some("10s"),
-        ASKING,
-        "Patience with an answer of a server; then it is unknown",
+        LOADING,
+        "Timeout of an answer of a server; then it is unknown",
     ),
     text(
         "deadline",
@@ -223,29 +230,30 @@ pub const KEYS: &[Key] = &[
         MEASURING,
         "An answer that comes later counts as late in the figures of availability",
     ),
-    text("lanes", "N", None, ASKING, "Threads that ask; default: half of the cores"),
+    text("threads", "N", None, LOADING, "Worker threads; default: half of the cores"),
     text(
         "spin",
         "MODE",
         Some("auto"),
-        ASKING,
-        "Whether lanes burn processor time to be punctual: auto, always or never",
+        LOADING,
+        "Whether workers burn processor time to be punctual: auto, always or never",
     ),
     text(
         "cpu-list",
         "LIST",
         None,
-        ASKING,
-        "Processors that lanes are held to, in turn: 0 or 2,4-7; default: the system chooses",
+        LOADING,
+        "Processors that workers are held to, in turn: 0 or 2,4-7; default: the system chooses",
     ),
     text(
-        "workers",
+        "blocking-threads",
         "N",
         None,
-        ASKING,
-        "Open loop on a blocking store: threads per lane, 8 if not given; 0 calls it on the lane",
+        LOADING,
+        "Open loop on a blocking store: threads per worker, 8 if not given; 0 calls it on the \
+         worker",
     ),
-    text("seed", "N", None, ASKING, "The number from which everything random follows"),
+    text("seed", "N", None, LOADING, "The number from which everything random follows"),
     text(
         "arrival-seed",
         "N",
@@ -261,9 +269,15 @@ pub const KEYS: &[Key] = &[
         MEASURING,
         "What each repetition draws anew: arrivals, or same for nothing",
     ),
-    text("records", "N", None, ASKING, "Records in the data set, instead of the spec's"),
-    text("runs-dir", "DIR", Some("runs"), ALL, "Where bundles are kept"),
-    text("bundle", "DIR", None, ASKING, "The bundle's directory, instead of a new one in runs-dir"),
+    text("records", "N", None, LOADING, "Records in the data set, instead of the spec's"),
+    text("runs-dir", "DIR", Some("runs"), ALL, "Where run directories are kept"),
+    text(
+        "run-dir",
+        "DIR",
+        None,
+        LOADING,
+        "The run directory's directory, instead of a new one in runs-dir",
+    ),
     text(
         "format",
         "FORMAT",
@@ -281,18 +295,18 @@ pub const KEYS: &[Key] = &[
         "live",
         "WHEN",
         Some("auto"),
-        ASKING,
+        LOADING,
         "A dashboard in the terminal: auto, always or never",
     ),
     text(
         "port",
         "ADDRESS",
         None,
-        ASKING,
+        LOADING,
         "Serve GET /metrics, POST /rate, POST /stop on this port, such as 9464; 0 chooses one",
     ),
-    switch("port-any", ASKING, "Let --port be an address that other machines reach"),
-    switch("force", ASKING, "Ask although the data set was loaded with other parameters"),
+    switch("port-any", LOADING, "Let --port be an address that other machines reach"),
+    switch("force", LOADING, "Issue although the data set was loaded with other parameters"),
     switch("keep", &[Bench], "Keep the embedded store that was made for this bench"),
     switch("fresh", &[Load], "Remove what an earlier load put there first"),
     switch("replace", &[Bench, Load], "Remove what is there first: tables with all rows"),
@@ -302,7 +316,7 @@ pub const KEYS: &[Key] = &[
         "Remove from the store what the load has put there, when the run is over",
     ),
     switch(
-        "undo-inserts",
+        "clean-up-inserts",
         &[Run],
         "Delete what the run has inserted when it is over, so that the data set is as loaded",
     ),
@@ -310,7 +324,8 @@ pub const KEYS: &[Key] = &[
         "mapping",
         "FILE",
         None,
-        ASKING,
-        "The physical schema of a store that takes no queries, as `assay mapping explain` saves it",
+        LOADING,
+        "The physical schema of a store that takes no queries, as `assay mapping explain` saves \
+         it",
     ),
 ];

@@ -33,11 +33,11 @@ fn a_typed_flag_beats_what_says_the_same_in_another_way() {
         ("ASSAY_OPERATIONS", "100", &["--duration", "5s"][..], None),
         ("ASSAY_DURATION", "5s", &["--operations", "100"], None),
         ("ASSAY_RATE", "1k/s", &["--closed", "4"], None),
-        ("ASSAY_RATE", "1k/s", &["--pace", "100"], None),
+        ("ASSAY_RATE", "1k/s", &["--target-throughput", "100"], None),
         ("ASSAY_CLOSED", "4", &["--rate", "1k/s"], None),
         ("ASSAY_ARRIVALS", "trace", &["--closed", "4"], Some("poisson")),
         ("ASSAY_UP", "redis", &["-t", "memory:"], None),
-        ("ASSAY_BUNDLE", "b", &["--runs-dir", "r"], None),
+        ("ASSAY_RUN_DIR", "b", &["--runs-dir", "r"], None),
         ("ASSAY_DURATION", "5s", &["--rate", "1k/s"], Some("5s")),
         ("ASSAY_THINK", "1ms", &["--closed", "4"], Some("1ms")),
     ] {
@@ -52,9 +52,9 @@ fn a_typed_flag_beats_what_says_the_same_in_another_way() {
 #[test]
 fn what_a_spec_brings_along_does_not_shorten_what_somebody_gave() {
     let mut given = options(&[], &["--duration", "5s"]).unwrap();
-    let settings = "operations = 100\nlanes = 3\n".parse().unwrap();
+    let settings = "operations = 100\nthreads = 3\n".parse().unwrap();
     given.add_beneath("mine.toml", &settings).unwrap();
-    assert_eq!((given.text("operations"), given.text("lanes")), (None, Some("3")));
+    assert_eq!((given.text("operations"), given.text("threads")), (None, Some("3")));
     let mut given = options(&[], &[]).unwrap();
     let both = "operations = 100\nduration = \"5s\"\n".parse().unwrap();
     given.add_beneath("mine.toml", &both).unwrap();
@@ -63,7 +63,7 @@ fn what_a_spec_brings_along_does_not_shorten_what_somebody_gave() {
 
 #[test]
 fn a_misspelt_variable_is_an_error_that_helps() {
-    assert!(options(&[("ASSAY_JVM_BRIDGE", "/x")], &[]).is_ok(), "a store asks for it");
+    assert!(options(&[("ASSAY_JVM_BRIDGE", "/x")], &[]).is_ok(), "a store requests it");
     let error = options(&[("ASSAY_TIMEUOT", "3s")], &[]).unwrap_err().to_string();
     assert_eq!(error, "ASSAY_TIMEUOT: there is no setting timeuot; did you mean timeout?");
 }

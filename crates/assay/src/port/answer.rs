@@ -1,11 +1,11 @@
-//! What is answered to a request.
+//! Answers of the control port.
 
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::port::Desk;
+use crate::port::StatusBoard;
 use crate::port::metrics::metrics;
-use crate::steering::SteerError;
+use crate::rate_control::RateControlError;
 use crate::units;
 
 /// The media type of Prometheus's text format.
@@ -14,7 +14,7 @@ const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const JSON: &str = "application/json";
 
 /// A request, as far as it matters.
-pub struct Asked<'a> {
+pub struct HttpRequest<'a> {
     /// The method.
     pub method: &'a Method,
     /// The path without a query.
@@ -50,22 +50,22 @@ impl Answer {
     }
 }
 
-/// Answers `asked` with what lies on the desk.
-pub fn answer(asked: &Asked<'_>, desk: &Desk) -> Answer {
-    let (is_get, is_post) = (asked.method == Method::GET, asked.method == Method::POST);
-    match asked.path {
-        "/" if is_get => Answer::json(&desk.read(|seen| seen.json())),
+/// Answers `requested` with what lies on the desk.
+pub fn answer(requested: &HttpRequest<'_>, board: &StatusBoard) -> Answer {
+    let (is_get, is_post) = (requested.method == Method::GET, requested.method == Method::POST);
+    match requested.path {
+        "/" if is_get => Answer::json(&board.read(|observed| observed.json())),
         "/metrics" if is_get => {
-            Answer { media: PROMETHEUS, body: desk.read(metrics), ..Answer::json(&Value::Null) }
+            Answer { media: PROMETHEUS, body: board.read(metrics), ..Answer::json(&Value::Null) }
         }
         "/" | "/metrics" => wrong_method("GET"),
         // A page in somebody's browser can send requests to this machine, but not without saying
         // that they come from a page.
-        "/rate" | "/stop" if is_post && asked.has_origin => {
+        "/rate" | "/stop" if is_post && requested.has_origin => {
             Answer::refusal(StatusCode::FORBIDDEN, "requests from web pages do not steer a run")
         }
-        "/rate" if is_post => set_rate(asked.body, desk),
-        "/stop" if is_post => stop(desk),
+        "/rate" if is_post => set_rate(requested.body, board),
+        "/stop" if is_post => stop(board),
         "/rate" | "/stop" => wrong_method("POST"),
         path => Answer::refusal(
             StatusCode::NOT_FOUND,
@@ -81,52 +81,53 @@ fn wrong_method(right: &'static str) -> Answer {
     Answer { allow: Some(right), ..refusal }
 }
 
-fn set_rate(body: &[u8], desk: &Desk) -> Answer {
+fn set_rate(body: &[u8], board: &StatusBoard) -> Answer {
     let rate = match rate(body) {
         Ok(rate) => rate,
         Err(why) => return Answer::refusal(StatusCode::BAD_REQUEST, &why),
     };
-    let Some(steering) = desk.steering() else { return not_asking() };
-    match steering.set(rate) {
+    let Some(rate_control) = board.rate_control() else { return not_issuing() };
+    match rate_control.set(rate) {
         Ok(change) => Answer::json(&json!({
             "rate_per_s": change.rate,
             "before_per_s": change.before,
             "from_s": change.from.as_secs_f64(),
             "from_ns": change.from.0,
         })),
-        Err(error @ SteerError::Rate(_)) => {
+        Err(error @ RateControlError::Rate(_)) => {
             Answer::refusal(StatusCode::BAD_REQUEST, &error.to_string())
         }
         Err(error) => Answer::refusal(StatusCode::CONFLICT, &error.to_string()),
     }
 }
 
-fn not_asking() -> Answer {
-    Answer::refusal(StatusCode::CONFLICT, &SteerError::NotAsking.to_string())
+fn not_issuing() -> Answer {
+    Answer::refusal(StatusCode::CONFLICT, &RateControlError::NotIssuing.to_string())
 }
 
-fn stop(desk: &Desk) -> Answer {
-    let Some(steering) = desk.steering() else { return not_asking() };
-    steering.drain();
+fn stop(board: &StatusBoard) -> Answer {
+    let Some(rate_control) = board.rate_control() else { return not_issuing() };
+    rate_control.drain();
     Answer::json(&json!({ "state": "ending" }))
 }
 
-/// The rate that a body asks for: `20k/s`, or `{"rate": 20000}`, or `{"rate": "20k/s"}`.
+/// The rate that a body requests: `20k/s`, or `{"rate": 20000}`, or `{"rate": "20k/s"}`.
 fn rate(body: &[u8]) -> Result<f64, String> {
-    const WANTED: &str = "send 20k/s or {\"rate\": 20000}";
-    let text = std::str::from_utf8(body).map_err(|_| format!("the body is no text; {WANTED}"))?;
+    const EXPECTED: &str = "send 20k/s or {\"rate\": 20000}";
+    let text = std::str::from_utf8(body).map_err(|_| format!("the body is no text; {EXPECTED}"))?;
     let text = text.trim();
     if !text.starts_with('{') {
         return units::rate(text).map_err(|error| error.to_string());
     }
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("{error}; {WANTED}"))?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| format!("{error}; {EXPECTED}"))?;
     let members = value.as_object().map_or(0, serde_json::Map::len);
     match &value["rate"] {
         Value::Number(number) if members == 1 => {
             units::rate(&number.to_string()).map_err(|error| error.to_string())
         }
         Value::String(text) if members == 1 => units::rate(text).map_err(|error| error.to_string()),
-        _ => Err(format!("the body has another shape; {WANTED}")),
+        _ => Err(format!("the body has another shape; {EXPECTED}")),
     }
 }
 

@@ -6,58 +6,58 @@ use assay_model::{Kind, Nanos, Outcome};
 
 use crate::live::interval::{KindQuantiles, Quantiles};
 use crate::port::buckets::Buckets;
-use crate::port::seen::{Seen, Stand};
+use crate::port::run_status::{RunPhase, RunStatus};
 
-/// All metrics of `seen`. Durations are in seconds, as the format's users expect.
-pub fn metrics(seen: &Seen) -> String {
+/// All metrics of `observed`. Durations are in seconds, as the format's users expect.
+pub fn metrics(observed: &RunStatus) -> String {
     let mut page = Page { text: String::new() };
-    about(&mut page, seen);
-    flow(&mut page, seen);
-    counts(&mut page, seen);
+    about(&mut page, observed);
+    flow(&mut page, observed);
+    counts(&mut page, observed);
     let response = Latency {
         name: "assay_response",
         what: "Ended minus intended of operations done",
-        buckets: &seen.response,
+        buckets: &observed.response,
         recent: |of| of.response,
     };
     let service = Latency {
         name: "assay_service",
         what: "Ended minus started of operations done",
-        buckets: &seen.service,
+        buckets: &observed.service,
         recent: |of| of.service,
     };
-    [response, service].iter().for_each(|latency| latency.put(&mut page, seen));
+    [response, service].iter().for_each(|latency| latency.put(&mut page, observed));
     page.text
 }
 
-fn about(page: &mut Page, seen: &Seen) {
-    let subject = &seen.subject;
-    page.family("assay_run_info", "gauge", "What is asked, of which store, how; always 1");
+fn about(page: &mut Page, observed: &RunStatus) {
+    let subject = &observed.subject;
+    page.family("assay_run_info", "gauge", "What is issued, of which store, how; always 1");
     let labels = [
         ("version", env!("CARGO_PKG_VERSION")),
         ("workload", &subject.workload),
         ("store", &subject.store),
         ("model", subject.model),
-        ("phase", seen.phase()),
-        ("state", seen.stand.name()),
+        ("phase", observed.phase()),
+        ("state", observed.stand.name()),
     ];
     page.sample("assay_run_info", &labels, 1.0);
-    page.family("assay_asking", "gauge", "1 while operations are asked, else 0");
-    let is_asking = seen.stand == Stand::Asking;
-    page.sample("assay_asking", &[], f64::from(u8::from(is_asking)));
+    page.family("assay_running", "gauge", "1 while operations are issued, else 0");
+    let is_issuing = observed.stand == RunPhase::LoadConfig;
+    page.sample("assay_running", &[], f64::from(u8::from(is_issuing)));
     page.family("assay_elapsed_seconds", "gauge", "Time on the run's own axis");
-    page.sample("assay_elapsed_seconds", &[], seconds(seen.at));
+    page.sample("assay_elapsed_seconds", &[], seconds(observed.at));
 }
 
-fn flow(page: &mut Page, seen: &Seen) {
+fn flow(page: &mut Page, observed: &RunStatus) {
     page.family("assay_in_flight", "gauge", "Processes begun and not ended");
-    page.sample("assay_in_flight", &[], seen.in_flight as f64);
-    if let Some(rate) = seen.rate {
+    page.sample("assay_in_flight", &[], observed.in_flight as f64);
+    if let Some(rate) = observed.rate {
         let help = "Arrivals per second that the open load model intends now";
         page.family("assay_intended_rate", "gauge", help);
         page.sample("assay_intended_rate", &[], rate);
     }
-    let Some(latest) = &seen.latest else { return };
+    let Some(latest) = &observed.latest else { return };
     let help = "Operations per second offered in the last interval";
     page.family("assay_offered_rate", "gauge", help);
     page.sample("assay_offered_rate", &[], latest.offered_per_s);
@@ -69,12 +69,12 @@ fn flow(page: &mut Page, seen: &Seen) {
     page.sample("assay_lag_max_seconds", &[], seconds(latest.lag_max));
 }
 
-fn counts(page: &mut Page, seen: &Seen) {
-    let totals = seen.totals();
-    let asked = |kind: &Kind| totals.outcomes[*kind as usize].iter().any(|count| *count > 0);
-    let help = "Operations that ended, by kind and outcome; dropped ones were never asked";
+fn counts(page: &mut Page, observed: &RunStatus) {
+    let totals = observed.totals();
+    let requested = |kind: &Kind| totals.outcomes[*kind as usize].iter().any(|count| *count > 0);
+    let help = "Operations that ended, by kind and outcome; dropped ones were never issued";
     page.family("assay_operations_total", "counter", help);
-    for kind in Kind::ALL.into_iter().filter(asked) {
+    for kind in Kind::ALL.into_iter().filter(requested) {
         for outcome in Outcome::ALL {
             let labels = [("kind", kind.name()), ("outcome", outcome.name())];
             let count = totals.outcomes[kind as usize][outcome as usize];
@@ -82,7 +82,7 @@ fn counts(page: &mut Page, seen: &Seen) {
         }
     }
     page.family("assay_missed_total", "counter", "Operations done that found nothing, by kind");
-    for kind in Kind::ALL.into_iter().filter(asked) {
+    for kind in Kind::ALL.into_iter().filter(requested) {
         let count = totals.missed[kind as usize];
         page.sample("assay_missed_total", &[("kind", kind.name())], count as f64);
     }
@@ -100,7 +100,7 @@ struct Latency<'a> {
 
 impl Latency<'_> {
     /// Those since the beginning as a histogram, those of the last interval as a summary.
-    fn put(&self, page: &mut Page, seen: &Seen) {
+    fn put(&self, page: &mut Page, observed: &RunStatus) {
         if self.kinds().next().is_none() {
             return;
         }
@@ -113,7 +113,7 @@ impl Latency<'_> {
             format!("{what}: quantiles of the last interval, sum and count since the beginning");
         page.family(&summary, "summary", &help);
         for (kind, buckets) in self.kinds() {
-            let latest = seen.latest.as_ref();
+            let latest = observed.latest.as_ref();
             let of = latest.and_then(|latest| (self.recent)(&latest.kinds[kind as usize]));
             for (quantile, time) in of.map(named).into_iter().flatten() {
                 let labels = [("kind", kind.name()), ("quantile", quantile)];

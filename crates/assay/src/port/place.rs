@@ -1,4 +1,4 @@
-//! Where the control port may be.
+//! Address of the control port.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -9,7 +9,7 @@ use crate::options::Options;
 /// The address that `--port` names, if it does; one of this machine alone without `--port-any`.
 ///
 /// # Errors
-/// If it is no address, or one that others reach and that was not asked for.
+/// If it is no address, or one that others reach and that was not requested.
 pub fn place(options: &Options) -> Result<Option<SocketAddr>> {
     let is_any = options.switch("port-any")?;
     let parsed = options.text("port").map(|text| parse(text, is_any)).transpose();

@@ -17,8 +17,8 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 
-use crate::port::Desk;
-use crate::port::answer::{Answer, Asked, answer};
+use crate::port::StatusBoard;
+use crate::port::answer::{Answer, HttpRequest, answer};
 
 /// Connections that are served at once; others wait in the system's queue.
 const CONNECTIONS_MAX: usize = 16;
@@ -29,10 +29,10 @@ const ACCEPT_EVERY: Duration = Duration::from_millis(10);
 
 /// How long a connection may take as a whole, so that slow callers do not keep others out. Each
 /// connection has one request.
-const CONNECTION_PATIENCE: Duration = Duration::from_secs(5);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the head of a request may take.
-const HEAD_PATIENCE: Duration = Duration::from_secs(2);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Bytes of a request's head, and of what is buffered of it at once; hyper takes no less.
 const HEAD_BYTES: usize = 8 * 1024;
@@ -44,30 +44,30 @@ const HEADERS_MAX: usize = 64;
 const BODY_BYTES: usize = 1024;
 
 /// Answers until the other end of `closed` is dropped.
-pub fn serve(listener: TcpListener, desk: &Arc<Desk>, closed: oneshot::Receiver<()>) {
+pub fn serve(listener: TcpListener, board: &Arc<StatusBoard>, closed: oneshot::Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let Ok(runtime) = runtime else {
         eprintln!("warning: the control port cannot be served; the run goes on without it");
         return;
     };
-    let desk = Arc::clone(desk);
+    let board = Arc::clone(board);
     runtime.block_on(async {
-        tokio::spawn(accept(listener, desk));
+        tokio::spawn(accept(listener, board));
         // Nothing is ever sent: this ends when the sender is gone.
         let _ = closed.await;
     });
 }
 
-async fn accept(listener: TcpListener, desk: Arc<Desk>) {
+async fn accept(listener: TcpListener, board: Arc<StatusBoard>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         if let Ok((stream, _)) = listener.accept().await {
-            let desk = Arc::clone(&desk);
+            let board = Arc::clone(&board);
             tokio::spawn(async move {
                 // A caller who is too slow or speaks no HTTP gets no answer.
-                let _ = timeout(CONNECTION_PATIENCE, talk(stream, desk)).await;
+                let _ = timeout(CONNECTION_TIMEOUT, talk(stream, board)).await;
                 drop(place);
             });
         }
@@ -75,14 +75,14 @@ async fn accept(listener: TcpListener, desk: Arc<Desk>) {
     }
 }
 
-async fn talk(stream: TcpStream, desk: Arc<Desk>) -> hyper::Result<()> {
+async fn talk(stream: TcpStream, board: Arc<StatusBoard>) -> hyper::Result<()> {
     let service = service_fn(|request| {
-        let desk = Arc::clone(&desk);
-        async move { Ok::<_, Infallible>(respond(request, &desk).await) }
+        let board = Arc::clone(&board);
+        async move { Ok::<_, Infallible>(respond(request, &board).await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
+        .header_read_timeout(HEAD_TIMEOUT)
         .keep_alive(false)
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEADERS_MAX)
@@ -90,17 +90,17 @@ async fn talk(stream: TcpStream, desk: Arc<Desk>) -> hyper::Result<()> {
         .await
 }
 
-async fn respond(request: Request<Incoming>, desk: &Desk) -> Response<Full<Bytes>> {
+async fn respond(request: Request<Incoming>, board: &StatusBoard) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
     let answer = match Limited::new(body, BODY_BYTES).collect().await {
         Ok(body) => {
-            let asked = Asked {
+            let requested = HttpRequest {
                 method: &head.method,
                 path: head.uri.path(),
                 has_origin: head.headers.contains_key(ORIGIN),
                 body: &body.to_bytes(),
             };
-            answer(&asked, desk)
+            answer(&requested, board)
         }
         Err(_) => Answer::refusal(
             StatusCode::PAYLOAD_TOO_LARGE,

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use assay_analysis::hallmark::{CheckId, CheckVerdict};
 use assay_history::manifest::{Counters, HistorySection, PhaseSection};
-use assay_history::{Bundle, Memory, RecordSum, TruthRow, TruthWriter};
+use assay_history::{Memory, RecordSum, RunDir, TruthRow, TruthWriter};
 use assay_model::{Kind, Outcome, Reason, Seed};
 use tempfile::TempDir;
 
@@ -15,8 +15,8 @@ use super::*;
 /// Damaged directories of each kind; more of them belong to whoever changes what reads them.
 const SEEDS: u64 = 100;
 
-/// Lanes of the runs.
-const LANES: usize = 2;
+/// Workers of the runs.
+const WORKERS: usize = 2;
 
 /// Whether the history of a run lies in parts or in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +28,10 @@ enum Form {
 /// The files of a directory by their names in it.
 type Files = BTreeMap<String, Vec<u8>>;
 
-fn records(seed: u64, lane: u64) -> Vec<Record> {
+fn records(seed: u64, worker: u64) -> Vec<Record> {
     let record = |number: u64| {
-        let mut draws = Seed(seed).draws(lane, number);
-        let index = number * LANES as u64 + lane;
+        let mut draws = Seed(seed).draws(worker, number);
+        let index = number * WORKERS as u64 + worker;
         let intended = index * 10_000_000;
         let writes = draws.below(2) == 1;
         let started = intended + draws.below(2_000);
@@ -68,13 +68,13 @@ fn manifest(id: &str, seed: u64, all: &[Record]) -> Manifest {
     manifest.spec.name = "ycsb-a".to_owned();
     manifest.spec.seed = seed;
     manifest.load.model = "open".to_owned();
-    manifest.load.lanes = LANES as u16;
+    manifest.load.workers = WORKERS as u16;
     let settings = [
         ("rate", "sine:50..150,period=2s"),
         ("arrivals", "poisson"),
         ("in-flight", "4096"),
         ("planned_rate", "100"),
-        ("asked_all", "true"),
+        ("issued_all", "true"),
         ("executed_hash", "00ff"),
         ("queued", "0"),
         ("rate_changes", "2500000000@50,3000000000@100"),
@@ -94,11 +94,11 @@ fn manifest(id: &str, seed: u64, all: &[Record]) -> Manifest {
 
 /// Writes the directory of a run with everything that there can be in it.
 fn write(dir: &Path, form: Form, id: &str, seed: u64) {
-    let mut bundle = Bundle::create(dir).expect("there is room");
-    let (writer, sinks) = bundle.writer(LANES as u16, Memory::default()).expect("there is room");
+    let mut run_dir = RunDir::create(dir).expect("there is room");
+    let (writer, sinks) = run_dir.writer(WORKERS as u16, Memory::default()).expect("there is room");
     let mut all = Vec::new();
-    for (lane, mut sink) in (0..).zip(sinks) {
-        let records = records(seed, lane);
+    for (worker, mut sink) in (0..).zip(sinks) {
+        let records = records(seed, worker);
         records.iter().for_each(|record| sink.push(*record));
         all.extend(records);
     }
@@ -109,16 +109,16 @@ fn write(dir: &Path, form: Form, id: &str, seed: u64) {
         event(1_000_000_000, EventKind::Phase, "measure"),
         event(3_000_000_000, EventKind::Fault, "> kill 1"),
     ];
-    bundle.write_events(&events).expect("there is room");
+    run_dir.write_events(&events).expect("there is room");
     let observation = |at: u64| Observation {
         at: Nanos(at * 250_000_000),
         source: "client".to_owned(),
-        part: format!("lane-{}", at % 2),
+        part: format!("worker-{}", at % 2),
         metric: "cpu_ns".to_owned(),
         value: at as f64 * 1e7,
     };
     let observations: Vec<Observation> = (0..64).map(observation).collect();
-    bundle.write_observations(&observations).expect("there is room");
+    run_dir.write_observations(&observations).expect("there is room");
     let mut truth = TruthWriter::create(dir).expect("there is room");
     let row = |at: u64| TruthRow {
         at: Nanos(at),
@@ -127,7 +127,7 @@ fn write(dir: &Path, form: Form, id: &str, seed: u64) {
         kind: Kind::Update,
         key: "k".to_owned(),
         node: 0,
-        illnesses: if at < 3 { "lost" } else { "torn+stale" }.to_owned(),
+        faults: if at < 3 { "lost" } else { "torn+stale" }.to_owned(),
         version: Some(at),
         versions_behind: 0,
         staleness: Nanos::ZERO,
@@ -137,10 +137,10 @@ fn write(dir: &Path, form: Form, id: &str, seed: u64) {
     truth.finish().expect("there is room");
     let mut manifest = manifest(id, seed, &all);
     if form == Form::Sealed {
-        let sealed = bundle.seal(0, &manifest.facts()).expect("there is room");
+        let sealed = run_dir.seal(0, &manifest.facts()).expect("there is room");
         manifest.history.sum = sealed.sum().to_string();
     }
-    bundle.write_manifest(&manifest).expect("there is room");
+    run_dir.write_manifest(&manifest).expect("there is room");
 }
 
 fn gather(root: &Path, dir: &Path, into: &mut Files) {
@@ -247,33 +247,34 @@ enum Seen {
     Result { sum: RecordSum, is_doubted: bool },
 }
 
-/// Looks at a directory as a report in one `form` does; judging is the same for all.
+/// Looks at a directory as a report in one `form` does; analyzing is the same for all.
 fn look(dir: &Path, form: u64) -> Seen {
     let mut sum = RecordSum::default();
-    let judged = catch_unwind(AssertUnwindSafe(|| {
-        let judged = judge_beside(dir, None, &mut |records| sum.add(records))?;
-        let (facts, summary) = (&judged.facts, &judged.summary);
+    let analyzed = catch_unwind(AssertUnwindSafe(|| {
+        let analyzed = analyze_beside(dir, None, &mut |records| sum.add(records))?;
+        let (facts, summary) = (&analyzed.facts, &analyzed.summary);
         let style = Style { colour: false, width: 100, letters: Letters::Ascii };
-        let shown = match form % 4 {
+        let displayed = match form % 4 {
             0 => assay_report::terminal(facts, summary, style),
             1 => assay_report::json(facts, summary),
-            2 => assay_report::html(facts, summary, judged.timeline.as_ref()),
-            _ => ycsb_block(&judged)?,
+            2 => assay_report::html(facts, summary, analyzed.timeline.as_ref()),
+            _ => ycsb_block(&analyzed)?,
         };
-        assert!(!shown.is_empty());
-        Ok::<_, anyhow::Error>(judged)
+        assert!(!displayed.is_empty());
+        Ok::<_, anyhow::Error>(analyzed)
     }));
-    match judged {
+    match analyzed {
         Err(_) => Seen::Panic,
         Ok(Err(error)) => Seen::Error(format!("{error:#}")),
-        Ok(Ok(judged)) => {
-            let hallmark = judged.facts.hallmark.as_ref().expect("it was examined");
+        Ok(Ok(analyzed)) => {
+            let hallmark = analyzed.facts.hallmark.as_ref().expect("it was examined");
             let fails =
                 |id| hallmark.check(id).is_some_and(|one| one.verdict == CheckVerdict::Fail);
-            let is_told = |text: &str| judged.facts.notices.iter().any(|one| one.contains(text));
+            let is_simulated =
+                |text: &str| analyzed.facts.warnings.iter().any(|one| one.contains(text));
             let is_doubted = fails(CheckId::Identity)
                 || fails(CheckId::LostRecords)
-                || is_told("records missing");
+                || is_simulated("records missing");
             Seen::Result { sum, is_doubted }
         }
     }

@@ -1,4 +1,4 @@
-//! What makes no sense gets a clear answer before anything is asked.
+//! Tests of invalid input: a clear answer before any operation is issued.
 
 use std::fs;
 use std::io::Read;
@@ -8,17 +8,18 @@ use assay_history::State;
 use assay_model::Outcome;
 use expect_test::{Expect, expect};
 
-use crate::bundle::{assert_balanced, assert_sealed, count, records};
 use crate::place::Place;
+use crate::run_dir::{assert_balanced, assert_sealed, count, records};
 
-/// A run that must be refused as a mistake, leaving no bundle; what it says, without `error: `.
+/// A run that must be refused as a mistake, leaving no run directory; what it says, without `error:
+/// `.
 #[track_caller]
 fn check(place: &Place, words: &str, said: &Expect) {
     let ran = place.assay(words).code(2);
     assert_eq!(ran.out, "", "a mistake has no result");
     let text = ran.err.trim_end();
     said.assert_eq(&wrapped(text.strip_prefix("error: ").unwrap_or(text)));
-    assert_eq!(place.list("runs"), Vec::<String>::new(), "a mistake leaves no bundle");
+    assert_eq!(place.list("runs"), Vec::<String>::new(), "a mistake leaves no run directory");
 }
 
 /// Long lines as several, so that they can be read here.
@@ -56,7 +57,7 @@ fn a_spec_that_is_nowhere_names_those_that_are() {
         &Place::new(),
         "run ycsb-g -t null:",
         &expect![[r#"
-            there is no file ycsb-g, and the gallery has no workload "ycsb-g" (did
+            there is no file ycsb-g, and no built-in workload is called workload "ycsb-g" (did
             you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e,
             ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
             chronicle-10-95, tpcc, tpcc-benchfoundry, tpcc-benchfoundry-paper,
@@ -72,9 +73,9 @@ fn a_spec_that_is_cut_off_names_the_line() {
         "[dataset]\nrecords = 10\n[operations\nread",
         &expect!["cut.toml:3: unclosed table, expected `]`"],
     );
-    check_spec("empty.toml", "", &expect!["empty.toml is empty: it asks nothing"]);
-    check_spec("empty.properties", "", &expect!["empty.properties is empty: it asks nothing"]);
-    check_spec("empty.parquet", "", &expect!["empty.parquet is empty: it asks nothing"]);
+    check_spec("empty.toml", "", &expect!["empty.toml is empty: it has no operations"]);
+    check_spec("empty.properties", "", &expect!["empty.properties is empty: it has no operations"]);
+    check_spec("empty.parquet", "", &expect!["empty.parquet is empty: it has no operations"]);
     check_spec(
         "cut.parquet",
         "PAR1",
@@ -157,7 +158,7 @@ fn a_word_that_is_no_choice_is_answered_with_the_choices() {
 }
 
 #[test]
-fn proportions_must_leave_something_to_ask() {
+fn proportions_must_leave_something_to_issue() {
     check_spec(
         "s",
         "recordcount=9\nreadproportion=-0.5\n",
@@ -227,24 +228,25 @@ fn a_data_set_has_a_size_that_can_be_counted() {
 #[test]
 fn more_records_than_ycsb_counts_are_possible_in_a_spec_of_ours() {
     let place = Place::new();
-    let ran = place.fine("run ycsb-c -t null: --records 3000000000 --operations 200 --bundle b -q");
+    let ran =
+        place.fine("run ycsb-c -t null: --records 3000000000 --operations 200 --run-dir b -q");
     ran.shows("ycsb-c on null");
     let beyond = records(&place.path("b")).iter().any(|record| record.key > 1 << 31);
-    assert!(beyond, "keys of the upper third are asked too");
+    assert!(beyond, "keys of the upper third are issued too");
 }
 
 #[test]
-fn a_rate_must_ask_something() {
+fn a_rate_must_issue_something() {
     check_flags(
         "-t null: --rate 0",
         &expect![[r#"
-        --rate: a rate of 0 asks nothing; give a rate above 0, for example
+        --rate: a rate of 0: the rate must be above 0; give one, for example
         20k/s"#]],
     );
     check_flags(
         "-t null: --rate -5",
         &expect![[r#"
-        --rate: a rate of -5 asks nothing; give a rate above 0, for example
+        --rate: a rate of -5: the rate must be above 0; give one, for example
         20k/s"#]],
     );
     check_flags(
@@ -258,8 +260,8 @@ fn a_rate_must_ask_something() {
     check_flags(
         "-t null: --rate 5k/s --closed 2",
         &expect![[r#"
-        --rate asks in open loop and --closed in closed loop: give one of them
-        (--pace is for a closed loop with a target)"#]],
+        --rate issues in open loop and --closed in closed loop: give one of them
+        (--target-throughput is for a closed loop with a target)"#]],
     );
     check_flags(
         "-t null: --rate 5k/s --think 1ms",
@@ -271,11 +273,11 @@ fn a_rate_must_ask_something() {
 fn numbers_of_nothing_are_refused() {
     check_flags(
         "-t null: --closed 0",
-        &expect!["--closed: nothing can be asked with none; give at least 1"],
+        &expect!["--closed: nothing can be issued with none; give at least 1"],
     );
     check_flags(
-        "-t null: --lanes 0",
-        &expect!["--lanes: nothing can be asked with none; give at least 1"],
+        "-t null: --threads 0",
+        &expect!["--threads: nothing can be issued with none; give at least 1"],
     );
     check_flags(
         "-t null: --cpu-list 0-x",
@@ -285,20 +287,20 @@ fn numbers_of_nothing_are_refused() {
     );
     check_flags(
         "-t null: --timeout 0s",
-        &expect!["--timeout: without patience nothing is ever answered"],
+        &expect!["--timeout: without a timeout nothing is ever answered"],
     );
     check_flags(
         "-t null: --duration 0s",
-        &expect!["--duration: nothing would be asked; give more than 0s"],
+        &expect!["--duration: nothing would be issued; give more than 0s"],
     );
     check(
         &Place::new(),
         "run ycsb-a -t null: --operations 0",
-        &expect!["--operations: nothing would be asked; give at least 1"],
+        &expect!["--operations: nothing would be issued; give at least 1"],
     );
     check_flags(
         "-t null: --rate 1k --in-flight 0",
-        &expect!["--in-flight: nothing can be asked with none; give at least 1"],
+        &expect!["--in-flight: nothing can be issued with none; give at least 1"],
     );
 }
 
@@ -313,7 +315,7 @@ fn a_store_must_exist() {
     check_flags(
         "-t hbase://127.0.0.1",
         &expect![[r#"
-            store URL "hbase://127.0.0.1" makes no sense: there is no store
+            store URL "hbase://127.0.0.1" is invalid: there is no store
             "hbase"; there are fjall, redb, lmdb, rocksdb, sqlite, mariadb, mysql,
             redis, rediss, valkey, valkeys, redis+cluster, redis-cluster,
             rediss+cluster, rediss-cluster, valkey+cluster, valkey-cluster,
@@ -326,18 +328,18 @@ fn a_store_must_exist() {
     check_flags(
         "-t redsi://127.0.0.1",
         &expect![[r#"
-        store URL "redsi://127.0.0.1" makes no sense: there is no store
+        store URL "redsi://127.0.0.1" is invalid: there is no store
         "redsi"; did you mean redis:?"#]],
     );
     check_flags(
         "-t null:?spni=1ms",
         &expect![[r#"
-        store URL "null:?spni=1ms" makes no sense: its only option is spin;
+        store URL "null:?spni=1ms" is invalid: its only option is spin;
         write null:?spin=5us"#]],
     );
     check_flags(
         "-t fjall:",
-        &expect![[r#"store URL "fjall:" makes no sense: it names no path; write fjall:PATH"#]],
+        &expect![[r#"store URL "fjall:" is invalid: it names no path; write fjall:PATH"#]],
     );
 }
 
@@ -352,54 +354,56 @@ fn a_store_where_nobody_listens_is_unreachable() {
 }
 
 #[test]
-fn a_second_run_does_not_touch_the_bundle_of_the_first() {
+fn a_second_run_does_not_touch_the_run_directory_of_the_first() {
     let place = Place::new();
-    place.fine("run ycsb-a -t null: --operations 100 --bundle b -q");
+    place.fine("run ycsb-a -t null: --operations 100 --run-dir b -q");
     let before = place.fine("report b --format json").out;
-    let ran = place.assay("run ycsb-a -t null: --operations 100 --bundle b -q").code(2);
+    let ran = place.assay("run ycsb-a -t null: --operations 100 --run-dir b -q").code(2);
     ran.says("b holds a run already (run.toml is there)");
     assert_eq!(place.fine("report b --format json").out, before);
 }
 
 #[test]
-fn a_bundle_that_is_taken_is_found_before_the_store_is_touched() {
+fn a_run_directory_that_is_taken_is_found_before_the_store_is_touched() {
     let place = Place::new();
-    place.fine("load ycsb-c --records 100 -t fjall:s --bundle b -q");
-    place.assay("load ycsb-c --records 50 -t fjall:s --bundle b --fresh -q").code(2);
+    place.fine("load ycsb-c --records 100 -t fjall:s --run-dir b -q");
+    place.assay("load ycsb-c --records 50 -t fjall:s --run-dir b --fresh -q").code(2);
     place.fine("run ycsb-c --records 100 --operations 10 -t fjall:s -q");
-    place.fine("bench ycsb-c --records 50 --operations 10 --bundle c --keep -q");
-    let ran = place.assay("bench ycsb-c --records 60 --operations 10 --bundle c -q").code(2);
+    place.fine("bench ycsb-c --records 50 --operations 10 --run-dir c --keep -q");
+    let ran = place.assay("bench ycsb-c --records 60 --operations 10 --run-dir c -q").code(2);
     ran.says("c holds a run already");
     place.fine("run ycsb-c --records 50 --operations 10 -t fjall:c/store -q");
 }
 
-/// A bundle `b` of a hundred operations.
-fn bundle() -> Place {
+/// A run directory `b` of a hundred operations.
+fn run_dir() -> Place {
     let place = Place::new();
-    place.fine("run ycsb-a -t null: --operations 100 --bundle b --seed 1 -q");
+    place.fine("run ycsb-a -t null: --operations 100 --run-dir b --seed 1 -q");
     place
 }
 
 #[test]
-fn a_directory_without_a_manifest_is_no_bundle() {
-    let place = bundle();
+fn a_directory_without_a_manifest_is_no_run_directory() {
+    let place = run_dir();
     fs::remove_file(place.path("b/run.toml")).unwrap();
-    place.assay("report b").code(2).says("b is no bundle: there is no run.toml in it");
-    place.assay("history repair b").code(2).says("b is no bundle");
+    place.assay("report b").code(2).says("b is no run directory: there is no run.toml in it");
+    place.assay("history repair b").code(2).says("b is no run directory");
 }
 
 #[test]
-fn a_bundle_without_its_history_says_so() {
-    let place = bundle();
+fn a_run_directory_without_its_history_says_so() {
+    let place = run_dir();
     fs::remove_dir_all(place.path("b/history")).unwrap();
     place.assay("report b").code(2).says("b holds neither a sealed history nor blocks of one");
     let repaired = place.assay("history repair b").code(1);
-    repaired.shows("b: 0 records are there, 100 that the run kept are not").says("copy the bundle");
+    repaired
+        .shows("b: 0 records are there, 100 that the run kept are not")
+        .says("copy the run directory");
 }
 
 #[test]
-fn a_bundle_of_a_newer_format_is_left_to_the_release_that_wrote_it() {
-    let place = bundle();
+fn a_run_directory_of_a_newer_format_is_left_to_the_release_that_wrote_it() {
+    let place = run_dir();
     let newer = place.read("b/run.toml").replace("format = 1", "format = 2");
     place.write("b/run.toml", &newer);
     for words in ["report b", "analyze b", "history repair b"] {
@@ -409,15 +413,15 @@ fn a_bundle_of_a_newer_format_is_left_to_the_release_that_wrote_it() {
 }
 
 #[test]
-fn a_manifest_that_makes_no_sense_names_the_line() {
-    let place = bundle();
+fn a_manifest_that_is_invalid_names_the_line() {
+    let place = run_dir();
     place.write("b/run.toml", "format = 1\nstate = \"sleeping\"\n");
     place.assay("report b").code(2).says("b/run.toml is not a manifest").says("sleeping");
 }
 
 #[test]
-fn a_history_that_is_cut_off_is_not_judged() {
-    let place = bundle();
+fn a_history_that_is_cut_off_is_not_analyzed() {
+    let place = run_dir();
     let part = place.path("b/history/agent=0/part-0.parquet");
     let whole = fs::read(&part).unwrap();
     fs::write(&part, &whole[..whole.len() / 2]).unwrap();
@@ -428,7 +432,7 @@ fn a_history_that_is_cut_off_is_not_judged() {
 
 #[test]
 fn events_that_cannot_be_read_cost_nothing_else() {
-    let place = bundle();
+    let place = run_dir();
     let events = place.path("b/events.parquet");
     let whole = fs::read(&events).unwrap();
     fs::write(&events, &whole[..whole.len() / 2]).unwrap();
@@ -437,7 +441,7 @@ fn events_that_cannot_be_read_cost_nothing_else() {
 
 #[test]
 fn a_result_that_cannot_be_kept_is_shown_all_the_same() {
-    let place = bundle();
+    let place = run_dir();
     // Nobody can write a file where a directory is.
     fs::remove_file(place.path("b/hallmark.json")).unwrap();
     fs::create_dir(place.path("b/hallmark.json")).unwrap();
@@ -446,11 +450,11 @@ fn a_result_that_cannot_be_kept_is_shown_all_the_same() {
 }
 
 #[test]
-fn a_bundle_without_a_name_is_refused() {
+fn a_run_directory_without_a_name_is_refused() {
     let place = Place::new();
-    let mut command = place.command("run ycsb-a -t null: --operations 10 --bundle");
+    let mut command = place.command("run ycsb-a -t null: --operations 10 --run-dir");
     command.arg("");
-    place.spawn(command).wait().code(2).says("--bundle").says("it is empty; name a directory");
+    place.spawn(command).wait().code(2).says("--run-dir").says("it is empty; name a directory");
     assert!(!place.path("run.toml").exists());
 }
 
@@ -458,7 +462,7 @@ fn a_bundle_without_a_name_is_refused() {
 fn an_environment_that_is_no_text_is_nobodys_concern() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
-    let place = bundle();
+    let place = run_dir();
     let strange = OsStr::from_bytes(b"\xff");
     let with = |name: &str| {
         let mut command = place.command("report b");
@@ -474,19 +478,19 @@ fn a_run_that_ends_within_its_warm_up_has_measured_nothing() {
     let place = Place::new();
     let words = "run ycsb-a -t null: --operations 10 --warm-up 1h --duration 1h";
     let ran = place.assay(words).code(2).shows("NOTHING MEASURED");
-    ran.says("all was asked within the warm-up");
+    ran.says("all was issued within the warm-up");
 }
 
 #[test]
 fn a_flipped_bit_in_a_history_is_found_or_changes_nothing() {
-    let place = bundle();
+    let place = run_dir();
     let part = "b/history/agent=0/part-0.parquet";
     let found = flip_bits(&place, part, "report b --format csv");
     // Facts that the manifest holds too, such as the spec, are read from there.
     assert!(found > 40, "{found} of 100");
 }
 
-/// Flips a bit at a hundred places of a file, one by one, and asks for `words` each time; counts
+/// Flips a bit at a hundred places of a file, one by one, and requests `words` each time; counts
 /// the errors. An answer must be the answer for the whole file.
 fn flip_bits(place: &Place, file: &str, words: &str) -> u32 {
     let whole = fs::read(place.path(file)).expect("it is there");
@@ -505,7 +509,7 @@ fn flip_bits(place: &Place, file: &str, words: &str) -> u32 {
 }
 
 #[test]
-fn a_trace_that_is_cut_off_is_not_asked() {
+fn a_trace_that_is_cut_off_is_not_issued() {
     let place = Place::new();
     place.fine("trace gen ycsb-a --operations 1000 --seed 1 -o t.parquet");
     let whole = fs::read(place.path("t.parquet")).unwrap();
@@ -586,7 +590,7 @@ fn a_flipped_bit_in_a_trace_is_found_or_changes_nothing() {
 
 #[test]
 fn a_file_that_is_no_trace_is_named() {
-    let place = bundle();
+    let place = run_dir();
     place
         .assay("run b/history/agent=0/part-0.parquet -t null: --operations 5")
         .code(2)
@@ -614,7 +618,7 @@ fn a_settings_file_with_an_unknown_key_stops_everything_that_reads_it() {
         &place,
         "run ycsb-a -t null: --operations 5",
         &expect![[r#"
-        rate (from assay.toml): a rate of -3 asks nothing; give a rate above
+        rate (from assay.toml): a rate of -3 issues nothing; give a rate above
         0, for example 20k/s"#]],
     );
     place.write("assay.toml", "rate = \n");
@@ -646,12 +650,12 @@ fn a_variable_that_is_no_setting_is_answered_with_the_nearest_one() {
     }
     let mut command = place.command("run ycsb-a -t null: --operations 5");
     command.env("ASSAY_RATE", "-2");
-    let said = "rate (from environment ASSAY_RATE): a rate of -2 asks nothing";
+    let said = "rate (from environment ASSAY_RATE): a rate of -2 issues nothing";
     place.spawn(command).wait().code(2).says(said);
 }
 
 #[test]
-fn a_place_that_takes_no_bundle_is_named() {
+fn a_place_that_takes_no_run_directory_is_named() {
     let place = Place::new();
     // Nobody may create a directory in a file, not even the superuser.
     place.write("runs", "a file");
@@ -669,7 +673,7 @@ fn an_output_that_cannot_be_written_is_found_before_the_run() {
 
 #[test]
 fn a_reader_that_closes_the_pipe_has_read_enough() {
-    let place = bundle();
+    let place = run_dir();
     let mut command = place.command("report b --format ndjson");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -681,7 +685,7 @@ fn a_reader_that_closes_the_pipe_has_read_enough() {
 #[test]
 fn a_run_whose_reader_went_away_is_kept() {
     let place = Place::new();
-    let mut command = place.command("run ycsb-a -t null: --operations 100 --bundle b");
+    let mut command = place.command("run ycsb-a -t null: --operations 100 --run-dir b");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop((child.stdout.take(), child.stderr.take()));
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -690,7 +694,7 @@ fn a_run_whose_reader_went_away_is_kept() {
 
 #[test]
 fn a_dumb_terminal_gets_plain_letters() {
-    let place = bundle();
+    let place = run_dir();
     let mut command = place.command("report b");
     command.env("TERM", "dumb");
     let ran = place.spawn(command).wait().code(0);
@@ -702,7 +706,7 @@ fn a_dumb_terminal_gets_plain_letters() {
 
 #[test]
 fn colours_are_for_terminals_or_those_who_insist() {
-    let place = bundle();
+    let place = run_dir();
     assert!(!place.fine("report b").has_escapes());
     assert!(place.fine("report b --color always").has_escapes());
     let words = "report b --color auto";
@@ -715,7 +719,7 @@ fn colours_are_for_terminals_or_those_who_insist() {
 
 #[test]
 fn a_terminal_gets_colours_unless_it_says_no() {
-    let place = bundle();
+    let place = run_dir();
     // `script` gives the command a terminal of its own.
     let ran = |setting: &str| {
         let line = format!("{setting} {} report b", crate::place::ASSAY);
@@ -731,7 +735,7 @@ fn a_terminal_gets_colours_unless_it_says_no() {
 #[test]
 fn a_run_at_a_dumb_terminal_prints_lines_that_stay() {
     let place = Place::new();
-    let words = "run ycsb-c -t null: --rate 1k/s --duration 1500ms --bundle b";
+    let words = "run ycsb-c -t null: --rate 1k/s --duration 1500ms --run-dir b";
     let line = format!("TERM=dumb {} {words}", crate::place::ASSAY);
     let mut command = place.program("script");
     command.args(["-qec", &line, "/dev/null"]);
@@ -762,13 +766,13 @@ fn a_java_binding_needs_java_and_a_url_that_names_a_class() {
 }
 
 #[test]
-fn a_bundle_is_judged_without_the_trace_that_it_asked() {
+fn a_run_directory_is_analyzed_without_the_trace_that_it_issued() {
     let place = Place::new();
     place.fine("trace gen ycsb-a -o t.trace --operations 1000");
-    place.fine("run t.trace -t memory: --bundle b -q");
-    let shown = place.fine("report b --format json").out;
+    place.fine("run t.trace -t memory: --run-dir b -q");
+    let displayed = place.fine("report b --format json").out;
     fs::remove_file(place.path("t.trace")).expect("it was made above");
     place.fine("report b").shows("no failures");
-    assert_eq!(place.fine("report b --format json").out, shown);
+    assert_eq!(place.fine("report b --format json").out, displayed);
     place.assay("run t.trace -t memory:").code(2).says("there is no file t.trace");
 }

@@ -1,9 +1,9 @@
-//! BenchFoundry's files: imported, loaded, run, exported, told as its result log.
+//! BenchFoundry's files: imported, loaded, run, exported, reported as its result log.
 
 use assay_history::State;
 
-use crate::bundle::{assert_sealed, manifest};
 use crate::place::Place;
+use crate::run_dir::{assert_sealed, manifest};
 
 /// A set of two customers, of whom one is loaded, one comes to life in the experiment.
 fn set(place: &Place) {
@@ -24,17 +24,18 @@ fn set(place: &Place) {
 }
 
 #[test]
-fn a_set_is_imported_loaded_run_and_told_as_a_result_log() {
+fn a_set_is_imported_loaded_run_and_reported_as_a_result_log() {
     let place = Place::new();
     set(&place);
-    let told = place.fine("trace import benchfoundry set.properties -o a.trace");
-    let told = told.shows("a.load.trace: load of 1 operations in 1 processes");
-    told.shows("a.trace: measure of 7 operations in 2 processes")
+    let reported = place.fine("trace import benchfoundry set.properties -o a.trace");
+    let reported = reported.shows("a.load.trace: load of 1 operations in 1 processes");
+    reported
+        .shows("a.trace: measure of 7 operations in 2 processes")
         .shows("params:1: a second colon: BenchFoundry itself cuts the line there");
     place.fine("trace stat a.trace").shows("query 8 3").shows("transactions queries 8, 7 1");
-    place.fine("load a.trace -t sqlite:shop.db --bundle loaded -q");
+    place.fine("load a.trace -t sqlite:shop.db --run-dir loaded -q");
     assert_sealed(&place, "loaded", State::Finished);
-    place.fine("run a.trace -t sqlite:shop.db --bundle b -q");
+    place.fine("run a.trace -t sqlite:shop.db --run-dir b -q");
     assert_eq!(manifest(&place, "b").history.queries, ["7", "8"]);
     let log = place.fine("report b --format benchfoundry").out;
     let ends: Vec<String> = log
@@ -51,7 +52,7 @@ fn a_set_is_imported_loaded_run_and_told_as_a_result_log() {
         })
         .collect();
     // The second customer comes twice: what fails has its line, and so has what it took along.
-    let wanted = [
+    let expected = [
         "0;0;0;8 SUCCESSFUL",
         "0;0;1;7 SUCCESSFUL",
         "0;1;0;8 SUCCESSFUL",
@@ -59,18 +60,18 @@ fn a_set_is_imported_loaded_run_and_told_as_a_result_log() {
         "1;0;1;8 DROPPED",
         "1;0;2;-1 DROPPED",
     ];
-    assert_eq!(ends, wanted);
+    assert_eq!(ends, expected);
 }
 
 #[test]
-fn a_set_without_a_preload_is_asked_of_empty_relations() {
+fn a_set_without_a_preload_is_issued_to_empty_relations() {
     let place = Place::new();
     set(&place);
     let properties = place.read("set.properties");
     place.write("set.properties", properties.replace(":load\n", ":none\n"));
     place.write("run", "BOP;0;10\nBOT;0\n7;1\nEOT\nEOP\nBOP;5;11\nBOT;0\n7;2\nEOT\nEOP\n");
     place.fine("trace import benchfoundry set.properties -o a.trace");
-    place.fine("bench a.trace -t sqlite:shop.db --bundle b -q");
+    place.fine("bench a.trace -t sqlite:shop.db --run-dir b -q");
     let log = place.fine("report b --format benchfoundry").out;
     assert_eq!(log.lines().filter(|line| line.contains("SUCCESSFUL")).count(), 2, "{log}");
 }
@@ -79,8 +80,8 @@ fn a_set_without_a_preload_is_asked_of_empty_relations() {
 fn a_set_comes_back_as_it_went() {
     let place = Place::new();
     set(&place);
-    let hashes = |told: String| -> Vec<String> {
-        told.lines().filter(|line| line.starts_with("hash")).map(str::to_owned).collect()
+    let hashes = |reported: String| -> Vec<String> {
+        reported.lines().filter(|line| line.starts_with("hash")).map(str::to_owned).collect()
     };
     let first = place.fine("trace import benchfoundry . -o a.trace").out;
     place.fine("trace export benchfoundry a.trace -o out").shows("4 lists of parameters");
@@ -92,11 +93,11 @@ fn a_set_comes_back_as_it_went() {
     assert!(place.read("out/benchmark.properties").contains("warmupTraceFilename:none\n"));
     let first = place.fine("trace export a.trace").out;
     place.write("a.csv", first);
-    let told = place.fine("trace import a.csv -o c.trace").out;
+    let reported = place.fine("trace import a.csv -o c.trace").out;
     let hash = |name: &str| {
         place.fine(&format!("trace info {name}")).out.lines().next().map(str::to_owned)
     };
-    assert!(told.contains("7 operations"), "{told}");
+    assert!(reported.contains("7 operations"), "{reported}");
     assert_eq!(hash("c.trace"), hash("a.trace"));
 }
 
@@ -117,7 +118,7 @@ fn what_is_wrong_with_a_set_is_said_with_its_line() {
     assert_eq!(place.list(".").iter().filter(|name| name.ends_with(".trace")).count(), 0);
     place.assay("trace import benchfondry set.properties -o a.trace").code(2);
     place.fine("trace gen ycsb-c -o y.trace --operations 10 --seed 1");
-    place.assay("trace export benchfoundry y.trace -o out").code(2).says("asks for records by key");
-    place.fine("bench ycsb-c -t memory: --operations 100 --bundle y --seed 1 -q");
-    place.assay("report y --format benchfoundry").code(2).says("asked for records by key");
+    place.assay("trace export benchfoundry y.trace -o out").code(2).says("requests records by key");
+    place.fine("bench ycsb-c -t memory: --operations 100 --run-dir y --seed 1 -q");
+    place.assay("report y --format benchfoundry").code(2).says("requested records by key");
 }

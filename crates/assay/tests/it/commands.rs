@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::bundle::{manifest, number};
 use crate::place::{ASSAY, Place, Ran};
+use crate::run_dir::{manifest, number};
 
 /// Runs a line of shell in which `assay` is the binary.
 fn shell(place: &Place, line: &str) -> Ran {
@@ -23,13 +23,13 @@ fn repeating(report: &Ran) -> String {
 #[test]
 fn the_line_that_repeats_a_run_can_be_pasted_into_a_shell() {
     let place = Place::new();
-    let url = "sick:hickup200_max400?silent=0.01&refused=0.02";
+    let url = "sim:hickup200_max400?silent=0.01&refused=0.02";
     let words = format!(
         "run ycsb-a -t {url} --rate 300/s --operations 2000 --records 100 --timeout 2s --seed 7 -q"
     );
-    let first = place.fine(&format!("{words} --bundle b"));
+    let first = place.fine(&format!("{words} --run-dir b"));
     let line = repeating(&first);
-    assert!(line.contains(&format!("'{url}'")) && !line.contains("--bundle"), "{line}");
+    assert!(line.contains(&format!("'{url}'")) && !line.contains("--run-dir"), "{line}");
     let again = shell(&place, &line).code(0);
     // The second run is the first one, and is repeated by the same line.
     assert_eq!(repeating(&again), line);
@@ -37,7 +37,7 @@ fn the_line_that_repeats_a_run_can_be_pasted_into_a_shell() {
         place.fine(&format!("report {run} --format json")).json()["overall"]["counts"].take()
     };
     assert_eq!(counts("b"), counts("last"));
-    assert!(counts("b")["refused"].as_u64() > Some(0), "the end of the URL was heard");
+    assert!(counts("b")["refused"].as_u64() > Some(0), "the end of the URL was received");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn ycsbs_workload_files_come_with_the_program() {
 fn a_run_of_a_built_in_workload_is_measured_for_a_while_if_nobody_says_how_long() {
     let place = Place::new();
     let offered = |words: &str| {
-        let words = format!("run {words} -t sick:healthy --rate 1k/s --seed 3 -q --format json");
+        let words = format!("run {words} -t sim:healthy --rate 1k/s --seed 3 -q --format json");
         number(&place.fine(&words).json(), "/overall/counts/offered")
     };
     let usual = offered("ycsb-c");
@@ -81,14 +81,14 @@ fn a_run_of_a_built_in_workload_is_measured_for_a_while_if_nobody_says_how_long(
     assert_eq!(offered("ycsb-c -p operationcount=500"), 500);
     assert_eq!(offered("ycsb-c --set operations.count=500"), 500);
     place.fine("workloads copy ycsb-c mine.properties");
-    assert_eq!(offered("mine.properties"), 1000, "a file is asked as it is");
+    assert_eq!(offered("mine.properties"), 1000, "a file is issued as it is");
 }
 
 #[test]
 fn what_was_typed_is_stronger_than_the_same_setting_of_a_file() {
     let place = Place::new();
     place.write("assay.toml", "operations = 100\nrecords = 50\nformat = \"csv\"\nclosed = 2\n");
-    let words = "run ycsb-c -t sick:healthy --rate 1k/s --duration 2s --seed 3 -q --bundle b";
+    let words = "run ycsb-c -t sim:healthy --rate 1k/s --duration 2s --seed 3 -q --run-dir b";
     place.fine(&format!("{words} --set dataset.records=70 -o r.json"));
     let result: Value = serde_json::from_str(&place.read("r.json")).expect("its name says JSON");
     let offered = number(&result, "/overall/counts/offered");
@@ -107,7 +107,7 @@ fn a_standard_output_that_is_closed_is_noticed() {
 #[test]
 fn a_disk_that_is_full_is_a_failure_and_a_place_that_is_not_there_is_a_slip() {
     let place = Place::new();
-    place.fine("run ycsb-c -t null: --operations 10 -q --bundle b");
+    place.fine("run ycsb-c -t null: --operations 10 -q --run-dir b");
     place.assay("report b -o /dev/full").code(1).says("cannot write /dev/full");
     shell(&place, "assay report b >/dev/full").code(1).says("standard output");
     place.assay("report b -o gone/r.txt").code(2).says("there is no directory gone");

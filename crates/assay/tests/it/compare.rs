@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::bundle::{asked, intended, manifest, text};
 use crate::place::Place;
+use crate::run_dir::{intended, manifest, requested, text};
 
-/// A run of a simulated store, fast because its time is told, and long enough for a hallmark.
-fn run(place: &Place, store: &str, seed: u64, bundle: &str) {
-    let words = format!("run ycsb-c -t sick:{store} --rate 300/s --operations 4000 --records 100");
-    place.fine(&format!("{words} --seed {seed} --bundle {bundle} -q"));
+/// A run of a simulated store, fast because its time is reported, and long enough for a hallmark.
+fn run(place: &Place, store: &str, seed: u64, run_dir: &str) {
+    let words = format!("run ycsb-c -t sim:{store} --rate 300/s --operations 4000 --records 100");
+    place.fine(&format!("{words} --seed {seed} --run-dir {run_dir} -q"));
 }
 
 /// A store of 600/s in `a` with another seed in `b`; one of 375/s, which queues, in `slow`.
@@ -31,7 +31,7 @@ fn finding<'a>(result: &'a Value, figure: &str) -> &'a str {
 fn equal_set_ups_do_not_differ_and_a_slower_one_does() {
     let place = three();
     let equal = place.fine("compare a b --format json").json();
-    for row in equal["figures"].as_array().unwrap().iter().filter(|row| row["asked"] == true) {
+    for row in equal["figures"].as_array().unwrap().iter().filter(|row| row["requested"] == true) {
         assert!(!["higher", "lower"].contains(&row["finding"].as_str().unwrap()), "{row}");
     }
     assert_eq!(text(&equal, "/schema"), "assay/compare/v1");
@@ -50,12 +50,12 @@ fn equal_set_ups_do_not_differ_and_a_slower_one_does() {
 }
 
 #[test]
-fn ten_percent_more_at_p99_are_found_in_told_time() {
+fn ten_percent_more_at_p99_are_found_in_simulated_time() {
     let place = Place::new();
-    for (median, seed, bundle) in [("2ms", 1, "a"), ("2ms", 2, "b"), ("2200us", 3, "slow")] {
-        let store = format!("sick:healthy?latency=lognormal+{median}+0.5");
+    for (median, seed, run_dir) in [("2ms", 1, "a"), ("2ms", 2, "b"), ("2200us", 3, "slow")] {
+        let store = format!("sim:healthy?latency=lognormal+{median}+0.5");
         let words = "--rate 1k/s --operations 20000 --records 50 -q";
-        place.fine(&format!("run ycsb-c -t {store} {words} --seed {seed} --bundle {bundle}"));
+        place.fine(&format!("run ycsb-c -t {store} {words} --seed {seed} --run-dir {run_dir}"));
     }
     let slower = place.fine("compare a slow --format json").json();
     assert_eq!(finding(&slower, "response p99"), "higher");
@@ -66,12 +66,12 @@ fn ten_percent_more_at_p99_are_found_in_told_time() {
 }
 
 #[test]
-fn a_single_run_on_a_side_is_told() {
+fn a_single_run_on_a_side_is_reported() {
     let place = three();
     place
         .fine("compare a slow")
         .shows("WITHIN-RUN ONLY: one side has a single run")
-        .shows("NOT THE SAME SET-UP: store url (sick:healthy?max=600 / sick:healthy?max=375)");
+        .shows("NOT THE SAME SET-UP: store url (sim:healthy?max=600 / sim:healthy?max=375)");
 }
 
 #[test]
@@ -90,28 +90,28 @@ fn a_condition_that_is_surely_met_ends_with_code_3() {
 }
 
 #[test]
-fn a_condition_that_cannot_be_judged_does_not_look_passed() {
+fn a_condition_that_cannot_be_analyzed_does_not_look_passed() {
     let place = Place::new();
-    for (seed, bundle) in [(1, "a"), (2, "b")] {
-        let words = "run ycsb-c -t sick:healthy?max=600 --rate 30/s --operations 400";
-        place.fine(&format!("{words} --records 50 --seed {seed} --bundle {bundle} -q"));
+    for (seed, run_dir) in [(1, "a"), (2, "b")] {
+        let words = "run ycsb-c -t sim:healthy?max=600 --rate 30/s --operations 400";
+        place.fine(&format!("{words} --records 50 --seed {seed} --run-dir {run_dir} -q"));
     }
     place
         .assay("compare a b --fail-on p99.9>+10%")
         .code(2)
-        .shows("CANNOT TELL: p99.9>+10% cannot be judged");
+        .shows("CANNOT TELL: p99.9>+10% cannot be analyzed");
 }
 
 #[test]
-fn a_figure_that_a_hallmark_withdraws_is_not_judged_and_passes_no_gate() {
+fn a_figure_that_a_hallmark_withdraws_is_not_analyzed_and_passes_no_gate() {
     let place = Place::new();
     run(&place, "healthy?max=600", 1, "a");
     // A window of four seconds is too short for anything, however large the difference.
-    let words = "run ycsb-c -t sick:healthy?max=375 --rate 300/s --operations 1200";
-    place.fine(&format!("{words} --records 100 --bundle short -q"));
+    let words = "run ycsb-c -t sim:healthy?max=375 --rate 300/s --operations 1200";
+    place.fine(&format!("{words} --records 100 --run-dir short -q"));
     let compared = place.fine("compare a short --format json").json();
     assert_eq!(finding(&compared, "response p50"), "withdrawn");
-    assert_eq!(text(&compared, "/findings/0/name"), "not judged");
+    assert_eq!(text(&compared, "/findings/0/name"), "not analyzed");
     assert!(text(&compared, "/findings/1/text").starts_with("BASE"));
     assert_eq!(text(&compared, "/findings/2/name"), "HALLMARK INVALID");
     assert!(text(&compared, "/findings/2/text").starts_with("NEW: sample-size: the window lasts"));
@@ -125,8 +125,8 @@ fn a_figure_that_a_hallmark_withdraws_is_not_judged_and_passes_no_gate() {
 fn another_number_of_sessions_is_another_load_and_no_regression() {
     let place = Place::new();
     for sessions in [9, 2] {
-        let words = "run ycsb-c -t sick:healthy?max=375 --operations 4000 --records 100 -q";
-        place.fine(&format!("{words} --seed 4 --closed {sessions} --bundle c{sessions}"));
+        let words = "run ycsb-c -t sim:healthy?max=375 --operations 4000 --records 100 -q";
+        place.fine(&format!("{words} --seed 4 --closed {sessions} --run-dir c{sessions}"));
     }
     let slower = place.fine("compare c2 c9").out;
     assert!(slower.starts_with("NOT LIKE FOR LIKE: "), "{slower}");
@@ -159,12 +159,12 @@ fn a_slip_in_a_condition_is_marked() {
 #[test]
 fn other_questions_are_shown_loudly_but_open_no_gate() {
     let place = Place::new();
-    let words = "run ycsb-c -t sick:healthy?max=375 --operations 4000 --records 100 -q";
-    place.fine(&format!("{words} --seed 4 --rate 300/s --bundle open"));
-    place.fine(&format!("{words} --seed 4 --closed 4 --pace 300/s --bundle closed"));
+    let words = "run ycsb-c -t sim:healthy?max=375 --operations 4000 --records 100 -q";
+    place.fine(&format!("{words} --seed 4 --rate 300/s --run-dir open"));
+    place.fine(&format!("{words} --seed 4 --closed 4 --target-throughput 300/s --run-dir closed"));
     place
         .fine("compare open closed")
-        .shows("NOT LIKE FOR LIKE: figures may differ because of what was asked, or how: load")
+        .shows("NOT LIKE FOR LIKE: figures may differ because of what was issued, or how: load")
         .shows("load model (open / closed)");
     let gate = "compare open closed --fail-on p50>+1%";
     place.assay(gate).code(2).says("BASE and NEW are not like for like");
@@ -181,7 +181,7 @@ fn other_questions_are_shown_loudly_but_open_no_gate() {
 #[test]
 fn a_load_beside_a_run_is_refused() {
     let place = Place::new();
-    place.fine("bench ycsb-c --records 50 --operations 100 -t memory: --bundle b -q");
+    place.fine("bench ycsb-c --records 50 --operations 100 -t memory: --run-dir b -q");
     place.assay("compare b/load b").code(2).says("BASE is a load and NEW is a run");
 }
 
@@ -191,7 +191,7 @@ fn a_comparison_takes_every_form() {
     for (format, sign) in [
         ("text", "NEW/BASE"),
         ("json", "\"schema\": \"assay/compare/v1\""),
-        ("csv", "figure,unit,base,new,base_runs,new_runs,effect,low,high,finding,asked"),
+        ("csv", "figure,unit,base,new,base_runs,new_runs,effect,low,high,finding,requested"),
         ("md", "| NEW/BASE |"),
         ("html", "<!doctype html>"),
         ("junit", "<testcase classname="),
@@ -213,28 +213,30 @@ fn a_run_is_a_list_of_tests_for_a_build_server() {
 }
 
 const REPEATED: &str =
-    "run ycsb-b -t sick:hickup1000_max2000 --rate 1k/s --operations 2000 --records 100 --repeat 3";
+    "run ycsb-b -t sim:hickup1000_max2000 --rate 1k/s --operations 2000 --records 100 --repeat 3";
 
 #[test]
-fn repetitions_ask_the_same_at_other_times() {
+fn repetitions_issue_the_same_at_other_times() {
     let place = Place::new();
-    place.fine(&format!("{REPEATED} --seed 7 --bundle g -q"));
+    place.fine(&format!("{REPEATED} --seed 7 --run-dir g -q"));
     let dirs = ["g/1", "g/2", "g/3"].map(|run| place.path(run));
-    assert!(asked(&dirs[0]) == asked(&dirs[1]) && asked(&dirs[1]) == asked(&dirs[2]));
+    assert!(
+        requested(&dirs[0]) == requested(&dirs[1]) && requested(&dirs[1]) == requested(&dirs[2])
+    );
     let times = dirs.each_ref().map(|dir| intended(dir));
     assert!(times[0] != times[1] && times[1] != times[2] && times[0] != times[2]);
     assert!(place.read("g/repeat.toml").contains("state = \"fresh\""));
     // Each run's own command repeats it alone.
     let command = manifest(&place, "g/2").run.command[1..].join(" ");
     assert!(!command.contains("--repeat"), "{command}");
-    place.fine(&format!("{command} --bundle again"));
+    place.fine(&format!("{command} --run-dir again"));
     assert!(intended(&place.path("again")) == times[1], "{command}");
 }
 
 #[test]
 fn repetitions_can_keep_everything() {
     let place = Place::new();
-    place.fine(&format!("{REPEATED} --seed 7 --repeat-seeds same --bundle g -q"));
+    place.fine(&format!("{REPEATED} --seed 7 --repeat-seeds same --run-dir g -q"));
     let [first, third] = ["g/1", "g/3"].map(|run| intended(&place.path(run)));
     assert!(first == third);
 }
@@ -259,14 +261,14 @@ fn a_group_is_found_by_the_names_of_runs() {
     place.fine("compare").shows("Between runs (standard deviation of the runs' own figures)");
     let seeds = place.list("runs");
     assert_eq!(seeds.len(), 2, "{seeds:?}");
-    let taken = format!("{REPEATED} --bundle runs/{}", seeds[0]);
+    let taken = format!("{REPEATED} --run-dir runs/{}", seeds[0]);
     place.assay(&taken).code(2).says("repeat.toml");
 }
 
 #[test]
 fn every_run_of_a_bench_has_a_store_of_its_own() {
     let place = Place::new();
-    place.fine("bench ycsb-d --records 100 --operations 200 --repeat 2 --seed 5 --bundle g -q");
+    place.fine("bench ycsb-d --records 100 --operations 200 --repeat 2 --seed 5 --run-dir g -q");
     for run in ["1", "2"] {
         assert!(place.path(&format!("g/{run}/load/run.toml")).is_file());
         assert!(!place.path(&format!("g/{run}/store")).exists());
@@ -282,7 +284,7 @@ fn every_run_of_a_bench_has_a_store_of_its_own() {
 fn runs_against_the_same_store_say_so() {
     let place = Place::new();
     place.fine("load ycsb-a --records 100 -t fjall:store --seed 5 -q");
-    let words = "run ycsb-a --records 100 --operations 200 -t fjall:store --repeat 2 --bundle g";
+    let words = "run ycsb-a --records 100 --operations 200 -t fjall:store --repeat 2 --run-dir g";
     place.fine(words).says("all runs meet the same store: each what the one before left");
     place.fine("report g").shows("all runs met the same store: each what the one before left");
     assert!(place.read("g/repeat.toml").contains("state = \"kept\""));
@@ -291,12 +293,12 @@ fn runs_against_the_same_store_say_so() {
 #[test]
 fn no_repetition_makes_no_group() {
     let place = Place::new();
-    place.fine("run ycsb-c -t null: --operations 10 --records 10 --repeat 1 --bundle b -q");
+    place.fine("run ycsb-c -t null: --operations 10 --records 10 --repeat 1 --run-dir b -q");
     assert!(place.path("b/run.toml").is_file());
     place
         .assay("run ycsb-c -t null: --operations 10 --repeat 0")
         .code(2)
-        .says("--repeat: nothing would be asked; give at least 1");
+        .says("--repeat: nothing would be issued; give at least 1");
 }
 
 #[test]

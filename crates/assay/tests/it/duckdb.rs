@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::bundle::number;
 use crate::place::Place;
-use python::ask;
+use crate::run_dir::number;
+use python::send;
 
 #[path = "../../../history/tests/duckdb/python.rs"]
 mod python;
@@ -20,7 +20,7 @@ for row in duckdb.sql(f'''
 ";
 
 /// What DuckDB prints if it agrees with the result about operations of `kind`.
-fn told(result: &Value, kind: &str) -> String {
+fn describe(result: &Value, kind: &str) -> String {
     let paths = [
         "counts/offered",
         "counts/done",
@@ -37,9 +37,9 @@ fn told(result: &Value, kind: &str) -> String {
 #[test]
 fn duckdb_counts_and_times_what_the_binary_has_kept_as_its_result_does() {
     let place = Place::new();
-    let load = "--lanes 2 --rate 20k/s --duration 1s --warm-up 200ms --format json";
+    let load = "--threads 2 --rate 20k/s --duration 1s --warm-up 200ms --format json";
     let result = place.fine(&format!("run ycsb-a -t memory: {load}")).json();
-    let bundle = place.list("runs").pop().expect("the run is kept");
-    let found = ask(QUERY, &place.path("runs").join(bundle));
-    assert_eq!(found, told(&result, "read") + &told(&result, "update"));
+    let run_dir = place.list("runs").pop().expect("the run is kept");
+    let found = send(QUERY, &place.path("runs").join(run_dir));
+    assert_eq!(found, describe(&result, "read") + &describe(&result, "update"));
 }

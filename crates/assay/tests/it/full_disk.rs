@@ -2,8 +2,8 @@
 
 use assay_history::State;
 
-use crate::bundle::{assert_balanced, manifest, number, records};
 use crate::place::{ASSAY, Place, Ran};
+use crate::run_dir::{assert_balanced, manifest, number, records};
 
 /// Runs a line of shell in which `$ASSAY` is the binary.
 fn shell(place: &Place, line: &str) -> Ran {
@@ -17,7 +17,7 @@ fn a_file_that_may_not_grow_ends_the_run() {
     let place = Place::new();
     // Its signal, which ends whoever does not listen, is an error here.
     let limits = "ulimit -f 4096;";
-    let words = "run ycsb-c -t null: --closed 1 --duration 20s --bundle b -q";
+    let words = "run ycsb-c -t null: --closed 1 --duration 20s --run-dir b -q";
     let ran = shell(&place, &format!("{limits} exec \"$ASSAY\" {words}"));
     let ran = ran.code(1).shows("FAILED: cannot write b/blocks/lane=0.blk: File too large");
     ran.shows("records are kept");
@@ -27,9 +27,9 @@ fn a_file_that_may_not_grow_ends_the_run() {
 #[test]
 fn a_full_file_system_ends_the_run() {
     let place = Place::new();
-    // A file system of this process tree alone; gone with it, so the bundle is copied out.
+    // A file system of this process tree alone; gone with it, so the run directory is copied out.
     let mount = "mkdir small && mount -t tmpfs -o size=3m none small";
-    let words = "run ycsb-c -t null: --closed 1 --duration 20s --bundle small/b -q";
+    let words = "run ycsb-c -t null: --closed 1 --duration 20s --run-dir small/b -q";
     let line = format!("{mount} && \"$ASSAY\" {words}; code=$?; cp -r small/b b; exit $code");
     let mut command = place.program("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", &line]).env("ASSAY", ASSAY);
@@ -41,7 +41,7 @@ fn a_full_file_system_ends_the_run() {
     assert_partial(&place);
 }
 
-/// Bundle `b` says that it failed, can be repaired where there is room, then read.
+/// Run directory `b` says that it failed, can be repaired where there is room, then read.
 #[track_caller]
 fn assert_partial(place: &Place) {
     let failed = manifest(place, "b");

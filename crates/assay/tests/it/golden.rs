@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use assay_history::State;
 use serde_json::Value;
 
-use crate::bundle::{assert_balanced, assert_sealed, number, text};
 use crate::place::Place;
+use crate::run_dir::{assert_balanced, assert_sealed, number, text};
 
 fn bench() -> Place {
     let place = Place::new();
-    place.fine("bench ycsb-a --records 500 --duration 300ms --bundle b").shows("ycsb-a on fjall");
+    place.fine("bench ycsb-a --records 500 --duration 300ms --run-dir b").shows("ycsb-a on fjall");
     place
 }
 
 #[test]
-fn a_bench_leaves_two_whole_bundles_but_no_store() {
+fn a_bench_leaves_two_whole_run_directories_but_no_store() {
     let place = bench();
     assert_sealed(&place, "b", State::Finished);
     assert_sealed(&place, "b/load", State::Finished);
@@ -28,15 +28,15 @@ fn a_bench_leaves_two_whole_bundles_but_no_store() {
 }
 
 #[test]
-fn a_bench_keeps_its_store_if_it_is_told_to() {
+fn a_bench_keeps_its_store_if_it_is_instructed_to() {
     let place = Place::new();
-    place.fine("bench ycsb-c --records 50 --operations 10 --bundle b --keep -q");
+    place.fine("bench ycsb-c --records 50 --operations 10 --run-dir b --keep -q");
     assert!(place.path("b/store").is_dir());
     place.fine("run ycsb-c --records 50 --operations 10 -t fjall:b/store -q");
 }
 
 #[test]
-fn progress_is_on_standard_error_where_the_bundle_is_named() {
+fn progress_is_on_standard_error_where_the_run_directory_is_named() {
     let place = Place::new();
     let ran = place.fine("bench ycsb-c --records 50 --operations 10").says("kept in runs/");
     let page = ran.err.lines().find_map(|line| line.strip_prefix("page: ")).expect("a page");
@@ -89,7 +89,7 @@ fn the_ending_of_a_file_names_its_form() {
     let page = place.read("r.html");
     assert!(page.contains("<!doctype html>") && page.contains("ycsb-a on fjall"));
     assert!(page.len() < 1 << 20, "{} bytes", page.len());
-    assert!(!page.contains("src=\"http"), "the page asks the network");
+    assert!(!page.contains("src=\"http"), "the page issues the network");
     place.fine("report b -o r.json");
     assert_eq!(place.read("r.json"), place.fine("analyze b --format json").out);
 }
@@ -99,7 +99,7 @@ fn last_means_the_newest_run_then_those_before() {
     let place = Place::new();
     for spec in ["ycsb-a", "ycsb-b", "ycsb-c"] {
         place.fine(&format!("run {spec} -t null: --operations 10 -q"));
-        // Bundles are ordered by their start, in milliseconds.
+        // Run directories are ordered by their start, in milliseconds.
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     for (name, title) in [
@@ -110,7 +110,10 @@ fn last_means_the_newest_run_then_those_before() {
     ] {
         place.fine(&format!("report {name}")).shows(title);
     }
-    place.assay("report last-3").code(2).says("there is no run last-3: runs holds 3 bundle(s)");
+    place
+        .assay("report last-3")
+        .code(2)
+        .says("there is no run last-3: runs holds 3 run directory(s)");
 }
 
 #[test]
@@ -126,7 +129,7 @@ fn the_command_that_a_report_gives_repeats_the_run() {
 }
 
 #[test]
-fn a_run_that_has_asked_everything_is_measured_until_then() {
+fn a_run_that_has_issued_everything_is_measured_until_then() {
     let place = Place::new();
     let words = "run ycsb-c -t null: --operations 50 --duration 20s --format json -q";
     let result = place.fine(words).json();
@@ -144,8 +147,8 @@ fn assert_fits(value: &Value, part: &Value, schema: &Value, place: &str) {
         let part = schema.pointer(pointer).unwrap_or_else(|| panic!("no {reference}"));
         return assert_fits(value, part, schema, place);
     }
-    if let Some(wanted) = part.get("type") {
-        let names: Vec<&str> = match wanted {
+    if let Some(expected) = part.get("type") {
+        let names: Vec<&str> = match expected {
             Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
             name => name.as_str().into_iter().collect(),
         };
@@ -203,10 +206,10 @@ fn a_dataset_of_another_seed_is_the_same_data_to_a_run() {
 #[test]
 fn everything_for_programs_follows_its_own_schema() {
     let place = Place::new();
-    let store = "-t sick:healthy?max=600 --records 50";
+    let store = "-t sim:healthy?max=600 --records 50";
     let run = format!("run ycsb-c {store} --rate 300/s --operations 900 -q");
-    place.fine(&format!("{run} --seed 1 --bundle a"));
-    place.fine(&format!("{run} --seed 2 --repeat 2 --bundle g"));
+    place.fine(&format!("{run} --seed 1 --run-dir a"));
+    place.fine(&format!("{run} --seed 2 --repeat 2 --run-dir g"));
     let slo = "--slo p90<50ms --max 200 --step 2s --confirm 1 --format json -q";
     let lines = place.fine("report a --format ndjson").out;
     let first: Value = serde_json::from_str(lines.lines().next().unwrap_or_default()).unwrap();

@@ -1,17 +1,17 @@
-//! The instrument is made ill in one known way; the hallmark must say exactly that.
+//! The instrument is made faulty in one known way; the hallmark must say exactly that.
 //!
-//! The runs are in told time wherever that is possible, so a busy machine changes nothing.
+//! The runs are in simulated time wherever that is possible, so a busy machine changes nothing.
 
 use std::fs;
 
 use serde_json::Value;
 
-use crate::bundle::text;
 use crate::place::{Place, Ran};
+use crate::run_dir::text;
 
-/// A run against a sick store: no machine, no clock, the same for ever.
-fn told(place: &Place, words: &str) -> Ran {
-    place.fine(&format!("run ycsb-c --records 100 --seed 3 -q --bundle b -t {words}"))
+/// A run against a simulated store: no machine, no clock, the same for ever.
+fn describe(place: &Place, words: &str) -> Ran {
+    place.fine(&format!("run ycsb-c --records 100 --seed 3 -q --run-dir b -t {words}"))
 }
 
 fn first_line(ran: &Ran) -> &str {
@@ -24,15 +24,15 @@ fn check<'a>(hallmark: &'a Value, name: &str) -> &'a Value {
     checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("no check {name}"))
 }
 
-fn hallmark(place: &Place, bundle: &str) -> Value {
-    let text = fs::read_to_string(place.path(&format!("{bundle}/hallmark.json")));
-    serde_json::from_str(&text.expect("the bundle has a hallmark")).expect("it is JSON")
+fn hallmark(place: &Place, run_dir: &str) -> Value {
+    let text = fs::read_to_string(place.path(&format!("{run_dir}/hallmark.json")));
+    serde_json::from_str(&text.expect("the run directory has a hallmark")).expect("it is JSON")
 }
 
 #[test]
 fn a_healthy_run_has_a_hallmark() {
     let place = Place::new();
-    let ran = told(&place, "sick:healthy --rate 200/s --duration 60s --require-hallmark");
+    let ran = describe(&place, "sim:healthy --rate 200/s --duration 60s --require-hallmark");
     assert_eq!(first_line(&ran), "HALLMARK VALID");
     assert_eq!(text(&hallmark(&place, "b"), "/verdict"), "valid");
 }
@@ -40,8 +40,8 @@ fn a_healthy_run_has_a_hallmark() {
 #[test]
 fn a_store_that_does_not_keep_up_is_overloaded_and_the_run_is_valid() {
     let place = Place::new();
-    let words = "sick:healthy?max=100 --rate 200/s --duration 30s --in-flight 4";
-    let ran = told(&place, words);
+    let words = "sim:healthy?max=100 --rate 200/s --duration 30s --in-flight 4";
+    let ran = describe(&place, words);
     let remark = "HALLMARK VALID WITH REMARKS: omission: 99.";
     assert!(first_line(&ran).starts_with(remark), "{}", ran.out);
     ran.shows("held back by the store").shows("OVERLOADED: offered");
@@ -52,7 +52,7 @@ fn a_store_that_does_not_keep_up_is_overloaded_and_the_run_is_valid() {
 #[test]
 fn a_run_that_is_too_short_takes_the_hallmark_away() {
     let place = Place::new();
-    let ran = told(&place, "sick:healthy --rate 200/s --duration 3s");
+    let ran = describe(&place, "sim:healthy --rate 200/s --duration 3s");
     assert_eq!(
         first_line(&ran),
         "HALLMARK INVALID: sample-size: the window lasts 3 s (at least 10 s)"
@@ -62,7 +62,7 @@ fn a_run_that_is_too_short_takes_the_hallmark_away() {
 #[test]
 fn what_a_run_that_is_too_short_found_is_marked_wherever_it_is_shown() {
     let place = Place::new();
-    let ran = told(&place, "sick:?latency=1ms --rate 2k/s --duration 5s");
+    let ran = describe(&place, "sim:?latency=1ms --rate 2k/s --duration 5s");
     assert!(first_line(&ran).starts_with("HALLMARK INVALID: sample-size: "), "{}", ran.out);
     ran.shows("response p99 1.00 ms (withdrawn)").shows("!1.00 ms");
 }
@@ -76,7 +76,7 @@ fn a_rate_that_changes_within_a_second_keeps_the_hallmark() {
         "10s@300,5s@300..2k --arrivals gamma:3",
     ] {
         let place = Place::new();
-        let ran = told(&place, &format!("sick:?latency=1ms --rate {rate}"));
+        let ran = describe(&place, &format!("sim:?latency=1ms --rate {rate}"));
         assert_eq!(first_line(&ran), "HALLMARK VALID", "{rate}");
     }
 }
@@ -84,28 +84,28 @@ fn a_rate_that_changes_within_a_second_keeps_the_hallmark() {
 #[test]
 fn answers_that_take_no_time_keep_the_hallmark() {
     let place = Place::new();
-    let ran = told(&place, "sick: --rate 1k --arrivals gamma:6 --duration 12s");
+    let ran = describe(&place, "sim: --rate 1k --arrivals gamma:6 --duration 12s");
     assert_eq!(first_line(&ran), "HALLMARK VALID");
 }
 
 /// A stall at the beginning takes 20 s to drain: 1 s · 210 / (210 − 200).
-const STALLED: &str = "sick:healthy?max=210&hiccup=1ms+for+1s --rate 200/s --arrivals constant \
+const STALLED: &str = "sim:healthy?max=210&hiccup=1ms+for+1s --rate 200/s --arrivals constant \
                        --duration 60s";
 
 #[test]
 fn a_run_without_warm_up_takes_the_hallmark_away_and_one_with_it_does_not() {
     let place = Place::new();
-    let cold = told(&place, STALLED);
+    let cold = describe(&place, STALLED);
     assert!(first_line(&cold).starts_with("HALLMARK INVALID: warm-up: "), "{}", cold.out);
     let place = Place::new();
-    let warm = told(&place, &format!("{STALLED} --warm-up 25s"));
+    let warm = describe(&place, &format!("{STALLED} --warm-up 25s"));
     assert_eq!(first_line(&warm), "HALLMARK VALID");
 }
 
 #[test]
 fn a_required_hallmark_that_is_missing_ends_with_5() {
     let place = Place::new();
-    let words = "run ycsb-c --records 100 --seed 3 -q --bundle b -t sick:healthy --rate 200/s";
+    let words = "run ycsb-c --records 100 --seed 3 -q --run-dir b -t sim:healthy --rate 200/s";
     place.assay(&format!("{words} --duration 3s --require-hallmark")).code(5);
     for verb in ["report", "analyze"] {
         place.fine(&format!("{verb} b"));
@@ -116,20 +116,20 @@ fn a_required_hallmark_that_is_missing_ends_with_5() {
 #[test]
 fn a_changed_threshold_is_shown_wherever_it_was_changed() {
     let place = Place::new();
-    let run = "sick:healthy --rate 200/s --duration 8s";
-    let by_flag = told(&place, &format!("{run} --set hallmark.length_fail=1"));
-    let shown = "THRESHOLD CHANGED: length_fail = 1, usually 10";
-    let by_flag = by_flag.shows(shown);
+    let run = "sim:healthy --rate 200/s --duration 8s";
+    let by_flag = describe(&place, &format!("{run} --set hallmark.length_fail=1"));
+    let displayed = "THRESHOLD CHANGED: length_fail = 1, usually 10";
+    let by_flag = by_flag.shows(displayed);
     assert!(!first_line(&by_flag).contains("INVALID"), "{}", by_flag.out);
     let changed = &hallmark(&place, "b")["thresholds_changed"][0];
     assert_eq!(changed["name"], "length_fail");
     // The run keeps its own thresholds, whatever holds where it is looked at.
     place.write("assay.toml", "[hallmark]\nlength_fail = 2\n");
-    place.fine("report b").shows(shown);
+    place.fine("report b").shows(displayed);
 
     let place = Place::new();
     place.write("assay.toml", "[hallmark]\nlength_fail = 2\n");
-    told(&place, run).shows("THRESHOLD CHANGED: length_fail = 2, usually 10");
+    describe(&place, run).shows("THRESHOLD CHANGED: length_fail = 2, usually 10");
     let spec = place.fine("workloads show ycsb-c").out;
     assert!(!spec.contains("[hallmark]"));
 }
@@ -137,7 +137,7 @@ fn a_changed_threshold_is_shown_wherever_it_was_changed() {
 #[test]
 fn a_threshold_that_is_none_is_answered_with_the_one_that_was_meant() {
     let place = Place::new();
-    let run = "run ycsb-c -t sick:healthy --rate 200/s --duration 3s";
+    let run = "run ycsb-c -t sim:healthy --rate 200/s --duration 3s";
     place
         .assay(&format!("{run} --set hallmark.lag_share_fial=0.3"))
         .code(2)
@@ -149,21 +149,22 @@ fn a_threshold_that_is_none_is_answered_with_the_one_that_was_meant() {
 #[test]
 fn every_form_of_a_result_says_it() {
     let place = Place::new();
-    told(&place, "sick:healthy --rate 200/s --duration 3s");
+    describe(&place, "sim:healthy --rate 200/s --duration 3s");
     let line = "HALLMARK INVALID: sample-size: the window lasts 3 s (at least 10 s)";
-    for (format, wanted) in [
+    for (format, expected) in [
         ("text", line),
         ("md", "**HALLMARK INVALID**: sample-size: the window lasts 3 s"),
         ("html", "<strong>HALLMARK INVALID</strong> sample-size: the window lasts"),
         ("hdr", "#[HALLMARK INVALID: sample-size: the window lasts 3 s (at least 10 s)]"),
         ("csv", "all,hallmark,verdict,invalid"),
     ] {
-        let shown = place.fine(&format!("report b --format {format}")).out;
-        assert!(shown.contains(wanted), "{format}: {shown:.300}");
+        let displayed = place.fine(&format!("report b --format {format}")).out;
+        assert!(displayed.contains(expected), "{format}: {displayed:.300}");
     }
     for format in ["json", "ndjson"] {
-        let shown = place.fine(&format!("report b --format {format}")).out;
-        let last = if format == "json" { &shown } else { shown.lines().last().expect("a line") };
+        let displayed = place.fine(&format!("report b --format {format}")).out;
+        let last =
+            if format == "json" { &displayed } else { displayed.lines().last().expect("a line") };
         let result: Value = serde_json::from_str(last).expect("it is JSON");
         assert_eq!(text(&result, "/hallmark/verdict"), "invalid");
         assert_eq!(text(&result, "/hallmark/line"), line);
@@ -172,12 +173,12 @@ fn every_form_of_a_result_says_it() {
 }
 
 #[test]
-fn a_run_by_the_wall_clock_is_watched_and_judged_again_to_the_same_hallmark() {
+fn a_run_by_the_wall_clock_is_watched_and_analyzed_again_to_the_same_hallmark() {
     let place = Place::new();
-    let run = "run ycsb-c --records 100 -t memory: --rate 1k/s --bundle b -q";
+    let run = "run ycsb-c --records 100 -t memory: --rate 1k/s --run-dir b -q";
     place.fine(&format!("{run} --duration 400ms --floor 50ms"));
     let first = hallmark(&place, "b");
-    for name in ["lane-cpu", "hiccups"] {
+    for name in ["worker-cpu", "hiccups"] {
         let verdict = check(&first, name)["verdict"].as_str().expect("a verdict");
         assert!(["pass", "remark", "fail"].contains(&verdict), "{name} is {verdict}");
     }
@@ -186,7 +187,7 @@ fn a_run_by_the_wall_clock_is_watched_and_judged_again_to_the_same_hallmark() {
     let bytes = fs::read(&path).expect("it is there");
     fs::remove_file(&path).expect("the directory is ours");
     place.fine("report b");
-    assert!(!path.exists(), "a report changes nothing in the bundle");
+    assert!(!path.exists(), "a report changes nothing in the run directory");
     place.fine("analyze b");
     assert_eq!(fs::read(&path).expect("it is there again"), bytes);
 }
@@ -194,25 +195,25 @@ fn a_run_by_the_wall_clock_is_watched_and_judged_again_to_the_same_hallmark() {
 #[test]
 fn what_nobody_observed_is_never_passed_in_silence() {
     let place = Place::new();
-    let run = "run ycsb-c --records 100 -t memory: --rate 1k/s --bundle b -q";
+    let run = "run ycsb-c --records 100 -t memory: --rate 1k/s --run-dir b -q";
     place.fine(&format!("{run} --duration 200ms --floor 0s"));
     assert!(
         !fs::read_to_string(place.path("b/run.toml")).expect("it is there").contains("[floor]")
     );
-    // As in a bundle of an older release.
+    // As in a run directory of an older release.
     fs::remove_file(place.path("b/observations.parquet")).expect("it is there");
     place.fine("analyze b");
-    let judged = hallmark(&place, "b");
-    for name in ["lane-cpu", "hiccups", "noise-floor"] {
-        assert_eq!(check(&judged, name)["verdict"], "not-assessable", "{name}");
-        assert_eq!(check(&judged, name)["why"], "not-observed", "{name}");
+    let analyzed = hallmark(&place, "b");
+    for name in ["worker-cpu", "hiccups", "noise-floor"] {
+        assert_eq!(check(&analyzed, name)["verdict"], "not-assessable", "{name}");
+        assert_eq!(check(&analyzed, name)["why"], "not-observed", "{name}");
     }
     fs::write(place.path("b/observations.parquet"), "no Parquet").expect("the directory is ours");
     place.fine("report b").shows("observations.parquet");
 }
 
 #[test]
-fn a_bundle_of_the_first_format_can_still_be_shown() {
+fn a_run_directory_of_the_first_format_can_still_be_shown() {
     let place = Place::new();
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../history/tests/golden/v1");
     let ran = place.fine(&format!("report {golden}"));
@@ -223,12 +224,12 @@ fn a_bundle_of_the_first_format_can_still_be_shown() {
 #[test]
 fn every_run_of_a_group_keeps_its_hallmark_and_must_have_it_if_required() {
     let place = Place::new();
-    let words = "run ycsb-c --records 100 -t sick:healthy --rate 500/s -q --repeat 2 --seed 3";
-    place.fine(&format!("{words} --duration 12s --bundle g --require-hallmark"));
+    let words = "run ycsb-c --records 100 -t sim:healthy --rate 500/s -q --repeat 2 --seed 3";
+    place.fine(&format!("{words} --duration 12s --run-dir g --require-hallmark"));
     for run in ["g/1", "g/2"] {
         assert_eq!(text(&hallmark(&place, run), "/verdict"), "valid");
     }
-    place.assay(&format!("{words} --duration 3s --bundle short --require-hallmark")).code(5);
+    place.assay(&format!("{words} --duration 3s --run-dir short --require-hallmark")).code(5);
     place.assay("report short --require-hallmark").code(5);
 }
 
@@ -236,6 +237,6 @@ fn every_run_of_a_group_keeps_its_hallmark_and_must_have_it_if_required() {
 fn a_schedule_from_a_file_is_held_against_itself() {
     let place = Place::new();
     place.fine("trace gen ycsb-c --rate 1k/s --operations 20000 --records 100 --seed 5 -o t.trace");
-    let run = "run t.trace -t sick:healthy?latency=1ms --arrivals trace --require-hallmark -q";
+    let run = "run t.trace -t sim:healthy?latency=1ms --arrivals trace --require-hallmark -q";
     assert_eq!(first_line(&place.fine(run)), "HALLMARK VALID");
 }

@@ -20,9 +20,9 @@ impl Answered {
     }
 }
 
-/// Asks for `path` and reads the whole answer.
+/// Requests `path` and reads the whole answer.
 #[track_caller]
-pub fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> Answered {
+pub fn http_request(address: SocketAddr, method: &str, path: &str, body: &str) -> Answered {
     let length = body.len();
     let request =
         format!("{method} {path} HTTP/1.1\r\nHost: it\r\nContent-Length: {length}\r\n\r\n{body}");

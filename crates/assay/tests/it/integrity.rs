@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::bundle::{number, text};
 use crate::place::{ASSAY, Place, Ran};
+use crate::run_dir::{number, text};
 
 const PART: &str = "history/agent=0/part-0.parquet";
 const SECOND: &str = "history/agent=0/part-1.parquet";
@@ -15,12 +15,12 @@ fn shell(place: &Place, line: &str) -> Ran {
     place.spawn(command).wait()
 }
 
-/// Bundles `a` and `b` of two lanes each.
+/// Run directories `a` and `b` of two workers each.
 fn two_runs() -> Place {
     let place = Place::new();
     for (name, seed) in [("a", 1), ("b", 2)] {
         place.fine(&format!(
-            "run ycsb-a -t null: --operations 100 --rate 2k/s --lanes 2 --bundle {name} --seed \
+            "run ycsb-a -t null: --operations 100 --rate 2k/s --threads 2 --run-dir {name} --seed \
              {seed} -q"
         ));
     }
@@ -62,7 +62,7 @@ fn a_part_that_is_missing_is_named_and_withdraws_every_figure() {
 #[test]
 fn a_run_that_lost_its_manifest_is_not_reported_as_its_load() {
     let place = Place::new();
-    place.fine("bench ycsb-a -t memory: --records 100 --operations 100 --closed 1 --bundle b -q");
+    place.fine("bench ycsb-a -t memory: --records 100 --operations 100 --closed 1 --run-dir b -q");
     assert!(place.path("b/load/run.toml").is_file());
     fs::remove_file(place.path("b/run.toml")).unwrap();
     let ran = place.assay("report b").code(2);
@@ -91,7 +91,7 @@ fn records_that_the_manifest_does_not_know_are_no_result() {
 }
 
 #[test]
-fn a_damaged_side_table_is_told_and_never_a_panic() {
+fn a_damaged_side_table_is_reported_and_never_a_panic() {
     let place = two_runs();
     for file in ["b/events.parquet", "b/observations.parquet"] {
         let whole = fs::read(place.path(file)).unwrap();
@@ -124,7 +124,7 @@ fn a_damaged_footer_is_one_line_on_standard_error() {
 #[test]
 fn a_number_in_the_manifest_takes_no_memory() {
     let place = Place::new();
-    place.fine("run ycsb-a -t null: --rate 1k/s --operations 100 --bundle b --seed 1 -q");
+    place.fine("run ycsb-a -t null: --rate 1k/s --operations 100 --run-dir b --seed 1 -q");
     let whole = place.read("b/run.toml");
     let at = whole.rfind("to_ns = ").expect("there is a phase");
     let end = at + whole[at..].find('\n').expect("lines end");
@@ -156,18 +156,18 @@ fn a_file_that_may_not_grow_leaves_nothing_half() {
 #[test]
 fn what_was_planted_is_in_the_report() {
     let place = Place::new();
-    let words = "run ycsb-a -t sick:healthy?lost=10%&torn=20% --rate 1k/s --records 100 --seed 5 \
-                 --operations 4000 --set operations.write_fields=all --bundle b -q";
+    let words = "run ycsb-a -t sim:healthy?lost=10%&torn=20% --rate 1k/s --records 100 --seed 5 \
+                 --operations 4000 --set operations.write_fields=all --run-dir b -q";
     let ran = place.fine(words);
     assert!(!ran.err.contains("strikes nothing"), "{}", ran.err);
-    let said = "writes; consistency is not judged yet";
+    let said = "writes; consistency is not analyzed yet";
     ran.shows("the simulated store lost").shows(said);
     assert!(place.fine("report b --format html").out.contains(said));
     let result = place.fine("report b --format json").json();
     assert!(number(&result, "/overall/counts/done") > 0);
     assert!(result.to_string().contains(said));
     // Without faults nothing is said.
-    let healthy = words.replace("?lost=10%&torn=20%", "").replace("--bundle b", "--bundle h");
+    let healthy = words.replace("?lost=10%&torn=20%", "").replace("--run-dir b", "--run-dir h");
     assert!(!place.fine(&healthy).out.contains("the simulated store"));
 }
 
@@ -175,6 +175,6 @@ fn what_was_planted_is_in_the_report() {
 fn torn_writes_of_one_field_are_warned_of_before_the_run() {
     let place = Place::new();
     let ran = place
-        .fine("run ycsb-a -t sick:healthy?torn=10% --rate 1k/s --operations 100 --records 100 -q");
+        .fine("run ycsb-a -t sim:healthy?torn=10% --rate 1k/s --operations 100 --records 100 -q");
     ran.says("warning: torn=0.1 strikes nothing").says("--set operations.write_fields=all");
 }

@@ -12,8 +12,8 @@ use assay_model::{EventKind, Nanos, Outcome};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::Value;
 
-use crate::bundle::{assert_balanced, manifest, number, records, text};
-use crate::place::{ASSAY, Place, Ran, Running, until_asking, wait_until};
+use crate::place::{ASSAY, Place, Ran, Running, until_issuing, wait_until};
+use crate::run_dir::{assert_balanced, manifest, number, records, text};
 
 /// A place whose labs end with the test.
 struct Labs {
@@ -60,9 +60,9 @@ impl Drop for Labs {
     }
 }
 
-/// The pids in a lab's status, that of its keeper first.
+/// The pids in a lab's status, that of its supervisor first.
 fn pids(status: &Value) -> Vec<u64> {
-    let mut pids = vec![status["keeper"].as_u64().expect("it has a keeper")];
+    let mut pids = vec![status["supervisor"].as_u64().expect("it has a supervisor")];
     for node in status["nodes"].as_array().expect("it has nodes") {
         let servers = node["servers"].as_array().expect("a node has servers");
         pids.extend(servers.iter().map(|server| server["pid"].as_u64().expect("it has a pid")));
@@ -129,7 +129,7 @@ fn a_lab_is_up_until_it_is_down() {
     assert!(is_answering(url));
     labs.place.fine(&format!("load ycsb-a --records 10 -t {url} -q"));
     labs.lab("status").code(0).shows(url).shows("by `assay lab down redis`");
-    labs.lab("logs --lines 3").code(0).shows("==> node 1, server").shows("==> keeper");
+    labs.lab("logs --lines 3").code(0).shows("==> node 1, server").shows("==> supervisor");
     labs.lab("down").code(0).shows("lab redis is down");
     wait_until("all have ended", || pids(&status).into_iter().all(|pid| !is_running(pid)));
     assert!(labs.is_nothing_there());
@@ -140,7 +140,7 @@ fn a_lab_is_up_until_it_is_down() {
 }
 
 #[test]
-fn nothing_is_left_when_a_keeper_is_killed() {
+fn nothing_is_left_when_a_supervisor_is_killed() {
     let labs = Labs::new();
     let status = labs.up();
     let pids = pids(&status);
@@ -153,7 +153,7 @@ fn nothing_is_left_when_a_keeper_is_killed() {
     labs.lab("status redis").code(0).shows("redis: gone (redis 7");
     assert_eq!(text(&labs.status(), "/state"), "gone");
     labs.lab("scale --nodes 1").code(4).says("lab redis is gone");
-    labs.lab("logs").code(0).shows("==> keeper");
+    labs.lab("logs").code(0).shows("==> supervisor");
     labs.place.assay("run ycsb-a --lab redis").code(4).says("lab redis is gone");
     labs.lab("down").code(0).shows("lab redis was gone already; what it left is removed");
     assert!(labs.is_nothing_there());
@@ -164,7 +164,7 @@ fn a_lab_that_is_gone_is_started_anew() {
     let labs = Labs::new();
     let status = labs.up();
     signal(pids(&status)[0], Signal::KILL);
-    wait_until("the keeper has ended", || !is_running(pids(&status)[0]));
+    wait_until("the supervisor has ended", || !is_running(pids(&status)[0]));
     assert_eq!(text(&labs.up(), "/state"), "up");
 }
 
@@ -172,7 +172,7 @@ fn a_lab_that_is_gone_is_started_anew() {
 fn a_lab_ends_with_the_terminal() {
     let labs = Labs::new();
     let mut command = labs.place.program("setsid");
-    command.args(["sh", "-c", &format!("{ASSAY} lab up redis; echo told >up.done; sleep 60")]);
+    command.args(["sh", "-c", &format!("{ASSAY} lab up redis; echo reported >up.done; sleep 60")]);
     let mut terminal = labs.place.spawn(command);
     wait_until("the lab is up", || labs.place.path("up.done").exists());
     let said = terminal.said();
@@ -191,7 +191,7 @@ fn a_lab_ends_with_the_terminal() {
 const SILENT: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Redis server v=7.0.15' && exit\n\
                       sleep 60 & wait\n";
 
-/// Starts a lab that does not become ready; gives the pids of its keeper with all below.
+/// Starts a lab that does not become ready; gives the pids of its supervisor with all below.
 fn half_way(labs: &Labs) -> (crate::place::Running, BTreeSet<u64>) {
     let program = labs.place.write("redis-server", SILENT).path("redis-server");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("the file is ours");
@@ -200,15 +200,15 @@ fn half_way(labs: &Labs) -> (crate::place::Running, BTreeSet<u64>) {
     command
         .env("PATH", format!("{}:{path}", program.parent().expect("it is in a folder").display()));
     let running = labs.place.spawn(command);
-    let mut keeper = 0;
+    let mut supervisor = 0;
     wait_until("the server was started", || {
         let all = labs.lab("status --format json").code(0).json();
-        keeper = all.pointer("/labs/0/keeper").and_then(Value::as_u64).unwrap_or(0);
+        supervisor = all.pointer("/labs/0/supervisor").and_then(Value::as_u64).unwrap_or(0);
         let doing = all.pointer("/labs/0/doing").and_then(Value::as_str).unwrap_or_default();
-        keeper > 0 && doing.contains("starting 1 node") && family(keeper).len() > 3
+        supervisor > 0 && doing.contains("starting 1 node") && family(supervisor).len() > 3
     });
     assert_eq!(text(&labs.status(), "/state"), "starting");
-    (running, family(keeper))
+    (running, family(supervisor))
 }
 
 #[test]
@@ -234,12 +234,12 @@ fn a_lab_whose_start_is_interrupted_is_not_there() {
 }
 
 #[test]
-fn what_servers_have_started_ends_with_the_keeper_too() {
+fn what_servers_have_started_ends_with_the_supervisor_too() {
     let labs = Labs::new();
     let (running, family) = half_way(&labs);
-    let keeper = number(&labs.status(), "/keeper");
-    signal(keeper, Signal::KILL);
-    running.wait().code(1).says("the keeper of the lab ended").says("keeper.log");
+    let supervisor = number(&labs.status(), "/supervisor");
+    signal(supervisor, Signal::KILL);
+    running.wait().code(1).says("the supervisor of the lab ended").says("supervisor.log");
     wait_until("nothing is left", || family.iter().all(|pid| !is_running(*pid)));
     labs.lab("down redis").code(0).shows("was gone already");
     assert!(labs.is_nothing_there());
@@ -258,7 +258,7 @@ fn a_lab_can_be_ended_while_it_is_started() {
 #[test]
 fn one_command_starts_a_store_and_ends_it() {
     let labs = Labs::new();
-    let words = "bench ycsb-a --up redis --install --records 200 --operations 400 --bundle b";
+    let words = "bench ycsb-a --up redis --install --records 200 --operations 400 --run-dir b";
     let ran = labs.place.fine(&format!("{words} --format json")).says("starting 1 node of redis");
     let result = ran.json();
     assert_balanced(&result);
@@ -291,16 +291,16 @@ fn a_run_loads_the_store_that_it_starts() {
 #[test]
 fn a_lab_of_a_run_ends_with_the_run_however_that_ends() {
     let labs = Labs::new();
-    // A store that was not loaded with what is asked: an error after the lab is up.
+    // A store that was not loaded with what is issued: an error after the lab is up.
     let words = "run ycsb-a --up redis --install --set dataset.records=0";
     assert_ne!(labs.place.assay(words).code, Some(0));
     assert!(labs.is_nothing_there());
     for signal in [Signal::INT, Signal::KILL] {
-        let bundle = format!("b{}", signal.as_raw());
-        let words = "bench ycsb-c --up redis --install --records 100 --duration 60s --bundle";
-        let running = labs.place.start(&format!("{words} {bundle}"));
-        let begun = format!("{bundle}/blocks");
-        wait_until("the run asks", || !labs.place.list(&begun).is_empty());
+        let run_dir = format!("b{}", signal.as_raw());
+        let words = "bench ycsb-c --up redis --install --records 100 --duration 60s --run-dir";
+        let running = labs.place.start(&format!("{words} {run_dir}"));
+        let begun = format!("{run_dir}/blocks");
+        wait_until("the run issues", || !labs.place.list(&begun).is_empty());
         let status = labs.status();
         assert!(text(&status, "/name").starts_with("up-"), "{status:#}");
         let family = family(pids(&status)[0]);
@@ -313,16 +313,16 @@ fn a_lab_of_a_run_ends_with_the_run_however_that_ends() {
 }
 
 #[test]
-fn a_run_asks_a_lab_by_its_name() {
+fn a_run_queries_a_lab_by_its_name() {
     let labs = Labs::new();
     let url = text(&labs.up(), "/url").to_owned();
     labs.place.fine("load ycsb-a --lab redis --records 50 -q");
-    let words = "run ycsb-c --lab redis --records 50 --operations 60 --bundle b --format json -q";
+    let words = "run ycsb-c --lab redis --records 50 --operations 60 --run-dir b --format json -q";
     assert_eq!(number(&labs.place.fine(words).json(), "/overall/counts/misses"), 0);
     assert_eq!(manifest(&labs.place, "b").store.url, url);
     assert_eq!(text(&labs.status(), "/state"), "up");
     let both = format!("run ycsb-c --lab redis -t {url}");
-    labs.place.assay(&both).code(2).says("--target, --lab all name the store that is asked");
+    labs.place.assay(&both).code(2).says("--target, --lab all name the store that is issued");
     let both = labs.place.assay("bench --up redis -t null:").code(2);
     both.says("--target, --up all name the store");
     labs.place.assay("run ycsb-a --lab rdis").code(2).says("did you mean redis?");
@@ -390,15 +390,15 @@ fn a_folder_of_ones_own_is_taken_only_if_it_is_empty() {
 fn a_lab_in_a_folder_of_ones_own_can_be_gone_too() {
     let labs = Labs::new();
     labs.lab("up redis --stay --install --dir mine").code(0);
-    let keeper = pids(&labs.status())[0];
-    signal(keeper, Signal::KILL);
-    wait_until("the keeper has ended", || !is_running(keeper));
+    let supervisor = pids(&labs.status())[0];
+    signal(supervisor, Signal::KILL);
+    wait_until("the supervisor has ended", || !is_running(supervisor));
     labs.lab("down redis").code(0).shows("was gone already");
     assert!(!labs.place.path("mine").exists() && labs.is_nothing_there());
 }
 
 #[test]
-fn orders_that_make_no_sense_are_refused_before_anything_is_done() {
+fn orders_that_are_invalid_are_refused_before_anything_is_done() {
     let labs = Labs::new();
     let refused = |words: &str, why: &str| drop(labs.lab(&format!("up {words}")).code(2).says(why));
     refused("redsi", "the lab has no recipe for \"redsi\"; did you mean redis?");
@@ -417,7 +417,7 @@ fn orders_that_make_no_sense_are_refused_before_anything_is_done() {
 }
 
 #[test]
-fn a_disk_that_is_too_small_is_told_before_anything_is_started() {
+fn a_disk_that_is_too_small_is_reported_before_anything_is_started() {
     let labs = Labs::new();
     let mount = "mkdir small && mount -t tmpfs -o size=3m none small";
     let line = format!("{mount} && {ASSAY} lab up redis --dir small/lab");
@@ -462,8 +462,8 @@ fn log(status: &Value) -> File {
 }
 
 /// The numbers of the lines that [`write_lines`] has written, as they are shown.
-fn numbers(shown: &str) -> Vec<u32> {
-    let lines = shown.lines().filter_map(|line| line.strip_prefix("line "));
+fn numbers(displayed: &str) -> Vec<u32> {
+    let lines = displayed.lines().filter_map(|line| line.strip_prefix("line "));
     lines.map(|number| number.parse().expect("a line is whole")).collect()
 }
 
@@ -478,7 +478,7 @@ fn write_lines(log: &mut File, numbers: std::ops::Range<u32>) {
 }
 
 #[test]
-fn logs_of_a_lab_whose_keeper_is_killed_end_with_a_word() {
+fn logs_of_a_lab_whose_supervisor_is_killed_end_with_a_word() {
     let labs = Labs::new();
     let status = labs.up();
     let mut log = log(&status);
@@ -489,9 +489,9 @@ fn logs_of_a_lab_whose_keeper_is_killed_end_with_a_word() {
     write_lines(&mut log, 10_000..10_010);
     signal(pids(&status)[0], Signal::KILL);
     let ran = running.wait().code(0).says("lab redis is gone: the process that kept it has ended");
-    let shown = numbers(&ran.out);
-    let expected: Vec<u32> = (shown[0]..10_010).collect();
-    assert_eq!(shown, expected, "no line is lost or doubled");
+    let displayed = numbers(&ran.out);
+    let expected: Vec<u32> = (displayed[0]..10_010).collect();
+    assert_eq!(displayed, expected, "no line is lost or doubled");
     // Nothing to wait for.
     let ran = labs.lab("logs redis --node 1 --lines 2 -f").code(0).says("lab redis is gone");
     assert_eq!(numbers(&ran.out), [10_008, 10_009]);
@@ -502,14 +502,14 @@ fn logs_of_a_lab_that_is_ended_show_its_last_words() {
     let labs = Labs::new();
     labs.up();
     let running = labs.place.start("lab logs redis -f");
-    wait_until("it shows something", || running.shown().contains("==> keeper"));
+    wait_until("it shows something", || running.display().contains("==> supervisor"));
     labs.lab("down redis").code(0);
     let ran = running.wait().code(0).says("lab redis is down");
-    ran.shows("Redis is now ready to exit, bye bye").shows("==> keeper");
+    ran.shows("Redis is now ready to exit, bye bye").shows("==> supervisor");
 }
 
 #[test]
-fn a_deed_that_the_lab_refuses_is_told_by_the_exit_code() {
+fn an_action_that_the_lab_refuses_is_reported_by_the_exit_code() {
     let labs = Labs::new();
     let words = "bench ycsb-a --up redis --install --records 100 --duration 1s --rate 100/s";
     let mut command = labs.place.command(words);
@@ -519,23 +519,23 @@ fn a_deed_that_the_lab_refuses_is_told_by_the_exit_code() {
     assert!(labs.is_nothing_there());
 }
 
-/// A run against a lab's Redis that has begun to ask.
-fn asking(labs: &Labs) -> (Value, Running) {
+/// A run against a lab's Redis that has begun to issue.
+fn load_config(labs: &Labs) -> (Value, Running) {
     let status = labs.up();
     labs.place.fine("load ycsb-c --lab redis --records 50 -q");
-    let words = "run ycsb-c --lab redis --records 50 --rate 100/s --duration 6s --bundle b";
+    let words = "run ycsb-c --lab redis --records 50 --rate 100/s --duration 6s --run-dir b";
     let running = labs.place.start(words);
-    until_asking(&labs.place);
+    until_issuing(&labs.place);
     (status, running)
 }
 
 #[test]
 fn a_server_that_dies_by_itself_is_an_event_of_the_run() {
     let labs = Labs::new();
-    let (status, running) = asking(&labs);
+    let (status, running) = load_config(&labs);
     signal(pids(&status)[1], Signal::KILL);
     running.wait().code(0).shows("the server of node 1 ended by itself");
-    let events = read_events(&labs.place.path("b")).expect("the bundle has events");
+    let events = read_events(&labs.place.path("b")).expect("the run directory has events");
     let faults: Vec<_> = events.iter().filter(|event| event.kind == EventKind::Fault).collect();
     let [death] = &faults[..] else { panic!("{events:?}") };
     assert_eq!(death.text, "lab: the server of node 1 ended by itself (signal: 9 (SIGKILL))");
@@ -545,14 +545,14 @@ fn a_server_that_dies_by_itself_is_an_event_of_the_run() {
     let first = first.expect("nobody answers any more").intended;
     let apart = first.max(death.at).since(first.min(death.at));
     assert!(apart < Nanos::from_secs(1), "{apart} apart");
-    assert!(labs.place.read("kept/redis/keeper.log").contains("node 1 ended by itself"));
+    assert!(labs.place.read("kept/redis/supervisor.log").contains("node 1 ended by itself"));
     labs.lab("status").code(0).shows("down (signal: 9 (SIGKILL))");
 }
 
 #[test]
 fn a_run_whose_lab_did_not_last_fails() {
     let labs = Labs::new();
-    let (status, running) = asking(&labs);
+    let (status, running) = load_config(&labs);
     signal(pids(&status)[0], Signal::KILL);
     let ran = running.wait().code(1).says("error: lab: its supervisor was killed");
     ran.shows("its supervisor ended, its servers with it");
@@ -601,10 +601,10 @@ fn what_can_be_started_is_listed_with_what_is_missing() {
 }
 
 #[test]
-fn a_keeper_is_not_started_by_hand() {
+fn a_supervisor_is_not_started_by_hand() {
     let labs = Labs::new();
-    labs.lab("keep redis").code(2).says("a keeper is started by `assay lab up`");
-    labs.lab("guard").code(2).says("a guard is started by a keeper");
+    labs.lab("keep redis").code(2).says("a supervisor is started by `assay lab up`");
+    labs.lab("guard").code(2).says("a guard is started by a supervisor");
     let help = labs.lab("--help").code(0);
     assert!(!help.out.contains("keep "), "{}", help.out);
 }
@@ -620,8 +620,9 @@ fn namespaces() -> BTreeSet<String> {
 fn may_make_namespaces() -> bool {
     let name = format!("assay-may-{}", std::process::id());
     let ip = |words: &[&str]| {
-        let told = Command::new("ip").args(words).args([&name]).output().expect("there is an ip");
-        told.status.success()
+        let reported =
+            Command::new("ip").args(words).args([&name]).output().expect("there is an ip");
+        reported.status.success()
     };
     let may = ip(&["netns", "add"]);
     if may {

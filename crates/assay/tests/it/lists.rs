@@ -5,17 +5,17 @@ use expect_test::{Expect, expect};
 use crate::place::Place;
 
 #[track_caller]
-fn check(place: &Place, words: &str, shown: &Expect) {
+fn check(place: &Place, words: &str, displayed: &Expect) {
     let ran = place.fine(words);
-    shown.assert_eq(&ran.out);
+    displayed.assert_eq(&ran.out);
     assert_eq!(ran.err, "");
 }
 
 #[test]
 fn settings_name_where_they_are_from() {
     let place = Place::new();
-    place.write("assay.toml", "rate = \"5k/s\"\nlanes = 1\n");
-    place.write("mine.toml", "lanes = 2\n");
+    place.write("assay.toml", "rate = \"5k/s\"\nthreads = 1\n");
+    place.write("mine.toml", "threads = 2\n");
     let mut command = place.command("config show --all --config mine.toml --seed 7");
     command.env("ASSAY_TIMEOUT", "3s").env("ASSAY_TARGET", "redis://:secret@127.0.0.1");
     let ran = place.spawn(command).wait().code(0);
@@ -53,17 +53,17 @@ fn settings_name_where_they_are_from() {
         resume           =                          # not set
         at               =                          # not set
         timeout          = 3s                       # environment ASSAY_TIMEOUT
-        lanes            = 2                        # file mine.toml
+        workers            = 2                        # file mine.toml
         spin             = auto                     # default
         cpu-list         =                          # not set
-        workers          =                          # not set
+        blocking threads          =                          # not set
         seed             = 7                        # flag
         arrival-seed     =                          # not set
         repeat           =                          # not set
         repeat-seeds     = arrivals                 # default
         records          =                          # not set
         runs-dir         = runs                     # default
-        bundle           =                          # not set
+        run directory           =                          # not set
         format           = text                     # default
         output           =                          # not set
         color            = auto                     # default
@@ -87,11 +87,11 @@ fn a_flag_beats_the_environment_that_beats_files() {
     let place = Place::new();
     place.write("assay.toml", "operations = 11\n");
     let offered = |variable: Option<&str>, words: &str| {
-        let words = format!("run ycsb-c -t null: --bundle {words} --format json -q");
+        let words = format!("run ycsb-c -t null: --run-dir {words} --format json -q");
         let mut command = place.command(&words);
         variable.map(|value| command.env("ASSAY_OPERATIONS", value));
         let result = place.spawn(command).wait().code(0).json();
-        crate::bundle::number(&result, "/overall/counts/offered")
+        crate::run_dir::number(&result, "/overall/counts/offered")
     };
     assert_eq!(offered(None, "a"), 11);
     assert_eq!(offered(Some("12"), "b"), 12);
@@ -101,7 +101,7 @@ fn a_flag_beats_the_environment_that_beats_files() {
 }
 
 #[test]
-fn the_gallery_is_listed_with_families_as_one_line() {
+fn the_built_in_workloads_is_listed_with_families_as_one_line() {
     let place = Place::new();
     let all = place.fine("workloads ls").out;
     for (name, description) in [
@@ -110,8 +110,9 @@ fn the_gallery_is_listed_with_families_as_one_line() {
         ("twitter-cluster-N", "53 production caches of Twitter, after their published table"),
     ] {
         let line = all.lines().find(|line| line.split(' ').next() == Some(name));
-        let told = line.unwrap_or_else(|| panic!("no {name} in\n{all}"))[name.len()..].trim_start();
-        assert!(told.starts_with(description), "{told}");
+        let reported =
+            line.unwrap_or_else(|| panic!("no {name} in\n{all}"))[name.len()..].trim_start();
+        assert!(reported.starts_with(description), "{reported}");
     }
     let columns: Vec<usize> = all
         .lines()
@@ -126,12 +127,12 @@ fn the_gallery_is_listed_with_families_as_one_line() {
 #[test]
 fn a_workload_is_shown_as_it_is_copied() {
     let place = Place::new();
-    let shown = place.fine("workloads show ycsb-a").out;
-    assert!(shown.contains("readproportion=0.5"), "{shown}");
+    let displayed = place.fine("workloads show ycsb-a").out;
+    assert!(displayed.contains("readproportion=0.5"), "{displayed}");
     place.fine("workloads copy ycsb-a").shows("ycsb-a.properties");
-    assert_eq!(place.read("ycsb-a.properties"), shown);
+    assert_eq!(place.read("ycsb-a.properties"), displayed);
     place.assay("workloads copy ycsb-a").code(2).says("ycsb-a.properties is there already");
-    assert_eq!(place.read("ycsb-a.properties"), shown, "a file of yours is not overwritten");
+    assert_eq!(place.read("ycsb-a.properties"), displayed, "a file of yours is not overwritten");
     place.fine("workloads copy ycsb-a mine").shows("mine");
     let hash = |spec: &str| {
         let words = format!("trace gen {spec} --seed 1 --operations 100 -o {spec}.parquet");
@@ -143,7 +144,7 @@ fn a_workload_is_shown_as_it_is_copied() {
 }
 
 #[test]
-fn every_workload_of_the_gallery_can_be_asked() {
+fn every_workload_of_the_built_in_workloads_can_be_issued() {
     let place = Place::new();
     let families = place.fine("workloads ls twitter-cluster-").out;
     assert_eq!(families.lines().count(), 53);
@@ -219,7 +220,7 @@ fn scripts_for_shells_can_be_read_by_them() {
 fn the_doctor_looks_at_the_machine() {
     let place = Place::new();
     let ran = place.assay("doctor");
-    for word in ["core", "load average", "clock source", "open files", "bundles can"] {
+    for word in ["core", "load average", "clock source", "open files", "run directories can"] {
         assert!(ran.out.contains(word), "no {word}:\n{}", ran.out);
     }
     assert_eq!(place.list("runs"), Vec::<String>::new(), "what was tried is taken away");

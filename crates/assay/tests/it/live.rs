@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use crate::place::{Place, wait_until};
 use crate::terminal::{Terminal, is_given_back};
 
-const RUN: &str = "run ycsb-c -t null: --rate 1k/s --duration 40s --floor 0s --bundle b";
+const RUN: &str = "run ycsb-c -t null: --rate 1k/s --duration 40s --floor 0s --run-dir b";
 
 #[test]
 fn keys_change_the_rate_and_end_the_run() {

@@ -1,9 +1,11 @@
-//! When operations are asked: arrival processes, rates that run over time, clients that think.
+//! Tests of load models: arrival processes, rates that run over time, clients that think.
 
 use assay_model::Nanos;
 
-use crate::bundle::{asked, assert_balanced, figure, intended, manifest, number, records, text};
 use crate::place::Place;
+use crate::run_dir::{
+    assert_balanced, figure, intended, manifest, number, records, requested, text,
+};
 
 const MS: u64 = 1_000_000;
 
@@ -17,33 +19,33 @@ const SHAPES: [&str; 4] = [
     "sine:15k,amplitude=15k,period=20ms",
 ];
 
-/// A spec whose clients ask three transactions each.
+/// A spec whose clients issue three transactions each.
 const CLIENTS: &str = "[dataset]\nrecords = 100\n[operations]\nread = 1\nread_modify_write = 1\n\
     [process]\ntransactions = 3\nthink = \"2ms\"\n";
 
 #[test]
-fn every_process_with_every_shape_is_one_schedule_on_any_number_of_lanes() {
+fn every_process_with_every_shape_is_one_schedule_on_any_number_of_blocking_threads() {
     let place = Place::new();
     for (number, process) in PROCESSES.iter().enumerate() {
         // Each process with one of the shapes: all pairs are tested below the command line.
         let shape = SHAPES[number % SHAPES.len()];
         let words = format!("run ycsb-c -t null: --seed 3 --operations 600 --rate {shape}");
-        let [alone, seven] = [1, 7].map(|lanes| {
-            let bundle = format!("{number}-{lanes}");
-            let more = format!("--arrivals {process} --lanes {lanes} --bundle {bundle} -q");
+        let [alone, seven] = [1, 7].map(|workers| {
+            let run_dir = format!("{number}-{workers}");
+            let more = format!("--arrivals {process} --threads {workers} --run-dir {run_dir} -q");
             place.fine(&format!("{words} {more}"));
-            intended(&place.path(&bundle))
+            intended(&place.path(&run_dir))
         });
         assert_eq!(alone.len(), 600);
         assert!(alone.windows(2).all(|pair| pair[0] <= pair[1]), "{process} at {shape}");
-        assert!(alone == seven, "{process} at {shape}: seven lanes ask at other times");
+        assert!(alone == seven, "{process} at {shape}: seven workers issue at other times");
     }
 }
 
 #[test]
 fn stages_end_the_run_with_what_they_planned() {
     let place = Place::new();
-    let words = "run ycsb-c -t null: --arrivals constant --bundle b --format json -q";
+    let words = "run ycsb-c -t null: --arrivals constant --run-dir b --format json -q";
     let result = place.fine(&format!("{words} --rate 200ms@1k,200ms@1k..3k,100ms@0")).json();
     assert_balanced(&result);
     assert_eq!(number(&result, "/overall/counts/offered"), 600);
@@ -66,9 +68,9 @@ fn a_length_that_is_given_beats_that_of_the_stages() {
     let offered = |more: &str| {
         number(&place.fine(&format!("{words} {more}")).json(), "/overall/counts/offered")
     };
-    assert_eq!(offered("--bundle a --duration 250ms"), 250);
-    assert_eq!(offered("--bundle b --operations 130"), 130);
-    assert_eq!(offered("--bundle c --warm-up 40ms"), 60);
+    assert_eq!(offered("--run-dir a --duration 250ms"), 250);
+    assert_eq!(offered("--run-dir b --operations 130"), 130);
+    assert_eq!(offered("--run-dir c --warm-up 40ms"), 60);
 }
 
 #[test]
@@ -77,8 +79,8 @@ fn a_rate_that_runs_over_time_is_reached_if_its_arrivals_are() {
     // Long enough that a busy machine, which stops for tenths of a second, is no overload.
     for rate in ["3s@100..700", "spike:200..1k,at=1s,for=1s"] {
         let words = format!("run ycsb-c -t null: --rate {rate} --seed 5 --format json -q");
-        let bundle = if rate.contains('@') { "stages" } else { "spike --duration 3s" };
-        let result = place.fine(&format!("{words} --bundle {bundle}")).json();
+        let run_dir = if rate.contains('@') { "stages" } else { "spike --duration 3s" };
+        let result = place.fine(&format!("{words} --run-dir {run_dir}")).json();
         assert_ne!(text(&result, "/verdict/name"), "overloaded", "{rate}");
         let (planned, offered) = ("/load/rate_per_s", "/overall/rates/offered_per_s");
         let (planned, offered) = (figure(&result, planned), figure(&result, offered));
@@ -88,21 +90,21 @@ fn a_rate_that_runs_over_time_is_reached_if_its_arrivals_are() {
 }
 
 #[test]
-fn the_load_is_told_with_mean_and_variation_of_its_gaps() {
+fn the_load_is_reported_with_mean_and_variation_of_its_gaps() {
     let place = Place::new();
-    let told = |arrivals: &str, rate: &str, bundle: &str| {
+    let describe = |arrivals: &str, rate: &str, run_dir: &str| {
         let words = format!("run ycsb-c -t null: --operations 20 --rate {rate}");
-        place.fine(&format!("{words} --arrivals {arrivals} --bundle {bundle} -q"));
-        manifest(&place, bundle).load.text
+        place.fine(&format!("{words} --arrivals {arrivals} --run-dir {run_dir} -q"));
+        manifest(&place, run_dir).load.text
     };
-    let found = told("gamma:2", "10k", "a");
-    let wanted = "gamma:2 arrivals at 10000/s (gaps: mean 100.00 µs, cv 2), at most 4096 in";
-    assert!(found.starts_with(wanted), "{found}");
-    let found = told("jitter:0.5", "10k", "b");
+    let found = describe("gamma:2", "10k", "a");
+    let expected = "gamma:2 arrivals at 10000/s (gaps: mean 100.00 µs, cv 2), at most 4096 in";
+    assert!(found.starts_with(expected), "{found}");
+    let found = describe("jitter:0.5", "10k", "b");
     assert!(found.contains("(gaps: mean 100.00 µs, cv 0.204)"), "{found}");
-    let found = told("mmpp2:10,1s,9s", "1k", "c");
+    let found = describe("mmpp2:10,1s,9s", "1k", "c");
     assert!(found.contains("mmpp2:10,1s,9s arrivals at 1000/s (gaps: mean 1.00 ms, cv 1.568)"));
-    let found = told("poisson", "10ms@0..4k,1s@4k", "d");
+    let found = describe("poisson", "10ms@0..4k,1s@4k", "d");
     // Twenty arrivals need ten milliseconds on the ramp.
     assert!(found.contains("at 10ms@0..4000,1s@4000 (gaps: mean 500.00 µs over the run, cv 1)"));
 }
@@ -114,18 +116,18 @@ fn a_trace_with_a_schedule_is_replayed_as_it_is_written() {
     let same = "ycsb-a --records 50 --operations 400 --seed 9";
     place.fine(&format!("trace gen {same} {shape} -o t.parquet"));
     place.fine("trace info t.parquet").shows("schedule its own");
-    place.fine(&format!("run {same} {shape} -t null: --bundle direct -q"));
+    place.fine(&format!("run {same} {shape} -t null: --run-dir direct -q"));
     let direct = intended(&place.path("direct"));
-    for lanes in [1, 3] {
-        let words = format!("run t.parquet -t null: --arrivals trace --lanes {lanes}");
-        place.fine(&format!("{words} --bundle replay-{lanes} -q"));
-        assert!(intended(&place.path(&format!("replay-{lanes}"))) == direct);
-        place.fine(&format!("{words} --speed 2 --bundle fast-{lanes} -q"));
-        let fast = intended(&place.path(&format!("fast-{lanes}")));
+    for workers in [1, 3] {
+        let words = format!("run t.parquet -t null: --arrivals trace --threads {workers}");
+        place.fine(&format!("{words} --run-dir replay-{workers} -q"));
+        assert!(intended(&place.path(&format!("replay-{workers}"))) == direct);
+        place.fine(&format!("{words} --speed 2 --run-dir fast-{workers} -q"));
+        let fast = intended(&place.path(&format!("fast-{workers}")));
         let off = |(fast, slow): (&Nanos, &Nanos)| (2 * fast.0).abs_diff(slow.0);
         assert!(fast.iter().zip(&direct).map(off).max() <= Some(1));
     }
-    assert!(asked(&place.path("replay-3")) == asked(&place.path("direct")));
+    assert!(requested(&place.path("replay-3")) == requested(&place.path("direct")));
     let settings = manifest(&place, "fast-1").load.settings;
     assert_eq!((settings["arrivals"].as_str(), settings["speed"].as_str()), ("trace", "2"));
 }
@@ -136,8 +138,8 @@ fn a_trace_keeps_its_pattern_at_another_rate() {
     place.fine(
         "trace gen ycsb-c --seed 1 --operations 101 --rate 1k --arrivals gamma:2 -o t.parquet",
     );
-    place.fine("run t.parquet -t null: --arrivals trace --bundle a -q");
-    place.fine("run t.parquet -t null: --arrivals trace --rate 2k --bundle b -q");
+    place.fine("run t.parquet -t null: --arrivals trace --run-dir a -q");
+    place.fine("run t.parquet -t null: --arrivals trace --rate 2k --run-dir b -q");
     let (written, found) = (intended(&place.path("a")), intended(&place.path("b")));
     // A hundred gaps at 2000/s.
     let (first, last) = (written[100].0 as f64, found[100].0 as f64);
@@ -151,7 +153,7 @@ fn a_trace_keeps_its_pattern_at_another_rate() {
 fn a_trace_of_one_process_has_no_rate_of_its_own() {
     let place = Place::new();
     place.fine("trace gen ycsb-c --seed 1 --operations 1 --rate 1k/s -o one.trace");
-    for store in ["sick:healthy", "null:"] {
+    for store in ["sim:healthy", "null:"] {
         place
             .assay(&format!("run one.trace -t {store} --arrivals trace"))
             .code(2)
@@ -164,7 +166,7 @@ fn clients_come_by_the_clock_but_think_between_their_transactions() {
     let place = Place::new();
     place.write("clients.toml", CLIENTS);
     let words = "run clients.toml -t null: --seed 2 --rate 2k --arrivals constant --operations 300";
-    place.fine(&format!("{words} --bundle b --lanes 2 -q"));
+    place.fine(&format!("{words} --run-dir b --threads 2 -q"));
     let records = records(&place.path("b"));
     let of = |process| records.iter().filter(move |record| record.process == process);
     for process in 0..100 {
@@ -181,18 +183,18 @@ fn clients_come_by_the_clock_but_think_between_their_transactions() {
 }
 
 #[test]
-fn clients_ask_what_lone_transactions_would() {
+fn clients_issue_what_lone_transactions_would() {
     let place = Place::new();
     place.write("clients.toml", CLIENTS);
-    let hash = |more: &str, bundle: &str| {
+    let hash = |more: &str, run_dir: &str| {
         let words = format!("run clients.toml -t null: --seed 2 --operations 300 {more} -q");
-        let result = place.fine(&format!("{words} --bundle {bundle} --format json")).json();
+        let result = place.fine(&format!("{words} --run-dir {run_dir} --format json")).json();
         text(&result, "/run/trace_hash_executed").to_owned()
     };
     let open = hash("--rate 5k", "open");
-    assert_eq!(open, hash("--closed 3 --lanes 3", "closed"));
-    let keys = |bundle: &str| -> Vec<u64> {
-        asked(&place.path(bundle)).iter().map(|asked| asked.key).collect()
+    assert_eq!(open, hash("--closed 3 --threads 3", "closed"));
+    let keys = |run_dir: &str| -> Vec<u64> {
+        requested(&place.path(run_dir)).iter().map(|requested| requested.key).collect()
     };
     hash("--set process.transactions=1 --set process.think=0s", "lone");
     assert_eq!(keys("open"), keys("lone"));
@@ -203,17 +205,17 @@ fn clients_ask_what_lone_transactions_would() {
 
 #[track_caller]
 fn refused(place: &Place, words: &str, said: &str) {
-    place.assay(&format!("run ycsb-c -t null: --bundle x {words}")).code(2).says(said);
+    place.assay(&format!("run ycsb-c -t null: --run-dir x {words}")).code(2).says(said);
     assert!(!place.path("x").exists(), "nothing was begun");
 }
 
 #[test]
-fn texts_that_make_no_sense_say_what_would() {
+fn texts_that_are_invalid_say_what_would() {
     let place = Place::new();
     for (words, said) in [
         ("--rate 30s@1k,2m", "--rate: \"2m\" is no stage; write 30s@1k for a level"),
         ("--rate 1k..20k", "--rate: a ramp needs its time: 2m@1k..20k"),
-        ("--rate 10s@0", "--rate: stages at 0 ask nothing"),
+        ("--rate 10s@0", "--rate: stages at 0: the rate must be above 0"),
         ("--rate spike:1k..9k,at=3s", "--rate: for= is missing; write spike:1k..10k,at=30s,for=5s"),
         ("--rate sine:1k,amplitude=2k,period=1m", "--rate: an amplitude of 2000 takes a mean of"),
         ("--rate 1k --arrivals gamma", "--arrivals: gamma needs numbers; write gamma:2"),
@@ -239,7 +241,7 @@ fn lengths_that_contradict_the_rate_are_refused() {
         "--rate 1s@1k,1s@0 --operations 2000",
         "--rate: nothing arrives after its end, so the run may never end; give --duration",
     );
-    refused(&place, "--rate 1s@1k --closed 2", "--rate asks in open loop and --closed in closed");
+    refused(&place, "--rate 1s@1k --closed 2", "--rate issues in open loop and --closed in closed");
 }
 
 #[test]
@@ -258,12 +260,12 @@ fn a_trace_without_a_schedule_has_none_to_replay() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_found_before_the_data_is_loaded() {
+fn settings_that_are_invalid_are_found_before_the_data_is_loaded() {
     let place = Place::new();
-    let wrong = place.assay("run ycsb-a -t sick: --rate 1k/s --closed 3 --bundle b").code(2);
+    let wrong = place.assay("run ycsb-a -t sim: --rate 1k/s --closed 3 --run-dir b").code(2);
     wrong.says("give one of them");
     assert!(!place.path("b").exists());
-    place.fine("run ycsb-a -t sick: --rate 1k/s --operations 100 --bundle b");
+    place.fine("run ycsb-a -t sim: --rate 1k/s --operations 100 --run-dir b");
 }
 
 #[test]

@@ -1,22 +1,24 @@
 //! The binary as its users run it.
 
-mod bundle;
 mod http;
 mod place;
 mod queue;
 mod redis_server;
+mod run_dir;
 mod terminal;
 
+mod actions;
 mod bad_input;
 mod benchfoundry;
+mod cleanup;
 mod commands;
 mod compare;
-mod deeds;
+mod describe;
 mod duckdb;
-mod foreign;
 mod full_disk;
 mod golden;
 mod hallmark;
+mod imported;
 mod integrity;
 mod lab;
 mod lists;
@@ -28,8 +30,8 @@ mod overload;
 mod port;
 mod redis;
 mod repeat;
-mod sick;
 mod signals;
+mod sim;
 mod stores;
 mod study;
 mod study_benchfoundry;
@@ -38,8 +40,6 @@ mod study_jvm;
 mod study_matrix;
 #[cfg(feature = "tikv")]
 mod tikv;
-mod told;
 mod tpcc;
 mod tune;
-mod undo;
 mod ycsb;

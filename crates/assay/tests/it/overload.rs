@@ -3,20 +3,20 @@
 use assay_history::State;
 use assay_model::{Nanos, Outcome, Reason};
 
-use crate::bundle::{assert_balanced, assert_sealed, figure, manifest, number, records, text};
 use crate::place::{Place, Ran};
+use crate::run_dir::{assert_balanced, assert_sealed, figure, manifest, number, records, text};
 
-/// A rate that no disk reaches through eight workers.
+/// A rate that no disk reaches through eight blocking threads.
 fn overload(place: &Place, policy: &str) -> Ran {
     place.fine("load ycsb-a --records 200 -t fjall:s -q");
     let words = "run ycsb-a --records 200 -t fjall:s --rate 500k/s --duration 200ms --in-flight 4";
-    place.assay(&format!("{words} --timeout 5s --overflow {policy} --bundle b -q"))
+    place.assay(&format!("{words} --timeout 5s --overflow {policy} --run-dir b -q"))
 }
 
 #[test]
 fn a_rate_beyond_the_store_is_the_first_thing_that_is_said() {
     let place = Place::new();
-    let words = "run ycsb-c -t null:?spin=1ms --rate 4k/s --duration 500ms --bundle b";
+    let words = "run ycsb-c -t null:?spin=1ms --rate 4k/s --duration 500ms --run-dir b";
     let ran = place.fine(words);
     let first = ran.out.lines().next().expect("there is a result").to_owned();
     assert!(first.starts_with("HALLMARK INVALID: "), "{first}");
@@ -26,19 +26,19 @@ fn a_rate_beyond_the_store_is_the_first_thing_that_is_said() {
     assert_eq!(text(&result, "/verdict/name"), "overloaded");
     let (offered, done) = ("/overall/rates/offered_per_s", "/overall/rates/done_per_s");
     assert!((3500.0..4500.0).contains(&figure(&result, offered)));
-    // A millisecond each on one lane is a thousand per second, or less on a busy machine.
+    // A millisecond each on one worker is a thousand per second, or less on a busy machine.
     assert!(figure(&result, done) <= 1001.0, "{}", figure(&result, done));
     assert_balanced(&result);
     for format in ["md", "html"] {
-        let shown = place.fine(&format!("report b --format {format}")).out.to_lowercase();
-        assert!(shown.contains("overloaded"), "{format} does not say it");
+        let displayed = place.fine(&format!("report b --format {format}")).out.to_lowercase();
+        assert!(displayed.contains("overloaded"), "{format} does not say it");
     }
 }
 
 #[test]
 fn the_wait_of_arrivals_is_in_the_response_but_not_in_the_service() {
     let place = Place::new();
-    place.fine("run ycsb-c -t null:?spin=1ms --rate 4k/s --duration 500ms --bundle b -q");
+    place.fine("run ycsb-c -t null:?spin=1ms --rate 4k/s --duration 500ms --run-dir b -q");
     let result = place.fine("report b --format json").json();
     let median = |name: &str| number(&result, &format!("/overall/hits/{name}/percentiles_ns/p50"));
     // Three of four arrivals are too many: the last of them waits for three times the run.
@@ -89,21 +89,24 @@ fn a_run_that_may_not_queue_ends_with_what_it_has() {
 #[test]
 fn a_rate_that_is_reached_is_not_shouted_about() {
     let place = Place::new();
-    let words = "run ycsb-c -t memory: --records 100 --rate 500/s --duration 1s --bundle b -q";
+    let words = "run ycsb-c -t memory: --records 100 --rate 500/s --duration 1s --run-dir b -q";
     assert!(!place.fine(words).out.contains("OVERLOADED"));
     let result = place.fine("report b --format json").json();
     assert_eq!(number(&result, "/overall/counts/done"), number(&result, "/overall/counts/offered"));
 }
 
 #[test]
-fn what_is_asked_to_warm_up_is_kept_but_not_judged() {
+fn what_is_issued_to_warm_up_is_kept_but_not_analyzed() {
     let place = Place::new();
     let words = "run ycsb-c -t null: --rate 2k/s --arrivals constant --warm-up 300ms";
-    place.fine(&format!("{words} --duration 300ms --bundle b -q"));
+    place.fine(&format!("{words} --duration 300ms --run-dir b -q"));
     assert_eq!(records(&place.path("b")).len(), 1200);
-    let judged = |phases: &str| {
+    let analyzed = |phases: &str| {
         let result = place.fine(&format!("report b --format json {phases}")).json();
         number(&result, "/overall/counts/offered")
     };
-    assert_eq!((judged(""), judged("--phases measure"), judged("--phases all")), (600, 600, 1200));
+    assert_eq!(
+        (analyzed(""), analyzed("--phases measure"), analyzed("--phases all")),
+        (600, 600, 1200)
+    );
 }

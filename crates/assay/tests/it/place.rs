@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// How long a command may take before the test fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The binary under test.
 pub const ASSAY: &str = env!("CARGO_BIN_EXE_assay");
@@ -90,7 +90,7 @@ impl Place {
         let [out, err] = ["out", "err"].map(|name| self.path(&format!(".{name}{number}")));
         let file = |path: &Path| File::create(path).expect("the directory is ours");
         let child = command.stdout(file(&out)).stderr(file(&err)).spawn().expect("it is built");
-        Running { told: format!("{command:?}"), child, out, err }
+        Running { describe: format!("{command:?}"), child, out, err }
     }
 
     /// Runs the binary to its end.
@@ -106,7 +106,7 @@ impl Place {
 
 /// A command that goes on.
 pub struct Running {
-    told: String,
+    describe: String,
     child: Child,
     out: PathBuf,
     err: PathBuf,
@@ -123,7 +123,7 @@ impl Running {
     }
 
     /// What it has shown on standard output so far.
-    pub fn shown(&self) -> String {
+    pub fn display(&self) -> String {
         text(&self.out)
     }
 
@@ -139,14 +139,14 @@ impl Running {
             if let Some(status) = self.child.try_wait().expect("the process is ours") {
                 break status;
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > TIMEOUT {
                 self.kill();
-                panic!("{} did not end\n{}", self.told, text(&self.err));
+                panic!("{} did not end\n{}", self.describe, text(&self.err));
             }
             std::thread::sleep(Duration::from_millis(2));
         };
         let (out, err) = (text(&self.out), text(&self.err));
-        Ran { told: self.told.clone(), code: status.code(), out, err }
+        Ran { describe: self.describe.clone(), code: status.code(), out, err }
     }
 }
 
@@ -163,8 +163,8 @@ fn text(path: &Path) -> String {
     String::from_utf8(bytes).expect("the binary prints UTF-8")
 }
 
-/// Returns when the first records of the run with the bundle `b` are on the disk.
-pub fn until_asking(place: &Place) {
+/// Returns when the first records of the run with the run directory `b` are on the disk.
+pub fn until_issuing(place: &Place) {
     let blocks = place.path("b/blocks");
     let size = |path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     wait_until("the first records are on the disk", || {
@@ -177,14 +177,14 @@ pub fn until_asking(place: &Place) {
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(begun.elapsed() < TIMEOUT, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 /// A command that came to its end.
 pub struct Ran {
-    told: String,
+    describe: String,
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
@@ -193,8 +193,8 @@ pub struct Ran {
 impl Ran {
     #[track_caller]
     pub fn code(self, code: i32) -> Ran {
-        let Ran { told, out, err, .. } = &self;
-        assert_eq!(self.code, Some(code), "{told}\n--- out\n{out:.1500}\n--- err\n{err}");
+        let Ran { describe, out, err, .. } = &self;
+        assert_eq!(self.code, Some(code), "{describe}\n--- out\n{out:.1500}\n--- err\n{err}");
         self
     }
 
@@ -204,7 +204,7 @@ impl Ran {
         assert!(
             flat(&self.err).contains(text),
             "{} does not say {text:?}:\n{}",
-            self.told,
+            self.describe,
             self.err
         );
         self
@@ -216,17 +216,17 @@ impl Ran {
         assert!(
             flat(&self.out).contains(text),
             "{} does not show {text:?}:\n{}",
-            self.told,
+            self.describe,
             self.out
         );
         self
     }
 
-    /// The result, which was asked for as JSON.
+    /// The result, which was requested as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
-        let told = |error| panic!("{}: {error}\n{}", self.told, self.out);
-        serde_json::from_str(&self.out).unwrap_or_else(told)
+        let describe = |error| panic!("{}: {error}\n{}", self.describe, self.out);
+        serde_json::from_str(&self.out).unwrap_or_else(describe)
     }
 
     /// Whether any escape sequence was printed.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use assay_history::read_events;
 use assay_model::{EventKind, Nanos};
 
-use crate::bundle::records;
-use crate::http::{ask, read, send};
+use crate::http::{http_request, read, send};
 use crate::place::{Place, Running, wait_until};
+use crate::run_dir::records;
 
 /// Starts a command with a port that the system chooses, and returns when it is open.
 fn start(place: &Place, words: &str) -> (Running, SocketAddr) {
@@ -23,10 +23,10 @@ fn start(place: &Place, words: &str) -> (Running, SocketAddr) {
     (running, address)
 }
 
-/// Waits until the lanes ask and figures of a first interval are there.
+/// Waits until the workers issue and figures of a first interval are there.
 fn wait_for_figures(address: SocketAddr) {
     wait_until("there are figures", || {
-        !ask(address, "GET", "/", "").json()["last_interval"].is_null()
+        !http_request(address, "GET", "/", "").json()["last_interval"].is_null()
     });
 }
 
@@ -34,26 +34,26 @@ fn wait_for_figures(address: SocketAddr) {
 fn a_rate_is_changed_while_the_run_goes_on() {
     let place = Place::new();
     let words = "run ycsb-c -t null: --rate 2k/s --arrivals constant --duration 40s --floor 0s \
-                 --bundle b -q --port 0 --lanes 2";
+                 --run-dir b -q --port 0 --threads 2";
     let (running, address) = start(&place, words);
     wait_for_figures(address);
-    let status = ask(address, "GET", "/", "").json();
-    assert_eq!((&status["state"], &status["model"]), (&"asking".into(), &"open".into()));
+    let status = http_request(address, "GET", "/", "").json();
+    assert_eq!((&status["state"], &status["model"]), (&"running".into(), &"open".into()));
     assert_eq!(status["rate_per_s"], 2000.0);
 
-    let answer = ask(address, "POST", "/rate", "8k/s");
+    let answer = http_request(address, "POST", "/rate", "8k/s");
     assert_eq!(answer.status, 200, "{}", answer.body);
     let change = answer.json();
     assert_eq!((&change["before_per_s"], &change["rate_per_s"]), (&2e3.into(), &8e3.into()));
     let from = Nanos(change["from_ns"].as_u64().unwrap());
     let achieved =
-        || ask(address, "GET", "/", "").json()["last_interval"]["achieved_per_s"].clone();
+        || http_request(address, "GET", "/", "").json()["last_interval"]["achieved_per_s"].clone();
     wait_until("the rate is reached", || achieved().as_f64() > Some(7500.0));
-    let metrics = ask(address, "GET", "/metrics", "").body;
+    let metrics = http_request(address, "GET", "/metrics", "").body;
     assert!(metrics.contains("\nassay_intended_rate 8000\n"), "{metrics}");
 
-    assert_eq!(ask(address, "POST", "/rate", "fast").status, 400);
-    assert_eq!(ask(address, "POST", "/stop", "").status, 200);
+    assert_eq!(http_request(address, "POST", "/rate", "fast").status, 400);
+    assert_eq!(http_request(address, "POST", "/stop", "").status, 200);
     running.wait().code(130);
 
     let events = read_events(&place.path("b")).unwrap();
@@ -74,11 +74,11 @@ fn a_rate_is_changed_while_the_run_goes_on() {
 #[test]
 fn a_tune_whose_step_is_stopped_is_over() {
     let place = Place::new();
-    let words = "tune ycsb-c -t null: --slo p50<10s --min 1k --step 30s --floor 0s --bundle t -q \
+    let words = "tune ycsb-c -t null: --slo p50<10s --min 1k --step 30s --floor 0s --run-dir t -q \
                  --port 0";
     let (running, address) = start(&place, words);
     wait_for_figures(address);
-    assert_eq!(ask(address, "POST", "/stop", "").status, 200);
+    assert_eq!(http_request(address, "POST", "/stop", "").status, 200);
     running.wait().code(130);
     assert_eq!(place.list("t"), ["step-001", "tune.json"]);
 }
@@ -86,14 +86,14 @@ fn a_tune_whose_step_is_stopped_is_over() {
 #[test]
 fn a_closed_load_is_watched_but_has_no_rate() {
     let place = Place::new();
-    let words = "run ycsb-a -t null:?spin=100us --closed 2 --duration 30s --bundle b -q --port 0 \
+    let words = "run ycsb-a -t null:?spin=100us --closed 2 --duration 30s --run-dir b -q --port 0 \
                  --floor 0s";
     let (running, address) = start(&place, words);
     wait_for_figures(address);
-    let answer = ask(address, "POST", "/rate", "5k/s");
+    let answer = http_request(address, "POST", "/rate", "5k/s");
     assert_eq!(answer.status, 409);
     assert!(answer.body.contains("the load is closed"), "{}", answer.body);
-    let metrics = ask(address, "GET", "/metrics", "");
+    let metrics = http_request(address, "GET", "/metrics", "");
     assert!(metrics.head.contains("text/plain; version=0.0.4"), "{}", metrics.head);
     for series in [
         "assay_operations_total{kind=\"read\",outcome=\"done\"} ",
@@ -105,14 +105,14 @@ fn a_closed_load_is_watched_but_has_no_rate() {
         assert!(metrics.body.contains(series), "{series} is not in\n{}", metrics.body);
     }
     assert!(!metrics.body.contains("assay_intended_rate"), "{}", metrics.body);
-    ask(address, "POST", "/stop", "");
+    http_request(address, "POST", "/stop", "");
     running.wait().code(130);
 }
 
 #[test]
-fn callers_who_mean_ill_disturb_nobody_else() {
+fn callers_who_mean_harm_disturb_nobody_else() {
     let place = Place::new();
-    let words = "run ycsb-c -t null: --rate 1k/s --duration 40s --bundle b -q --port 0 --floor 0s";
+    let words = "run ycsb-c -t null: --rate 1k/s --duration 40s --run-dir b -q --port 0 --floor 0s";
     let (running, address) = start(&place, words);
     wait_for_figures(address);
 
@@ -127,25 +127,25 @@ fn callers_who_mean_ill_disturb_nobody_else() {
     // More callers than there are places, none of whom says what they want.
     let silent: Vec<_> = (0..40).map(|_| send(address, "GET / HT")).collect();
     let begun = Instant::now();
-    assert_eq!(ask(address, "GET", "/", "").json()["state"], "asking");
+    assert_eq!(http_request(address, "GET", "/", "").json()["state"], "running");
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     drop(silent);
-    assert_eq!(ask(address, "POST", "/stop", "").status, 200);
+    assert_eq!(http_request(address, "POST", "/stop", "").status, 200);
     running.wait().code(130);
 }
 
 #[test]
 fn a_load_is_watched() {
     let place = Place::new();
-    let words = "load ycsb-a -t null:?spin=100us --records 1M --closed 1 --bundle b -q --port 0";
+    let words = "load ycsb-a -t null:?spin=100us --records 1M --closed 1 --run-dir b -q --port 0";
     let (running, address) = start(&place, words);
     wait_for_figures(address);
-    let status = ask(address, "GET", "/", "").json();
+    let status = http_request(address, "GET", "/", "").json();
     assert_eq!(
         (&status["phase"], &status["processes"]["planned"]),
         (&"load".into(), &1_000_000.into())
     );
-    ask(address, "POST", "/stop", "");
+    http_request(address, "POST", "/stop", "");
     running.wait().code(130);
 }
 
@@ -158,12 +158,12 @@ fn ycsb_has_a_port_by_property() {
     let (running, address) = start(&place, words);
     wait_for_figures(address);
     wait_until("a status line has a count", || running.said().contains("[READ: Count="));
-    ask(address, "POST", "/stop", "");
+    http_request(address, "POST", "/stop", "");
     running.wait().code(130);
 }
 
 #[test]
-fn a_port_that_cannot_be_is_found_before_anything_is_asked() {
+fn a_port_that_cannot_be_is_found_before_anything_is_issued() {
     let place = Place::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap();

@@ -61,9 +61,9 @@ pub fn highest_rate(quantile: f64, limit_s: f64, service_s: f64) -> f64 {
 #[test]
 fn the_queue_agrees_with_what_was_computed_to_sixty_digits() {
     // Erlang's formula in decimal arithmetic of sixty digits, services of 0.8 ms, 20 ms of wait.
-    for (rate, wanted) in [(1_100.0, 0.998_243_635_230_451), (1_130.0, 0.993_463_471_405_224)] {
+    for (rate, expected) in [(1_100.0, 0.998_243_635_230_451), (1_130.0, 0.993_463_471_405_224)] {
         let found = waits_at_most(0.02, rate, 0.000_8);
-        assert!((found - wanted).abs() < 1e-12, "{rate}: {found}");
+        assert!((found - expected).abs() < 1e-12, "{rate}: {found}");
     }
 }
 
@@ -75,6 +75,6 @@ fn nobody_waits_for_an_idle_server_and_all_wait_less_than_for_ever() {
     let step = 1e-5;
     let above = |place: u32| 1.0 - waits_at_most((f64::from(place) + 0.5) * step, 700.0, 0.001);
     let mean: f64 = (0..5_000).map(above).sum::<f64>() * step;
-    let wanted = 0.7 * 0.001 / (2.0 * 0.3);
-    assert!((mean / wanted - 1.0).abs() < 1e-3, "{mean}");
+    let expected = 0.7 * 0.001 / (2.0 * 0.3);
+    assert!((mean / expected - 1.0).abs() < 1e-3, "{mean}");
 }

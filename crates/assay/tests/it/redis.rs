@@ -7,11 +7,11 @@ use std::time::Duration;
 use assay_history::State;
 use assay_model::{Outcome, Reason};
 
-use crate::bundle::{
+use crate::place::{Place, until_issuing, wait_until};
+use crate::redis_server::Server;
+use crate::run_dir::{
     assert_balanced, assert_sealed, count, figure, manifest, number, records, text,
 };
-use crate::place::{Place, until_asking, wait_until};
-use crate::redis_server::Server;
 
 /// A server that holds a data set of 300 records.
 fn loaded() -> (Server, Place) {
@@ -21,13 +21,13 @@ fn loaded() -> (Server, Place) {
 }
 
 #[test]
-fn a_loaded_server_is_asked_without_a_miss() {
+fn a_loaded_server_is_queried_without_a_miss() {
     let (server, place) = loaded();
     // Three hundred records with the index of their keys beside our note.
     assert_eq!(server.cli("zcard _indices"), "300");
     for spec in ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-e", "ycsb-f"] {
         let words = format!("run {spec} --records 300 --operations 400 -t {}", server.url(""));
-        let result = place.fine(&format!("{words} --bundle {spec} --format json -q")).json();
+        let result = place.fine(&format!("{words} --run-dir {spec} --format json -q")).json();
         assert_balanced(&result);
         assert_eq!(number(&result, "/overall/counts/misses"), 0, "{spec}");
         assert_eq!(number(&result, "/overall/counts/done"), {
@@ -39,9 +39,9 @@ fn a_loaded_server_is_asked_without_a_miss() {
 }
 
 #[test]
-fn an_open_loop_over_two_lanes_reaches_its_rate() {
+fn an_open_loop_over_two_blocking_threads_reaches_its_rate() {
     let (server, place) = loaded();
-    let words = "--records 300 --rate 2k/s --arrivals constant --duration 500ms --lanes 2";
+    let words = "--records 300 --rate 2k/s --arrivals constant --duration 500ms --threads 2";
     let words = format!("run ycsb-b {words} -t {} --format json -q", server.url("?connections=2"));
     let result = place.fine(&words).json();
     assert_eq!(number(&result, "/overall/counts/done"), 1000);
@@ -62,7 +62,7 @@ fn another_data_set_than_was_loaded_is_refused_with_what_differs() {
 }
 
 #[test]
-fn a_server_that_was_not_loaded_by_us_is_asked_with_a_warning() {
+fn a_server_that_was_not_loaded_by_us_is_issued_with_a_warning() {
     let (server, place) = (Server::start(&[]), Place::new());
     let words = format!("run ycsb-c --records 10 --operations 20 -t {}", server.url(""));
     let ran = place.fine(&format!("{words} --format json"));
@@ -86,7 +86,7 @@ fn a_password_reaches_the_cells_of_a_study() {
 }
 
 #[test]
-fn a_wrong_password_is_told_before_anything_is_asked() {
+fn a_wrong_password_is_reported_before_anything_is_issued() {
     let (server, place) = (Server::start(&["--requirepass", "right"]), Place::new());
     let url = |password: &str| format!("redis://:{password}@127.0.0.1:{}", server.port);
     let ran = place.assay(&format!("load ycsb-a --records 10 -t {} -q", url("wrong"))).code(4);
@@ -95,9 +95,9 @@ fn a_wrong_password_is_told_before_anything_is_asked() {
     let nobody = place.assay(&format!("load ycsb-a --records 10 -t {} -q", server.url("")));
     nobody.code(4).says("password");
     assert_eq!(place.list("runs"), Vec::<String>::new());
-    place.fine(&format!("load ycsb-a --records 10 -t {} --bundle b -q", url("right")));
+    place.fine(&format!("load ycsb-a --records 10 -t {} --run-dir b -q", url("right")));
     let kept = place.read("b/run.toml");
-    assert!(!kept.contains("right@"), "the password is in the bundle:\n{kept}");
+    assert!(!kept.contains("right@"), "the password is in the run directory:\n{kept}");
     place.write("secret", "right\n");
     let url = server.url("?password_file=secret");
     place.fine(&format!("run ycsb-a --records 10 --operations 10 -t {url} -q"));
@@ -106,7 +106,7 @@ fn a_wrong_password_is_told_before_anything_is_asked() {
 #[test]
 fn a_server_that_dies_during_a_load_tells_how_far_it_came() {
     let (mut server, place) = (Server::start(&[]), Place::new());
-    let words = format!("load ycsb-a --records 5M -t {} --closed 4 --bundle b", server.url(""));
+    let words = format!("load ycsb-a --records 5M -t {} --closed 4 --run-dir b", server.url(""));
     let running = place.start(&words);
     wait_until("some records are in", || {
         server.cli("zcard _indices").parse::<u64>().unwrap_or(0) > 500
@@ -121,10 +121,10 @@ fn a_server_that_dies_during_a_load_tells_how_far_it_came() {
 }
 
 #[test]
-fn a_load_that_did_not_end_is_not_asked() {
+fn a_load_that_did_not_end_is_not_issued() {
     let (server, place) = (Server::start(&[]), Place::new());
     let url = server.url("");
-    let running = place.start(&format!("load ycsb-a --records 5M -t {url} --bundle b -q"));
+    let running = place.start(&format!("load ycsb-a --records 5M -t {url} --run-dir b -q"));
     wait_until("some records are in", || {
         server.cli("zcard _indices").parse::<u64>().unwrap_or(0) > 100
     });
@@ -141,9 +141,9 @@ fn a_load_that_did_not_end_is_not_asked() {
 fn a_server_that_dies_during_a_run_is_an_outage_in_it() {
     let (mut server, place) = loaded();
     let words = "run ycsb-b --records 300 --rate 1k/s --arrivals constant --duration 8s";
-    let words = format!("{words} --timeout 500ms --bundle b -t {} --format json", server.url(""));
+    let words = format!("{words} --timeout 500ms --run-dir b -t {} --format json", server.url(""));
     let running = place.start(&words);
-    until_asking(&place);
+    until_issuing(&place);
     server.kill();
     std::thread::sleep(Duration::from_millis(1200));
     server.restart();
@@ -173,11 +173,11 @@ fn a_server_that_dies_during_a_run_is_an_outage_in_it() {
 #[test]
 fn the_zero_of_the_time_axis_is_the_moment_that_is_said() {
     let (server, place) = loaded();
-    let seen = place.path("seen");
-    let monitor = server.monitor(&seen);
+    let observed = place.path("seen");
+    let monitor = server.monitor(&observed);
     wait_until("somebody looks on", || place.read("seen").starts_with("OK"));
     // The floor lies between the start of the command and that of the run.
-    let words = "run ycsb-c --records 300 --operations 50 --closed 1 --floor 300ms --bundle b";
+    let words = "run ycsb-c --records 300 --operations 50 --closed 1 --floor 300ms --run-dir b";
     let ran = place.fine(&format!("{words} -t {} --format json", server.url("")));
     let zero = figure(&ran.json(), "/run/started_unix_ms") / 1e3;
     let moments = || -> Vec<f64> {
@@ -198,7 +198,7 @@ fn the_zero_of_the_time_axis_is_the_moment_that_is_said() {
 #[test]
 fn the_bound_that_holds_is_the_one_that_is_said() {
     let (server, place) = loaded();
-    let words = "run ycsb-c --records 300 --rate 200/s --operations 20 --lanes 1 --floor 0s";
+    let words = "run ycsb-c --records 300 --rate 200/s --operations 20 --threads 1 --floor 0s";
     let run = |options: &str, more: &str| {
         let ran = place.fine(&format!("{words} {more} -t {} --format json", server.url(options)));
         let json = ran.json();
@@ -216,9 +216,9 @@ fn the_bound_that_holds_is_the_one_that_is_said() {
 fn a_frozen_server_leaves_answers_unknown() {
     let (server, place) = loaded();
     let words = "run ycsb-c --records 300 --rate 500/s --arrivals constant --duration 4s";
-    let words = format!("{words} --timeout 300ms --bundle b -q -t {}", server.url(""));
+    let words = format!("{words} --timeout 300ms --run-dir b -q -t {}", server.url(""));
     let running = place.start(&words);
-    until_asking(&place);
+    until_issuing(&place);
     server.freeze();
     running.wait().code(0);
     assert_sealed(&place, "b", State::Finished);
@@ -236,7 +236,7 @@ fn a_frozen_server_leaves_answers_unknown() {
 fn a_server_without_memory_is_said_to_be_full() {
     let limits = ["--maxmemory", "2mb", "--maxmemory-policy", "noeviction"];
     let (server, place) = (Server::start(&limits), Place::new());
-    let words = format!("load ycsb-a --records 50k --bundle b -t {} -q", server.url(""));
+    let words = format!("load ycsb-a --records 50k --run-dir b -t {} -q", server.url(""));
     let ran = place.assay(&words).code(1).shows("(full)");
     ran.shows("FAILED: the load stopped because the insert of record");
     assert_sealed(&place, "b", State::Failed);
@@ -245,7 +245,7 @@ fn a_server_without_memory_is_said_to_be_full() {
 }
 
 #[test]
-fn a_server_that_takes_no_writes_is_told_before_anything_is_loaded() {
+fn a_server_that_takes_no_writes_is_reported_before_anything_is_loaded() {
     let (server, place) = (Server::start(&[]), Place::new());
     server.cli("replicaof 127.0.0.1 1");
     let ran = place.assay(&format!("load ycsb-a --records 10 -t {} -q", server.url("")));
@@ -254,7 +254,7 @@ fn a_server_that_takes_no_writes_is_told_before_anything_is_loaded() {
 }
 
 #[test]
-fn something_else_than_redis_is_told_by_its_words() {
+fn something_else_than_redis_is_reported_by_its_words() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

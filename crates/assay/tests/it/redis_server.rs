@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Somebody who looks on, until it is dropped.
 pub struct Monitor(Child);
@@ -93,7 +93,7 @@ impl Server {
 
     fn comes_up(&mut self) -> bool {
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
+        while begun.elapsed() < TIMEOUT {
             if self.process.try_wait().expect("the process is ours").is_some() {
                 return false;
             }

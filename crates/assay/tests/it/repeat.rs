@@ -1,18 +1,18 @@
-//! The same spec with the same seed asks the same.
+//! The same spec with the same seed issues the same.
 
-use crate::bundle::{Asked, asked, assert_balanced, intended, text};
 use crate::place::{Place, Ran};
+use crate::run_dir::{IssuedOperation, assert_balanced, intended, requested, text};
 
 const WORKLOADS: [&str; 6] = ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"];
 
 const SIZE: &str = "--records 500 --operations 700 --seed 11";
 
-/// What the run of `words` asked with the hash of it.
-fn run(place: &Place, words: &str, bundle: &str) -> (Vec<Asked>, String) {
-    let words = format!("run {words} -t null: --bundle {bundle} --format json -q");
+/// What the run of `words` issued with the hash of it.
+fn run(place: &Place, words: &str, run_dir: &str) -> (Vec<IssuedOperation>, String) {
+    let words = format!("run {words} -t null: --run-dir {run_dir} --format json -q");
     let result = place.fine(&words).json();
     assert_balanced(&result);
-    (asked(&place.path(bundle)), text(&result, "/run/trace_hash_executed").to_owned())
+    (requested(&place.path(run_dir)), text(&result, "/run/trace_hash_executed").to_owned())
 }
 
 /// The hash that `assay trace gen` prints.
@@ -22,38 +22,38 @@ fn hash_of(ran: &Ran) -> String {
 }
 
 #[test]
-fn lanes_share_the_same_closed_loop() {
+fn blocking_threads_share_the_same_closed_loop() {
     let place = Place::new();
     for spec in WORKLOADS {
         let words = format!("{spec} {SIZE} --closed 7");
-        let alone = run(&place, &format!("{words} --lanes 1"), &format!("{spec}-1"));
-        for lanes in [1, 2, 7] {
-            let words = format!("{words} --lanes {lanes}");
-            let again = run(&place, &words, &format!("{spec}-{lanes}-again"));
-            assert!(again == alone, "{spec} on {lanes} lanes asks something else");
+        let alone = run(&place, &format!("{words} --threads 1"), &format!("{spec}-1"));
+        for workers in [1, 2, 7] {
+            let words = format!("{words} --threads {workers}");
+            let again = run(&place, &words, &format!("{spec}-{workers}-again"));
+            assert!(again == alone, "{spec} on {workers} workers issues something else");
         }
     }
 }
 
 #[test]
-fn lanes_share_the_same_open_loop_with_its_arrivals() {
+fn blocking_threads_share_the_same_open_loop_with_its_arrivals() {
     let place = Place::new();
     for spec in WORKLOADS {
         for arrivals in ["poisson", "constant"] {
             let words = format!("{spec} {SIZE} --rate 20k/s --arrivals {arrivals}");
-            let [alone, two, seven] = [1, 2, 7].map(|lanes| {
-                let bundle = format!("{spec}-{arrivals}-{lanes}");
-                let found = run(&place, &format!("{words} --lanes {lanes}"), &bundle);
-                (found, intended(&place.path(&bundle)))
+            let [alone, two, seven] = [1, 2, 7].map(|workers| {
+                let run_dir = format!("{spec}-{arrivals}-{workers}");
+                let found = run(&place, &format!("{words} --threads {workers}"), &run_dir);
+                (found, intended(&place.path(&run_dir)))
             });
-            assert!(alone == two, "{spec}, {arrivals}: two lanes ask something else");
-            assert!(alone == seven, "{spec}, {arrivals}: seven lanes ask something else");
+            assert!(alone == two, "{spec}, {arrivals}: two workers issue something else");
+            assert!(alone == seven, "{spec}, {arrivals}: seven workers issue something else");
         }
     }
 }
 
 #[test]
-fn open_loop_asks_the_same_as_closed_loop() {
+fn open_loop_issues_the_same_as_closed_loop() {
     let place = Place::new();
     for spec in WORKLOADS {
         let open = run(&place, &format!("{spec} {SIZE} --rate 20k/s"), &format!("{spec}-open"));
@@ -67,15 +67,15 @@ fn a_run_has_the_hash_of_the_trace_that_is_generated_for_it() {
     let place = Place::new();
     for spec in WORKLOADS {
         let trace = place.fine(&format!("trace gen {spec} {SIZE} -o {spec}.parquet"));
-        let direct = run(&place, &format!("{spec} {SIZE} --closed 3 --lanes 3"), spec);
+        let direct = run(&place, &format!("{spec} {SIZE} --closed 3 --threads 3"), spec);
         assert_eq!(hash_of(&trace), direct.1, "{spec}");
-        let replayed = format!("{spec}.parquet --closed 2 --lanes 2");
+        let replayed = format!("{spec}.parquet --closed 2 --threads 2");
         let replayed = run(&place, &replayed, &format!("{spec}-replayed"));
-        assert!(replayed == direct, "{spec}: the trace asks something else");
-        let open = format!("{spec}.parquet --rate 20k/s --lanes 3");
+        assert!(replayed == direct, "{spec}: the trace issues something else");
+        let open = format!("{spec}.parquet --rate 20k/s --threads 3");
         assert!(run(&place, &open, &format!("{spec}-open")) == direct, "{spec}: in open loop");
-        let told = place.fine(&format!("trace info {spec}.parquet --verify"));
-        told.shows(&format!("verified {}", direct.1));
+        let reported = place.fine(&format!("trace info {spec}.parquet --verify"));
+        reported.shows(&format!("verified {}", direct.1));
     }
 }
 
@@ -92,7 +92,7 @@ fn a_trace_goes_through_csv_unchanged() {
 fn a_trace_of_the_load_has_the_hash_of_the_load() {
     let place = Place::new();
     let made = place.fine("trace gen ycsb-a --load --records 300 --seed 4 -o l.parquet");
-    place.fine("load ycsb-a --records 300 --seed 4 -t null: --bundle l -q --closed 5 --lanes 2");
+    place.fine("load ycsb-a --records 300 --seed 4 -t null: --run-dir l -q --closed 5 --threads 2");
     let loaded = place.fine("report l --format json").json();
     assert_eq!(text(&loaded, "/run/trace_hash_executed"), hash_of(&made));
 }
@@ -104,13 +104,13 @@ fn the_trace_of_a_load_is_loaded_and_not_run() {
                 min = 1, max = 90 }\n[operations]\nread = 1\n";
     place.write("s.toml", spec);
     let made = place.fine("trace gen s.toml --load --seed 4 -o l.parquet");
-    place.fine("load l.parquet -t fjall:store --bundle l -q");
+    place.fine("load l.parquet -t fjall:store --run-dir l -q");
     let loaded = place.fine("report l --format json").json();
     assert_eq!(text(&loaded, "/run/trace_hash_executed"), hash_of(&made));
     let ran = place.fine("run s.toml -t fjall:store --operations 100 -q --format json").json();
     assert_eq!(ran["overall"]["counts"]["misses"], 0);
     for words in ["run l.parquet -t fjall:store", "bench l.parquet -t null:"] {
-        place.assay(words).code(2).says("l is the trace of a load, which `assay load` asks");
+        place.assay(words).code(2).says("l is the trace of a load, which `assay load` issues");
     }
     place.fine("trace gen s.toml --load --operations 10 --seed 4 -o part.parquet");
     let part = place.assay("load part.parquet -t fjall:other").code(2);
@@ -142,7 +142,7 @@ fn parts_of_a_trace_hold_all_of_it_together() {
 }
 
 #[test]
-fn another_seed_asks_something_else() {
+fn another_seed_issues_something_else() {
     let place = Place::new();
     let words = "ycsb-a --records 500 --operations 700";
     let first = run(&place, &format!("{words} --seed 1"), "first");
@@ -151,12 +151,12 @@ fn another_seed_asks_something_else() {
 }
 
 #[test]
-fn a_store_that_keeps_data_is_asked_the_same_as_one_that_does_not() {
+fn a_store_that_keeps_data_is_issued_the_same_as_one_that_does_not() {
     let place = Place::new();
-    let words = format!("{SIZE} --closed 4 --lanes 2 --format json -q");
+    let words = format!("{SIZE} --closed 4 --threads 2 --format json -q");
     for spec in WORKLOADS {
         let nothing = run(&place, &format!("{spec} {SIZE}"), &format!("{spec}-null"));
-        place.fine(&format!("run {spec} {words} -t memory: --bundle {spec}-memory"));
-        assert!(asked(&place.path(&format!("{spec}-memory"))) == nothing.0, "{spec}");
+        place.fine(&format!("run {spec} {words} -t memory: --run-dir {spec}-memory"));
+        assert!(requested(&place.path(&format!("{spec}-memory"))) == nothing.0, "{spec}");
     }
 }

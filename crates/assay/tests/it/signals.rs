@@ -7,13 +7,13 @@ use assay_history::State;
 use assay_model::{Nanos, Outcome, Reason};
 use rustix::process::Signal;
 
-use crate::bundle::{assert_balanced, assert_sealed, count, manifest, records, text};
-use crate::place::{Place, Running, until_asking, wait_until};
+use crate::place::{Place, Running, until_issuing, wait_until};
+use crate::run_dir::{assert_balanced, assert_sealed, count, manifest, records, text};
 
-/// Starts a run that goes on for half a minute, and returns when it is asking.
+/// Starts a run that goes on for half a minute, and returns when it is issuing.
 fn long_run(place: &Place, words: &str) -> Running {
-    let running = place.start(&format!("run ycsb-c {words} --duration 30s --bundle b"));
-    until_asking(place);
+    let running = place.start(&format!("run ycsb-c {words} --duration 30s --run-dir b"));
+    until_issuing(place);
     running
 }
 
@@ -21,7 +21,7 @@ fn long_run(place: &Place, words: &str) -> Running {
 fn an_interrupt_ends_a_run_with_its_result() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let place = Place::new();
-        let running = long_run(&place, "-t null:?spin=50us --closed 2 --lanes 2");
+        let running = long_run(&place, "-t null:?spin=50us --closed 2 --threads 2");
         running.signal(signal);
         let ran = running.wait().code(130).says("interrupted: waiting for what is in flight");
         ran.shows("INTERRUPTED: the run was stopped before its end").shows("Throughput");
@@ -51,7 +51,7 @@ fn an_interrupt_waits_for_answers_in_flight() {
 #[test]
 fn an_interrupt_during_the_load_of_a_bench_ends_it_all() {
     let place = Place::new();
-    let words = "bench ycsb-a --records 5M --bundle b --closed 1";
+    let words = "bench ycsb-a --records 5M --run-dir b --closed 1";
     let running = place.start(words);
     let blocks = place.path("b/load/blocks");
     wait_until("it loads", || blocks.is_dir());
@@ -65,7 +65,7 @@ fn an_interrupt_during_the_load_of_a_bench_ends_it_all() {
 #[test]
 fn an_interrupt_during_the_load_before_a_run_ends_it_all() {
     let place = Place::new();
-    let running = place.start("run ycsb-a -t memory: --records 5M --bundle b --closed 1");
+    let running = place.start("run ycsb-a -t memory: --records 5M --run-dir b --closed 1");
     let blocks = place.path("b/load/blocks");
     wait_until("it loads", || blocks.is_dir());
     std::thread::sleep(Duration::from_millis(300));
@@ -75,14 +75,14 @@ fn an_interrupt_during_the_load_before_a_run_ends_it_all() {
 }
 
 #[test]
-fn an_interrupt_between_load_and_result_is_heard() {
+fn an_interrupt_between_load_and_result_is_received() {
     let place = Place::new();
-    let running = place.start("run ycsb-c -t null: --operations 1500k --closed 1 --bundle b");
+    let running = place.start("run ycsb-c -t null: --operations 1500k --closed 1 --run-dir b");
     let manifest = place.path("b/run.toml");
     wait_until("the run is sealed", || {
         fs::read_to_string(&manifest).is_ok_and(|text| text.contains("state = \"finished\""))
     });
-    // The last thing before the judging is that the listener ends.
+    // The last thing before the analyzing is that the listener ends.
     std::thread::sleep(Duration::from_millis(20));
     running.signal(Signal::INT);
     let ran = running.wait().code(130);
@@ -91,10 +91,10 @@ fn an_interrupt_between_load_and_result_is_heard() {
 }
 
 #[test]
-fn an_interrupt_between_the_runs_of_a_group_and_its_result_is_heard() {
+fn an_interrupt_between_the_runs_of_a_group_and_its_result_is_received() {
     for signal in [Signal::INT, Signal::TERM] {
         let place = Place::new();
-        let words = "-t null: --operations 1500k --closed 1 --repeat 2 --bundle b";
+        let words = "-t null: --operations 1500k --closed 1 --repeat 2 --run-dir b";
         let running = place.start(&format!("run ycsb-c {words}"));
         let manifest = place.path("b/2/run.toml");
         wait_until("the last run is sealed", || {
@@ -112,7 +112,7 @@ fn an_interrupt_between_the_runs_of_a_group_and_its_result_is_heard() {
 fn a_killed_run_loses_at_most_its_last_second() {
     let place = Place::new();
     let rate = 5000.0;
-    let words = format!("-t null: --rate {rate}/s --arrivals constant --lanes 2");
+    let words = format!("-t null: --rate {rate}/s --arrivals constant --threads 2");
     let mut running = long_run(&place, &words);
     std::thread::sleep(Duration::from_secs(4));
     let killed = SystemTime::now();
@@ -136,8 +136,8 @@ fn a_killed_run_loses_at_most_its_last_second() {
     place.fine("history repair b").shows(&said);
     assert_eq!(records(&place.path("b")), before);
     assert_sealed(&place, "b", State::Interrupted);
-    let shown = place.fine("report b").shows("REPAIRED: the run was killed").out;
-    assert!(!shown.contains("history repair"), "there is nothing left to repair");
+    let displayed = place.fine("report b").shows("REPAIRED: the run was killed").out;
+    assert!(!displayed.contains("history repair"), "there is nothing left to repair");
     assert_balanced(&place.fine("report b --format json").json());
 }
 
@@ -155,9 +155,9 @@ fn a_repair_can_be_repeated() {
 }
 
 #[test]
-fn a_kill_behind_the_last_part_is_told() {
+fn a_kill_behind_the_last_part_is_reported() {
     let place = Place::new();
-    place.fine("run ycsb-a -t null: --operations 100 --bundle b -q");
+    place.fine("run ycsb-a -t null: --operations 100 --run-dir b -q");
     let manifest = place.read("b/run.toml").replace("state = \"finished\"", "state = \"running\"");
     place.write("b/run.toml", &manifest);
     let said = "the run was killed; it is marked as interrupted";
@@ -166,10 +166,10 @@ fn a_kill_behind_the_last_part_is_told() {
 }
 
 #[test]
-fn a_kill_in_the_load_of_a_bench_leaves_a_bundle_that_is_found() {
+fn a_kill_in_the_load_of_a_bench_leaves_a_run_directory_that_is_found() {
     let place = Place::new();
     place.fine("run ycsb-a -t null: --operations 100 -q");
-    let mut running = place.start("bench ycsb-a --records 5M --bundle runs/z --closed 1");
+    let mut running = place.start("bench ycsb-a --records 5M --run-dir runs/z --closed 1");
     let blocks = place.path("runs/z/load/blocks");
     wait_until("it loads", || blocks.is_dir());
     std::thread::sleep(Duration::from_millis(700));
@@ -182,7 +182,7 @@ fn a_kill_in_the_load_of_a_bench_leaves_a_bundle_that_is_found() {
 #[test]
 fn a_repair_keeps_what_is_before_and_behind_a_torn_block() {
     let place = Place::new();
-    let mut running = long_run(&place, "-t null: --rate 20k/s --lanes 1");
+    let mut running = long_run(&place, "-t null: --rate 20k/s --threads 1");
     std::thread::sleep(Duration::from_millis(1500));
     running.kill();
     let whole = records(&place.path("b"));
@@ -211,7 +211,7 @@ fn a_run_that_goes_on_is_not_repaired() {
     let result = place.fine("report b --format json").json();
     assert_eq!(text(&result, "/run/state"), "unfinished");
     place
-        .assay("run ycsb-c -t null: --operations 5 --bundle b")
+        .assay("run ycsb-c -t null: --operations 5 --run-dir b")
         .code(2)
         .says("b holds a run already");
     running.signal(Signal::INT);
@@ -256,7 +256,7 @@ fn a_second_interrupt_still_accounts_for_arrivals_that_waited() {
     running.wait().code(130);
     let records = records(&place.path("b"));
     assert_eq!(count(&records, Outcome::Unknown), 16, "what was in flight is unknown");
-    // About a thousand came meanwhile, and none of them was asked.
+    // About a thousand came meanwhile, and none of them was issued.
     let waited = count(&records, Outcome::Dropped);
     assert!(waited > 500, "{waited} of about a thousand");
 }

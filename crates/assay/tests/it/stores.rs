@@ -30,10 +30,10 @@ fn what_no_store_declares_is_not_called_held() {
 }
 
 #[test]
-fn an_ill_store_is_found_out() {
+fn a_faulty_store_is_found_out() {
     let ran =
-        Place::new().assay("stores check -t sick:healthy?replication=1h&read_from=any --replace");
-    ran.code(3).shows("one client sees what another was told is written VIOLATED");
+        Place::new().assay("stores check -t sim:healthy?replication=1h&read_from=any --replace");
+    ran.code(3).shows("one client sees what another was reported is written VIOLATED");
 }
 
 #[test]

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use crate::bundle::{figure, manifest, number, records};
 use crate::place::Place;
+use crate::run_dir::{figure, manifest, number, records};
 
 /// What one way to measure found in one run of the study.
 #[track_caller]
 fn found<'a>(study: &'a Value, sessions: Option<u64>, clock: &str, measure: &str) -> &'a Value {
     let runs = study["runs"].as_array().expect("there are runs");
-    let is_wanted = |run: &&Value| run["sessions"].as_u64() == sessions && run["clock"] == clock;
-    let run = runs.iter().find(is_wanted).expect("the run is there");
+    let is_expected = |run: &&Value| run["sessions"].as_u64() == sessions && run["clock"] == clock;
+    let run = runs.iter().find(is_expected).expect("the run is there");
     let measured = run["measured"].as_array().expect("something was measured");
-    let sight = measured.iter().find(|sight| sight["measure"] == measure);
-    &sight.expect("it was measured so")["found"]
+    let method = measured.iter().find(|method| method["measure"] == measure);
+    &method.expect("it was measured so")["found"]
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn the_study_has_other_forms_too() {
 }
 
 #[test]
-fn kept_runs_are_bundles_like_others() {
+fn kept_runs_are_run_directories_like_others() {
     let place = Place::new();
     place.fine("study co --figures 1 --keep kept");
     assert_eq!(place.list("kept"), ["rate10-open-max1250-ns", "rate10-threads1-max1250-ns"]);
@@ -81,7 +81,7 @@ fn kept_runs_are_bundles_like_others() {
 }
 
 #[test]
-fn a_study_that_makes_no_sense_is_refused() {
+fn a_study_that_is_invalid_is_refused() {
     let place = Place::new();
     place.assay("study co --figures 2").code(2).says("--figures: \"2\"; give some of 1,3,4,5");
     place.assay("study co --format yaml").code(2).says("none of text, json, csv, md, html");

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::bundle::{figure, manifest, number, text};
 use crate::place::Place;
+use crate::run_dir::{figure, manifest, number, text};
 
 /// Two runs of 400 ms with 20 and 100 processes per second.
 const SMALL: &str = "study benchfoundry --factors 10,50 --duration 400ms --floor 0s --seed 3 -q";
@@ -15,7 +15,7 @@ fn runs(study: &Value) -> &[Value] {
 #[test]
 fn each_factor_is_a_run_with_its_scheduling_latency() {
     let place = Place::new();
-    let words = format!("{SMALL} -t sqlite:t.db --bundle study --format json");
+    let words = format!("{SMALL} -t sqlite:t.db --run-dir study --format json");
     let study = place.fine(&words).json();
     assert_eq!(text(&study, "/schema"), "assay.study-benchfoundry.1");
     assert_eq!(place.list("study"), ["data-set", "factor-10", "factor-50", "study.json"]);
@@ -53,7 +53,7 @@ fn a_study_shows_itself_as_text_page_and_table() {
 #[test]
 fn the_load_model_decides_where_the_workload_leaves_it_to_it() {
     let place = Place::new();
-    let words = format!("{SMALL} -t memory: --workload tpcc-benchfoundry-corrected --bundle s");
+    let words = format!("{SMALL} -t memory: --workload tpcc-benchfoundry-corrected --run-dir s");
     place.fine(&format!("{words} --arrivals constant"));
     assert_eq!(manifest(&place, "s/factor-50").load.settings["arrivals"], "constant");
     let words = "study benchfoundry -t memory: --arrivals constant --duration 1s";
@@ -72,12 +72,12 @@ fn a_data_set_is_loaded_once_and_replaced_on_demand() {
 }
 
 #[test]
-fn a_study_that_makes_no_sense_is_refused_before_it_loads() {
+fn a_study_that_is_invalid_is_refused_before_it_loads() {
     let place = Place::new();
     for (words, why) in [
         ("--factors 1,x", "--factors: \"x\" is no load factor"),
         ("--factors 5,5", "--factors: 5 is there twice"),
-        ("--duration 0s", "--duration: nothing would be asked"),
+        ("--duration 0s", "--duration: nothing would be issued"),
         ("--duration 1ms --factors 1", "at least one process begins within it"),
         ("--workload tpcc", "tpcc has no load factor"),
         ("--factors 0.25 --workload tpcc-benchfoundry", "their number times the load factor"),

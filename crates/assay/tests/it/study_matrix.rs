@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::bundle::manifest;
 use crate::place::{ASSAY, Place, Ran, wait_until};
+use crate::run_dir::manifest;
 
 /// Two stores that are quick, and one that does nothing.
 const SMALL: &str = r#"
@@ -77,7 +77,7 @@ fn ages(place: &Place) -> BTreeMap<String, SystemTime> {
 }
 
 #[test]
-fn a_disk_that_is_too_small_is_told_before_anything_is_asked() {
+fn a_disk_that_is_too_small_is_reported_before_anything_is_issued() {
     let place = place(&SMALL.replace("operations = 500", "operations = \"1M\""));
     let mount = "mkdir small && mount -t tmpfs -o size=8m none small";
     let line = format!("{mount} && {ASSAY} study s.toml --runs-dir small --quiet");
@@ -108,7 +108,7 @@ fn a_disk_that_fills_in_the_middle_hides_nothing_and_loses_nothing() {
 
 #[test]
 fn a_run_in_which_nothing_goes_through_fails_with_its_first_failure() {
-    let place = place(&SMALL.replace("null:", "sick:healthy?refused=100%"));
+    let place = place(&SMALL.replace("null:", "sim:healthy?refused=100%"));
     study(&place).code(1).shows("4 runs failed");
     let page = place.read("runs/studies/s/study.html");
     assert!(page.contains("none of 500 operations went through; the first failure was"), "{page}");
@@ -129,7 +129,7 @@ fn a_study_goes_on_from_another_directory() {
 }
 
 #[test]
-fn a_study_asks_every_cell_and_keeps_it_as_a_bundle() {
+fn a_study_issues_every_cell_and_keeps_it_as_a_run_directory() {
     let place = place(SMALL);
     let ran = place.assay("study s.toml").code(0);
     let ran = ran.says("s: 12 cells, 0 done, 12 to do").says("cell 12 of 12");
@@ -176,7 +176,7 @@ fn the_order_is_that_of_the_seed_and_the_same_again() {
     assert_eq!(plan(""), plan(""));
     assert_ne!(plan(""), plan("--seed 2"));
     assert!(plan("").contains("3 stores x 2 workloads x 1 loads, 2 repetitions: 12 cells"));
-    assert!(plan("").contains("to ask: 6 000 operations"), "{}", plan(""));
+    assert!(plan("").contains("to issue: 6 000 operations"), "{}", plan(""));
     assert!(!place.path("runs").exists(), "a plan makes nothing");
     study(&place).code(0);
     let listed = plan("");
@@ -190,13 +190,13 @@ fn the_order_is_that_of_the_seed_and_the_same_again() {
 fn a_study_that_was_killed_goes_on_with_what_is_missing() {
     let place = place(SLOW);
     let mut running = place.start("study s.toml");
-    wait_until("a slow cell is asked after another was done", || {
+    wait_until("a slow cell is issued after another was done", || {
         let cells = place.list("runs/studies/s/cells");
-        let is_asked = |id: &String| {
+        let is_requested = |id: &String| {
             let blocks = place.path(&format!("runs/studies/s/cells/{id}/run/blocks"));
             id.starts_with("slow") && blocks.exists()
         };
-        cells.iter().any(is_asked) && !ages(&place).is_empty()
+        cells.iter().any(is_requested) && !ages(&place).is_empty()
     });
     running.kill();
     let before = ages(&place);
@@ -206,7 +206,7 @@ fn a_study_that_was_killed_goes_on_with_what_is_missing() {
     ran.says(&format!("s: 4 cells, {} done, {} to do", before.len(), 4 - before.len()));
     let after = ages(&place);
     assert_eq!(after.len(), 4);
-    assert!(before.iter().all(|(id, age)| after[id] == *age), "a cell was asked again");
+    assert!(before.iter().all(|(id, age)| after[id] == *age), "a cell was run again");
     assert_eq!(json(&place)["done"], 4);
     place.assay("study s.toml").code(0).says("4 done, 0 to do");
     assert_eq!(ages(&place), after);
@@ -224,7 +224,7 @@ fn nothing_of_a_killed_study_goes_on() {
         let blocks = place.path(&format!("runs/studies/s/cells/{id}/run/blocks"));
         blocks.exists().then_some(blocks)
     };
-    wait_until("the slow store is asked", || blocks().is_some());
+    wait_until("the slow store is queried", || blocks().is_some());
     running.kill();
     wait_until("the cell's process is gone", || !is_anybody_at_work(&place));
 }
@@ -249,7 +249,7 @@ fn servers_of_a_killed_study_end_with_it_and_the_next_one_starts_its_own() {
                 [[store]]\nname = \"redis\"\nup = \"redis\"\n";
     let place = place(text);
     let mut running = place.start("study s.toml --install --lab-dir labs");
-    wait_until("the second cell is asked", || {
+    wait_until("the second cell is issued", || {
         let half = place.list("runs/studies/s/cells").into_iter().find(|id| {
             let cell = place.path(&format!("runs/studies/s/cells/{id}"));
             cell.join("run/blocks").exists() && !cell.join("cell.toml").exists()
@@ -261,7 +261,7 @@ fn servers_of_a_killed_study_end_with_it_and_the_next_one_starts_its_own() {
     let before = ages(&place);
     let ran = place.assay("study s.toml --install --lab-dir labs").code(0);
     ran.says("s: 2 cells, 1 done, 1 to do").says("starting 1 node");
-    assert!(before.iter().all(|(id, age)| ages(&place)[id] == *age), "a cell was asked again");
+    assert!(before.iter().all(|(id, age)| ages(&place)[id] == *age), "a cell was run again");
     assert_eq!(json(&place)["done"], 2);
     assert_eq!(place.list("labs"), [""; 0], "the labs are down");
 }
@@ -285,7 +285,7 @@ fn a_study_goes_on_with_the_program_that_it_began_with() {
 fn an_interrupt_gives_the_cell_up_and_shows_what_there_is() {
     let place = place(SLOW);
     let running = place.start("study s.toml");
-    wait_until("a cell is done and the slow store asked", || {
+    wait_until("a cell is done and the slow store issued", || {
         let cells = place.list("runs/studies/s/cells");
         let is_slow = |id: &String| id.starts_with("slow");
         cells.iter().any(is_slow) && !ages(&place).is_empty()
@@ -299,7 +299,7 @@ fn an_interrupt_gives_the_cell_up_and_shows_what_there_is() {
 }
 
 #[test]
-fn cells_that_were_asked_otherwise_are_refused() {
+fn cells_that_were_issued_otherwise_are_refused() {
     let place = place(SMALL);
     place.fine("study s.toml --quiet --workloads ycsb-c");
     place.write("s.toml", SMALL.replace("operations = 500", "operations = 600"));
@@ -315,17 +315,17 @@ fn cells_that_were_asked_otherwise_are_refused() {
 const OWN: &str = "[dataset]\nrecords = 100\n\n[operations]\nread = \"100%\"\n";
 
 #[test]
-fn nothing_but_the_study_decides_how_cells_are_asked() {
+fn nothing_but_the_study_decides_how_cells_are_issued() {
     let place = place(&SMALL.replace("\"ycsb-a\", \"ycsb-c\"", "\"w.toml\""));
     place.write("w.toml", OWN);
-    place.write("assay.toml", "pace = \"1/s\"\n[hallmark]\nlag-p99 = \"1ns\"\n");
+    place.write("assay.toml", "target-throughput = \"1/s\"\n[hallmark]\nlag-p99 = \"1ns\"\n");
     let mut command = place.command("study s.toml --quiet --stores memory --repetitions 1");
     command.env("ASSAY_THINK", "1h");
     place.spawn(command).wait().code(0);
     let id = "runs/studies/s/cells/memory-w-closed-2-r1";
     let record = place.read(&format!("{id}/cell.toml"));
     assert!(record.contains("--no-config") && record.contains("GiB"), "{record}");
-    // Everything in a workload's file counts, also what is no part of what it asks.
+    // Everything in a workload's file counts, also what is no part of what it issues.
     place.write("w.toml", format!("{OWN}\n[run]\ntimeout = \"3s\"\n"));
     let ran = place.assay("study s.toml --stores memory --repetitions 1").code(2);
     ran.says("workload's text: was ");
@@ -342,7 +342,7 @@ fn a_store_of_somebody_is_emptied_only_if_that_is_said() {
     let refused = study(&place).code(2);
     refused.says("removes what Assay has in fjall:theirs").says("--replace");
     place.fine("run ycsb-c -t fjall:theirs --records 7 --operations 10 --quiet");
-    // What is the cells' own needs no word, nor does what nobody asks for.
+    // What is the cells' own needs no word, nor does what nobody requests.
     place.fine("study s.toml --quiet --stores memory,null");
     place.fine("study s.toml --quiet --replace");
 }
@@ -365,7 +365,7 @@ fn passwords_are_in_nothing_that_is_kept() {
 }
 
 #[test]
-fn a_cell_that_fails_is_told_and_the_others_are_asked() {
+fn a_cell_that_fails_is_reported_and_the_others_are_issued() {
     // A file is where a directory should be.
     let text = SMALL.replace("fjall:{dir}/db", "fjall:taken/db");
     let place = place(&text);
@@ -385,7 +385,7 @@ fn a_cell_that_fails_is_told_and_the_others_are_asked() {
 }
 
 #[test]
-fn a_cell_that_takes_too_long_is_given_up_and_the_others_are_asked() {
+fn a_cell_that_takes_too_long_is_given_up_and_the_others_are_issued() {
     // 500 operations of 20 ms each take ten seconds.
     let slow = SLOW.replace("operations = 150", "operations = 500\ngive-up = \"3s\"");
     let place = place(&slow);
@@ -398,28 +398,28 @@ fn a_cell_that_takes_too_long_is_given_up_and_the_others_are_asked() {
 }
 
 #[test]
-fn a_bundle_that_was_damaged_is_told_and_can_be_asked_again() {
+fn a_run_directory_that_was_damaged_is_reported_and_can_be_run_again() {
     let place = place(SMALL);
     study(&place).code(0);
     let cell = "runs/studies/s/cells/memory-ycsb-a-closed-2-r1";
     let manifest = place.path(&format!("{cell}/run/run.toml"));
-    let text = fs::read_to_string(&manifest).expect("a bundle has a manifest");
+    let text = fs::read_to_string(&manifest).expect("a run directory has a manifest");
     fs::write(&manifest, &text[..text.len() / 2]).expect("it is ours");
     let ran = study(&place).code(1);
-    ran.shows("FAILED: 1 run failed").shows("its bundle cannot be read").shows(cell);
+    ran.shows("FAILED: 1 run failed").shows("its run directory cannot be read").shows(cell);
     fs::remove_dir_all(place.path(cell)).expect("it is ours");
     place.assay("study s.toml").code(0).says("11 done, 1 to do");
 }
 
 #[test]
-fn only_what_is_asked_again_is_removed() {
+fn only_what_is_run_again_is_removed() {
     let place = place(&SMALL.replace("fjall:{dir}/db", "fjall:taken/db"));
     place.write("taken", "");
     place.assay("study s.toml --quiet --replace").code(1);
     let strange = "runs/studies/s/cells/notes";
     fs::create_dir(place.path(strange)).expect("the directory is ours");
     let before = place.list("runs/studies/s/cells");
-    // Neither what nobody asks for now nor what is no cell.
+    // Neither what nobody requests now nor what is no cell.
     place.fine("study s.toml --quiet --stores memory --retry-failed");
     assert_eq!(place.list("runs/studies/s/cells"), before);
     let failed = place.path("runs/studies/s/cells/fjall-ycsb-a-closed-2-r1/cell.toml");
@@ -513,7 +513,7 @@ fn two_studies_at_once_have_labs_of_their_own() {
 }
 
 #[test]
-fn study_files_that_make_no_sense_are_refused() {
+fn study_files_that_are_invalid_are_refused() {
     let refused = |text: String, part: &str| {
         place(&text).assay("study s.toml").code(2).says(part);
     };
@@ -537,10 +537,10 @@ fn study_files_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn a_tenth_of_the_operations_is_told() {
+fn a_tenth_of_the_operations_is_reported() {
     let place = place(SMALL);
     let ran = place.fine("study s.toml --quiet --scale 0.1 --stores memory --format md");
-    ran.shows("**SCALED**: every run asked 10 % of the operations");
+    ran.shows("**SCALED**: every run issued 10 % of the operations");
     let id = "runs/studies/s/cells/memory-ycsb-a-closed-2-r1/run";
     assert_eq!(manifest(&place, id).counters.done, 50);
     assert!(place.read("runs/studies/s/study.html").contains("10\u{202f}%"));
@@ -561,16 +561,16 @@ fn figures_of_others_are_shown_with_what_is_wrong_in_them() {
     // As many clients as theirs: else they are not comparable, and not drawn.
     let place = place(&format!("{}{beside}", SMALL.replace("closed = [2]", "closed = [4]")));
     place.write("theirs.csv", THEIRS);
-    let ran = place.fine("study s.toml --quiet --stores memory --beside theirs.csv");
+    let ran = place.fine("study s.toml --quiet --stores memory --published theirs.csv");
     let ran = ran.shows("a and b are one series under two names: 6 of 6 run times are the same");
     ran.shows("b: 1 of 2 run times are more than a third off");
     let page = place.read("runs/studies/s/study.html");
     assert!(page.contains("id=\"beside\"") && page.contains("column foreign"), "no figures");
     place.write("wrong.csv", "system,workload\n");
-    let wrong = place.assay("study s.toml --beside wrong.csv").code(2);
-    wrong.says("--beside: wrong.csv:1: there is no column nodes");
+    let wrong = place.assay("study s.toml --published wrong.csv").code(2);
+    wrong.says("--published: wrong.csv:1: there is no column nodes");
     place.write("s.toml", SMALL);
-    place.assay("study s.toml --beside theirs.csv").code(2).says("no section [beside]");
+    place.assay("study s.toml --published theirs.csv").code(2).says("no section [beside]");
 }
 
 #[test]
@@ -586,11 +586,11 @@ fn a_workload_from_a_file_stands_beside_figures_by_its_name() {
     let place = place(&text("mine"));
     place.write("theirs.csv", THEIRS);
     place.fine("workloads copy ycsb-a mine.properties");
-    place.fine("study s.toml --quiet --stores memory --beside theirs.csv");
+    place.fine("study s.toml --quiet --stores memory --published theirs.csv");
     let page = place.read("runs/studies/s/study.html");
     assert!(page.contains("a, a paper"), "the figures of system a stand nowhere");
     place.write("s.toml", text("\"mine.properties\""));
-    let wrong = place.assay("study s.toml --stores memory --beside theirs.csv").code(2);
+    let wrong = place.assay("study s.toml --stores memory --published theirs.csv").code(2);
     wrong.says("[beside] workloads: the study has no workload mine.properties");
 }
 

@@ -23,7 +23,7 @@ impl Terminal<'_> {
     /// Starts the binary; its standard output goes to the file `out`.
     pub fn start<'a>(place: &'a Place, words: &str) -> Terminal<'a> {
         let lines = [
-            // Ctrl-C is heard by everybody in front; this shell has to tell about the end.
+            // Ctrl-C is received by everybody in front; this shell has to tell about the end.
             "trap : INT".to_owned(),
             format!("stty rows {ROWS} cols {COLUMNS}"),
             "stty -g > before".to_owned(),
@@ -81,8 +81,8 @@ impl Terminal<'_> {
 pub fn is_given_back(written: &str) -> bool {
     let last = |sequence: &str| written.rfind(sequence);
     let (up, down) = (last("\u{1b}[?1049h"), last("\u{1b}[?1049l"));
-    let (hidden, shown) = (last("\u{1b}[?25l"), last("\u{1b}[?25h"));
-    up.is_some() && up < down && hidden < shown
+    let (hidden, displayed) = (last("\u{1b}[?25l"), last("\u{1b}[?25h"));
+    up.is_some() && up < down && hidden < displayed
 }
 
 /// The screen after `written`, as far as the sequences are known that a dashboard uses.

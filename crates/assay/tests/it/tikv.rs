@@ -10,9 +10,9 @@ use assay_store::conformance::queries::assert_queries_conform;
 use assay_store::{Isolation, Store};
 use tempfile::TempDir;
 
-use crate::bundle::number;
 use crate::mapped::{open, schemas};
 use crate::place::Place;
+use crate::run_dir::number;
 use crate::tpcc::{SMALL, verdicts};
 
 /// A cluster of one node, gone when the test is.
@@ -28,9 +28,13 @@ impl StandIn {
         let folder = TempDir::new().expect("there is room for temporary files");
         let places = std::env::var_os("PATH").unwrap_or_default();
         let beside = || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shelf");
-        let shelf = std::env::var_os("ASSAY_TEST_SHELF").map_or_else(beside, PathBuf::from);
-        let house =
-            House { shelf, places: std::env::split_paths(&places).collect(), may_install: true };
+        let package_cache =
+            std::env::var_os("ASSAY_TEST_PACKAGE_CACHE").map_or_else(beside, PathBuf::from);
+        let house = House {
+            package_cache,
+            places: std::env::split_paths(&places).collect(),
+            may_install: true,
+        };
         let order = Order::of(recipes::find("tikv-standin").expect("the lab has the stand-in"));
         let (stop, tell) = (AtomicBool::new(false), |text: &str| eprintln!("{text}"));
         let mut probe = |url: &str| open(url).note().map(drop).map_err(|error| error.to_string());

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::bundle::{manifest, number, text};
 use crate::place::Place;
+use crate::run_dir::{manifest, number, text};
 
 /// A warehouse of 60 customers instead of 30 000.
 pub const SMALL: &str = "--set dataset.customers_per_district=6 \
@@ -19,7 +19,7 @@ pub fn verdicts(result: &Value) -> Vec<(String, String)> {
 fn every_condition_holds_after_tpcc_on_a_store_with_transactions() {
     let place = Place::new();
     let words = format!("bench tpcc -t sqlite:t.db {SMALL} --closed 4 --operations 400 --seed 5");
-    let result = place.fine(&format!("{words} --bundle b --format json -q")).json();
+    let result = place.fine(&format!("{words} --run-dir b --format json -q")).json();
     let held = ["3.3.2.1", "3.3.2.2", "3.3.2.3", "3.3.2.4"]
         .map(|clause| (format!("TPC-C {clause}"), "held".to_owned()));
     assert_eq!(verdicts(&result), held);
@@ -39,24 +39,24 @@ fn every_condition_holds_after_tpcc_on_a_store_with_transactions() {
     assert!(note.starts_with(start) && note.ends_with("the standard allows 12.86"), "{note}");
     let transactions = number(&result, "/all_transactions/counts/offered");
     assert_eq!(transactions, 400, "transactions are counted, not their requests");
-    let queries = result["queries"].as_object().expect("queries are told apart");
+    let queries = result["queries"].as_object().expect("queries are distinguished");
     assert!(queries["district.next_order"]["requests_mean"].as_f64() == Some(1.0));
     assert_eq!(manifest(&place, "b").findings.len(), 4);
 }
 
 #[test]
-fn the_same_seed_asks_the_same_of_every_store_and_from_a_trace() {
+fn the_same_seed_issues_the_same_of_every_store_and_from_a_trace() {
     let place = Place::new();
     let words = format!("{SMALL} --seed 7");
     place.fine(&format!("trace gen tpcc {words} --operations 50 -o t.trace"));
-    let executed = |bundle: &str| manifest(&place, bundle).load.settings["executed_hash"].clone();
-    let asking = format!("{words} --operations 50 -q");
-    place.fine(&format!("bench tpcc -t sqlite:a.db {asking} --closed 2 --bundle a"));
-    place.fine(&format!("run tpcc -t memory: {asking} --closed 2 --bundle b"));
-    place.fine(&format!("run tpcc -t null: {asking} --lanes 3 --closed 3 --bundle c"));
-    place.fine("run t.trace -t null: --closed 2 -q --bundle d");
+    let executed = |run_dir: &str| manifest(&place, run_dir).load.settings["executed_hash"].clone();
+    let load_config = format!("{words} --operations 50 -q");
+    place.fine(&format!("bench tpcc -t sqlite:a.db {load_config} --closed 2 --run-dir a"));
+    place.fine(&format!("run tpcc -t memory: {load_config} --closed 2 --run-dir b"));
+    place.fine(&format!("run tpcc -t null: {load_config} --threads 3 --closed 3 --run-dir c"));
+    place.fine("run t.trace -t null: --closed 2 -q --run-dir d");
     let [a, b, c, d] = ["a", "b", "c", "d"].map(executed);
-    assert_eq!((&b, &c), (&a, &a), "stores and lanes do not change what is asked");
+    assert_eq!((&b, &c), (&a, &a), "stores and workers do not change what is issued");
     place.fine("trace info t.trace").shows(&d);
 }
 
@@ -82,7 +82,7 @@ fn fresh_drops_what_a_load_has_left_but_no_table_of_somebody_else() {
 fn a_store_without_transactions_says_that_they_are_best_effort() {
     let place = Place::new();
     let words = format!("run tpcc -t memory: {SMALL} --closed 1 --operations 60 --seed 3");
-    let result = place.fine(&format!("{words} --bundle b --format json -q")).json();
+    let result = place.fine(&format!("{words} --run-dir b --format json -q")).json();
     let settings = &manifest(&place, "b").store.settings;
     let transactions = settings.iter().find(|setting| setting.name == "transactions");
     assert_eq!(transactions.map(|setting| setting.value.as_str()), Some("best effort"));
@@ -91,10 +91,10 @@ fn a_store_without_transactions_says_that_they_are_best_effort() {
 }
 
 #[test]
-fn a_trace_is_asked_of_what_its_specification_loads() {
+fn a_trace_is_issued_to_what_its_specification_loads() {
     let place = Place::new();
     place.fine(&format!("trace gen tpcc {SMALL} --operations 20 --seed 7 -o t.trace"));
-    place.fine("bench t.trace -t sqlite:t.db --bundle b -q");
+    place.fine("bench t.trace -t sqlite:t.db --run-dir b -q");
     let manifest = manifest(&place, "b");
     assert_eq!(manifest.spec.name, "t");
     let held = manifest.findings.iter().filter(|finding| finding.verdict == "held");

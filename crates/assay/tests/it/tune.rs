@@ -1,4 +1,4 @@
-//! Tunes in told time, whose true result is known.
+//! Tunes in simulated time, whose true result is known.
 
 use expect_test::{Expect, expect};
 use rustix::process::Signal;
@@ -9,7 +9,7 @@ use crate::place::{Place, Ran, wait_until};
 use crate::queue::highest_rate;
 
 /// A store that serves 1250 requests per second, one after the other.
-const STORE: &str = "sick:healthy?max=1250";
+const STORE: &str = "sim:healthy?max=1250";
 
 /// A tune of a few records.
 fn tune(place: &Place, words: &str) -> Ran {
@@ -30,10 +30,10 @@ fn the_rate_found_is_the_one_that_theory_gives() {
     let result = place.fine(&words).json();
     let found = result["rate_per_s"].as_f64().expect("it was found");
     // The response time is the wait with the own service of 0.8 ms.
-    let wanted = highest_rate(0.9, 0.004 - 0.000_8, 0.000_8);
-    assert!((wanted - 947.1).abs() < 0.1, "M/D/1 sustains {wanted}/s");
-    assert!((found / wanted - 1.0).abs() < 0.05, "found {found}/s, theory says {wanted}/s");
-    assert!(found < wanted, "what is sustained is proven, so it lies below: {found}/s");
+    let expected = highest_rate(0.9, 0.004 - 0.000_8, 0.000_8);
+    assert!((expected - 947.1).abs() < 0.1, "M/D/1 sustains {expected}/s");
+    assert!((found / expected - 1.0).abs() < 0.05, "found {found}/s, theory says {expected}/s");
+    assert!(found < expected, "what is sustained is proven, so it lies below: {found}/s");
     assert_eq!(result["state"], "found");
     let exceeded = result["search"]["exceeded_by_step"].as_u64().expect("more must fail") as usize;
     let step = &steps(&result)[exceeded];
@@ -43,9 +43,9 @@ fn the_rate_found_is_the_one_that_theory_gives() {
 }
 
 #[test]
-fn every_step_has_a_bundle_that_says_how_to_repeat_it() {
+fn every_step_has_a_run_directory_that_says_how_to_repeat_it() {
     let place = Place::new();
-    let words = "--slo p90<50ms --max 400 --step 4s --confirm 1 --bundle t -q";
+    let words = "--slo p90<50ms --max 400 --step 4s --confirm 1 --run-dir t -q";
     let ran = tune(&place, words).code(0);
     assert!(
         ran.out.starts_with("SUSTAINED: 400/s with p90 < 50 ms, errors < 1 %; "),
@@ -59,7 +59,7 @@ fn every_step_has_a_bundle_that_says_how_to_repeat_it() {
     let words: Vec<&str> = command.iter().map(|word| word.as_str().unwrap()).collect();
     assert_eq!(
         words.join(" "),
-        "assay run ycsb-c -t sick:healthy?max=1250 --records 50 -q --rate 400 --duration 4s \
+        "assay run ycsb-c -t sim:healthy?max=1250 --records 50 -q --rate 400 --duration 4s \
          --warm-up 400ms --seed 7 --arrival-seed 10"
     );
     let settings = &manifest["load"]["settings"];
@@ -67,9 +67,9 @@ fn every_step_has_a_bundle_that_says_how_to_repeat_it() {
     assert_eq!(settings["tune_purpose"].as_str(), Some("climb"));
     // The step as a run of its own gives the same figures.
     let again = place.fine(&format!("{} --format json", words[1..].join(" "))).json();
-    let told = place.fine("report t/step-003 --format json").json();
-    assert!(told["overall"]["counts"]["done"].as_u64().is_some_and(|done| done > 1_000));
-    assert_eq!(again["overall"], told["overall"]);
+    let reported = place.fine("report t/step-003 --format json").json();
+    assert!(reported["overall"]["counts"]["done"].as_u64().is_some_and(|done| done > 1_000));
+    assert_eq!(again["overall"], reported["overall"]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_store_that_cannot_even_do_the_least_is_said_to() {
 fn the_same_seed_finds_the_same() {
     let result = || {
         let place = Place::new();
-        let words = "--slo p50<20ms --max 400 --step 4s --bundle t --format csv -q";
+        let words = "--slo p50<20ms --max 400 --step 4s --run-dir t --format csv -q";
         tune(&place, words).code(0).out
     };
     assert_eq!(result(), result());
@@ -109,7 +109,7 @@ fn a_sweep_draws_the_curve_with_its_limit() {
 #[test]
 fn a_tune_that_was_cut_off_goes_on() {
     let place = Place::new();
-    let words = "--slo p50<20ms --max 400 --step 4s --bundle t --format csv -q";
+    let words = "--slo p50<20ms --max 400 --step 4s --run-dir t --format csv -q";
     let whole = tune(&place, words).code(0).out;
     std::fs::remove_dir_all(place.path("t/step-004")).unwrap();
     let manifest = place.read("t/step-003/run.toml");
@@ -125,18 +125,18 @@ fn a_tune_that_was_cut_off_goes_on() {
 #[test]
 fn an_overloaded_store_is_found_out_before_it_breaks_its_promise() {
     let place = Place::new();
-    let words = "tune ycsb-c -t sick:?max=1000 --records 50 --seed 7 --slo p99<500ms --min 1020 \
+    let words = "tune ycsb-c -t sim:?max=1000 --records 50 --seed 7 --slo p99<500ms --min 1020 \
                  --max 1020 --arrivals constant -q";
     // At the usual step of 10 s and at shorter ones, which have few intervals or none.
     for step in ["", "--step 5s", "--step 1s"] {
-        place.assay(&format!("{words} {step}")).code(99).shows("what waits grows by 20");
+        place.assay(&format!("{words} {step}")).code(99).shows("backlog grows by 20");
     }
 }
 
 #[test]
 fn bursts_do_not_fail_a_store_that_serves_them() {
     let place = Place::new();
-    let words = "tune ycsb-c -t sick:?latency=1ms --records 50 --slo p99<50ms --min 100 --max 400 \
+    let words = "tune ycsb-c -t sim:?latency=1ms --records 50 --slo p99<50ms --min 100 --max 400 \
                  --arrivals mmpp2:10,1s,9s --confirm 1 --seed";
     for seed in 1..=3 {
         place.assay(&format!("{words} {seed} -q")).code(0).shows("SUSTAINED: 400/s");
@@ -144,9 +144,9 @@ fn bursts_do_not_fail_a_store_that_serves_them() {
 }
 
 #[test]
-fn processes_of_several_operations_are_asked_at_their_rate() {
+fn processes_of_several_operations_are_issued_at_their_rate() {
     let place = Place::new();
-    let words = "tune ycsb-f -t sick:?latency=1ms --records 50 --slo p99<50ms --min 100 --max 400 \
+    let words = "tune ycsb-f -t sim:?latency=1ms --records 50 --slo p99<50ms --min 100 --max 400 \
                  --confirm 1 --seed 3 -q";
     place.assay(words).code(0).shows("SUSTAINED: 400/s");
 }
@@ -170,7 +170,7 @@ fn a_step_that_broke_off_does_not_end_those_after_it() {
 #[test]
 fn an_interrupt_between_two_steps_ends_a_tune_with_its_result() {
     let place = Place::new();
-    let words = "tune ycsb-c -t null: --slo p50<10s --min 20k --step 1s --floor 0s --bundle t -q";
+    let words = "tune ycsb-c -t null: --slo p50<10s --min 20k --step 1s --floor 0s --run-dir t -q";
     let running = place.start(words);
     let manifest = place.path("t/step-001/run.toml");
     wait_until("the first step is sealed", || {
@@ -188,7 +188,7 @@ fn a_store_in_wall_time_is_tuned_too() {
                  --step 500ms --confirm 0 --floor 0s --format json";
     let ran = place.assay(words).says("loading first").says("step 1 climb 1 000/s");
     let result = ran.json();
-    // How much of the rate a busy machine asks is up to it; all else is not.
+    // How much of the rate a busy machine issues is up to it; all else is not.
     match result["state"].as_str() {
         Some("found") => assert_eq!((ran.code, &result["rate_per_s"]), (Some(0), &1_000.0.into())),
         Some("below-floor" | "cannot-tell") => assert_eq!(ran.code, Some(99)),
@@ -232,7 +232,7 @@ fn a_tune_needs_an_objective_that_says_something() {
         --slo: at column 1: a mean tells nothing about those who wait longest;
         bound a percentile: p99"#]],
     );
-    check("--slo update.p99<5ms", &expect!["--slo: ycsb-c asks no update; it asks read"]);
+    check("--slo update.p99<5ms", &expect!["--slo: ycsb-c issues no update; it issues read"]);
 }
 
 #[test]
@@ -245,11 +245,14 @@ fn bounds_of_a_search_make_sense() {
         "--slo p99<5ms --within 0%",
         &expect!["--within: give a percentage from 0.1% to 50%, such as 2%"],
     );
-    check("--slo p99<5ms --step 0s", &expect!["--step: nothing would be asked; give more than 0s"]);
+    check(
+        "--slo p99<5ms --step 0s",
+        &expect!["--step: nothing would be issued; give more than 0s"],
+    );
     check("--slo p99<5ms --confirm 1k", &expect!["--confirm: give at most 100"]);
     check(
         "--slo p99<5ms --sweep rate=1k..2k:log:4 --max 3k",
-        &expect!["--max: --sweep asks its own rates and searches nothing"],
+        &expect!["--max: --sweep issues its own rates and searches nothing"],
     );
     check(
         "--slo p99<5ms --sweep rate=2k..1k:log:4",
@@ -257,13 +260,15 @@ fn bounds_of_a_search_make_sense() {
     );
     check(
         "--slo p99<5ms --resume",
-        &expect!["--resume: which tune goes on? name its directory with --bundle"],
+        &expect!["--resume: which tune goes on? name its directory with --run-dir"],
     );
 }
 
 #[test]
 fn a_tune_chooses_rate_with_duration_itself() {
-    for word in ["--closed 4", "--think 1ms", "--pace 1k", "--rate 1k", "--duration 5s"] {
+    for word in
+        ["--closed 4", "--think 1ms", "--target-throughput 1k", "--rate 1k", "--duration 5s"]
+    {
         let place = Place::new();
         let words = format!("tune ycsb-c -t {STORE} --slo p99<5ms {word}");
         place.assay(&words).code(2).says(word.split(' ').next().unwrap());
@@ -271,7 +276,7 @@ fn a_tune_chooses_rate_with_duration_itself() {
     check(
         "--slo p99<5ms --closed 4",
         &expect![[r#"
-        --closed: a tune asks in open loop: sessions that wait for the store
+        --closed: a tune issues in open loop: sessions that wait for the store
         have no rate that could be sought"#]],
     );
     check(

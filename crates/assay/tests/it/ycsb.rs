@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::bundle::number;
 use crate::place::{Place, Ran};
 use crate::redis_server::Server;
+use crate::run_dir::number;
 
 const WORKLOAD: &str = "recordcount=200\noperationcount=1000\n\
     workload=site.ycsb.workloads.CoreWorkload\nreadallfields=true\nreadproportion=0.5\n\
@@ -193,7 +193,7 @@ fn a_binding_that_is_none_of_ours_is_named() {
 }
 
 #[test]
-fn a_load_that_was_cut_short_is_told_to_whoever_asks() {
+fn a_load_that_was_cut_short_is_instructed_to_whoever_requests_it() {
     let place = place();
     let words = "fjall -p assay.url=fjall:s -P workloada -p recordcount=30000000";
     let ran = place.fine(&format!("ycsb load {words} -p maxexecutiontime=1 -target 3000"));
@@ -305,7 +305,7 @@ fn more_threads_than_operations_are_too_many() {
 }
 
 #[test]
-fn where_the_result_cannot_go_is_told_before_the_run() {
+fn where_the_result_cannot_go_is_reported_before_the_run() {
     let place = place();
     let place_of = place.assay("ycsb run basic -P workloada -p exportfile=none/x.txt").code(2);
     place_of.says("exportfile: cannot write none/x.txt: there is no directory none");
@@ -322,14 +322,14 @@ fn a_server_that_is_away_is_no_success() {
 }
 
 #[test]
-fn the_same_seed_asks_the_same_under_both_command_lines() {
+fn the_same_seed_issues_the_same_under_both_command_lines() {
     let place = place();
     let hash = |name: &str| {
         let result = place.fine(&format!("report {name} --format json")).json();
-        crate::bundle::text(&result, "/run/trace_hash_executed").to_owned()
+        crate::run_dir::text(&result, "/run/trace_hash_executed").to_owned()
     };
     place.fine("ycsb run basic -P workloada -p assay.seed=9 -threads 3");
     let ours = hash("last");
-    place.fine("run workloada -t null: --seed 9 --closed 2 --bundle b -q");
+    place.fine("run workloada -t null: --seed 9 --closed 2 --run-dir b -q");
     assert_eq!(hash("b"), ours);
 }

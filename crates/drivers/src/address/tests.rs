@@ -8,8 +8,8 @@ fn parsed(url: &str) -> Result<Address, OpenError> {
     Address::parse(url, &["store", "stores"], 7000, EXAMPLE)
 }
 
-/// The error of an address whose driver knows `connections`, `mode` and `patience`.
-fn told(url: &str) -> String {
+/// The error of an address whose driver knows `connections`, `mode` and `timeout`.
+fn describe(url: &str) -> String {
     let known = |url: &str| {
         let mut address = parsed(url)?;
         address.count("connections", 8)?;
@@ -53,13 +53,13 @@ fn passwords_never_show() {
     assert_eq!(address.to_string(), "store://ann:…@host");
     assert_eq!(format!("{address:?}"), "Address(\"store://ann:…@host\")");
     for url in ["store://ann:secret@host:x", "ann:secret@host", "store://a:sec/secret@h:x"] {
-        assert!(!told(url).contains("secret"), "{}", told(url));
+        assert!(!describe(url).contains("secret"), "{}", describe(url));
     }
     for url in ["store://a:12/34@h", "store://a:12?34@h", "store://a@b:12/34@h"] {
-        let said = told(url);
+        let said = describe(url);
         assert!(said.contains("write / as %2F"), "{said}");
-        let shown = said.replace(EXAMPLE, "");
-        assert!(!shown.contains("12") && !shown.contains("34"), "{said}");
+        let displayed = said.replace(EXAMPLE, "");
+        assert!(!displayed.contains("12") && !displayed.contains("34"), "{said}");
     }
 }
 
@@ -80,14 +80,14 @@ fn wrong_addresses_say_what_is_wrong() {
         ("store://h?patience=1s", "from 1 to 600000"),
         ("store://h?cas=x", "option cas is a number, not \"x\""),
         ("store://h?mod=fast", "did you mean \"mode\""),
-        ("store://h?fsync=off", "there are connections, mode, patience"),
+        ("store://h?fsync=off", "there are connections, mode, timeout"),
         ("store://h?mode", "has no value"),
         ("store://h?mode=fast&mode=safe", "is there twice"),
         ("store://h?password_file=/no/such/file", "cannot be read"),
         ("store://%zz", "hexadecimal"),
         ("store://%ff", "UTF-8"),
     ] {
-        let error = told(url);
+        let error = describe(url);
         assert!(error.contains(part), "{url}: {error}");
         assert!(error.contains(EXAMPLE), "{url}: {error}");
     }

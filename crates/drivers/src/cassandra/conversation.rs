@@ -1,4 +1,4 @@
-//! One lane's session with its prepared statements, over which many requests go at once.
+//! One worker's session with its prepared statements, over which many requests go at once.
 
 pub(super) mod batch;
 
@@ -22,11 +22,11 @@ use scylla::statement::Statement;
 use scylla::statement::prepared::PreparedStatement;
 use tokio::sync::Mutex;
 
-use super::dialer::{Dialer, is_alive};
-use super::failure::{Asked, GARBLED, MALFORMED, failure, of_prepare};
+use super::connector::{Connector, is_alive};
+use super::failure::{GARBLED, MALFORMED, RequestKind, failure, of_prepare};
 use super::options::Content;
 use super::texts::{Shape, TableTexts};
-use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
+use crate::task::{Completion, ConnectionState, JobCompletion, Library, Lost, RecordJob};
 
 /// The longest key of a partition that a server takes.
 const KEY_LENGTH_MAX: usize = 65_535;
@@ -43,7 +43,7 @@ pub(super) struct Plan {
 
 /// The library, as a pool of handles on one session needs it.
 pub(super) struct Cassandra {
-    dialer: Arc<Dialer>,
+    connector: Arc<Connector>,
     plan: Arc<Plan>,
     current: RefCell<Option<Rc<Conversation>>>,
     /// Held by the one that makes a session; the others wait for what it has made.
@@ -58,9 +58,9 @@ pub(super) struct Conversation {
 }
 
 impl Cassandra {
-    pub(super) fn new(dialer: Arc<Dialer>, plan: Arc<Plan>) -> Cassandra {
+    pub(super) fn new(connector: Arc<Connector>, plan: Arc<Plan>) -> Cassandra {
         Cassandra {
-            dialer,
+            connector,
             plan,
             current: RefCell::new(None),
             dialing: Mutex::new(()),
@@ -70,14 +70,14 @@ impl Cassandra {
 
     /// A session with every usual statement prepared.
     async fn converse(&self) -> Result<Rc<Conversation>, OpenError> {
-        let session = self.dialer.dial().await?;
+        let session = self.connector.dial().await?;
         let conversation = Rc::new(Conversation { session, statements: RefCell::default() });
-        let patience = self.dialer.options.connect_timeout;
-        let prepared = tokio::time::timeout(patience, self.prepare(&conversation)).await;
+        let timeout = self.connector.options.connect_timeout;
+        let prepared = tokio::time::timeout(timeout, self.prepare(&conversation)).await;
         let slow = || {
-            let millis = patience.as_millis();
+            let millis = timeout.as_millis();
             let reason = format!("a node did not prepare its statements within {millis} ms");
-            self.dialer.unreachable(reason)
+            self.connector.unreachable(reason)
         };
         prepared.unwrap_or_else(|_| Err(slow()))?;
         Ok(conversation)
@@ -89,7 +89,7 @@ impl Cassandra {
                 let text = texts.text(&shape);
                 let prepared = self.prepared(&conversation.session, texts, &shape).await;
                 let prepared =
-                    prepared.map_err(|error| self.dialer.failed(&text, &error.into()))?;
+                    prepared.map_err(|error| self.connector.failed(&text, &error.into()))?;
                 conversation.statements.borrow_mut().insert((table, shape), prepared);
             }
         }
@@ -102,7 +102,7 @@ impl Cassandra {
         texts: &TableTexts,
         shape: &Shape,
     ) -> Result<Rc<PreparedStatement>, scylla::errors::PrepareError> {
-        let options = &self.dialer.options;
+        let options = &self.connector.options;
         let mut prepared = session.prepare(Statement::new(texts.text(shape))).await?;
         let is_look = matches!(shape, Shape::Read(_) | Shape::Scan(_));
         prepared.set_consistency(if is_look { options.read } else { options.write });
@@ -114,14 +114,14 @@ impl Cassandra {
         Ok(Rc::new(prepared))
     }
 
-    /// The statement, prepared now if it was not asked before.
+    /// The statement, prepared now if it was not issued before.
     async fn statement(
         &self,
         conversation: &Conversation,
         table: u16,
         shape: Shape,
         requests: &mut u16,
-    ) -> Result<Rc<PreparedStatement>, Ending> {
+    ) -> Result<Rc<PreparedStatement>, Completion> {
         let key = (table, shape);
         if let Some(known) = conversation.statements.borrow().get(&key) {
             return Ok(known.clone());
@@ -134,21 +134,21 @@ impl Cassandra {
         Ok(prepared)
     }
 
-    /// Asks, puts records into `rows`, tells whether the record was there.
-    async fn ask(
+    /// Issues, puts records into `rows`, tells whether the record was there.
+    async fn send(
         &self,
         conversation: &Conversation,
         request: &Request<'_>,
         rows: &mut Vec<u8>,
         requests: &mut u16,
-    ) -> Result<bool, Ending> {
+    ) -> Result<bool, Completion> {
         let texts = self.plan.tables.get(usize::from(request.table)).ok_or(MALFORMED)?;
         let shape = texts.shape(request).ok_or(MALFORMED)?;
         check(request, texts.content())?;
-        let asked = match request.kind {
-            Kind::Read | Kind::Scan => Asked::Look,
-            _ if texts.is_conditional(&shape) => Asked::Condition,
-            _ => Asked::Write,
+        let requested = match request.kind {
+            Kind::Read | Kind::Scan => RequestKind::Look,
+            _ if texts.is_conditional(&shape) => RequestKind::Condition,
+            _ => RequestKind::Write,
         };
         let statement = self.statement(conversation, request.table, shape, requests).await?;
         let session = &conversation.session;
@@ -157,12 +157,12 @@ impl Cassandra {
         }
         *requests += 1;
         let answered = session.execute_unpaged(&statement, Arguments(request)).await;
-        let result = answered.map_err(|error| failure(&error, asked))?;
-        match asked {
-            Asked::Look => keep_records(result, texts, request.fields, rows),
-            Asked::Write | Asked::Unlogged | Asked::Logged => Ok(true),
-            Asked::Condition => match (is_applied(result)?, request.kind) {
-                (false, Kind::Insert) => Err(Ending::Refused(Reason::Exists)),
+        let result = answered.map_err(|error| failure(&error, requested))?;
+        match requested {
+            RequestKind::Look => keep_records(result, texts, request.fields, rows),
+            RequestKind::Write | RequestKind::Unlogged | RequestKind::Logged => Ok(true),
+            RequestKind::Condition => match (is_applied(result)?, request.kind) {
+                (false, Kind::Insert) => Err(Completion::Refused(Reason::Exists)),
                 (is_applied, _) => Ok(is_applied),
             },
         }
@@ -173,7 +173,7 @@ impl Library for Cassandra {
     type Connection = Rc<Conversation>;
     type Job = RecordJob;
 
-    /// A handle on the lane's session, which is made anew if no node can be asked over it.
+    /// A handle on the worker's session, which is made anew if no node can be issued over it.
     async fn connect(&self) -> Result<Rc<Conversation>, OpenError> {
         let _turn = self.dialing.lock().await;
         let known = self.current.borrow().clone();
@@ -202,25 +202,25 @@ impl Library for Cassandra {
         connection: &mut Rc<Conversation>,
         job: &mut RecordJob,
         rows: &mut Vec<u8>,
-    ) -> Fate {
+    ) -> JobCompletion {
         let mut requests = 0;
         let ended = match job.batch.is_empty() {
-            true => self.ask(connection, &job.request.request(), rows, &mut requests).await,
-            false => self.ask_batch(connection, job, &mut requests).await,
+            true => self.send(connection, &job.request.request(), rows, &mut requests).await,
+            false => self.send_batch(connection, job, &mut requests).await,
         };
         let (ending, after) = match ended {
-            Ok(found) => (Ending::Done { found }, After::Free),
+            Ok(found) => (Completion::Done { found }, ConnectionState::Free),
             Err(ending) => {
                 let is_about_connection = matches!(
                     ending,
-                    Ending::Refused(Reason::Unreachable)
-                        | Ending::Unknown(Reason::ConnectionLost | Reason::Garbled)
+                    Completion::Refused(Reason::Unreachable)
+                        | Completion::Unknown(Reason::ConnectionLost | Reason::Garbled)
                 );
                 let is_lost = is_about_connection && !is_alive(&connection.session);
-                (ending, if is_lost { After::Lost } else { After::Free })
+                (ending, if is_lost { ConnectionState::Lost } else { ConnectionState::Free })
             }
         };
-        Fate { ending, after, requests: requests.max(1) }
+        JobCompletion { ending, after, requests: requests.max(1) }
     }
 
     async fn undo(&self, _connection: &mut Rc<Conversation>) -> Result<(), Lost> {
@@ -229,7 +229,7 @@ impl Library for Cassandra {
 }
 
 /// Refuses what a server would, before it is sent: a text that is none, a key that is too long.
-fn check(request: &Request<'_>, content: Content) -> Result<(), Ending> {
+fn check(request: &Request<'_>, content: Content) -> Result<(), Completion> {
     let mut is_right = !request.key.is_empty() && request.key.len() <= KEY_LENGTH_MAX;
     if content == Content::Text {
         let is_text = |bytes: &[u8]| str::from_utf8(bytes).is_ok();
@@ -247,13 +247,13 @@ async fn scan(
     texts: &TableTexts,
     rows: &mut Vec<u8>,
     requests: &mut u16,
-) -> Result<bool, Ending> {
+) -> Result<bool, Completion> {
     let mut state = PagingState::start();
     let mut is_found = false;
     loop {
         *requests = requests.saturating_add(1);
         let answered = session.execute_single_page(statement, Arguments(request), state).await;
-        let (result, next) = answered.map_err(|error| failure(&error, Asked::Look))?;
+        let (result, next) = answered.map_err(|error| failure(&error, RequestKind::Look))?;
         is_found |= keep_records(result, texts, request.fields, rows)?;
         match next {
             PagingStateResponse::HasMorePages { state: next } => state = next,
@@ -304,7 +304,7 @@ fn keep_records(
     texts: &TableTexts,
     fields: Fields,
     rows: &mut Vec<u8>,
-) -> Result<bool, Ending> {
+) -> Result<bool, Completion> {
     let names = texts.names(fields).ok_or(MALFORMED)?;
     let result = result.into_rows_result().map_err(|_| GARBLED)?;
     for columns in result.rows::<ColumnIterator<'_, '_>>().map_err(|_| GARBLED)? {
@@ -323,7 +323,7 @@ fn keep_records(
 }
 
 /// Whether the condition held: the first column of the only row, a boolean.
-fn is_applied(result: QueryResult) -> Result<bool, Ending> {
+fn is_applied(result: QueryResult) -> Result<bool, Completion> {
     let result = result.into_rows_result().map_err(|_| GARBLED)?;
     let mut rows = result.rows::<ColumnIterator<'_, '_>>().map_err(|_| GARBLED)?;
     let mut columns = rows.next().ok_or(GARBLED)?.map_err(|_| GARBLED)?;

@@ -1,4 +1,4 @@
-//! What an error of Cassandra, or of the library, means for what was asked.
+//! Failures of Cassandra, or of the library, as outcomes of requests.
 
 use assay_model::Reason;
 use scylla::errors::{
@@ -6,11 +6,11 @@ use scylla::errors::{
     FrameHeaderParseError, PrepareError, RequestAttemptError,
 };
 
-use crate::task::Ending;
+use crate::task::Completion;
 
 /// What was on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestKind {
     /// A read or scan.
     Look,
     /// A write that the replicas take as it is.
@@ -23,28 +23,28 @@ pub(super) enum Asked {
     Condition,
 }
 
-/// It certainly did not happen, because of what was asked.
-pub(super) const MALFORMED: Ending = Ending::Refused(Reason::Malformed);
-/// The answer makes no sense.
-pub(super) const GARBLED: Ending = Ending::Unknown(Reason::Garbled);
-/// No node could be asked.
-const UNREACHABLE: Ending = Ending::Refused(Reason::Unreachable);
+/// It certainly did not happen, because of what was issued.
+pub(super) const MALFORMED: Completion = Completion::Refused(Reason::Malformed);
+/// The answer is invalid.
+pub(super) const GARBLED: Completion = Completion::Unknown(Reason::Garbled);
+/// No node could be issued.
+const UNREACHABLE: Completion = Completion::Refused(Reason::Unreachable);
 /// The connection broke while an answer was awaited.
-const LOST: Ending = Ending::Unknown(Reason::ConnectionLost);
+const LOST: Completion = Completion::Unknown(Reason::ConnectionLost);
 /// The store's own error, after which nobody knows.
-const OPEN: Ending = Ending::Unknown(Reason::StoreError);
+const OPEN: Completion = Completion::Unknown(Reason::StoreError);
 
 /// The server lost count of a conditional write; a later version of the protocol says so.
 const CAS_WRITE_UNKNOWN: i32 = 0x1700;
 
-/// What `error` means for a request that was asked.
-pub(super) fn failure(error: &ExecutionError, asked: Asked) -> Ending {
+/// What `error` means for a request that was issued.
+pub(super) fn failure(error: &ExecutionError, requested: RequestKind) -> Completion {
     match error {
         ExecutionError::BadQuery(_) => MALFORMED,
         ExecutionError::EmptyPlan | ExecutionError::ConnectionPoolError(_) => UNREACHABLE,
         ExecutionError::PrepareError(error) => of_prepare(error),
-        ExecutionError::LastAttemptError(error) => of_attempt(error, asked),
-        ExecutionError::RequestTimeout(_) => Ending::Unknown(Reason::Timeout),
+        ExecutionError::LastAttemptError(error) => of_attempt(error, requested),
+        ExecutionError::RequestTimeout(_) => Completion::Unknown(Reason::Timeout),
         ExecutionError::UseKeyspaceError(_)
         | ExecutionError::SchemaAgreementError(_)
         | ExecutionError::MetadataError(_) => OPEN,
@@ -54,41 +54,45 @@ pub(super) fn failure(error: &ExecutionError, asked: Asked) -> Ending {
 }
 
 /// What `error` means for a request whose statement could not be prepared: nothing happened.
-pub(super) fn of_prepare(error: &PrepareError) -> Ending {
+pub(super) fn of_prepare(error: &PrepareError) -> Completion {
     let attempt = match error {
         PrepareError::ConnectionPoolError(_) => return UNREACHABLE,
         PrepareError::AllAttemptsFailed { first_attempt } => first_attempt,
-        PrepareError::PreparedStatementIdsMismatch => return Ending::Refused(Reason::StoreError),
-        _ => return Ending::Refused(Reason::StoreError),
+        PrepareError::PreparedStatementIdsMismatch => {
+            return Completion::Refused(Reason::StoreError);
+        }
+        _ => return Completion::Refused(Reason::StoreError),
     };
-    match of_attempt(attempt, Asked::Look) {
-        Ending::Unknown(Reason::ConnectionLost) => UNREACHABLE,
-        Ending::Unknown(reason) | Ending::Refused(reason) => Ending::Refused(reason),
-        Ending::Done { .. } => Ending::Refused(Reason::StoreError),
+    match of_attempt(attempt, RequestKind::Look) {
+        Completion::Unknown(Reason::ConnectionLost) => UNREACHABLE,
+        Completion::Unknown(reason) | Completion::Refused(reason) => Completion::Refused(reason),
+        Completion::Done { .. } => Completion::Refused(Reason::StoreError),
     }
 }
 
-fn of_attempt(error: &RequestAttemptError, asked: Asked) -> Ending {
+fn of_attempt(error: &RequestAttemptError, requested: RequestKind) -> Completion {
     match error {
         RequestAttemptError::SerializationError(_)
         | RequestAttemptError::CqlRequestSerialization(_) => MALFORMED,
-        RequestAttemptError::UnableToAllocStreamId => Ending::Refused(Reason::InFlightLimit),
+        RequestAttemptError::UnableToAllocStreamId => Completion::Refused(Reason::InFlightLimit),
         RequestAttemptError::BrokenConnectionError(error) => of_broken(error),
         RequestAttemptError::BodyExtensionsParseError(_)
         | RequestAttemptError::CqlResultParseError(_)
         | RequestAttemptError::CqlErrorParseError(_)
         | RequestAttemptError::UnexpectedResponse(_)
         | RequestAttemptError::NonfinishedPagingState => GARBLED,
-        RequestAttemptError::DbError(error, _) => of_server(error, asked),
+        RequestAttemptError::DbError(error, _) => of_server(error, requested),
         // The server did not know the statement, so it was not carried out.
         RequestAttemptError::RepreparedIdChanged { .. }
-        | RequestAttemptError::RepreparedIdMissingInBatch => Ending::Refused(Reason::StoreError),
+        | RequestAttemptError::RepreparedIdMissingInBatch => {
+            Completion::Refused(Reason::StoreError)
+        }
         _ => OPEN,
     }
 }
 
 /// A connection that breaks may have carried the request, or its answer.
-fn of_broken(error: &BrokenConnectionError) -> Ending {
+fn of_broken(error: &BrokenConnectionError) -> Completion {
     let Some(kind) = error.downcast_ref() else { return LOST };
     match kind {
         BrokenConnectionErrorKind::FrameHeaderParseError(
@@ -109,46 +113,48 @@ fn of_broken(error: &BrokenConnectionError) -> Ending {
 }
 
 /// Source: the errors of Cassandra's native protocol, version 4, section 9.
-fn of_server(error: &DbError, asked: Asked) -> Ending {
+fn of_server(error: &DbError, requested: RequestKind) -> Completion {
     match error {
         DbError::SyntaxError | DbError::Invalid | DbError::ConfigError | DbError::ProtocolError => {
             MALFORMED
         }
-        DbError::AlreadyExists { .. } => Ending::Refused(Reason::Exists),
+        DbError::AlreadyExists { .. } => Completion::Refused(Reason::Exists),
         DbError::AuthenticationError | DbError::Unauthorized => {
-            Ending::Refused(Reason::NotPermitted)
+            Completion::Refused(Reason::NotPermitted)
         }
-        // Said before any replica is asked. A conditional write is asked twice: what is lacking
+        // Said before any replica is issued. A conditional write is run twice: what is lacking
         // for the commit, at the level of the write, is lacking after it was agreed on. Writes of
         // a batch are sent one after the other; those that were logged first are looked at first.
-        DbError::Unavailable { consistency, .. } => match asked {
-            Asked::Condition if !consistency.is_serial() => Ending::Unknown(Reason::Busy),
-            Asked::Unlogged => Ending::Unknown(Reason::Busy),
-            _ => Ending::Refused(Reason::Busy),
+        DbError::Unavailable { consistency, .. } => match requested {
+            RequestKind::Condition if !consistency.is_serial() => Completion::Unknown(Reason::Busy),
+            RequestKind::Unlogged => Completion::Unknown(Reason::Busy),
+            _ => Completion::Refused(Reason::Busy),
         },
-        DbError::Overloaded => match asked {
-            Asked::Condition | Asked::Unlogged | Asked::Logged => Ending::Unknown(Reason::Busy),
-            Asked::Look | Asked::Write => Ending::Refused(Reason::Busy),
+        DbError::Overloaded => match requested {
+            RequestKind::Condition | RequestKind::Unlogged | RequestKind::Logged => {
+                Completion::Unknown(Reason::Busy)
+            }
+            RequestKind::Look | RequestKind::Write => Completion::Refused(Reason::Busy),
         },
-        DbError::IsBootstrapping => Ending::Refused(Reason::Busy),
+        DbError::IsBootstrapping => Completion::Refused(Reason::Busy),
         DbError::RateLimitReached { rejected_by_coordinator, .. } => {
-            let is_batch = matches!(asked, Asked::Unlogged | Asked::Logged);
-            match asked == Asked::Look || (*rejected_by_coordinator && !is_batch) {
-                true => Ending::Refused(Reason::Busy),
-                false => Ending::Unknown(Reason::Busy),
+            let is_batch = matches!(requested, RequestKind::Unlogged | RequestKind::Logged);
+            match requested == RequestKind::Look || (*rejected_by_coordinator && !is_batch) {
+                true => Completion::Refused(Reason::Busy),
+                false => Completion::Unknown(Reason::Busy),
             }
         }
         // Some replicas may have taken it, and hints may bring it to others later.
         DbError::WriteTimeout { .. }
         | DbError::ReadTimeout { .. }
-        | DbError::Other(CAS_WRITE_UNKNOWN) => Ending::Unknown(Reason::Timeout),
+        | DbError::Other(CAS_WRITE_UNKNOWN) => Completion::Unknown(Reason::Timeout),
         DbError::WriteFailure { .. }
         | DbError::ReadFailure { .. }
         | DbError::FunctionFailure { .. }
         | DbError::TruncateError
         | DbError::ServerError
         | DbError::Other(_) => OPEN,
-        DbError::Unprepared { .. } => Ending::Refused(Reason::StoreError),
+        DbError::Unprepared { .. } => Completion::Refused(Reason::StoreError),
         _ => OPEN,
     }
 }
@@ -160,53 +166,58 @@ mod tests {
 
     use super::*;
 
-    const EVERYTHING: [Asked; 5] =
-        [Asked::Look, Asked::Write, Asked::Unlogged, Asked::Logged, Asked::Condition];
+    const EVERYTHING: [RequestKind; 5] = [
+        RequestKind::Look,
+        RequestKind::Write,
+        RequestKind::Unlogged,
+        RequestKind::Logged,
+        RequestKind::Condition,
+    ];
 
-    fn of(error: DbError, asked: Asked) -> Ending {
+    fn of(error: DbError, requested: RequestKind) -> Completion {
         let attempt = RequestAttemptError::DbError(error, String::new());
-        failure(&ExecutionError::LastAttemptError(attempt), asked)
+        failure(&ExecutionError::LastAttemptError(attempt), requested)
     }
 
-    fn check(error: DbError, expected: Ending) {
-        for asked in EVERYTHING {
-            assert_eq!(of(error.clone(), asked), expected, "{error:?} {asked:?}");
+    fn check(error: DbError, expected: Completion) {
+        for requested in EVERYTHING {
+            assert_eq!(of(error.clone(), requested), expected, "{error:?} {requested:?}");
         }
     }
 
-    fn refused(reason: Reason) -> Ending {
-        Ending::Refused(reason)
+    fn refused(reason: Reason) -> Completion {
+        Completion::Refused(reason)
     }
 
-    fn unknown(reason: Reason) -> Ending {
-        Ending::Unknown(reason)
+    fn unknown(reason: Reason) -> Completion {
+        Completion::Unknown(reason)
     }
 
     #[test]
-    fn too_few_nodes_are_told_before_anything_is_done() {
+    fn too_few_nodes_are_reported_before_anything_is_done() {
         let lacking = |consistency| DbError::Unavailable { consistency, required: 2, alive: 1 };
         let quorum = || lacking(Consistency::Quorum);
-        assert_eq!(of(quorum(), Asked::Write), refused(Reason::Busy));
-        assert_eq!(of(quorum(), Asked::Look), refused(Reason::Busy));
+        assert_eq!(of(quorum(), RequestKind::Write), refused(Reason::Busy));
+        assert_eq!(of(quorum(), RequestKind::Look), refused(Reason::Busy));
         let serial = lacking(Consistency::Serial);
-        assert_eq!(of(serial, Asked::Condition), refused(Reason::Busy));
+        assert_eq!(of(serial, RequestKind::Condition), refused(Reason::Busy));
         // Agreed on already; the commit is what too few nodes are there for.
-        assert_eq!(of(quorum(), Asked::Condition), unknown(Reason::Busy));
+        assert_eq!(of(quorum(), RequestKind::Condition), unknown(Reason::Busy));
     }
 
     #[test]
     fn of_a_batch_some_may_be_written_when_another_is_refused() {
         let consistency = Consistency::Quorum;
         let lacking = || DbError::Unavailable { consistency, required: 2, alive: 1 };
-        assert_eq!(of(lacking(), Asked::Unlogged), unknown(Reason::Busy));
-        assert_eq!(of(lacking(), Asked::Logged), refused(Reason::Busy));
-        for asked in [Asked::Unlogged, Asked::Logged] {
-            assert_eq!(of(DbError::Overloaded, asked), unknown(Reason::Busy));
+        assert_eq!(of(lacking(), RequestKind::Unlogged), unknown(Reason::Busy));
+        assert_eq!(of(lacking(), RequestKind::Logged), refused(Reason::Busy));
+        for requested in [RequestKind::Unlogged, RequestKind::Logged] {
+            assert_eq!(of(DbError::Overloaded, requested), unknown(Reason::Busy));
             let op_type = OperationType::Write;
             let limit = DbError::RateLimitReached { op_type, rejected_by_coordinator: true };
-            assert_eq!(of(limit, asked), unknown(Reason::Busy));
+            assert_eq!(of(limit, requested), unknown(Reason::Busy));
             // Too large for the server, which it finds before it writes anything.
-            assert_eq!(of(DbError::Invalid, asked), refused(Reason::Malformed));
+            assert_eq!(of(DbError::Invalid, requested), refused(Reason::Malformed));
         }
     }
 
@@ -243,19 +254,19 @@ mod tests {
     #[test]
     fn a_node_that_cannot_take_more_is_busy() {
         check(DbError::IsBootstrapping, refused(Reason::Busy));
-        assert_eq!(of(DbError::Overloaded, Asked::Write), refused(Reason::Busy));
-        assert_eq!(of(DbError::Overloaded, Asked::Condition), unknown(Reason::Busy));
+        assert_eq!(of(DbError::Overloaded, RequestKind::Write), refused(Reason::Busy));
+        assert_eq!(of(DbError::Overloaded, RequestKind::Condition), unknown(Reason::Busy));
         let limited = |rejected_by_coordinator| DbError::RateLimitReached {
             op_type: OperationType::Write,
             rejected_by_coordinator,
         };
-        assert_eq!(of(limited(true), Asked::Write), refused(Reason::Busy));
-        assert_eq!(of(limited(false), Asked::Write), unknown(Reason::Busy));
-        assert_eq!(of(limited(false), Asked::Look), refused(Reason::Busy));
+        assert_eq!(of(limited(true), RequestKind::Write), refused(Reason::Busy));
+        assert_eq!(of(limited(false), RequestKind::Write), unknown(Reason::Busy));
+        assert_eq!(of(limited(false), RequestKind::Look), refused(Reason::Busy));
     }
 
     #[test]
-    fn what_makes_no_sense_or_is_not_allowed_never_happened() {
+    fn what_is_invalid_or_is_not_allowed_never_happened() {
         for error in [DbError::SyntaxError, DbError::Invalid, DbError::ConfigError] {
             check(error, refused(Reason::Malformed));
         }
@@ -284,7 +295,7 @@ mod tests {
     fn a_broken_connection_leaves_it_open() {
         let broken = |kind: BrokenConnectionErrorKind| {
             let attempt = RequestAttemptError::BrokenConnectionError(kind.into());
-            failure(&ExecutionError::LastAttemptError(attempt), Asked::Write)
+            failure(&ExecutionError::LastAttemptError(attempt), RequestKind::Write)
         };
         let reset = || std::io::ErrorKind::ConnectionReset.into();
         assert_eq!(broken(BrokenConnectionErrorKind::WriteError(reset())), LOST);
@@ -301,7 +312,7 @@ mod tests {
 
     #[test]
     fn what_the_library_refuses_never_left() {
-        let of = |error| failure(&error, Asked::Write);
+        let of = |error| failure(&error, RequestKind::Write);
         assert_eq!(of(ExecutionError::EmptyPlan), UNREACHABLE);
         assert_eq!(of(ExecutionError::BadQuery(BadQuery::PartitionKeyExtraction)), MALFORMED);
         let no_stream = RequestAttemptError::UnableToAllocStreamId;

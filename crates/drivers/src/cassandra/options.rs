@@ -1,4 +1,4 @@
-//! What a Cassandra URL says.
+//! Options of a Cassandra URL.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ const KEYSPACE_LENGTH_MAX: usize = 48;
 /// The library gives a connection 32,768 numbers for what is in flight; a task is kept for each.
 const MOST_IN_FLIGHT: usize = 16_384;
 const MOST_CONNECTIONS: usize = 128;
-/// What one turn of a lane gathers is less, and servers refuse batches above 50 KiB.
+/// What one turn of a worker gathers is less, and servers refuse batches above 50 KiB.
 const MOST_BATCH: usize = 1024;
 /// More copies than that nobody keeps of a benchmark's records.
 const MOST_REPLICAS: usize = 128;
@@ -36,7 +36,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Options {
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
-    /// The nodes that are asked for the others, as `host:port`.
+    /// The nodes that are requested the others, as `host:port`.
     pub nodes: Vec<String>,
     /// The keyspace; `ycsb` if the URL names none.
     pub keyspace: String,
@@ -58,17 +58,17 @@ pub struct Options {
     pub batch: usize,
     /// Option `batch_type=unlogged|logged`: whether the coordinator notes a batch before it writes.
     pub batch_type: BatchType,
-    /// Option `connections`: how many each lane has to each node.
+    /// Option `connections`: how many each worker has to each node.
     pub connections: usize,
-    /// Option `in_flight`: how many requests each lane has under way at most.
+    /// Option `in_flight`: how many requests each worker has under way at most.
     pub in_flight: usize,
-    /// Option `connect_timeout`, in milliseconds: patience until the cluster is known.
+    /// Option `connect_timeout`, in milliseconds: timeout until the cluster is known.
     pub connect_timeout: Duration,
     /// Option `compression=none|lz4|snappy`: of what goes over the wire.
     pub compression: Option<Compression>,
-    /// Option `datacenter`: whose nodes alone are asked.
+    /// Option `datacenter`: whose nodes alone are issued.
     pub datacenter: Option<String>,
-    shown: String,
+    displayed: String,
 }
 
 /// What keys and fields are.
@@ -154,7 +154,7 @@ impl FromStr for Options {
             connect_timeout: address.millis("connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
             compression: address.choose("compression", &compressions)?.flatten(),
             datacenter: address.text("datacenter"),
-            shown: address.to_string(),
+            displayed: address.to_string(),
         };
         address.finish()?;
         Ok(options)
@@ -164,13 +164,13 @@ impl FromStr for Options {
 /// The URL without the password.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.displayed)
     }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("url", &self.shown).finish_non_exhaustive()
+        f.debug_struct("Options").field("url", &self.displayed).finish_non_exhaustive()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a cluster says about itself that a reader of its figures must know.
+//! Settings of a cluster that a reader of its figures must know.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -87,7 +87,7 @@ impl Facts {
             settings.push(setting(
                 &format!("table {table}"),
                 &format!("speculative_retry={speculative} read_repair={repair} {compaction}"),
-                "when the server itself asks another replica before the first has answered; \
+                "when the server itself issues another replica before the first has answered; \
                  whether a read mends replicas that differ; how its files are merged",
             ));
         }
@@ -124,7 +124,7 @@ impl Facts {
             let meaning = "the keyspace is not there yet; it is made when data are loaded";
             return vec![setting("replication", "none yet", meaning)];
         };
-        let shown: Vec<String> = replication
+        let displayed: Vec<String> = replication
             .iter()
             .map(|(name, value)| format!("{name}={}", value.rsplit('.').next().unwrap_or(value)))
             .collect();
@@ -138,7 +138,7 @@ impl Facts {
             None => "on how many nodes each record is kept".to_owned(),
         };
         let name = format!("replication of {}", options.keyspace);
-        vec![setting(&name, &shown.join(" "), &meaning)]
+        vec![setting(&name, &displayed.join(" "), &meaning)]
     }
 
     fn durability(&self) -> Setting {
@@ -178,7 +178,7 @@ impl Facts {
         setting("durability", &value, meaning)
     }
 
-    /// Whether the replicas that a read asks include one that the last write waited for.
+    /// Whether the replicas that a read issues include one that the last write waited for.
     fn visibility(&self, options: &Options) -> Setting {
         let count = |level| self.replicas(level);
         let (value, meaning) = match (count(options.read), count(options.write), self.copies()) {
@@ -225,8 +225,8 @@ impl Facts {
             setting(
                 "retries",
                 "none",
-                "the library passes every error on, and asks no second node while it waits for \
-                 one; a statement that a node has forgotten is prepared again, then asked",
+                "the library passes every error on, and issues no second node while it waits for \
+                 one; a statement that a node has forgotten is prepared again, then issued",
             ),
             setting(
                 "routing",
@@ -243,9 +243,9 @@ impl Facts {
             setting(
                 "in_flight",
                 &count(options.in_flight),
-                "requests per lane at a time; the wait for a place counts as lag",
+                "requests per worker at a time; the wait for a place counts as lag",
             ),
-            setting("connections", &count(options.connections), "per lane to each node"),
+            setting("connections", &count(options.connections), "per worker to each node"),
         ]
     }
 }
@@ -344,7 +344,7 @@ mod tests {
         }
     }
 
-    fn told(facts: &Facts, options: &str, name: &str) -> (String, String) {
+    fn describe(facts: &Facts, options: &str, name: &str) -> (String, String) {
         let options: Options = format!("cassandra://h/ks{options}").parse().unwrap();
         let settings = facts.settings(&options);
         let found = settings.into_iter().find(|setting| setting.name == name);
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn overlapping_replicas_see_every_write() {
         let facts = facts(&THREE, &[]);
-        let visibility = |options: &str| told(&facts, options, "visibility").0;
+        let visibility = |options: &str| describe(&facts, options, "visibility").0;
         assert_eq!(visibility(""), "2 + 2 > 3");
         assert_eq!(visibility("?consistency=ONE"), "1 + 1 <= 3");
         assert_eq!(visibility("?consistency=ONE&write_consistency=ALL"), "1 + 3 > 3");
@@ -369,14 +369,14 @@ mod tests {
     fn levels_of_a_data_center_say_nothing_about_two() {
         let mut facts = facts(&[THREE[0], THREE[1], ("dc2", "3")], &[]);
         facts.nodes.push(("dc2".into(), "5.0.6".into()));
-        assert_eq!(told(&facts, "?consistency=LOCAL_QUORUM", "visibility").0, "unknown");
-        assert_eq!(told(&facts, "?consistency=QUORUM", "visibility").0, "4 + 4 > 6");
+        assert_eq!(describe(&facts, "?consistency=LOCAL_QUORUM", "visibility").0, "unknown");
+        assert_eq!(describe(&facts, "?consistency=QUORUM", "visibility").0, "4 + 4 > 6");
     }
 
     #[test]
     fn what_a_crash_loses_follows_from_the_commit_log() {
         let durability =
-            |variables: &[(&str, &str)]| told(&facts(&THREE, variables), "", "durability").0;
+            |variables: &[(&str, &str)]| describe(&facts(&THREE, variables), "", "durability").0;
         let periodic = [("commitlog_sync", "periodic"), ("commitlog_sync_period", "10000ms")];
         assert_eq!(durability(&periodic), "commitlog_sync=periodic 10000ms");
         let old = [("commitlog_sync", "periodic"), ("commitlog_sync_period_in_ms", "10000")];
@@ -384,12 +384,12 @@ mod tests {
         assert_eq!(durability(&[("commitlog_sync", "batch")]), "commitlog_sync=batch");
         assert_eq!(durability(&[]), "unknown");
         let without = Facts { has_commit_log: false, ..facts(&THREE, &periodic) };
-        assert_eq!(told(&without, "", "durability").0, "none");
+        assert_eq!(describe(&without, "", "durability").0, "none");
     }
 
     #[test]
-    fn copies_are_told_in_words() {
-        let of = |pairs: &[(&str, &str)]| told(&facts(pairs, &[]), "", "replication of ks");
+    fn copies_are_reported_in_words() {
+        let of = |pairs: &[(&str, &str)]| describe(&facts(pairs, &[]), "", "replication of ks");
         let (value, meaning) = of(&THREE);
         assert_eq!(value, "class=NetworkTopologyStrategy dc1=3");
         assert!(meaning.starts_with("3 copies"), "{meaning}");
@@ -398,24 +398,24 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_told_where_there_are_some() {
+    fn batches_are_reported_where_there_are_some() {
         let facts = facts(&THREE, &[]);
-        assert_eq!(told(&facts, "", "batch").0, "");
-        assert_eq!(told(&facts, "?batch=8", "batch").0, "8 unlogged");
-        let (value, meaning) = told(&facts, "?batch=8&batch_type=logged", "batch");
+        assert_eq!(describe(&facts, "", "batch").0, "");
+        assert_eq!(describe(&facts, "?batch=8", "batch").0, "8 unlogged");
+        let (value, meaning) = describe(&facts, "?batch=8&batch_type=logged", "batch");
         assert_eq!(value, "8 logged");
         assert!(meaning.contains("in the end all"), "{meaning}");
     }
 
     #[test]
-    fn conditional_writes_are_told_where_there_are_some() {
+    fn conditional_writes_are_reported_where_there_are_some() {
         let facts = facts(&THREE, &[]);
-        assert_eq!(told(&facts, "", "lwt").0, "");
+        assert_eq!(describe(&facts, "", "lwt").0, "");
         assert_eq!(
-            told(&facts, "?insert=lwt&update=lwt", "lwt").0,
+            describe(&facts, "?insert=lwt&update=lwt", "lwt").0,
             "insert, update, delete at SERIAL"
         );
-        let (value, meaning) = told(&facts, "?update=lwt", "lwt");
+        let (value, meaning) = describe(&facts, "?update=lwt", "lwt");
         assert_eq!(value, "update, delete at SERIAL");
         assert!(meaning.contains("not ordered against each other"), "{meaning}");
     }

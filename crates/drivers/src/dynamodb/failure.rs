@@ -1,42 +1,43 @@
-//! What an error of DynamoDB, or of the connection to it, means for what was asked.
+//! Failures of DynamoDB, or of the connection to it, as outcomes of requests.
 
 use std::error::Error;
 
 use assay_model::Reason;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-use crate::task::{After, Ending, Fate};
+use crate::task::{Completion, ConnectionState, JobCompletion};
 
 /// What a failure means, and whether its connection is of use any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    pub(super) ending: Ending,
+    pub(super) ending: Completion,
     pub(super) is_connection_lost: bool,
 }
 
 impl Failure {
     /// The connection broke while an answer was awaited.
     const LOST: Failure =
-        Failure { ending: Ending::Unknown(Reason::ConnectionLost), is_connection_lost: true };
+        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
     /// There was no connection, so nothing was sent.
     const UNREACHABLE: Failure =
-        Failure { ending: Ending::Refused(Reason::Unreachable), is_connection_lost: true };
-    /// The answer makes no sense.
+        Failure { ending: Completion::Refused(Reason::Unreachable), is_connection_lost: true };
+    /// The answer is invalid.
     const GARBLED: Failure =
-        Failure { ending: Ending::Unknown(Reason::Garbled), is_connection_lost: true };
+        Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
 
     /// It certainly did not happen, and the connection is as it was.
     pub(super) const fn refused(reason: Reason) -> Failure {
-        Failure { ending: Ending::Refused(reason), is_connection_lost: false }
+        Failure { ending: Completion::Refused(reason), is_connection_lost: false }
     }
 
     const fn unknown(reason: Reason) -> Failure {
-        Failure { ending: Ending::Unknown(reason), is_connection_lost: false }
+        Failure { ending: Completion::Unknown(reason), is_connection_lost: false }
     }
 
-    pub(super) fn fate(self, requests: u16) -> Fate {
-        let after = if self.is_connection_lost { After::Lost } else { After::Free };
-        Fate { requests, ..Fate::new(self.ending, after) }
+    pub(super) fn completion(self, requests: u16) -> JobCompletion {
+        let after =
+            if self.is_connection_lost { ConnectionState::Lost } else { ConnectionState::Free };
+        JobCompletion { requests, ..JobCompletion::new(self.ending, after) }
     }
 }
 
@@ -99,7 +100,7 @@ fn of_service(status: u16, code: Option<&str>) -> Failure {
             None if (400..500).contains(&status) => Failure::refused(Reason::StoreError),
             None => Failure::unknown(Reason::StoreError),
         },
-        // What stands between us and the service has not reached it, or not heard from it.
+        // What stands between us and the service has not reached it, or not received from it.
         None if status >= 500 => Failure::unknown(Reason::StoreError),
         None => Failure::GARBLED,
     }
@@ -120,10 +121,14 @@ pub(super) fn is_unconnected(error: &(dyn Error + 'static)) -> bool {
 /// What `error` means for a request that was to be sent.
 pub(super) fn failure<E: ProvideErrorMetadata + Error + 'static>(error: &SdkError<E>) -> Failure {
     match error {
-        SdkError::ServiceError(told) => of_service(told.raw().status().as_u16(), told.err().code()),
+        SdkError::ServiceError(reported) => {
+            of_service(reported.raw().status().as_u16(), reported.err().code())
+        }
         SdkError::ConstructionFailure(_) => Failure::refused(Reason::Malformed),
         SdkError::DispatchFailure(_) if is_unconnected(error) => Failure::UNREACHABLE,
-        SdkError::DispatchFailure(told) if told.is_user() => Failure::refused(Reason::Malformed),
+        SdkError::DispatchFailure(reported) if reported.is_user() => {
+            Failure::refused(Reason::Malformed)
+        }
         SdkError::DispatchFailure(_) => Failure::LOST,
         SdkError::TimeoutError(_) => Failure::unknown(Reason::Timeout),
         SdkError::ResponseError(_) => Failure::GARBLED,
@@ -140,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    fn told(status: u16, code: Option<&str>) -> Failure {
+    fn describe(status: u16, code: Option<&str>) -> Failure {
         let mut metadata = ErrorMetadata::builder();
         if let Some(code) = code {
             metadata = metadata.code(code);
@@ -168,7 +173,7 @@ mod tests {
             ("UnknownOperationException", Reason::Unsupported),
             ("SomethingNewException", Reason::StoreError),
         ] {
-            assert_eq!(told(400, Some(code)), Failure::refused(reason), "{code}");
+            assert_eq!(describe(400, Some(code)), Failure::refused(reason), "{code}");
         }
     }
 
@@ -177,23 +182,23 @@ mod tests {
         for (status, code) in
             [(500, Some("InternalServerError")), (503, Some("ServiceUnavailable")), (502, None)]
         {
-            assert_eq!(told(status, code), Failure::unknown(Reason::StoreError), "{status}");
+            assert_eq!(describe(status, code), Failure::unknown(Reason::StoreError), "{status}");
         }
     }
 
     #[test]
     fn throttling_is_certain_whatever_its_status() {
-        assert_eq!(told(503, Some("ThrottlingException")), Failure::refused(Reason::Busy));
+        assert_eq!(describe(503, Some("ThrottlingException")), Failure::refused(Reason::Busy));
     }
 
     #[test]
     fn an_answer_without_a_code_is_not_of_dynamodb() {
-        assert_eq!(told(404, None), Failure::GARBLED);
-        assert_eq!(told(301, None), Failure::GARBLED);
+        assert_eq!(describe(404, None), Failure::GARBLED);
+        assert_eq!(describe(301, None), Failure::GARBLED);
     }
 
     #[test]
-    fn what_the_connection_does_is_told_apart() {
+    fn what_the_connection_does_is_distinguished() {
         let broken = || std::io::Error::from(std::io::ErrorKind::ConnectionReset).into();
         let of = |error| failure(&SdkError::<PutItemError>::dispatch_failure(error));
         assert_eq!(of(ConnectorError::io(broken())), Failure::LOST);

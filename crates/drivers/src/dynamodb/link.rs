@@ -8,11 +8,11 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
-use super::console::Console;
+use super::admin::AdminConnection;
 use super::content::{Item, LARGEST_ITEM, encode};
 use super::failure::{CONDITION_FAILED, Failure, failure};
 use super::options::{Options, is_allowed};
-use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
+use crate::task::{Completion, ConnectionState, JobCompletion, Library, Lost, RecordJob};
 
 /// The tables that were prepared, by number.
 #[derive(Default)]
@@ -84,32 +84,41 @@ impl Library for Link {
     type Job = RecordJob;
 
     async fn connect(&self) -> Result<Client, OpenError> {
-        let console = Console::new(&self.options);
-        console.greet().await?;
-        Ok(console.into_client())
+        let admin = AdminConnection::new(&self.options);
+        admin.greet().await?;
+        Ok(admin.into_client())
     }
 
-    async fn perform(&self, client: &mut Client, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+    async fn perform(
+        &self,
+        client: &mut Client,
+        job: &mut RecordJob,
+        rows: &mut Vec<u8>,
+    ) -> JobCompletion {
         let request = job.request.request();
         let mut requests = 0;
         let Some(table) = self.plan.tables.get(usize::from(request.table)) else {
-            return Failure::refused(Reason::Malformed).fate(1);
+            return Failure::refused(Reason::Malformed).completion(1);
         };
-        let mut asked = Asked { link: self, client, table, request, requests: &mut requests };
+        let mut requested =
+            PendingRequest { link: self, client, table, request, requests: &mut requests };
         let came = match request.kind {
-            Kind::Read => asked.read(rows).await,
-            Kind::Insert => asked.insert().await,
-            Kind::Update => asked.update().await,
-            Kind::Delete => asked.delete().await,
-            Kind::Scan => asked.scan(rows).await,
+            Kind::Read => requested.read(rows).await,
+            Kind::Insert => requested.insert().await,
+            Kind::Update => requested.update().await,
+            Kind::Delete => requested.delete().await,
+            Kind::Scan => requested.scan(rows).await,
             Kind::Commit | Kind::Rollback => Err(Failure::refused(Reason::Unsupported)),
         };
         let requests = requests.max(1);
         match came {
-            Ok(found) => Fate { requests, ..Fate::new(Ending::Done { found }, After::Free) },
+            Ok(found) => JobCompletion {
+                requests,
+                ..JobCompletion::new(Completion::Done { found }, ConnectionState::Free)
+            },
             Err(failure) => {
                 rows.clear();
-                failure.fate(requests)
+                failure.completion(requests)
             }
         }
     }
@@ -121,7 +130,7 @@ impl Library for Link {
 }
 
 /// A request under way.
-struct Asked<'a> {
+struct PendingRequest<'a> {
     link: &'a Link,
     client: &'a Client,
     table: &'a Table,
@@ -130,7 +139,7 @@ struct Asked<'a> {
     requests: &'a mut u16,
 }
 
-impl Asked<'_> {
+impl PendingRequest<'_> {
     fn key_name(&self) -> &str {
         &self.link.options.key
     }
@@ -148,8 +157,8 @@ impl Asked<'_> {
         *self.requests = self.requests.saturating_add(1);
     }
 
-    /// The attribute that a read of one field asks for.
-    fn wanted(&self) -> Result<Option<&str>, Failure> {
+    /// The attribute that a read of one field requests.
+    fn expected(&self) -> Result<Option<&str>, Failure> {
         match self.request.fields {
             Fields::One(number) => self.table.field(number).map(Some),
             Fields::All | Fields::Named => Ok(None),
@@ -160,7 +169,7 @@ impl Asked<'_> {
         let key = self.key()?;
         let mut get = self.client.get_item().table_name(&self.table.name);
         get = get.key(self.key_name(), key).consistent_read(self.link.options.is_consistent);
-        if let Some(name) = self.wanted()? {
+        if let Some(name) = self.expected()? {
             get = get.projection_expression("#f").expression_attribute_names("#f", name);
         }
         self.count();
@@ -170,7 +179,7 @@ impl Asked<'_> {
         Ok(true)
     }
 
-    /// Appends the fields of `item` that are asked for.
+    /// Appends the fields of `item` that are requested.
     fn keep(&self, mut item: Item, rows: &mut Vec<u8>) -> Result<(), Failure> {
         if self.request.fields == Fields::Named {
             item.retain(|name, _| self.table.fields.contains(name));
@@ -252,7 +261,7 @@ impl Asked<'_> {
             scan = scan.limit(i32::try_from(left).unwrap_or(i32::MAX));
             scan = scan.consistent_read(self.link.options.is_consistent);
             scan = scan.set_exclusive_start_key(from.take());
-            if let Some(name) = self.wanted()? {
+            if let Some(name) = self.expected()? {
                 scan = scan.projection_expression("#f").expression_attribute_names("#f", name);
             }
             self.count();

@@ -56,9 +56,9 @@ pub struct Options {
     pub(super) content: Content,
     /// Whether a read sees every write that was answered before it.
     pub(super) is_consistent: bool,
-    /// How many connections a lane has.
+    /// How many connections a worker has.
     pub(super) connections: usize,
-    /// Patience for a connection, and for each request that is no part of a run.
+    /// Timeout for a connection, and for each request that is no part of a run.
     pub(super) connect_timeout: Duration,
 }
 
@@ -119,14 +119,14 @@ impl Options {
             .credentials_provider(credentials)
             .http_client(self.http())
             .timeout_config(timeouts)
-            // Whatever fails is an answer; patience is the executor's.
+            // Whatever fails is an answer; timeout is the executor's.
             .retry_config(RetryConfig::disabled())
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build();
         Client::from_conf(config)
     }
 
-    /// Whether the endpoint is asked over TLS.
+    /// Whether the endpoint is issued over TLS.
     pub(super) fn is_https(&self) -> bool {
         self.tls.is_some()
     }
@@ -161,11 +161,12 @@ fn tls(address: &mut Address, is_https: bool) -> Result<Option<TlsContext>, Open
 
 /// The bytes of a file of certificates in PEM.
 fn authorities(path: &Path) -> Result<Vec<u8>, String> {
-    let shown = path.display();
-    let bytes = fs::read(path).map_err(|why| format!("ca_file {shown} cannot be read: {why}"))?;
+    let displayed = path.display();
+    let bytes =
+        fs::read(path).map_err(|why| format!("ca_file {displayed} cannot be read: {why}"))?;
     match CertificateDer::pem_slice_iter(&bytes).next() {
         Some(Ok(_)) => Ok(bytes),
-        _ => Err(format!("ca_file {shown} has no certificate in PEM")),
+        _ => Err(format!("ca_file {displayed} has no certificate in PEM")),
     }
 }
 
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_service_itself_is_asked_over_tls() {
+    fn the_service_itself_is_issued_over_tls() {
         let options = right("dynamodbs://dynamodb.eu-west-1.amazonaws.com/");
         assert_eq!(options.endpoint, "https://dynamodb.eu-west-1.amazonaws.com:443");
         assert!(options.tls.is_some() && right("dynamodb://h").tls.is_none());

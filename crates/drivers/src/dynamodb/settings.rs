@@ -1,4 +1,4 @@
-//! What a table says about itself that a reader of its figures must know.
+//! Settings of a table that a reader of its figures must know.
 
 use assay_model::Setting;
 use aws_sdk_dynamodb::types::{BillingMode, TableDescription};
@@ -31,7 +31,7 @@ pub(super) fn settings(options: &Options, table: Option<&TableDescription>) -> V
     settings.push(setting(
         "connections",
         &options.connections.to_string(),
-        "per lane, each with one request at a time; the wait for one counts as lag",
+        "per worker, each with one request at a time; the wait for one counts as lag",
     ));
     settings.push(setting(
         "client",
@@ -49,7 +49,7 @@ fn server(name: Option<&str>) -> Setting {
             "a stand-in: one process with SQLite behind it; its figures say nothing of DynamoDB",
         ),
         Some(name) => setting("server", name, "the table that was measured"),
-        None => setting("server", "unknown", "there is no table yet to ask"),
+        None => setting("server", "unknown", "there is no table yet to issue"),
     }
 }
 
@@ -66,7 +66,7 @@ fn durability(name: Option<&str>) -> Setting {
             "every write",
             "by its maker's word a write is on disks in several zones before it is answered",
         ),
-        None => setting("durability", "unknown", "there is no table yet to ask"),
+        None => setting("durability", "unknown", "there is no table yet to issue"),
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stand_in_is_told_from_the_service() {
+    fn the_stand_in_is_reported_from_the_service() {
         let local = "arn:aws:dynamodb:ddblocal:000000000000:table/usertable";
         assert_eq!(server_of(local), "DynamoDB Local");
         let real = "arn:aws:dynamodb:eu-west-1:123456789012:table/usertable";

@@ -96,7 +96,7 @@ impl<'a> Address<'a> {
         }
     }
 
-    /// The URL makes no sense for this reason.
+    /// The URL is invalid for this reason.
     pub(crate) fn wrong(&self, reason: String) -> OpenError {
         OpenError::Url { url: self.url.into(), reason }
     }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_wrong_url_says_what_is_wrong() {
-        for (url, told) in [
+        for (url, reported) in [
             ("fjall:", "it names no path; write fjall:PATH"),
             ("fjall", "it names no path; write fjall:PATH"),
             ("fjall:p?durabilty=fsync", "\"durabilty\" is unknown; did you mean \"durability\"?"),
@@ -190,7 +190,7 @@ mod tests {
             ("fjall:p?cache", "option \"cache\" has no value; write cache=…"),
             ("fjall:p?cache=1&cache=2", "option \"cache\" is given twice"),
         ] {
-            assert!(complaint(url).contains(told), "{url}: {}", complaint(url));
+            assert!(complaint(url).contains(reported), "{url}: {}", complaint(url));
         }
     }
 

@@ -1,4 +1,4 @@
-//! How an engine on this machine's disk fails, as what it means for the operation.
+//! Failures of an engine on this machine's disk, as outcomes of operations.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_store::key_hash::key_hash;
 
-/// Four lanes that change different keys meet in one lock about once in forty changes.
+/// Four workers that change different keys meet in one lock about once in forty changes.
 const STRIPES: usize = 256;
 
 /// Locks for changes that read before they write.

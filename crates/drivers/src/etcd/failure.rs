@@ -1,10 +1,10 @@
-//! What an error of etcd, or of the connection to it, means for what was asked.
+//! Failures of etcd, or of the connection to it, as outcomes of requests.
 
 use assay_model::Reason;
 use tonic::Code;
 
 use super::wire::CallError;
-use crate::task::Ending;
+use crate::task::Completion;
 
 /// What the request that failed was to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,13 +20,13 @@ pub(super) enum Doing {
 /// What a failure means, and what is to become of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    pub(super) ending: Ending,
-    pub(super) whose: Whose,
+    pub(super) ending: Completion,
+    pub(super) source: FailureSource,
 }
 
 /// Who is to blame, so that the next request goes elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum FailureSource {
     /// The request or the whole cluster: another member would say the same.
     Nobodys,
     /// This member, which may be cut off from the others.
@@ -44,17 +44,17 @@ enum Write {
     Perhaps,
 }
 
-use Whose::{Connections, Members, Nobodys};
+use FailureSource::{Connections, Members, Nobodys};
 use Write::{Never, Perhaps};
 
 /// What etcd says, by the beginning of its messages. They are those of `rpctypes/error.go` in etcd
 /// 3.4 to 3.6; codes alone do not tell them apart.
-const SAID: &[(&str, Reason, Write, Whose)] = &[
-    // The write that crosses the quota is applied, yet told this; only those after it are not.
+const SAID: &[(&str, Reason, Write, FailureSource)] = &[
+    // The write that crosses the quota is applied, yet reported this; only those after it are not.
     ("etcdserver: mvcc: database space exceeded", Reason::Full, Perhaps, Nobodys),
     // More is waiting to be applied than the server likes; said before the proposal.
     ("etcdserver: too many requests", Reason::Busy, Never, Nobodys),
-    // Said by who asks whether there is one, before the proposal.
+    // Said by who issues whether there is one, before the proposal.
     ("etcdserver: no leader", Reason::Busy, Never, Members),
     ("raft proposal dropped", Reason::Busy, Never, Members),
     ("etcdserver: rpc not supported for learner", Reason::Busy, Never, Members),
@@ -77,14 +77,14 @@ const SAID: &[(&str, Reason, Write, Whose)] = &[
     ("etcdserver: user name is empty", Reason::NotPermitted, Never, Nobodys),
     ("etcdserver: user name not found", Reason::NotPermitted, Never, Connections),
     ("etcdserver: authentication failed", Reason::NotPermitted, Never, Nobodys),
-    // A token ends with the member that gave it, or when rights change: ask for another one.
+    // A token ends with the member that gave it, or when rights change: request another one.
     ("etcdserver: invalid auth token", Reason::NotPermitted, Never, Connections),
     ("etcdserver: revision of auth store is old", Reason::NotPermitted, Never, Connections),
     ("auth: revision in header is old", Reason::NotPermitted, Never, Connections),
 ];
 
 /// What a message that is not among [`SAID`] means by its code.
-fn of_code(code: Code) -> (Reason, Write, Whose) {
+fn of_code(code: Code) -> (Reason, Write, FailureSource) {
     match code {
         Code::InvalidArgument | Code::OutOfRange | Code::NotFound | Code::AlreadyExists => {
             (Reason::Malformed, Never, Nobodys)
@@ -106,50 +106,50 @@ fn of_code(code: Code) -> (Reason, Write, Whose) {
 pub(super) fn failure(error: &CallError, doing: Doing) -> Failure {
     let lost = match doing {
         // A read without an answer is as open as the connection left it.
-        Doing::Reading | Doing::Writing => Ending::Unknown,
-        Doing::ReadingToWrite => Ending::Refused,
+        Doing::Reading | Doing::Writing => Completion::Unknown,
+        Doing::ReadingToWrite => Completion::Refused,
     };
-    let (ending, whose) = match error {
-        CallError::Unsent(_) => (Ending::Refused(Reason::Unreachable), Connections),
+    let (ending, source) = match error {
+        CallError::Unsent(_) => (Completion::Refused(Reason::Unreachable), Connections),
         CallError::Broken(_) => (lost(Reason::ConnectionLost), Connections),
         CallError::Garbled(_) => (lost(Reason::Garbled), Connections),
         CallError::Told(code, message) => {
             let said = SAID.iter().find(|(begin, ..)| message.starts_with(begin));
-            let (reason, write, whose) = said.map_or_else(
+            let (reason, write, source) = said.map_or_else(
                 || of_code(*code),
-                |&(_, reason, write, whose)| (reason, write, whose),
+                |&(_, reason, write, source)| (reason, write, source),
             );
             let ending = match (doing, write) {
-                (Doing::Writing, Perhaps) => Ending::Unknown(reason),
-                _ => Ending::Refused(reason),
+                (Doing::Writing, Perhaps) => Completion::Unknown(reason),
+                _ => Completion::Refused(reason),
             };
-            (ending, whose)
+            (ending, source)
         }
     };
-    Failure { ending, whose }
+    Failure { ending, source }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn said(code: Code, message: &str, doing: Doing) -> (Ending, Whose) {
-        let Failure { ending, whose } = failure(&CallError::Told(code, message.into()), doing);
-        (ending, whose)
+    fn said(code: Code, message: &str, doing: Doing) -> (Completion, FailureSource) {
+        let Failure { ending, source } = failure(&CallError::Told(code, message.into()), doing);
+        (ending, source)
     }
 
     /// Refused, whether it was to read or to write.
     fn check_refused(code: Code, message: &str, reason: Reason) {
         for doing in [Doing::Reading, Doing::ReadingToWrite, Doing::Writing] {
-            assert_eq!(said(code, message, doing).0, Ending::Refused(reason), "{message}");
+            assert_eq!(said(code, message, doing).0, Completion::Refused(reason), "{message}");
         }
     }
 
     /// A write may have happened; a read certainly returned nothing.
     fn check_open(code: Code, message: &str, reason: Reason) {
-        assert_eq!(said(code, message, Doing::Writing).0, Ending::Unknown(reason), "{message}");
+        assert_eq!(said(code, message, Doing::Writing).0, Completion::Unknown(reason), "{message}");
         for doing in [Doing::Reading, Doing::ReadingToWrite] {
-            assert_eq!(said(code, message, doing).0, Ending::Refused(reason), "{message}");
+            assert_eq!(said(code, message, doing).0, Completion::Refused(reason), "{message}");
         }
     }
 
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_at_once_makes_no_sense_to_the_server() {
+    fn too_much_at_once_is_invalid_to_the_server() {
         let code = Code::InvalidArgument;
         check_refused(code, "etcdserver: request is too large", Reason::Malformed);
         let message = "grpc: received message larger than max (4000000 vs. 2097152)";
@@ -244,16 +244,16 @@ mod tests {
         let broken = CallError::Broken("reset".into());
         let unsent = CallError::Unsent("closed".into());
         let garbled = CallError::Garbled("what?".into());
-        let lost = Ending::Unknown(Reason::ConnectionLost);
+        let lost = Completion::Unknown(Reason::ConnectionLost);
         for doing in [Doing::Reading, Doing::Writing] {
-            assert_eq!(failure(&broken, doing), Failure { ending: lost, whose: Connections });
-            let ending = Ending::Unknown(Reason::Garbled);
-            assert_eq!(failure(&garbled, doing), Failure { ending, whose: Connections });
+            assert_eq!(failure(&broken, doing), Failure { ending: lost, source: Connections });
+            let ending = Completion::Unknown(Reason::Garbled);
+            assert_eq!(failure(&garbled, doing), Failure { ending, source: Connections });
         }
         // What was to be written afterwards certainly was not.
-        let ending = Ending::Refused(Reason::ConnectionLost);
+        let ending = Completion::Refused(Reason::ConnectionLost);
         assert_eq!(failure(&broken, Doing::ReadingToWrite).ending, ending);
-        let ending = Ending::Refused(Reason::Unreachable);
-        assert_eq!(failure(&unsent, Doing::Writing), Failure { ending, whose: Connections });
+        let ending = Completion::Refused(Reason::Unreachable);
+        assert_eq!(failure(&unsent, Doing::Writing), Failure { ending, source: Connections });
     }
 }

@@ -1,4 +1,4 @@
-//! What a request for a record becomes: one request to etcd, or several.
+//! Requests for records as requests to etcd: one each, or several.
 
 pub(super) mod batch;
 
@@ -8,8 +8,8 @@ use assay_model::{Kind, Reason, Table};
 use assay_store::{OpenError, Request, Values, row};
 use bytes::Bytes;
 
-use super::dialer::Endpoints;
-use super::failure::{Doing, Failure, Whose, failure};
+use super::connector::Endpoints;
+use super::failure::{Doing, Failure, FailureSource, failure};
 use super::messages::{
     Compare, DeleteRangeRequest, DeleteRangeResponse, KeyValue, PutRequest, PutResponse,
     RangeRequest, RangeResponse, RequestOp, TxnRequest, TxnResponse, method,
@@ -17,14 +17,14 @@ use super::messages::{
 use super::options::Read;
 use super::transaction::Transaction;
 use super::wire::Wire;
-use crate::task::{After, Context, Ending, Fate, Library, Lost, RecordJob};
+use crate::task::{Completion, ConnectionState, Context, JobCompletion, Library, Lost, RecordJob};
 
 /// How often an update is tried while others write the same record.
 pub(super) const ATTEMPTS: u16 = 8;
 
 /// Where the records of one table are.
 #[derive(Clone, Debug)]
-pub(super) struct Shelf {
+pub(super) struct KeyPrefix {
     /// What every key of the table begins with.
     begin: Vec<u8>,
     /// The first key behind all of them.
@@ -32,15 +32,15 @@ pub(super) struct Shelf {
     fields: Vec<String>,
 }
 
-impl Shelf {
+impl KeyPrefix {
     /// Keys are `PREFIX/table/key`.
-    pub(super) fn new(prefix: &str, table: &Table) -> Shelf {
+    pub(super) fn new(prefix: &str, table: &Table) -> KeyPrefix {
         let begin = format!("{prefix}/{}/", table.name).into_bytes();
         let mut end = begin.clone();
         // The slash at the end becomes what follows it.
         end.pop();
         end.push(b'/' + 1);
-        Shelf { begin, end: end.into(), fields: table.fields.clone() }
+        KeyPrefix { begin, end: end.into(), fields: table.fields.clone() }
     }
 
     /// The record's key in the store.
@@ -55,16 +55,16 @@ impl Shelf {
 }
 
 /// The tables of a layout by number.
-pub(super) type Plan = Vec<Shelf>;
+pub(super) type Plan = Vec<KeyPrefix>;
 
-/// A lane's etcd.
+/// A worker's etcd.
 pub(super) struct Etcd {
     pub(super) endpoints: Endpoints,
     pub(super) plan: Arc<Plan>,
     pub(super) read: Read,
 }
 
-/// A way to ask a member, with the transaction that is open on it.
+/// A way to query a member, with the transaction that is open on it.
 pub(super) struct Link {
     wire: Wire,
     transaction: Transaction,
@@ -79,19 +79,27 @@ impl Library for Etcd {
         Ok(Link { wire, transaction: Transaction::default() })
     }
 
-    async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+    async fn perform(
+        &self,
+        link: &mut Link,
+        job: &mut RecordJob,
+        rows: &mut Vec<u8>,
+    ) -> JobCompletion {
         let (kind, context) = (job.kind(), job.context);
         if context == Context::Begins {
             link.transaction = Transaction::default();
         }
         // The end of a transaction is none of any table's.
         let number = if kind.ends_transaction() { 0 } else { usize::from(job.table()) };
-        let Some(shelf) = self.plan.get(number) else {
-            return Fate::new(Ending::Refused(Reason::Malformed), undone(After::Free, context));
+        let Some(key_prefix) = self.plan.get(number) else {
+            return JobCompletion::new(
+                Completion::Refused(Reason::Malformed),
+                undone(ConnectionState::Free, context),
+            );
         };
         let Link { wire, transaction } = link;
         let watch = wire.watch();
-        let mut turn = Turn { wire, shelf, read: self.read, requests: 0 };
+        let mut turn = Turn { wire, key_prefix, read: self.read, requests: 0 };
         let ended = match (kind, context) {
             (Kind::Commit, _) => turn.commit(&std::mem::take(transaction)).await,
             (Kind::Rollback, _) => Ok(true),
@@ -103,20 +111,20 @@ impl Library for Etcd {
         };
         let requests = match context {
             Context::Alone => turn.requests.max(1),
-            // What waits for the commit has asked nothing yet.
+            // What waits for the commit has issued nothing yet.
             Context::Begins | Context::Within => turn.requests,
         };
         watch.end();
         let goes_on = context != Context::Alone && !kind.ends_transaction();
         match ended {
             Ok(found) => {
-                let after = if goes_on { After::Held } else { After::Free };
-                Fate { ending: Ending::Done { found }, after, requests }
+                let after = if goes_on { ConnectionState::Held } else { ConnectionState::Free };
+                JobCompletion { ending: Completion::Done { found }, after, requests }
             }
-            Err(Failure { ending, whose }) => {
+            Err(Failure { ending, source }) => {
                 rows.clear();
-                let after = undone(self.after(&link.wire, whose), context);
-                Fate { ending, after, requests }
+                let after = undone(self.after(&link.wire, source), context);
+                JobCompletion { ending, after, requests }
             }
         }
     }
@@ -133,22 +141,22 @@ impl Library for Etcd {
 }
 
 /// What becomes of a connection whose transaction, if there was one, has failed.
-fn undone(after: After, context: Context) -> After {
+fn undone(after: ConnectionState, context: Context) -> ConnectionState {
     match (after, context) {
-        (After::Free, Context::Begins | Context::Within) => After::Undo,
+        (ConnectionState::Free, Context::Begins | Context::Within) => ConnectionState::Undo,
         (other, _) => other,
     }
 }
 
 impl Etcd {
-    fn after(&self, wire: &Wire, whose: Whose) -> After {
-        match whose {
-            Whose::Nobodys => After::Free,
-            Whose::Members if self.endpoints.len() == 1 => After::Free,
-            Whose::Members => After::Lost,
-            Whose::Connections => {
+    fn after(&self, wire: &Wire, source: FailureSource) -> ConnectionState {
+        match source {
+            FailureSource::Nobodys => ConnectionState::Free,
+            FailureSource::Members if self.endpoints.len() == 1 => ConnectionState::Free,
+            FailureSource::Members => ConnectionState::Lost,
+            FailureSource::Connections => {
                 wire.retire();
-                After::Lost
+                ConnectionState::Lost
             }
         }
     }
@@ -157,7 +165,7 @@ impl Etcd {
 /// One request for a record on its way.
 pub(super) struct Turn<'a> {
     wire: &'a mut Wire,
-    pub(super) shelf: &'a Shelf,
+    pub(super) key_prefix: &'a KeyPrefix,
     read: Read,
     /// How many requests to etcd it took until now.
     requests: u16,
@@ -182,7 +190,7 @@ impl Turn<'_> {
 
     async fn read(&mut self, request: &Request<'_>, rows: &mut Vec<u8>) -> Result<bool, Failure> {
         let serializable = self.read == Read::Serializable;
-        let key = self.shelf.key(request.key);
+        let key = self.key_prefix.key(request.key);
         let question = RangeRequest { key, serializable, ..RangeRequest::default() };
         let found = self.range(question, Doing::Reading).await?;
         self.hand_out(&found, request, rows)
@@ -194,8 +202,8 @@ impl Turn<'_> {
             return Ok(false);
         }
         let question = RangeRequest {
-            key: self.shelf.key(request.key),
-            range_end: self.shelf.end.clone(),
+            key: self.key_prefix.key(request.key),
+            range_end: self.key_prefix.end.clone(),
             limit: request.limit.into(),
             serializable: self.read == Read::Serializable,
             ..RangeRequest::default()
@@ -214,31 +222,32 @@ impl Turn<'_> {
             if !row::is_whole(value) {
                 return Err(refused(Reason::WrongType));
             }
-            row::copy(value, request.fields, &self.shelf.fields, rows).map_err(refused)?;
+            row::copy(value, request.fields, &self.key_prefix.fields, rows).map_err(refused)?;
         }
         Ok(!found.is_empty())
     }
 
     async fn insert(&mut self, request: &Request<'_>) -> Result<bool, Failure> {
         let put = self.put(request.key, self.make(&request.values)?);
-        let _: PutResponse = self.ask(method::PUT, put, Doing::Writing).await?;
+        let _: PutResponse = self.send(method::PUT, put, Doing::Writing).await?;
         Ok(true)
     }
 
     async fn delete(&mut self, request: &Request<'_>) -> Result<bool, Failure> {
-        let key = self.shelf.key(request.key);
+        let key = self.key_prefix.key(request.key);
         let question = DeleteRangeRequest { key, range_end: Bytes::new() };
         let gone: DeleteRangeResponse =
-            self.ask(method::DELETE_RANGE, question, Doing::Writing).await?;
+            self.send(method::DELETE_RANGE, question, Doing::Writing).await?;
         Ok(gone.deleted > 0)
     }
 
     async fn update(&mut self, request: &Request<'_>) -> Result<bool, Failure> {
-        let key = self.shelf.key(request.key);
-        if self.shelf.has_every_field(&request.values) {
+        let key = self.key_prefix.key(request.key);
+        if self.key_prefix.has_every_field(&request.values) {
             return self.replace(key, request).await;
         }
-        // What is told as missing must be missing, so this asks the cluster, whatever reads do.
+        // What is reported as missing must be missing, so this queries the cluster, whatever reads
+        // do.
         let question = RangeRequest { key: key.clone(), ..RangeRequest::default() };
         let mut found = self.range(question, Doing::ReadingToWrite).await?.pop();
         for _ in 0..ATTEMPTS {
@@ -277,7 +286,7 @@ impl Turn<'_> {
             success: vec![RequestOp::put(put)],
             failure: read.into_iter().collect(),
         };
-        let answer: TxnResponse = self.ask(method::TXN, question, Doing::Writing).await?;
+        let answer: TxnResponse = self.send(method::TXN, question, Doing::Writing).await?;
         if answer.succeeded {
             return Ok(Swap::Done);
         }
@@ -287,7 +296,7 @@ impl Turn<'_> {
 
     pub(super) fn make(&self, values: &Values<'_>) -> Result<Vec<u8>, Failure> {
         let mut made = Vec::new();
-        row::make(values, &self.shelf.fields, &mut made).map_err(refused)?;
+        row::make(values, &self.key_prefix.fields, &mut made).map_err(refused)?;
         Ok(made)
     }
 
@@ -297,12 +306,12 @@ impl Turn<'_> {
             return Err(refused(Reason::WrongType));
         }
         let mut new = Vec::with_capacity(old.value.len());
-        row::merge(&old.value, values, &self.shelf.fields, &mut new).map_err(refused)?;
+        row::merge(&old.value, values, &self.key_prefix.fields, &mut new).map_err(refused)?;
         Ok(new)
     }
 
     fn put(&self, key: &[u8], value: Vec<u8>) -> PutRequest {
-        PutRequest { key: self.shelf.key(key), value: value.into() }
+        PutRequest { key: self.key_prefix.key(key), value: value.into() }
     }
 
     async fn range(
@@ -310,11 +319,11 @@ impl Turn<'_> {
         question: RangeRequest,
         doing: Doing,
     ) -> Result<Vec<KeyValue>, Failure> {
-        let answer: RangeResponse = self.ask(method::RANGE, question, doing).await?;
+        let answer: RangeResponse = self.send(method::RANGE, question, doing).await?;
         Ok(answer.kvs)
     }
 
-    pub(super) async fn ask<Q, A>(
+    pub(super) async fn send<Q, A>(
         &mut self,
         path: &'static str,
         question: Q,
@@ -325,7 +334,7 @@ impl Turn<'_> {
         A: prost::Message + Default + 'static,
     {
         self.requests += 1;
-        self.wire.ask(path, question).await.map_err(|error| failure(&error, doing))
+        self.wire.send(path, question).await.map_err(|error| failure(&error, doing))
     }
 }
 
@@ -337,35 +346,35 @@ enum Swap {
 }
 
 pub(super) fn refused(reason: Reason) -> Failure {
-    Failure { ending: Ending::Refused(reason), whose: Whose::Nobodys }
+    Failure { ending: Completion::Refused(reason), source: FailureSource::Nobodys }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shelf() -> Shelf {
+    fn key_prefix() -> KeyPrefix {
         let fields = vec!["a".to_owned(), "b".to_owned()];
-        Shelf::new("p", &Table { name: "t".into(), fields, needs_key_order: false })
+        KeyPrefix::new("p", &Table { name: "t".into(), fields, needs_key_order: false })
     }
 
     #[test]
     fn keys_of_a_table_lie_between_its_begin_and_its_end() {
-        let shelf = shelf();
-        assert_eq!(shelf.key(b"user1"), "p/t/user1");
+        let key_prefix = key_prefix();
+        assert_eq!(key_prefix.key(b"user1"), "p/t/user1");
         for key in [&b""[..], b"/", &[0], &[0xFF; 9]] {
-            let key = shelf.key(key);
-            assert!(key >= shelf.begin && key < shelf.end, "{key:?}");
+            let key = key_prefix.key(key);
+            assert!(key >= key_prefix.begin && key < key_prefix.end, "{key:?}");
         }
-        assert!(Bytes::from_static(b"p/tt/a") > shelf.end);
-        assert!(Bytes::from_static(b"p/t") < shelf.begin);
+        assert!(Bytes::from_static(b"p/tt/a") > key_prefix.end);
+        assert!(Bytes::from_static(b"p/t") < key_prefix.begin);
     }
 
     #[test]
     fn only_an_update_of_every_field_needs_not_know_the_old_record() {
-        let shelf = shelf();
+        let key_prefix = key_prefix();
         let has = |spans: &[(u16, std::ops::Range<u32>)]| {
-            shelf.has_every_field(&Values::new(spans, b"xy"))
+            key_prefix.has_every_field(&Values::new(spans, b"xy"))
         };
         assert!(has(&[(1, 0..1), (0, 1..2)]));
         assert!(!has(&[(1, 0..1)]));

@@ -14,18 +14,18 @@ const EXAMPLE: &str = "etcd://127.0.0.1:2379,127.0.0.2:2379/assay?connections=64
 const DEFAULT_PORT: u16 = 2379;
 const DEFAULT_PREFIX: &str = "assay";
 const DEFAULT_CONNECTIONS: usize = 64;
-/// A lane looks through all of them for an abandoned ticket.
+/// A worker looks through all of them for an abandoned ticket.
 const MOST_CONNECTIONS: usize = 4096;
 /// A server takes no more operations in a transaction, unless its `--max-txn-ops` says otherwise.
 const MOST_BATCH: usize = 128;
 
-/// Where an etcd is, and how to ask it.
+/// Where an etcd is, and how to issue it.
 ///
 /// Parsed from `etcd://[user:password@]host[:port][,host[:port]…][/PREFIX][?option=value&…]`;
 /// `etcds://` is the same over TLS.
 #[derive(Clone)]
 pub struct Options {
-    /// The members that are asked, at least one, as host and port.
+    /// The members that are issued, at least one, as host and port.
     pub endpoints: Vec<(String, u16)>,
     /// What every key begins with, without a slash at its end.
     pub prefix: String,
@@ -35,15 +35,15 @@ pub struct Options {
     pub password: String,
     /// How the connections are protected; none means plain TCP.
     pub tls: Option<Tls>,
-    /// Option `connections`: requests in flight per lane.
+    /// Option `connections`: requests in flight per worker.
     pub connections: usize,
     /// Option `batch`: the most inserts, or reads, in one request; one means that each is its own.
     pub batch: usize,
     /// Option `read`.
     pub read: Read,
-    /// Option `connect_timeout`, in milliseconds: patience for a connection with its greeting.
+    /// Option `connect_timeout`, in milliseconds: timeout of a connection with its greeting.
     pub connect_timeout: Duration,
-    shown: String,
+    displayed: String,
 }
 
 /// How connections are protected.
@@ -59,9 +59,9 @@ pub struct Tls {
 /// Who answers reads and scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// The member that is asked, after a majority has told it that nothing newer is there.
+    /// The member that is issued, after a majority has reported it that nothing newer is there.
     Linearizable,
-    /// The member that is asked, out of what it has; it may lag behind.
+    /// The member that is issued, out of what it has; it may lag behind.
     Serializable,
 }
 
@@ -121,7 +121,7 @@ impl FromStr for Options {
             batch: batch.unwrap_or(1),
             read: read.unwrap_or(Read::Linearizable),
             connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
-            shown: address.to_string(),
+            displayed: address.to_string(),
         };
         address.finish()?;
         Ok(options)
@@ -131,13 +131,13 @@ impl FromStr for Options {
 /// The URL without the password.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.displayed)
     }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Options").field(&self.shown).finish()
+        f.debug_tuple("Options").field(&self.displayed).finish()
     }
 }
 

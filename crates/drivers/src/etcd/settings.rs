@@ -1,14 +1,14 @@
-//! What an etcd says about itself that a reader of its figures must know.
+//! Settings of an etcd that a reader of its figures must know.
 
 use assay_model::Setting;
 
 use super::messages::{Member, StatusResponse};
 use super::options::Options;
 
-/// What was told, and what was asked for.
+/// What was reported, and what was requested.
 pub(super) struct Facts {
     /// What each endpoint said about itself, as its place among them.
-    pub(super) told: Vec<(usize, StatusResponse)>,
+    pub(super) reported: Vec<(usize, StatusResponse)>,
     /// Every member of the cluster, as the first of them said; none if it did not.
     pub(super) members: Vec<Member>,
 }
@@ -28,20 +28,25 @@ impl Facts {
             self.quota(),
             setting(
                 "max-txn-ops",
-                "not told (128 unless set)",
+                "not reported (128 unless set)",
                 "a transaction that has read, or writes, more records than that is refused as \
                  unsupported when it commits",
             ),
             setting(
                 "connections",
                 &options.connections.to_string(),
-                "requests in flight per lane, over one HTTP/2 connection to each endpoint; beyond \
+                "requests in flight per worker, over one HTTP/2 connection to each endpoint; \
+                 beyond \
                  that the wait is lag",
             ),
         ];
         settings.extend(batch(options));
-        let alarms: Vec<&str> =
-            self.told.iter().flat_map(|(_, told)| &told.errors).map(String::as_str).collect();
+        let alarms: Vec<&str> = self
+            .reported
+            .iter()
+            .flat_map(|(_, reported)| &reported.errors)
+            .map(String::as_str)
+            .collect();
         if !alarms.is_empty() {
             let meaning = "what members complain about; with NOSPACE every write is refused";
             settings.push(setting("alarms", &alarms.join("; "), meaning));
@@ -51,7 +56,7 @@ impl Facts {
 
     fn server(&self) -> Setting {
         let mut versions: Vec<&str> =
-            self.told.iter().map(|(_, told)| told.version.as_str()).collect();
+            self.reported.iter().map(|(_, reported)| reported.version.as_str()).collect();
         versions.sort_unstable();
         versions.dedup();
         let value = format!("etcd {}", versions.join(", "));
@@ -86,7 +91,8 @@ impl Facts {
         let voters = self.voters();
         let learners = self.members.len() - voters;
         if voters == 0 {
-            let meaning = "how many members there are was not told, perhaps for want of rights";
+            let meaning = "how many members there are was not reported, perhaps for want of \
+                           rights";
             return setting("replication", "unknown", meaning);
         }
         let majority = voters / 2 + 1;
@@ -105,10 +111,10 @@ impl Facts {
         setting("replication", &value, &meaning)
     }
 
-    /// The member that most of those who told take for the leader.
+    /// The member that most of those who reported take for the leader.
     fn leader(&self) -> u64 {
-        let newest = self.told.iter().max_by_key(|(_, told)| told.raft_term);
-        newest.map_or(0, |(_, told)| told.leader)
+        let newest = self.reported.iter().max_by_key(|(_, reported)| reported.raft_term);
+        newest.map_or(0, |(_, reported)| reported.leader)
     }
 
     fn members(&self) -> Setting {
@@ -131,43 +137,45 @@ impl Facts {
 
     fn endpoints(&self, options: &Options) -> Setting {
         let leader = self.leader();
-        let shown = |place: usize| {
-            let told = self.told.iter().find(|(told, _)| *told == place);
-            let state = match told {
+        let display = |place: usize| {
+            let reported = self.reported.iter().find(|(reported, _)| *reported == place);
+            let state = match reported {
                 None => " (did not answer)",
-                Some((_, told)) if told.is_learner => " (learner)",
-                Some((_, told)) => match &told.header {
+                Some((_, reported)) if reported.is_learner => " (learner)",
+                Some((_, reported)) => match &reported.header {
                     Some(header) if header.member_id == leader => " (leader)",
                     _ => " (follower)",
                 },
             };
             format!("{}{state}", options.authority(place))
         };
-        let shown: Vec<String> = (0..options.endpoints.len()).map(shown).collect();
-        let meaning = "who is asked, in turns; followers pass writes and linearizable reads on to \
+        let display: Vec<String> = (0..options.endpoints.len()).map(display).collect();
+        let meaning = "who is issued, in turns; followers pass writes and linearizable reads on to \
                        the leader, which costs a hop";
-        setting("endpoints", &shown.join(", "), meaning)
+        setting("endpoints", &display.join(", "), meaning)
     }
 
     fn term(&self) -> Setting {
-        let term = self.told.iter().map(|(_, told)| told.raft_term).max().unwrap_or(0);
+        let term = self.reported.iter().map(|(_, reported)| reported.raft_term).max().unwrap_or(0);
         let meaning =
             "grows with each election: another one after the run means a change of leader";
         setting("raft-term", &term.to_string(), meaning)
     }
 
     fn size(&self) -> Setting {
-        let size = self.told.iter().map(|(_, told)| told.db_size).max().unwrap_or(0);
-        let in_use = self.told.iter().map(|(_, told)| told.db_size_in_use).max().unwrap_or(0);
+        let size = self.reported.iter().map(|(_, reported)| reported.db_size).max().unwrap_or(0);
+        let in_use =
+            self.reported.iter().map(|(_, reported)| reported.db_size_in_use).max().unwrap_or(0);
         let meaning = "bytes of the largest member's file; old values of every key stay in it \
                        until the history is compacted";
         setting("db-size", &format!("{size} ({in_use} in use)"), meaning)
     }
 
     fn quota(&self) -> Setting {
-        let quota = self.told.iter().map(|(_, told)| told.db_size_quota).min().unwrap_or(0);
+        let quota =
+            self.reported.iter().map(|(_, reported)| reported.db_size_quota).min().unwrap_or(0);
         let value = match quota {
-            0 => "not told before etcd 3.6 (2147483648 unless set)".into(),
+            0 => "not reported before etcd 3.6 (2147483648 unless set)".into(),
             bytes => bytes.to_string(),
         };
         let meaning = "db-size from which on every write fails as full";
@@ -178,7 +186,7 @@ impl Facts {
 /// What `batch` means for the figures, where it is on.
 fn batch(options: &Options) -> Option<Setting> {
     let meaning = "that many inserts, or reads, which wait at the same time are one transaction: \
-                   atomic, though nobody asked for that, and together no larger than one request \
+                   atomic, though nobody requested that, and together no larger than one request \
                    may be; a latency includes the wait for the others, and `requests` of a batch \
                    are those of its first operation";
     (options.batch > 1).then(|| setting("batch", &options.batch.to_string(), meaning))
@@ -187,11 +195,12 @@ fn batch(options: &Options) -> Option<Setting> {
 fn apart(options: &Options) -> &'static str {
     match options.read {
         super::options::Read::Linearizable => {
-            "reads and scans see every write answered before them; the member that is asked asks \
-             the leader, which asks a majority"
+            "reads and scans see every write answered before them; the member that is issued \
+             issues \
+             the leader, which issues a majority"
         }
         super::options::Read::Serializable => {
-            "reads and scans see what the member that is asked has; it may lag behind what was \
+            "reads and scans see what the member that is issued has; it may lag behind what was \
              answered. Updates and transactions read linearizably all the same"
         }
     }
@@ -210,7 +219,7 @@ mod tests {
         Member { id, name: name.into(), client_urls: Vec::new(), is_learner }
     }
 
-    fn told(member_id: u64, raft_term: u64, leader: u64) -> StatusResponse {
+    fn describe(member_id: u64, raft_term: u64, leader: u64) -> StatusResponse {
         StatusResponse {
             header: Some(ResponseHeader { cluster_id: 1, member_id, revision: 9 }),
             version: "3.4.23".into(),
@@ -229,9 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_is_told_with_its_roles() {
+    fn a_cluster_is_reported_with_its_roles() {
         let members = vec![member(1, "n1", false), member(2, "n2", false), member(3, "", true)];
-        let facts = Facts { told: vec![(0, told(1, 4, 1)), (1, told(2, 5, 2))], members };
+        let facts =
+            Facts { reported: vec![(0, describe(1, 4, 1)), (1, describe(2, 5, 2))], members };
         assert_eq!(value(&facts, "server"), "etcd 3.4.23");
         assert_eq!(value(&facts, "replication"), "2 voters, 1 learners");
         assert_eq!(value(&facts, "members"), "n1, n2 leader, 3 (never started) learner");
@@ -243,11 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_unknown() {
-        let facts = Facts { told: vec![(0, told(1, 4, 1))], members: Vec::new() };
+    fn what_is_not_reported_is_unknown() {
+        let facts = Facts { reported: vec![(0, describe(1, 4, 1))], members: Vec::new() };
         assert_eq!(value(&facts, "replication"), "unknown");
         assert_eq!(value(&facts, "members"), "unknown");
-        assert!(value(&facts, "quota-backend-bytes").starts_with("not told"));
+        assert!(value(&facts, "quota-backend-bytes").starts_with("not reported"));
         assert_eq!(value(&facts, "alarms"), "");
     }
 }

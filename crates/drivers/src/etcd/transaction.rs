@@ -1,7 +1,7 @@
 //! A transaction of requests, after that of etcd's own client.
 //!
 //! The source is `client/v3/concurrency/stm.go` of etcd 3.5, isolation `SerializableSnapshot`. The
-//! first read asks the cluster, later ones the same member as of the revision of the first; what
+//! first read queries the cluster, later ones the same member as of the revision of the first; what
 //! was read is remembered. Writes are kept here until the commit, which is a single request: if
 //! nobody has changed since what was read, write everything. That client tries again when somebody
 //! has; this one is refused (conflict).
@@ -9,7 +9,7 @@
 //! What it does beside that:
 //! * A scan is read within its range. The commit demands of each record found that it is as it was,
 //!   and of the range that nothing in it is newer than the revision of the first read.
-//! * A transaction that wrote nothing asks nothing at its commit: all it read was there at once.
+//! * A transaction that wrote nothing issues nothing at its commit: all it read was there at once.
 //! * A write reads before it only what its answer needs: an update the old record, a delete whether
 //!   there is one, an insert nothing.
 
@@ -48,21 +48,21 @@ struct Stretch {
 }
 
 impl Transaction {
-    /// Asks for `question` as of the revision that the transaction reads at.
+    /// Requests `question` as of the revision that the transaction reads at.
     fn at_revision(&self, question: RangeRequest) -> RangeRequest {
         match self.revision {
             None => question,
-            // The member has shown that it has this revision: it need not ask the others again.
+            // The member has shown that it has this revision: it need not issue the others again.
             Some(revision) => RangeRequest { revision, serializable: true, ..question },
         }
     }
 
     fn take_revision(&mut self, answer: &RangeResponse) {
-        let told = answer.header.as_ref().map(|header| header.revision);
-        self.revision = self.revision.or(told);
+        let reported = answer.header.as_ref().map(|header| header.revision);
+        self.revision = self.revision.or(reported);
     }
 
-    /// The record under `key` as far as it is known without asking.
+    /// The record under `key` as far as it is known without a request to.
     fn known(&self, key: &Bytes) -> Option<Option<KeyValue>> {
         if let Some(written) = self.written.get(key) {
             return Some(written.as_ref().map(|value| own(key, value)));
@@ -87,29 +87,29 @@ impl Transaction {
     /// What a scan shows, given what the store has; remembers what that depends on.
     fn scan(&mut self, stretch: &Stretch, stored: Vec<KeyValue>) -> Vec<KeyValue> {
         let is_cut = stored.len() >= self.fetched(stretch);
-        let mut seen: BTreeMap<Bytes, KeyValue> = BTreeMap::new();
+        let mut observed: BTreeMap<Bytes, KeyValue> = BTreeMap::new();
         for (key, value) in self.written_in(stretch) {
             if let Some(value) = value {
-                seen.insert(key.clone(), own(key, value));
+                observed.insert(key.clone(), own(key, value));
             }
         }
         let is_covered = |record: &KeyValue| self.written.contains_key(&record.key);
         for record in stored.iter().filter(|record| !is_covered(record)) {
-            seen.insert(record.key.clone(), record.clone());
+            observed.insert(record.key.clone(), record.clone());
         }
-        let shown: Vec<KeyValue> = seen.into_values().take(stretch.limit).collect();
+        let displayed: Vec<KeyValue> = observed.into_values().take(stretch.limit).collect();
         // Behind the last that is shown, or was fetched, nobody has looked.
-        let last = match shown.len() < stretch.limit {
+        let last = match displayed.len() < stretch.limit {
             true if is_cut => stored.last(),
             true => None,
-            false => shown.last(),
+            false => displayed.last(),
         };
         let end = last.map_or_else(|| stretch.end.clone(), |last| behind(&last.key));
         for record in stored.into_iter().filter(|record| record.key < end) {
             self.found.entry(record.key.clone()).or_insert(Some(record));
         }
         self.scanned.insert((stretch.begin.clone(), end));
-        shown
+        displayed
     }
 
     /// The request that commits; none if there is nothing to write.
@@ -162,7 +162,7 @@ impl Turn<'_> {
         request: &Request<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
-        let key = self.shelf.key(request.key);
+        let key = self.key_prefix.key(request.key);
         match request.kind {
             Kind::Read => {
                 let found = self.fetch(transaction, key, Doing::Reading).await?;
@@ -190,7 +190,7 @@ impl Turn<'_> {
         }
     }
 
-    /// The record under `key`, remembered or asked for.
+    /// The record under `key`, remembered or requested.
     async fn fetch(
         &mut self,
         transaction: &mut Transaction,
@@ -202,7 +202,7 @@ impl Turn<'_> {
         }
         let question = RangeRequest { key: key.clone(), ..RangeRequest::default() };
         let question = transaction.at_revision(question);
-        let mut answer: RangeResponse = self.ask(method::RANGE, question, doing).await?;
+        let mut answer: RangeResponse = self.send(method::RANGE, question, doing).await?;
         transaction.take_revision(&answer);
         let found = answer.kvs.pop();
         transaction.found.insert(key, found.clone());
@@ -215,7 +215,7 @@ impl Turn<'_> {
         request: &Request<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
-        let (begin, end) = (self.shelf.key(request.key), self.shelf.end.clone());
+        let (begin, end) = (self.key_prefix.key(request.key), self.key_prefix.end.clone());
         // To etcd a limit of zero would mean all of them; keys behind the table are none of it.
         if request.limit == 0 || begin >= end {
             return Ok(false);
@@ -228,16 +228,16 @@ impl Turn<'_> {
             ..RangeRequest::default()
         };
         let question = transaction.at_revision(question);
-        let answer: RangeResponse = self.ask(method::RANGE, question, Doing::Reading).await?;
+        let answer: RangeResponse = self.send(method::RANGE, question, Doing::Reading).await?;
         transaction.take_revision(&answer);
-        let shown = transaction.scan(&stretch, answer.kvs);
-        self.hand_out(&shown, request, rows)
+        let displayed = transaction.scan(&stretch, answer.kvs);
+        self.hand_out(&displayed, request, rows)
     }
 
     /// Makes `transaction` final, unless somebody has changed what it read.
     pub(super) async fn commit(&mut self, transaction: &Transaction) -> Result<bool, Failure> {
         let Some(question) = transaction.commit() else { return Ok(true) };
-        let answer: TxnResponse = self.ask(method::TXN, question, Doing::Writing).await?;
+        let answer: TxnResponse = self.send(method::TXN, question, Doing::Writing).await?;
         match answer.succeeded {
             true => Ok(true),
             false => Err(refused(Reason::Conflict)),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn later_reads_ask_one_member_for_the_revision_of_the_first() {
+    fn later_reads_query_one_member_for_the_revision_of_the_first() {
         let first = Transaction::default().at_revision(RangeRequest::default());
         assert_eq!((first.revision, first.serializable), (0, false));
         let mut transaction = begun();
@@ -356,11 +356,11 @@ mod tests {
 
     #[test]
     fn a_scan_depends_on_the_range_up_to_where_it_has_looked() {
-        let check = |limit, stored: &[&str], shown: &str, expected: &str| {
+        let check = |limit, stored: &[&str], displayed: &str, expected: &str| {
             let mut transaction = begun();
             transaction.write(bytes("k"), Some(bytes("new")));
             let stored = stored.iter().map(|key| record(key, 5)).collect();
-            assert_eq!(keys(&transaction.scan(&stretch("j", limit), stored)), shown);
+            assert_eq!(keys(&transaction.scan(&stretch("j", limit), stored)), displayed);
             assert_eq!(committed(&transaction), format!("{expected}: k=new"));
         };
         // It came to the end of the table.

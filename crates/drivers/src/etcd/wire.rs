@@ -1,4 +1,4 @@
-//! One HTTP/2 connection to a member, which every request of a lane to that member shares.
+//! One HTTP/2 connection to a member, which every request of a worker to that member shares.
 //!
 //! The connection is ours instead of the gRPC library's channel, which connects again behind one's
 //! back: here it is known whether a request left, and that a connection has ended.
@@ -35,7 +35,7 @@ pub(super) enum CallError {
     Unsent(String),
     /// The connection broke, or the member gave up the request without a word.
     Broken(String),
-    /// The answer makes no sense.
+    /// The answer is invalid.
     Garbled(String),
     /// The member answered with an error.
     Told(Code, String),
@@ -52,7 +52,7 @@ impl fmt::Display for CallError {
     }
 }
 
-/// A way to ask a member over a connection that others may use as well.
+/// A way to query a member over a connection that others may use as well.
 #[derive(Clone)]
 pub(super) struct Wire {
     grpc: Grpc<Http>,
@@ -71,7 +71,7 @@ impl Wire {
             http2::Builder::new(OnThisThread).handshake(TokioIo::new(io)).await?;
         let (ending, ended) = watch::channel(());
         tokio::task::spawn_local(async move {
-            // What ended it is told to those who wait for answers.
+            // What ended it is instructed to those who wait for answers.
             let _ = connection.await;
             drop(ending);
         });
@@ -105,8 +105,8 @@ impl Wire {
         while self.ended.changed().await.is_ok() {}
     }
 
-    /// Asks, and waits for the answer.
-    pub(super) async fn ask<Q, A>(
+    /// Issues, and waits for the answer.
+    pub(super) async fn send<Q, A>(
         &mut self,
         path: &'static str,
         question: Q,
@@ -169,20 +169,20 @@ fn is_read_error(status: &Status) -> bool {
 
 /// An error with its causes in one line.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut told = error.to_string();
+    let mut reported = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
-        if !told.contains(&text) {
-            told.push_str(": ");
-            told.push_str(&text);
+        if !reported.contains(&text) {
+            reported.push_str(": ");
+            reported.push_str(&text);
         }
         cause = error.source();
     }
-    told
+    reported
 }
 
-/// The connection as the gRPC library asks it.
+/// The connection as the gRPC library loads it.
 #[derive(Clone)]
 struct Http(SendRequest<Body>);
 
@@ -226,7 +226,7 @@ impl Error for SendError {
     }
 }
 
-/// Runs what the connection has to do on the lane's own thread.
+/// Runs what the connection has to do on the worker's own thread.
 #[derive(Clone, Copy)]
 struct OnThisThread;
 
@@ -242,15 +242,15 @@ impl<F: Future + 'static> Executor<F> for OnThisThread {
 mod tests {
     use super::*;
 
-    fn told(status: Status) -> CallError {
+    fn describe(status: Status) -> CallError {
         call_error(&status)
     }
 
     #[test]
-    fn what_a_member_says_is_told_as_it_is() {
+    fn what_a_member_says_is_reported_as_it_is() {
         let status = Status::unavailable("etcdserver: no leader");
         let expected = CallError::Told(Code::Unavailable, "etcdserver: no leader".into());
-        assert_eq!(told(status), expected);
+        assert_eq!(describe(status), expected);
     }
 
     #[test]
@@ -260,14 +260,14 @@ mod tests {
             Status::out_of_range("Error, decoded message length too large: found 9 bytes"),
             Status::unknown("grpc-status header missing, mapped from HTTP status code 200"),
         ] {
-            assert!(matches!(told(status), CallError::Garbled(_)));
+            assert!(matches!(describe(status), CallError::Garbled(_)));
         }
     }
 
     #[test]
-    fn what_a_connection_does_is_told_from_what_was_said() {
+    fn what_a_connection_does_is_reported_from_what_was_said() {
         let broken = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
         let status = Status::from_error(Box::new(broken));
-        assert!(matches!(told(status), CallError::Broken(_)));
+        assert!(matches!(describe(status), CallError::Broken(_)));
     }
 }

@@ -1,7 +1,7 @@
 //! fjall behind the seam, in directories of the test's own.
 
+use assay_store::blocking::BlockingThreads;
 use assay_store::conformance;
-use assay_store::workers::Workers;
 
 use super::*;
 
@@ -27,10 +27,10 @@ fn fjall_with_fsync_conforms() {
 }
 
 #[test]
-fn fjall_on_worker_threads_conforms() {
+fn fjall_on_blocking_threads_conforms() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "")).unwrap();
-    conformance::assert_conforms(&Workers::new(store.into(), 3));
+    conformance::assert_conforms(&BlockingThreads::new(store.into(), 3));
 }
 
 #[test]
@@ -44,17 +44,17 @@ fn what_was_written_is_there_when_it_is_opened_again() {
 #[test]
 fn settings_tell_what_survives_what() {
     let directory = tempfile::tempdir().unwrap();
-    let told = |options| {
+    let describe = |options| {
         let settings = open(&url(directory.path(), options)).unwrap().settings().unwrap();
         format!("{}: {}", settings[0].value, settings[0].meaning)
     };
     assert_eq!(
-        told(""),
+        describe(""),
         "process: an answered write survives the end of this process (kill -9), but the operating \
          system may still lose it with the power"
     );
     assert_eq!(
-        told("?durability=fsync"),
+        describe("?durability=fsync"),
         "fsync: an answered write is on disk: fdatasync after each"
     );
 }
@@ -64,10 +64,10 @@ fn a_directory_in_use_is_not_opened_twice() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path(), "");
     let _first = open(&url).unwrap();
-    let told = complaint(&url);
+    let describe = complaint(&url);
     assert!(
-        told.ends_with("another process has it open; end that or choose another path"),
-        "{told}"
+        describe.ends_with("another process has it open; end that or choose another path"),
+        "{describe}"
     );
 }
 
@@ -76,10 +76,10 @@ fn a_file_is_no_place_for_fjall() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "kept").unwrap();
-    let told = complaint(&url(&file, ""));
+    let describe = complaint(&url(&file, ""));
     assert!(
-        told.ends_with("is a file; fjall needs a directory, which may be new or empty"),
-        "{told}"
+        describe.ends_with("is a file; fjall needs a directory, which may be new or empty"),
+        "{describe}"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
 }
@@ -88,8 +88,8 @@ fn a_file_is_no_place_for_fjall() {
 fn a_directory_of_other_things_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("thesis.txt"), "kept").unwrap();
-    let told = complaint(&url(directory.path(), ""));
-    assert!(told.contains("holds something that is no fjall database"), "{told}");
+    let describe = complaint(&url(directory.path(), ""));
+    assert!(describe.contains("holds something that is no fjall database"), "{describe}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
@@ -97,8 +97,8 @@ fn a_directory_of_other_things_is_left_alone() {
 fn a_path_below_a_file_is_refused_with_its_name() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
-    let told = complaint(&url(&directory.path().join("file/below"), ""));
-    assert!(told.contains("file/below"), "{told}");
+    let describe = complaint(&url(&directory.path().join("file/below"), ""));
+    assert!(describe.contains("file/below"), "{describe}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which node owns a key.
+//! Affinity: the node that owns a key.
 //!
 //! The cluster tells for each cache which partitions a node owns; a key's partition follows from
 //! its Java hash. Source: `RendezvousAffinityFunction` and `ClientCachePartitionsResponse`.
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_are_told_by_cache() {
+    fn owners_are_reported_by_cache() {
         let mut bytes = Vec::new();
         put_i64(7, &mut bytes);
         put_i32(1, &mut bytes);

@@ -154,7 +154,7 @@ impl Cache {
         })
     }
 
-    /// In what it is not what the URL asks for, with what is to be done.
+    /// In what it is not what the URL requests, with what is to be done.
     pub(super) fn differs(&self, options: &Options) -> Option<String> {
         let name = &self.name;
         let what = |what: &str| {
@@ -163,16 +163,16 @@ impl Cache {
                  prefix, or remove the cache"
             ))
         };
-        if options.atomicity.is_some_and(|wanted| wanted != self.atomicity) {
+        if options.atomicity.is_some_and(|expected| expected != self.atomicity) {
             return what(&format!("atomicity={}", self.atomicity.name()));
         }
-        if options.backups.is_some_and(|wanted| wanted != self.backups) {
+        if options.backups.is_some_and(|expected| expected != self.backups) {
             return what(&format!("backups={}", self.backups));
         }
-        if options.write_sync.is_some_and(|wanted| wanted != self.write_sync) {
+        if options.write_sync.is_some_and(|expected| expected != self.write_sync) {
             return what(&format!("write_sync={}", self.write_sync.name()));
         }
-        if options.reads_from_backup.is_some_and(|wanted| wanted != self.reads_from_backup) {
+        if options.reads_from_backup.is_some_and(|expected| expected != self.reads_from_backup) {
             let word = if self.reads_from_backup { "on" } else { "off" };
             return what(&format!("read_from_backup={word}"));
         }

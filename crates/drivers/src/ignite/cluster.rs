@@ -1,7 +1,7 @@
-//! What a lane knows of its cluster: the nodes, which of them owns what, the types of records.
+//! Cluster state of a worker: the nodes, their partitions, the types of records.
 //!
-//! It learns by itself: an answer tells when something changed, and then a task of its own asks a
-//! node what is, while requests go where they went before: every node passes on what it does not
+//! It learns by itself: an answer tells when something changed, and then a task of its own queries
+//! a node what is, while requests go where they went before: every node passes on what it does not
 //! own. A node that does not answer is left alone, and another task looks after it, so no request
 //! waits for a connection to a node that is known to be gone.
 
@@ -20,9 +20,9 @@ use super::wire::{Garbled, Reader, code, operation, put_i32, put_i64, put_length
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause: a node that is back is found within this time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long a node may take to greet where others are there to ask instead.
-const SHORT_PATIENCE: Duration = Duration::from_millis(500);
-/// How often the nodes are asked who owns what after a change, until they know it themselves.
+/// How long a node may take to greet where others are there to issue instead.
+const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
+/// How often the nodes are queried who owns what after a change, until they know it themselves.
 const MOST_QUESTIONS: u32 = 50;
 
 /// A node's number, and where it may be reached.
@@ -39,14 +39,14 @@ pub(super) struct Node {
     is_forgotten: Cell<bool>,
 }
 
-/// What the lane's connections share.
+/// What the worker's connections share.
 pub(super) struct Cluster {
     pub(super) options: Arc<Options>,
     caches: Vec<i32>,
     nodes: RefCell<Vec<Rc<Node>>>,
     owners: RefCell<Owners>,
     pub(super) types: RefCell<Types>,
-    is_asking: Cell<bool>,
+    is_issuing: Cell<bool>,
     /// Where the next connection begins to look for a node.
     turn: Cell<usize>,
 }
@@ -70,7 +70,7 @@ impl Cluster {
             nodes: RefCell::new(nodes),
             owners: RefCell::default(),
             types: RefCell::new(types),
-            is_asking: Cell::new(false),
+            is_issuing: Cell::new(false),
             turn: Cell::new(0),
         })
     }
@@ -106,7 +106,7 @@ impl Cluster {
             if sockets.iter().any(|socket| Some(socket.node) == node.id.get()) {
                 continue;
             }
-            match self.dial(&node, self.patience()).await {
+            match self.dial(&node, self.timeout()).await {
                 Ok(socket) if sockets.iter().all(|other| other.node != socket.node) => {
                     sockets.push(socket);
                 }
@@ -137,30 +137,30 @@ impl Cluster {
     }
 
     /// How long a node may take to greet: as long as the URL says, as long as no other is known.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn timeout(&self) -> Duration {
         let long = self.options.connect_timeout;
         let is_new = self.owners.borrow().topology == Topology::default();
-        if is_new || self.nodes.borrow().len() < 2 { long } else { long.min(SHORT_PATIENCE) }
+        if is_new || self.nodes.borrow().len() < 2 { long } else { long.min(SHORT_TIMEOUT) }
     }
 
     /// Connects to `node`; one that does not answer is left alone until it does again.
     pub(super) async fn dial(
         self: &Rc<Cluster>,
         node: &Rc<Node>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Socket, Refusal> {
-        let dialled = self.try_dial(node, patience).await;
+        let dialled = self.try_dial(node, timeout).await;
         if dialled.is_err() && !node.is_down.replace(true) {
             tokio::task::spawn_local(look_after(Rc::clone(self), Rc::clone(node)));
         }
         dialled
     }
 
-    async fn try_dial(&self, node: &Node, patience: Duration) -> Result<Socket, Refusal> {
+    async fn try_dial(&self, node: &Node, timeout: Duration) -> Result<Socket, Refusal> {
         let mut refusal = Refusal::Unreachable("it has no address".into());
         for address in &node.addresses {
-            match Socket::dial(address, &self.options, patience).await {
-                // Nodes that the cluster told of may share an address in their own networks.
+            match Socket::dial(address, &self.options, timeout).await {
+                // Nodes that the cluster reported of may share an address in their own networks.
                 Ok(socket) if !node.is_named && node.id.get() != Some(socket.node) => {}
                 Ok(socket) => {
                     node.id.set(Some(socket.node));
@@ -177,61 +177,61 @@ impl Cluster {
         self.owners.borrow().owner(cache, key)
     }
 
-    /// A node told that who owns what has this version now.
-    pub(super) fn notice(self: &Rc<Cluster>, told: Topology) {
-        let is_old = self.owners.borrow().topology < told;
-        if self.options.is_partition_aware && is_old && !self.is_asking.replace(true) {
+    /// A node reported that who owns what has this version now.
+    pub(super) fn notice(self: &Rc<Cluster>, reported: Topology) {
+        let is_old = self.owners.borrow().topology < reported;
+        if self.options.is_partition_aware && is_old && !self.is_issuing.replace(true) {
             let cluster = Rc::clone(self);
             tokio::task::spawn_local(async move {
-                cluster.catch_up(told).await;
-                cluster.is_asking.set(false);
+                cluster.catch_up(reported).await;
+                cluster.is_issuing.set(false);
             });
         }
     }
 
-    /// Asks until the version is at least that which was told.
-    async fn catch_up(self: &Rc<Cluster>, told: Topology) {
+    /// Issues until the version is at least that which was reported.
+    async fn catch_up(self: &Rc<Cluster>, reported: Topology) {
         for _ in 0..MOST_QUESTIONS {
             for node in self.up() {
-                let Ok(mut socket) = self.dial(&node, self.patience()).await else {
+                let Ok(mut socket) = self.dial(&node, self.timeout()).await else {
                     continue;
                 };
                 if self.learn(&mut socket).await.is_ok() {
                     break;
                 }
             }
-            if self.owners.borrow().topology >= told {
+            if self.owners.borrow().topology >= reported {
                 return;
             }
             tokio::time::sleep(FIRST_PAUSE).await;
         }
     }
 
-    /// Asks where the nodes are and who owns what.
+    /// Issues where the nodes are and who owns what.
     async fn learn(&self, socket: &mut Socket) -> Result<(), Trouble> {
         // From the first version to the newest: all nodes there are.
         let all =
             |out: &mut Vec<u8>| [-1, -1].into_iter().for_each(|topology| put_i64(topology, out));
-        match socket.ask(operation::ENDPOINTS, all).await {
-            Ok(told) => self.update_nodes(endpoints(told)?),
+        match socket.send(operation::ENDPOINTS, all).await {
+            Ok(reported) => self.update_nodes(endpoints(reported)?),
             // An old version does not tell.
             Err(Trouble::Said(..)) => {}
             Err(trouble) => return Err(trouble),
         }
-        let told = socket
-            .ask(operation::PARTITIONS, |out| {
+        let reported = socket
+            .send(operation::PARTITIONS, |out| {
                 put_length(self.caches.len(), out);
                 self.caches.iter().for_each(|cache| put_i32(*cache, out));
             })
             .await?;
-        let told = Owners::parse(told)?;
-        if told.topology > self.owners.borrow().topology {
-            *self.owners.borrow_mut() = told;
+        let reported = Owners::parse(reported)?;
+        if reported.topology > self.owners.borrow().topology {
+            *self.owners.borrow_mut() = reported;
         }
         Ok(())
     }
 
-    /// Adds nodes that the cluster told of, and forgets those that left it.
+    /// Adds nodes that the cluster reported of, and forgets those that left it.
     fn update_nodes(&self, endpoints: Vec<Endpoint>) {
         let mut nodes = self.nodes.borrow_mut();
         let is_there = |id: Option<u128>| endpoints.iter().any(|(other, _)| Some(*other) == id);
@@ -267,14 +267,14 @@ impl Cluster {
         }
     }
 
-    /// Asks for the fields and schemas of a type.
+    /// Requests the fields and schemas of a type.
     pub(super) async fn learn_type(
         &self,
         socket: &mut Socket,
         of_type: i32,
     ) -> Result<(), Trouble> {
-        let told = socket.ask(operation::GET_TYPE, |out| put_i32(of_type, out)).await?;
-        Ok(read_type(told, &mut self.types.borrow_mut())?)
+        let reported = socket.send(operation::GET_TYPE, |out| put_i32(of_type, out)).await?;
+        Ok(read_type(reported, &mut self.types.borrow_mut())?)
     }
 }
 
@@ -384,7 +384,7 @@ mod tests {
     }
 
     /// The nodes as `number@first address`, those without a number as `?`.
-    fn told(cluster: &Cluster) -> Vec<String> {
+    fn describe(cluster: &Cluster) -> Vec<String> {
         let node = |node: &Rc<Node>| {
             let id = node.id.get().map_or("?".into(), |id| id.to_string());
             format!("{id}@{}:{}", node.addresses[0].0, node.addresses[0].1)
@@ -400,11 +400,11 @@ mod tests {
     fn nodes_come_and_go_except_those_that_the_url_names() {
         let cluster = cluster("ignite://127.0.0.1:1,127.0.0.1:2");
         cluster.update_nodes(vec![(7, vec![at("127.0.0.1", 2)]), (8, vec![at("127.0.0.1", 3)])]);
-        assert_eq!(told(&cluster), ["?@127.0.0.1:1", "7@127.0.0.1:2", "8@127.0.0.1:3"]);
+        assert_eq!(describe(&cluster), ["?@127.0.0.1:1", "7@127.0.0.1:2", "8@127.0.0.1:3"]);
         // The second was started again, the third left, another came.
         cluster.nodes.borrow()[1].id.set(None);
         cluster.update_nodes(vec![(9, vec![at("127.0.0.1", 2)]), (10, vec![at("127.0.0.1", 4)])]);
-        assert_eq!(told(&cluster), ["?@127.0.0.1:1", "9@127.0.0.1:2", "10@127.0.0.1:4"]);
+        assert_eq!(describe(&cluster), ["?@127.0.0.1:1", "9@127.0.0.1:2", "10@127.0.0.1:4"]);
     }
 
     #[test]
@@ -412,11 +412,11 @@ mod tests {
         let cluster = cluster("ignite://db1");
         let addresses = vec![at("127.0.0.1", 10800), at("10.0.0.2", 10800)];
         cluster.update_nodes(vec![(7, addresses), (8, vec![at("0:0:0:0:0:0:0:1", 10800)])]);
-        assert_eq!(told(&cluster), ["?@db1:10800", "7@10.0.0.2:10800"]);
+        assert_eq!(describe(&cluster), ["?@db1:10800", "7@10.0.0.2:10800"]);
     }
 
     #[test]
-    fn a_type_that_was_told_is_known() {
+    fn a_type_that_was_reported_is_known() {
         let fields = ["A".to_owned(), "b".to_owned()];
         let schema: Vec<i32> = fields.iter().map(|field| object::number(field)).collect();
         let of_type = object::number("CustomType");

@@ -1,14 +1,14 @@
-//! What an error of Ignite, or of the connection to it, means for what was asked.
+//! Failures of Ignite, or of the connection to it, as outcomes of requests.
 
 use assay_model::Reason;
 
 use super::socket::Trouble;
-use crate::task::{Context, Ending};
+use crate::task::{Completion, Context};
 
 /// What was under way as something failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// A request that changes nothing, and is all that was asked.
+    /// A request that changes nothing, and is all that was issued.
     Read,
     /// A request that changes nothing, of an operation whose change was not sent yet; or any within
     /// a transaction, which is undone when it fails.
@@ -37,7 +37,7 @@ const REFUSALS: &[(i32, Reason)] = &[
     (2, Reason::Unsupported),
     (11, Reason::Busy),
     (100, Reason::Unsupported),
-    // No such cache, one of that name, a configuration that makes no sense.
+    // No such cache, one of that name, a configuration that is invalid.
     (1000, Reason::Malformed),
     (1001, Reason::Exists),
     (1002, Reason::Malformed),
@@ -98,9 +98,9 @@ const OPEN_WORDS: &[(&str, Reason)] = &[
 ];
 
 /// What `trouble` means for an operation that was in `stage`.
-pub(super) fn ending(trouble: &Trouble, stage: Stage) -> Ending {
+pub(super) fn ending(trouble: &Trouble, stage: Stage) -> Completion {
     match trouble {
-        Trouble::Unreachable => Ending::Refused(Reason::Unreachable),
+        Trouble::Unreachable => Completion::Refused(Reason::Unreachable),
         Trouble::Lost => broken(Reason::ConnectionLost, stage),
         Trouble::Garbled => broken(Reason::Garbled, stage),
         Trouble::Said(status, message) => said(*status, message, stage),
@@ -108,14 +108,14 @@ pub(super) fn ending(trouble: &Trouble, stage: Stage) -> Ending {
 }
 
 /// The connection is of no use any more.
-fn broken(reason: Reason, stage: Stage) -> Ending {
+fn broken(reason: Reason, stage: Stage) -> Completion {
     match stage {
-        Stage::Read | Stage::Write | Stage::Writes | Stage::Commit => Ending::Unknown(reason),
-        Stage::BeforeWrite => Ending::Refused(reason),
+        Stage::Read | Stage::Write | Stage::Writes | Stage::Commit => Completion::Unknown(reason),
+        Stage::BeforeWrite => Completion::Refused(reason),
     }
 }
 
-fn said(status: i32, message: &str, stage: Stage) -> Ending {
+fn said(status: i32, message: &str, stage: Stage) -> Completion {
     let by_words = |words: &[(&str, Reason)]| {
         words.iter().find(|(word, _)| message.contains(word)).map(|(_, reason)| *reason)
     };
@@ -133,15 +133,15 @@ fn said(status: i32, message: &str, stage: Stage) -> Ending {
         }
     };
     if let Some(reason) = refusal {
-        return Ending::Refused(reason);
+        return Completion::Refused(reason);
     }
     let busy = (status == INVALID_NODE_STATE).then_some(Reason::Busy);
-    let told = busy.or(undone).or_else(|| by_words(OPEN_WORDS));
-    let reason = told.or_else(|| by_words(REFUSING_WORDS)).unwrap_or(Reason::StoreError);
+    let reported = busy.or(undone).or_else(|| by_words(OPEN_WORDS));
+    let reason = reported.or_else(|| by_words(REFUSING_WORDS)).unwrap_or(Reason::StoreError);
     match stage {
         // A change that failed may have reached some copies.
-        Stage::Write | Stage::Writes | Stage::Commit => Ending::Unknown(reason),
-        Stage::Read | Stage::BeforeWrite => Ending::Refused(reason),
+        Stage::Write | Stage::Writes | Stage::Commit => Completion::Unknown(reason),
+        Stage::Read | Stage::BeforeWrite => Completion::Refused(reason),
     }
 }
 
@@ -149,25 +149,28 @@ fn said(status: i32, message: &str, stage: Stage) -> Ending {
 mod tests {
     use super::*;
 
-    fn said(status: i32, message: &str, stage: Stage) -> Ending {
+    fn said(status: i32, message: &str, stage: Stage) -> Completion {
         ending(&Trouble::Said(status, message.into()), stage)
     }
 
     #[test]
     fn a_connection_that_breaks_leaves_open_what_was_sent() {
         let lost = Reason::ConnectionLost;
-        assert_eq!(ending(&Trouble::Lost, Stage::Write), Ending::Unknown(lost));
-        assert_eq!(ending(&Trouble::Lost, Stage::Read), Ending::Unknown(lost));
-        assert_eq!(ending(&Trouble::Garbled, Stage::Write), Ending::Unknown(Reason::Garbled));
+        assert_eq!(ending(&Trouble::Lost, Stage::Write), Completion::Unknown(lost));
+        assert_eq!(ending(&Trouble::Lost, Stage::Read), Completion::Unknown(lost));
+        assert_eq!(ending(&Trouble::Garbled, Stage::Write), Completion::Unknown(Reason::Garbled));
         // The change itself was never sent.
-        assert_eq!(ending(&Trouble::Lost, Stage::BeforeWrite), Ending::Refused(lost));
-        assert_eq!(ending(&Trouble::Garbled, Stage::BeforeWrite), Ending::Refused(Reason::Garbled));
+        assert_eq!(ending(&Trouble::Lost, Stage::BeforeWrite), Completion::Refused(lost));
+        assert_eq!(
+            ending(&Trouble::Garbled, Stage::BeforeWrite),
+            Completion::Refused(Reason::Garbled)
+        );
     }
 
     #[test]
     fn what_was_never_sent_is_refused() {
         for stage in [Stage::Read, Stage::BeforeWrite, Stage::Write] {
-            let refused = Ending::Refused(Reason::Unreachable);
+            let refused = Completion::Refused(Reason::Unreachable);
             assert_eq!(ending(&Trouble::Unreachable, stage), refused);
         }
     }
@@ -189,7 +192,7 @@ mod tests {
             (1030, Reason::Busy),
             (2000, Reason::NotPermitted),
         ] {
-            assert_eq!(said(status, "", Stage::Write), Ending::Refused(reason), "{status}");
+            assert_eq!(said(status, "", Stage::Write), Completion::Refused(reason), "{status}");
         }
     }
 
@@ -207,15 +210,15 @@ mod tests {
             ("Failed to map keys for cache (all partition nodes left the grid)", Reason::Busy),
             ("ignite-indexing module should be added to classpath", Reason::Unsupported),
         ] {
-            assert_eq!(said(1, message, Stage::Write), Ending::Refused(reason), "{message}");
+            assert_eq!(said(1, message, Stage::Write), Completion::Refused(reason), "{message}");
         }
     }
 
     #[test]
     fn what_fails_within_a_transaction_did_not_happen() {
         let lost = |stage: Stage, context| ending(&Trouble::Lost, stage.within(context));
-        let refused = Ending::Refused(Reason::ConnectionLost);
-        let unknown = Ending::Unknown(Reason::ConnectionLost);
+        let refused = Completion::Refused(Reason::ConnectionLost);
+        let unknown = Completion::Unknown(Reason::ConnectionLost);
         for stage in [Stage::Read, Stage::BeforeWrite, Stage::Write] {
             assert_eq!(lost(stage, Context::Begins), refused);
             assert_eq!(lost(stage, Context::Within), refused);
@@ -242,11 +245,15 @@ mod tests {
             ("Cache transaction is marked as rollback-only (will be", Reason::Busy),
             ("Transaction is marked for rollback: tx", Reason::Busy),
         ] {
-            assert_eq!(said(1, message, Stage::Commit), Ending::Refused(reason), "{message}");
-            assert_eq!(said(1, message, Stage::BeforeWrite), Ending::Refused(reason), "{message}");
-            assert_eq!(said(1, message, Stage::Write), Ending::Unknown(reason), "{message}");
+            assert_eq!(said(1, message, Stage::Commit), Completion::Refused(reason), "{message}");
+            assert_eq!(
+                said(1, message, Stage::BeforeWrite),
+                Completion::Refused(reason),
+                "{message}"
+            );
+            assert_eq!(said(1, message, Stage::Write), Completion::Unknown(reason), "{message}");
         }
-        let refused = Ending::Refused(Reason::TransactionFailed);
+        let refused = Completion::Refused(Reason::TransactionFailed);
         assert_eq!(said(1021, "Transaction with id 1 not found.", Stage::Commit), refused);
     }
 
@@ -265,14 +272,18 @@ mod tests {
             (10, "Grid is in invalid state", Reason::Busy),
             (1012, "", Reason::StoreError),
         ] {
-            assert_eq!(said(status, message, Stage::Commit), Ending::Unknown(reason), "{message}");
+            assert_eq!(
+                said(status, message, Stage::Commit),
+                Completion::Unknown(reason),
+                "{message}"
+            );
         }
         for (trouble, reason) in
             [(Trouble::Lost, Reason::ConnectionLost), (Trouble::Garbled, Reason::Garbled)]
         {
-            assert_eq!(ending(&trouble, Stage::Commit), Ending::Unknown(reason));
+            assert_eq!(ending(&trouble, Stage::Commit), Completion::Unknown(reason));
         }
-        let refused = Ending::Refused(Reason::Unreachable);
+        let refused = Completion::Refused(Reason::Unreachable);
         assert_eq!(ending(&Trouble::Unreachable, Stage::Commit), refused);
     }
 
@@ -286,12 +297,12 @@ mod tests {
             ),
             ("Failed to update keys (retry update if possible).", Reason::StoreError),
         ] {
-            assert_eq!(said(1, message, Stage::Writes), Ending::Unknown(reason), "{message}");
+            assert_eq!(said(1, message, Stage::Writes), Completion::Unknown(reason), "{message}");
         }
-        assert_eq!(said(1000, "", Stage::Writes), Ending::Refused(Reason::Malformed));
+        assert_eq!(said(1000, "", Stage::Writes), Completion::Refused(Reason::Malformed));
         let lost = Reason::ConnectionLost;
-        assert_eq!(ending(&Trouble::Lost, Stage::Writes), Ending::Unknown(lost));
-        let unreachable = Ending::Refused(Reason::Unreachable);
+        assert_eq!(ending(&Trouble::Lost, Stage::Writes), Completion::Unknown(lost));
+        let unreachable = Completion::Refused(Reason::Unreachable);
         assert_eq!(ending(&Trouble::Unreachable, Stage::Writes), unreachable);
     }
 
@@ -305,8 +316,16 @@ mod tests {
             (10, "Grid is in invalid state", Reason::Busy),
             (77, "", Reason::StoreError),
         ] {
-            assert_eq!(said(status, message, Stage::Write), Ending::Unknown(reason), "{message}");
-            assert_eq!(said(status, message, Stage::Read), Ending::Refused(reason), "{message}");
+            assert_eq!(
+                said(status, message, Stage::Write),
+                Completion::Unknown(reason),
+                "{message}"
+            );
+            assert_eq!(
+                said(status, message, Stage::Read),
+                Completion::Refused(reason),
+                "{message}"
+            );
         }
     }
 }

@@ -17,7 +17,7 @@ use super::plan::{Plan, Table};
 use super::socket::{Refusal, Socket, Trouble};
 use super::transaction::{Open, put_cache};
 use super::wire::{Reader, Value, code, operation, put_i32, put_i64, put_text};
-use crate::task::{After, Context, Ending, Fate, Library, Lost, RecordJob};
+use crate::task::{Completion, ConnectionState, Context, JobCompletion, Library, Lost, RecordJob};
 
 /// How often an update is tried whose record changed between its read and its write.
 pub(super) const ATTEMPTS: u32 = 8;
@@ -26,7 +26,7 @@ const LONGEST_PAGE: u32 = 4096;
 /// The kind of statement that only reads, for the node to check.
 const SELECT: u8 = 1;
 
-/// An Ignite cluster to a lane.
+/// An Ignite cluster to a worker.
 pub(super) struct Links {
     pub(super) cluster: Rc<Cluster>,
     pub(super) plan: Arc<Plan>,
@@ -50,7 +50,12 @@ impl Library for Links {
         sockets.map(link).map_err(|reason| explain(reason, options))
     }
 
-    async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+    async fn perform(
+        &self,
+        link: &mut Link,
+        job: &mut RecordJob,
+        rows: &mut Vec<u8>,
+    ) -> JobCompletion {
         self.cluster.options.keys.spell(job);
         let mut turn = Turn { links: self, link, stage: Stage::Read, requests: 0 };
         let performed = match job.batch.is_empty() {
@@ -58,22 +63,22 @@ impl Library for Links {
             false => turn.perform_batch(job, rows).await,
         };
         let ending = match performed {
-            Ok(found) => Ending::Done { found },
-            Err(Fault::Refused(reason)) => Ending::Refused(reason),
+            Ok(found) => Completion::Done { found },
+            Err(Fault::Refused(reason)) => Completion::Refused(reason),
             Err(Fault::Trouble(trouble)) => ending(&trouble, turn.stage.within(job.context)),
         };
-        let is_done = matches!(ending, Ending::Done { .. });
+        let is_done = matches!(ending, Completion::Done { .. });
         if !is_done {
             rows.clear();
         }
         let requests = turn.requests.max(1);
         let after = match (link.sockets.is_empty(), &link.open) {
-            (true, _) => After::Lost,
-            (false, None) => After::Free,
-            (false, Some(_)) if is_done => After::Held,
-            (false, Some(_)) => After::Undo,
+            (true, _) => ConnectionState::Lost,
+            (false, None) => ConnectionState::Free,
+            (false, Some(_)) if is_done => ConnectionState::Held,
+            (false, Some(_)) => ConnectionState::Undo,
         };
-        Fate { ending, after, requests }
+        JobCompletion { ending, after, requests }
     }
 
     async fn undo(&self, link: &mut Link) -> Result<(), Lost> {
@@ -184,8 +189,8 @@ impl Turn<'_> {
 
     /// A record as it lies there, of a type that is known.
     async fn get(&mut self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
-        let told = self.ask(table, key, operation::GET, |out| put_text(key, out)).await?;
-        let record = match Reader::new(told).value()? {
+        let reported = self.send(table, key, operation::GET, |out| put_text(key, out)).await?;
+        let record = match Reader::new(reported).value()? {
             Value::Null => return Ok(None),
             Value::Object(bytes) => bytes.to_vec(),
             _ => return Err(Reason::WrongType.into()),
@@ -230,8 +235,8 @@ impl Turn<'_> {
             put_text(key, out);
             draft.write(out);
         };
-        let told = self.ask(table, key, operation, write).await?;
-        if operation == operation::PUT || Reader::new(told).truth()? {
+        let reported = self.send(table, key, operation, write).await?;
+        if operation == operation::PUT || Reader::new(reported).truth()? {
             self.remember(table, key);
             return Ok(true);
         }
@@ -252,7 +257,7 @@ impl Turn<'_> {
         let content = self.links.cluster.options.content;
         let keeps = self.keeps_what_it_reads();
         let operation = if keeps { operation::PUT } else { operation::REPLACE_IF_EQUALS };
-        // What cannot be written is refused before anything is asked.
+        // What cannot be written is refused before anything is issued.
         Draft::empty(table.of_type, &table.numbers).set(values, content, &table.numbers)?;
         for _ in 0..ATTEMPTS {
             self.stage = Stage::BeforeWrite;
@@ -268,8 +273,8 @@ impl Turn<'_> {
                 }
                 draft.write(out);
             };
-            let told = self.ask(table, key, operation, write).await?;
-            if keeps || Reader::new(told).truth()? {
+            let reported = self.send(table, key, operation, write).await?;
+            if keeps || Reader::new(reported).truth()? {
                 return Ok(true);
             }
         }
@@ -294,7 +299,7 @@ impl Turn<'_> {
             types.name_of_type(of_type).unwrap_or_default().to_owned()
         };
         let content = cluster.options.content;
-        self.ask_node(table, key, operation::PUT_TYPE, |out| {
+        self.query_node(table, key, operation::PUT_TYPE, |out| {
             put_type(of_type, &name, &table.fields, &numbers, content, out);
         })
         .await?;
@@ -306,11 +311,12 @@ impl Turn<'_> {
 
     async fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool, Fault> {
         self.stage = Stage::Write;
-        let told = self.ask(table, key, operation::REMOVE_KEY, |out| put_text(key, out)).await?;
-        Ok(Reader::new(told).truth()?)
+        let reported =
+            self.send(table, key, operation::REMOVE_KEY, |out| put_text(key, out)).await?;
+        Ok(Reader::new(reported).truth()?)
     }
 
-    /// Asks in SQL for the records from a key on, in the order of the keys.
+    /// Queries in SQL for the records from a key on, in the order of the keys.
     async fn scan(
         &mut self,
         table: &Table,
@@ -331,8 +337,8 @@ impl Turn<'_> {
         Ok(!records.is_empty())
     }
 
-    /// Asks in SQL for a column of the records that `condition` of `key` holds for, in the order of
-    /// the keys. It is part of no transaction: it finds what was committed.
+    /// Queries in SQL for a column of the records that `condition` of `key` holds for, in the order
+    /// of the keys. It is part of no transaction: it finds what was committed.
     pub(super) async fn query(
         &mut self,
         table: &Table,
@@ -349,22 +355,22 @@ impl Turn<'_> {
             put_cache(table.number, None, out);
             put_query(&text, key, limit, out);
         };
-        let mut told = Reader::new(self.ask_node(table, key, operation::SQL, fill).await?);
-        let cursor = told.i64()?;
-        let _columns = told.i32()?;
-        let (mut values, mut has_more) = page(told, column)?;
+        let mut reported = Reader::new(self.query_node(table, key, operation::SQL, fill).await?);
+        let cursor = reported.i64()?;
+        let _columns = reported.i32()?;
+        let (mut values, mut has_more) = page(reported, column)?;
         while has_more {
             let next = |out: &mut Vec<u8>| put_i64(cursor, out);
-            let told = self.ask_node(table, key, operation::SQL_NEXT_PAGE, next).await?;
-            let (more, goes_on) = page(Reader::new(told), column)?;
+            let reported = self.query_node(table, key, operation::SQL_NEXT_PAGE, next).await?;
+            let (more, goes_on) = page(Reader::new(reported), column)?;
             values.extend(more);
             has_more = goes_on;
         }
         Ok(values)
     }
 
-    /// Asks the owner of `key` something about the table's cache, within the open transaction.
-    pub(super) async fn ask(
+    /// Queries the owner of `key` something about the table's cache, within the open transaction.
+    pub(super) async fn send(
         &mut self,
         table: &Table,
         key: &[u8],
@@ -372,15 +378,15 @@ impl Turn<'_> {
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> Result<&[u8], Fault> {
         let open = self.link.open.as_ref().map(|open| open.number);
-        self.ask_node(table, key, operation, |out| {
+        self.query_node(table, key, operation, |out| {
             put_cache(table.number, open, out);
             fill(out);
         })
         .await
     }
 
-    /// Asks the owner of `key` something.
-    async fn ask_node(
+    /// Queries the owner of `key` something.
+    async fn query_node(
         &mut self,
         table: &Table,
         key: &[u8],
@@ -388,32 +394,32 @@ impl Turn<'_> {
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> Result<&[u8], Fault> {
         let place = self.place(table, key).await?;
-        self.ask_at(place, operation, fill).await
+        self.send_at(place, operation, fill).await
     }
 
-    /// Asks something over the connection at `place`, which is put away if it breaks.
-    pub(super) async fn ask_at(
+    /// Issues something over the connection at `place`, which is put away if it breaks.
+    pub(super) async fn send_at(
         &mut self,
         place: usize,
         operation: i16,
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> Result<&[u8], Fault> {
         self.requests += 1;
-        let asked = self.link.sockets[place].ask(operation, fill).await.map(|_| ());
-        self.keep(place, asked)?;
+        let requested = self.link.sockets[place].send(operation, fill).await.map(|_| ());
+        self.keep(place, requested)?;
         Ok(self.link.sockets[place].answer())
     }
 
-    /// Goes on with what was asked over a connection, which is put away if it broke.
-    fn keep(&mut self, place: usize, asked: Result<(), Trouble>) -> Result<(), Fault> {
-        if let Err(Trouble::Lost | Trouble::Garbled | Trouble::Unreachable) = asked {
+    /// Goes on with what was issued over a connection, which is put away if it broke.
+    fn keep(&mut self, place: usize, requested: Result<(), Trouble>) -> Result<(), Fault> {
+        if let Err(Trouble::Lost | Trouble::Garbled | Trouble::Unreachable) = requested {
             let lost = self.link.sockets.swap_remove(place);
             // Its node undoes what was open on it.
             self.link.open.take_if(|open| open.node == lost.node);
         } else {
             self.links.cluster.notice(self.link.sockets[place].topology);
         }
-        Ok(asked?)
+        Ok(requested?)
     }
 
     /// The connection that a transaction is open on; else that to the owner of `key`, or to any
@@ -429,7 +435,7 @@ impl Turn<'_> {
                 return Ok(place);
             }
             if let Some(node) = cluster.node(owner)
-                && let Ok(socket) = cluster.dial(&node, cluster.patience()).await
+                && let Ok(socket) = cluster.dial(&node, cluster.timeout()).await
             {
                 sockets.push(socket);
                 return Ok(sockets.len() - 1);
@@ -461,7 +467,7 @@ fn put_query(text: &str, key: &[u8], limit: u32, out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// What a query asks for of each record.
+/// What a query requests of each record.
 #[derive(Clone, Copy)]
 pub(super) enum Column {
     /// Its key.
@@ -480,15 +486,15 @@ impl Column {
 }
 
 /// What a page of an answer has of each record, and whether another page follows.
-fn page(mut told: Reader<'_>, column: Column) -> Result<(Vec<Vec<u8>>, bool), Fault> {
+fn page(mut reported: Reader<'_>, column: Column) -> Result<(Vec<Vec<u8>>, bool), Fault> {
     let mut values = Vec::new();
-    for _ in 0..told.length()? {
-        match (column, told.value()?) {
+    for _ in 0..reported.length()? {
+        match (column, reported.value()?) {
             (Column::Key, Value::Text(value)) | (Column::Record, Value::Object(value)) => {
                 values.push(value.to_vec());
             }
             _ => return Err(Reason::WrongType.into()),
         }
     }
-    Ok((values, told.truth()?))
+    Ok((values, reported.truth()?))
 }

@@ -118,7 +118,7 @@ impl<'a> Object<'a> {
         Ok(Object { bytes, flags, of_type, schema, footer })
     }
 
-    /// Whether its schema must be known before its fields can be told apart.
+    /// Whether its schema must be known before its fields can be distinguished.
     pub(super) fn is_strange_to(&self, types: &Types) -> bool {
         self.has_schema() && self.is_compact() && !types.knows(self.of_type, self.schema)
     }
@@ -163,15 +163,15 @@ impl<'a> Object<'a> {
         Ok(places)
     }
 
-    /// Appends the record, with those fields that are asked for, as an answer has it.
+    /// Appends the record, with those fields that are requested, as an answer has it.
     pub(super) fn encode(
         &self,
-        asked: Fields,
+        requested: Fields,
         names: &[String],
         types: &Types,
         rows: &mut Vec<u8>,
     ) -> Result<(), Reason> {
-        let one = match asked {
+        let one = match requested {
             Fields::One(number) => {
                 Some(names.get(usize::from(number)).ok_or(Reason::Malformed)?.as_str())
             }
@@ -182,7 +182,7 @@ impl<'a> Object<'a> {
         let mut count = 0_u16;
         for (field, place) in self.places(types).map_err(|Garbled| Reason::Garbled)? {
             let name = types.names.get(&(self.of_type, field)).ok_or(Reason::WrongType)?;
-            let is_asked = match asked {
+            let is_requested = match requested {
                 Fields::All => true,
                 Fields::One(_) => one == Some(name),
                 Fields::Named => names.iter().any(|other| **other == **name),
@@ -193,7 +193,7 @@ impl<'a> Object<'a> {
                 Ok(Value::Null) => continue,
                 _ => return Err(Reason::WrongType),
             };
-            if is_asked {
+            if is_requested {
                 encode_field(name.as_bytes(), value, rows);
                 count += 1;
             }

@@ -1,4 +1,4 @@
-//! What the URL of an Ignite cluster says.
+//! Options of the URL of an Ignite cluster.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,9 +13,9 @@ const EXAMPLE: &str = "ignite://127.0.0.1:10800/bench?backups=1";
 const DEFAULT_PORT: u16 = 10_800;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const MOST_CONNECTIONS: usize = 1024;
-/// Less than the patience of a run by default, so that the cluster says why before nobody listens.
+/// Less than the timeout of a run by default, so that the cluster says why before nobody listens.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// What one turn of a lane gathers is less.
+/// What one turn of a worker gathers is less.
 const MOST_BATCH: usize = 1024;
 /// A cluster with more copies than that is no cluster of ours.
 const MOST_BACKUPS: u32 = 31;
@@ -71,7 +71,7 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// What is asked of Ignite for `isolation`.
+    /// What is issued to Ignite for `isolation`.
     pub(super) fn concurrency(self) -> Concurrency {
         match self.isolation {
             Isolation::Serializable => Concurrency::Optimistic,
@@ -106,7 +106,7 @@ impl Concurrency {
 pub struct Options {
     /// The nodes of which at least one must answer.
     pub hosts: Vec<(String, u16)>,
-    /// The user, where the cluster asks for one.
+    /// The user, where the cluster requests one.
     pub user: Option<String>,
     /// The user's password.
     pub(super) password: Option<String>,
@@ -132,13 +132,13 @@ pub struct Options {
     pub insert: Insert,
     /// Option `batch`: the most inserts, or reads, in one request; one means that each is its own.
     pub batch: usize,
-    /// Option `connections`: requests in flight of each lane.
+    /// Option `connections`: requests in flight of each worker.
     pub connections: usize,
     /// Option `partition_awareness`: whether a request goes to the node that owns its key.
     pub is_partition_aware: bool,
-    /// Option `connect_timeout`: patience for a connection with its greeting.
+    /// Option `connect_timeout`: timeout of a connection with its greeting.
     pub connect_timeout: Duration,
-    shown: String,
+    displayed: String,
 }
 
 impl FromStr for Options {
@@ -186,7 +186,7 @@ impl FromStr for Options {
             connections: address.count("connections", MOST_CONNECTIONS)?.unwrap_or(16),
             is_partition_aware: address.choose("partition_awareness", &switch)?.unwrap_or(true),
             connect_timeout: address.millis("connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
-            shown: address.to_string(),
+            displayed: address.to_string(),
         };
         address.finish()?;
         Ok(options)
@@ -216,7 +216,7 @@ fn transactions(
     });
     let timeout = timeout.unwrap_or(TRANSACTION_TIMEOUT);
     let transactions = Transactions { isolation, timeout };
-    if concurrency.is_none_or(|wanted| wanted == transactions.concurrency()) {
+    if concurrency.is_none_or(|target| target == transactions.concurrency()) {
         return Ok(Some(transactions));
     }
     let reason = match isolation {
@@ -245,13 +245,13 @@ impl Options {
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.displayed)
     }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("url", &self.shown).finish_non_exhaustive()
+        f.debug_struct("Options").field("url", &self.displayed).finish_non_exhaustive()
     }
 }
 

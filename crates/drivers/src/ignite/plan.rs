@@ -100,8 +100,8 @@ mod tests {
         let table = Laid { name: "t".into(), fields, needs_key_order: true };
         let layout = Layout { tables: vec![table], records: 1 };
         let planned = |url: &str| Plan::new(&layout, &url.parse().unwrap());
-        let told = planned("ignite://h?keys=bytes").unwrap_err();
-        assert!(told.contains("keys=bytes&fields=bytes"), "{told}");
+        let reported = planned("ignite://h?keys=bytes").unwrap_err();
+        assert!(reported.contains("keys=bytes&fields=bytes"), "{reported}");
         assert!(planned("ignite://h?keys=bytes&fields=bytes").is_ok());
     }
 

@@ -1,10 +1,10 @@
-//! What a cluster says about itself that a reader of its figures must know.
+//! Settings of a cluster that a reader of its figures must know.
 
 use assay_model::Setting;
 use assay_store::{Isolation, OpenError};
 
+use super::admin::AdminConnection;
 use super::cache::Cache;
-use super::console::Console;
 use super::keys::Keys;
 use super::options::{Atomicity, Insert, Options, Transactions, WriteSync};
 use super::plan::Plan;
@@ -25,29 +25,29 @@ const LOSS_POLICIES: [(&str, &str); 5] = [
     ("IGNORE", "what was lost reads as missing, without an error, and can be written"),
 ];
 
-/// Asks the cluster for everything worth knowing.
-pub(super) async fn ask(
-    console: &mut Console<'_>,
+/// Queries the cluster for everything worth knowing.
+pub(super) async fn send(
+    admin: &mut AdminConnection<'_>,
     plan: &Plan,
     options: &Options,
 ) -> Result<Vec<Setting>, OpenError> {
-    let versions = console.rows(VERSIONS).await?.into_iter().flatten().collect();
-    let pairs = console.rows(CONFIGURATION).await?.into_iter();
+    let versions = admin.rows(VERSIONS).await?.into_iter().flatten().collect();
+    let pairs = admin.rows(CONFIGURATION).await?.into_iter();
     let pairs = pairs.filter_map(|row| <[String; 2]>::try_from(row).ok());
-    let told = Told { versions, pairs: pairs.collect() };
-    let mut settings = told.of_cluster();
+    let reported = ClusterInfo { versions, pairs: pairs.collect() };
+    let mut settings = reported.of_cluster();
     // The tables of a layout are made alike.
     if let Some(table) = plan.tables.first()
-        && let Some(cache) = console.cache(&table.cache).await?
+        && let Some(cache) = admin.cache(&table.cache).await?
     {
-        settings.extend(told.of_cache(&cache));
+        settings.extend(reported.of_cache(&cache));
     }
     settings.extend(ours(options));
     Ok(settings)
 }
 
-/// What the cluster told.
-struct Told {
+/// What the cluster reported.
+struct ClusterInfo {
     /// The version of each server.
     versions: Vec<String>,
     /// Names and values of one node's configuration.
@@ -57,7 +57,7 @@ struct Told {
 /// What survives a crash, in one word and in a sentence.
 type Durability = (&'static str, &'static str);
 
-impl Told {
+impl ClusterInfo {
     fn of_cluster(&self) -> Vec<Setting> {
         let mut versions = self.versions.clone();
         versions.sort_unstable();
@@ -142,14 +142,14 @@ impl Told {
 
     /// How many copies there are of a record.
     fn copies(&self, cache: &Cache) -> String {
-        let wanted = cache.backups as usize + 1;
+        let target = cache.backups as usize + 1;
         match self.versions.len() {
-            0 => format!("copies of a record besides the primary one, {wanted} in all"),
-            nodes if nodes < wanted => format!(
-                "copies of a record besides the primary one; with {nodes} of the {wanted} nodes \
+            0 => format!("copies of a record besides the primary one, {target} in all"),
+            nodes if nodes < target => format!(
+                "copies of a record besides the primary one; with {nodes} of the {target} nodes \
                  that this needs there are {nodes} in all"
             ),
-            nodes => format!("copies besides the primary one: {wanted} of {nodes} nodes have it"),
+            nodes => format!("copies besides the primary one: {target} of {nodes} nodes have it"),
         }
     }
 }
@@ -183,9 +183,10 @@ fn of_reads(cache: &Cache) -> &'static str {
     match (cache.reads_from_backup, cache.write_sync) {
         (false, _) => "reads are answered from the primary copy",
         (true, WriteSync::FullSync) => {
-            "the node that is asked may answer from its backup copy, which has all that is answered"
+            "the node that is issued may answer from its backup copy, which has all that is \
+             answered"
         }
-        (true, _) => "the node that is asked may answer from its backup copy, which may be older",
+        (true, _) => "the node that is issued may answer from its backup copy, which may be older",
     }
 }
 
@@ -201,7 +202,7 @@ fn ours(options: &Options) -> Vec<Setting> {
         setting(
             "connections",
             &options.connections.to_string(),
-            "requests in flight of each lane; the wait for one to end counts as lag",
+            "requests in flight of each worker; the wait for one to end counts as lag",
         ),
         setting(
             "partition_awareness",
@@ -252,7 +253,8 @@ fn of_transactions(transactions: Transactions) -> [Setting; 4] {
     };
     let timeout = transactions.timeout.as_millis().to_string();
     let scans = format!(
-        "a scan within a transaction asks in SQL for keys, then gets their records {found}; what \
+        "a scan within a transaction queries in SQL for keys, then gets their records {found}; \
+         what \
          others insert into its range is neither held off nor noticed, and what is being \
          committed over several nodes may be found in parts"
     );
@@ -300,11 +302,11 @@ fn setting(name: &str, value: &str, meaning: &str) -> Setting {
 mod tests {
     use super::*;
 
-    fn told(nodes: usize, pairs: &[(&str, &str)]) -> Told {
+    fn describe(nodes: usize, pairs: &[(&str, &str)]) -> ClusterInfo {
         let pairs = pairs
             .iter()
             .map(|(name, value)| [format!("DataStorageConfiguration.{name}"), (*value).to_owned()]);
-        Told { versions: vec!["2.17.0".into(); nodes], pairs: pairs.collect() }
+        ClusterInfo { versions: vec!["2.17.0".into(); nodes], pairs: pairs.collect() }
     }
 
     fn cache(region: Option<&str>) -> Cache {
@@ -325,7 +327,7 @@ mod tests {
 
     #[test]
     fn what_survives_follows_from_persistence_and_log() {
-        let of = |pairs: &[(&str, &str)]| told(1, pairs).durability(&cache(None)).0;
+        let of = |pairs: &[(&str, &str)]| describe(1, pairs).durability(&cache(None)).0;
         let volatile = ("DefaultDataRegionConfiguration.PersistenceEnabled", "false");
         assert_eq!(of(&[volatile, ("WalMode", "LOG_ONLY")]), "none");
         assert_eq!(of(&[PERSISTENT, ("WalMode", "LOG_ONLY")]), "process");
@@ -337,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_region_of_its_own_decides_for_its_caches() {
-        let told = told(
+        let reported = describe(
             1,
             &[
                 PERSISTENT,
@@ -345,14 +347,14 @@ mod tests {
                 ("DataRegionConfigurations[1].PersistenceEnabled", "false"),
             ],
         );
-        assert_eq!(told.is_persistent(None), Some(true));
-        assert_eq!(told.is_persistent(Some("fast")), Some(false));
-        assert_eq!(told.is_persistent(Some("other")), None);
+        assert_eq!(reported.is_persistent(None), Some(true));
+        assert_eq!(reported.is_persistent(Some("fast")), Some(false));
+        assert_eq!(reported.is_persistent(Some("other")), None);
     }
 
     #[test]
-    fn copies_that_no_node_is_there_for_are_told() {
-        let copies = |nodes| told(nodes, &[]).copies(&cache(None));
+    fn copies_that_no_node_is_there_for_are_reported() {
+        let copies = |nodes| describe(nodes, &[]).copies(&cache(None));
         assert!(copies(1).contains("there are 1 in all"), "{}", copies(1));
         assert!(copies(3).contains("2 of 3 nodes have it"), "{}", copies(3));
         assert!(copies(0).contains("2 in all"), "{}", copies(0));
@@ -362,8 +364,9 @@ mod tests {
     fn each_setting_says_what_it_means() {
         let url = "ignite://h?index=off&insert=put_if_absent&atomicity=transactional";
         let options: Options = url.parse().unwrap();
-        let told = told(3, &[PERSISTENT, ("WalMode", "LOG_ONLY")]);
-        let settings = [told.of_cluster(), told.of_cache(&cache(None)), ours(&options)].concat();
+        let reported = describe(3, &[PERSISTENT, ("WalMode", "LOG_ONLY")]);
+        let settings =
+            [reported.of_cluster(), reported.of_cache(&cache(None)), ours(&options)].concat();
         let names: Vec<&str> = settings.iter().map(|setting| setting.name.as_str()).collect();
         let expected = [
             "server",

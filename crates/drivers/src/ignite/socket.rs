@@ -16,7 +16,7 @@ const VERSION: [i16; 3] = [1, 7, 0];
 const HELLO: u8 = 1;
 /// What kind of client we are: a thin one.
 const THIN: u8 = 2;
-/// What we know besides the version, a bit each: bit 3, to ask where the nodes are.
+/// What we know besides the version, a bit each: bit 3, to issue where the nodes are.
 const FEATURES: [u8; 1] = [1 << 3];
 /// The longest greeting that is believed.
 const LONGEST_GREETING: usize = 1 << 16;
@@ -41,7 +41,7 @@ pub(super) enum Trouble {
     Unreachable,
     /// The connection broke.
     Lost,
-    /// What came makes no sense.
+    /// What came is invalid.
     Garbled,
     /// The node says that it failed.
     Said(i32, String),
@@ -66,7 +66,7 @@ pub(super) enum Refusal {
     Unreachable(String),
     /// A node of another version or kind.
     Unsupported(String),
-    /// It does not let us in.
+    /// It permission denied.
     NotPermitted(String),
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Socket {
     stream: TcpStream,
     /// The node behind it.
     pub(super) node: u128,
-    /// The newest version of who owns what, as far as this node told.
+    /// The newest version of who owns what, as far as this node reported.
     pub(super) topology: Topology,
     next: i64,
     out: Vec<u8>,
@@ -86,26 +86,26 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Connects to a node and greets it, or gives up after `patience`.
+    /// Connects to a node and greets it, or gives up after `timeout`.
     pub(super) async fn dial(
         at: &(String, u16),
         options: &Options,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Socket, Refusal> {
-        match tokio::time::timeout(patience, greet(at, options)).await {
+        match tokio::time::timeout(timeout, greet(at, options)).await {
             Ok(socket) => socket,
             Err(_) => Err(Refusal::Unreachable(format!(
                 "no greeting came within {} ms: either the node hangs or what listens there is no \
                  Ignite; check host and port",
-                patience.as_millis()
+                timeout.as_millis()
             ))),
         }
     }
 
-    /// Asks for `operation` with the rest that `fill` appends; gives what the answer says.
+    /// Requests `operation` with the rest that `fill` appends; gives what the answer says.
     ///
     /// After an error other than [`Trouble::Said`] the connection is of no use any more.
-    pub(super) async fn ask(
+    pub(super) async fn send(
         &mut self,
         operation: i16,
         fill: impl FnOnce(&mut Vec<u8>),
@@ -155,11 +155,11 @@ impl Socket {
                 whole += length;
             }
         }
-        // Nothing comes unasked, and one thing is asked at a time.
+        // Nothing comes unasked, and one thing is issued at a time.
         if self.input.len() > whole { Err(Trouble::Garbled) } else { Ok(()) }
     }
 
-    /// Whether the connection, while nothing is asked over it, broke.
+    /// Whether the connection, while nothing is issued over it, broke.
     pub(super) fn poll_broken(&self, context: &mut std::task::Context<'_>) -> Poll<()> {
         loop {
             match self.stream.poll_read_ready(context) {
@@ -209,7 +209,7 @@ fn hello(options: &Options) -> Vec<u8> {
     out
 }
 
-/// The node that greets, or why it does not let us in.
+/// The node that greets, or why it permission denied.
 fn read_greeting(bytes: &[u8]) -> Result<Result<u128, Refusal>, Garbled> {
     let mut greeting = Reader::new(bytes);
     if greeting.truth()? {
@@ -218,15 +218,15 @@ fn read_greeting(bytes: &[u8]) -> Result<Result<u128, Refusal>, Garbled> {
         return Ok(Ok(node));
     }
     let version = [greeting.i16()?, greeting.i16()?, greeting.i16()?];
-    let told = greeting.text()?.unwrap_or("nothing").to_owned();
+    let reported = greeting.text()?.unwrap_or("nothing").to_owned();
     let status = greeting.i32().unwrap_or_default();
     if status == WRONG_LOGIN {
-        let reason = format!("it says: {told}; check user and password");
+        let reason = format!("it says: {reported}; check user and password");
         return Ok(Err(Refusal::NotPermitted(reason)));
     }
     let [major, minor, patch] = version;
     Ok(Err(Refusal::Unsupported(format!(
-        "it says: {told}; it speaks protocol {major}.{minor}.{patch}, we speak 1.7.0, which \
+        "it says: {reported}; it speaks protocol {major}.{minor}.{patch}, we speak 1.7.0, which \
          Ignite 2.9 and later 2.x understand"
     ))))
 }
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn ignite_3_is_told_from_what_is_no_ignite() {
+    fn ignite_3_is_reported_from_what_is_no_ignite() {
         assert!(matches!(stranger(b"IGNI\0\0"), Refusal::Unsupported(_)));
         assert!(matches!(stranger(b"HTTP/1.1"), Refusal::Unreachable(_)));
         assert_eq!(read_greeting(b"\x01HTTP"), Err(Garbled));

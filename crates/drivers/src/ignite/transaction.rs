@@ -1,11 +1,11 @@
 //! A transaction of several requests, bound to the connection that it was begun on.
 //!
-//! It begins at the node that owns the key that is asked for first; all its requests go there, and
-//! that node asks the others. What ends the connection ends the transaction: it is undone, as is
+//! It begins at the node that owns the key that is requested first; all its requests go there, and
+//! that node issues the others. What ends the connection ends the transaction: it is undone, as is
 //! one that takes longer than its timeout. Nothing is final before the commit, so whatever fails
 //! earlier certainly did not happen.
 //!
-//! Queries in SQL are part of no transaction. A scan within one therefore asks in SQL for keys
+//! Queries in SQL are part of no transaction. A scan within one therefore queries in SQL for keys
 //! alone, adds those that the transaction inserted, and then gets these records as the transaction
 //! reads everything else: with its own writes, and under its locks or its comparison at the commit.
 //! What others insert into the range of a scan is not held off at any isolation, nor is it noticed.
@@ -51,7 +51,7 @@ impl Open {
     }
 }
 
-/// Appends which cache is asked, within which transaction; nothing expires.
+/// Appends which cache is issued, within which transaction; nothing expires.
 pub(super) fn put_cache(cache: i32, open: Option<i32>, out: &mut Vec<u8>) {
     put_i32(cache, out);
     match open {
@@ -95,7 +95,7 @@ enum Start {
 
 impl Start {
     /// The key, and the condition in SQL.
-    fn asked(&self) -> (&[u8], &'static str) {
+    fn requested(&self) -> (&[u8], &'static str) {
         match self {
             Start::At(key) => (key, "_KEY >= ?"),
             Start::Behind(key) => (key, "_KEY > ?"),
@@ -117,7 +117,7 @@ impl Turn<'_> {
         let place = self.place(table, key).await?;
         let node = self.link.sockets[place].node;
         let fill = |out: &mut Vec<u8>| put_start(transactions, out);
-        let number = Reader::new(self.ask_at(place, operation::TX_START, fill).await?).i32()?;
+        let number = Reader::new(self.send_at(place, operation::TX_START, fill).await?).i32()?;
         self.link.open = Some(Open { node, number, inserted: BTreeSet::new() });
         Ok(())
     }
@@ -129,7 +129,7 @@ impl Turn<'_> {
         let open = self.link.open.take().ok_or(Reason::TransactionFailed)?;
         let place = open.place(&self.link.sockets).ok_or(Trouble::Unreachable)?;
         let fill = |out: &mut Vec<u8>| put_end(open.number, kind == Kind::Commit, out);
-        self.ask_at(place, operation::TX_END, fill).await?;
+        self.send_at(place, operation::TX_END, fill).await?;
         Ok(true)
     }
 
@@ -173,27 +173,27 @@ impl Turn<'_> {
         if !cluster.options.has_index {
             return Err(Reason::Unsupported.into());
         }
-        let mut wanted = request.limit as usize;
+        let mut expected = request.limit as usize;
         let mut from = Start::At(request.key.to_vec());
-        while wanted > 0 {
-            let most = wanted.min(MOST_AT_ONCE);
-            let (key, condition) = from.asked();
+        while expected > 0 {
+            let most = expected.min(MOST_AT_ONCE);
+            let (key, condition) = from.requested();
             let found = self.query(table, Column::Key, condition, key, most as u32).await?;
-            // Fewer than asked for are all there are.
+            // Fewer than requested are all there are.
             let last = (found.len() >= most).then(|| found.last().cloned()).flatten();
             let keys = self.with_inserted(table, found, &from, last.as_deref());
             let records = self.get_all(table, &keys).await?;
             // Some may have gone since, or been removed by this transaction: then others follow.
-            for record in keys.iter().filter_map(|key| records.get(key)).take(wanted) {
+            for record in keys.iter().filter_map(|key| records.get(key)).take(expected) {
                 self.meet(table, request.key, record).await?;
                 let types = cluster.types.borrow();
                 Object::parse(record)?.encode(request.fields, &table.fields, &types, rows)?;
-                wanted -= 1;
+                expected -= 1;
             }
             let Some(last) = last else { break };
             from = Start::Behind(last);
         }
-        Ok(wanted < request.limit as usize)
+        Ok(expected < request.limit as usize)
     }
 
     /// The keys that were found and those that were inserted up to `last`, in their order.
@@ -224,7 +224,7 @@ impl Turn<'_> {
             put_length(keys.len(), out);
             keys.iter().for_each(|key| put_text(key, out));
         };
-        let records = entries(self.ask(table, first, operation::GET_ALL, fill).await?)?;
+        let records = entries(self.send(table, first, operation::GET_ALL, fill).await?)?;
         let whole = |(key, record): (_, Option<_>)| Some((key, record?));
         let there = records.into_iter().map(whole).collect::<Option<_>>();
         there.ok_or_else(|| Reason::WrongType.into())
@@ -271,6 +271,6 @@ mod tests {
         assert!(at.is_before(b"b") && at.is_before(b"ba") && !at.is_before(b"a"));
         let behind = Start::Behind(b"b".to_vec());
         assert!(!behind.is_before(b"b") && behind.is_before(b"ba"));
-        assert_eq!(behind.asked(), (&b"b"[..], "_KEY > ?"));
+        assert_eq!(behind.requested(), (&b"b"[..], "_KEY > ?"));
     }
 }

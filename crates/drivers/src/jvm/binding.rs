@@ -1,4 +1,4 @@
-//! A binding in the virtual machine, before it is asked for operations.
+//! A binding in the virtual machine, before it is requested operations.
 
 use assay_model::Setting;
 use assay_store::OpenError;
@@ -7,7 +7,7 @@ use jni::refs::Global;
 use jni::strings::JNIStr;
 use jni::{Env, JavaVM, jni_sig, jni_str};
 
-use super::border::Lane;
+use super::border::Worker;
 
 /// Why something could not be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Trouble {
     }
 
     /// The trouble in what Java answered: a kind, a zero, a text.
-    fn told(answer: &str) -> Trouble {
+    fn describe(answer: &str) -> Trouble {
         let (kind, text) = answer.split_once('\0').unwrap_or(("failed", answer));
         Trouble { kind: kind.into(), text: text.into() }
     }
@@ -55,24 +55,24 @@ pub(super) struct Binding {
 }
 
 impl Binding {
-    /// Opens the binding that `told` names, see `assay.bridge.Door.open`.
+    /// Opens the binding that `reported` names, see `assay.bridge.Door.open`.
     ///
     /// # Errors
     /// If its class is missing, there twice, or none that can be used.
-    pub(super) fn open(machine: JavaVM, told: &str) -> Result<Binding, Trouble> {
+    pub(super) fn open(machine: JavaVM, reported: &str) -> Result<Binding, Trouble> {
         let store = machine.attach_current_thread(|env| -> Result<_, Trouble> {
-            let told = env.new_string(told)?;
+            let reported = env.new_string(reported)?;
             let pair = env.call_static_method(
                 jni_str!("assay/bridge/Door"),
                 jni_str!("open"),
                 jni_sig!("(Ljava/lang/String;)[Ljava/lang/Object;"),
-                &[JValue::Object(&told)],
+                &[JValue::Object(&reported)],
             )?;
             let pair = env.cast_local::<JObjectArray>(pair.l()?)?;
             let failure = pair.get_element(env, 0)?;
             let failure = text(env, failure)?;
             if !failure.is_empty() {
-                return Err(Trouble::told(&failure));
+                return Err(Trouble::describe(&failure));
             }
             let store = pair.get_element(env, 1)?;
             Ok(env.new_global_ref(store)?)
@@ -80,45 +80,45 @@ impl Binding {
         Ok(Binding { machine, store })
     }
 
-    /// Names and values of what is to be known before anything is asked.
+    /// Names and values of what is to be known before anything is issued.
     pub(super) fn traits(&self) -> Result<Vec<(String, String)>, Trouble> {
-        let lines = self.ask(jni_str!("traits"), None)?;
+        let lines = self.invoke(jni_str!("traits"), None)?;
         let pairs = lines.lines().filter_map(|line| line.split_once('='));
         Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
     /// Makes tables ready, see `assay.bridge.Store.prepare`.
-    pub(super) fn prepare(&self, told: &str) -> Result<(), Trouble> {
-        done(&self.ask(jni_str!("prepare"), Some(told))?)
+    pub(super) fn prepare(&self, reported: &str) -> Result<(), Trouble> {
+        done(&self.invoke(jni_str!("prepare"), Some(reported))?)
     }
 
     pub(super) fn clear(&self) -> Result<(), Trouble> {
-        done(&self.ask(jni_str!("clear"), None)?)
+        done(&self.invoke(jni_str!("clear"), None)?)
     }
 
     pub(super) fn close(&self) -> Result<(), Trouble> {
-        done(&self.ask(jni_str!("close"), None)?)
+        done(&self.invoke(jni_str!("close"), None)?)
     }
 
     pub(super) fn keep_note(&self, note: &str) -> Result<(), Trouble> {
-        done(&self.ask(jni_str!("keepNote"), Some(note))?)
+        done(&self.invoke(jni_str!("keepNote"), Some(note))?)
     }
 
     pub(super) fn note(&self) -> Result<Option<String>, Trouble> {
-        let answer = self.ask(jni_str!("note"), None)?;
+        let answer = self.invoke(jni_str!("note"), None)?;
         match answer.as_str() {
             "-" => Ok(None),
             answer => match answer.strip_prefix('+') {
                 Some(note) => Ok(Some(note.to_owned())),
-                None => Err(Trouble::told(answer)),
+                None => Err(Trouble::describe(answer)),
             },
         }
     }
 
     pub(super) fn settings(&self) -> Result<Vec<Setting>, Trouble> {
-        let answer = self.ask(jni_str!("settings"), None)?;
-        let told = answer.strip_prefix('+').ok_or_else(|| Trouble::told(&answer))?;
-        let words: Vec<&str> = told.split('\0').collect();
+        let answer = self.invoke(jni_str!("settings"), None)?;
+        let reported = answer.strip_prefix('+').ok_or_else(|| Trouble::describe(&answer))?;
+        let words: Vec<&str> = reported.split('\0').collect();
         let setting = |words: &[&str]| Setting {
             name: words[0].into(),
             value: words[1].into(),
@@ -131,25 +131,29 @@ impl Binding {
     ///
     /// # Errors
     /// If the binding does not let itself be initialised.
-    pub(super) fn lane(&self) -> Result<Lane, Trouble> {
-        let lane = self.machine.attach_current_thread(|env| -> Result<_, Trouble> {
-            let lane = env.call_method(
+    pub(super) fn worker(&self) -> Result<Worker, Trouble> {
+        let worker = self.machine.attach_current_thread(|env| -> Result<_, Trouble> {
+            let worker = env.call_method(
                 &self.store,
                 jni_str!("open"),
                 jni_sig!("()Lassay/bridge/Lane;"),
                 &[],
             )?;
-            let lane = env.new_global_ref(lane.l()?)?;
-            let failure =
-                env.call_method(&lane, jni_str!("failure"), jni_sig!("()Ljava/lang/String;"), &[])?;
+            let worker = env.new_global_ref(worker.l()?)?;
+            let failure = env.call_method(
+                &worker,
+                jni_str!("failure"),
+                jni_sig!("()Ljava/lang/String;"),
+                &[],
+            )?;
             done(&text(env, failure.l()?)?)?;
-            Ok(lane)
+            Ok(worker)
         })?;
-        Ok(Lane::new(&self.machine, lane)?)
+        Ok(Worker::new(&self.machine, worker)?)
     }
 
     /// Calls a method that takes a text or nothing, and answers with one.
-    fn ask(&self, method: &'static JNIStr, argument: Option<&str>) -> Result<String, Trouble> {
+    fn invoke(&self, method: &'static JNIStr, argument: Option<&str>) -> Result<String, Trouble> {
         self.machine.attach_current_thread(|env| {
             let answer = match argument {
                 Some(argument) => {
@@ -172,5 +176,5 @@ fn text(env: &Env<'_>, object: JObject<'_>) -> Result<String, Trouble> {
 }
 
 fn done(answer: &str) -> Result<(), Trouble> {
-    if answer.is_empty() { Ok(()) } else { Err(Trouble::told(answer)) }
+    if answer.is_empty() { Ok(()) } else { Err(Trouble::describe(answer)) }
 }

@@ -1,4 +1,4 @@
-//! One lane's way into the virtual machine: the only place where we vouch for Java's memory.
+//! One worker's way into the virtual machine: the only place where we vouch for Java's memory.
 //!
 //! A request is written once into memory that Java sees, a method is called whose identity was
 //! looked up before, and what it has left in another such memory is the answer.
@@ -25,10 +25,10 @@ const EVERY_FIELD: i32 = -1;
 const EVERY_FIELD_BY_NAME: i32 = -2;
 
 /// An instance of a binding, which belongs to the thread that made it: `assay.bridge.Lane`.
-pub(super) struct Lane {
+pub(super) struct Worker {
     machine: JavaVM,
-    lane: Global<JObject<'static>>,
-    ask: JMethodID,
+    worker: Global<JObject<'static>>,
+    invoke: JMethodID,
     request: Area,
     answer: Area,
 }
@@ -37,7 +37,7 @@ pub(super) struct Lane {
 struct Area {
     /// Keeps the memory where it is.
     _buffer: Global<JByteBuffer<'static>>,
-    /// Makes the lane stay on its thread too.
+    /// Makes the worker stay on its thread too.
     begin: *mut u8,
     bytes: usize,
 }
@@ -57,32 +57,32 @@ impl Area {
         //   there as long as the buffer is, which our global reference sees to. The collector moves
         //   objects, never this memory. It is initialised: Java fills new buffers with zeros.
         // * Nobody writes to it while the slice lives: `Lane.java`, which hands the buffer to
-        //   nobody else, does so within `ask`, which borrows the lane mutably, on this thread.
+        //   nobody else, does so within `invoke`, which borrows the worker mutably, on this thread.
         unsafe { std::slice::from_raw_parts(self.begin, self.bytes) }
     }
 
     #[allow(unsafe_code, reason = "Java has the other end of this memory; decision 0020")]
     fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above; and `Lane.java` reads from it within `ask` only.
+        // SAFETY: as above; and `Lane.java` reads from it within `invoke` only.
         unsafe { std::slice::from_raw_parts_mut(self.begin, self.bytes) }
     }
 }
 
-impl Lane {
-    /// `lane` was opened by the thread that calls, which is attached to the machine.
+impl Worker {
+    /// `worker` was opened by the thread that calls, which is attached to the machine.
     ///
     /// # Errors
     /// If the class is not ours.
     pub(super) fn new(
         machine: &JavaVM,
-        lane: Global<JObject<'static>>,
-    ) -> jni::errors::Result<Lane> {
+        worker: Global<JObject<'static>>,
+    ) -> jni::errors::Result<Worker> {
         machine.attach_current_thread(|env| {
-            let class = env.get_object_class(&lane)?;
-            let ask = env.get_method_id(class, jni_str!("ask"), jni_sig!("(IIIIII)J"))?;
-            let request = buffer(env, &lane, jni_str!("request"))?;
-            let answer = buffer(env, &lane, jni_str!("answer"))?;
-            Ok(Lane { machine: machine.clone(), lane, ask, request, answer })
+            let class = env.get_object_class(&worker)?;
+            let invoke = env.get_method_id(class, jni_str!("ask"), jni_sig!("(IIIIII)J"))?;
+            let request = buffer(env, &worker, jni_str!("request"))?;
+            let answer = buffer(env, &worker, jni_str!("answer"))?;
+            Ok(Worker { machine: machine.clone(), worker, invoke, request, answer })
         })
     }
 
@@ -90,7 +90,7 @@ impl Lane {
     ///
     /// # Errors
     /// If the request cannot be put into Java's words; then nothing was done.
-    pub(super) fn ask(&mut self, request: &Request<'_>) -> Result<(u8, &[u8]), Reason> {
+    pub(super) fn invoke(&mut self, request: &Request<'_>) -> Result<(u8, &[u8]), Reason> {
         let key = std::str::from_utf8(request.key).map_err(|_| Reason::Malformed)?;
         let ascii = if key.is_ascii() { ASCII } else { 0 };
         let field = match request.fields {
@@ -108,16 +108,17 @@ impl Lane {
             key.len() as i32,
             request.values.len() as i32,
         ];
-        let told = self.call(numbers);
-        let Ok(told) = told else { return Ok((super::meaning::code::THROWN, &[])) };
-        if told & GROWN != 0 {
-            let (machine, lane) = (&self.machine, &self.lane);
-            let grown = machine.attach_current_thread(|env| buffer(env, lane, jni_str!("answer")));
+        let reported = self.call(numbers);
+        let Ok(reported) = reported else { return Ok((super::meaning::code::THROWN, &[])) };
+        if reported & GROWN != 0 {
+            let (machine, worker) = (&self.machine, &self.worker);
+            let grown =
+                machine.attach_current_thread(|env| buffer(env, worker, jni_str!("answer")));
             let Ok(grown) = grown else { return Ok((super::meaning::code::GARBLED, &[])) };
             self.answer = grown;
         }
-        let rows = self.answer.bytes().get(..(told >> 32) as usize).unwrap_or_default();
-        Ok(((told & CODE) as u8, rows))
+        let rows = self.answer.bytes().get(..(reported >> 32) as usize).unwrap_or_default();
+        Ok(((reported & CODE) as u8, rows))
     }
 
     #[allow(unsafe_code, reason = "a checked call looks its method up each time; decision 0020")]
@@ -125,15 +126,16 @@ impl Lane {
         let arguments = numbers.map(|number| jvalue { i: number });
         let long = ReturnType::Primitive(Primitive::Long);
         self.machine.with_top_local_frame(|env| {
-            // SAFETY: `self.ask` is the method `long ask(int, int, int, int, int, int)` of the
-            // class of `self.lane`, which is alive as long as the lane is; six ints are passed, a
+            // SAFETY: `self.ask` is the method `long invoke(int, int, int, int, int, int)` of the
+            // class of `self.lane`, which is alive as long as the worker is; six ints are passed, a
             // long is taken.
-            let told = unsafe { env.call_method_unchecked(&self.lane, self.ask, long, &arguments) };
-            if told.is_err() {
-                // `ask` catches what bindings throw; what comes through must not stay pending.
+            let reported =
+                unsafe { env.call_method_unchecked(&self.worker, self.invoke, long, &arguments) };
+            if reported.is_err() {
+                // `invoke` catches what bindings throw; what comes through must not stay pending.
                 env.exception_clear();
             }
-            told?.j()
+            reported?.j()
         })
     }
 
@@ -162,10 +164,10 @@ impl Lane {
         let doubled = needed.checked_next_power_of_two().unwrap_or(needed);
         let bytes = i32::try_from(doubled).or_else(|_| i32::try_from(needed));
         let bytes = bytes.map_err(|_| Reason::Malformed)?;
-        let (machine, lane) = (&self.machine, &self.lane);
+        let (machine, worker) = (&self.machine, &self.worker);
         let grown = machine.attach_current_thread(|env| {
             let sig = jni_sig!("(I)Ljava/nio/ByteBuffer;");
-            let buffer = env.call_method(lane, jni_str!("grow"), sig, &[bytes.into()])?;
+            let buffer = env.call_method(worker, jni_str!("grow"), sig, &[bytes.into()])?;
             Area::of(env, buffer.l()?)
         });
         // Java has no room for it.
@@ -174,23 +176,23 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for Worker {
     /// Has the binding clean up, on the thread that initialised it.
     fn drop(&mut self) {
         let closed = self.machine.attach_current_thread(|env| {
-            env.call_method(&self.lane, jni_str!("close"), jni_sig!("()V"), &[])?.v()
+            env.call_method(&self.worker, jni_str!("close"), jni_sig!("()V"), &[])?.v()
         });
-        // What the binding throws is shown by Java's side; the lane is gone in any case.
+        // What the binding throws is shown by Java's side; the worker is gone in any case.
         let _: jni::errors::Result<()> = closed;
     }
 }
 
 fn buffer(
     env: &mut Env<'_>,
-    lane: &Global<JObject<'static>>,
+    worker: &Global<JObject<'static>>,
     method: &'static JNIStr,
 ) -> jni::errors::Result<Area> {
-    let buffer = env.call_method(lane, method, jni_sig!("()Ljava/nio/ByteBuffer;"), &[])?;
+    let buffer = env.call_method(worker, method, jni_sig!("()Ljava/nio/ByteBuffer;"), &[])?;
     Area::of(env, buffer.l()?)
 }
 
@@ -202,7 +204,7 @@ fn kind(kind: Kind) -> i32 {
         Kind::Insert => 2,
         Kind::Scan => 3,
         Kind::Delete => 4,
-        // Nobody asks a record for it; Java refuses it as not implemented.
+        // Nobody issues a record for it; Java refuses it as not implemented.
         Kind::Commit | Kind::Rollback => 5,
     }
 }

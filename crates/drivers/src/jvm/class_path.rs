@@ -35,10 +35,11 @@ pub(super) fn expand(path: &str) -> Result<Vec<PathBuf>, String> {
 /// # Errors
 /// If it cannot be read, or has none.
 pub(super) fn archives(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let told = |error| format!("{} of its class path cannot be read: {error}", folder.display());
+    let describe =
+        |error| format!("{} of its class path cannot be read: {error}", folder.display());
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(told)? {
-        let path = entry.map_err(told)?.path();
+    for entry in fs::read_dir(folder).map_err(describe)? {
+        let path = entry.map_err(describe)?.path();
         if path.extension().is_some_and(|end| end == "jar") {
             files.push(path);
         }
@@ -61,20 +62,20 @@ mod tests {
         for name in ["b.jar", "a.jar", "c.txt"] {
             fs::write(at(name), "").unwrap();
         }
-        let shown = folder.path().display().to_string();
-        let expanded = expand(&format!("{shown}/*:{shown}/a.jar:{shown}"));
+        let displayed = folder.path().display().to_string();
+        let expanded = expand(&format!("{displayed}/*:{displayed}/a.jar:{displayed}"));
         assert_eq!(expanded.unwrap(), [at("a.jar"), at("b.jar"), at("")]);
     }
 
     #[test]
     fn what_is_not_there_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let shown = folder.path().display().to_string();
+        let displayed = folder.path().display().to_string();
         let complaint = |path: &str| expand(path).unwrap_err();
         assert_eq!(complaint("/no/such.jar"), "/no/such.jar of its class path is not there");
         assert!(complaint("/no/such/*").starts_with("/no/such of its class path cannot be read"));
-        let none = format!("{shown} of its class path has no .jar in it");
-        assert_eq!(complaint(&format!("{shown}/*")), none);
+        let none = format!("{displayed} of its class path has no .jar in it");
+        assert_eq!(complaint(&format!("{displayed}/*")), none);
         assert!(complaint(":").starts_with("its class path is empty"));
     }
 }

@@ -1,4 +1,4 @@
-//! Where Java is installed on this machine.
+//! Java installation of this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -117,21 +117,27 @@ mod tests {
         let none = find(None, &Surroundings::NONE).unwrap_err();
         assert!(none.starts_with("there is no Java: install it (`apt-get install "), "{none}");
         let old = installation("JAVA_VERSION=\"1.8.0_402\"");
-        let told = find(Some(old.path()), &Surroundings::NONE).unwrap_err();
-        assert!(told.contains("is version 8, the bridge needs 17 or newer; install it"), "{told}");
+        let reported = find(Some(old.path()), &Surroundings::NONE).unwrap_err();
+        assert!(
+            reported.contains("is version 8, the bridge needs 17 or newer; install it"),
+            "{reported}"
+        );
         let empty = tempfile::tempdir().unwrap();
-        let told = find(Some(empty.path()), &Surroundings::NONE).unwrap_err();
-        assert!(told.contains("which has no lib/server/libjvm.so: it is no Java"), "{told}");
+        let reported = find(Some(empty.path()), &Surroundings::NONE).unwrap_err();
+        assert!(
+            reported.contains("which has no lib/server/libjvm.so: it is no Java"),
+            "{reported}"
+        );
     }
 
     #[test]
-    fn the_environment_is_asked_in_order() {
+    fn the_environment_is_issued_in_order() {
         let none = Surroundings {
             variable: |name| (name == "JAVA_HOME").then(|| "/no/java".into()),
             ..Surroundings::NONE
         };
-        let told = find(None, &none).unwrap_err();
-        assert!(told.starts_with("JAVA_HOME names /no/java, which has no"), "{told}");
+        let reported = find(None, &none).unwrap_err();
+        assert!(reported.starts_with("JAVA_HOME names /no/java, which has no"), "{reported}");
         let nowhere = Surroundings {
             variable: |name| (name == "PATH").then(|| "/no/bin:/nor/here".into()),
             ..Surroundings::NONE

@@ -35,7 +35,7 @@ const OPENED: [&str; 8] = [
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
 ];
 
-/// The same for the compiler, which it asks while it runs; a Java without one would warn of them.
+/// The same for the compiler, which it issues while it runs; a Java without one would warn of them.
 const OPENED_OF_COMPILER: [&str; 2] = [
     "--add-exports=jdk.compiler/com.sun.tools.javac.file=ALL-UNNAMED",
     "--add-opens=jdk.compiler/com.sun.tools.javac=ALL-UNNAMED",
@@ -79,7 +79,7 @@ pub(super) fn start(
     let mut arguments = InitArgsBuilder::new().version(JNIVersion::V1_8);
     for option in all(home, place, options) {
         let added = arguments.try_option(option);
-        added.map_err(|error| format!("an option of Java makes no sense: {error}"))?;
+        added.map_err(|error| format!("an option of Java is invalid: {error}"))?;
     }
     let arguments = arguments.build().map_err(|error| error.to_string())?;
     match JavaVM::with_libjvm(arguments, || Ok(&home.library)) {
@@ -120,7 +120,7 @@ fn awaited() -> Result<JavaVM, String> {
 }
 
 fn with_same_options(machine: JavaVM, options: &[String]) -> Result<JavaVM, String> {
-    let asked = machine.attach_current_thread(|env| -> jni::errors::Result<String> {
+    let requested = machine.attach_current_thread(|env| -> jni::errors::Result<String> {
         let name = env.new_string(OPTIONS)?;
         let value = env.call_static_method(
             jni_str!("java/lang/System"),
@@ -131,20 +131,20 @@ fn with_same_options(machine: JavaVM, options: &[String]) -> Result<JavaVM, Stri
         let value = env.cast_local::<JString>(value.l()?)?;
         if value.is_null() { Ok(String::new()) } else { value.try_to_string(env) }
     });
-    let has = asked.map_err(|error| format!("Java does not tell its options: {error}"))?;
-    let wanted = options.join(" ");
-    if has == wanted {
+    let has = requested.map_err(|error| format!("Java does not tell its options: {error}"))?;
+    let expected = options.join(" ");
+    if has == expected {
         return Ok(machine);
     }
-    let shown = |options: &str| match options {
+    let display = |options: &str| match options {
         "" => "none".to_owned(),
         options => format!("{options:?}"),
     };
     Err(format!(
-        "a process has one Java, and this one's was started with the options {}, not {}; ask for \
+        "a process has one Java, and this one's was started with the options {}, not {}; request \
          the same, or run this in a process of its own",
-        shown(&has),
-        shown(&wanted)
+        display(&has),
+        display(&expected)
     ))
 }
 
@@ -162,9 +162,9 @@ fn try_out(home: &Home, options: &[String]) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let told = [output.stderr, output.stdout].concat();
-    let told = String::from_utf8_lossy(&told).into_owned();
-    let lines: Vec<&str> = told.lines().filter(|line| !line.is_empty()).collect();
+    let reported = [output.stderr, output.stdout].concat();
+    let reported = String::from_utf8_lossy(&reported).into_owned();
+    let lines: Vec<&str> = reported.lines().filter(|line| !line.is_empty()).collect();
     Err(format!(
         "Java refuses its options ({}): {}",
         options.join(" "),
@@ -197,24 +197,25 @@ mod tests {
     }
 
     #[test]
-    fn newer_java_is_told_what_is_allowed() {
+    fn newer_java_is_reported_what_is_allowed() {
         let allows = |version| all(&home(version), &place(), &[]).contains(&ALLOWED[1].into());
         assert!(!allows(17) && !allows(21) && allows(25));
     }
 
-    /// An installation whose `java` says `told` and ends with `code`.
-    fn installation(told: &str, code: u8) -> (tempfile::TempDir, Home) {
+    /// An installation whose `java` says `reported` and ends with `code`.
+    fn installation(reported: &str, code: u8) -> (tempfile::TempDir, Home) {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("bin/java");
         std::fs::create_dir_all(folder.path().join("bin")).unwrap();
-        std::fs::write(&program, format!("#!/bin/sh\necho '{told}' >&2\nexit {code}\n")).unwrap();
+        std::fs::write(&program, format!("#!/bin/sh\necho '{reported}' >&2\nexit {code}\n"))
+            .unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let home = Home { path: folder.path().to_owned(), ..home(17) };
         (folder, home)
     }
 
     #[test]
-    fn options_that_java_refuses_are_told_in_its_own_words() {
+    fn options_that_java_refuses_are_reported_in_its_own_words() {
         let (_folder, refuses) = installation("Unrecognized option: -Xnonsense", 1);
         assert_eq!(
             try_out(&refuses, &["-Xnonsense".into()]).unwrap_err(),

@@ -1,4 +1,4 @@
-//! What the status of a YCSB binding means for an operation.
+//! Status codes of a YCSB binding as outcomes of operations.
 
 use assay_model::{Kind, Reason};
 
@@ -66,7 +66,7 @@ pub(super) fn of(code: u8, kind: Kind) -> Meaning {
 mod tests {
     use super::*;
 
-    fn told(code: u8, kind: Kind) -> String {
+    fn describe(code: u8, kind: Kind) -> String {
         match of(code, kind) {
             Meaning::Found => "found".into(),
             Meaning::Missing => "missing".into(),
@@ -110,11 +110,11 @@ mod tests {
             (code::GARBLED, "refused garbled", "unknown garbled", "unknown garbled"),
             (200, "unknown garbled", "unknown garbled", "unknown garbled"),
         ] {
-            assert_eq!(told(code, Kind::Read), read, "{code}");
-            assert_eq!(told(code, Kind::Scan), read, "{code}");
-            assert_eq!(told(code, Kind::Update), update, "{code}");
-            assert_eq!(told(code, Kind::Delete), update, "{code}");
-            assert_eq!(told(code, Kind::Insert), insert, "{code}");
+            assert_eq!(describe(code, Kind::Read), read, "{code}");
+            assert_eq!(describe(code, Kind::Scan), read, "{code}");
+            assert_eq!(describe(code, Kind::Update), update, "{code}");
+            assert_eq!(describe(code, Kind::Delete), update, "{code}");
+            assert_eq!(describe(code, Kind::Insert), insert, "{code}");
         }
     }
 }

@@ -29,7 +29,7 @@ const PROPERTY: &str = "p.";
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Options {
     /// The URL without secrets.
-    pub(super) shown: String,
+    pub(super) displayed: String,
     /// The binding's class, package included.
     pub(super) class: String,
     /// Where classes are, as it was written; without it they are those of our own Java part.
@@ -55,14 +55,14 @@ impl Options {
     /// Takes `url` apart.
     ///
     /// # Errors
-    /// If it names no class, or an option makes no sense.
+    /// If it names no class, or an option is invalid.
     pub(super) fn parse(url: &str) -> Result<Options, OpenError> {
-        let shown = without_secrets(url);
+        let displayed = without_secrets(url);
         let wrong = |reason: String| OpenError::Url {
-            url: shown.clone(),
+            url: displayed.clone(),
             reason: format!("{reason}; a right one is {EXAMPLE}"),
         };
-        parse(url).map(|options| Options { shown: shown.clone(), ..options }).map_err(wrong)
+        parse(url).map(|options| Options { displayed: displayed.clone(), ..options }).map_err(wrong)
     }
 
     /// The properties in one line, without secrets; empty if there are none.
@@ -85,7 +85,7 @@ fn parse(url: &str) -> Result<Options, String> {
     let (_, rest) = url.split_once(':').unwrap_or((url, ""));
     let (class, query) = rest.split_once('?').unwrap_or((rest, ""));
     let mut options = Options {
-        shown: String::new(),
+        displayed: String::new(),
         class: class.into(),
         class_path: None,
         properties: Vec::new(),
@@ -100,16 +100,16 @@ fn parse(url: &str) -> Result<Options, String> {
         machine: Vec::new(),
     };
     check_class(class)?;
-    let mut seen: Vec<&str> = Vec::new();
+    let mut observed: Vec<&str> = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair
             .split_once('=')
             .ok_or_else(|| format!("option {pair:?} has no value; write {pair}=…"))?;
         let may_repeat = ["jvm", "properties"].contains(&name);
-        if seen.contains(&name) && !may_repeat {
+        if observed.contains(&name) && !may_repeat {
             return Err(format!("option {name:?} is there twice"));
         }
-        seen.push(name);
+        observed.push(name);
         options.take(name, decode(value)?)?;
     }
     Ok(options)
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_wrong_url_says_what_is_wrong() {
-        for (url, told) in [
+        for (url, reported) in [
             ("jvm:", "it names no class; a right one is jvm:site.ycsb.BasicDB?"),
             ("jvm", "it names no class"),
             ("jvm://localhost", "\"//localhost\" is no name of a Java class"),
@@ -241,7 +241,7 @@ mod tests {
             ("jvm:a.B?p.a=1&p.a=2", "option \"p.a\" is there twice"),
             ("jvm:a.B?p.a=%zz", "a % is not followed by two hexadecimal digits"),
         ] {
-            assert!(complaint(url).contains(told), "{url}: {}", complaint(url));
+            assert!(complaint(url).contains(reported), "{url}: {}", complaint(url));
         }
     }
 
@@ -251,13 +251,13 @@ mod tests {
         assert!(!complaint(url).contains("s3cret"), "{}", complaint(url));
         let options = Options::parse("jvm:a.B?p.db.passwd=s3cret&p.db.user=me");
         let options = options.expect("the URL is right");
-        assert_eq!(options.shown, "jvm:a.B?p.db.passwd=…&p.db.user=me");
+        assert_eq!(options.displayed, "jvm:a.B?p.db.passwd=…&p.db.user=me");
         assert_eq!(options.shown_properties(), "db.passwd=…, db.user=me");
         for encoded in ["mongodb://me:s3cret@h/ycsb", "mongodb%3A%2F%2Fme%3As3cret%40h%2Fycsb"] {
             let url = format!("jvm:a.B?p.mongodb.url={encoded}&jvm=-Dkey.password=s3cret");
             let options = Options::parse(&url).expect("the URL is right");
             assert_eq!(
-                options.shown,
+                options.displayed,
                 "jvm:a.B?p.mongodb.url=mongodb://…@h/ycsb&jvm=-Dkey.password=…"
             );
             assert_eq!(options.shown_properties(), "mongodb.url=mongodb://…@h/ycsb");

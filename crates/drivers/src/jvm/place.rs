@@ -1,4 +1,4 @@
-//! Where our own Java part is.
+//! Place of our own Java part.
 
 use std::path::{Path, PathBuf};
 
@@ -78,17 +78,17 @@ mod tests {
             program: || Some("/checkout/target/release/assay".into()),
             ..Surroundings::NONE
         };
-        let told = find(None, &built).unwrap_err();
+        let reported = find(None, &built).unwrap_err();
         assert!(
-            told.contains(
+            reported.contains(
                 "is not in /checkout/target/release/assay-jvm or \
                  /checkout/java/target/assay-jvm; build it with `mvn -q -f java package`"
             ),
-            "{told}"
+            "{reported}"
         );
         let named = Surroundings { variable: |_| Some("/elsewhere".into()), ..Surroundings::NONE };
         assert!(find(None, &named).unwrap_err().contains("is not in /elsewhere; build it"));
-        let told = find(None, &Surroundings::NONE).unwrap_err();
-        assert!(told.contains("is not in any usual place"), "{told}");
+        let reported = find(None, &Surroundings::NONE).unwrap_err();
+        assert!(reported.contains("is not in any usual place"), "{reported}");
     }
 }

@@ -1,4 +1,4 @@
-//! What can be known of a binding without Java.
+//! Tests of bindings that need no Java.
 
 use super::*;
 
@@ -63,9 +63,9 @@ fn properties_of_files_come_before_those_of_the_url() {
 #[test]
 fn without_java_a_store_says_what_to_install() {
     let opened = open("jvm:site.ycsb.BasicDB", &Surroundings::NONE);
-    let told = opened.err().expect("nobody says where Java is").to_string();
+    let reported = opened.err().expect("nobody says where Java is").to_string();
     assert!(
-        told.starts_with("jvm:site.ycsb.BasicDB cannot do this: there is no Java: install it"),
-        "{told}"
+        reported.starts_with("jvm:site.ycsb.BasicDB cannot do this: there is no Java: install it"),
+        "{reported}"
     );
 }

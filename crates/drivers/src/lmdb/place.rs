@@ -1,4 +1,4 @@
-//! Where LMDB may keep its files: on a disk of this machine.
+//! File system check of LMDB: its files need a disk of this machine.
 
 use assay_store::OpenError;
 
@@ -26,10 +26,10 @@ fn remote(kind: i64) -> Option<&'static str> {
 #[cfg(target_os = "linux")]
 pub(super) fn check_file_system(address: &Address<'_>) -> Result<(), OpenError> {
     let path = address.path.as_path();
-    let told = rustix::fs::statfs(path).map_err(|error| address.denied(path, &error.into()))?;
+    let reported = rustix::fs::statfs(path).map_err(|error| address.denied(path, &error.into()))?;
     // The field's type differs between machines; its values do not.
     #[allow(clippy::unnecessary_cast, reason = "it is narrower elsewhere")]
-    let Some(name) = remote(told.f_type as i64) else { return Ok(()) };
+    let Some(name) = remote(reported.f_type as i64) else { return Ok(()) };
     let reason = "where LMDB's locks do not hold; choose a disk of this machine";
     Err(address.failed(format!("{} is on {name}, {reason}", path.display())))
 }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disks_of_this_machine_are_told_from_others() {
+    fn disks_of_this_machine_are_reported_from_others() {
         const EXT4: i64 = 0xEF53;
         const OVERLAY: i64 = 0x794C_7630;
         assert_eq!((remote(EXT4), remote(OVERLAY)), (None, None));

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use assay_store::blocking::BlockingThreads;
 use assay_store::conformance;
-use assay_store::conformance::talk::{Ask, Got, Talk};
-use assay_store::workers::Workers;
+use assay_store::conformance::talk::{Got, TestRequest, TestSession};
 
 use super::*;
 
@@ -21,8 +21,8 @@ fn complaint(url: &str) -> String {
 
 /// Checks every rule; the only one that it breaks is that about keys of 512 bytes.
 fn check(store: &dyn Store) {
-    let told: Vec<String> = conformance::check(store).iter().map(ToString::to_string).collect();
-    let [broken] = &told[..] else { panic!("{told:#?}") };
+    let describe: Vec<String> = conformance::check(store).iter().map(ToString::to_string).collect();
+    let [broken] = &describe[..] else { panic!("{describe:#?}") };
     assert!(
         broken.starts_with(TOO_LONG) && broken.ends_with("gave refused (malformed)"),
         "{broken}"
@@ -45,10 +45,10 @@ fn lmdb_with_less_syncing_conforms() {
 }
 
 #[test]
-fn lmdb_on_worker_threads_conforms() {
+fn lmdb_on_blocking_threads_conforms() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "?durability=none")).unwrap();
-    check(&Workers::new(store.into(), 3));
+    check(&BlockingThreads::new(store.into(), 3));
 }
 
 #[test]
@@ -64,16 +64,16 @@ fn keys_up_to_511_bytes_are_taken() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "?durability=none")).unwrap();
     store.prepare(&layout()).unwrap();
-    let mut talk = Talk::open(&*store, 0).unwrap();
+    let mut talk = TestSession::open(&*store, 0).unwrap();
     let longest = "k".repeat(511);
-    assert_eq!(talk.ask(&Ask::insert(&longest, &[b"a"])), Got::WRITTEN);
-    assert_eq!(talk.ask(&Ask::read(&longest)), Got::row(&[("field0", b"a")]));
+    assert_eq!(talk.send(&TestRequest::insert(&longest, &[b"a"])), Got::WRITTEN);
+    assert_eq!(talk.send(&TestRequest::read(&longest)), Got::row(&[("field0", b"a")]));
     for key in ["", &"k".repeat(512)] {
-        assert_eq!(talk.ask(&Ask::insert(key, &[b"a"])), Got::Refused(Reason::Malformed));
-        assert_eq!(talk.ask(&Ask::read(key)), Got::Refused(Reason::Malformed));
-        assert_eq!(talk.ask(&Ask::delete(key)), Got::Refused(Reason::Malformed));
+        assert_eq!(talk.send(&TestRequest::insert(key, &[b"a"])), Got::Refused(Reason::Malformed));
+        assert_eq!(talk.send(&TestRequest::read(key)), Got::Refused(Reason::Malformed));
+        assert_eq!(talk.send(&TestRequest::delete(key)), Got::Refused(Reason::Malformed));
     }
-    assert_eq!(talk.ask(&Ask::scan("", 5)), Got::row(&[("field0", b"a")]));
+    assert_eq!(talk.send(&TestRequest::scan("", 5)), Got::row(&[("field0", b"a")]));
 }
 
 #[test]
@@ -81,37 +81,38 @@ fn a_full_map_refuses_writes_and_goes_on_reading() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "?durability=none&map=1MiB")).unwrap();
     store.prepare(&layout()).unwrap();
-    let mut talk = Talk::open(&*store, 0).unwrap();
+    let mut talk = TestSession::open(&*store, 0).unwrap();
     let value = [7; 50_000];
-    let write =
-        |talk: &mut Talk, number: u32| talk.ask(&Ask::insert(format!("k{number}"), &[&value]));
+    let write = |talk: &mut TestSession, number: u32| {
+        talk.send(&TestRequest::insert(format!("k{number}"), &[&value]))
+    };
     let full = (0..30).find(|&number| write(&mut talk, number) != Got::WRITTEN);
     let full = full.expect("thirty records of 50 kB do not fit into 1 MiB");
     assert!(full > 10, "{full}");
     assert_eq!(write(&mut talk, full), Got::Refused(Reason::Full));
-    assert_eq!(talk.ask(&Ask::read(format!("k{full}"))), Got::MISSING);
-    assert_eq!(talk.ask(&Ask::read("k0")), Got::row(&[("field0", &value)]));
+    assert_eq!(talk.send(&TestRequest::read(format!("k{full}"))), Got::MISSING);
+    assert_eq!(talk.send(&TestRequest::read("k0")), Got::row(&[("field0", &value)]));
     drop(talk);
     drop(store);
     let store = open(&url(directory.path(), "?durability=none&map=4MiB")).unwrap();
     store.prepare(&layout()).unwrap();
-    assert_eq!(write(&mut Talk::open(&*store, 0).unwrap(), full), Got::WRITTEN);
+    assert_eq!(write(&mut TestSession::open(&*store, 0).unwrap(), full), Got::WRITTEN);
 }
 
 #[test]
 fn settings_tell_what_survives_what() {
     let directory = tempfile::tempdir().unwrap();
-    let told = |options: &str| {
+    let describe = |options: &str| {
         let settings = open(&url(directory.path(), options)).unwrap().settings().unwrap();
         settings.into_iter().map(|setting| (setting.value, setting.meaning)).collect::<Vec<_>>()
     };
-    let fsync = told("?readers=200");
+    let fsync = describe("?readers=200");
     assert_eq!(fsync[0].0, "fsync");
     assert!(fsync[0].1.starts_with("an answered write is on disk"), "{fsync:?}");
     assert_eq!((&*fsync[1].0, &*fsync[2].0), ("4096 MiB", "200"));
     assert!(fsync[3].0.starts_with("LMDB 0.9."), "{fsync:?}");
-    assert_eq!(told("?durability=no-meta-sync")[0].0, "no-meta-sync");
-    let none = told("?durability=none");
+    assert_eq!(describe("?durability=no-meta-sync")[0].0, "no-meta-sync");
+    let none = describe("?durability=none");
     assert!(none[0].1.ends_with("a loss of power may damage the whole store"), "{none:?}");
 }
 
@@ -120,18 +121,21 @@ fn this_process_opens_a_directory_once() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path(), "");
     let _first = open(&url).unwrap();
-    let told = complaint(&url);
-    assert!(told.ends_with("has it open already; close that or choose another path"), "{told}");
+    let describe = complaint(&url);
+    assert!(
+        describe.ends_with("has it open already; close that or choose another path"),
+        "{describe}"
+    );
 }
 
 #[test]
 fn a_file_is_no_place_for_lmdb() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("new"), "kept").unwrap();
-    let told = complaint(&url(directory.path(), ""));
+    let describe = complaint(&url(directory.path(), ""));
     assert!(
-        told.ends_with("is a file; LMDB needs a directory, which may be new or empty"),
-        "{told}"
+        describe.ends_with("is a file; LMDB needs a directory, which may be new or empty"),
+        "{describe}"
     );
     assert_eq!(fs::read_to_string(directory.path().join("new")).unwrap(), "kept");
 }
@@ -142,8 +146,8 @@ fn a_directory_of_other_things_is_left_alone() {
     let path = directory.path().join("new");
     fs::create_dir(&path).unwrap();
     fs::write(path.join("thesis.txt"), "kept").unwrap();
-    let told = complaint(&url(directory.path(), ""));
-    assert!(told.contains("holds something that is no LMDB database"), "{told}");
+    let describe = complaint(&url(directory.path(), ""));
+    assert!(describe.contains("holds something that is no LMDB database"), "{describe}");
     assert_eq!(fs::read_dir(&path).unwrap().count(), 1);
 }
 
@@ -154,8 +158,8 @@ fn a_file_of_something_else_is_no_database() {
     fs::create_dir(&path).unwrap();
     for content in ["short".into(), "kept".repeat(5_000)] {
         fs::write(path.join("data.mdb"), &content).unwrap();
-        let told = complaint(&url(directory.path(), ""));
-        assert!(told.contains("data.mdb is no LMDB database, or a damaged one"), "{told}");
+        let describe = complaint(&url(directory.path(), ""));
+        assert!(describe.contains("data.mdb is no LMDB database, or a damaged one"), "{describe}");
         assert_eq!(fs::read_to_string(path.join("data.mdb")).unwrap(), content);
     }
 }
@@ -164,20 +168,20 @@ fn a_file_of_something_else_is_no_database() {
 fn a_path_below_a_file_is_refused_with_its_name() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
-    let told = complaint(&format!("lmdb:{}/file/below", directory.path().display()));
-    assert!(told.contains("file/below"), "{told}");
+    let describe = complaint(&format!("lmdb:{}/file/below", directory.path().display()));
+    assert!(describe.contains("file/below"), "{describe}");
 }
 
 #[test]
 fn wrong_options_are_refused() {
-    for (url, told) in [
+    for (url, describe) in [
         ("lmdb:p?durability=maybe", "it can be fsync or no-meta-sync or none"),
         ("lmdb:p?map=1000", "map is a multiple of 64KiB, and at least 1MiB"),
         ("lmdb:p?map=64KiB", "map is a multiple of 64KiB, and at least 1MiB"),
         ("lmdb:p?readers=0", "readers is \"0\"; it is a number from 1 to 65536"),
         ("lmdb:p?reader=5", "did you mean \"readers\"?"),
     ] {
-        assert!(complaint(url).ends_with(told), "{url}: {}", complaint(url));
+        assert!(complaint(url).ends_with(describe), "{url}: {}", complaint(url));
     }
 }
 

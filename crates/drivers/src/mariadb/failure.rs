@@ -1,30 +1,30 @@
-//! What an error of MariaDB, or of the connection to it, means for what was asked.
+//! Failures of MariaDB, or of the connection to it, as outcomes of requests.
 
 use std::io;
 
 use assay_model::Reason;
 use mysql_async::{DriverError, Error, IoError};
 
-use crate::task::Ending;
+use crate::task::Completion;
 
 /// What a failure means, and whether its connection is of use any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    pub(super) ending: Ending,
+    pub(super) ending: Completion,
     pub(super) is_connection_lost: bool,
 }
 
 impl Failure {
     /// The connection broke while an answer was awaited.
     pub(super) const LOST: Failure =
-        Failure { ending: Ending::Unknown(Reason::ConnectionLost), is_connection_lost: true };
-    /// The answer makes no sense.
+        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
+    /// The answer is invalid.
     pub(super) const GARBLED: Failure =
-        Failure { ending: Ending::Unknown(Reason::Garbled), is_connection_lost: true };
+        Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
 
     /// It certainly did not happen, and the connection is as it was.
     pub(super) const fn refused(reason: Reason) -> Failure {
-        Failure { ending: Ending::Refused(reason), is_connection_lost: false }
+        Failure { ending: Completion::Refused(reason), is_connection_lost: false }
     }
 }
 
@@ -72,7 +72,7 @@ const REFUSALS: &[(Reason, &[u16])] = &[
 fn of_number(number: u16) -> Failure {
     if let Some((_, reason)) = OPEN.iter().find(|(other, _)| *other == number) {
         let is_connection_lost = *reason == Reason::ConnectionLost;
-        return Failure { ending: Ending::Unknown(*reason), is_connection_lost };
+        return Failure { ending: Completion::Unknown(*reason), is_connection_lost };
     }
     let reason = REFUSALS.iter().find(|(_, numbers)| numbers.contains(&number));
     Failure::refused(reason.map_or(Reason::StoreError, |(reason, _)| *reason))
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_there_already_is_told() {
+    fn a_key_that_is_there_already_is_reported() {
         refused(1062, Reason::Exists);
         refused(1586, Reason::Exists);
     }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_or_disk_is_told() {
+    fn a_full_table_or_disk_is_reported() {
         refused(1114, Reason::Full);
         refused(1021, Reason::Full);
     }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_malformed() {
+    fn what_is_invalid_is_malformed() {
         for number in [1064, 1146, 1054, 1406, 1366, 1452, 1048] {
             refused(number, Reason::Malformed);
         }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_change_that_failed_as_it_became_final_is_open() {
-        let ending = Ending::Unknown(Reason::StoreError);
+        let ending = Completion::Unknown(Reason::StoreError);
         assert_eq!(of_number(1180), Failure { ending, is_connection_lost: false });
     }
 
@@ -201,7 +201,7 @@ mod tests {
         let error = DriverError::StmtParamsMismatch { required: 2, supplied: 1 };
         assert_eq!(failure(&Error::Driver(error)), Failure::refused(Reason::Malformed));
         let too_large = failure(&Error::Driver(DriverError::PacketTooLarge));
-        assert_eq!(too_large.ending, Ending::Refused(Reason::Malformed));
+        assert_eq!(too_large.ending, Completion::Refused(Reason::Malformed));
         assert!(too_large.is_connection_lost);
     }
 }

@@ -5,28 +5,28 @@ use std::sync::Arc;
 
 use assay_model::{Datum, Fields, Kind, Parameters, Reason};
 use assay_store::answer::{encode_field, encode_row};
-use assay_store::sql::Asked;
+use assay_store::sql::SqlQuery;
 use assay_store::{Call, OpenError, Request, Step};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Params, Row, Statement, Value};
 
-use super::dialer::Dialer;
+use super::connector::Connector;
 use super::failure::{Failure, failure};
 use super::value::{bound, found};
 use crate::record_texts::RecordTexts;
-use crate::task::{After, Context, Ending, Fate, Library, Lost};
+use crate::task::{Completion, ConnectionState, Context, JobCompletion, Library, Lost};
 
 /// What was prepared: the statements of tables of records, by number, and of queries, by place.
 #[derive(Clone, Default)]
 pub(super) struct Plan {
     pub(super) records: Vec<Arc<RecordTexts>>,
-    pub(super) queries: Vec<Asked>,
+    pub(super) queries: Vec<SqlQuery>,
     pub(super) relations: Vec<String>,
 }
 
 /// The library, as a pool of connections needs it.
 pub(super) struct MariaDb {
-    pub(super) dialer: Arc<Dialer>,
+    pub(super) connector: Arc<Connector>,
     pub(super) plan: Arc<Plan>,
 }
 
@@ -41,17 +41,17 @@ pub(super) struct Link {
     room: Vec<u8>,
 }
 
-/// What is asked, with its arguments.
+/// What is issued, with its arguments.
 #[derive(Debug, Default)]
 pub(super) struct Job {
-    ask: Ask,
+    job_kind: JobKind,
     context: Context,
     arguments: Vec<Value>,
 }
 
 /// What a job does.
 #[derive(Debug, Default)]
-enum Ask {
+enum JobKind {
     /// Something that there is not.
     #[default]
     Nothing,
@@ -68,7 +68,7 @@ enum Ask {
 impl Job {
     /// Makes the job a request for records. The key comes first, in an update last.
     pub(super) fn fill_request(&mut self, plan: &Plan, request: &Request<'_>) {
-        self.ask = Ask::Nothing;
+        self.job_kind = JobKind::Nothing;
         self.context = Context::Alone;
         self.arguments.clear();
         let table = usize::from(request.table);
@@ -76,7 +76,8 @@ impl Job {
             return;
         };
         let is_look = matches!(request.kind, Kind::Read | Kind::Scan);
-        self.ask = Ask::Records { table, text: text.into_owned(), fields: request.fields, is_look };
+        self.job_kind =
+            JobKind::Records { table, text: text.into_owned(), fields: request.fields, is_look };
         let key = || Value::Bytes(request.key.into());
         if request.kind != Kind::Update {
             self.arguments.push(key());
@@ -99,27 +100,27 @@ impl Job {
             (false, true) => Context::Begins,
             (false, false) => Context::Alone,
         };
-        self.ask = match call.step {
+        self.job_kind = match call.step {
             Step::Query(number) => self.arrange(plan, number, call.parameters),
-            Step::Commit if is_held => Ask::Commit,
-            Step::Rollback if is_held => Ask::Rollback,
-            Step::Commit | Step::Rollback => Ask::Nothing,
+            Step::Commit if is_held => JobKind::Commit,
+            Step::Rollback if is_held => JobKind::Rollback,
+            Step::Commit | Step::Rollback => JobKind::Nothing,
         };
     }
 
     /// Puts the arguments in the order of the places in the query's text.
-    fn arrange(&mut self, plan: &Plan, number: u16, parameters: Parameters<'_>) -> Ask {
-        let Some(place) = usize::from(number).checked_sub(1) else { return Ask::Nothing };
-        let Some(asked) = plan.queries.get(place) else { return Ask::Nothing };
+    fn arrange(&mut self, plan: &Plan, number: u16, parameters: Parameters<'_>) -> JobKind {
+        let Some(place) = usize::from(number).checked_sub(1) else { return JobKind::Nothing };
+        let Some(requested) = plan.queries.get(place) else { return JobKind::Nothing };
         let given: Vec<Datum<'_>> = parameters.iter().collect();
-        if given.len() != asked.arguments.len() {
-            return Ask::Nothing;
+        if given.len() != requested.arguments.len() {
+            return JobKind::Nothing;
         }
-        for &argument in &asked.arguments {
-            let Some(datum) = given.get(usize::from(argument)) else { return Ask::Nothing };
+        for &argument in &requested.arguments {
+            let Some(datum) = given.get(usize::from(argument)) else { return JobKind::Nothing };
             self.arguments.push(bound(*datum));
         }
-        Ask::Query(place)
+        JobKind::Query(place)
     }
 }
 
@@ -128,59 +129,62 @@ impl Library for MariaDb {
     type Job = Job;
 
     async fn connect(&self) -> Result<Link, OpenError> {
-        let mut connection = self.dialer.dial().await?;
+        let mut connection = self.connector.dial().await?;
         let mut queries = Vec::with_capacity(self.plan.queries.len());
-        for asked in &self.plan.queries {
-            let prepared = connection.prep(&*asked.text).await;
-            queries.push(prepared.map_err(|error| self.dialer.failed(&asked.text, &error))?);
+        for requested in &self.plan.queries {
+            let prepared = connection.prep(&*requested.text).await;
+            queries.push(prepared.map_err(|error| self.connector.failed(&requested.text, &error))?);
         }
         Ok(Link { connection, queries, records: HashMap::new(), room: Vec::new() })
     }
 
-    async fn perform(&self, link: &mut Link, job: &mut Job, rows: &mut Vec<u8>) -> Fate {
-        match job.ask {
-            Ask::Nothing => fate(Err(Failure::refused(Reason::Malformed)), job.context),
-            Ask::Commit => link.end("COMMIT").await,
-            Ask::Rollback => link.end("ROLLBACK").await,
-            Ask::Query(_) | Ask::Records { .. } => {
+    async fn perform(&self, link: &mut Link, job: &mut Job, rows: &mut Vec<u8>) -> JobCompletion {
+        match job.job_kind {
+            JobKind::Nothing => completion(Err(Failure::refused(Reason::Malformed)), job.context),
+            JobKind::Commit => link.end("COMMIT").await,
+            JobKind::Rollback => link.end("ROLLBACK").await,
+            JobKind::Query(_) | JobKind::Records { .. } => {
                 let ended = link.run(&self.plan, job, rows).await;
-                fate(ended, job.context)
+                completion(ended, job.context)
             }
         }
     }
 
     async fn undo(&self, link: &mut Link) -> Result<(), Lost> {
         match link.end("ROLLBACK").await {
-            Fate { ending: Ending::Done { .. }, .. } => Ok(()),
+            JobCompletion { ending: Completion::Done { .. }, .. } => Ok(()),
             _ => Err(Lost),
         }
     }
 }
 
 /// What becomes of a connection after a statement that ended so.
-fn fate(ended: Result<bool, Failure>, context: Context) -> Fate {
+fn completion(ended: Result<bool, Failure>, context: Context) -> JobCompletion {
     let (ending, is_lost) = match ended {
-        Ok(found) => (Ending::Done { found }, false),
+        Ok(found) => (Completion::Done { found }, false),
         Err(failure) => (failure.ending, failure.is_connection_lost),
     };
     let after = match (is_lost, context, ended.is_ok()) {
-        (true, _, _) => After::Lost,
-        (false, Context::Alone, _) => After::Free,
-        (false, _, true) => After::Held,
-        (false, _, false) => After::Undo,
+        (true, _, _) => ConnectionState::Lost,
+        (false, Context::Alone, _) => ConnectionState::Free,
+        (false, _, true) => ConnectionState::Held,
+        (false, _, false) => ConnectionState::Undo,
     };
-    Fate::new(ending, after)
+    JobCompletion::new(ending, after)
 }
 
 impl Link {
     /// Ends a transaction. One whose commit is refused may still be open, so it is undone.
-    async fn end(&mut self, text: &str) -> Fate {
+    async fn end(&mut self, text: &str) -> JobCompletion {
         let failure = match self.connection.query_drop(text).await {
-            Ok(()) => return Fate::new(Ending::Done { found: true }, After::Free),
+            Ok(()) => {
+                return JobCompletion::new(Completion::Done { found: true }, ConnectionState::Free);
+            }
             Err(error) => failure(&error),
         };
-        let after = if failure.is_connection_lost { After::Lost } else { After::Undo };
-        Fate::new(failure.ending, after)
+        let after =
+            if failure.is_connection_lost { ConnectionState::Lost } else { ConnectionState::Undo };
+        JobCompletion::new(failure.ending, after)
     }
 
     /// Runs a statement, puts its rows into `rows`, tells whether anything was found.
@@ -190,7 +194,7 @@ impl Link {
         job: &mut Job,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
-        let statement = self.statement(&job.ask).await?;
+        let statement = self.statement(&job.job_kind).await?;
         if job.context == Context::Begins {
             let begun = self.connection.query_drop("START TRANSACTION").await;
             begun.map_err(|error| failure(&error))?;
@@ -199,13 +203,13 @@ impl Link {
             true => Params::Empty,
             false => Params::Positional(std::mem::take(&mut job.arguments)),
         };
-        let gives_rows = match &job.ask {
-            Ask::Query(place) => !plan.queries[*place].output.is_empty(),
-            Ask::Records { is_look, .. } => *is_look,
-            Ask::Nothing | Ask::Commit | Ask::Rollback => false,
+        let gives_rows = match &job.job_kind {
+            JobKind::Query(place) => !plan.queries[*place].output.is_empty(),
+            JobKind::Records { is_look, .. } => *is_look,
+            JobKind::Nothing | JobKind::Commit | JobKind::Rollback => false,
         };
-        let asked = self.connection.exec_iter(&statement, arguments).await;
-        let result = asked.map_err(|error| failure(&error))?;
+        let requested = self.connection.exec_iter(&statement, arguments).await;
+        let result = requested.map_err(|error| failure(&error))?;
         if !gives_rows {
             let count = result.affected_rows();
             result.drop_result().await.map_err(|error| failure(&error))?;
@@ -216,12 +220,12 @@ impl Link {
         let room = &mut self.room;
         let taken = result.for_each_and_drop(|row| {
             count += 1;
-            is_whole &= match &job.ask {
-                Ask::Records { table, fields, .. } => {
+            is_whole &= match &job.job_kind {
+                JobKind::Records { table, fields, .. } => {
                     keep_record(&row, &plan.records[*table], *fields, rows)
                 }
-                Ask::Query(place) => keep_row(&row, &plan.queries[*place], room, rows),
-                Ask::Nothing | Ask::Commit | Ask::Rollback => None,
+                JobKind::Query(place) => keep_row(&row, &plan.queries[*place], room, rows),
+                JobKind::Nothing | JobKind::Commit | JobKind::Rollback => None,
             }
             .is_some();
         });
@@ -229,11 +233,11 @@ impl Link {
         if is_whole { Ok(count > 0) } else { Err(Failure::refused(Reason::WrongType)) }
     }
 
-    /// The prepared statement, prepared now if it was not asked before.
-    async fn statement(&mut self, ask: &Ask) -> Result<Statement, Failure> {
-        match ask {
-            Ask::Query(place) => Ok(self.queries[*place].clone()),
-            Ask::Records { text, .. } => {
+    /// The prepared statement, prepared now if it was not issued before.
+    async fn statement(&mut self, job_kind: &JobKind) -> Result<Statement, Failure> {
+        match job_kind {
+            JobKind::Query(place) => Ok(self.queries[*place].clone()),
+            JobKind::Records { text, .. } => {
                 if let Some(statement) = self.records.get(text) {
                     return Ok(statement.clone());
                 }
@@ -242,15 +246,17 @@ impl Link {
                 self.records.insert(text.clone(), statement.clone());
                 Ok(statement)
             }
-            Ask::Nothing | Ask::Commit | Ask::Rollback => Err(Failure::refused(Reason::Malformed)),
+            JobKind::Nothing | JobKind::Commit | JobKind::Rollback => {
+                Err(Failure::refused(Reason::Malformed))
+            }
         }
     }
 }
 
 /// Appends a row of a query, each value encoded; `None` if one is of another type.
-fn keep_row(row: &Row, asked: &Asked, room: &mut Vec<u8>, rows: &mut Vec<u8>) -> Option<()> {
-    encode_row(u16::try_from(asked.output.len()).ok()?, rows);
-    for (place, kind) in asked.output.iter().enumerate() {
+fn keep_row(row: &Row, requested: &SqlQuery, room: &mut Vec<u8>, rows: &mut Vec<u8>) -> Option<()> {
+    encode_row(u16::try_from(requested.output.len()).ok()?, rows);
+    for (place, kind) in requested.output.iter().enumerate() {
         room.clear();
         found(row.as_ref(place)?, *kind)?.encode(room);
         encode_field(b"", room, rows);

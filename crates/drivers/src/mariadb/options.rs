@@ -1,4 +1,4 @@
-//! What a MariaDB URL says.
+//! Options of a MariaDB URL.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,9 +19,9 @@ const EXAMPLE: &str =
 const OPTION_NAMES: [&str; 6] =
     ["isolation", "connections", "columns", "socket", "password_file", "connect_timeout"];
 
-/// Connections per lane: each has a thread of the server.
+/// Connections per worker: each has a thread of the server.
 const MOST_CONNECTIONS: usize = 1024;
-/// Patience for a connection, unless the URL says another.
+/// Timeout for a connection, unless the URL says another.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where a MariaDB or MySQL is, and how to talk to it.
@@ -34,15 +34,15 @@ pub struct Options {
     pub(super) library: Opts,
     /// Option `isolation`: how transactions are kept apart.
     pub isolation: Isolation,
-    /// Option `connections`: how many each lane has.
+    /// Option `connections`: how many each worker has.
     pub connections: usize,
     /// Option `columns=text|bytes`: what the columns of records hold.
     pub content: Content,
     /// Option `password_file`: a file whose first line is the password.
     pub password_file: Option<PathBuf>,
-    /// Option `connect_timeout`, in milliseconds: patience for a connection with its greeting.
+    /// Option `connect_timeout`, in milliseconds: timeout of a connection with its greeting.
     pub connect_timeout: Duration,
-    shown: String,
+    displayed: String,
 }
 
 impl FromStr for Options {
@@ -58,13 +58,13 @@ impl FromStr for Options {
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.displayed)
     }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("url", &self.shown).finish_non_exhaustive()
+        f.debug_struct("Options").field("url", &self.displayed).finish_non_exhaustive()
     }
 }
 
@@ -89,7 +89,7 @@ fn parse(url: &str) -> Result<Options, String> {
         content: Content::Text,
         password_file: None,
         connect_timeout: CONNECT_TIMEOUT,
-        shown: without_secrets(url),
+        displayed: without_secrets(url),
     };
     let mut socket = None;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -114,7 +114,7 @@ fn parse(url: &str) -> Result<Options, String> {
     Ok(Options { library: builder.into(), ..options })
 }
 
-/// What a fresh connection is told, last first.
+/// What a fresh connection is reported, last first.
 ///
 /// Values that do not fit are errors instead of being cut, moments have no time zone, and
 /// transactions are kept apart as the URL says, whatever the server's own settings are.

@@ -1,9 +1,9 @@
-//! What a server says about itself that a reader of its figures must know.
+//! Settings of a server that a reader of its figures must know.
 
 use assay_model::Setting;
 use assay_store::Isolation;
 
-/// The variables that are asked for; a server does not have all of them.
+/// The variables that are requested; a server does not have all of them.
 pub(super) const VARIABLES: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN \
     ('version', 'version_comment', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', \
     'innodb_buffer_pool_size', 'innodb_lock_wait_timeout', 'innodb_flush_method', 'tx_isolation', \
@@ -27,22 +27,22 @@ impl Variables {
         let (durability, loss) = self.durability();
         let version = self.get("version").unwrap_or(UNKNOWN);
         let comment = self.get("version_comment").unwrap_or("no comment");
-        let told = self.get("tx_isolation").or_else(|| self.get("transaction_isolation"));
-        let told = told.unwrap_or(UNKNOWN).to_ascii_lowercase();
+        let reported = self.get("tx_isolation").or_else(|| self.get("transaction_isolation"));
+        let reported = reported.unwrap_or(UNKNOWN).to_ascii_lowercase();
         let mut settings = vec![
             setting("server", &format!("{version} ({comment})"), "the software that was measured"),
             setting("durability", durability, loss),
-            setting("isolation", &told, apart(isolation)),
+            setting("isolation", &reported, apart(isolation)),
             setting(
                 "connections",
                 &connections.to_string(),
-                "per lane, each with its transaction; the wait for one counts as lag",
+                "per worker, each with its transaction; the wait for one counts as lag",
             ),
         ];
         let known = KNOWN.iter().filter_map(|(name, meaning)| {
             self.get(name).map(|value| {
-                let shown = if value.is_empty() { "(none)" } else { value };
-                setting(name, shown, meaning)
+                let displayed = if value.is_empty() { "(none)" } else { value };
+                setting(name, displayed, meaning)
             })
         });
         settings.extend(known);
@@ -86,7 +86,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("innodb_lock_wait_timeout", "seconds a statement waits for a lock before it is a conflict"),
     ("max_connections", "connections that the server takes in all"),
     ("read_only", "ON: writes are refused"),
-    ("wsrep_on", "ON: a node of a Galera cluster, where a commit asks the other nodes first"),
+    ("wsrep_on", "ON: a node of a Galera cluster, where a commit queries the other nodes first"),
     ("rpl_semi_sync_master_enabled", "ON: a commit waits until a replica has it"),
 ];
 

@@ -8,10 +8,10 @@ use assay_model::{Fields, Kind, Nanos, Reason};
 use assay_store::answer::Span;
 use assay_store::{Answer, Answers, OwnedRequest, Reply as Read, Request, Ticket, row};
 
-use super::dialer::Dialer;
+use super::codec::{self, Codec, OURS};
+use super::connector::Connector;
 use super::failure::Failure;
 use super::reply::{Reply, parse};
-use super::tongue::{self, OURS, Tongue};
 use crate::wire::sockets::Interest;
 use crate::wire::{Approach, Inbox, Link, Lost, Stage};
 
@@ -20,10 +20,10 @@ pub(super) const TRIES: u16 = 8;
 /// Queues are made ready for this depth at most; deeper ones grow when they are used.
 const MOST_PREPARED: usize = 16 << 10;
 
-/// What all connections of a lane with one server share.
+/// What all connections of a worker with one server share.
 pub(super) struct Shared {
-    pub(super) dialer: Rc<Dialer>,
-    pub(super) tongue: Rc<Tongue>,
+    pub(super) connector: Rc<Connector>,
+    pub(super) codec: Rc<Codec>,
     pub(super) addresses: Vec<SocketAddr>,
 }
 
@@ -78,7 +78,7 @@ struct Update {
 impl Connection {
     /// Goes on with a greeted connection whose socket no longer blocks.
     pub(super) fn new(shared: Rc<Shared>, socket: TcpStream) -> Connection {
-        let depth = shared.dialer.options.depth.min(MOST_PREPARED);
+        let depth = shared.connector.options.depth.min(MOST_PREPARED);
         Connection {
             shared,
             link: Link::up(socket, Inbox::new(b"")),
@@ -122,25 +122,25 @@ impl Connection {
 
     /// Appends the first command of `request`; nothing if there is none.
     fn encode(&mut self, request: &Request<'_>, key: &[u8]) -> Result<Step, Reason> {
-        let names = self.shared.tongue.fields(request.table).ok_or(Reason::Malformed)?;
+        let names = self.shared.codec.fields(request.table).ok_or(Reason::Malformed)?;
         let out = &mut self.link.out;
         match request.kind {
             Kind::Read => {
                 check_fields(request.fields, names)?;
-                tongue::get(key, false, out);
+                codec::get(key, false, out);
                 Ok(Step::Read { table: request.table, fields: request.fields })
             }
             Kind::Insert => {
                 check_values(request, names)?;
                 self.row.clear();
                 row::make(&request.values, names, &mut self.row)?;
-                self.shared.tongue.fits(key, self.row.len())?;
-                tongue::set(key, &self.row, None, out);
+                self.shared.codec.fits(key, self.row.len())?;
+                codec::set(key, &self.row, None, out);
                 Ok(Step::Insert)
             }
             Kind::Update => {
                 check_values(request, names)?;
-                tongue::get(key, true, out);
+                codec::get(key, true, out);
                 let place = self.free.pop().unwrap_or(self.updates.len());
                 if place == self.updates.len() {
                     self.updates.push(Update::default());
@@ -150,7 +150,7 @@ impl Connection {
                 Ok(Step::Fetch(place))
             }
             Kind::Delete => {
-                tongue::delete(key, out);
+                codec::delete(key, out);
                 Ok(Step::Delete)
             }
             Kind::Scan | Kind::Commit | Kind::Rollback => Err(Reason::Unsupported),
@@ -181,7 +181,7 @@ impl Connection {
         }
     }
 
-    /// Patience with `ticket` has ended at `now`. If that is the oldest request here and nothing at
+    /// Timeout of `ticket` has ended at `now`. If that is the oldest request here and nothing at
     /// all comes for a while longer, the connection is given up: all else on it would wait too.
     pub(super) fn abandon(&mut self, ticket: Ticket, now: Nanos) {
         let behind = self.pending.iter().skip(self.link.abandoned());
@@ -233,7 +233,7 @@ impl Connection {
             (Step::Read { table, fields }, Reply::Value { flags, value, .. }) => {
                 self.in_flight -= 1;
                 let value = &self.link.inbox.unread()[value.clone()];
-                let names = self.shared.tongue.fields(table).unwrap_or_default();
+                let names = self.shared.codec.fields(table).unwrap_or_default();
                 let answer = match row::choose(value, fields, names, &mut self.spans) {
                     _ if *flags != OURS => Answer::Refused(Reason::WrongType),
                     Ok(rows) => Answer::Done(Read { found: true, rows }),
@@ -292,13 +292,13 @@ impl Connection {
         value: std::ops::Range<usize>,
     ) -> Result<u64, Reason> {
         let request = self.updates[place].request.request();
-        let names = self.shared.tongue.fields(request.table).ok_or(Reason::Malformed)?;
-        self.shared.tongue.key(request.table, request.key, &mut self.key)?;
+        let names = self.shared.codec.fields(request.table).ok_or(Reason::Malformed)?;
+        self.shared.codec.key(request.table, request.key, &mut self.key)?;
         self.row.clear();
         row::merge(&self.link.inbox.unread()[value], &request.values, names, &mut self.row)?;
-        self.shared.tongue.fits(&self.key, self.row.len())?;
+        self.shared.codec.fits(&self.key, self.row.len())?;
         let from = self.link.end();
-        tongue::set(&self.key, &self.row, Some(cas), &mut self.link.out);
+        codec::set(&self.key, &self.row, Some(cas), &mut self.link.out);
         Ok(from)
     }
 
@@ -317,10 +317,10 @@ impl Connection {
             Reply::Changed if self.updates[place].requests < 2 * TRIES => {
                 let from = self.link.end();
                 let request = self.updates[place].request.request();
-                let spelled = self.shared.tongue.key(request.table, request.key, &mut self.key);
+                let spelled = self.shared.codec.key(request.table, request.key, &mut self.key);
                 match spelled {
                     Ok(()) => {
-                        tongue::get(&self.key, true, &mut self.link.out);
+                        codec::get(&self.key, true, &mut self.link.out);
                         self.updates[place].requests += 1;
                         let step = Step::Fetch(place);
                         self.pending.push_back(Pending { step, from, ..pending });
@@ -391,8 +391,8 @@ impl Connection {
             Approach::Dial => {
                 let address = self.shared.addresses[self.next_address];
                 self.next_address = (self.next_address + 1) % self.shared.addresses.len();
-                let patience = Nanos::from(self.shared.dialer.options.connect_timeout);
-                if self.link.dial(address, now.saturating_add(patience)).is_err() {
+                let timeout = Nanos::from(self.shared.connector.options.connect_timeout);
+                if self.link.dial(address, now.saturating_add(timeout)).is_err() {
                     self.give_up(now, Reason::Unreachable, answers);
                 }
             }
@@ -407,7 +407,7 @@ impl Connection {
             Ok(()) => self.link.greet(socket, until),
             Err(_) => return self.give_up(now, Reason::Unreachable, answers),
         }
-        for greeting in self.shared.dialer.greetings() {
+        for greeting in self.shared.connector.greetings() {
             self.link.out.extend_from_slice(&greeting);
             let from = self.link.left();
             self.pending.push_back(Pending { ticket: Ticket(0), step: Step::Greeting, from });
@@ -415,7 +415,7 @@ impl Connection {
     }
 }
 
-/// Whether the table has the field that is asked for.
+/// Whether the table has the field that is requested.
 fn check_fields(fields: Fields, names: &[String]) -> Result<(), Reason> {
     match fields {
         Fields::One(number) if usize::from(number) >= names.len() => Err(Reason::Malformed),
@@ -431,7 +431,7 @@ fn check_values(request: &Request<'_>, names: &[String]) -> Result<(), Reason> {
     if is_wrong { Err(Reason::Malformed) } else { Ok(()) }
 }
 
-/// After a reply that makes no sense nobody knows which command the next one belongs to.
+/// After a reply that is invalid nobody knows which command the next one belongs to.
 fn lost_if_garbled<T>(ended: Result<T, Failure>) -> Result<(), Lost> {
     match ended {
         Err(Failure::GARBLED) => Err(Lost(Reason::Garbled)),

@@ -1,4 +1,4 @@
-//! What an error line of memcached means for the request that it answers.
+//! Error lines of memcached as outcomes of requests.
 
 use assay_model::Reason;
 use assay_store::Answer;
@@ -13,7 +13,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// The reply makes no sense.
+    /// The reply is invalid.
     pub(super) const GARBLED: Failure = Failure::Unknown(Reason::Garbled);
 
     pub(super) fn answer(self) -> Answer<'static> {

@@ -1,4 +1,4 @@
-//! What a memcached URL says.
+//! Options of a memcached URL.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,12 +10,13 @@ use crate::address::{Address, authority};
 /// An example of a right URL, for errors.
 const EXAMPLE: &str = "memcached://127.0.0.1:11211,127.0.0.1:11212/?connections=4";
 const DEFAULT_PORT: u16 = 11211;
-/// Connections per lane with each server.
+/// Connections per worker with each server.
 const MOST_CONNECTIONS: usize = 64;
 /// Requests in flight per connection. A server answers them in order, so more only lengthens a
 /// queue.
 const MOST_DEPTH: usize = 1 << 20;
-/// As many as memcached has threads, unless told otherwise: a connection belongs to one of them.
+/// As many as memcached has threads, unless reported otherwise: a connection belongs to one of
+/// them.
 const CONNECTIONS: usize = 4;
 const DEPTH: usize = 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,15 +26,15 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct Options {
     /// Names or addresses with ports, in the order that decides where a key lies.
     pub(super) hosts: Vec<(String, u16)>,
-    /// User and password of `-Y`; none means that nobody asks.
+    /// User and password of `-Y`; none means that nobody requests.
     pub(super) login: Option<(String, String)>,
-    /// Option `connections`: per lane, with each server.
+    /// Option `connections`: per worker, with each server.
     pub(super) connections: usize,
     /// Option `depth`: requests in flight per connection.
     pub(super) depth: usize,
     /// Option `connect_timeout`, in milliseconds.
     pub(super) connect_timeout: Duration,
-    shown: String,
+    displayed: String,
 }
 
 impl Options {
@@ -58,9 +59,9 @@ impl Options {
             let reason = format!("hosts times connections is more than {most}");
             return Err(address.wrong(reason));
         }
-        let shown = address.to_string();
+        let displayed = address.to_string();
         address.finish()?;
-        Ok(Options { hosts, login, connections, depth, connect_timeout, shown })
+        Ok(Options { hosts, login, connections, depth, connect_timeout, displayed })
     }
 
     /// `host:port` of a server.
@@ -72,7 +73,7 @@ impl Options {
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.displayed)
     }
 }
 

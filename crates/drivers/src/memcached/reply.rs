@@ -18,7 +18,7 @@ pub(super) enum Reply {
     Value {
         /// The client flags.
         flags: u32,
-        /// The number of its last change; 0 if it was not asked for.
+        /// The number of its last change; 0 if it was not requested.
         cas: u64,
         /// Where the value is within the bytes.
         value: Range<usize>,
@@ -86,8 +86,8 @@ fn value(bytes: &[u8], line: &[u8], start: usize) -> Result<Option<(Reply, usize
     for word in words {
         match word.split_first() {
             Some((b'f', digits)) => {
-                let told = number(digits).ok_or(Garbled)?;
-                flags = u32::try_from(told).map_err(|_| Garbled)?;
+                let reported = number(digits).ok_or(Garbled)?;
+                flags = u32::try_from(reported).map_err(|_| Garbled)?;
             }
             Some((b'c', digits)) => cas = number(digits).ok_or(Garbled)?,
             _ => {}

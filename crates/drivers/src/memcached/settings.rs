@@ -1,4 +1,4 @@
-//! What memcached servers say about themselves that a reader of their figures must know.
+//! Settings of memcached servers that a reader of their figures must know.
 
 use assay_model::Setting;
 
@@ -39,7 +39,7 @@ impl Facts {
 /// Everything worth knowing about servers whose addresses are `at`; `facts` are those of `stats
 /// settings`, `counts` those of `stats`.
 pub(super) fn explain(at: &[String], facts: &[Facts], counts: &[Facts]) -> Vec<Setting> {
-    let of = |facts: &[Facts], name: &str| told(at, facts, name);
+    let of = |facts: &[Facts], name: &str| describe(at, facts, name);
     let version = of(counts, "version");
     vec![
         setting("server", format!("memcached {version}"), "the software that was measured"),
@@ -115,7 +115,7 @@ fn evictions(value: &str, facts: &[Facts]) -> Setting {
 }
 
 /// The servers' common value, or each one's own.
-fn told(at: &[String], facts: &[Facts], name: &str) -> String {
+fn describe(at: &[String], facts: &[Facts], name: &str) -> String {
     let values: Vec<&str> = facts.iter().map(|one| one.get(name).unwrap_or(UNKNOWN)).collect();
     match values.split_first() {
         Some((first, rest)) if rest.iter().all(|value| value == first) => (*first).to_owned(),
@@ -144,12 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_alike_is_told_once() {
+    fn what_is_alike_is_reported_once() {
         let both = [facts(&["maxbytes 5"]), facts(&["maxbytes 5"])];
-        assert_eq!(told(&names(2), &both, "maxbytes"), "5");
+        assert_eq!(describe(&names(2), &both, "maxbytes"), "5");
         let other = [facts(&["maxbytes 5"]), facts(&["maxbytes 6"])];
-        assert_eq!(told(&names(2), &other, "maxbytes"), "5 (h0:1), 6 (h1:1)");
-        assert_eq!(told(&names(2), &other, "more"), "unknown");
+        assert_eq!(describe(&names(2), &other, "maxbytes"), "5 (h0:1), 6 (h1:1)");
+        assert_eq!(describe(&names(2), &other, "more"), "unknown");
     }
 
     #[test]
@@ -165,9 +165,9 @@ mod tests {
 
     #[test]
     fn the_bounds_are_read() {
-        let told = facts(&["item_size_max 1048576", "cas_enabled no"]);
-        assert_eq!(told.item_bytes(), Some(1 << 20));
-        assert!(!told.numbers_changes());
+        let reported = facts(&["item_size_max 1048576", "cas_enabled no"]);
+        assert_eq!(reported.item_bytes(), Some(1 << 20));
+        assert!(!reported.numbers_changes());
         assert_eq!(facts(&[]).item_bytes(), None);
         assert!(facts(&[]).numbers_changes());
     }

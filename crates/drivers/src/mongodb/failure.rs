@@ -1,11 +1,11 @@
-//! What an error of MongoDB, or of the connection to it, means for what was asked.
+//! Failures of MongoDB, or of the connection to it, as outcomes of requests.
 
 use std::io;
 
 use assay_model::Reason;
 use mongodb::error::{Error, ErrorKind, NO_WRITES_PERFORMED, WriteFailure};
 
-use crate::task::Ending;
+use crate::task::Completion;
 
 /// What the library puts on an error of a connection that was about to be made, so that nothing of
 /// the request has left.
@@ -14,35 +14,35 @@ const NOT_CONNECTED: &str = "SystemOverloadedError";
 /// What a failure means, and whether its connection is of use any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    pub(super) ending: Ending,
+    pub(super) ending: Completion,
     pub(super) is_connection_lost: bool,
 }
 
 impl Failure {
     /// The connection broke while an answer was awaited.
     const LOST: Failure =
-        Failure { ending: Ending::Unknown(Reason::ConnectionLost), is_connection_lost: true };
+        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
     /// There is no server that it could have left for.
     const UNREACHABLE: Failure =
-        Failure { ending: Ending::Refused(Reason::Unreachable), is_connection_lost: true };
-    /// The answer makes no sense.
+        Failure { ending: Completion::Refused(Reason::Unreachable), is_connection_lost: true };
+    /// The answer is invalid.
     const GARBLED: Failure =
-        Failure { ending: Ending::Unknown(Reason::Garbled), is_connection_lost: true };
+        Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
 
     /// It certainly did not happen, and the connection is as it was.
     pub(super) const fn refused(reason: Reason) -> Failure {
-        Failure { ending: Ending::Refused(reason), is_connection_lost: false }
+        Failure { ending: Completion::Refused(reason), is_connection_lost: false }
     }
 
     /// Nobody knows whether it happened; the connection is as it was.
     const fn unknown(reason: Reason) -> Failure {
-        Failure { ending: Ending::Unknown(reason), is_connection_lost: false }
+        Failure { ending: Completion::Unknown(reason), is_connection_lost: false }
     }
 }
 
-/// What was asked, as far as its failures depend on it.
+/// What was issued, as far as its failures depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestKind {
     /// Something that changes nothing.
     Read,
     /// Something that may have changed a document.
@@ -54,7 +54,7 @@ pub(super) enum Asked {
 const REFUSALS: &[(Reason, &[i32])] = &[
     (Reason::Exists, &[11000, 11001, 12582]),
     (Reason::Conflict, &[112]),
-    // Not the primary, or not any more: asked of one who did not even begin.
+    // Not the primary, or not any more: issued to one who did not even begin.
     (Reason::ReadOnly, &[10058, 10107, 13435]),
     // Recovering; no majority to read from yet; too many requests.
     (Reason::Busy, &[134, 462, 13436]),
@@ -78,17 +78,19 @@ fn find(list: &[(Reason, &[i32])], code: i32) -> Option<Reason> {
 }
 
 /// What the server's error with this number means for a whole command.
-fn of_command(code: i32, asked: Asked, nothing_written: bool) -> Failure {
+fn of_command(code: i32, requested: RequestKind, nothing_written: bool) -> Failure {
     if let Some(reason) = find(REFUSALS, code) {
         return Failure::refused(reason);
     }
     let reason = find(OPEN, code).unwrap_or(Reason::StoreError);
-    match asked {
-        Asked::Read => Failure::refused(reason),
-        Asked::Write if nothing_written => Failure::refused(reason),
+    match requested {
+        RequestKind::Read => Failure::refused(reason),
+        RequestKind::Write if nothing_written => Failure::refused(reason),
         // Which of them it is matters to a reader more than that it came from a proxy.
-        Asked::Write if reason == Reason::Unreachable => Failure::unknown(Reason::ConnectionLost),
-        Asked::Write => Failure::unknown(reason),
+        RequestKind::Write if reason == Reason::Unreachable => {
+            Failure::unknown(Reason::ConnectionLost)
+        }
+        RequestKind::Write => Failure::unknown(reason),
     }
 }
 
@@ -99,10 +101,10 @@ fn of_document(code: i32) -> Failure {
 }
 
 /// What `error` means for a request of this kind.
-pub(super) fn failure(error: &Error, asked: Asked) -> Failure {
+pub(super) fn failure(error: &Error, requested: RequestKind) -> Failure {
     let nothing_written = error.contains_label(NO_WRITES_PERFORMED);
     match &*error.kind {
-        ErrorKind::Command(error) => of_command(error.code, asked, nothing_written),
+        ErrorKind::Command(error) => of_command(error.code, requested, nothing_written),
         ErrorKind::Write(WriteFailure::WriteError(error)) => of_document(error.code),
         // The write is on the primary; whether it stays there nobody knows.
         ErrorKind::Write(WriteFailure::WriteConcernError(error)) => {
@@ -125,7 +127,9 @@ pub(super) fn failure(error: &Error, asked: Asked) -> Failure {
         ErrorKind::InvalidArgument { .. } | ErrorKind::BsonSerialization(_) => {
             Failure::refused(Reason::Malformed)
         }
-        ErrorKind::Bson(_) if asked == Asked::Write => Failure::refused(Reason::Malformed),
+        ErrorKind::Bson(_) if requested == RequestKind::Write => {
+            Failure::refused(Reason::Malformed)
+        }
         ErrorKind::Bson(_)
         | ErrorKind::BsonDeserialization(_)
         | ErrorKind::InvalidResponse { .. } => Failure::GARBLED,
@@ -142,31 +146,35 @@ mod tests {
 
     use super::*;
 
-    fn command(code: i32, asked: Asked) -> Ending {
-        of_command(code, asked, false).ending
+    fn command(code: i32, requested: RequestKind) -> Completion {
+        of_command(code, requested, false).ending
     }
 
     fn refused(code: i32, reason: Reason) {
-        for asked in [Asked::Read, Asked::Write] {
-            assert_eq!(command(code, asked), Ending::Refused(reason), "{code} {asked:?}");
+        for requested in [RequestKind::Read, RequestKind::Write] {
+            assert_eq!(
+                command(code, requested),
+                Completion::Refused(reason),
+                "{code} {requested:?}"
+            );
         }
         assert_eq!(of_document(code), Failure::refused(reason), "{code}");
     }
 
     /// An error of the server as the library gives it.
-    fn told(code: i32) -> Error {
+    fn describe(code: i32) -> Error {
         let document = doc! { "code": code, "codeName": "Name", "errmsg": "text" };
         let error = deserialize_from_document(document).expect("it has all that it must");
         ErrorKind::Command(error).into()
     }
 
     #[test]
-    fn a_key_that_is_there_already_is_told() {
+    fn a_key_that_is_there_already_is_reported() {
         refused(11000, Reason::Exists);
         let write = doc! { "code": 11000, "errmsg": "E11000 duplicate key error" };
         let write = deserialize_from_document(write).unwrap();
         let error = Error::from(ErrorKind::Write(WriteFailure::WriteError(write)));
-        assert_eq!(failure(&error, Asked::Write), Failure::refused(Reason::Exists));
+        assert_eq!(failure(&error, RequestKind::Write), Failure::refused(Reason::Exists));
     }
 
     #[test]
@@ -174,29 +182,40 @@ mod tests {
         refused(10107, Reason::ReadOnly);
         refused(13435, Reason::ReadOnly);
         refused(13436, Reason::Busy);
-        assert_eq!(failure(&told(10107), Asked::Write), Failure::refused(Reason::ReadOnly));
+        assert_eq!(
+            failure(&describe(10107), RequestKind::Write),
+            Failure::refused(Reason::ReadOnly)
+        );
     }
 
     #[test]
     fn a_primary_that_ends_in_the_middle_leaves_writes_open() {
         for code in [91, 189, 11600, 11602] {
-            assert_eq!(command(code, Asked::Write), Ending::Unknown(Reason::Busy), "{code}");
-            assert_eq!(command(code, Asked::Read), Ending::Refused(Reason::Busy), "{code}");
-            let nothing_written = of_command(code, Asked::Write, true);
+            assert_eq!(
+                command(code, RequestKind::Write),
+                Completion::Unknown(Reason::Busy),
+                "{code}"
+            );
+            assert_eq!(
+                command(code, RequestKind::Read),
+                Completion::Refused(Reason::Busy),
+                "{code}"
+            );
+            let nothing_written = of_command(code, RequestKind::Write, true);
             assert_eq!(nothing_written, Failure::refused(Reason::Busy), "{code}");
         }
     }
 
     #[test]
     fn a_time_limit_leaves_writes_open() {
-        assert_eq!(command(50, Asked::Write), Ending::Unknown(Reason::Timeout));
-        assert_eq!(command(50, Asked::Read), Ending::Refused(Reason::Timeout));
+        assert_eq!(command(50, RequestKind::Write), Completion::Unknown(Reason::Timeout));
+        assert_eq!(command(50, RequestKind::Read), Completion::Refused(Reason::Timeout));
     }
 
     #[test]
     fn what_a_proxy_could_not_reach_is_open_for_writes() {
-        assert_eq!(command(6, Asked::Write), Ending::Unknown(Reason::ConnectionLost));
-        assert_eq!(command(6, Asked::Read), Ending::Refused(Reason::Unreachable));
+        assert_eq!(command(6, RequestKind::Write), Completion::Unknown(Reason::ConnectionLost));
+        assert_eq!(command(6, RequestKind::Read), Completion::Refused(Reason::Unreachable));
     }
 
     #[test]
@@ -205,7 +224,7 @@ mod tests {
             let concern = doc! { "code": code, "errmsg": "waiting for replication timed out" };
             let concern = deserialize_from_document(concern).unwrap();
             let error = Error::from(ErrorKind::Write(WriteFailure::WriteConcernError(concern)));
-            assert_eq!(failure(&error, Asked::Write).ending, Ending::Unknown(reason));
+            assert_eq!(failure(&error, RequestKind::Write).ending, Completion::Unknown(reason));
         }
     }
 
@@ -216,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_malformed() {
+    fn what_is_invalid_is_malformed() {
         for code in [2, 9, 14, 121, 10334] {
             refused(code, Reason::Malformed);
         }
@@ -227,14 +246,14 @@ mod tests {
 
     #[test]
     fn another_error_leaves_writes_open() {
-        assert_eq!(command(1, Asked::Write), Ending::Unknown(Reason::StoreError));
-        assert_eq!(command(1, Asked::Read), Ending::Refused(Reason::StoreError));
+        assert_eq!(command(1, RequestKind::Write), Completion::Unknown(Reason::StoreError));
+        assert_eq!(command(1, RequestKind::Read), Completion::Refused(Reason::StoreError));
         assert_eq!(of_document(1), Failure::refused(Reason::StoreError));
     }
 
     #[test]
     fn a_broken_connection_leaves_it_open() {
-        let of = |kind: io::ErrorKind| failure(&io::Error::from(kind).into(), Asked::Write);
+        let of = |kind: io::ErrorKind| failure(&io::Error::from(kind).into(), RequestKind::Write);
         assert_eq!(of(io::ErrorKind::ConnectionReset), Failure::LOST);
         assert_eq!(of(io::ErrorKind::UnexpectedEof), Failure::LOST);
         assert_eq!(of(io::ErrorKind::InvalidData), Failure::GARBLED);

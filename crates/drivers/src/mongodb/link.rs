@@ -13,10 +13,10 @@ use mongodb::bson::{Binary, Bson, Document, RawBsonRef, RawDocument, RawDocument
 use mongodb::{Client, Collection};
 use tokio::runtime::Handle;
 
-use super::dialer::Dialer;
-use super::failure::{Asked, Failure, failure};
+use super::connector::Connector;
+use super::failure::{Failure, RequestKind, failure};
 use super::options::Keys;
-use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
+use crate::task::{Completion, ConnectionState, JobCompletion, Library, Lost, RecordJob};
 
 /// The field that holds a document's key.
 pub(super) const ID: &str = "_id";
@@ -38,24 +38,24 @@ impl Table {
 
     /// What a read or scan wants of each document; `None` if all of it.
     fn projection(&self, fields: Fields) -> Result<Option<Document>, Failure> {
-        let wanted = match fields {
+        let expected = match fields {
             Fields::All => return Ok(None),
             Fields::One(number) => std::slice::from_ref(self.field(number)?),
             Fields::Named => &self.fields[..],
         };
-        let named = wanted.iter().map(|name| (name.as_str().to_owned(), Bson::Int32(1)));
+        let named = expected.iter().map(|name| (name.as_str().to_owned(), Bson::Int32(1)));
         Ok(Some(named.chain([(ID.to_owned(), Bson::Int32(0))]).collect()))
     }
 }
 
 /// The library, as a pool of connections needs it.
 pub(super) struct MongoDb {
-    dialer: Arc<Dialer>,
+    connector: Arc<Connector>,
     tables: Arc<[Table]>,
     held: RefCell<Option<Rc<Held>>>,
 }
 
-/// The library's client of a lane, with its pool of connections.
+/// The library's client of a worker, with its pool of connections.
 struct Held {
     /// There until it is dropped.
     client: Option<Client>,
@@ -78,8 +78,8 @@ pub(super) struct Link {
 }
 
 impl MongoDb {
-    pub(super) fn new(dialer: Arc<Dialer>, tables: Arc<[Table]>) -> MongoDb {
-        MongoDb { dialer, tables, held: RefCell::default() }
+    pub(super) fn new(connector: Arc<Connector>, tables: Arc<[Table]>) -> MongoDb {
+        MongoDb { connector, tables, held: RefCell::default() }
     }
 
     fn held(&self) -> Result<Rc<Held>, OpenError> {
@@ -87,8 +87,8 @@ impl MongoDb {
         if let Some(held) = &*held {
             return Ok(held.clone());
         }
-        let client = self.dialer.client()?;
-        let database = client.database(&self.dialer.options.database);
+        let client = self.connector.client()?;
+        let database = client.database(&self.connector.options.database);
         let collections = self.tables.iter().map(|table| database.collection(&table.name));
         let collections = collections.collect();
         let made = Held { client: Some(client), collections, runtime: Handle::current() };
@@ -103,12 +103,17 @@ impl Library for MongoDb {
     async fn connect(&self) -> Result<Link, OpenError> {
         let held = self.held()?;
         if let Some(client) = &held.client {
-            self.dialer.reach(client).await?;
+            self.connector.reach(client).await?;
         }
         Ok(Link { held })
     }
 
-    async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+    async fn perform(
+        &self,
+        link: &mut Link,
+        job: &mut RecordJob,
+        rows: &mut Vec<u8>,
+    ) -> JobCompletion {
         let request = job.request.request();
         let ended = match self.talk(&link.held, &request) {
             Ok(talk) => match request.kind {
@@ -122,9 +127,11 @@ impl Library for MongoDb {
             Err(failure) => Err(failure),
         };
         match ended {
-            Ok(found) => Fate::new(Ending::Done { found }, After::Free),
-            Err(failure) if failure.is_connection_lost => Fate::new(failure.ending, After::Lost),
-            Err(failure) => Fate::new(failure.ending, After::Free),
+            Ok(found) => JobCompletion::new(Completion::Done { found }, ConnectionState::Free),
+            Err(failure) if failure.is_connection_lost => {
+                JobCompletion::new(failure.ending, ConnectionState::Lost)
+            }
+            Err(failure) => JobCompletion::new(failure.ending, ConnectionState::Free),
         }
     }
 
@@ -133,8 +140,8 @@ impl Library for MongoDb {
     }
 }
 
-/// One request with all that it takes to ask it.
-struct Talk<'a> {
+/// One request with all that it takes to load it.
+struct RequestContext<'a> {
     collection: &'a Collection<RawDocumentBuf>,
     table: &'a Table,
     request: &'a Request<'a>,
@@ -142,15 +149,19 @@ struct Talk<'a> {
 }
 
 impl MongoDb {
-    fn talk<'a>(&'a self, held: &'a Held, request: &'a Request<'a>) -> Result<Talk<'a>, Failure> {
+    fn talk<'a>(
+        &'a self,
+        held: &'a Held,
+        request: &'a Request<'a>,
+    ) -> Result<RequestContext<'a>, Failure> {
         let place = usize::from(request.table);
         let known = self.tables.get(place).zip(held.collections.get(place));
         let (table, collection) = known.ok_or(Failure::refused(Reason::Malformed))?;
-        Ok(Talk { collection, table, request, keys: self.dialer.options.keys })
+        Ok(RequestContext { collection, table, request, keys: self.connector.options.keys })
     }
 }
 
-impl Talk<'_> {
+impl RequestContext<'_> {
     /// The key as the server keeps it.
     fn id(&self) -> Result<Bson, Failure> {
         let key = self.request.key;
@@ -169,7 +180,7 @@ impl Talk<'_> {
         if let Some(projection) = self.table.projection(self.request.fields)? {
             find = find.projection(projection);
         }
-        let found = find.await.map_err(|error| failure(&error, Asked::Read))?;
+        let found = find.await.map_err(|error| failure(&error, RequestKind::Read))?;
         let Some(document) = found else { return Ok(false) };
         encode(&document, rows).map(|()| true)
     }
@@ -184,7 +195,7 @@ impl Talk<'_> {
             document.append(self.table.field(number)?, binary(value));
         }
         let inserted = self.collection.insert_one(document).await;
-        inserted.map(|_| true).map_err(|error| failure(&error, Asked::Write))
+        inserted.map(|_| true).map_err(|error| failure(&error, RequestKind::Write))
     }
 
     async fn update(&self) -> Result<bool, Failure> {
@@ -197,13 +208,13 @@ impl Talk<'_> {
         }
         let filter = doc! { ID: self.id()? };
         let updated = self.collection.update_one(filter, doc! { "$set": set }).await;
-        let updated = updated.map_err(|error| failure(&error, Asked::Write))?;
+        let updated = updated.map_err(|error| failure(&error, RequestKind::Write))?;
         Ok(updated.matched_count > 0)
     }
 
     async fn delete(&self) -> Result<bool, Failure> {
         let deleted = self.collection.delete_one(doc! { ID: self.id()? }).await;
-        let deleted = deleted.map_err(|error| failure(&error, Asked::Write))?;
+        let deleted = deleted.map_err(|error| failure(&error, RequestKind::Write))?;
         Ok(deleted.deleted_count > 0)
     }
 
@@ -212,7 +223,7 @@ impl Talk<'_> {
         if self.request.limit == 0 {
             return Ok(false);
         }
-        let failed = |error| failure(&error, Asked::Read);
+        let failed = |error| failure(&error, RequestKind::Read);
         let filter = doc! { ID: { "$gte": self.id()? } };
         let find = self.collection.find(filter).sort(doc! { ID: 1 });
         // One more than the limit, so that the server knows that there will be no other batch.
@@ -276,7 +287,7 @@ mod tests {
 
     use super::*;
 
-    fn shown(document: &RawDocument) -> Result<Vec<String>, Failure> {
+    fn display(document: &RawDocument) -> Result<Vec<String>, Failure> {
         let mut rows = Vec::new();
         encode(document, &mut rows)?;
         let mut texts = Vec::new();
@@ -292,13 +303,13 @@ mod tests {
         let mut document = rawdoc! { "_id": "user1" };
         document.append(cstr!("field0"), binary(b"a"));
         document.append(cstr!("field1"), RawBsonRef::String("b"));
-        assert_eq!(shown(&document), Ok(vec!["field0=a".into(), "field1=b".into()]));
+        assert_eq!(display(&document), Ok(vec!["field0=a".into(), "field1=b".into()]));
     }
 
     #[test]
-    fn what_is_no_value_of_ours_is_told() {
+    fn what_is_no_value_of_ours_is_reported() {
         let document = rawdoc! { "_id": "user1", "field0": 7 };
-        assert_eq!(shown(&document), Err(Failure::refused(Reason::WrongType)));
+        assert_eq!(display(&document), Err(Failure::refused(Reason::WrongType)));
     }
 
     #[test]

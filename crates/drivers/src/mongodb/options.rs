@@ -19,22 +19,22 @@ const EXAMPLE: &str = "mongodb://127.0.0.1:27017/bench?w=majority";
 const DEFAULT_PORT: u16 = 27017;
 const DEFAULT_CONNECTIONS: usize = 16;
 const MOST_CONNECTIONS: usize = 1024;
-const DEFAULT_PATIENCE: Duration = Duration::from_secs(5);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a request waits for a server to be there, so that it is soon refused where none is.
-const SELECTION_PATIENCE: Duration = Duration::from_millis(500);
+const SELECTION_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// `mongodb://[user:password@]host[:port][,host[:port]…]/database[?option=value&…]`.
 ///
-/// Options: `connections` (per lane, 16), `keys` (`text` or `bytes`), `w` (`majority` or a number),
-/// `journal`, `read_concern`, `read_preference`, `replica_set`, `auth_source`, `connect_timeout`
-/// (milliseconds), `password_file`. Shown without the password.
+/// Options: `connections` (per worker, 16), `keys` (`text` or `bytes`), `w` (`majority` or a
+/// number), `journal`, `read_concern`, `read_preference`, `replica_set`, `auth_source`,
+/// `connect_timeout` (milliseconds), `password_file`. Shown without the password.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(super) address: Address,
     /// The database's name.
     pub database: String,
-    /// Connections per lane.
+    /// Connections per worker.
     pub connections: usize,
     /// What a record's key is kept as.
     pub keys: Keys,
@@ -150,7 +150,7 @@ impl FromStr for Options {
             read_preference,
             replica_set,
             auth_source,
-            connect_timeout: connect_timeout.unwrap_or(DEFAULT_PATIENCE),
+            connect_timeout: connect_timeout.unwrap_or(DEFAULT_TIMEOUT),
         })
     }
 }
@@ -179,7 +179,7 @@ impl Options {
         options.retry_writes = Some(false);
         options.max_adaptive_retries = Some(0);
         options.connect_timeout = Some(self.connect_timeout);
-        options.server_selection_timeout = Some(self.connect_timeout.min(SELECTION_PATIENCE));
+        options.server_selection_timeout = Some(self.connect_timeout.min(SELECTION_TIMEOUT));
         options.max_pool_size = u32::try_from(self.connections).ok();
         options.min_pool_size = options.max_pool_size;
         options.repl_set_name = self.replica_set.clone();

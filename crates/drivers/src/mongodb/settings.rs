@@ -1,4 +1,4 @@
-//! What a server says about itself that a reader of its figures must know.
+//! Settings of a server that a reader of its figures must know.
 
 use assay_model::Setting;
 use mongodb::bson::{Bson, Document};
@@ -6,7 +6,7 @@ use mongodb::options::Acknowledgment;
 
 use super::options::{Options, Preference};
 
-/// What a server answered to what it was asked; each may be missing.
+/// What a server answered to what it was issued; each may be missing.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     /// To `buildInfo`.
@@ -56,13 +56,13 @@ impl Answers {
         settings.push(setting(
             "connections",
             &options.connections.to_string(),
-            "per lane, each with one request in flight; the wait for one counts as lag. One more \
+            "per worker, each with one request in flight; the wait for one counts as lag. One more \
              watches the server",
         ));
         settings.push(setting(
             "retryWrites, retryReads",
             "false",
-            "the library asks nothing twice; applications usually leave both on",
+            "the library issues nothing twice; applications usually leave both on",
         ));
         settings
     }
@@ -110,13 +110,13 @@ impl Answers {
     }
 
     fn acknowledgment(&self, options: &Options) -> Option<String> {
-        let asked = options.w.as_ref().map(|w| match w {
+        let requested = options.w.as_ref().map(|w| match w {
             Acknowledgment::Nodes(nodes) => nodes.to_string(),
             Acknowledgment::Majority => "majority".into(),
             Acknowledgment::Custom(name) => name.clone(),
             _ => UNKNOWN.into(),
         });
-        asked.or_else(|| self.default_write()?.get("w").map(shown))
+        requested.or_else(|| self.default_write()?.get("w").map(display))
     }
 
     fn journal(&self, options: &Options) -> Option<bool> {
@@ -212,7 +212,7 @@ impl Answers {
     }
 }
 
-const UNKNOWN: &str = "not told";
+const UNKNOWN: &str = "not reported";
 
 fn preference(preference: Preference) -> Setting {
     let meaning = match preference {
@@ -227,7 +227,7 @@ fn preference(preference: Preference) -> Setting {
     setting("read preference", preference.name(), meaning)
 }
 
-fn shown(value: &Bson) -> String {
+fn display(value: &Bson) -> String {
     match value {
         Bson::String(text) => text.clone(),
         other => other.to_string(),
@@ -244,7 +244,7 @@ mod tests {
 
     use super::*;
 
-    fn told(answers: &Answers, url: &str, name: &str) -> String {
+    fn describe(answers: &Answers, url: &str, name: &str) -> String {
         let settings = answers.settings(&url.parse().unwrap());
         assert!(settings.iter().all(|it| !it.value.is_empty() && !it.meaning.is_empty()));
         let found = settings.into_iter().find(|setting| setting.name == name);
@@ -270,9 +270,9 @@ mod tests {
     fn ferretdb_is_not_taken_for_mongodb() {
         let build = doc! { "version": "7.0.42", "ferretdbVersion": "v1.24.2" };
         let answers = Answers { build: Some(build), ..Answers::default() };
-        let server = told(&answers, "mongodb://h/d", "server");
+        let server = describe(&answers, "mongodb://h/d", "server");
         assert_eq!(server, "FerretDB 1.24.2, not MongoDB");
-        assert_eq!(told(&answers, "mongodb://h/d?journal=true", "durability"), UNKNOWN);
+        assert_eq!(describe(&answers, "mongodb://h/d?journal=true", "durability"), UNKNOWN);
         let newer = doc! { "version": "7.0.77", "ferretdb": { "version": "v2.1.0" } };
         assert_eq!(ferret(&newer).as_deref(), Some("FerretDB 2.1.0"));
         let built_in = ferret(&doc! { "ferretdbVersion": "unknown" });
@@ -283,19 +283,19 @@ mod tests {
     #[test]
     fn a_replica_set_tells_its_members_with_its_rules() {
         let answers = replica_set(true);
-        assert_eq!(told(&answers, "mongodb://h/d", "server"), "MongoDB 7.0.14");
-        assert_eq!(told(&answers, "mongodb://h/d", "members"), "rs0: a:1, b:2");
-        let concern = told(&answers, "mongodb://h/d", "write concern");
+        assert_eq!(describe(&answers, "mongodb://h/d", "server"), "MongoDB 7.0.14");
+        assert_eq!(describe(&answers, "mongodb://h/d", "members"), "rs0: a:1, b:2");
+        let concern = describe(&answers, "mongodb://h/d", "write concern");
         assert_eq!(concern, "w=majority, journal by the server's rule");
-        let concern = told(&answers, "mongodb://h/d?w=1&journal=true", "write concern");
+        let concern = describe(&answers, "mongodb://h/d?w=1&journal=true", "write concern");
         assert_eq!(concern, "w=1, journal=true");
-        assert_eq!(told(&answers, "mongodb://h/d", "read concern"), "local");
-        assert_eq!(told(&answers, "mongodb://h/d", "storage engine"), "wiredTiger");
+        assert_eq!(describe(&answers, "mongodb://h/d", "read concern"), "local");
+        assert_eq!(describe(&answers, "mongodb://h/d", "storage engine"), "wiredTiger");
     }
 
     #[test]
     fn what_survives_follows_from_the_journal() {
-        let durability = |answers: &Answers, url| told(answers, url, "durability");
+        let durability = |answers: &Answers, url| describe(answers, url, "durability");
         assert_eq!(durability(&replica_set(true), "mongodb://h/d"), "every write");
         assert_eq!(durability(&replica_set(false), "mongodb://h/d"), "up to 0.1 s");
         assert_eq!(durability(&replica_set(true), "mongodb://h/d?w=1"), "up to 0.1 s");

@@ -1,4 +1,4 @@
-//! What an error of NATS, or of the connection to it, means for what was asked.
+//! Failures of NATS, or of the connection to it, as outcomes of requests.
 
 use std::error::Error;
 
@@ -13,44 +13,44 @@ use async_nats::jetstream::stream::{
     DirectGetError, DirectGetErrorKind, LastRawMessageError, LastRawMessageErrorKind,
 };
 
-use crate::task::Ending;
+use crate::task::Completion;
 
 /// What a failure means, and whether its connection is of use any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    pub(super) ending: Ending,
+    pub(super) ending: Completion,
     pub(super) is_connection_lost: bool,
 }
 
 impl Failure {
     /// The connection broke while an answer was awaited.
     pub(super) const LOST: Failure =
-        Failure { ending: Ending::Unknown(Reason::ConnectionLost), is_connection_lost: true };
+        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
     /// There is no connection that it could have left on.
     pub(super) const UNREACHABLE: Failure =
-        Failure { ending: Ending::Refused(Reason::Unreachable), is_connection_lost: true };
+        Failure { ending: Completion::Refused(Reason::Unreachable), is_connection_lost: true };
 
     /// It certainly did not happen, and the connection is as it was.
     pub(super) const fn refused(reason: Reason) -> Failure {
-        Failure { ending: Ending::Refused(reason), is_connection_lost: false }
+        Failure { ending: Completion::Refused(reason), is_connection_lost: false }
     }
 
     /// Nobody knows whether it happened; the connection is as it was.
     const fn unknown(reason: Reason) -> Failure {
-        Failure { ending: Ending::Unknown(reason), is_connection_lost: false }
+        Failure { ending: Completion::Unknown(reason), is_connection_lost: false }
     }
 
     /// What it means if it was only looked, so that the change itself was never sent.
     pub(super) fn before_a_change(self) -> Failure {
         match self.ending {
-            Ending::Unknown(reason) => Failure { ending: Ending::Refused(reason), ..self },
-            Ending::Refused(_) | Ending::Done { .. } => self,
+            Completion::Unknown(reason) => Failure { ending: Completion::Refused(reason), ..self },
+            Completion::Refused(_) | Completion::Done { .. } => self,
         }
     }
 
     /// Whether another write of the same record came first.
     pub(super) fn is_conflict(&self) -> bool {
-        self.ending == Ending::Refused(Reason::Conflict)
+        self.ending == Completion::Refused(Reason::Conflict)
     }
 }
 
@@ -106,11 +106,11 @@ const REFUSALS: &[(Reason, &[ErrorCode])] = &[
 const FULL: [&str; 2] = ["maximum bytes exceeded", "maximum messages exceeded"];
 
 /// What JetStream's error with this number means; `code` is the like of HTTP's.
-fn of_number(code: usize, number: ErrorCode, told: &str) -> Failure {
+fn of_number(code: usize, number: ErrorCode, reported: &str) -> Failure {
     if let Some((reason, _)) = REFUSALS.iter().find(|(_, numbers)| numbers.contains(&number)) {
         return Failure::refused(*reason);
     }
-    if number == ErrorCode::STREAM_STORE_FAILED && FULL.iter().any(|text| told.contains(text)) {
+    if number == ErrorCode::STREAM_STORE_FAILED && FULL.iter().any(|text| reported.contains(text)) {
         return Failure::refused(Reason::Full);
     }
     match code {
@@ -253,9 +253,9 @@ mod tests {
     fn what_failed_on_its_way_to_the_disk_is_unknown() {
         let failed = ErrorCode::STREAM_STORE_FAILED;
         let ending = of_number(503, failed, "no space left on device").ending;
-        assert_eq!(ending, Ending::Unknown(Reason::StoreError));
+        assert_eq!(ending, Completion::Unknown(Reason::StoreError));
         let ending = of_number(500, ErrorCode::RAFT_GENERAL, "").ending;
-        assert_eq!(ending, Ending::Unknown(Reason::StoreError));
+        assert_eq!(ending, Completion::Unknown(Reason::StoreError));
     }
 
     #[test]
@@ -279,8 +279,8 @@ mod tests {
     fn a_write_whose_answer_is_lost_is_unknown() {
         let of = |kind| of_write(&PublishError::new(kind));
         assert_eq!(of(PublishErrorKind::BrokenPipe), Failure::LOST);
-        assert_eq!(of(PublishErrorKind::TimedOut).ending, Ending::Unknown(Reason::Timeout));
-        assert_eq!(of(PublishErrorKind::Other).ending, Ending::Unknown(Reason::Garbled));
+        assert_eq!(of(PublishErrorKind::TimedOut).ending, Completion::Unknown(Reason::Timeout));
+        assert_eq!(of(PublishErrorKind::Other).ending, Completion::Unknown(Reason::Garbled));
     }
 
     #[test]
@@ -296,13 +296,13 @@ mod tests {
         let error = DirectGetError::from(RequestError::new(RequestErrorKind::Other));
         assert_eq!(of_direct(&error, true), Some(Failure::LOST));
         let garbled = of_direct(&error, false).map(|failure| failure.ending);
-        assert_eq!(garbled, Some(Ending::Unknown(Reason::Garbled)));
+        assert_eq!(garbled, Some(Completion::Unknown(Reason::Garbled)));
     }
 
     #[test]
     fn a_change_that_only_looked_did_not_happen() {
         let failure = Failure::LOST.before_a_change();
-        assert_eq!(failure.ending, Ending::Refused(Reason::ConnectionLost));
+        assert_eq!(failure.ending, Completion::Refused(Reason::ConnectionLost));
         assert!(failure.is_connection_lost);
         let busy = Failure::refused(Reason::Busy);
         assert_eq!(busy.before_a_change(), busy);

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 /// The longest line with which a NATS greets: it names the servers of its cluster.
 const GREETING_BYTES_MAX: usize = 1 << 20;
 /// How long is waited for it. Who says nothing for so long is no flood, and the library's own
-/// patience with a slow one is longer.
+/// timeout of a slow one is longer.
 const WAIT: Duration = Duration::from_millis(250);
 /// How much of something else an error shows.
 const SHOWN_CHARACTERS: usize = 32;
@@ -33,7 +33,7 @@ async fn first_line(authority: &str) -> Greeting {
     let Ok(socket) = TcpStream::connect(authority).await else { return Greeting::Unknown };
     let mut line = Vec::new();
     loop {
-        match judge(&line) {
+        match analyze(&line) {
             Greeting::Unknown => {}
             known => return known,
         }
@@ -51,7 +51,7 @@ async fn first_line(authority: &str) -> Greeting {
 }
 
 /// What a beginning says about the whole.
-fn judge(line: &[u8]) -> Greeting {
+fn analyze(line: &[u8]) -> Greeting {
     const MARK: &[u8] = b"INFO ";
     let begins_well = line.starts_with(MARK) || MARK.starts_with(line);
     let is_whole = line.windows(2).any(|pair| pair == b"\r\n");
@@ -82,9 +82,9 @@ mod tests {
             ),
             (b"xx", Greeting::Foreign("xx".into())),
         ] {
-            assert_eq!(judge(line), expected);
+            assert_eq!(analyze(line), expected);
         }
         let endless = [&b"INFO "[..], &[b'x'; GREETING_BYTES_MAX]].concat();
-        assert!(matches!(judge(&endless), Greeting::Foreign(_)));
+        assert!(matches!(analyze(&endless), Greeting::Foreign(_)));
     }
 }

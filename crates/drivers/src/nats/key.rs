@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_would_hang_up_on_is_told() {
+    fn what_a_server_would_hang_up_on_is_reported() {
         assert!(append(&[b'a'; 3500], &mut String::new()));
         assert!(!append(&[b'a'; 3501], &mut String::new()));
         assert!(!append(&[0; 1200], &mut String::new()));

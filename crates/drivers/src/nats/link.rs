@@ -11,11 +11,11 @@ use async_nats::jetstream::message::{PublishMessage, StreamMessage};
 use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
 
-use super::dialer::{Dialer, Line};
+use super::connector::{Connector, Line};
 use super::failure::{Failure, before_sending, of_direct, of_leader, of_write};
 use super::key;
 use super::options::Source;
-use crate::task::{After, Ending, Fate, Library, Lost, RecordJob};
+use crate::task::{Completion, ConnectionState, JobCompletion, Library, Lost, RecordJob};
 
 /// How often a change is tried in all when another write of the record comes in between.
 const TRIES: u32 = 8;
@@ -29,7 +29,7 @@ pub(super) struct Bucket {
 
 /// The library, as a pool of connections needs it.
 pub(super) struct Nats {
-    dialer: Arc<Dialer>,
+    connector: Arc<Connector>,
     buckets: Arc<[Bucket]>,
     /// The connection that links share.
     session: RefCell<Option<Rc<Session>>>,
@@ -67,9 +67,9 @@ impl Session {
 }
 
 impl Nats {
-    pub(super) fn new(dialer: Arc<Dialer>, buckets: Arc<[Bucket]>) -> Nats {
+    pub(super) fn new(connector: Arc<Connector>, buckets: Arc<[Bucket]>) -> Nats {
         Nats {
-            dialer,
+            connector,
             buckets,
             session: RefCell::default(),
             turn: tokio::sync::Mutex::default(),
@@ -84,13 +84,13 @@ impl Nats {
     }
 
     async fn dial(&self) -> Result<Session, OpenError> {
-        let line = self.dialer.dial().await?;
-        let context = self.dialer.context(&line.client);
+        let line = self.connector.dial().await?;
+        let context = self.connector.context(&line.client);
         let mut streams = Vec::with_capacity(self.buckets.len());
         for bucket in self.buckets.iter() {
             let stream = context.get_stream_no_info(format!("KV_{}", bucket.name)).await;
             streams.push(stream.map_err(|error| OpenError::Failed {
-                store: self.dialer.store(),
+                store: self.connector.store(),
                 reason: format!("bucket {}: {error}", bucket.name),
             })?);
         }
@@ -102,7 +102,7 @@ impl Library for Nats {
     type Connection = Link;
     type Job = RecordJob;
 
-    /// A share of the connection. The first who asks makes it, the others wait, and fail with it.
+    /// A share of the connection. The first who issues makes it, the others wait, and fail with it.
     async fn connect(&self) -> Result<Link, OpenError> {
         let failures = self.failures.get();
         let _turn = self.turn.lock().await;
@@ -111,7 +111,7 @@ impl Library for Nats {
         }
         if self.failures.get() != failures {
             let reason = self.last_failure.borrow().clone();
-            return Err(OpenError::Unreachable { store: self.dialer.store(), reason });
+            return Err(OpenError::Unreachable { store: self.connector.store(), reason });
         }
         match self.dial().await {
             Ok(session) => {
@@ -127,11 +127,16 @@ impl Library for Nats {
         }
     }
 
-    async fn perform(&self, link: &mut Link, job: &mut RecordJob, rows: &mut Vec<u8>) -> Fate {
+    async fn perform(
+        &self,
+        link: &mut Link,
+        job: &mut RecordJob,
+        rows: &mut Vec<u8>,
+    ) -> JobCompletion {
         let request = job.request.request();
         let mut talk = match self.talk(&link.session, &request) {
             Ok(talk) => talk,
-            Err(failure) => return fate(Err(failure), 0),
+            Err(failure) => return completion(Err(failure), 0),
         };
         let ended = match request.kind {
             Kind::Read => talk.read(&request, rows).await,
@@ -142,7 +147,7 @@ impl Library for Nats {
                 Err(Failure::refused(Reason::Unsupported))
             }
         };
-        fate(ended, talk.requests)
+        completion(ended, talk.requests)
     }
 
     async fn undo(&self, _link: &mut Link) -> Result<(), Lost> {
@@ -156,17 +161,17 @@ impl Library for Nats {
     }
 }
 
-fn fate(ended: Result<bool, Failure>, requests: u16) -> Fate {
+fn completion(ended: Result<bool, Failure>, requests: u16) -> JobCompletion {
     let (ending, after) = match ended {
-        Ok(found) => (Ending::Done { found }, After::Free),
-        Err(failure) if failure.is_connection_lost => (failure.ending, After::Lost),
-        Err(failure) => (failure.ending, After::Free),
+        Ok(found) => (Completion::Done { found }, ConnectionState::Free),
+        Err(failure) if failure.is_connection_lost => (failure.ending, ConnectionState::Lost),
+        Err(failure) => (failure.ending, ConnectionState::Free),
     };
-    Fate { ending, after, requests: requests.max(1) }
+    JobCompletion { ending, after, requests: requests.max(1) }
 }
 
-/// What there is about one record, with all that it takes to ask.
-struct Talk<'a> {
+/// What there is about one record, with all that it takes to issue.
+struct RequestContext<'a> {
     session: &'a Session,
     stream: &'a Stream<()>,
     fields: &'a [String],
@@ -187,7 +192,7 @@ impl Nats {
         &'a self,
         session: &'a Session,
         request: &Request<'_>,
-    ) -> Result<Talk<'a>, Failure> {
+    ) -> Result<RequestContext<'a>, Failure> {
         if session.is_gone() {
             return Err(Failure::UNREACHABLE);
         }
@@ -198,12 +203,12 @@ impl Nats {
         if !key::append(request.key, &mut subject) {
             return Err(Failure::refused(Reason::Malformed));
         }
-        let source = self.dialer.options.read;
-        Ok(Talk { session, stream, fields: &bucket.fields, subject, source, requests: 0 })
+        let source = self.connector.options.read;
+        Ok(RequestContext { session, stream, fields: &bucket.fields, subject, source, requests: 0 })
     }
 }
 
-impl Talk<'_> {
+impl RequestContext<'_> {
     async fn read(&mut self, request: &Request<'_>, rows: &mut Vec<u8>) -> Result<bool, Failure> {
         let Some(kept) = self.look(self.source).await? else { return Ok(false) };
         let copied = row::copy(&kept.row, request.fields, self.fields, rows);

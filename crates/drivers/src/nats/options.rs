@@ -19,14 +19,14 @@ const DEFAULT_PREFIX: &str = "assay";
 const DEFAULT_PORT: u16 = 4222;
 const DEFAULT_CONNECTIONS: usize = 64;
 const MOST_CONNECTIONS: usize = 1024;
-const DEFAULT_PATIENCE: Duration = Duration::from_secs(5);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The most replicas that JetStream makes.
 const MOST_REPLICAS: usize = 5;
 
 /// `nats://[user:password@|token@]host[:port][,host[:port]…][/prefix][?option=value&…]`.
 ///
-/// Options: `connections` (requests in flight per lane, over one TCP connection, 64), `read`
+/// Options: `connections` (requests in flight per worker, over one TCP connection, 64), `read`
 /// (`direct` or `leader`), `replicas` and `storage` (`file` or `memory`) of buckets that are made,
 /// `connect_timeout` (milliseconds), `password_file`. Shown without the password.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Options {
     pub(super) address: Address,
     /// What the names of buckets begin with.
     pub prefix: String,
-    /// How many requests of a lane are in flight at most.
+    /// How many requests of a worker are in flight at most.
     pub connections: usize,
     /// Who answers reads.
     pub read: Source,
@@ -85,7 +85,7 @@ impl FromStr for Options {
             read: read.unwrap_or(Source::Direct),
             replicas,
             storage,
-            connect_timeout: connect_timeout.unwrap_or(DEFAULT_PATIENCE),
+            connect_timeout: connect_timeout.unwrap_or(DEFAULT_TIMEOUT),
         })
     }
 }

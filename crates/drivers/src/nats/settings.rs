@@ -1,14 +1,14 @@
-//! What a server says about itself that a reader of its figures must know.
+//! Settings of a server that a reader of its figures must know.
 
 use assay_model::Setting;
 use async_nats::ServerInfo;
-use async_nats::jetstream::stream::{Info as Told, StorageType};
+use async_nats::jetstream::stream::{Info as StreamInfo, StorageType};
 
 use super::options::{Options, Source};
 
 /// What is known about the server itself.
-pub(super) fn of_server(told: &ServerInfo, options: &Options) -> Vec<Setting> {
-    let cluster = told.cluster.as_deref().unwrap_or("(none)");
+pub(super) fn of_server(reported: &ServerInfo, options: &Options) -> Vec<Setting> {
+    let cluster = reported.cluster.as_deref().unwrap_or("(none)");
     let (read, meaning) = match options.read {
         Source::Direct => (
             "direct",
@@ -24,25 +24,25 @@ pub(super) fn of_server(told: &ServerInfo, options: &Options) -> Vec<Setting> {
     vec![
         setting(
             "server",
-            &format!("nats-server {}", told.version),
+            &format!("nats-server {}", reported.version),
             "the software that was measured, as the server that we are connected to says",
         ),
         setting("cluster", cluster, "the servers that buckets may have replicas on"),
         setting("read", read, meaning),
         setting(
             "max_payload",
-            &told.max_payload.to_string(),
+            &reported.max_payload.to_string(),
             "bytes of the largest message; larger records are refused (malformed)",
         ),
         setting(
             "connections",
             &options.connections.to_string(),
-            "requests of a lane in flight at most, over one TCP connection; beyond that the wait \
+            "requests of a worker in flight at most, over one TCP connection; beyond that the wait \
              is lag",
         ),
         setting(
             "sync_interval",
-            "not told",
+            "not reported",
             "how long the server leaves written messages to the system's memory before it waits \
              for the disk; no client can read it, nats-server's own choice is 2 minutes",
         ),
@@ -50,19 +50,19 @@ pub(super) fn of_server(told: &ServerInfo, options: &Options) -> Vec<Setting> {
 }
 
 /// What is known about a bucket.
-pub(super) fn of_bucket(bucket: &str, told: &Told) -> Vec<Setting> {
-    let replicas = told.config.num_replicas;
+pub(super) fn of_bucket(bucket: &str, reported: &StreamInfo) -> Vec<Setting> {
+    let replicas = reported.config.num_replicas;
     let name = |what: &str| format!("{bucket}.{what}");
     let mut settings = vec![
         setting(&name("replicas"), &replicas.to_string(), &acknowledged(replicas)),
-        durability(&name("durability"), told.config.storage, replicas),
+        durability(&name("durability"), reported.config.storage, replicas),
         setting(
             &name("history"),
-            &told.config.max_messages_per_subject.to_string(),
+            &reported.config.max_messages_per_subject.to_string(),
             "values of a record that are kept; a removed record leaves a marker behind for ever",
         ),
     ];
-    if let Some(cluster) = &told.cluster {
+    if let Some(cluster) = &reported.cluster {
         let leader = cluster.leader.as_deref().unwrap_or("(none)");
         let meaning = "the server that takes the bucket's writes; without one they are refused";
         settings.push(setting(&name("leader"), leader, meaning));
@@ -72,16 +72,16 @@ pub(super) fn of_bucket(bucket: &str, told: &Told) -> Vec<Setting> {
             .filter(|peer| !peer.current)
             .map(|peer| peer.name.as_str())
             .collect();
-        let shown = if behind.is_empty() { "(none)".into() } else { behind.join(", ") };
+        let displayed = if behind.is_empty() { "(none)".into() } else { behind.join(", ") };
         let meaning = "replicas that have not all of the bucket at present";
-        settings.push(setting(&name("behind"), &shown, meaning));
+        settings.push(setting(&name("behind"), &displayed, meaning));
     }
     settings
 }
 
 fn acknowledged(replicas: usize) -> String {
     match replicas {
-        0 | 1 => "one server has the bucket: while it is away nothing can be asked".into(),
+        0 | 1 => "one server has the bucket: while it is away nothing can be issued".into(),
         _ => format!(
             "a write is acknowledged when {} of {replicas} servers have written it to their logs",
             replicas / 2 + 1

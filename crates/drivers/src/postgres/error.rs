@@ -1,15 +1,15 @@
-//! What an error of PostgreSQL, or of the connection to it, means for what was asked.
+//! Failures of PostgreSQL, or of the connection to it, as outcomes of requests.
 
 use assay_model::Reason;
 use tokio_postgres::Error;
 use tokio_postgres::error::Severity;
 
-use crate::task::Ending;
+use crate::task::Completion;
 
 /// What a failure means, and whether its connection is of use any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    pub(super) ending: Ending,
+    pub(super) ending: Completion,
     pub(super) is_connection_lost: bool,
 }
 
@@ -31,7 +31,7 @@ const REFUSALS: &[(&str, Reason)] = &[
     ("28", Reason::NotPermitted),
     ("42501", Reason::NotPermitted),
     ("25006", Reason::ReadOnly),
-    // Never seen: a transaction that has failed is undone before anything else is asked.
+    // Never seen: a transaction that has failed is undone before anything else is issued.
     ("25P02", Reason::TransactionFailed),
     ("53100", Reason::Full),
     ("53200", Reason::Full),
@@ -51,23 +51,25 @@ const OPEN: &[(&str, Reason)] = &[
 ];
 
 /// What the code of an error means with which the server goes on.
-fn of_state(state: &str) -> Ending {
+fn of_state(state: &str) -> Completion {
     let find = |table: &[(&str, Reason)]| {
         table.iter().find(|(start, _)| state.starts_with(start)).map(|(_, reason)| *reason)
     };
     match (find(REFUSALS), find(OPEN)) {
-        (Some(reason), _) => Ending::Refused(reason),
-        (None, Some(reason)) => Ending::Unknown(reason),
-        (None, None) => Ending::Refused(Reason::StoreError),
+        (Some(reason), _) => Completion::Refused(reason),
+        (None, Some(reason)) => Completion::Unknown(reason),
+        (None, None) => Completion::Refused(Reason::StoreError),
     }
 }
 
 /// What the code of an error means after which the server hangs up.
-fn of_last_words(state: &str) -> Ending {
+fn of_last_words(state: &str) -> Completion {
     match of_state(state) {
-        // These are said to those who want in, before anything was asked.
-        Ending::Refused(reason @ (Reason::Busy | Reason::NotPermitted)) => Ending::Refused(reason),
-        _ => Ending::Unknown(Reason::ConnectionLost),
+        // These are said to those who want in, before anything was issued.
+        Completion::Refused(reason @ (Reason::Busy | Reason::NotPermitted)) => {
+            Completion::Refused(reason)
+        }
+        _ => Completion::Unknown(Reason::ConnectionLost),
     }
 }
 
@@ -84,10 +86,10 @@ pub(super) fn failure(error: &Error) -> Failure {
     let begins = |start: &str| text.starts_with(start);
     match () {
         () if begins("error serializing parameter") || begins("expected ") => {
-            Failure { ending: Ending::Refused(Reason::Malformed), is_connection_lost: false }
+            Failure { ending: Completion::Refused(Reason::Malformed), is_connection_lost: false }
         }
         () if begins("error encoding message") => {
-            Failure { ending: Ending::Refused(Reason::Malformed), is_connection_lost: false }
+            Failure { ending: Completion::Refused(Reason::Malformed), is_connection_lost: false }
         }
         () if begins("error parsing response") || begins("unexpected message") => Failure::GARBLED,
         () => Failure::LOST,
@@ -97,10 +99,10 @@ pub(super) fn failure(error: &Error) -> Failure {
 impl Failure {
     /// The connection broke while an answer was awaited.
     pub(super) const LOST: Failure =
-        Failure { ending: Ending::Unknown(Reason::ConnectionLost), is_connection_lost: true };
-    /// The answer makes no sense.
+        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
+    /// The answer is invalid.
     pub(super) const GARBLED: Failure =
-        Failure { ending: Ending::Unknown(Reason::Garbled), is_connection_lost: true };
+        Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
 }
 
 #[cfg(test)]
@@ -108,7 +110,7 @@ mod tests {
     use super::*;
 
     fn refused(state: &str, reason: Reason) {
-        assert_eq!(of_state(state), Ending::Refused(reason), "{state}");
+        assert_eq!(of_state(state), Completion::Refused(reason), "{state}");
     }
 
     #[test]
@@ -118,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_there_already_is_told() {
+    fn a_key_that_is_there_already_is_reported() {
         refused("23505", Reason::Exists);
         refused("23P01", Reason::Exists);
     }
 
     #[test]
-    fn rows_against_other_rules_make_no_sense() {
+    fn rows_against_other_rules_are_invalid() {
         refused("23502", Reason::Malformed);
         refused("23503", Reason::Malformed);
         refused("23514", Reason::Malformed);
@@ -188,18 +190,18 @@ mod tests {
 
     #[test]
     fn who_does_not_know_leaves_it_open() {
-        assert_eq!(of_state("40003"), Ending::Unknown(Reason::StoreError));
-        assert_eq!(of_state("08006"), Ending::Unknown(Reason::ConnectionLost));
-        assert_eq!(of_state("57P01"), Ending::Unknown(Reason::ConnectionLost));
+        assert_eq!(of_state("40003"), Completion::Unknown(Reason::StoreError));
+        assert_eq!(of_state("08006"), Completion::Unknown(Reason::ConnectionLost));
+        assert_eq!(of_state("57P01"), Completion::Unknown(Reason::ConnectionLost));
     }
 
     #[test]
-    fn last_words_leave_open_what_was_asked_before_them() {
-        assert_eq!(of_last_words("57P01"), Ending::Unknown(Reason::ConnectionLost));
-        assert_eq!(of_last_words("57P02"), Ending::Unknown(Reason::ConnectionLost));
-        assert_eq!(of_last_words("XX001"), Ending::Unknown(Reason::ConnectionLost));
-        assert_eq!(of_last_words("53300"), Ending::Refused(Reason::Busy));
-        assert_eq!(of_last_words("57P03"), Ending::Refused(Reason::Busy));
-        assert_eq!(of_last_words("28P01"), Ending::Refused(Reason::NotPermitted));
+    fn last_words_leave_open_what_was_issued_before_them() {
+        assert_eq!(of_last_words("57P01"), Completion::Unknown(Reason::ConnectionLost));
+        assert_eq!(of_last_words("57P02"), Completion::Unknown(Reason::ConnectionLost));
+        assert_eq!(of_last_words("XX001"), Completion::Unknown(Reason::ConnectionLost));
+        assert_eq!(of_last_words("53300"), Completion::Refused(Reason::Busy));
+        assert_eq!(of_last_words("57P03"), Completion::Refused(Reason::Busy));
+        assert_eq!(of_last_words("28P01"), Completion::Refused(Reason::NotPermitted));
     }
 }

@@ -11,32 +11,32 @@ use futures_core::Stream as _;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row, Statement};
 
-use super::dialer::Dialer;
+use super::connector::Connector;
 use super::error::{Failure, failure};
-use super::plan::{Plan, Which};
+use super::plan::{Plan, StatementId};
 use super::value::{Bound, Raw, read};
 use super::wire::{Wire, both};
-use crate::task::{After, Context, Ending, Fate, Library, Lost};
+use crate::task::{Completion, ConnectionState, Context, JobCompletion, Library, Lost};
 
-/// The most of an answer that is taken: two thousand records of 32 KiB. All connections of a lane
-/// together keep no more than a GiB, even of servers that mean ill.
+/// The most of an answer that is taken: two thousand records of 32 KiB. All connections of a worker
+/// together keep no more than a GiB, even of servers that mean faulty.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// The library, as a pool of connections needs it.
 pub(super) struct Postgres {
-    pub(super) dialer: Dialer,
+    pub(super) connector: Connector,
     pub(super) plan: Plan,
 }
 
 /// One connection.
 pub(super) struct Link {
     wire: Wire,
-    statements: HashMap<Which, Statement>,
+    statements: HashMap<StatementId, Statement>,
     /// Room for one encoded value.
     room: Vec<u8>,
 }
 
-/// What is asked, with its arguments as encoded values.
+/// What is issued, with its arguments as encoded values.
 #[derive(Debug, Default)]
 pub(super) struct Job {
     pub(super) step: Step,
@@ -51,7 +51,7 @@ pub(super) enum Step {
     #[default]
     Nothing,
     /// Runs a statement.
-    Run(Which),
+    Run(StatementId),
     /// Makes a transaction final.
     Commit,
     /// Undoes a transaction.
@@ -71,14 +71,14 @@ impl Library for Postgres {
     type Job = Job;
 
     async fn connect(&self) -> Result<Link, OpenError> {
-        let mut wire = self.dialer.dial().await?;
+        let mut wire = self.connector.dial().await?;
         let mut statements = HashMap::new();
         for which in self.plan.all() {
             let text = self.plan.text(&which).expect("a plan has a text for all that it names");
             let statement = match wire.drive(|client| client.prepare(&text)).await {
                 Ok(Ok(statement)) => statement,
-                Ok(Err(error)) => return Err(self.dialer.failed(&text, &error)),
-                Err(closed) => return Err(self.dialer.hung_up(&closed)),
+                Ok(Err(error)) => return Err(self.connector.failed(&text, &error)),
+                Err(closed) => return Err(self.connector.hung_up(&closed)),
             };
             statements.insert(which, statement);
         }
@@ -86,25 +86,27 @@ impl Library for Postgres {
         Ok(Link { wire, statements, room: Vec::new() })
     }
 
-    async fn perform(&self, link: &mut Link, job: &mut Job, rows: &mut Vec<u8>) -> Fate {
+    async fn perform(&self, link: &mut Link, job: &mut Job, rows: &mut Vec<u8>) -> JobCompletion {
         if link.wire.is_closed().await {
-            let ending = Ending::Refused(Reason::Unreachable);
-            return Fate::new(ending, After::Lost);
+            let ending = Completion::Refused(Reason::Unreachable);
+            return JobCompletion::new(ending, ConnectionState::Lost);
         }
         match &job.step {
-            Step::Nothing => Fate::new(Ending::Refused(Reason::Malformed), After::Free),
+            Step::Nothing => {
+                JobCompletion::new(Completion::Refused(Reason::Malformed), ConnectionState::Free)
+            }
             Step::Commit => link.end("COMMIT").await,
             Step::Rollback => link.end("ROLLBACK").await,
             Step::Run(which) => {
                 let ended = link.run(&self.plan, which, job, rows).await;
-                fate(ended, job.context)
+                completion(ended, job.context)
             }
         }
     }
 
     async fn undo(&self, link: &mut Link) -> Result<(), Lost> {
         match link.end("ROLLBACK").await {
-            Fate { ending: Ending::Done { .. }, .. } => Ok(()),
+            JobCompletion { ending: Completion::Done { .. }, .. } => Ok(()),
             _ => Err(Lost),
         }
     }
@@ -115,48 +117,49 @@ impl Library for Postgres {
 }
 
 /// What becomes of a connection after a statement that ended so.
-fn fate(ended: Result<bool, Failure>, context: Context) -> Fate {
+fn completion(ended: Result<bool, Failure>, context: Context) -> JobCompletion {
     let (ending, is_lost) = match ended {
-        Ok(found) => (Ending::Done { found }, false),
+        Ok(found) => (Completion::Done { found }, false),
         Err(failure) => (failure.ending, failure.is_connection_lost),
     };
     let after = match (is_lost, context, ended.is_ok()) {
-        (true, _, _) => After::Lost,
-        (false, Context::Alone, _) => After::Free,
-        (false, _, true) => After::Held,
-        (false, _, false) => After::Undo,
+        (true, _, _) => ConnectionState::Lost,
+        (false, Context::Alone, _) => ConnectionState::Free,
+        (false, _, true) => ConnectionState::Held,
+        (false, _, false) => ConnectionState::Undo,
     };
-    Fate::new(ending, after)
+    JobCompletion::new(ending, after)
 }
 
 impl Link {
     /// Ends a transaction. One that the server refuses to commit is undone by that.
-    async fn end(&mut self, sql: &str) -> Fate {
+    async fn end(&mut self, sql: &str) -> JobCompletion {
         let failure = match self.wire.drive(|client| client.batch_execute(sql)).await {
             Ok(Ok(())) => {
-                return Fate::new(Ending::Done { found: true }, After::Free);
+                return JobCompletion::new(Completion::Done { found: true }, ConnectionState::Free);
             }
             Ok(Err(error)) => failure(&error),
             Err(_) => Failure::LOST,
         };
-        let after = if failure.is_connection_lost { After::Lost } else { After::Free };
-        Fate::new(failure.ending, after)
+        let after =
+            if failure.is_connection_lost { ConnectionState::Lost } else { ConnectionState::Free };
+        JobCompletion::new(failure.ending, after)
     }
 
     /// Runs a statement, puts its rows into `rows`, tells whether anything was found.
     async fn run(
         &mut self,
         plan: &Plan,
-        which: &Which,
+        which: &StatementId,
         job: &Job,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
         let statement = self.statement(plan, which).await?;
         let bound: Vec<Bound<'_>> = match which {
-            Which::Query(place) => {
+            StatementId::Query(place) => {
                 let values: Vec<Datum<'_>> = Parameters::new(&job.arguments).iter().collect();
-                let asked = &plan.queries[usize::from(*place)];
-                arrange(&values, &asked.arguments)?
+                let requested = &plan.queries[usize::from(*place)];
+                arrange(&values, &requested.arguments)?
             }
             _ => Parameters::new(&job.arguments).iter().map(Bound).collect(),
         };
@@ -164,20 +167,20 @@ impl Link {
             bound.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         let begins = job.context == Context::Begins;
         let gives_rows = match which {
-            Which::Query(place) => plan.gives_rows(*place),
-            Which::Fetch(..) => true,
-            Which::Write(..) | Which::Remove(_) => false,
+            StatementId::Query(place) => plan.gives_rows(*place),
+            StatementId::Fetch(..) => true,
+            StatementId::Write(..) | StatementId::Remove(_) => false,
         };
         let Link { wire, room, .. } = self;
         let mut keep = |row: &Row| match which {
-            Which::Fetch(_, table, fields) => {
+            StatementId::Fetch(_, table, fields) => {
                 keep_record(row, &plan.tables[usize::from(*table)].fields, *fields, rows);
                 Some(())
             }
             _ => keep_row(row, room, rows),
         };
         let keep: Option<&mut Keep<'_>> = if gives_rows { Some(&mut keep) } else { None };
-        let asked = wire
+        let requested = wire
             .drive(async |client| {
                 let query = execute(client, &statement, &arguments, keep);
                 match begins {
@@ -190,7 +193,7 @@ impl Link {
                 }
             })
             .await;
-        match asked {
+        match requested {
             Ok(Ok(got)) if got.is_understood => Ok(got.count > 0),
             Ok(Ok(_)) => Err(Failure::GARBLED),
             Ok(Err(error)) => Err(failure(&error)),
@@ -199,12 +202,12 @@ impl Link {
     }
 
     /// The prepared statement, prepared now if it is a rare one.
-    async fn statement(&mut self, plan: &Plan, which: &Which) -> Result<Statement, Failure> {
+    async fn statement(&mut self, plan: &Plan, which: &StatementId) -> Result<Statement, Failure> {
         if let Some(statement) = self.statements.get(which) {
             return Ok(statement.clone());
         }
         let malformed =
-            Failure { ending: Ending::Refused(Reason::Malformed), is_connection_lost: false };
+            Failure { ending: Completion::Refused(Reason::Malformed), is_connection_lost: false };
         let text = plan.text(which).ok_or(malformed)?;
         match self.wire.drive(|client| client.prepare(&text)).await {
             Ok(Ok(statement)) => {
@@ -217,7 +220,7 @@ impl Link {
     }
 }
 
-/// Appends a row of a query, each value encoded; `None` if one makes no sense.
+/// Appends a row of a query, each value encoded; `None` if one is invalid.
 fn keep_row(row: &Row, room: &mut Vec<u8>, rows: &mut Vec<u8>) -> Option<()> {
     encode_row(u16::try_from(row.len()).ok()?, rows);
     for (place, column) in row.columns().iter().enumerate() {
@@ -232,13 +235,13 @@ fn keep_row(row: &Row, room: &mut Vec<u8>, rows: &mut Vec<u8>) -> Option<()> {
 /// Arguments in the order of a text's places.
 fn arrange<'a>(values: &[Datum<'a>], places: &[u16]) -> Result<Vec<Bound<'a>>, Failure> {
     let malformed =
-        Failure { ending: Ending::Refused(Reason::Malformed), is_connection_lost: false };
+        Failure { ending: Completion::Refused(Reason::Malformed), is_connection_lost: false };
     let value = |&number: &u16| values.get(usize::from(number)).copied().map(Bound);
     let arranged: Option<Vec<Bound<'a>>> = places.iter().map(value).collect();
     arranged.filter(|arranged| arranged.len() == values.len()).ok_or(malformed)
 }
 
-/// Takes a row; `None` if it makes no sense.
+/// Takes a row; `None` if it is invalid.
 type Keep<'a> = dyn FnMut(&Row) -> Option<()> + 'a;
 
 /// Runs a statement, hands each row to `keep` as it comes: the library's own list of them takes
@@ -281,7 +284,7 @@ fn keep_record(row: &Row, names: &[String], fields: Fields, rows: &mut Vec<u8>) 
 impl Job {
     /// Makes the job a request for a record. Fields that are written come before the key in an
     /// update, behind it in an insert.
-    pub(super) fn ask_record(&mut self, request: &assay_store::Request<'_>) {
+    pub(super) fn send_record(&mut self, request: &assay_store::Request<'_>) {
         self.arguments.clear();
         self.context = Context::Alone;
         let key = Datum::Bytes(request.key);
@@ -296,23 +299,23 @@ impl Job {
         let which = match request.kind {
             Kind::Update => {
                 key.encode(&mut self.arguments);
-                Which::Write(Kind::Update, table, written())
+                StatementId::Write(Kind::Update, table, written())
             }
-            Kind::Insert => Which::Write(Kind::Insert, table, written()),
-            Kind::Delete => Which::Remove(table),
+            Kind::Insert => StatementId::Write(Kind::Insert, table, written()),
+            Kind::Delete => StatementId::Remove(table),
             Kind::Scan => {
                 Datum::Int(request.limit.into()).encode(&mut self.arguments);
-                Which::Fetch(Kind::Scan, table, all_as_one(request.fields))
+                StatementId::Fetch(Kind::Scan, table, all_as_one(request.fields))
             }
             Kind::Read | Kind::Commit | Kind::Rollback => {
-                Which::Fetch(Kind::Read, table, all_as_one(request.fields))
+                StatementId::Fetch(Kind::Read, table, all_as_one(request.fields))
             }
         };
         self.step = Step::Run(which);
     }
 }
 
-/// Every field is asked for by its name anyway.
+/// Every field is requested by its name anyway.
 fn all_as_one(fields: Fields) -> Fields {
     match fields {
         Fields::All | Fields::Named => Fields::All,

@@ -1,4 +1,4 @@
-//! What a PostgreSQL URL says.
+//! Options of a PostgreSQL URL.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -42,9 +42,9 @@ const LIBRARY_OPTIONS: [&str; 9] = [
     "target_session_attrs",
 ];
 
-/// Connections per lane: each is a process of the server.
+/// Connections per worker: each is a process of the server.
 const MOST_CONNECTIONS: usize = 1024;
-/// The longest patience for a connection, in milliseconds.
+/// The longest timeout of a connection, in milliseconds.
 const LONGEST_TIMEOUT: usize = 600_000;
 
 /// Where a PostgreSQL is, and how to talk to it.
@@ -58,7 +58,7 @@ pub struct Options {
     pub config: Config,
     /// Option `isolation`: how transactions are kept apart.
     pub isolation: Isolation,
-    /// Option `connections`: how many each lane has.
+    /// Option `connections`: how many each worker has.
     pub connections: usize,
     /// Option `columns=text|bytes`: what the columns of records hold.
     pub content: Content,
@@ -67,12 +67,12 @@ pub struct Options {
     /// Option `sslmode=disable|require|verify-full`: how the connection is protected; none means
     /// plain TCP. `require` takes any certificate, as PostgreSQL's own clients do.
     pub tls: Option<Trust>,
-    /// Option `connect_timeout`, in milliseconds: patience for a connection.
+    /// Option `connect_timeout`, in milliseconds: timeout of a connection.
     pub connect_timeout: Duration,
     /// Option `ca_file`: certificates in PEM that may vouch for the server; none means the
     /// operating system's.
     pub ca_file: Option<PathBuf>,
-    shown: String,
+    displayed: String,
 }
 
 impl FromStr for Options {
@@ -80,7 +80,7 @@ impl FromStr for Options {
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
         parse(url).map_err(|reason| OpenError::Url {
-            url: shown(url),
+            url: display(url),
             reason: format!("{reason}; a right one is {EXAMPLE}"),
         })
     }
@@ -88,13 +88,13 @@ impl FromStr for Options {
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.displayed)
     }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("url", &self.shown).finish_non_exhaustive()
+        f.debug_struct("Options").field("url", &self.displayed).finish_non_exhaustive()
     }
 }
 
@@ -113,7 +113,7 @@ fn parse(url: &str) -> Result<Options, String> {
         tls: None,
         ca_file: None,
         connect_timeout: Duration::from_secs(5),
-        shown: shown(url),
+        displayed: display(url),
     };
     let mut theirs = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -153,7 +153,7 @@ fn explain(error: &tokio_postgres::Error) -> String {
 }
 
 /// The URL without what could be a password, wherever it stands.
-fn shown(url: &str) -> String {
+fn display(url: &str) -> String {
     let url = without_secrets(url);
     let (address, query) = url.split_once('?').unwrap_or((&url, ""));
     let kept: Vec<&str> = query

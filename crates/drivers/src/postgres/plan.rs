@@ -1,13 +1,13 @@
-//! The statements that a client asks over, over again, ready to be prepared.
+//! The statements that a client issues over, over again, ready to be prepared.
 
 use std::sync::Arc;
 
 use assay_model::{Catalogue, Fields, Kind, Statement, Table};
-use assay_store::sql::{Asked, Dialect, Records, ask};
+use assay_store::sql::{Dialect, Records, SqlQuery, query_text};
 
 /// Which statement of a [`Plan`] is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Which {
+pub(super) enum StatementId {
     /// The query with this place in the catalogue.
     Query(u16),
     /// A read or scan of records.
@@ -18,11 +18,11 @@ pub(super) enum Which {
     Remove(u16),
 }
 
-/// What there is to ask: queries, records, or both.
+/// What there is to issue: queries, records, or both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     pub(super) tables: Arc<[Table]>,
-    pub(super) queries: Arc<[Asked]>,
+    pub(super) queries: Arc<[SqlQuery]>,
     pub(super) catalogue: Option<Arc<Catalogue>>,
 }
 
@@ -32,7 +32,7 @@ const MOST_PREPARED: u16 = 64;
 impl Plan {
     /// The queries of `catalogue` in PostgreSQL's SQL, beside the records that were there.
     pub(super) fn with_queries(&self, catalogue: &Arc<Catalogue>) -> Plan {
-        let write = |query| ask(Dialect::Postgres, &catalogue.schema, query);
+        let write = |query| query_text(Dialect::Postgres, &catalogue.schema, query);
         Plan {
             queries: catalogue.queries.iter().map(write).collect(),
             catalogue: Some(catalogue.clone()),
@@ -46,19 +46,19 @@ impl Plan {
     }
 
     /// The text of a statement; `None` if there is nothing of that name.
-    pub(super) fn text(&self, which: &Which) -> Option<String> {
+    pub(super) fn text(&self, which: &StatementId) -> Option<String> {
         let records = |table: &u16| {
             self.tables.get(usize::from(*table)).map(|table| Records::new(Dialect::Postgres, table))
         };
         match which {
-            Which::Query(place) => {
-                self.queries.get(usize::from(*place)).map(|asked| asked.text.clone())
+            StatementId::Query(place) => {
+                self.queries.get(usize::from(*place)).map(|requested| requested.text.clone())
             }
-            Which::Fetch(Kind::Scan, table, fields) => records(table)?.scan(*fields),
-            Which::Fetch(_, table, fields) => records(table)?.read(*fields),
-            Which::Write(Kind::Insert, table, fields) => records(table)?.insert(fields),
-            Which::Write(_, table, fields) => records(table)?.update(fields),
-            Which::Remove(table) => Some(records(table)?.delete()),
+            StatementId::Fetch(Kind::Scan, table, fields) => records(table)?.scan(*fields),
+            StatementId::Fetch(_, table, fields) => records(table)?.read(*fields),
+            StatementId::Write(Kind::Insert, table, fields) => records(table)?.insert(fields),
+            StatementId::Write(_, table, fields) => records(table)?.update(fields),
+            StatementId::Remove(table) => Some(records(table)?.delete()),
         }
     }
 
@@ -76,21 +76,22 @@ impl Plan {
     }
 
     /// What is prepared when a connection is made.
-    pub(super) fn all(&self) -> Vec<Which> {
-        let mut all: Vec<Which> = (0..self.queries.len() as u16).map(Which::Query).collect();
+    pub(super) fn all(&self) -> Vec<StatementId> {
+        let mut all: Vec<StatementId> =
+            (0..self.queries.len() as u16).map(StatementId::Query).collect();
         for (number, table) in (0..).zip(self.tables.iter()) {
             let fields: Vec<u16> = (0..table.fields.len() as u16).collect();
-            all.push(Which::Remove(number));
+            all.push(StatementId::Remove(number));
             for kind in [Kind::Read, Kind::Scan] {
-                all.push(Which::Fetch(kind, number, Fields::All));
+                all.push(StatementId::Fetch(kind, number, Fields::All));
             }
             for kind in [Kind::Insert, Kind::Update] {
-                all.push(Which::Write(kind, number, fields.clone()));
+                all.push(StatementId::Write(kind, number, fields.clone()));
             }
             for &field in fields.iter().filter(|_| fields.len() <= usize::from(MOST_PREPARED)) {
-                all.push(Which::Fetch(Kind::Read, number, Fields::One(field)));
-                all.push(Which::Fetch(Kind::Scan, number, Fields::One(field)));
-                all.push(Which::Write(Kind::Update, number, vec![field]));
+                all.push(StatementId::Fetch(Kind::Read, number, Fields::One(field)));
+                all.push(StatementId::Fetch(Kind::Scan, number, Fields::One(field)));
+                all.push(StatementId::Write(Kind::Update, number, vec![field]));
             }
         }
         all

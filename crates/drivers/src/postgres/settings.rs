@@ -1,4 +1,4 @@
-//! What a PostgreSQL says about itself that a reader of its figures must know.
+//! Settings of a PostgreSQL that a reader of its figures must know.
 
 use assay_model::Setting;
 
@@ -41,15 +41,16 @@ pub(super) fn question() -> String {
 }
 
 /// Everything worth knowing, out of the answer to [`question`].
-pub(super) fn explain(told: &[(String, String)]) -> Vec<Setting> {
-    let get = |name: &str| told.iter().find(|(there, _)| there == name).map(|(_, v)| v.as_str());
+pub(super) fn explain(reported: &[(String, String)]) -> Vec<Setting> {
+    let get =
+        |name: &str| reported.iter().find(|(there, _)| there == name).map(|(_, v)| v.as_str());
     let version = get("server_version").unwrap_or(UNKNOWN);
     let mut settings = vec![setting("server", version, "the software that was measured")];
     for known in KNOWN {
         settings.push(match get(known.name) {
             Some(value) => {
-                let shown = if value.is_empty() { "(none)" } else { value };
-                setting(known.name, shown, (known.meaning)(value))
+                let displayed = if value.is_empty() { "(none)" } else { value };
+                setting(known.name, displayed, (known.meaning)(value))
             }
             None => setting(known.name, UNKNOWN, "the server does not tell"),
         });
@@ -191,8 +192,8 @@ mod tests {
     #[test]
     fn durability_is_one_sentence() {
         let check = |fsync, commit, pages, standbys, value: &str| {
-            let told = durability([Some(fsync), Some(commit), Some(pages), Some(standbys)]);
-            assert_eq!(told.value, value);
+            let reported = durability([Some(fsync), Some(commit), Some(pages), Some(standbys)]);
+            assert_eq!(reported.value, value);
         };
         check("on", "on", "on", "", "every commit");
         check("on", "local", "on", "s1", "every commit");
@@ -206,9 +207,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_unknown() {
-        let told = [("fsync".to_owned(), "on".to_owned()), ("in_recovery".into(), "true".into())];
-        let settings = explain(&told);
+    fn what_is_not_reported_is_unknown() {
+        let reported =
+            [("fsync".to_owned(), "on".to_owned()), ("in_recovery".into(), "true".into())];
+        let settings = explain(&reported);
         let value = |name: &str| {
             settings.iter().find(|setting| setting.name == name).map(|setting| &*setting.value)
         };

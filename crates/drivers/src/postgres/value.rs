@@ -131,7 +131,7 @@ impl<'a> FromSql<'a> for Raw<'a> {
     }
 }
 
-/// The value that `raw` is, a value of a column of type `kind`; `None` if it makes no sense, or is
+/// The value that `raw` is, a value of a column of type `kind`; `None` if it is invalid, or is
 /// of a type that no logical schema has.
 pub(super) fn read<'a>(kind: &Type, raw: &Raw<'a>) -> Option<Datum<'a>> {
     let Some(bytes) = raw.0 else { return Some(Datum::Null) };
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_make_no_sense_are_no_value() {
+    fn bytes_that_are_invalid_are_no_value() {
         assert_eq!(read(&Type::INT4, &Raw(Some(&[0, 0, 7]))), None);
         assert_eq!(read(&Type::TEXT, &Raw(Some(&[255]))), None);
         assert_eq!(read(&Type::JSON, &Raw(Some(b"{}"))), None);

@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Error};
 
 use super::stream::Allowance;
 
-/// The most of an answer that is taken unless somebody says otherwise: what is asked beside a run.
+/// The most of an answer that is taken unless somebody says otherwise: what is issued beside a run.
 const ASIDE_BYTES_MAX: usize = 16 << 20;
 
 /// What moves the bytes of a connection; it ends when the connection does.
@@ -16,7 +16,7 @@ type Mover = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
 
 /// A client of the library together with what moves its bytes.
 ///
-/// The library would have the mover in a task of its own. In the task of the one who asks, an
+/// The library would have the mover in a task of its own. In the task of the one who issues, an
 /// answer needs no second wake-up, and dropping it closes the socket at once.
 pub(super) struct Wire {
     pub(super) client: Client,
@@ -72,7 +72,7 @@ impl Wire {
         allowance.renew(*answer_bytes_max);
         let mut work = pin!(work(client));
         poll_fn(move |context| {
-            // What has come is read first; what the work then asks leaves in the same turn.
+            // What has come is read first; what the work then issues leaves in the same turn.
             advance(mover, is_closed, context);
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(Ok(done));

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use assay_store::blocking::BlockingThreads;
 use assay_store::conformance;
-use assay_store::workers::Workers;
 
 use super::*;
 
@@ -29,10 +29,10 @@ fn redb_without_fsync_conforms() {
 }
 
 #[test]
-fn redb_on_worker_threads_conforms() {
+fn redb_on_blocking_threads_conforms() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "")).unwrap();
-    conformance::assert_conforms(&Workers::new(store.into(), 3));
+    conformance::assert_conforms(&BlockingThreads::new(store.into(), 3));
 }
 
 #[test]
@@ -46,13 +46,13 @@ fn what_was_written_is_there_when_it_is_opened_again() {
 #[test]
 fn settings_tell_what_survives_what() {
     let directory = tempfile::tempdir().unwrap();
-    let told = |options| {
+    let describe = |options| {
         let settings = open(&url(directory.path(), options)).unwrap().settings().unwrap();
         format!("{}: {}", settings[0].value, settings[0].meaning)
     };
-    assert_eq!(told(""), "fsync: an answered write is on disk: fsync after each");
+    assert_eq!(describe(""), "fsync: an answered write is on disk: fsync after each");
     assert_eq!(
-        told("?durability=none"),
+        describe("?durability=none"),
         "none: what was written since the last settling is lost when this process ends without \
          closing the store"
     );
@@ -63,18 +63,18 @@ fn a_file_in_use_is_not_opened_twice() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path(), "");
     let _first = open(&url).unwrap();
-    let told = complaint(&url);
+    let describe = complaint(&url);
     assert!(
-        told.ends_with("another process has it open; end that or choose another path"),
-        "{told}"
+        describe.ends_with("another process has it open; end that or choose another path"),
+        "{describe}"
     );
 }
 
 #[test]
 fn a_directory_is_no_place_for_redb() {
     let directory = tempfile::tempdir().unwrap();
-    let told = complaint(&format!("redb:{}", directory.path().display()));
-    assert!(told.ends_with("is a directory; redb needs a file"), "{told}");
+    let describe = complaint(&format!("redb:{}", directory.path().display()));
+    assert!(describe.ends_with("is a directory; redb needs a file"), "{describe}");
 }
 
 #[test]
@@ -82,8 +82,11 @@ fn a_file_of_something_else_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("thesis.txt");
     fs::write(&file, "kept".repeat(5_000)).unwrap();
-    let told = complaint(&format!("redb:{}", file.display()));
-    assert!(told.ends_with("thesis.txt is no redb database; choose another path"), "{told}");
+    let describe = complaint(&format!("redb:{}", file.display()));
+    assert!(
+        describe.ends_with("thesis.txt is no redb database; choose another path"),
+        "{describe}"
+    );
     assert_eq!(fs::read_to_string(&file).unwrap(), "kept".repeat(5_000));
 }
 
@@ -91,8 +94,8 @@ fn a_file_of_something_else_is_left_alone() {
 fn a_path_below_a_file_is_refused_with_its_name() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
-    let told = complaint(&format!("redb:{}/file/below", directory.path().display()));
-    assert!(told.contains("/file: "), "{told}");
+    let describe = complaint(&format!("redb:{}/file/below", directory.path().display()));
+    assert!(describe.contains("/file: "), "{describe}");
 }
 
 #[test]
@@ -111,8 +114,8 @@ fn an_error_means_what_the_table_says() {
         (redb::Error::Corrupted("x".into()), Stage::Committing, false, Reason::StoreError),
         (redb::Error::Corrupted("x".into()), Stage::Uncommitted, true, Reason::StoreError),
     ] {
-        let told = error.to_string();
+        let describe = error.to_string();
         let failure = meaning(error, stage);
-        assert_eq!((failure.is_certain, failure.reason), (is_certain, reason), "{told}");
+        assert_eq!((failure.is_certain, failure.reason), (is_certain, reason), "{describe}");
     }
 }

@@ -1,10 +1,10 @@
 //! A Redis Cluster: the map of its slots with the conversations that follow it.
 
-mod consoles;
-mod desk;
-mod lane;
+mod admins;
+mod slot_table;
 mod slots;
+mod worker;
 
-pub(super) use consoles::{Consoles, ONE_NODE, settings};
-pub(super) use lane::ClusterLane;
+pub(super) use admins::{AdminConnections, ONE_NODE, settings};
 pub(super) use slots::Redirect;
+pub(super) use worker::ClusterWorker;

@@ -1,4 +1,4 @@
-//! One pipelined connection of a lane, which makes itself anew when it breaks.
+//! One pipelined connection of a worker, which makes itself anew when it breaks.
 
 use std::collections::VecDeque;
 use std::net::TcpStream;
@@ -11,24 +11,24 @@ use assay_store::resp::{Limits, Parser, Protocol, Shape, Value, write};
 use assay_store::{Answer, Answers, Reply as Read, Request, Rows, Ticket};
 
 use super::cluster::Redirect;
-use super::dialer::{Dialer, Need, Target};
+use super::codec::{Codec, RecordRequest, Step};
+use super::connector::{Connector, Need, Target};
 use super::error::Failure;
 use super::reply::{Reply, keep_row};
 use super::sentinel::{Direction, Guide};
-use super::tongue::{Asked, Step, Tongue};
 use super::transport::Transport;
 use crate::wire::sockets::Interest;
 use crate::wire::{Approach, Inbox, Link, Lost, Stage};
 
-/// What all connections of a lane with one server share.
+/// What all connections of a worker with one server share.
 pub(super) struct Shared {
-    pub(super) dialer: Arc<Dialer>,
-    pub(super) tongue: Arc<Tongue>,
+    pub(super) connector: Arc<Connector>,
+    pub(super) codec: Arc<Codec>,
     pub(super) target: Target,
     pub(super) protocol: Protocol,
     /// Those that know where the server is; none if it stays where it is.
     pub(super) sentinels: Vec<Target>,
-    /// Whether redirections are told as [`News`] instead of being refused.
+    /// Whether redirections are reported as [`News`] instead of being refused.
     pub(super) tells_redirects: bool,
 }
 
@@ -55,16 +55,16 @@ pub(super) struct Connection {
     scan_rows: Vec<u8>,
     scan_failure: Option<Failure>,
     in_flight: usize,
-    /// Why nothing can be asked while there is no connection.
+    /// Why nothing can be issued while there is no connection.
     apart: Reason,
     /// Whether replies were left in the inbox: [`REPLIES_AT_ONCE`].
     is_behind: bool,
 }
 
-/// The most replies that are taken before the lane looks around again.
+/// The most replies that are taken before the worker looks around again.
 ///
 /// After a pause of the server hundreds come at once. Whoever is due meanwhile would wait for all
-/// of them to be judged, some hundreds of nanoseconds each.
+/// of them to be analyzed, some hundreds of nanoseconds each.
 const REPLIES_AT_ONCE: usize = 32;
 
 /// The ticket of a question for the map: no request has it.
@@ -82,18 +82,18 @@ struct Pending {
 impl Connection {
     /// Goes on with a greeted connection whose socket no longer blocks.
     pub(super) fn new(shared: Rc<Shared>, transport: Transport) -> Connection {
-        let inbox = Inbox::new(shared.tongue.names());
+        let inbox = Inbox::new(shared.codec.names());
         Connection::over(Link::up(transport, inbox), shared)
     }
 
     /// A connection that is yet to be made.
     pub(super) fn down(shared: Rc<Shared>) -> Connection {
-        let inbox = Inbox::new(shared.tongue.names());
+        let inbox = Inbox::new(shared.codec.names());
         Connection::over(Link::down(inbox), shared)
     }
 
     fn over(link: Link<Transport>, shared: Rc<Shared>) -> Connection {
-        let depth = shared.dialer.options.depth.min(MOST_PREPARED);
+        let depth = shared.connector.options.depth.min(MOST_PREPARED);
         Connection {
             shared,
             link,
@@ -130,7 +130,7 @@ impl Connection {
         }
         let before = self.link.out.len();
         let from = self.link.end();
-        match self.shared.tongue.encode(request, &mut self.link.out) {
+        match self.shared.codec.encode(request, &mut self.link.out) {
             Ok((step, second)) => {
                 self.pending.push_back(Pending { ticket, step, from });
                 if let Some(step) = second {
@@ -149,20 +149,20 @@ impl Connection {
     pub(super) fn start_part(
         &mut self,
         ticket: Ticket,
-        is_asking: bool,
-        encode: impl FnOnce(&Tongue, &mut Vec<u8>) -> Result<Step, Reason>,
+        is_issuing: bool,
+        encode: impl FnOnce(&Codec, &mut Vec<u8>) -> Result<Step, Reason>,
     ) -> Result<(), Reason> {
         if !self.link.is_up() {
             return Err(Reason::Unreachable);
         }
         let before = self.link.out.len();
         let from = self.link.end();
-        if is_asking {
+        if is_issuing {
             write::command(&[b"ASKING"], &mut self.link.out);
         }
-        match encode(&self.shared.tongue, &mut self.link.out) {
+        match encode(&self.shared.codec, &mut self.link.out) {
             Ok(step) => {
-                if is_asking {
+                if is_issuing {
                     self.pending.push_back(Pending { ticket, step: Step::Asking, from });
                 }
                 self.pending.push_back(Pending { ticket, step, from });
@@ -176,8 +176,8 @@ impl Connection {
         }
     }
 
-    /// Asks which node has which keys; the answer becomes [`News::Map`].
-    pub(super) fn ask_map(&mut self) {
+    /// Issues which node has which keys; the answer becomes [`News::Map`].
+    pub(super) fn query_map(&mut self) {
         let from = self.link.end();
         write::command(&[b"CLUSTER", b"SLOTS"], &mut self.link.out);
         self.pending.push_back(Pending { ticket: MAP, step: Step::Map, from });
@@ -193,7 +193,7 @@ impl Connection {
         std::mem::take(&mut self.news)
     }
 
-    /// Whether requests can be asked.
+    /// Whether requests can be issued.
     pub(super) fn is_up(&self) -> bool {
         self.link.is_up()
     }
@@ -221,7 +221,7 @@ impl Connection {
         }
         let may_read = self.link.is_readable() || self.is_awaited() || self.pending.is_empty();
         let written = self.link.flush();
-        // The answer to what has left only now is not here yet: asking for it wastes a call.
+        // The answer to what has left only now is not here yet: requesting it wastes a call.
         // Answers that came before the connection broke are answers: read first, then give up.
         let mut read = match may_read || written.is_err() {
             true => self.receive(now, answers),
@@ -235,7 +235,7 @@ impl Connection {
         }
     }
 
-    /// Patience with `ticket` has ended at `now`. If that is the oldest request here and nothing at
+    /// Timeout of `ticket` has ended at `now`. If that is the oldest request here and nothing at
     /// all comes for a while longer, the connection is given up: all else on it would wait too.
     pub(super) fn abandon(&mut self, ticket: Ticket, now: Nanos) {
         self.abandon_if(|oldest| oldest == ticket, now);
@@ -243,7 +243,7 @@ impl Connection {
 
     /// The same, of whatever ticket is meant.
     ///
-    /// Patience ends in the order in which requests were asked, so what it ended with before is
+    /// Timeout ends in the order in which requests were issued, so what it ended with before is
     /// what stands at the head of the queue.
     pub(super) fn abandon_if(&mut self, is_meant: impl Fn(Ticket) -> bool, now: Nanos) {
         let behind = self.pending.iter().skip(self.link.abandoned());
@@ -309,12 +309,12 @@ impl Connection {
         let Some(pending) = self.pending.pop_front() else { return Err(Lost(Reason::Garbled)) };
         self.link.answered();
         let reply = newest(&self.link.inbox, &self.parser);
-        let tongue = &self.shared.tongue;
+        let codec = &self.shared.codec;
         let spans = &mut self.spans;
         let read = match pending.step {
             Step::Record => reply.record(spans),
-            Step::Field(number) => reply.field(tongue.place(number), spans),
-            Step::Named(table) => reply.named(tongue.places(table), spans),
+            Step::Field(number) => reply.field(codec.place(number), spans),
+            Step::Named(table) => reply.named(codec.places(table), spans),
             _ => return self.take_other(pending, answers),
         };
         self.in_flight -= 1;
@@ -367,10 +367,10 @@ impl Connection {
             Step::InsertEntry | Step::DeleteEntry => {
                 both_halves(self.first_half, reply.count().map(drop))
             }
-            Step::ScanKeys(asked) => return self.take_keys(pending, asked, answers),
-            Step::ScanRow(asked) => return self.take_row(asked),
-            Step::ScanLastRow(asked) => {
-                let taken = self.take_row(asked);
+            Step::ScanKeys(requested) => return self.take_keys(pending, requested, answers),
+            Step::ScanRow(requested) => return self.take_row(requested),
+            Step::ScanLastRow(requested) => {
+                let taken = self.take_row(requested);
                 self.end_scan(pending.ticket, answers);
                 return taken;
             }
@@ -409,7 +409,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The keys of a scan came, for somebody who asks for the records by himself.
+    /// The keys of a scan came, for somebody who requests the records by himself.
     fn give_keys(&mut self, ticket: Ticket, answers: &mut dyn Answers) -> Result<(), Lost> {
         let reply = newest(&self.link.inbox, &self.parser);
         let spans = &mut self.spans;
@@ -422,26 +422,26 @@ impl Connection {
         Ok(())
     }
 
-    /// The keys of a scan came: asks for each record, all at once.
+    /// The keys of a scan came: requests each record, all at once.
     fn take_keys(
         &mut self,
         pending: Pending,
-        records: Asked,
+        records: RecordRequest,
         answers: &mut dyn Answers,
     ) -> Result<(), Lost> {
         let reply = newest(&self.link.inbox, &self.parser);
-        let mut asked = 0;
+        let mut requested = 0;
         let read = reply.texts().map(|keys| {
             for key in keys {
                 // The fields were checked when the scan was encoded.
-                if self.shared.tongue.read(key, records, &mut self.link.out).is_ok() {
+                if self.shared.codec.read(key, records, &mut self.link.out).is_ok() {
                     self.pending.push_back(Pending { step: Step::ScanRow(records), ..pending });
-                    asked += 1;
+                    requested += 1;
                 }
             }
         });
         match (read, self.pending.back_mut()) {
-            (Ok(()), Some(last)) if asked > 0 => last.step = Step::ScanLastRow(records),
+            (Ok(()), Some(last)) if requested > 0 => last.step = Step::ScanLastRow(records),
             (Ok(()), _) => self.end_scan(pending.ticket, answers),
             (Err(failure), _) => {
                 self.scan_failure = Some(failure);
@@ -451,18 +451,18 @@ impl Connection {
         lost_if_garbled(read)
     }
 
-    fn take_row(&mut self, asked: Asked) -> Result<(), Lost> {
+    fn take_row(&mut self, requested: RecordRequest) -> Result<(), Lost> {
         let reply = newest(&self.link.inbox, &self.parser);
-        let tongue = &self.shared.tongue;
-        let read = match tongue.step(asked) {
-            Step::Field(number) => reply.field(tongue.place(number), &mut self.spans),
-            Step::Named(table) => reply.named(tongue.places(table), &mut self.spans),
+        let codec = &self.shared.codec;
+        let read = match codec.step(requested) {
+            Step::Field(number) => reply.field(codec.place(number), &mut self.spans),
+            Step::Named(table) => reply.named(codec.places(table), &mut self.spans),
             _ => reply.record(&mut self.spans),
         };
         // A key in the index without a record is a record that is not there. Who scans on from the
         // last record has to know that the scan has not come to its end.
         let is_gap = self.spans.is_empty();
-        let kept = read.and_then(|()| match is_gap && !tongue.tells_gaps(asked.table) {
+        let kept = read.and_then(|()| match is_gap && !codec.tells_gaps(requested.table) {
             true => Ok(()),
             false => keep_row(reply.buffer, &self.spans, &mut self.scan_rows),
         });
@@ -531,8 +531,8 @@ impl Connection {
             Approach::Dial => match self.address(now) {
                 Direction::Asking => {}
                 Direction::Found(address) => {
-                    let patience = Nanos::from(self.shared.dialer.options.connect_timeout);
-                    if self.link.dial(address, now.saturating_add(patience)).is_err() {
+                    let timeout = Nanos::from(self.shared.connector.options.connect_timeout);
+                    if self.link.dial(address, now.saturating_add(timeout)).is_err() {
                         self.find_nobody(now, answers);
                     }
                 }
@@ -549,7 +549,8 @@ impl Connection {
         self.give_up(now, Reason::Unreachable, answers);
     }
 
-    /// Where the server is, as far as we know; sentinels are asked each time, one after the other.
+    /// Where the server is, as far as we know; sentinels are queried each time, one after the
+    /// other.
     fn address(&mut self, now: Nanos) -> Direction {
         let shared = &self.shared;
         let sentinels = shared.sentinels.len();
@@ -570,12 +571,12 @@ impl Connection {
 
     fn greet(&mut self, now: Nanos, answers: &mut dyn Answers) {
         let Some((socket, until)) = self.link.take_socket() else { return };
-        let Shared { dialer, target, .. } = &*self.shared;
-        match socket.set_nodelay(true).and_then(|()| dialer.secure(socket, target)) {
+        let Shared { connector, target, .. } = &*self.shared;
+        match socket.set_nodelay(true).and_then(|()| connector.secure(socket, target)) {
             Ok(transport) => self.link.greet(transport, until),
             Err(_) => return self.give_up(now, Reason::Unreachable, answers),
         }
-        for greeting in self.shared.dialer.greetings(self.shared.protocol) {
+        for greeting in self.shared.connector.greetings(self.shared.protocol) {
             greeting.encode(&mut self.link.out);
             let step = match greeting.need {
                 Need::Must => Step::GreetingMust,
@@ -596,7 +597,7 @@ fn newest<'a>(inbox: &'a Inbox, parser: &'a Parser) -> Reply<'a> {
     Reply { buffer: inbox.bytes(), start: inbox.head(), tokens: parser.tokens() }
 }
 
-/// After a reply that makes no sense nobody knows which command the next one belongs to.
+/// After a reply that is invalid nobody knows which command the next one belongs to.
 fn lost_if_garbled<T>(read: Result<T, Failure>) -> Result<(), Lost> {
     match read {
         Err(Failure::GARBLED) => Err(Lost(Reason::Garbled)),

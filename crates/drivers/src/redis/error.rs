@@ -1,4 +1,4 @@
-//! What a Redis error means for the request that it answers.
+//! Errors of Redis as outcomes of requests.
 
 use assay_model::Reason;
 use assay_store::Answer;
@@ -13,7 +13,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// The reply makes no sense.
+    /// The reply is invalid.
     pub(super) const GARBLED: Failure = Failure::Unknown(Reason::Garbled);
 
     pub(super) fn answer(self) -> Answer<'static> {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn another_type_under_the_key_is_told() {
+    fn another_type_under_the_key_is_reported() {
         refused(
             "WRONGTYPE Operation against a key holding the wrong kind of value",
             Reason::WrongType,

@@ -1,4 +1,4 @@
-//! What a Redis URL says.
+//! Options of a Redis URL.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ const OPTION_NAMES: [&str; 9] = [
 ];
 const DEFAULT_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
-/// Connections per lane: the arrays that waiting uses are as long as this.
+/// Connections per worker: the arrays that waiting uses are as long as this.
 pub(super) const MOST_CONNECTIONS: usize = 64;
 /// Requests in flight per connection. Redis serves them in order, so more only lengthens a queue.
 const MOST_DEPTH: usize = 1 << 20;
@@ -63,15 +63,15 @@ pub struct Options {
     pub password_file: Option<PathBuf>,
     /// How the connection is protected; none means plain TCP.
     pub tls: Option<Tls>,
-    /// Option `connections`: TCP connections per lane.
+    /// Option `connections`: TCP connections per worker.
     pub connections: usize,
-    /// Option `depth`: requests in flight per connection on average: all of a lane share the sum.
+    /// Option `depth`: requests in flight per connection on average: all of a worker share the sum.
     pub depth: usize,
     /// Option `index=on|off`: whether inserts keep the sorted set that scans need.
     pub index: Index,
     /// Option `layout=hash|string`: how a record is kept.
     pub shape: RecordShape,
-    /// Option `connect_timeout`, in milliseconds: patience for a connection and each reply of its
+    /// Option `connect_timeout`, in milliseconds: timeout of a connection and each reply of its
     /// greeting; replies to the workload's requests are the executor's affair.
     pub connect_timeout: Duration,
 }
@@ -105,7 +105,7 @@ pub struct Tls {
 /// Whether inserts keep the sorted set of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
-    /// As YCSB does: an insert adds the key to it, a delete removes it, a scan asks it.
+    /// As YCSB does: an insert adds the key to it, a delete removes it, a scan loads it.
     Kept,
     /// Inserts are one command cheaper; scans cannot be done.
     Off,
@@ -486,9 +486,9 @@ mod tests {
         assert!(!format!("{options} {options:?}").contains("secret"));
         for url in ["redis://ann:12/34@host:x", "redis://ann:12?34@host", "redis://a@b:12/34@host"]
         {
-            let shown = wrong(url).replace(EXAMPLE, "");
-            assert!(shown.contains("write / as %2F"), "{shown}");
-            assert!(!shown.contains("12") && !shown.contains("34"), "{shown}");
+            let displayed = wrong(url).replace(EXAMPLE, "");
+            assert!(displayed.contains("write / as %2F"), "{displayed}");
+            assert!(!displayed.contains("12") && !displayed.contains("34"), "{displayed}");
         }
         assert!(!wrong("ann:secret@host").contains("secret"));
     }

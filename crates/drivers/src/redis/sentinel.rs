@@ -1,7 +1,7 @@
-//! Finds the master by asking sentinels.
+//! Finds the master by querying sentinels.
 //!
 //! Source of the protocol: "Guidelines for Redis clients with support for Redis Sentinel" of the
-//! Redis project: ask one sentinel after the other for the master's address, connect to it, check
+//! Redis project: query one sentinel after the other for the master's address, connect to it, check
 //! with ROLE that it is one, and begin anew whenever the connection breaks.
 
 use std::net::{SocketAddr, TcpStream};
@@ -11,9 +11,9 @@ use assay_model::{Nanos, Setting};
 use assay_store::OpenError;
 use assay_store::resp::{Limits, Parser, Shape, Value, write};
 
+use super::admin::AdminConnection;
 use super::connection::Shared;
-use super::console::Console;
-use super::dialer::{Dialer, Target};
+use super::connector::{Connector, Target};
 use super::options::{Topology, authority};
 use super::transport::Transport;
 use crate::wire::sockets::Interest;
@@ -33,7 +33,7 @@ pub(super) enum Direction {
 /// One question to one sentinel, without waiting for anything.
 pub(super) struct Guide {
     shared: Rc<Shared>,
-    /// Which of the sentinels is asked.
+    /// Which of the sentinels is queried.
     turn: usize,
     link: Link<Transport>,
     parser: Parser,
@@ -71,8 +71,8 @@ impl Guide {
         match self.link.approach(now) {
             Approach::Wait => Direction::Asking,
             Approach::Dial => {
-                let patience = Nanos::from(self.shared.dialer.options.connect_timeout);
-                let until = now.saturating_add(patience);
+                let timeout = Nanos::from(self.shared.connector.options.connect_timeout);
+                let until = now.saturating_add(timeout);
                 match self.link.dial(sentinel.addresses[0], until) {
                     Ok(()) => Direction::Asking,
                     Err(_) => Direction::Lost,
@@ -82,11 +82,11 @@ impl Guide {
                 let Some((socket, until)) = self.link.take_socket() else {
                     return Direction::Lost;
                 };
-                let Ok(transport) = self.shared.dialer.secure(socket, sentinel) else {
+                let Ok(transport) = self.shared.connector.secure(socket, sentinel) else {
                     return Direction::Lost;
                 };
                 self.link.greet(transport, until);
-                for words in questions(&self.shared.dialer) {
+                for words in questions(&self.shared.connector) {
                     let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
                     write::command(&words, &mut self.link.out);
                     self.missing += 1;
@@ -120,20 +120,20 @@ impl Guide {
     }
 }
 
-/// What a sentinel is asked; the last answer is the address.
-fn questions(dialer: &Dialer) -> Vec<Vec<Vec<u8>>> {
+/// What a sentinel is queried; the last answer is the address.
+fn questions(connector: &Connector) -> Vec<Vec<Vec<u8>>> {
     let mut questions = Vec::new();
-    if let Some(password) = dialer.sentinel_password() {
+    if let Some(password) = connector.sentinel_password() {
         questions.push(vec![b"AUTH".to_vec(), password.to_vec()]);
     }
-    let name = master_name(dialer).as_bytes().to_vec();
+    let name = master_name(connector).as_bytes().to_vec();
     let words = [&b"SENTINEL"[..], b"GET-MASTER-ADDR-BY-NAME"].map(<[u8]>::to_vec);
     questions.push(words.into_iter().chain([name]).collect());
     questions
 }
 
-fn master_name(dialer: &Dialer) -> &str {
-    match &dialer.options.topology {
+fn master_name(connector: &Connector) -> &str {
+    match &connector.options.topology {
         Topology::Sentinel { master, .. } => master,
         Topology::Single | Topology::Cluster => "",
     }
@@ -148,18 +148,18 @@ fn address_in(value: &Value) -> Option<(String, u16)> {
 }
 
 /// The sentinels of the URL whose names are known now.
-pub(super) fn sentinels(dialer: &Dialer) -> Vec<Target> {
-    let hosts = dialer.options.hosts();
-    hosts.filter_map(|(host, port)| dialer.target(host, port).ok()).collect()
+pub(super) fn sentinels(connector: &Connector) -> Vec<Target> {
+    let hosts = connector.options.hosts();
+    hosts.filter_map(|(host, port)| connector.target(host, port).ok()).collect()
 }
 
-/// Where the master is, asked of one sentinel after the other.
-pub(super) fn master(dialer: &Dialer) -> Result<Target, OpenError> {
+/// Where the master is, issued to one sentinel after the other.
+pub(super) fn master(connector: &Connector) -> Result<Target, OpenError> {
     let mut why = None;
-    for (host, port) in dialer.options.hosts() {
-        let asked = dialer.target(host, port).and_then(|target| dialer.call(&target));
-        match asked.and_then(|mut console| ask(dialer, &mut console, &authority(host, port))) {
-            Ok((host, port)) => return dialer.target(&host, port),
+    for (host, port) in connector.options.hosts() {
+        let requested = connector.target(host, port).and_then(|target| connector.call(&target));
+        match requested.and_then(|mut admin| query(connector, &mut admin, &authority(host, port))) {
+            Ok((host, port)) => return connector.target(&host, port),
             // Somebody who answers says more than somebody who does not.
             Err(error) if matches!(why, None | Some(OpenError::Unreachable { .. })) => {
                 why = Some(error);
@@ -170,29 +170,33 @@ pub(super) fn master(dialer: &Dialer) -> Result<Target, OpenError> {
     Err(why.expect("there is at least one host"))
 }
 
-fn ask(dialer: &Dialer, console: &mut Console, at: &str) -> Result<(String, u16), OpenError> {
+fn query(
+    connector: &Connector,
+    admin: &mut AdminConnection,
+    at: &str,
+) -> Result<(String, u16), OpenError> {
     let mut answer = Value::Null;
-    for words in questions(dialer) {
+    for words in questions(connector) {
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-        answer = console.ask(&words).map_err(|error| dialer.explain(&error))?;
+        answer = admin.query(&words).map_err(|error| connector.explain(&error))?;
         if let Value::Error(error) = &answer {
-            return Err(turned_away(dialer, at, error));
+            return Err(turned_away(connector, at, error));
         }
     }
     address_in(&answer).ok_or_else(|| {
-        let name = master_name(dialer);
-        let known = names(console).map_or_else(String::new, |names| format!(" but {names}"));
+        let name = master_name(connector);
+        let known = names(admin).map_or_else(String::new, |names| format!(" but {names}"));
         let reason = format!("the sentinel {at} knows no master {name:?}{known}; check the name");
-        OpenError::Unsupported { store: dialer.options.to_string(), reason }
+        OpenError::Unsupported { store: connector.options.to_string(), reason }
     })
 }
 
-fn turned_away(dialer: &Dialer, at: &str, error: &str) -> OpenError {
-    let store = dialer.options.to_string();
+fn turned_away(connector: &Connector, at: &str, error: &str) -> OpenError {
+    let store = connector.options.to_string();
     if error.starts_with("ERR unknown command") {
         let reason = format!(
             "{at} is no sentinel (it says: {error}); a sentinel's usual port is 26379, and a \
-             server is asked by redis://"
+             server is queried by redis://"
         );
         return OpenError::Unsupported { store, reason };
     }
@@ -205,8 +209,8 @@ fn turned_away(dialer: &Dialer, at: &str, error: &str) -> OpenError {
 }
 
 /// The names of the masters that a sentinel knows.
-fn names(console: &mut Console) -> Option<String> {
-    let Ok(Value::Array(masters)) = console.ask(&[b"SENTINEL", b"MASTERS"]) else { return None };
+fn names(admin: &mut AdminConnection) -> Option<String> {
+    let Ok(Value::Array(masters)) = admin.query(&[b"SENTINEL", b"MASTERS"]) else { return None };
     let names: Vec<String> = masters.iter().filter_map(|master| fact(master, "name")).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
@@ -218,14 +222,14 @@ fn fact(facts: &Value, name: &str) -> Option<String> {
 }
 
 /// What the sentinels are set to, for a reader of the figures.
-pub(super) fn settings(dialer: &Dialer) -> Vec<Setting> {
-    let name = master_name(dialer);
-    let facts = dialer.options.hosts().find_map(|(host, port)| {
-        let mut console = dialer.call(&dialer.target(host, port).ok()?).ok()?;
-        if let Some(password) = dialer.sentinel_password() {
-            console.ask(&[b"AUTH", password]).ok()?;
+pub(super) fn settings(connector: &Connector) -> Vec<Setting> {
+    let name = master_name(connector);
+    let facts = connector.options.hosts().find_map(|(host, port)| {
+        let mut admin = connector.call(&connector.target(host, port).ok()?).ok()?;
+        if let Some(password) = connector.sentinel_password() {
+            admin.query(&[b"AUTH", password]).ok()?;
         }
-        console.ask(&[b"SENTINEL", b"MASTER", name.as_bytes()]).ok()
+        admin.query(&[b"SENTINEL", b"MASTER", name.as_bytes()]).ok()
     });
     let value = |name: &str| facts.as_ref().and_then(|facts| fact(facts, name));
     let unknown = || "unknown".to_owned();

@@ -1,17 +1,17 @@
-//! What a Redis says about itself that a reader of its figures must know.
+//! Settings of a Redis that a reader of its figures must know.
 
 use assay_model::Setting;
 use assay_store::resp::Value;
 
-use super::console::{AskError, Console};
+use super::admin::{AdminConnection, RequestError};
 
 /// The sections of INFO as one list of names and values.
 pub(super) struct Facts(Vec<(String, String)>);
 
 impl Facts {
-    /// Asks the server; empty if it does not let us.
-    fn ask(console: &mut Console) -> Result<Facts, AskError> {
-        Ok(Facts::of(&console.ask(&[b"INFO"])?))
+    /// Queries the server; empty if it does not let us.
+    fn query(admin: &mut AdminConnection) -> Result<Facts, RequestError> {
+        Ok(Facts::of(&admin.query(&[b"INFO"])?))
     }
 
     /// What INFO has answered; nothing if it was refused.
@@ -48,7 +48,8 @@ impl Facts {
         let meaning = match (role, replicas) {
             ("master", "0") => "the only copy of the data; what this server loses is lost".into(),
             ("master", count) => format!(
-                "{count} replicas follow; they are told after the answer, so a failover loses the \
+                "{count} replicas follow; they are reported after the answer, so a failover loses \
+                 the \
                  last writes"
             ),
             ("slave" | "replica", _) => {
@@ -72,7 +73,7 @@ impl Facts {
 
     fn cluster(&self) -> Setting {
         let (value, meaning) = match self.get("cluster_enabled") {
-            Some("1") => ("yes", "keys are divided among nodes; this server alone is asked"),
+            Some("1") => ("yes", "keys are divided among nodes; this server alone is issued"),
             Some(_) => ("no", "every key is on this server"),
             None => (UNKNOWN, "the server does not tell"),
         };
@@ -101,12 +102,12 @@ const UNTOLD: &str =
     "the server does not tell: CONFIG is forbidden here, or it has no such setting";
 
 /// Everything worth knowing, read back from the server.
-pub(super) fn read(console: &mut Console) -> Result<Vec<Setting>, AskError> {
-    let facts = Facts::ask(console)?;
+pub(super) fn read(admin: &mut AdminConnection) -> Result<Vec<Setting>, RequestError> {
+    let facts = Facts::query(admin)?;
     let mut settings = vec![facts.server()];
     let mut values = Vec::new();
     for known in KNOWN {
-        let value = config(console, known.name)?;
+        let value = config(admin, known.name)?;
         settings.push(explain(known, value.as_deref()));
         values.push(value);
     }
@@ -116,32 +117,35 @@ pub(super) fn read(console: &mut Console) -> Result<Vec<Setting>, AskError> {
 }
 
 /// What is to be known about a cluster as a whole.
-pub(super) fn of_cluster(console: &mut Console, masters: usize) -> Result<Vec<Setting>, AskError> {
-    let nodes = console.ask(&[b"CLUSTER", b"NODES"])?;
+pub(super) fn of_cluster(
+    admin: &mut AdminConnection,
+    masters: usize,
+) -> Result<Vec<Setting>, RequestError> {
+    let nodes = admin.query(&[b"CLUSTER", b"NODES"])?;
     let replicas = replicas_in(&String::from_utf8_lossy(nodes.text().unwrap_or_default()));
-    let coverage = config(console, "cluster-require-full-coverage")?;
+    let coverage = config(admin, "cluster-require-full-coverage")?;
     let coverage_means = match coverage.as_deref() {
         Some("no") => "while a master is gone, keys of the others are served",
         Some(_) => "while a master is gone, until a replica has taken over, all requests fail",
         None => UNTOLD,
     };
-    let patience = config(console, "cluster-node-timeout")?;
+    let timeout = config(admin, "cluster-node-timeout")?;
     let each = "keys are divided among the masters by their slot; the index of all keys is on one";
     let copies = match replicas {
         0 => "there are no copies: with a master its keys are gone",
         _ => {
-            "a replica takes over when its master is gone; it was told of writes after their \
+            "a replica takes over when its master is gone; it was reported of writes after their \
              answer, so the last ones are lost"
         }
     };
-    let told = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.into());
+    let describe = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.into());
     Ok(vec![
         setting("masters", masters.to_string(), each),
         setting("replicas", replicas.to_string(), copies),
-        setting("cluster-require-full-coverage", told(coverage), coverage_means),
+        setting("cluster-require-full-coverage", describe(coverage), coverage_means),
         setting(
             "cluster-node-timeout",
-            told(patience),
+            describe(timeout),
             "milliseconds of silence after which a node counts as gone",
         ),
     ])
@@ -156,16 +160,16 @@ fn replicas_in(nodes: &str) -> usize {
 fn explain(known: &Known, value: Option<&str>) -> Setting {
     match value {
         Some(value) => {
-            let shown = if value.is_empty() { "(none)" } else { value };
-            setting(known.name, shown, (known.meaning)(value))
+            let displayed = if value.is_empty() { "(none)" } else { value };
+            setting(known.name, displayed, (known.meaning)(value))
         }
         None => setting(known.name, UNKNOWN, UNTOLD),
     }
 }
 
 /// The value of a setting; `None` if the server does not tell.
-fn config(console: &mut Console, name: &str) -> Result<Option<String>, AskError> {
-    let answer = console.ask(&[b"CONFIG", b"GET", name.as_bytes()])?;
+fn config(admin: &mut AdminConnection, name: &str) -> Result<Option<String>, RequestError> {
+    let answer = admin.query(&[b"CONFIG", b"GET", name.as_bytes()])?;
     let value = answer.pairs().first().and_then(|(_, value)| value.text().map(<[u8]>::to_vec));
     Ok(value.map(|value| String::from_utf8_lossy(&value).into_owned()))
 }
@@ -298,9 +302,9 @@ mod tests {
 
     #[test]
     fn forbidden_settings_are_unknown() {
-        let told = explain(&KNOWN[0], None);
-        assert_eq!((told.name.as_str(), told.value.as_str()), ("appendonly", "unknown"));
-        assert!(told.meaning.contains("forbidden"));
+        let describe = explain(&KNOWN[0], None);
+        assert_eq!((describe.name.as_str(), describe.value.as_str()), ("appendonly", "unknown"));
+        assert!(describe.meaning.contains("forbidden"));
         assert_eq!(explain(&KNOWN[2], Some("")).value, "(none)");
     }
 }

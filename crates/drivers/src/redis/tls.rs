@@ -1,4 +1,4 @@
-//! What a TLS connection to a Redis is made with, what its failure means.
+//! TLS of a connection to Redis, with the meaning of its failures.
 
 use std::sync::Arc;
 

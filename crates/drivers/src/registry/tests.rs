@@ -28,7 +28,7 @@ fn the_spin_is_what_the_url_says() {
 
 #[test]
 fn wrong_urls_say_what_a_right_one_looks_like() {
-    for (url, told) in [
+    for (url, reported) in [
         ("memroy:", "there is no store \"memroy\"; did you mean memory:?"),
         ("null:?spin=5", "spin is \"5\"; write it as 500ns, 5us or 2ms"),
         ("null:?spin=-5us", "spin is \"-5us\"; write it as 500ns, 5us or 2ms"),
@@ -36,21 +36,21 @@ fn wrong_urls_say_what_a_right_one_looks_like() {
         ("null:?nap=5us", "its only option is spin; write null:?spin=5us"),
         ("memory:path", "it has no path or options; write memory:"),
     ] {
-        assert!(complaint(url).contains(told), "{url}: {}", complaint(url));
+        assert!(complaint(url).contains(reported), "{url}: {}", complaint(url));
     }
     assert!(complaint("voldemort://h").contains("there is no store \"voldemort\"; there are"));
 }
 
 #[test]
 fn a_password_in_an_unknown_url_is_not_repeated() {
-    let told = complaint("postgrse://user:s3cret@host:5432/db");
-    assert!(!told.contains("s3cret"), "{told}");
-    assert!(told.contains("postgrse://…@host:5432/db"), "{told}");
+    let reported = complaint("postgrse://user:s3cret@host:5432/db");
+    assert!(!reported.contains("s3cret"), "{reported}");
+    assert!(reported.contains("postgrse://…@host:5432/db"), "{reported}");
 }
 
 #[test]
 fn a_password_in_a_url_without_a_scheme_is_not_repeated() {
-    for (url, shown) in [
+    for (url, displayed) in [
         ("user:s3cret@host:5432/db", "…@host:5432/db"),
         (":s3cret@host", "…@host"),
         ("s3cret@host:6379", "…@host:6379"),
@@ -60,10 +60,10 @@ fn a_password_in_a_url_without_a_scheme_is_not_repeated() {
         ("postgres:user:s3cret@host", "postgres:…@host"),
         ("postgres:/user:s3cret@host", "postgres:…@host"),
     ] {
-        let told = complaint(url);
-        assert!(!told.contains("cret") && !told.contains("s3"), "{told}");
+        let reported = complaint(url);
+        assert!(!reported.contains("cret") && !reported.contains("s3"), "{reported}");
         // A driver may hide all of it.
-        assert!(told.contains(shown) || told.contains("\"…\""), "{told}");
+        assert!(reported.contains(displayed) || reported.contains("\"…\""), "{reported}");
     }
 }
 
@@ -76,13 +76,13 @@ fn a_path_with_an_at_sign_is_shown_whole() {
 
 #[test]
 fn a_password_in_a_wrong_url_is_not_repeated() {
-    let told = complaint("memory:?password=hunter2");
-    assert!(told.contains("memory:?password=…") && !told.contains("hunter2"), "{told}");
+    let reported = complaint("memory:?password=hunter2");
+    assert!(reported.contains("memory:?password=…") && !reported.contains("hunter2"), "{reported}");
 }
 
 #[test]
 fn options_that_hold_secrets_are_not_shown() {
-    for (url, shown) in [
+    for (url, displayed) in [
         ("jvm:a.B?p.db.passwd=s3cret&p.x=1", "jvm:a.B?p.db.passwd=…&p.x=1"),
         ("jvm:a.B?p.aws.secretKey=x", "jvm:a.B?p.aws.secretKey=…"),
         ("redis://u:p@h/?password_file=f", "redis://…@h/?password_file=f"),
@@ -92,8 +92,8 @@ fn options_that_hold_secrets_are_not_shown() {
         ("jvm:a.B?jvm=-Dx.password=pw&jvm=-Da%3Db", "jvm:a.B?jvm=-Dx.password=…&jvm=-Da%3Db"),
         ("jvm:a.B?p.u=m://b:pw@token.h/y?x=1", "jvm:a.B?p.u=m://…@token.h/y?x=1"),
     ] {
-        assert_eq!(without_secrets(url), shown);
-        assert_eq!(without_secrets(shown), shown, "once is enough");
+        assert_eq!(without_secrets(url), displayed);
+        assert_eq!(without_secrets(displayed), displayed, "once is enough");
     }
 }
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use assay_store::blocking::BlockingThreads;
 use assay_store::conformance;
-use assay_store::workers::Workers;
 
 use super::*;
 
@@ -31,10 +31,10 @@ fn rocksdb_conforms_with_every_option() {
 }
 
 #[test]
-fn rocksdb_on_worker_threads_conforms() {
+fn rocksdb_on_blocking_threads_conforms() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "")).unwrap();
-    conformance::assert_conforms(&Workers::new(store.into(), 3));
+    conformance::assert_conforms(&BlockingThreads::new(store.into(), 3));
 }
 
 #[test]
@@ -50,19 +50,19 @@ fn what_was_written_is_there_when_it_is_opened_again() {
 #[test]
 fn settings_tell_what_survives_what() {
     let directory = tempfile::tempdir().unwrap();
-    let told = |options: &str| {
+    let describe = |options: &str| {
         let settings = open(&url(directory.path(), options)).unwrap().settings().unwrap();
         settings.into_iter().map(|setting| (setting.value, setting.meaning)).collect::<Vec<_>>()
     };
-    let process = told("");
+    let process = describe("");
     assert_eq!(process[0].0, "process");
     assert!(process[0].1.starts_with("an answered write survives the end of this process"));
     assert_eq!((&*process[1].0, &*process[2].0), ("256 MiB", "none"));
     let version = process[3].0.strip_prefix("RocksDB ").expect("it names itself");
     assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{version}");
-    assert_eq!(told("?durability=fsync")[0].0, "fsync");
-    assert_eq!(told("?compression=lz4")[2].0, "lz4");
-    assert!(told("?durability=none")[0].1.starts_with("there is no log"));
+    assert_eq!(describe("?durability=fsync")[0].0, "fsync");
+    assert_eq!(describe("?compression=lz4")[2].0, "lz4");
+    assert!(describe("?durability=none")[0].1.starts_with("there is no log"));
 }
 
 #[test]
@@ -70,18 +70,18 @@ fn a_directory_in_use_is_not_opened_twice() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path(), "");
     let _first = open(&url).unwrap();
-    let told = complaint(&url);
+    let describe = complaint(&url);
     let expected = "another process has it open; end that or choose another path";
-    assert!(told.ends_with(expected), "{told}");
+    assert!(describe.ends_with(expected), "{describe}");
 }
 
 #[test]
 fn a_file_is_no_place_for_rocksdb() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("new"), "kept").unwrap();
-    let told = complaint(&url(directory.path(), ""));
+    let describe = complaint(&url(directory.path(), ""));
     let expected = "is a file; RocksDB needs a directory, which may be new or empty";
-    assert!(told.ends_with(expected), "{told}");
+    assert!(describe.ends_with(expected), "{describe}");
     assert_eq!(fs::read_to_string(directory.path().join("new")).unwrap(), "kept");
 }
 
@@ -90,8 +90,8 @@ fn a_directory_of_other_things_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("new")).unwrap();
     fs::write(directory.path().join("new/thesis.txt"), "kept").unwrap();
-    let told = complaint(&url(directory.path(), ""));
-    assert!(told.contains("holds something that is no RocksDB database"), "{told}");
+    let describe = complaint(&url(directory.path(), ""));
+    assert!(describe.contains("holds something that is no RocksDB database"), "{describe}");
     assert_eq!(fs::read_dir(directory.path().join("new")).unwrap().count(), 1);
 }
 
@@ -101,37 +101,37 @@ fn a_directory_of_ycsb_is_left_alone() {
     let url = url(directory.path(), "");
     drop(open(&url).unwrap());
     fs::write(directory.path().join("new/CF_NAMES"), "usertable\n").unwrap();
-    let told = complaint(&url);
-    assert!(told.contains("was written by YCSB's RocksDB binding"), "{told}");
+    let describe = complaint(&url);
+    assert!(describe.contains("was written by YCSB's RocksDB binding"), "{describe}");
 }
 
 #[test]
-fn a_damaged_database_is_told() {
+fn a_damaged_database_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path(), "");
     drop(open(&url).unwrap());
     fs::write(directory.path().join("new/CURRENT"), "thesis").unwrap();
-    let told = complaint(&url);
-    assert!(told.contains("is no RocksDB database, or a damaged one"), "{told}");
+    let describe = complaint(&url);
+    assert!(describe.contains("is no RocksDB database, or a damaged one"), "{describe}");
 }
 
 #[test]
 fn a_path_below_a_file_is_refused_with_its_name() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
-    let told = complaint(&format!("rocksdb:{}/file/below", directory.path().display()));
-    assert!(told.contains("file/below"), "{told}");
+    let describe = complaint(&format!("rocksdb:{}/file/below", directory.path().display()));
+    assert!(describe.contains("file/below"), "{describe}");
 }
 
 #[test]
 fn wrong_options_are_refused() {
-    for (url, told) in [
+    for (url, describe) in [
         ("rocksdb:p?durability=maybe", "it can be process or fsync or none"),
         ("rocksdb:p?compression=zip", "it can be none or lz4"),
         ("rocksdb:p?cache=1", "cache is below 1MiB"),
         ("rocksdb:p?compresion=lz4", "did you mean \"compression\"?"),
     ] {
-        assert!(complaint(url).ends_with(told), "{url}: {}", complaint(url));
+        assert!(complaint(url).ends_with(describe), "{url}: {}", complaint(url));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which RocksDB this is, by what it writes about itself.
+//! Version of RocksDB, by the log that it writes.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -12,7 +12,7 @@ const BEGINNING: u64 = 16 << 10;
 
 /// The version of the library that opened the database in `directory`, for example `11.8.1`. The
 /// library that is linked may be another than that which this program was built for.
-pub(super) fn told(directory: &Path) -> Option<String> {
+pub(super) fn describe(directory: &Path) -> Option<String> {
     let diary = File::open(directory.join(DIARY)).ok()?;
     let lines = BufReader::new(diary.take(BEGINNING)).lines();
     lines.map_while(Result::ok).find_map(|line| version(&line).map(str::to_owned))

@@ -1,10 +1,10 @@
-//! A lane's connections to a database, with what its sessions have open on them.
+//! A worker's connections to a database, with what its sessions have open on them.
 
 use std::sync::Arc;
 
 use assay_model::{ColumnType, Datum, Kind, Nanos, Parameters, Reason};
 use assay_store::answer::{encode_field, encode_row};
-use assay_store::sql::Asked;
+use assay_store::sql::SqlQuery;
 use assay_store::{Answer, Answers, Call, Client, OpenError, Reply, Request, Rows, Step, Ticket};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection};
@@ -16,10 +16,10 @@ use super::{Database, Plan, Prepared, Turn};
 use crate::embedded::failure::{Failure, Stage};
 use crate::record_texts::RecordTexts;
 
-/// The most connections of a lane: as many transactions can be open in it.
+/// The most connections of a worker: as many transactions can be open in it.
 const MOST_CONNECTIONS: usize = 64;
 
-/// A lane's client. A connection is either idle or has the transaction of one session.
+/// A worker's client. A connection is either idle or has the transaction of one session.
 pub(super) struct SqliteClient {
     database: Arc<Database>,
     plan: Arc<Plan>,
@@ -64,7 +64,7 @@ impl SqliteClient {
         })
     }
 
-    /// The right to write, waited for. Not if another session of this lane has it: it could not
+    /// The right to write, waited for. Not if another session of this worker has it: it could not
     /// end its transaction while we wait.
     fn turn(&self) -> Result<Turn, Failure> {
         if self.has_turn() {
@@ -114,22 +114,22 @@ impl SqliteClient {
         match call.step {
             Step::Query(number) => {
                 let plan = Arc::clone(&self.plan);
-                let asked = usize::from(number).checked_sub(1);
-                let asked = asked.and_then(|place| plan.queries.get(place));
-                let asked = asked.ok_or_else(|| Failure::refused(Reason::Malformed))?;
+                let requested = usize::from(number).checked_sub(1);
+                let requested = requested.and_then(|place| plan.queries.get(place));
+                let requested = requested.ok_or_else(|| Failure::refused(Reason::Malformed))?;
                 if call.begins {
                     // Whatever the session still has open, nobody will end it any more.
                     self.leave(call.session);
                 }
                 match self.place(call.session) {
-                    Some(place) => self.go_on(place, asked, call.parameters),
+                    Some(place) => self.go_on(place, requested, call.parameters),
                     None if call.begins => {
                         let place = self.begin(call.session)?;
-                        self.go_on(place, asked, call.parameters)
+                        self.go_on(place, requested, call.parameters)
                     }
-                    None => self.alone(writes(&asked.asked), |connection, output| {
+                    None => self.alone(writes(&requested.requested), |connection, output| {
                         let stage = Stage::Committing;
-                        ask(connection, &asked.asked, call.parameters, stage, output)
+                        send(connection, &requested.requested, call.parameters, stage, output)
                     }),
                 }
             }
@@ -167,17 +167,17 @@ impl SqliteClient {
         Ok(self.open.len() - 1)
     }
 
-    /// Asks within the transaction at `place`, and undoes that if it fails.
+    /// Issues within the transaction at `place`, and undoes that if it fails.
     fn go_on(
         &mut self,
         place: usize,
-        asked: &Prepared,
+        requested: &Prepared,
         parameters: Parameters<'_>,
     ) -> Result<bool, Failure> {
-        let outcome = self.take_turn(place, asked).and_then(|()| {
+        let outcome = self.take_turn(place, requested).and_then(|()| {
             let mut output = Output { rows: &mut self.rows, scratch: &mut self.scratch };
             let connection = &self.open[place].connection;
-            ask(connection, &asked.asked, parameters, Stage::Uncommitted, &mut output)
+            send(connection, &requested.requested, parameters, Stage::Uncommitted, &mut output)
         });
         if outcome.is_err() {
             let transaction = self.open.swap_remove(place);
@@ -187,8 +187,8 @@ impl SqliteClient {
     }
 
     /// A transaction that began without the turn takes it with its first write.
-    fn take_turn(&mut self, place: usize, asked: &Prepared) -> Result<(), Failure> {
-        if asked.takes_turn && self.open[place].turn.is_none() {
+    fn take_turn(&mut self, place: usize, requested: &Prepared) -> Result<(), Failure> {
+        if requested.takes_turn && self.open[place].turn.is_none() {
             let turn = self.turn()?;
             self.open[place].turn = Some(turn);
         }
@@ -215,8 +215,8 @@ impl SqliteClient {
 }
 
 impl Client for SqliteClient {
-    /// Not while a transaction of this lane has the turn to write: what would be asked then could
-    /// only be refused, for nobody could go on with the transaction while it waits.
+    /// Not while a transaction of this worker has the turn to write: what would be issued then
+    /// could only be refused, for nobody could go on with the transaction while it waits.
     fn is_ready(&self) -> bool {
         !self.has_turn()
     }
@@ -270,8 +270,8 @@ fn bind_bytes(
 }
 
 /// Whether a query changes rows.
-fn writes(asked: &Asked) -> bool {
-    asked.output.is_empty()
+fn writes(requested: &SqlQuery) -> bool {
+    requested.output.is_empty()
 }
 
 /// Reads a record, or some from a key on.
@@ -330,22 +330,22 @@ fn change(connection: &Connection, text: &str, request: &Request<'_>) -> Result<
     Ok(statement.raw_execute().map_err(failed)? > 0)
 }
 
-/// Asks a logical query.
-fn ask(
+/// Issues a logical query.
+fn send(
     connection: &Connection,
-    asked: &Asked,
+    requested: &SqlQuery,
     parameters: Parameters<'_>,
     stage: Stage,
     output: &mut Output<'_>,
 ) -> Result<bool, Failure> {
     let failed = |error: rusqlite::Error| meaning(&error, stage);
-    let mut statement = connection.prepare_cached(&asked.text).map_err(failed)?;
+    let mut statement = connection.prepare_cached(&requested.text).map_err(failed)?;
     let given: Vec<Datum<'_>> = parameters.iter().collect();
-    if given.len() != asked.arguments.len() {
+    if given.len() != requested.arguments.len() {
         return Err(Failure::refused(Reason::Malformed));
     }
-    let uses = asked.kinds.iter().zip(&asked.compares);
-    for (place, (argument, (kind, compares))) in (1..).zip(asked.arguments.iter().zip(uses)) {
+    let uses = requested.kinds.iter().zip(&requested.compares);
+    for (place, (argument, (kind, compares))) in (1..).zip(requested.arguments.iter().zip(uses)) {
         let datum = given.get(usize::from(*argument));
         let datum = datum.ok_or_else(|| Failure::refused(Reason::Malformed))?;
         let value = match compares {
@@ -354,14 +354,14 @@ fn ask(
         };
         statement.raw_bind_parameter(place, value).map_err(failed)?;
     }
-    if writes(asked) {
+    if writes(requested) {
         return Ok(statement.raw_execute().map_err(failed)? > 0);
     }
     let mut rows = statement.raw_query();
     let mut found = false;
     while let Some(row) = rows.next().map_err(failed)? {
         found = true;
-        take_row(row, &asked.output, output, stage)?;
+        take_row(row, &requested.output, output, stage)?;
     }
     Ok(found)
 }

@@ -1,4 +1,4 @@
-//! What an error of SQLite means for the operation that met it.
+//! Errors of SQLite as outcomes of operations.
 
 use assay_model::Reason;
 use rusqlite::ErrorCode::{
@@ -70,9 +70,10 @@ pub(super) fn is_denial(error: &rusqlite::Error) -> bool {
 mod tests {
     use super::*;
 
-    fn check(code: i32, while_asked: &str, at_commit: &str) {
+    fn check(code: i32, while_issued: &str, at_commit: &str) {
         let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-        for (stage, expected) in [(Stage::Uncommitted, while_asked), (Stage::Committing, at_commit)]
+        for (stage, expected) in
+            [(Stage::Uncommitted, while_issued), (Stage::Committing, at_commit)]
         {
             let failure = meaning(&error, stage);
             let outcome = if failure.is_certain { "refused" } else { "unknown" };
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_malformed() {
+    fn what_is_invalid_is_malformed() {
         check_both(ffi::SQLITE_ERROR, "refused malformed");
         check_both(ffi::SQLITE_TOOBIG, "refused malformed");
         check_both(ffi::SQLITE_MISMATCH, "refused malformed");

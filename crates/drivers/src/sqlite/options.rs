@@ -1,4 +1,4 @@
-//! What a URL of SQLite says.
+//! Options of a URL of SQLite.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::embedded::address::Address;
 const OPTION_NAMES: [&str; 6] =
     ["synchronous", "journal", "busy_timeout", "isolation", "begin", "cache"];
 
-/// The longest wait for the turn to write that a URL may ask for.
+/// The longest wait for the turn to write that a URL may request.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// The page cache of each connection where the URL does not say it: SQLite's own default is 2 MiB,
@@ -26,7 +26,7 @@ pub(super) struct Options {
     pub(super) journal: Journal,
     pub(super) begin: Begin,
     /// How long a writer waits for those before it.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
     pub(super) cache_bytes: u64,
 }
 
@@ -95,7 +95,7 @@ impl Options {
         let address = Address::parse(url, &OPTION_NAMES)?;
         if address.path.as_os_str() == ":memory:" {
             return Err(address.wrong(
-                "in memory every connection has a database of its own, so lanes would not see \
+                "in memory every connection has a database of its own, so workers would not see \
                  each other's records; give a path, with synchronous=off for the fastest, or use \
                  memory:"
                     .into(),
@@ -121,13 +121,13 @@ impl Options {
                 "begin",
                 &[("immediate", Begin::Immediate), ("deferred", Begin::Deferred)],
             )?,
-            patience: patience(&address)?,
+            timeout: timeout(&address)?,
             cache_bytes,
             path: address.path,
         })
     }
 
-    /// What decides the figures, as SQLite itself told it: its word for the journal, its number
+    /// What decides the figures, as SQLite itself reported it: its word for the journal, its number
     /// for how synchronous it is.
     pub(super) fn settings(&self, journal: &str, synchronous: i64) -> Vec<Setting> {
         let setting = |name: &str, value: String, meaning: &str| Setting {
@@ -163,7 +163,7 @@ impl Options {
             setting("begin", self.begin.statement().into(), takes),
             setting(
                 "busy_timeout",
-                format!("{} ms", self.patience.as_millis()),
+                format!("{} ms", self.timeout.as_millis()),
                 "the longest wait for the turn to write; then it is refused as busy",
             ),
             setting(
@@ -197,10 +197,10 @@ fn durability(journal: &str, synchronous: i64) -> (&'static str, &'static str) {
     }
 }
 
-fn patience(address: &Address<'_>) -> Result<Duration, OpenError> {
+fn timeout(address: &Address<'_>) -> Result<Duration, OpenError> {
     let Some(text) = address.option("busy_timeout") else { return Ok(Duration::from_secs(5)) };
     let millis = text.parse().ok().map(Duration::from_millis);
-    millis.filter(|patience| *patience <= LONGEST_WAIT).ok_or_else(|| {
+    millis.filter(|timeout| *timeout <= LONGEST_WAIT).ok_or_else(|| {
         address.wrong(format!(
             "busy_timeout is {text:?}; write it in milliseconds, up to {}",
             LONGEST_WAIT.as_millis()
@@ -220,7 +220,7 @@ mod tests {
             synchronous: Synchronous::Normal,
             journal: Journal::Wal,
             begin: Begin::Immediate,
-            patience: Duration::from_secs(5),
+            timeout: Duration::from_secs(5),
             cache_bytes: CACHE_BYTES,
         };
         assert_eq!(options, expected);
@@ -231,7 +231,7 @@ mod tests {
             synchronous: Synchronous::Extra,
             journal: Journal::Delete,
             begin: Begin::Deferred,
-            patience: Duration::from_millis(20),
+            timeout: Duration::from_millis(20),
             cache_bytes: 1 << 20,
         };
         assert_eq!(Options::parse(url).unwrap(), expected);
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_wrong_url_says_what_is_wrong() {
-        for (url, told) in [
+        for (url, reported) in [
             ("sqlite:", "it names no path; write sqlite:PATH"),
             ("sqlite::memory:", "every connection has a database of its own"),
             ("sqlite:x?synchronous=yes", "it can be normal or off or full or extra"),
@@ -249,7 +249,7 @@ mod tests {
             ("sqlite:x?sync=off", "option \"sync\" is unknown; "),
         ] {
             let error = Options::parse(url).unwrap_err().to_string();
-            assert!(error.contains(told), "{url}: {error}");
+            assert!(error.contains(reported), "{url}: {error}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What stands in a database: tables, queries that fit them, a note beside them.
+//! Schema of a database: tables, queries that fit them, a note beside them.
 
 use assay_model::{Catalogue, Layout, Schema, Statement};
 use assay_store::sql::{self, Dialect, ForeignKeys, Records};
@@ -9,13 +9,13 @@ use super::{ChangeError, NOTES, Prepared};
 use crate::relations::{Todo, decide};
 
 /// What SQLite says about how it keeps the database.
-pub(super) struct Told {
+pub(super) struct PragmaValues {
     pub(super) journal: String,
     pub(super) synchronous: i64,
 }
 
-pub(super) fn told(connection: &Connection) -> rusqlite::Result<Told> {
-    Ok(Told {
+pub(super) fn describe(connection: &Connection) -> rusqlite::Result<PragmaValues> {
+    Ok(PragmaValues {
         journal: connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?,
         synchronous: connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?,
     })
@@ -76,9 +76,9 @@ pub(super) fn check_queries(
 ) -> Result<Vec<Prepared>, ChangeError> {
     let mut queries = Vec::new();
     for query in &catalogue.queries {
-        let asked = sql::ask(Dialect::Sqlite, &catalogue.schema, query);
-        if let Err(error) = connection.prepare(&asked.text) {
-            let reason = format!("query {}: {error} in: {}", query.name, asked.text);
+        let requested = sql::query_text(Dialect::Sqlite, &catalogue.schema, query);
+        if let Err(error) = connection.prepare(&requested.text) {
+            let reason = format!("query {}: {error} in: {}", query.name, requested.text);
             let store = url.into();
             return Err(ChangeError::Open(OpenError::Unsupported { store, reason }));
         }
@@ -86,7 +86,7 @@ pub(super) fn check_queries(
             Statement::Select(select) => select.locks,
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => true,
         };
-        queries.push(Prepared { asked, takes_turn });
+        queries.push(Prepared { requested, takes_turn });
     }
     Ok(queries)
 }

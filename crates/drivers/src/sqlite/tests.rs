@@ -1,9 +1,9 @@
 //! SQLite behind the seam, in files of the test's own.
 
 use assay_model::{Datum, Decimal, Nanos, Parameters, Reason};
-use assay_store::conformance::queries::{Caller, Heard, catalogue};
-use assay_store::conformance::talk::{Ask, Got, Talk};
-use assay_store::workers::Workers;
+use assay_store::blocking::BlockingThreads;
+use assay_store::conformance::queries::{Caller, QueryAnswer, catalogue};
+use assay_store::conformance::talk::{Got, TestRequest, TestSession};
 use assay_store::{Answer, Answers, Call, Step, Ticket, conformance};
 
 use super::*;
@@ -30,10 +30,10 @@ fn sqlite_with_a_rollback_journal_conforms() {
 }
 
 #[test]
-fn sqlite_on_worker_threads_conforms() {
+fn sqlite_on_blocking_threads_conforms() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "")).unwrap();
-    conformance::assert_conforms(&Workers::new(store.into(), 3));
+    conformance::assert_conforms(&BlockingThreads::new(store.into(), 3));
 }
 
 #[test]
@@ -47,22 +47,25 @@ fn what_was_written_is_there_when_it_is_opened_again() {
 #[test]
 fn settings_tell_what_survives_what() {
     let directory = tempfile::tempdir().unwrap();
-    let told = |options: &str, name: &str| {
+    let describe = |options: &str, name: &str| {
         let settings = open(&url(directory.path(), options)).unwrap().settings().unwrap();
         let setting = settings.into_iter().find(|setting| setting.name == name).unwrap();
         format!("{}: {}", setting.value, setting.meaning)
     };
     assert_eq!(
-        told("", "durability"),
+        describe("", "durability"),
         "process: a commit survives the end of this process (kill -9), but a loss of power may \
          take the last ones; the database stays whole"
     );
     assert_eq!(
-        told("?synchronous=full", "durability"),
+        describe("?synchronous=full", "durability"),
         "every commit: the log is on disk before a commit is answered"
     );
-    assert_eq!(told("?synchronous=extra", "synchronous"), "extra: when SQLite waits for the disk");
-    assert!(told("", "server").starts_with("sqlite 3."));
+    assert_eq!(
+        describe("?synchronous=extra", "synchronous"),
+        "extra: when SQLite waits for the disk"
+    );
+    assert!(describe("", "server").starts_with("sqlite 3."));
 }
 
 #[test]
@@ -71,13 +74,16 @@ fn what_is_no_database_is_left_alone() {
     let path = directory.path().join("test.db");
     std::fs::write(&path, "a letter, long enough to be read as the header of a file".repeat(90))
         .unwrap();
-    let told = complaint(&url(directory.path(), ""));
-    assert!(told.ends_with("it is no SQLite database; choose another path"), "{told}");
+    let describe = complaint(&url(directory.path(), ""));
+    assert!(describe.ends_with("it is no SQLite database; choose another path"), "{describe}");
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("a letter"));
-    let told = complaint(&format!("sqlite:{}", directory.path().display()));
-    assert!(told.ends_with("it is a directory; SQLite needs a file, which may be new"), "{told}");
-    let told = complaint(&format!("sqlite:{}/below/x.db", path.display()));
-    assert!(told.ends_with("choose a place where a file may be made"), "{told}");
+    let describe = complaint(&format!("sqlite:{}", directory.path().display()));
+    assert!(
+        describe.ends_with("it is a directory; SQLite needs a file, which may be new"),
+        "{describe}"
+    );
+    let describe = complaint(&format!("sqlite:{}/below/x.db", path.display()));
+    assert!(describe.ends_with("choose a place where a file may be made"), "{describe}");
 }
 
 #[test]
@@ -94,17 +100,17 @@ fn queries_to_sqlite_with_a_rollback_journal_conform() {
 }
 
 #[test]
-fn queries_to_sqlite_on_worker_threads_conform() {
+fn queries_to_sqlite_on_blocking_threads_conform() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "?busy_timeout=200")).unwrap();
-    conformance::queries::assert_queries_conform(&Workers::new(store.into(), 3));
+    conformance::queries::assert_queries_conform(&BlockingThreads::new(store.into(), 3));
 }
 
 #[test]
 fn queries_to_sqlite_that_takes_turns_late_conform() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "?begin=deferred&busy_timeout=100")).unwrap();
-    conformance::queries::assert_queries_conform(&Workers::new(store.into(), 3));
+    conformance::queries::assert_queries_conform(&BlockingThreads::new(store.into(), 3));
 }
 
 const OPEN: u16 = 2;
@@ -126,7 +132,7 @@ fn bank(directory: &std::path::Path, options: &str) -> (Caller, Connection) {
     store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
     let mut caller = Caller::open(&*store, 0).unwrap();
     let account = [KEY[0], KEY[1], Datum::Text("Ann"), cents(10_50)];
-    assert_eq!(caller.ask(0, OPEN, &account), Heard::WRITTEN);
+    assert_eq!(caller.send(0, OPEN, &account), QueryAnswer::WRITTEN);
     (caller, Connection::open(directory.join("test.db")).unwrap())
 }
 
@@ -135,25 +141,25 @@ fn whoever_waits_too_long_for_another_process_is_refused_as_busy() {
     let directory = tempfile::tempdir().unwrap();
     let (mut caller, other) = bank(directory.path(), "?busy_timeout=20");
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    assert_eq!(caller.ask(1, DEPOSIT, &raise()), Heard::Refused(Reason::Busy));
-    assert_eq!(caller.begin(1, ACCOUNT, &KEY), Heard::Refused(Reason::Busy));
-    assert_eq!(caller.ask(1, ACCOUNT, &KEY), Heard::rows(&["'Ann' 10.5"]));
+    assert_eq!(caller.send(1, DEPOSIT, &raise()), QueryAnswer::Refused(Reason::Busy));
+    assert_eq!(caller.begin(1, ACCOUNT, &KEY), QueryAnswer::Refused(Reason::Busy));
+    assert_eq!(caller.send(1, ACCOUNT, &KEY), QueryAnswer::rows(&["'Ann' 10.5"]));
     other.execute_batch("COMMIT").unwrap();
-    assert_eq!(caller.begin(1, DEPOSIT, &raise()), Heard::WRITTEN);
-    assert_eq!(caller.end(1, Step::Commit), Heard::WRITTEN);
-    assert_eq!(caller.ask(1, ACCOUNT, &KEY), Heard::rows(&["'Ann' 10.75"]));
+    assert_eq!(caller.begin(1, DEPOSIT, &raise()), QueryAnswer::WRITTEN);
+    assert_eq!(caller.end(1, Step::Commit), QueryAnswer::WRITTEN);
+    assert_eq!(caller.send(1, ACCOUNT, &KEY), QueryAnswer::rows(&["'Ann' 10.75"]));
 }
 
 #[test]
 fn a_transaction_that_read_before_another_wrote_conflicts() {
     let directory = tempfile::tempdir().unwrap();
     let (mut caller, other) = bank(directory.path(), "?begin=deferred&busy_timeout=20");
-    assert_eq!(caller.begin(1, ACCOUNT, &KEY), Heard::rows(&["'Ann' 10.5"]));
+    assert_eq!(caller.begin(1, ACCOUNT, &KEY), QueryAnswer::rows(&["'Ann' 10.5"]));
     other.execute_batch("UPDATE account SET balance = balance + 100").unwrap();
-    assert_eq!(caller.ask(1, DEPOSIT, &raise()), Heard::Refused(Reason::Conflict));
-    assert_eq!(caller.begin(1, DEPOSIT, &raise()), Heard::WRITTEN);
-    assert_eq!(caller.end(1, Step::Commit), Heard::WRITTEN);
-    assert_eq!(caller.ask(1, ACCOUNT, &KEY), Heard::rows(&["'Ann' 11.75"]));
+    assert_eq!(caller.send(1, DEPOSIT, &raise()), QueryAnswer::Refused(Reason::Conflict));
+    assert_eq!(caller.begin(1, DEPOSIT, &raise()), QueryAnswer::WRITTEN);
+    assert_eq!(caller.end(1, Step::Commit), QueryAnswer::WRITTEN);
+    assert_eq!(caller.send(1, ACCOUNT, &KEY), QueryAnswer::rows(&["'Ann' 11.75"]));
 }
 
 #[test]
@@ -162,15 +168,15 @@ fn a_key_of_one_number_cannot_be_without_value() {
     let store = open(&url(directory.path(), "")).unwrap();
     store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
     let other = Connection::open(directory.path().join("test.db")).unwrap();
-    let told = other.execute("INSERT INTO branch VALUES (NULL, 'Ulm')", []).unwrap_err();
-    assert_eq!(told.to_string(), "NOT NULL constraint failed: branch.id");
+    let describe = other.execute("INSERT INTO branch VALUES (NULL, 'Ulm')", []).unwrap_err();
+    assert_eq!(describe.to_string(), "NOT NULL constraint failed: branch.id");
 }
 
 #[test]
 fn money_is_kept_in_its_smallest_units() {
     let directory = tempfile::tempdir().unwrap();
     let (mut caller, other) = bank(directory.path(), "");
-    assert_eq!(caller.ask(0, DEPOSIT, &raise()), Heard::WRITTEN);
+    assert_eq!(caller.send(0, DEPOSIT, &raise()), QueryAnswer::WRITTEN);
     let kept: i64 = other.query_row("SELECT balance FROM account", [], |row| row.get(0)).unwrap();
     assert_eq!(kept, 10_75);
 }
@@ -183,7 +189,7 @@ impl Answers for Nobody {
 }
 
 #[test]
-fn a_lane_is_not_ready_while_a_transaction_of_it_may_write() {
+fn a_blocking_thread_is_not_ready_while_a_transaction_of_it_may_write() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "")).unwrap();
     store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
@@ -200,18 +206,18 @@ fn a_lane_is_not_ready_while_a_transaction_of_it_may_write() {
 }
 
 #[test]
-fn a_lane_that_ends_lets_the_others_write() {
+fn a_blocking_thread_that_ends_lets_the_others_write() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "?busy_timeout=20")).unwrap();
     store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
     let account = [KEY[0], KEY[1], Datum::Text("Ann"), cents(1)];
     let mut one = Caller::open(&*store, 0).unwrap();
     let mut other = Caller::open(&*store, 1).unwrap();
-    assert_eq!(one.begin(1, OPEN, &account), Heard::WRITTEN);
-    assert_eq!(other.ask(1, OPEN, &account), Heard::Refused(Reason::Busy));
+    assert_eq!(one.begin(1, OPEN, &account), QueryAnswer::WRITTEN);
+    assert_eq!(other.send(1, OPEN, &account), QueryAnswer::Refused(Reason::Busy));
     drop(one);
-    assert_eq!(other.ask(1, ACCOUNT, &KEY), Heard::MISSING);
-    assert_eq!(other.ask(1, OPEN, &account), Heard::WRITTEN);
+    assert_eq!(other.send(1, ACCOUNT, &KEY), QueryAnswer::MISSING);
+    assert_eq!(other.send(1, OPEN, &account), QueryAnswer::WRITTEN);
 }
 
 #[test]
@@ -219,14 +225,17 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "")).unwrap();
     let prepare = |existing| store.prepare_queries(&catalogue().into(), existing);
-    let told = prepare(Existing::Use).unwrap_err().to_string();
+    let describe = prepare(Existing::Use).unwrap_err().to_string();
     assert!(
-        told.ends_with("it lacks these tables: branch, account, kinds; load them first"),
-        "{told}"
+        describe.ends_with("it lacks these tables: branch, account, kinds; load them first"),
+        "{describe}"
     );
     prepare(Existing::Refuse).unwrap();
-    let told = prepare(Existing::Refuse).unwrap_err().to_string();
-    assert!(told.contains("it has these tables already: branch, account, kinds;"), "{told}");
+    let describe = prepare(Existing::Refuse).unwrap_err().to_string();
+    assert!(
+        describe.contains("it has these tables already: branch, account, kinds;"),
+        "{describe}"
+    );
     let other = Connection::open(directory.path().join("test.db")).unwrap();
     let count =
         || -> i64 { other.query_row("SELECT count(*) FROM branch", [], |row| row.get(0)).unwrap() };
@@ -236,8 +245,8 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
     prepare(Existing::Replace).unwrap();
     assert_eq!(count(), 0);
     other.execute_batch("ALTER TABLE account DROP COLUMN balance").unwrap();
-    let told = prepare(Existing::Use).unwrap_err().to_string();
-    assert!(told.contains("its table account has no column balance"), "{told}");
+    let describe = prepare(Existing::Use).unwrap_err().to_string();
+    assert!(describe.contains("its table account has no column balance"), "{describe}");
 }
 
 #[test]
@@ -257,13 +266,13 @@ fn records_of_another_tool_are_read() {
     };
     let store = open(&url(directory.path(), "")).unwrap();
     store.prepare(&layout(2)).unwrap();
-    let mut talk = Talk::open(&*store, 0).unwrap();
+    let mut talk = TestSession::open(&*store, 0).unwrap();
     let whole = Got::row(&[("field0", b"a"), ("field1", b"b")]);
-    assert_eq!(talk.ask(&Ask::read("user1")), whole);
-    assert_eq!(talk.ask(&Ask::read("user2")), Got::row(&[("field0", b"c")]));
-    assert_eq!(talk.ask(&Ask::insert("user1", &[b"x"])), Got::Refused(Reason::Exists));
-    let told = store.prepare(&layout(3)).unwrap_err().to_string();
-    assert!(told.contains("no such column: field2"), "{told}");
+    assert_eq!(talk.send(&TestRequest::read("user1")), whole);
+    assert_eq!(talk.send(&TestRequest::read("user2")), Got::row(&[("field0", b"c")]));
+    assert_eq!(talk.send(&TestRequest::insert("user1", &[b"x"])), Got::Refused(Reason::Exists));
+    let describe = store.prepare(&layout(3)).unwrap_err().to_string();
+    assert!(describe.contains("no such column: field2"), "{describe}");
 }
 
 #[test]
@@ -278,12 +287,12 @@ fn a_damaged_database_says_so() {
     let half = bytes.len() / 2;
     bytes[100..half].fill(0xA5);
     std::fs::write(&path, bytes).unwrap();
-    let told = match open(&url) {
+    let describe = match open(&url) {
         Ok(store) => {
             let prepared = store.prepare_queries(&catalogue().into(), Existing::Use);
             prepared.unwrap_err().to_string()
         }
         Err(error) => error.to_string(),
     };
-    assert!(told.contains("the database is damaged; restore it"), "{told}");
+    assert!(describe.contains("the database is damaged; restore it"), "{describe}");
 }

@@ -23,9 +23,9 @@ struct State {
 }
 
 impl Turns {
-    /// Waits for the turn, `patience` at most; tells whether it is ours now.
+    /// Waits for the turn, `timeout` at most; tells whether it is ours now.
     #[must_use]
-    pub(super) fn take(&self, patience: Duration) -> bool {
+    pub(super) fn take(&self, timeout: Duration) -> bool {
         let mut state = self.lock();
         if !state.is_taken && state.waiting.is_empty() {
             state.is_taken = true;
@@ -35,7 +35,7 @@ impl Turns {
         state.next += 1;
         state.waiting.push_back(number);
         let others = |state: &mut State| state.is_taken || state.waiting.front() != Some(&number);
-        let waited = self.ended.wait_timeout_while(state, patience, others);
+        let waited = self.ended.wait_timeout_while(state, timeout, others);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let is_ours = !others(&mut state);
         state.is_taken |= is_ours;

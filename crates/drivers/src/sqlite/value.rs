@@ -130,10 +130,10 @@ mod tests {
     }
 
     fn kept(datum: Datum<'_>, kind: ColumnType) -> String {
-        shown(bound(datum, kind))
+        display(bound(datum, kind))
     }
 
-    fn shown(bound: Result<ToSqlOutput<'_>, Failure>) -> String {
+    fn display(bound: Result<ToSqlOutput<'_>, Failure>) -> String {
         match bound {
             Ok(ToSqlOutput::Borrowed(value)) => format!("{value:?}"),
             Ok(ToSqlOutput::Owned(value)) => format!("{value:?}"),
@@ -149,21 +149,24 @@ mod tests {
         assert_eq!(kept(Datum::Int(7), MONEY), "Integer(700)");
         assert_eq!(kept(Datum::Double(0.1), MONEY), "Integer(10)");
         assert_eq!(kept(Datum::Text("3.21"), MONEY), "Integer(321)");
-        let told = kept(Datum::Int(i64::MAX), MONEY);
-        assert!(told.starts_with("refused malformed: 9223372036854775807 does not fit"), "{told}");
+        let reported = kept(Datum::Int(i64::MAX), MONEY);
+        assert!(
+            reported.starts_with("refused malformed: 9223372036854775807 does not fit"),
+            "{reported}"
+        );
         assert_eq!(found(ValueRef::Integer(1250), MONEY), Some(decimal("12.50")));
     }
 
     #[test]
     fn a_number_with_more_digits_than_the_column_equals_none_there() {
-        let asked = |datum, kind| shown(compared(datum, kind));
-        assert_eq!(asked(decimal("12.345"), MONEY), "Real(1234.5)");
-        assert_eq!(asked(decimal("12.340"), MONEY), "Integer(1234)");
-        assert_eq!(asked(Datum::Int(i64::MAX), MONEY), "Real(9.223372036854776e20)");
-        assert_eq!(asked(Datum::Double(0.29), MONEY), "Integer(29)");
-        assert_eq!(asked(decimal("3.50"), COUNT), "Real(3.5)");
-        assert_eq!(asked(decimal("3.00"), COUNT), "Integer(3)");
-        assert_eq!(asked(Datum::Text("a"), COUNT), "Text([97])");
+        let requested = |datum, kind| display(compared(datum, kind));
+        assert_eq!(requested(decimal("12.345"), MONEY), "Real(1234.5)");
+        assert_eq!(requested(decimal("12.340"), MONEY), "Integer(1234)");
+        assert_eq!(requested(Datum::Int(i64::MAX), MONEY), "Real(9.223372036854776e20)");
+        assert_eq!(requested(Datum::Double(0.29), MONEY), "Integer(29)");
+        assert_eq!(requested(decimal("3.50"), COUNT), "Real(3.5)");
+        assert_eq!(requested(decimal("3.00"), COUNT), "Integer(3)");
+        assert_eq!(requested(Datum::Text("a"), COUNT), "Text([97])");
     }
 
     #[test]

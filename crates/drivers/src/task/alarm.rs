@@ -10,7 +10,7 @@ pub(super) use system::Alarm;
 
 /// Linux has timers that are files, so one can be waited for beside the sockets.
 ///
-/// The runtime's own timers count whole milliseconds, and a lane that comes back a millisecond
+/// The runtime's own timers count whole milliseconds, and a worker that comes back a millisecond
 /// late has that much lag.
 #[cfg(target_os = "linux")]
 mod system {
@@ -34,14 +34,14 @@ mod system {
             Ok(Alarm(Receiver::from_owned_fd_unchecked(timer)?))
         }
 
-        /// Ends after `patience`, or earlier.
-        pub(in super::super) async fn after(&self, patience: Duration) {
-            let patience = patience.min(LONGEST);
+        /// Ends after `timeout`, or earlier.
+        pub(in super::super) async fn after(&self, timeout: Duration) {
+            let timeout = timeout.min(LONGEST);
             let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
             let value = Timespec {
-                tv_sec: i64::try_from(patience.as_secs()).unwrap_or(1),
+                tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(1),
                 // A timer of zero is one that is off.
-                tv_nsec: patience.subsec_nanos().max(1).into(),
+                tv_nsec: timeout.subsec_nanos().max(1).into(),
             };
             let setting = Itimerspec { it_interval: zero, it_value: value };
             if timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &setting).is_err() {
@@ -72,9 +72,9 @@ mod system {
             Ok(Alarm)
         }
 
-        /// Ends after `patience`, or earlier.
-        pub(in super::super) async fn after(&self, patience: Duration) {
-            let whole = patience.min(LONGEST).saturating_sub(Duration::from_millis(2));
+        /// Ends after `timeout`, or earlier.
+        pub(in super::super) async fn after(&self, timeout: Duration) {
+            let whole = timeout.min(LONGEST).saturating_sub(Duration::from_millis(2));
             if !whole.is_zero() {
                 tokio::time::sleep(whole).await;
             }

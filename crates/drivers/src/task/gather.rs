@@ -1,8 +1,8 @@
 //! Gathers requests that wait at the same time into jobs of several.
 //!
 //! Requests of one kind for one table that stand alone are put into a group, until it has as many
-//! as a batch may have or the lane polls or waits: nothing stays longer than one turn of the lane.
-//! A batch has no key twice, for stores differ in what they make of that.
+//! as a batch may have or the worker polls or waits: nothing stays longer than one turn of the
+//! worker. A batch has no key twice, for stores differ in what they make of that.
 //!
 //! A connection is set aside for each group. The seam does not tell a request's kind before it is
 //! there, so one may come that joins no group when none is free besides: it waits here until one
@@ -14,7 +14,7 @@ use assay_model::{Kind, Reason};
 use assay_store::{Answer, Answers, OwnedRequest, Request, Ticket};
 
 use super::pool::{Answered, answer};
-use super::{Context, Ending, Library, Outcome, Pool, RecordJob};
+use super::{Completion, Context, Library, Outcome, Pool, RecordJob};
 
 /// A batch belongs to no session, so it disturbs no session's transaction.
 const NO_SESSION: u32 = u32::MAX;
@@ -131,7 +131,7 @@ impl Gatherer {
         }
     }
 
-    /// Lets a group leave; it stays if there is no connection for it, which is told.
+    /// Lets a group leave; it stays if there is no connection for it, which is reported.
     fn send<L: Library<Job = RecordJob>>(&mut self, place: usize, pool: &mut Pool<L>) -> bool {
         let Some(group) = self.groups.get_mut(place) else { return false };
         let (first, session) = (group.tickets[0], group.session());
@@ -177,7 +177,7 @@ impl Gatherer {
         let mut begin = 0;
         for (place, ticket) in tickets.into_iter().enumerate() {
             let Outcome { ending, rows_end } = match (ending, job.outcomes.get(place)) {
-                (Ending::Done { .. }, Some(outcome)) => *outcome,
+                (Completion::Done { .. }, Some(outcome)) => *outcome,
                 _ => Outcome { ending, rows_end: begin },
             };
             let own = rows.get(begin..rows_end).unwrap_or_default();

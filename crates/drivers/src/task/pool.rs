@@ -1,4 +1,4 @@
-//! The lane's side of a pool: gives jobs to connections, delivers what they answered.
+//! The worker's side of a pool: gives jobs to connections, delivers what they answered.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -11,9 +11,9 @@ use assay_store::{Answer, Answers, OpenError, Reply, Rows, Ticket};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
 use super::alarm::Alarm;
-use super::bell::{Bell, either, one_turn};
-use super::slot::{Hold, Order, Parcel, Shared, Slot, tend};
-use super::{Ending, Library};
+use super::notifier::{Notifier, either, one_turn};
+use super::slot::{Hold, Message, Order, Shared, Slot, tend};
+use super::{Completion, Library};
 
 /// How often idle connections are looked at, to notice that one broke.
 const IDLE_LOOK: Nanos = Nanos::from_millis(1);
@@ -22,7 +22,7 @@ const IDLE_LOOK: Nanos = Nanos::from_millis(1);
 pub struct Pool<L: Library> {
     shared: Rc<Shared<L>>,
     alarm: Alarm,
-    spares: Vec<Box<Parcel<L::Job>>>,
+    spares: Vec<Box<Message<L::Job>>>,
     looked_at: Nanos,
     runtime: LocalRuntime,
 }
@@ -64,7 +64,7 @@ impl<L: Library> Pool<L> {
             up: Cell::new(0),
             busy: Cell::new(0),
             has_changed: Cell::new(false),
-            bell: Bell::default(),
+            notifier: Notifier::default(),
         });
         for (place, connection) in made.into_iter().enumerate() {
             runtime.spawn_local(tend(shared.clone(), place, connection));
@@ -125,12 +125,12 @@ impl<L: Library> Pool<L> {
         fill: impl FnOnce(&mut L::Job),
     ) -> Result<(), Reason> {
         let place = self.place_for(session)?;
-        let mut parcel = self.spares.pop().unwrap_or_else(|| Box::new(Parcel::new()));
-        parcel.ticket = ticket;
-        parcel.session = session;
-        parcel.rows.clear();
-        fill(&mut parcel.job);
-        self.shared.order(place, Order::Perform(parcel));
+        let mut message = self.spares.pop().unwrap_or_else(|| Box::new(Message::new()));
+        message.ticket = ticket;
+        message.session = session;
+        message.rows.clear();
+        fill(&mut message.job);
+        self.shared.order(place, Order::Perform(message));
         Ok(())
     }
 
@@ -171,8 +171,8 @@ impl<L: Library> Pool<L> {
             return;
         }
         let answered = shared.answered.borrow();
-        let session = answered.iter().find(|parcel| parcel.ticket == ticket);
-        let session = session.map(|parcel| parcel.session);
+        let session = answered.iter().find(|message| message.ticket == ticket);
+        let session = session.map(|message| message.session);
         drop(answered);
         if let Some(session) = session {
             self.leave(session);
@@ -195,19 +195,19 @@ impl<L: Library> Pool<L> {
         self.turn();
         self.shared.has_changed.set(false);
         loop {
-            let Some(mut parcel) = self.shared.answered.borrow_mut().pop_front() else { return };
-            let Parcel { ticket, job, ending, requests, rows, .. } = &mut *parcel;
+            let Some(mut message) = self.shared.answered.borrow_mut().pop_front() else { return };
+            let Message { ticket, job, ending, requests, rows, .. } = &mut *message;
             let (ticket, ending, requests) = (*ticket, *ending, *requests);
             deliver(Answered { ticket, job, ending, requests, rows });
-            self.spares.push(parcel);
+            self.spares.push(message);
         }
     }
 
-    /// Waits until something was answered, a connection changed its state, or `patience` ended.
-    pub fn wait(&mut self, patience: Duration) {
+    /// Waits until something was answered, a connection changed its state, or `timeout` ended.
+    pub fn wait(&mut self, timeout: Duration) {
         let shared = &self.shared;
-        let change = shared.bell.until(|| shared.has_changed.get().then_some(()));
-        self.runtime.block_on(either(change, self.alarm.after(patience)));
+        let change = shared.notifier.until(|| shared.has_changed.get().then_some(()));
+        self.runtime.block_on(either(change, self.alarm.after(timeout)));
     }
 
     fn turn(&self) {
@@ -222,7 +222,7 @@ pub struct Answered<'a, J> {
     /// The job as its task left it; its buffers are used again.
     pub job: &'a mut J,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: Completion,
     /// How many requests it took.
     pub requests: u16,
     /// The rows that it left behind.
@@ -240,10 +240,10 @@ impl<J> Answered<'_, J> {
 }
 
 /// What a ticket is answered with.
-pub(super) fn answer(ending: Ending, rows: &[u8]) -> Answer<'_> {
+pub(super) fn answer(ending: Completion, rows: &[u8]) -> Answer<'_> {
     match ending {
-        Ending::Done { found } => Answer::Done(Reply { found, rows: Rows::Encoded(rows) }),
-        Ending::Refused(reason) => Answer::Refused(reason),
-        Ending::Unknown(reason) => Answer::Unknown(reason),
+        Completion::Done { found } => Answer::Done(Reply { found, rows: Rows::Encoded(rows) }),
+        Completion::Refused(reason) => Answer::Refused(reason),
+        Completion::Unknown(reason) => Answer::Unknown(reason),
     }
 }

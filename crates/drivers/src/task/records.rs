@@ -1,4 +1,4 @@
-//! A lane's client of a library that takes requests for records, one job each.
+//! A worker's client of a library that takes requests for records, one job each.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use assay_store::answer::Reply;
 use assay_store::{Answer, Answers, Client, OpenError, OwnedRequest, Request, Ticket};
 
 use super::gather::{Gatherer, Gathering};
-use super::{Context, Ending, Library, Pool};
+use super::{Completion, Context, Library, Pool};
 
-/// What a library of records is asked.
+/// What a library of records is issued.
 #[derive(Debug, Default)]
 pub struct RecordJob {
     /// A request for records; of kind commit or rollback only where a transaction is held.
     pub request: OwnedRequest,
     /// How it stands to a transaction; always alone for a store without transactions.
     pub context: Context,
-    /// What is asked instead of `request` if it is not empty: two requests or more of one kind for
+    /// What is issued instead of `request` if it is not empty: two requests or more of one kind for
     /// one table, each with a key of its own. Only for libraries that let requests be gathered.
     pub batch: Vec<OwnedRequest>,
     /// How each request of the batch ended, in order, once the job is done; where there is nothing,
@@ -31,12 +31,12 @@ impl RecordJob {
         self.first().table
     }
 
-    /// What is asked, of each record of a batch.
+    /// What is issued, of each record of a batch.
     pub fn kind(&self) -> Kind {
         self.first().kind
     }
 
-    /// What is asked first; where there is a batch, `request` is of no meaning.
+    /// What is issued first; where there is a batch, `request` is of no meaning.
     fn first(&self) -> Request<'_> {
         self.batch.first().unwrap_or(&self.request).request()
     }
@@ -46,7 +46,7 @@ impl RecordJob {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// What its ticket is answered with.
-    pub ending: Ending,
+    pub ending: Completion,
     /// Where its rows end among those of the job; they begin where those before it end.
     pub rows_end: usize,
 }
@@ -93,7 +93,7 @@ impl<L: Library<Job = RecordJob>> RecordsClient<L> {
         Ok(Box::new(RecordsClient { pool, beginning: HashSet::new(), gatherer }))
     }
 
-    /// What ends a transaction that has asked nothing, or that is none.
+    /// What ends a transaction that has issued nothing, or that is none.
     fn end_of_nothing(&mut self, request: &Request<'_>) -> Answer<'static> {
         match self.beginning.remove(&request.session) || request.kind == Kind::Rollback {
             true => Answer::Done(Reply::WRITTEN),
@@ -161,11 +161,11 @@ impl<L: Library<Job = RecordJob>> Client for RecordsClient<L> {
         }
     }
 
-    fn wait(&mut self, patience: Duration) {
+    fn wait(&mut self, timeout: Duration) {
         let is_off = self.gatherer.send_off(&mut self.pool);
         // The next poll refuses what there is no connection for.
         if is_off || !self.pool.is_down() {
-            self.pool.wait(patience);
+            self.pool.wait(timeout);
         }
     }
 

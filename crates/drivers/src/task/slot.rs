@@ -8,8 +8,8 @@ use std::time::Duration;
 use assay_model::Reason;
 use assay_store::Ticket;
 
-use super::bell::{Bell, Either, either};
-use super::{After, Ending, Fate, Library, Lost};
+use super::notifier::{Either, Notifier, either};
+use super::{Completion, ConnectionState, JobCompletion, Library, Lost};
 
 /// The first pause before a lost connection is made anew; each failure doubles it.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -18,7 +18,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long a job may go on after it was abandoned, and how long undoing may take.
 const OVERDUE: Duration = Duration::from_secs(1);
 
-/// What a lane and the tasks of its connections share; one thread has them all.
+/// What a worker and the tasks of its connections share; one thread has them all.
 pub(super) struct Shared<L: Library> {
     pub(super) library: L,
     pub(super) slots: Vec<Slot<L::Job>>,
@@ -27,15 +27,15 @@ pub(super) struct Shared<L: Library> {
     /// The sessions whose transaction is open.
     pub(super) holders: RefCell<HashMap<u32, Hold>>,
     /// What was answered and not delivered.
-    pub(super) answered: RefCell<VecDeque<Box<Parcel<L::Job>>>>,
+    pub(super) answered: RefCell<VecDeque<Box<Message<L::Job>>>>,
     /// How many connections there are at present.
     pub(super) up: Cell<usize>,
     /// How many tasks have something to do.
     pub(super) busy: Cell<usize>,
-    /// Whether something changed since the lane looked.
+    /// Whether something changed since the worker looked.
     pub(super) has_changed: Cell<bool>,
-    /// Rung when something changes for the lane.
-    pub(super) bell: Bell,
+    /// Rung when something changes for the worker.
+    pub(super) notifier: Notifier,
 }
 
 /// Where a session's transaction is.
@@ -47,7 +47,7 @@ pub(super) enum Hold {
     Broken,
 }
 
-/// What a lane and one task share.
+/// What a worker and one task share.
 pub(super) struct Slot<J> {
     order: Cell<Option<Order<J>>>,
     /// The ticket of the job that it has.
@@ -55,34 +55,34 @@ pub(super) struct Slot<J> {
     /// The session of that job.
     pub(super) session: Cell<u32>,
     is_given_up: Cell<bool>,
-    bell: Bell,
+    notifier: Notifier,
 }
 
 /// What a task is to do.
 pub(super) enum Order<J> {
     /// Carry out a job.
-    Perform(Box<Parcel<J>>),
+    Perform(Box<Message<J>>),
     /// Undo the transaction that is open.
     Undo,
 }
 
 /// A job on its way there, an answer on its way back.
-pub(super) struct Parcel<J> {
+pub(super) struct Message<J> {
     pub(super) ticket: Ticket,
     pub(super) session: u32,
     pub(super) job: J,
-    pub(super) ending: Ending,
+    pub(super) ending: Completion,
     pub(super) requests: u16,
     pub(super) rows: Vec<u8>,
 }
 
-impl<J: Default> Parcel<J> {
-    pub(super) fn new() -> Parcel<J> {
-        Parcel {
+impl<J: Default> Message<J> {
+    pub(super) fn new() -> Message<J> {
+        Message {
             ticket: Ticket(0),
             session: 0,
             job: J::default(),
-            ending: Ending::Done { found: false },
+            ending: Completion::Done { found: false },
             requests: 1,
             rows: Vec::new(),
         }
@@ -96,19 +96,19 @@ impl<J> Slot<J> {
             ticket: Cell::new(None),
             session: Cell::new(0),
             is_given_up: Cell::new(false),
-            bell: Bell::default(),
+            notifier: Notifier::default(),
         }
     }
 
     /// Nobody waits for its job any more.
     pub(super) fn give_up(&self) {
         self.is_given_up.set(true);
-        self.bell.ring();
+        self.notifier.ring();
     }
 
     /// Ends when the job was given up long enough ago.
     async fn overdue(&self) {
-        self.bell.until(|| self.is_given_up.get().then_some(())).await;
+        self.notifier.until(|| self.is_given_up.get().then_some(())).await;
         tokio::time::sleep(OVERDUE).await;
     }
 }
@@ -117,19 +117,19 @@ impl<L: Library> Shared<L> {
     /// Tells the task of connection `place` what to do.
     pub(super) fn order(&self, place: usize, order: Order<L::Job>) {
         let slot = &self.slots[place];
-        if let Order::Perform(parcel) = &order {
-            slot.ticket.set(Some(parcel.ticket));
-            slot.session.set(parcel.session);
+        if let Order::Perform(message) = &order {
+            slot.ticket.set(Some(message.ticket));
+            slot.session.set(message.session);
         }
         slot.is_given_up.set(false);
         slot.order.set(Some(order));
         self.busy.set(self.busy.get() + 1);
-        slot.bell.ring();
+        slot.notifier.ring();
     }
 
     fn tell(&self) {
         self.has_changed.set(true);
-        self.bell.ring();
+        self.notifier.ring();
     }
 
     fn release(&self, place: usize) {
@@ -154,9 +154,9 @@ impl<L: Library> Shared<L> {
         self.tell();
     }
 
-    fn deliver(&self, place: usize, parcel: Box<Parcel<L::Job>>) {
+    fn deliver(&self, place: usize, message: Box<Message<L::Job>>) {
         self.slots[place].ticket.set(None);
-        self.answered.borrow_mut().push_back(parcel);
+        self.answered.borrow_mut().push_back(message);
         self.tell();
     }
 
@@ -165,39 +165,42 @@ impl<L: Library> Shared<L> {
         &self,
         place: usize,
         connection: &mut L::Connection,
-        mut parcel: Box<Parcel<L::Job>>,
-    ) -> After {
+        mut message: Box<Message<L::Job>>,
+    ) -> ConnectionState {
         let slot = &self.slots[place];
-        let session = parcel.session;
-        let Parcel { job, rows, .. } = &mut *parcel;
+        let session = message.session;
+        let Message { job, rows, .. } = &mut *message;
         let performed = either(self.library.perform(connection, job, rows), slot.overdue()).await;
-        let Fate { ending, mut after, requests } = match performed {
-            Either::First(fate) => fate,
-            Either::Second(()) => Fate::new(Ending::Unknown(Reason::ConnectionLost), After::Lost),
+        let JobCompletion { ending, mut after, requests } = match performed {
+            Either::First(completion) => completion,
+            Either::Second(()) => JobCompletion::new(
+                Completion::Unknown(Reason::ConnectionLost),
+                ConnectionState::Lost,
+            ),
         };
-        if after == After::Held && slot.is_given_up.get() {
-            after = After::Undo;
+        if after == ConnectionState::Held && slot.is_given_up.get() {
+            after = ConnectionState::Undo;
         }
         let mut holders = self.holders.borrow_mut();
         match after {
-            After::Held => drop(holders.insert(session, Hold::On(place))),
-            After::Free | After::Undo | After::Lost => {
+            ConnectionState::Held => drop(holders.insert(session, Hold::On(place))),
+            ConnectionState::Free | ConnectionState::Undo | ConnectionState::Lost => {
                 if holders.get(&session) == Some(&Hold::On(place)) {
                     holders.remove(&session);
                 }
             }
         }
         drop(holders);
-        parcel.ending = ending;
-        parcel.requests = requests;
-        self.deliver(place, parcel);
+        message.ending = ending;
+        message.requests = requests;
+        self.deliver(place, message);
         after
     }
 
-    async fn undo(&self, connection: &mut L::Connection) -> After {
+    async fn undo(&self, connection: &mut L::Connection) -> ConnectionState {
         match tokio::time::timeout(OVERDUE, self.library.undo(connection)).await {
-            Ok(Ok(())) => After::Free,
-            Ok(Err(Lost)) | Err(_) => After::Lost,
+            Ok(Ok(())) => ConnectionState::Free,
+            Ok(Err(Lost)) | Err(_) => ConnectionState::Lost,
         }
     }
 
@@ -205,23 +208,23 @@ impl<L: Library> Shared<L> {
     async fn converse(&self, place: usize, connection: &mut L::Connection) {
         let slot = &self.slots[place];
         loop {
-            let next = slot.bell.until(|| slot.order.take());
+            let next = slot.notifier.until(|| slot.order.take());
             let Either::First(order) = either(next, self.library.lost(connection)).await else {
                 return;
             };
             let ended = match order {
-                Order::Perform(parcel) => self.carry_out(place, connection, parcel).await,
-                Order::Undo => After::Undo,
+                Order::Perform(message) => self.carry_out(place, connection, message).await,
+                Order::Undo => ConnectionState::Undo,
             };
             let after = match ended {
-                After::Undo => self.undo(connection).await,
+                ConnectionState::Undo => self.undo(connection).await,
                 other => other,
             };
             self.busy.set(self.busy.get() - 1);
             match after {
-                After::Free => self.release(place),
-                After::Held => {}
-                After::Undo | After::Lost => return,
+                ConnectionState::Free => self.release(place),
+                ConnectionState::Held => {}
+                ConnectionState::Undo | ConnectionState::Lost => return,
             }
         }
     }

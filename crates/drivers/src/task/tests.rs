@@ -8,19 +8,19 @@ use assay_model::{Nanos, Reason};
 use assay_store::answer::{encode_field, encode_row};
 use assay_store::{Answer, Answers, OpenError, Ticket};
 
-use super::bell::Bell;
-use super::{After, Ending, Fate, Library, Lost, Pool};
+use super::notifier::Notifier;
+use super::{Completion, ConnectionState, JobCompletion, Library, Lost, Pool};
 
 /// A library whose connections do what the jobs say.
 #[derive(Clone, Default)]
-struct Told(Rc<World>);
+struct TestLibrary(Rc<World>);
 
 #[derive(Default)]
 struct World {
     connections: Cell<usize>,
     is_down: Cell<bool>,
     is_cut: Cell<bool>,
-    bell: Bell,
+    notifier: Notifier,
     log: RefCell<Vec<String>>,
 }
 
@@ -35,7 +35,7 @@ impl World {
     }
 }
 
-impl Library for Told {
+impl Library for TestLibrary {
     type Connection = usize;
     type Job = Job;
 
@@ -48,22 +48,32 @@ impl Library for Told {
         Ok(self.0.connections.get())
     }
 
-    async fn perform(&self, connection: &mut usize, job: &mut Job, rows: &mut Vec<u8>) -> Fate {
+    async fn perform(
+        &self,
+        connection: &mut usize,
+        job: &mut Job,
+        rows: &mut Vec<u8>,
+    ) -> JobCompletion {
         self.0.say(*connection, job.word);
-        let done = |after| Fate::new(Ending::Done { found: true }, after);
+        let done = |after| JobCompletion::new(Completion::Done { found: true }, after);
         match job.word {
-            "begin" => done(After::Held),
+            "begin" => done(ConnectionState::Held),
             "hang" => std::future::pending().await,
             "later" => {
                 tokio::task::yield_now().await;
-                done(After::Free)
+                done(ConnectionState::Free)
             }
-            "fail" => Fate::new(Ending::Refused(Reason::Conflict), After::Undo),
-            "break" => Fate::new(Ending::Unknown(Reason::ConnectionLost), After::Lost),
+            "fail" => {
+                JobCompletion::new(Completion::Refused(Reason::Conflict), ConnectionState::Undo)
+            }
+            "break" => JobCompletion::new(
+                Completion::Unknown(Reason::ConnectionLost),
+                ConnectionState::Lost,
+            ),
             _ => {
                 encode_row(1, rows);
                 encode_field(b"word", job.word.as_bytes(), rows);
-                done(After::Free)
+                done(ConnectionState::Free)
             }
         }
     }
@@ -74,7 +84,7 @@ impl Library for Told {
     }
 
     async fn lost(&self, _connection: &mut usize) {
-        self.0.bell.until(|| self.0.is_cut.get().then_some(())).await;
+        self.0.notifier.until(|| self.0.is_cut.get().then_some(())).await;
     }
 }
 
@@ -92,20 +102,20 @@ impl Answers for Inbox {
     }
 }
 
-struct Lane {
-    pool: Pool<Told>,
+struct Worker {
+    pool: Pool<TestLibrary>,
     world: Rc<World>,
     inbox: Inbox,
     next: u64,
     now: Nanos,
 }
 
-impl Lane {
-    fn open(connections: usize) -> Lane {
-        let told = Told::default();
-        let world = told.0.clone();
-        let pool = Pool::open(told, connections, "told").unwrap();
-        Lane { pool, world, inbox: Inbox::default(), next: 0, now: Nanos::ZERO }
+impl Worker {
+    fn open(connections: usize) -> Worker {
+        let reported = TestLibrary::default();
+        let world = reported.0.clone();
+        let pool = Pool::open(reported, connections, "told").unwrap();
+        Worker { pool, world, inbox: Inbox::default(), next: 0, now: Nanos::ZERO }
     }
 
     fn start(&mut self, session: u32, word: &'static str) -> Ticket {
@@ -129,13 +139,13 @@ impl Lane {
         std::mem::take(&mut self.inbox.0)
     }
 
-    fn ask(&mut self, session: u32, word: &'static str) -> String {
+    fn send(&mut self, session: u32, word: &'static str) -> String {
         self.start(session, word);
         self.answers().join("; ")
     }
 
     /// Waits until the pool is as the test wants it.
-    fn wait_until(&mut self, done: impl Fn(&Lane) -> bool) {
+    fn wait_until(&mut self, done: impl Fn(&Worker) -> bool) {
         for _ in 0..1_000 {
             if done(self) {
                 return;
@@ -153,122 +163,122 @@ impl Lane {
 
 #[test]
 fn a_job_comes_back_with_its_rows() {
-    let mut lane = Lane::open(1);
-    assert_eq!(lane.ask(0, "read"), "1 done, 1 rows");
-    assert_eq!(lane.ask(0, "later"), "2 done, 0 rows");
-    assert_eq!(lane.answers(), Vec::<String>::new());
+    let mut worker = Worker::open(1);
+    assert_eq!(worker.send(0, "read"), "1 done, 1 rows");
+    assert_eq!(worker.send(0, "later"), "2 done, 0 rows");
+    assert_eq!(worker.answers(), Vec::<String>::new());
 }
 
 #[test]
-fn waiting_ends_with_an_answer_long_before_patience() {
-    let mut lane = Lane::open(1);
-    lane.start(0, "later");
-    lane.pool.wait(Duration::from_secs(1));
-    lane.poll();
-    assert_eq!(lane.inbox.0, ["1 done, 0 rows"]);
+fn waiting_ends_with_an_answer_long_before_timeout() {
+    let mut worker = Worker::open(1);
+    worker.start(0, "later");
+    worker.pool.wait(Duration::from_secs(1));
+    worker.poll();
+    assert_eq!(worker.inbox.0, ["1 done, 0 rows"]);
 }
 
 #[test]
 fn without_a_free_connection_it_is_not_ready() {
-    let mut lane = Lane::open(2);
-    lane.start(0, "hang");
-    assert!(lane.pool.is_ready());
-    lane.start(1, "hang");
-    assert!(!lane.pool.is_ready());
-    assert_eq!(lane.ask(2, "read"), "3 refused in-flight-limit");
+    let mut worker = Worker::open(2);
+    worker.start(0, "hang");
+    assert!(worker.pool.is_ready());
+    worker.start(1, "hang");
+    assert!(!worker.pool.is_ready());
+    assert_eq!(worker.send(2, "read"), "3 refused in-flight-limit");
 }
 
 #[test]
 fn a_session_keeps_its_connection_while_its_transaction_is_open() {
-    let mut lane = Lane::open(2);
-    lane.ask(7, "begin");
-    lane.ask(8, "begin");
-    assert!(lane.pool.holds(7) && !lane.pool.is_ready());
-    assert_eq!(lane.ask(7, "commit"), "3 done, 1 rows");
-    assert!(!lane.pool.holds(7) && lane.pool.is_ready());
-    lane.ask(8, "commit");
-    assert_eq!(lane.log(), ["2 begin", "1 begin", "2 commit", "1 commit"]);
+    let mut worker = Worker::open(2);
+    worker.send(7, "begin");
+    worker.send(8, "begin");
+    assert!(worker.pool.holds(7) && !worker.pool.is_ready());
+    assert_eq!(worker.send(7, "commit"), "3 done, 1 rows");
+    assert!(!worker.pool.holds(7) && worker.pool.is_ready());
+    worker.send(8, "commit");
+    assert_eq!(worker.log(), ["2 begin", "1 begin", "2 commit", "1 commit"]);
 }
 
 #[test]
 fn a_failed_transaction_is_undone_after_the_answer() {
-    let mut lane = Lane::open(1);
-    lane.ask(7, "begin");
-    assert_eq!(lane.ask(7, "fail"), "2 refused conflict");
-    assert!(!lane.pool.holds(7) && lane.pool.is_ready());
-    assert_eq!(lane.log(), ["1 begin", "1 fail", "1 undo"]);
+    let mut worker = Worker::open(1);
+    worker.send(7, "begin");
+    assert_eq!(worker.send(7, "fail"), "2 refused conflict");
+    assert!(!worker.pool.holds(7) && worker.pool.is_ready());
+    assert_eq!(worker.log(), ["1 begin", "1 fail", "1 undo"]);
 }
 
 #[test]
 fn a_transaction_that_is_left_is_undone() {
-    let mut lane = Lane::open(1);
-    lane.ask(7, "begin");
-    lane.pool.leave(7);
-    assert!(!lane.pool.is_ready());
-    lane.answers();
-    assert!(lane.pool.is_ready());
-    assert_eq!(lane.log(), ["1 begin", "1 undo"]);
+    let mut worker = Worker::open(1);
+    worker.send(7, "begin");
+    worker.pool.leave(7);
+    assert!(!worker.pool.is_ready());
+    worker.answers();
+    assert!(worker.pool.is_ready());
+    assert_eq!(worker.log(), ["1 begin", "1 undo"]);
 }
 
 #[test]
 fn an_abandoned_step_undoes_its_transaction() {
-    let mut lane = Lane::open(1);
-    let ticket = lane.start(7, "begin");
-    lane.pool.abandon(ticket);
-    lane.answers();
-    assert!(!lane.pool.holds(7) && lane.pool.is_ready());
-    // The answer was there already, but nobody had been told.
-    let ticket = lane.start(7, "begin");
-    lane.pool.wait(Duration::from_secs(1));
-    lane.pool.abandon(ticket);
-    lane.answers();
-    assert!(!lane.pool.holds(7) && lane.pool.is_ready());
-    assert_eq!(lane.log(), ["1 begin", "1 undo", "1 begin", "1 undo"]);
+    let mut worker = Worker::open(1);
+    let ticket = worker.start(7, "begin");
+    worker.pool.abandon(ticket);
+    worker.answers();
+    assert!(!worker.pool.holds(7) && worker.pool.is_ready());
+    // The answer was there already, but nobody had been reported.
+    let ticket = worker.start(7, "begin");
+    worker.pool.wait(Duration::from_secs(1));
+    worker.pool.abandon(ticket);
+    worker.answers();
+    assert!(!worker.pool.holds(7) && worker.pool.is_ready());
+    assert_eq!(worker.log(), ["1 begin", "1 undo", "1 begin", "1 undo"]);
 }
 
 #[test]
 fn a_job_that_hangs_after_it_was_abandoned_loses_its_connection() {
-    let mut lane = Lane::open(1);
-    let ticket = lane.start(0, "hang");
-    lane.answers();
-    lane.pool.abandon(ticket);
-    lane.wait_until(|lane| !lane.inbox.0.is_empty());
-    assert_eq!(lane.answers(), ["1 unknown connection-lost"]);
-    lane.wait_until(|lane| lane.world.connections.get() == 2);
-    assert_eq!(lane.ask(0, "read"), "2 done, 1 rows");
+    let mut worker = Worker::open(1);
+    let ticket = worker.start(0, "hang");
+    worker.answers();
+    worker.pool.abandon(ticket);
+    worker.wait_until(|worker| !worker.inbox.0.is_empty());
+    assert_eq!(worker.answers(), ["1 unknown connection-lost"]);
+    worker.wait_until(|worker| worker.world.connections.get() == 2);
+    assert_eq!(worker.send(0, "read"), "2 done, 1 rows");
 }
 
 #[test]
 fn a_lost_connection_is_made_anew_while_the_others_work() {
-    let mut lane = Lane::open(2);
-    assert_eq!(lane.ask(0, "break"), "1 unknown connection-lost");
-    assert_eq!(lane.ask(0, "read"), "2 done, 1 rows");
-    lane.wait_until(|lane| lane.world.connections.get() == 3);
-    assert_eq!(lane.log(), ["2 break", "1 read"]);
+    let mut worker = Worker::open(2);
+    assert_eq!(worker.send(0, "break"), "1 unknown connection-lost");
+    assert_eq!(worker.send(0, "read"), "2 done, 1 rows");
+    worker.wait_until(|worker| worker.world.connections.get() == 3);
+    assert_eq!(worker.log(), ["2 break", "1 read"]);
 }
 
 #[test]
 fn without_any_connection_jobs_are_refused_until_one_is_back() {
-    let mut lane = Lane::open(1);
-    lane.world.is_down.set(true);
-    lane.ask(0, "break");
-    assert!(lane.pool.is_ready());
-    assert_eq!(lane.ask(0, "read"), "2 refused unreachable");
-    lane.world.is_down.set(false);
-    lane.wait_until(|lane| lane.world.connections.get() == 2);
-    assert_eq!(lane.ask(0, "read"), "3 done, 1 rows");
+    let mut worker = Worker::open(1);
+    worker.world.is_down.set(true);
+    worker.send(0, "break");
+    assert!(worker.pool.is_ready());
+    assert_eq!(worker.send(0, "read"), "2 refused unreachable");
+    worker.world.is_down.set(false);
+    worker.wait_until(|worker| worker.world.connections.get() == 2);
+    assert_eq!(worker.send(0, "read"), "3 done, 1 rows");
 }
 
 #[test]
 fn a_transaction_whose_connection_is_lost_cannot_go_on() {
-    let mut lane = Lane::open(1);
-    lane.ask(7, "begin");
-    lane.world.is_cut.set(true);
-    lane.world.bell.ring();
-    lane.answers();
-    lane.world.is_cut.set(false);
-    assert_eq!(lane.ask(7, "commit"), "2 refused unreachable");
-    lane.wait_until(|lane| lane.world.connections.get() == 2);
-    assert_eq!(lane.ask(7, "read"), "3 done, 1 rows");
-    assert_eq!(lane.log(), ["1 begin", "2 read"]);
+    let mut worker = Worker::open(1);
+    worker.send(7, "begin");
+    worker.world.is_cut.set(true);
+    worker.world.notifier.ring();
+    worker.answers();
+    worker.world.is_cut.set(false);
+    assert_eq!(worker.send(7, "commit"), "2 refused unreachable");
+    worker.wait_until(|worker| worker.world.connections.get() == 2);
+    assert_eq!(worker.send(7, "read"), "3 done, 1 rows");
+    assert_eq!(worker.log(), ["1 begin", "2 read"]);
 }

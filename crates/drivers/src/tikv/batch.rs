@@ -1,4 +1,4 @@
-//! What the requests of a batch have in common, whichever of TiKV's interfaces they go to.
+//! Batches of requests, for both of TiKV's interfaces.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use assay_store::OwnedRequest;
 use tikv_client::KvPair;
 
 use super::failure::Failure;
-use super::shelf::Shelf;
-use crate::task::{Ending, Outcome};
+use super::key_prefix::KeyPrefix;
+use crate::task::{Completion, Outcome};
 
 /// The kinds that are gathered.
 pub(super) const KINDS: &[Kind] = &[Kind::Read, Kind::Insert];
@@ -16,17 +16,17 @@ pub(super) const KINDS: &[Kind] = &[Kind::Read, Kind::Insert];
 /// A key with its value.
 pub(super) type Pair = (Vec<u8>, Vec<u8>);
 
-/// A batch on its shelf.
+/// A batch on its key prefix.
 #[derive(Clone, Copy)]
 pub(super) struct Batch<'a> {
-    shelf: &'a Shelf,
+    key_prefix: &'a KeyPrefix,
     requests: &'a [OwnedRequest],
 }
 
 impl<'a> Batch<'a> {
     /// These requests, of one kind.
-    pub(super) fn new(shelf: &'a Shelf, requests: &'a [OwnedRequest]) -> Batch<'a> {
-        Batch { shelf, requests }
+    pub(super) fn new(key_prefix: &'a KeyPrefix, requests: &'a [OwnedRequest]) -> Batch<'a> {
+        Batch { key_prefix, requests }
     }
 
     /// Whether it writes.
@@ -41,7 +41,7 @@ impl<'a> Batch<'a> {
 
     /// The keys that it is about.
     pub(super) fn keys(self) -> Vec<Vec<u8>> {
-        self.requests.iter().map(|own| self.shelf.key(own.request().key)).collect()
+        self.requests.iter().map(|own| self.key_prefix.key(own.request().key)).collect()
     }
 
     /// The records to write, in the order of their keys, and how each request ends when they are
@@ -50,10 +50,10 @@ impl<'a> Batch<'a> {
         let (mut pairs, mut outcomes) = (Vec::new(), Vec::new());
         for own in self.requests {
             let request = own.request();
-            let ending = match self.shelf.make(&request.values) {
+            let ending = match self.key_prefix.make(&request.values) {
                 Ok(value) => {
-                    pairs.push((self.shelf.key(request.key), value));
-                    Ending::Done { found: true }
+                    pairs.push((self.key_prefix.key(request.key), value));
+                    Completion::Done { found: true }
                 }
                 Err(Failure { ending, .. }) => ending,
             };
@@ -74,11 +74,11 @@ impl<'a> Batch<'a> {
         let outcome = |own: &OwnedRequest| {
             let (request, begin) = (own.request(), rows.len());
             let handed = found
-                .get(&self.shelf.key(request.key))
-                .map(|value| self.shelf.hand_out(value, &request, rows));
+                .get(&self.key_prefix.key(request.key))
+                .map(|value| self.key_prefix.hand_out(value, &request, rows));
             let ending = match handed {
-                None => Ending::Done { found: false },
-                Some(Ok(())) => Ending::Done { found: true },
+                None => Completion::Done { found: false },
+                Some(Ok(())) => Completion::Done { found: true },
                 Some(Err(Failure { ending, .. })) => {
                     rows.truncate(begin);
                     ending
@@ -97,13 +97,13 @@ mod tests {
 
     use super::*;
 
-    fn shelf() -> Shelf {
+    fn key_prefix() -> KeyPrefix {
         let fields = vec!["a".to_owned()];
-        Shelf::new(&Table { name: "t".into(), fields, needs_key_order: false })
+        KeyPrefix::new(&Table { name: "t".into(), fields, needs_key_order: false })
     }
 
     /// Requests for these keys, each with a value for a field of this number.
-    fn requests(kind: Kind, asked: &[(&str, u16)]) -> Vec<OwnedRequest> {
+    fn requests(kind: Kind, requested: &[(&str, u16)]) -> Vec<OwnedRequest> {
         let own = |(key, field): &(&str, u16)| {
             let (spans, fields) = ([(*field, 0..1)], Fields::All);
             let values = Values::new(&spans, b"x");
@@ -112,39 +112,39 @@ mod tests {
             own.fill(&Request { session: 7, kind, table: 0, key, fields, limit: 1, values });
             own
         };
-        asked.iter().map(own).collect()
+        requested.iter().map(own).collect()
     }
 
-    const DONE: Ending = Ending::Done { found: true };
+    const DONE: Completion = Completion::Done { found: true };
 
     #[test]
     fn records_go_in_the_order_of_their_keys_without_what_cannot_be_made() {
-        let shelf = shelf();
+        let key_prefix = key_prefix();
         let inserts = requests(Kind::Insert, &[("b", 0), ("wrong", 9), ("a", 0)]);
-        let batch = Batch::new(&shelf, &inserts);
+        let batch = Batch::new(&key_prefix, &inserts);
         assert!(batch.is_insert());
         let (pairs, outcomes) = batch.records();
         let keys: Vec<&[u8]> = pairs.iter().map(|(key, _)| &key[..]).collect();
         assert_eq!(keys, [b"t:a", b"t:b"]);
-        let endings: Vec<Ending> = outcomes.iter().map(|outcome| outcome.ending).collect();
-        assert_eq!(endings, [DONE, Ending::Refused(Reason::Malformed), DONE]);
+        let endings: Vec<Completion> = outcomes.iter().map(|outcome| outcome.ending).collect();
+        assert_eq!(endings, [DONE, Completion::Refused(Reason::Malformed), DONE]);
     }
 
     #[test]
     fn each_read_gets_its_own_record() {
-        let shelf = shelf();
+        let key_prefix = key_prefix();
         let inserts = requests(Kind::Insert, &[("a", 0), ("b", 0)]);
-        let (mut pairs, _) = Batch::new(&shelf, &inserts).records();
+        let (mut pairs, _) = Batch::new(&key_prefix, &inserts).records();
         pairs[0].1 = b"no record".to_vec();
         pairs.reverse();
         let reads = requests(Kind::Read, &[("a", 0), ("b", 0), ("c", 0)]);
         let mut rows = Vec::new();
-        let batch = Batch::new(&shelf, &reads);
+        let batch = Batch::new(&key_prefix, &reads);
         assert!(!batch.is_insert());
         let outcomes = batch.hand_out(pairs.into_iter().map(KvPair::from), &mut rows);
-        let wrong = Ending::Refused(Reason::WrongType);
-        let endings: Vec<Ending> = outcomes.iter().map(|outcome| outcome.ending).collect();
-        assert_eq!(endings, [wrong, DONE, Ending::Done { found: false }]);
+        let wrong = Completion::Refused(Reason::WrongType);
+        let endings: Vec<Completion> = outcomes.iter().map(|outcome| outcome.ending).collect();
+        assert_eq!(endings, [wrong, DONE, Completion::Done { found: false }]);
         let ends: Vec<usize> = outcomes.iter().map(|outcome| outcome.rows_end).collect();
         assert_eq!(ends, [0, rows.len(), rows.len()]);
         assert_eq!(assay_store::Rows::Encoded(&rows).count(), 1);

@@ -5,11 +5,11 @@ use std::time::Duration;
 use assay_model::{Kind, Reason};
 use assay_store::Request;
 
-use super::failure::{Doing, Failure, Verdict, Whose, verdict};
+use super::failure::{Doing, Failure, FailureSource, Verdict, verdict};
+use super::key_prefix::Plan;
 use super::open::{Open, Remembers};
-use super::shelf::Plan;
-use super::transaction::{Asked, Turn};
-use crate::task::{After, Context};
+use super::transaction::{RecordRequest, Turn};
+use crate::task::{ConnectionState, Context};
 
 /// One of its requests.
 pub(super) struct Step<'a> {
@@ -21,15 +21,15 @@ pub(super) struct Step<'a> {
 /// Carries out a request of the transaction that `open` is, or begins it. Tells whether the record
 /// was there, and what is to become of the connection.
 ///
-/// Nothing is tried again: others may have changed since what the transaction was told before. One
-/// that has failed stays in `open` if it may have locks, for these are to be given back.
+/// Nothing is tried again: others may have changed since what the transaction was reported before.
+/// One that has failed stays in `open` if it may have locks, for these are to be given back.
 pub(super) async fn carry_out(
     turn: &mut Turn<'_>,
     open: &mut Option<Open>,
     plan: &Plan,
     step: Step<'_>,
     rows: &mut Vec<u8>,
-) -> Result<(bool, After), Failure> {
+) -> Result<(bool, ConnectionState), Failure> {
     let Step { context, request } = step;
     if context == Context::Begins {
         let begun = turn.begin_to_write().await.map_err(Verdict::failure)?;
@@ -42,27 +42,31 @@ pub(super) async fn carry_out(
         // A transaction that is not committed is undone, whatever becomes of its locks.
         (Kind::Rollback, _) => {
             turn.release(&mut current).await;
-            return Ok((true, After::Free));
+            return Ok((true, ConnectionState::Free));
         }
-        (Kind::Commit, _) => turn.commit(&mut current).await.map(|()| (true, After::Free)),
-        (_, Some(shelf)) => {
-            let asked = Asked { shelf, request };
-            turn.ask(&mut current, &asked, rows).await.map(|found| (found, After::Held))
+        (Kind::Commit, _) => {
+            turn.commit(&mut current).await.map(|()| (true, ConnectionState::Free))
+        }
+        (_, Some(key_prefix)) => {
+            let requested = RecordRequest { key_prefix, request };
+            turn.send(&mut current, &requested, rows)
+                .await
+                .map(|found| (found, ConnectionState::Held))
         }
         (_, None) => Err(Failure::refused(Reason::Malformed).into()),
     };
     match ended {
-        Ok((_, After::Held)) => *open = Some(current),
-        Err(told) if is_to_undo(turn, &current, &told) => *open = Some(current),
+        Ok((_, ConnectionState::Held)) => *open = Some(current),
+        Err(reported) if is_to_undo(turn, &current, &reported) => *open = Some(current),
         _ => {}
     }
     ended.map_err(Verdict::failure)
 }
 
 /// Whether a transaction that failed so has to be undone.
-fn is_to_undo(turn: &Turn<'_>, open: &Open, told: &Verdict) -> bool {
+fn is_to_undo(turn: &Turn<'_>, open: &Open, reported: &Verdict) -> bool {
     match open.records.is_ending() {
-        true => turn.leaves_locks(open, told),
+        true => turn.leaves_locks(open, reported),
         // Whatever became of this step, others of it may have taken locks.
         false => open.records.may_be_locked(),
     }
@@ -70,13 +74,13 @@ fn is_to_undo(turn: &Turn<'_>, open: &Open, told: &Verdict) -> bool {
 
 /// Gives back what locks a transaction may have that nobody goes on with; tells who is to blame if
 /// that fails. They end by themselves then.
-pub(super) async fn undo(mut open: Open, patience: Duration) -> Result<(), Whose> {
+pub(super) async fn undo(mut open: Open, timeout: Duration) -> Result<(), FailureSource> {
     if !open.records.may_be_locked() {
         return Ok(());
     }
-    match tokio::time::timeout(patience, open.transaction.rollback()).await {
+    match tokio::time::timeout(timeout, open.transaction.rollback()).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(verdict(&error, Doing::Preparing).failure().whose),
-        Err(_) => Err(Whose::Nodes),
+        Ok(Err(error)) => Err(verdict(&error, Doing::Preparing).failure().source),
+        Err(_) => Err(FailureSource::Nodes),
     }
 }

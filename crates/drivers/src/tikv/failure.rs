@@ -1,4 +1,4 @@
-//! What an error of TiKV, of PD, or of the way to them means for what was asked.
+//! Failures of TiKV, of PD, or of the network, as outcomes of requests.
 
 use std::error::Error as _;
 
@@ -6,8 +6,8 @@ use assay_model::Reason;
 use tikv_client::{Error, ProtoKeyError as KeyError, ProtoRegionError as RegionError};
 use tonic_of_tikv::{Code, Status};
 
-use super::placement::{AskError, is_unsent};
-use crate::task::Ending;
+use super::placement::{RequestError, is_unsent};
+use crate::task::Completion;
 
 /// What the request that failed was to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,8 @@ pub(super) enum Doing {
 /// What an error means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It certainly did not happen, as the region is elsewhere by now: look for it, then ask again.
+    /// It certainly did not happen, as the region is elsewhere by now: look for it, then issue
+    /// again.
     Moved,
     /// It certainly did not happen, as another transaction was in the way: begin again.
     Conflict,
@@ -34,13 +35,13 @@ pub(super) enum Verdict {
 /// How a request failed, and who is to blame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    pub(super) ending: Ending,
-    pub(super) whose: Whose,
+    pub(super) ending: Completion,
+    pub(super) source: FailureSource,
 }
 
 /// Who is to blame, so that it is left alone for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum FailureSource {
     /// The request, or what is there.
     Nobodys,
     /// One TiKV server; others may do.
@@ -56,13 +57,13 @@ enum Write {
     Perhaps,
 }
 
-use Whose::{Drivers, Nobodys, Nodes};
+use FailureSource::{Drivers, Nobodys, Nodes};
 use Write::{Never, Perhaps};
 
 impl Failure {
     /// It certainly did not happen; nobody is to blame.
     pub(super) const fn refused(reason: Reason) -> Failure {
-        Failure { ending: Ending::Refused(reason), whose: Nobodys }
+        Failure { ending: Completion::Refused(reason), source: Nobodys }
     }
 }
 
@@ -84,28 +85,28 @@ impl From<Failure> for Verdict {
 }
 
 /// How what ended with `reason` ends, and by whose fault.
-fn failed(doing: Doing, reason: Reason, write: Write, whose: Whose) -> Verdict {
+fn failed(doing: Doing, reason: Reason, write: Write, source: FailureSource) -> Verdict {
     let is_open = doing == Doing::Writing && write == Perhaps;
-    let ending = if is_open { Ending::Unknown(reason) } else { Ending::Refused(reason) };
-    Verdict::Failed(Failure { ending, whose })
+    let ending = if is_open { Completion::Unknown(reason) } else { Completion::Refused(reason) };
+    Verdict::Failed(Failure { ending, source })
 }
 
-/// The connection broke, or whoever answers makes no sense: a read is as open as a write.
+/// The connection broke, or whoever answers is invalid: a read is as open as a write.
 fn lost(doing: Doing, reason: Reason) -> Verdict {
     let ending = match doing {
-        Doing::Reading | Doing::Writing => Ending::Unknown(reason),
-        Doing::Preparing => Ending::Refused(reason),
+        Doing::Reading | Doing::Writing => Completion::Unknown(reason),
+        Doing::Preparing => Completion::Refused(reason),
     };
-    Verdict::Failed(Failure { ending, whose: Nodes })
+    Verdict::Failed(Failure { ending, source: Nodes })
 }
 
 /// What `error` means for a request that was `doing` something.
 ///
 /// A transaction that writes is done or not when its primary key is committed: the client library
-/// is told to commit in two phases, without trying a request again. So what fails before that
+/// is instructed to commit in two phases, without trying a request again. So what fails before that
 /// request leaves, such as finding a region or getting a timestamp, certainly does not happen.
 pub(super) fn verdict(error: &Error, doing: Doing) -> Verdict {
-    let fails = |reason, write, whose| failed(doing, reason, write, whose);
+    let fails = |reason, write, source| failed(doing, reason, write, source);
     match error {
         // A connection to a server could not be made.
         Error::Grpc(_) => fails(Reason::Unreachable, Never, Nodes),
@@ -151,7 +152,7 @@ pub(super) fn verdict(error: &Error, doing: Doing) -> Verdict {
 /// The one that leaves most open, of several.
 fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let openness = |verdict: &Verdict| match verdict {
-        Verdict::Failed(Failure { ending: Ending::Unknown(_), .. }) => 2,
+        Verdict::Failed(Failure { ending: Completion::Unknown(_), .. }) => 2,
         Verdict::Failed(_) => 1,
         Verdict::Moved | Verdict::Conflict => 0,
     };
@@ -159,12 +160,12 @@ fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
 }
 
 /// What PD's answer, or the lack of one, means for a request that has not left yet.
-pub(super) fn of_driver(error: &AskError) -> Failure {
-    let (reason, whose) = match error {
-        AskError::Unreachable(_) | AskError::Broken(_) => (Reason::Unreachable, Drivers),
-        AskError::Told(..) | AskError::Said(_) => (Reason::Busy, Drivers),
+pub(super) fn of_driver(error: &RequestError) -> Failure {
+    let (reason, source) = match error {
+        RequestError::Unreachable(_) | RequestError::Broken(_) => (Reason::Unreachable, Drivers),
+        RequestError::Told(..) | RequestError::Said(_) => (Reason::Busy, Drivers),
     };
-    Failure { ending: Ending::Refused(reason), whose }
+    Failure { ending: Completion::Refused(reason), source }
 }
 
 fn of_status(status: &Status, doing: Doing) -> Verdict {
@@ -175,8 +176,8 @@ fn of_status(status: &Status, doing: Doing) -> Verdict {
     if status.source().is_some() && code != Code::Cancelled {
         return lost(doing, Reason::ConnectionLost);
     }
-    let (reason, write, whose) = match code {
-        // The library's own patience ended, or the server's.
+    let (reason, write, source) = match code {
+        // The library's own the timeout expired, or the server's.
         Code::Cancelled | Code::DeadlineExceeded => return lost(doing, Reason::Timeout),
         Code::InvalidArgument | Code::NotFound | Code::AlreadyExists => {
             (Reason::Malformed, Never, Nobodys)
@@ -192,7 +193,7 @@ fn of_status(status: &Status, doing: Doing) -> Verdict {
             (Reason::StoreError, Perhaps, Nobodys)
         }
     };
-    failed(doing, reason, write, whose)
+    failed(doing, reason, write, source)
 }
 
 /// What a region says instead of an answer; source: `errorpb.proto` in kvproto.
@@ -254,13 +255,14 @@ fn of_key(error: &KeyError, doing: Doing) -> Verdict {
     } else if is_refused {
         failed(doing, Reason::StoreError, Never, Nobodys)
     } else {
-        // Told to abort, for what went wrong within the server.
+        // Reported to abort, for what went wrong within the server.
         failed(doing, Reason::StoreError, Perhaps, Nobodys)
     }
 }
 
-/// Whether the words of a prewrite that was told to abort say that a lock which was taken before is
-/// missing: others have undone the transaction. TiKV writes them as one, its stand-in does not.
+/// Whether the words of a prewrite that was instructed to abort say that a lock which was taken
+/// before is missing: others have undone the transaction. TiKV writes them as one, its stand-in
+/// does not.
 fn misses_lock(words: &str) -> bool {
     words.replace(' ', "").to_lowercase().contains("pessimisticlocknotfound")
 }
@@ -284,31 +286,31 @@ mod tests {
 
     const ALL: [Doing; 3] = [Doing::Reading, Doing::Preparing, Doing::Writing];
 
-    fn told(error: &Error, doing: Doing) -> Ending {
+    fn describe(error: &Error, doing: Doing) -> Completion {
         verdict(error, doing).failure().ending
     }
 
     /// Refused, whatever it was to do.
     fn check_refused(error: &Error, reason: Reason) {
         for doing in ALL {
-            assert_eq!(told(error, doing), Ending::Refused(reason), "{error:?} {doing:?}");
+            assert_eq!(describe(error, doing), Completion::Refused(reason), "{error:?} {doing:?}");
         }
     }
 
     /// A write may have happened; a read certainly returned nothing.
     fn check_open(error: &Error, reason: Reason) {
-        assert_eq!(told(error, Doing::Writing), Ending::Unknown(reason), "{error:?}");
+        assert_eq!(describe(error, Doing::Writing), Completion::Unknown(reason), "{error:?}");
         for doing in [Doing::Reading, Doing::Preparing] {
-            assert_eq!(told(error, doing), Ending::Refused(reason), "{error:?} {doing:?}");
+            assert_eq!(describe(error, doing), Completion::Refused(reason), "{error:?} {doing:?}");
         }
     }
 
     /// Nobody knows what became of it; what was to be written afterwards was not.
     fn check_lost(error: &Error, reason: Reason) {
         for doing in [Doing::Reading, Doing::Writing] {
-            assert_eq!(told(error, doing), Ending::Unknown(reason), "{error:?} {doing:?}");
+            assert_eq!(describe(error, doing), Completion::Unknown(reason), "{error:?} {doing:?}");
         }
-        assert_eq!(told(error, Doing::Preparing), Ending::Refused(reason), "{error:?}");
+        assert_eq!(describe(error, Doing::Preparing), Completion::Refused(reason), "{error:?}");
     }
 
     fn region(fill: impl FnOnce(&mut RegionError)) -> Error {
@@ -327,8 +329,8 @@ mod tests {
         status.into()
     }
 
-    fn whose(error: &Error) -> Whose {
-        verdict(error, Doing::Writing).failure().whose
+    fn source(error: &Error) -> FailureSource {
+        verdict(error, Doing::Writing).failure().source
     }
 
     #[test]
@@ -439,7 +441,7 @@ mod tests {
         check_lost(&Error::Io(reset()), Reason::ConnectionLost);
         let open = Error::UndeterminedError(Box::new(Error::Unimplemented));
         check_lost(&open, Reason::ConnectionLost);
-        assert_eq!(whose(&broken), Nodes);
+        assert_eq!(source(&broken), Nodes);
     }
 
     #[test]
@@ -447,16 +449,16 @@ mod tests {
         let refused = "error trying to connect: tcp connect error: Connection refused";
         let error = status(Status::unavailable(refused));
         check_refused(&error, Reason::Unreachable);
-        assert_eq!(whose(&error), Nodes);
+        assert_eq!(source(&error), Nodes);
         let stopped = Error::InternalError { message: "failed to connect to [..]".into() };
         check_refused(&stopped, Reason::Unreachable);
-        assert_eq!(whose(&stopped), Drivers);
+        assert_eq!(source(&stopped), Drivers);
         check_refused(&Error::RegionForKeyNotFound { key: Vec::new() }, Reason::Unreachable);
         check_refused(&Error::RegionNotFoundInResponse { region_id: 1 }, Reason::Unreachable);
     }
 
     #[test]
-    fn patience_that_ends_leaves_everything_open() {
+    fn timeout_that_ends_leaves_everything_open() {
         check_lost(&status(Status::cancelled("Timeout expired")), Reason::Timeout);
         check_lost(&status(Status::deadline_exceeded("too late")), Reason::Timeout);
     }
@@ -482,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_itself_refuses_was_never_asked() {
+    fn what_the_library_itself_refuses_was_never_issued() {
         for (error, reason) in [
             (Error::Unimplemented, Reason::Unsupported),
             (Error::UnsupportedMode, Reason::Unsupported),
@@ -502,11 +504,11 @@ mod tests {
     #[test]
     fn without_a_placement_driver_a_region_is_not_found() {
         let reason = |error| of_driver(&error).ending;
-        let unreachable = Ending::Refused(Reason::Unreachable);
-        assert_eq!(reason(AskError::Unreachable("gone".into())), unreachable);
-        assert_eq!(reason(AskError::Broken("gone".into())), unreachable);
-        let busy = Ending::Refused(Reason::Busy);
-        assert_eq!(reason(AskError::Said("not leader".into())), busy);
-        assert_eq!(reason(AskError::Told(Code::Unavailable, "no".into())), busy);
+        let unreachable = Completion::Refused(Reason::Unreachable);
+        assert_eq!(reason(RequestError::Unreachable("gone".into())), unreachable);
+        assert_eq!(reason(RequestError::Broken("gone".into())), unreachable);
+        let busy = Completion::Refused(Reason::Busy);
+        assert_eq!(reason(RequestError::Said("not leader".into())), busy);
+        assert_eq!(reason(RequestError::Told(Code::Unavailable, "no".into())), busy);
     }
 }

@@ -13,12 +13,12 @@ const EXAMPLE: &str = "tikv://127.0.0.1:2379,127.0.0.2:2379/?mode=optimistic&con
 /// PD's, by which everything else is found.
 const DEFAULT_PORT: u16 = 2379;
 const DEFAULT_CONNECTIONS: usize = 64;
-/// A lane looks through all of them for an abandoned ticket.
+/// A worker looks through all of them for an abandoned ticket.
 const MOST_CONNECTIONS: usize = 4096;
-/// What one turn of a lane gathers is less.
+/// What one turn of a worker gathers is less.
 const MOST_BATCH: usize = 1024;
 
-/// Where a TiKV cluster is, and how to ask it.
+/// Where a TiKV cluster is, and how to issue it.
 ///
 /// Parsed from `tikv://PD[:port][,PD[:port]…]/[?option=value&…]`.
 #[derive(Clone)]
@@ -31,15 +31,15 @@ pub struct Options {
     pub update: Update,
     /// Option `batch`: the most inserts, or reads, that go together; one means each by itself.
     pub batch: usize,
-    /// Option `connections`: requests in flight per lane.
+    /// Option `connections`: requests in flight per worker.
     pub connections: usize,
-    /// Option `connect_timeout`, in milliseconds: patience for a placement driver's greeting.
+    /// Option `connect_timeout`, in milliseconds: timeout of a placement driver's greeting.
     pub connect_timeout: Duration,
     /// Option `request_timeout`, in milliseconds: after it the client library gives up an answer.
     pub request_timeout: Duration,
     /// Options `ca_file`, `cert_file`, `key_file`; none means plain TCP.
     pub tls: Option<Tls>,
-    shown: String,
+    displayed: String,
 }
 
 /// The files by which connections are protected, all of them in PEM.
@@ -53,7 +53,7 @@ pub struct Tls {
     pub key_file: PathBuf,
 }
 
-/// Which of TiKV's interfaces is asked.
+/// Which of TiKV's interfaces is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Keys with values, one request each.
@@ -137,7 +137,7 @@ impl FromStr for Options {
             connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
             request_timeout: request_timeout.unwrap_or(Duration::from_secs(30)),
             tls,
-            shown: address.to_string(),
+            displayed: address.to_string(),
         };
         address.finish()?;
         Ok(options)
@@ -158,13 +158,13 @@ fn tls(address: &mut Address) -> Result<Option<Tls>, OpenError> {
 /// The URL without secrets.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.displayed)
     }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Options").field(&self.shown).finish()
+        f.debug_tuple("Options").field(&self.displayed).finish()
     }
 }
 

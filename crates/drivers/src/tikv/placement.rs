@@ -1,8 +1,8 @@
-//! Asks a placement driver (PD), which knows where everything is.
+//! Queries a placement driver (PD), which knows where everything is.
 //!
-//! The client library asks one as well, but does not tell what it was told. Messages are written by
-//! hand: names, numbers and types of the fields are those of `pdpb.proto` and `metapb.proto` in
-//! kvproto; what we neither send nor look at is left out, which protobuf allows.
+//! The client library issues one as well, but does not tell what it was reported. Messages are
+//! written by hand: names, numbers and types of the fields are those of `pdpb.proto` and
+//! `metapb.proto` in kvproto; what we neither send nor look at is left out, which protobuf allows.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -204,7 +204,7 @@ headed!(Members, AllStores, OneStore, ClusterConfig, OneRegion);
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum AskError {
+pub(super) enum RequestError {
     /// No connection can be made.
     Unreachable(String),
     /// The connection ended, or carries something that is no gRPC.
@@ -215,18 +215,18 @@ pub(super) enum AskError {
     Said(String),
 }
 
-impl fmt::Display for AskError {
+impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AskError::Unreachable(why) | AskError::Broken(why) | AskError::Said(why) => {
-                f.write_str(why)
-            }
-            AskError::Told(code, message) => write!(f, "{message} ({code:?})"),
+            RequestError::Unreachable(why)
+            | RequestError::Broken(why)
+            | RequestError::Said(why) => f.write_str(why),
+            RequestError::Told(code, message) => write!(f, "{message} ({code:?})"),
         }
     }
 }
 
-/// A way to ask one placement driver; cheap to clone.
+/// A way to query one placement driver; cheap to clone.
 #[derive(Clone)]
 pub(super) struct Driver {
     grpc: Grpc<Channel>,
@@ -238,18 +238,18 @@ impl Driver {
     pub(super) async fn open(
         security: &SecurityManager,
         address: &str,
-    ) -> Result<Driver, AskError> {
+    ) -> Result<Driver, RequestError> {
         let grpc = security.connect(address, Grpc::new).await;
         let grpc = grpc.map_err(|error| match error {
-            Error::Grpc(error) => AskError::Unreachable(chain(&error)),
-            other => AskError::Unreachable(other.to_string()),
+            Error::Grpc(error) => RequestError::Unreachable(chain(&error)),
+            other => RequestError::Unreachable(other.to_string()),
         })?;
         Ok(Driver { grpc, cluster_id: 0 })
     }
 
     /// Who drives the placement; later requests are for that cluster.
-    pub(super) async fn members(&mut self) -> Result<Members, AskError> {
-        let members: Members = self.ask("GetMembers", PlainRequest { header: None }).await?;
+    pub(super) async fn members(&mut self) -> Result<Members, RequestError> {
+        let members: Members = self.send("GetMembers", PlainRequest { header: None }).await?;
         self.cluster_id = members.header.as_ref().map_or(0, |header| header.cluster_id);
         Ok(members)
     }
@@ -260,30 +260,30 @@ impl Driver {
     }
 
     /// The TiKV servers that are not gone for good.
-    pub(super) async fn nodes(&self) -> Result<Vec<Node>, AskError> {
+    pub(super) async fn nodes(&self) -> Result<Vec<Node>, RequestError> {
         let request = AllStoresRequest { header: self.header(), exclude_tombstone_stores: true };
-        let all: AllStores = self.ask("GetAllStores", request).await?;
+        let all: AllStores = self.send("GetAllStores", request).await?;
         Ok(all.stores.into_iter().filter(Node::is_tikv).collect())
     }
 
     /// How many regions a server has a copy of.
-    pub(super) async fn regions_of(&self, store_id: u64) -> Result<Option<u32>, AskError> {
+    pub(super) async fn regions_of(&self, store_id: u64) -> Result<Option<u32>, RequestError> {
         let request = StoreRequest { header: self.header(), store_id };
-        let one: OneStore = self.ask("GetStore", request).await?;
+        let one: OneStore = self.send("GetStore", request).await?;
         Ok(one.stats.map(|stats| stats.region_count))
     }
 
     /// How many copies there are to be of each region.
-    pub(super) async fn replicas(&self) -> Result<u32, AskError> {
+    pub(super) async fn replicas(&self) -> Result<u32, RequestError> {
         let request = PlainRequest { header: self.header() };
-        let config: ClusterConfig = self.ask("GetClusterConfig", request).await?;
+        let config: ClusterConfig = self.send("GetClusterConfig", request).await?;
         Ok(config.cluster.map_or(0, |cluster| cluster.max_peer_count))
     }
 
     /// The region that has a key, in the encoding that regions have.
-    pub(super) async fn region(&self, region_key: Vec<u8>) -> Result<Option<Region>, AskError> {
+    pub(super) async fn region(&self, region_key: Vec<u8>) -> Result<Option<Region>, RequestError> {
         let request = RegionRequest { header: self.header(), region_key };
-        let one: OneRegion = self.ask("GetRegion", request).await?;
+        let one: OneRegion = self.send("GetRegion", request).await?;
         Ok(one.region)
     }
 
@@ -291,31 +291,34 @@ impl Driver {
         Some(RequestHeader { cluster_id: self.cluster_id })
     }
 
-    async fn ask<Q, A>(&self, method: &str, question: Q) -> Result<A, AskError>
+    async fn send<Q, A>(&self, method: &str, question: Q) -> Result<A, RequestError>
     where
         Q: Message + 'static,
         A: Message + Headed + Default + 'static,
     {
         let mut grpc = self.grpc.clone();
-        grpc.ready().await.map_err(|error| AskError::Broken(chain(&error)))?;
+        grpc.ready().await.map_err(|error| RequestError::Broken(chain(&error)))?;
         let path = PathAndQuery::try_from(format!("/pdpb.PD/{method}"));
-        let path = path.map_err(|error| AskError::Broken(error.to_string()))?;
-        let told = grpc.unary(Request::new(question), path, Protobuf::<Q, A>(PhantomData)).await;
-        let answer = told.map_err(|status| of_status(&status))?.into_inner();
+        let path = path.map_err(|error| RequestError::Broken(error.to_string()))?;
+        let reported =
+            grpc.unary(Request::new(question), path, Protobuf::<Q, A>(PhantomData)).await;
+        let answer = reported.map_err(|status| of_status(&status))?.into_inner();
         match answer.header().and_then(|header| header.error.as_ref()) {
             // Kind 0 is no error.
-            Some(Complaint { kind, message }) if *kind != 0 => Err(AskError::Said(message.clone())),
+            Some(Complaint { kind, message }) if *kind != 0 => {
+                Err(RequestError::Said(message.clone()))
+            }
             _ => Ok(answer),
         }
     }
 }
 
 /// Tells what was said from what the connection did.
-fn of_status(status: &Status) -> AskError {
+fn of_status(status: &Status) -> RequestError {
     match status.source() {
-        Some(_) if is_unsent(status) => AskError::Unreachable(status.message().into()),
-        Some(source) => AskError::Broken(chain(source)),
-        None => AskError::Told(status.code(), status.message().into()),
+        Some(_) if is_unsent(status) => RequestError::Unreachable(status.message().into()),
+        Some(source) => RequestError::Broken(chain(source)),
+        None => RequestError::Told(status.code(), status.message().into()),
     }
 }
 
@@ -326,17 +329,17 @@ pub(super) fn is_unsent(status: &Status) -> bool {
 
 /// An error with its causes in one line.
 pub(super) fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut told = error.to_string();
+    let mut reported = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
-        if !told.contains(&text) {
-            told.push_str(": ");
-            told.push_str(&text);
+        if !reported.contains(&text) {
+            reported.push_str(": ");
+            reported.push_str(&text);
         }
         cause = error.source();
     }
-    told
+    reported
 }
 
 /// Lets the client library's older gRPC carry messages of the newer protobuf library.
@@ -380,13 +383,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_told_from_what_a_connection_does() {
-        let told = of_status(&Status::unimplemented("unknown service pdpb.PD"));
-        let expected = AskError::Told(Code::Unimplemented, "unknown service pdpb.PD".into());
-        assert_eq!(told, expected);
+    fn what_is_said_is_reported_from_what_a_connection_does() {
+        let reported = of_status(&Status::unimplemented("unknown service pdpb.PD"));
+        let expected = RequestError::Told(Code::Unimplemented, "unknown service pdpb.PD".into());
+        assert_eq!(reported, expected);
         let broken = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
-        let told = of_status(&Status::from_error(Box::new(broken)));
-        assert!(matches!(told, AskError::Broken(_)), "{told:?}");
+        let reported = of_status(&Status::from_error(Box::new(broken)));
+        assert!(matches!(reported, RequestError::Broken(_)), "{reported:?}");
     }
 
     #[test]

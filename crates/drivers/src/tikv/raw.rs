@@ -1,4 +1,4 @@
-//! What a request for a record becomes in raw mode: one request to TiKV, or several.
+//! Requests for records in raw mode: one request to TiKV each, or several.
 
 mod batch;
 
@@ -6,17 +6,17 @@ use assay_model::{Kind, Reason};
 use assay_store::Request;
 use tikv_client::{Error, RawClient};
 
-use super::dialer::Shared;
+use super::connector::Shared;
 use super::failure::{Doing, Failure, Verdict, of_driver, verdict};
+use super::key_prefix::{KeyPrefix, Progress};
 use super::link::ATTEMPTS;
 use super::options::Update;
-use super::shelf::{Progress, Shelf};
 
 /// One request for a record on its way.
 pub(super) struct Turn<'a> {
     shared: &'a Shared,
-    shelf: &'a Shelf,
-    /// Asks once.
+    key_prefix: &'a KeyPrefix,
+    /// Issues once.
     swift: &'a RawClient,
     /// Looks for the region of a key.
     patient: &'a RawClient,
@@ -27,15 +27,15 @@ pub(super) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// Nothing was asked yet.
+    /// Nothing was issued yet.
     pub(super) fn new(
         shared: &'a Shared,
-        shelf: &'a Shelf,
+        key_prefix: &'a KeyPrefix,
         swift: &'a RawClient,
         patient: &'a RawClient,
         update: Update,
     ) -> Turn<'a> {
-        Turn { shared, shelf, swift, patient, update, requests: 0, attempts: 1 }
+        Turn { shared, key_prefix, swift, patient, update, requests: 0, attempts: 1 }
     }
 
     /// Tells whether the record was there.
@@ -44,15 +44,15 @@ impl<'a> Turn<'a> {
         request: &Request<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
-        let key = self.shelf.key(request.key);
+        let key = self.key_prefix.key(request.key);
         match request.kind {
             Kind::Read => match self.get(&key, Doing::Reading).await? {
                 None => Ok(false),
-                Some(value) => self.shelf.hand_out(&value, request, rows).map(|()| true),
+                Some(value) => self.key_prefix.hand_out(&value, request, rows).map(|()| true),
             },
             Kind::Scan => self.scan(request, rows).await,
             Kind::Insert => {
-                self.put(&key, self.shelf.make(&request.values)?).await?;
+                self.put(&key, self.key_prefix.make(&request.values)?).await?;
                 Ok(true)
             }
             Kind::Update => self.update(&key, request).await,
@@ -61,8 +61,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Asks, and again after the region of `key` was found anew if it was elsewhere.
-    async fn ask<T>(
+    /// Issues, and again after the region of `key` was found anew if it was elsewhere.
+    async fn send<T>(
         &mut self,
         key: &[u8],
         doing: Doing,
@@ -70,12 +70,12 @@ impl<'a> Turn<'a> {
     ) -> Result<T, Failure> {
         loop {
             self.requests += 1;
-            let told = match act(self.swift).await {
+            let reported = match act(self.swift).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => verdict(&error, doing),
             };
-            if told != Verdict::Moved || self.attempts == ATTEMPTS {
-                return Err(told.failure());
+            if reported != Verdict::Moved || self.attempts == ATTEMPTS {
+                return Err(reported.failure());
             }
             self.attempts += 1;
             self.requests += 1;
@@ -86,19 +86,19 @@ impl<'a> Turn<'a> {
     }
 
     async fn get(&mut self, key: &[u8], doing: Doing) -> Result<Option<Vec<u8>>, Failure> {
-        self.ask(key, doing, async |client| client.get(key.to_vec()).await).await
+        self.send(key, doing, async |client| client.get(key.to_vec()).await).await
     }
 
     async fn put(&mut self, key: &[u8], value: Vec<u8>) -> Result<(), Failure> {
         let put = async |client: &RawClient| client.put(key.to_vec(), value.clone()).await;
-        self.ask(key, Doing::Writing, put).await
+        self.send(key, Doing::Writing, put).await
     }
 
     async fn update(&mut self, key: &[u8], request: &Request<'_>) -> Result<bool, Failure> {
         let mut found = self.get(key, Doing::Preparing).await?;
         loop {
             let Some(old) = found else { return Ok(false) };
-            let new = self.shelf.merge(&old, &request.values)?;
+            let new = self.key_prefix.merge(&old, &request.values)?;
             if self.update == Update::Put {
                 self.put(key, new).await?;
                 return Ok(true);
@@ -106,7 +106,7 @@ impl<'a> Turn<'a> {
             let swap = async |client: &RawClient| {
                 client.compare_and_swap(key.to_vec(), Some(old.clone()), new.clone()).await
             };
-            let (newer, is_swapped) = self.ask(key, Doing::Writing, swap).await?;
+            let (newer, is_swapped) = self.send(key, Doing::Writing, swap).await?;
             if is_swapped {
                 return Ok(true);
             }
@@ -124,12 +124,12 @@ impl<'a> Turn<'a> {
             return Ok(false);
         }
         let delete = async |client: &RawClient| client.delete(key.to_vec()).await;
-        self.ask(key, Doing::Writing, delete).await?;
+        self.send(key, Doing::Writing, delete).await?;
         Ok(true)
     }
 
     async fn scan(&mut self, request: &Request<'_>, rows: &mut Vec<u8>) -> Result<bool, Failure> {
-        let mut progress = Progress::new(self.shelf, request);
+        let mut progress = Progress::new(self.key_prefix, request);
         let mut is_found = false;
         while let Some(from) = progress.from() {
             let (regions, driver) = (&self.shared.regions, &self.shared.driver);
@@ -139,11 +139,11 @@ impl<'a> Turn<'a> {
                 let range = piece.from.clone()..piece.to.clone();
                 client.batch_scan([range], piece.limit).await
             };
-            let mut found = self.ask(&piece.from, Doing::Reading, scan).await?;
+            let mut found = self.send(&piece.from, Doing::Reading, scan).await?;
             // As many from each region, if it has split meanwhile.
             found.truncate(piece.limit as usize);
             for pair in &found {
-                self.shelf.hand_out(pair.value(), request, rows)?;
+                self.key_prefix.hand_out(pair.value(), request, rows)?;
             }
             is_found |= !found.is_empty();
             let last = found.last().map(|pair| Vec::from(pair.key().clone()));

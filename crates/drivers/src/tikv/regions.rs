@@ -1,23 +1,23 @@
-//! Where regions end, as far as scans have to know.
+//! Bounds of regions, as far as scans need them.
 //!
-//! The client library asks every region of a range at once, each of them for as many records as
+//! The client library issues every region of a range at once, each of them for as many records as
 //! the whole scan wants; its scan in raw mode begins again from the first key when it comes to the
-//! end of the last region (tikv-client 0.4.0, `scan_inner`). So a scan asks region by region.
+//! end of the last region (tikv-client 0.4.0, `scan_inner`). So a scan issues region by region.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use super::options::Mode;
-use super::placement::{AskError, Driver, Region};
+use super::placement::{Driver, Region, RequestError};
 
-/// How often what is known of a region is used before it is asked for again: it may have split, and
-/// then more than one region would be asked at once. The answers would be right all the same.
+/// How often what is known of a region is used before it is requested again: it may have split, and
+/// then more than one region would be issued at once. The answers would be right all the same.
 const USES: u32 = 256;
 /// How many keys a group has, of which regions' bounds are made; source: TiKV's `codec/bytes.rs`.
 const GROUP: usize = 8;
 
-/// What one lane knows of regions.
+/// What one worker knows of regions.
 pub(super) struct Regions {
     mode: Mode,
     /// By their first keys.
@@ -41,7 +41,7 @@ impl Regions {
         &self,
         key: &[u8],
         driver: &Driver,
-    ) -> Result<Option<Vec<u8>>, AskError> {
+    ) -> Result<Option<Vec<u8>>, RequestError> {
         if let Some(end) = self.find(key) {
             return Ok(end);
         }
@@ -51,7 +51,7 @@ impl Regions {
         };
         let region = driver.region(bound).await?;
         let Some(Region { start_key, end_key }) = region else {
-            return Err(AskError::Said("it knows no region for a key".into()));
+            return Err(RequestError::Said("it knows no region for a key".into()));
         };
         let (start, end) = (self.key_of(&start_key)?, self.key_of(&end_key)?);
         let end = Some(end).filter(|end| !end.is_empty());
@@ -72,11 +72,11 @@ impl Regions {
         Some(known.end.clone())
     }
 
-    fn key_of(&self, bound: &[u8]) -> Result<Vec<u8>, AskError> {
+    fn key_of(&self, bound: &[u8]) -> Result<Vec<u8>, RequestError> {
         match self.mode {
             Mode::Raw => Ok(bound.to_vec()),
             Mode::Optimistic | Mode::Pessimistic => decode(bound).ok_or_else(|| {
-                AskError::Said(
+                RequestError::Said(
                     "a region's bound is no key of transactions; is this mode=raw?".into(),
                 )
             }),

@@ -1,4 +1,4 @@
-//! What a cluster says about itself that a reader of its figures must know.
+//! Settings of a cluster that a reader of its figures must know.
 
 use assay_model::Setting;
 
@@ -8,7 +8,7 @@ use super::placement::{Members, Node};
 /// The label by which a server says that it is none of TiKV's.
 const STAND_IN: &str = "stand-in";
 
-/// What was told.
+/// What was reported.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub(super) cluster_id: u64,
@@ -46,7 +46,8 @@ impl Facts {
         settings.push(setting(
             "connections",
             &options.connections.to_string(),
-            "requests in flight per lane, over one HTTP/2 connection to each server; the wait for \
+            "requests in flight per worker, over one HTTP/2 connection to each server; the wait \
+             for \
              one counts as lag",
         ));
         settings.extend(batch(options));
@@ -78,20 +79,20 @@ impl Facts {
 
     fn drivers(&self) -> Setting {
         let leader = self.members.leader.as_ref().map(|leader| leader.member_id);
-        let shown = self.members.members.iter().map(|member| {
+        let displayed = self.members.members.iter().map(|member| {
             let role = if Some(member.member_id) == leader { " leader" } else { "" };
             let text = format!("{} {}{role}", member.name, member.binary_version);
             text.trim_end().to_owned()
         });
-        let shown: Vec<String> = shown.collect();
-        let value = format!("cluster {}: {}", self.cluster_id, shown.join(", "));
-        let meaning = "placement drivers: they tell where regions are; each transaction asks the \
+        let displayed: Vec<String> = displayed.collect();
+        let value = format!("cluster {}: {}", self.cluster_id, displayed.join(", "));
+        let meaning = "placement drivers: they tell where regions are; each transaction issues the \
                        leader for two timestamps, a read for one, raw mode for none";
         setting("placement drivers", &value, meaning)
     }
 
     fn nodes(&self) -> Setting {
-        let shown = self.nodes.iter().map(|(node, regions)| {
+        let displayed = self.nodes.iter().map(|(node, regions)| {
             let state = match node.state {
                 0 => "up",
                 1 => "offline",
@@ -99,14 +100,14 @@ impl Facts {
             };
             let regions = match regions {
                 Some(regions) => format!("{regions} regions"),
-                None => "regions not told".into(),
+                None => "regions not reported".into(),
             };
             format!("{} ({state}, {regions})", node.address)
         });
-        let shown: Vec<String> = shown.collect();
+        let displayed: Vec<String> = displayed.collect();
         let meaning = "the servers with the copies of regions that they have now; regions split \
                        and move while data grow";
-        setting("stores", &shown.join(", "), meaning)
+        setting("stores", &displayed.join(", "), meaning)
     }
 
     fn replication(&self) -> Setting {
@@ -115,12 +116,12 @@ impl Facts {
                 let majority = copies / 2 + 1;
                 let meaning = format!(
                     "of each region, as far as there are servers; a write waits for {majority} of \
-                     them, a read asks the leader, which answers out of a lease"
+                     them, a read queries the leader, which answers out of a lease"
                 );
                 (format!("{copies} copies"), meaning)
             }
             Some(_) => ("1 copy".into(), "the only copy of the data".into()),
-            None => ("not told".into(), "PD does not tell how many copies there are".into()),
+            None => ("not reported".into(), "PD does not tell how many copies there are".into()),
         };
         setting("replication", &value, &meaning)
     }
@@ -151,7 +152,7 @@ fn mode(mode: Mode) -> Setting {
     let meaning = match mode {
         Mode::Raw => {
             "keys with values, without transactions; a cluster that holds data of transactions \
-             (TiDB's, for example) must not be asked so"
+             (TiDB's, for example) must not be issued so"
         }
         Mode::Optimistic => {
             "each operation is a transaction with snapshot isolation, committed in two phases; a \
@@ -192,7 +193,7 @@ fn batch(options: &Options) -> Option<Setting> {
         }
         Mode::Optimistic | Mode::Pessimistic => {
             "one transaction, an optimistic one in either mode: reads are of one moment, inserts \
-             atomic, though nobody asked for that"
+             atomic, though nobody requested that"
         }
     };
     let meaning = format!(
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_is_told_with_its_servers() {
+    fn a_cluster_is_reported_with_its_servers() {
         let facts = Facts {
             cluster_id: 7,
             members: Members {
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(value(&facts, url, "server"), "TiKV 8.5.0");
         let drivers = "cluster 7: pd1 v8.5.0, pd2 v8.5.0 leader";
         assert_eq!(value(&facts, url, "placement drivers"), drivers);
-        let stores = "host1:20160 (up, 12 regions), host4:20160 (up, regions not told)";
+        let stores = "host1:20160 (up, 12 regions), host4:20160 (up, regions not reported)";
         assert_eq!(value(&facts, url, "stores"), stores);
         assert_eq!(value(&facts, url, "replication"), "3 copies");
         assert_eq!(value(&facts, url, "mode"), "optimistic");

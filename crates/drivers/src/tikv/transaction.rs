@@ -1,4 +1,4 @@
-//! What requests for records become in transactions; alone, one is a transaction by itself.
+//! Requests for records in transactions; alone, one is a transaction by itself.
 
 mod batch;
 
@@ -12,13 +12,13 @@ use tikv_client::{
     TransactionClient, TransactionOptions,
 };
 
-use super::dialer::Shared;
-use super::failure::{Doing, Failure, Verdict, Whose, of_driver, verdict};
+use super::connector::Shared;
+use super::failure::{Doing, Failure, FailureSource, Verdict, of_driver, verdict};
+use super::key_prefix::{KeyPrefix, Progress};
 use super::link::ATTEMPTS;
 use super::open::{Open, Remembers};
 use super::options::Mode;
-use super::shelf::{Progress, Shelf};
-use crate::task::Ending;
+use crate::task::Completion;
 
 /// How long a lock of somebody else is waited for: 1.5 s in all, as the library does by itself.
 /// A lock that nobody keeps up any more is removed after three seconds.
@@ -55,8 +55,8 @@ fn pause(attempt: u16, session: u32) -> Duration {
 }
 
 /// A request for records of one table.
-pub(super) struct Asked<'a> {
-    pub(super) shelf: &'a Shelf,
+pub(super) struct RecordRequest<'a> {
+    pub(super) key_prefix: &'a KeyPrefix,
     pub(super) request: Request<'a>,
 }
 
@@ -66,58 +66,62 @@ pub(super) struct Turn<'a> {
     client: &'a TransactionClient,
     mode: Mode,
     /// For a timestamp.
-    patience: Duration,
+    timeout: Duration,
     /// How many requests it took until now, as the protocol has it.
     pub(super) requests: u16,
 }
 
 impl<'a> Turn<'a> {
-    /// Nothing was asked yet.
+    /// Nothing was issued yet.
     pub(super) fn new(
         shared: &'a Shared,
         client: &'a TransactionClient,
         mode: Mode,
-        patience: Duration,
+        timeout: Duration,
     ) -> Turn<'a> {
-        Turn { shared, client, mode, patience, requests: 0 }
+        Turn { shared, client, mode, timeout, requests: 0 }
     }
 
     /// Carries out a request that is a transaction by itself; tells whether the record was there.
     pub(super) async fn carry_out(
         &mut self,
-        asked: &Asked<'_>,
+        requested: &RecordRequest<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
         for attempt in 1..=ATTEMPTS {
             rows.clear();
-            let told = match self.attempt(asked, rows).await {
+            let reported = match self.attempt(requested, rows).await {
                 Ok(found) => return Ok(found),
-                Err(told) => told,
+                Err(reported) => reported,
             };
-            if attempt == ATTEMPTS || matches!(told, Verdict::Failed(_)) {
-                return Err(told.failure());
+            if attempt == ATTEMPTS || matches!(reported, Verdict::Failed(_)) {
+                return Err(reported.failure());
             }
-            if told == Verdict::Conflict {
-                tokio::time::sleep(pause(attempt, asked.request.session)).await;
+            if reported == Verdict::Conflict {
+                tokio::time::sleep(pause(attempt, requested.request.session)).await;
             }
         }
         unreachable!("the last attempt ends it")
     }
 
-    async fn attempt(&mut self, asked: &Asked<'_>, rows: &mut Vec<u8>) -> Result<bool, Verdict> {
-        let begun = match asked.request.kind {
+    async fn attempt(
+        &mut self,
+        requested: &RecordRequest<'_>,
+        rows: &mut Vec<u8>,
+    ) -> Result<bool, Verdict> {
+        let begun = match requested.request.kind {
             Kind::Read | Kind::Scan => self.begin(options(self.mode).read_only()).await?,
             _ => self.begin_to_write().await?,
         };
         let mut open = Open::new(begun, Remembers::Writes);
-        let ended = match self.ask(&mut open, asked, rows).await {
+        let ended = match self.send(&mut open, requested, rows).await {
             Ok(found) if open.records.has_changes() => self.commit(&mut open).await.map(|()| found),
             ended => ended,
         };
         let is_locking = match &ended {
             // Locked, but there was nothing to change.
             Ok(_) => !open.records.has_changes(),
-            Err(told) => self.leaves_locks(&open, told),
+            Err(reported) => self.leaves_locks(&open, reported),
         };
         if is_locking {
             self.release(&mut open).await;
@@ -134,42 +138,42 @@ impl<'a> Turn<'a> {
     async fn begin(&mut self, options: TransactionOptions) -> Result<Transaction, Verdict> {
         self.requests += 1;
         let begun = self.client.begin_with_options(options);
-        match tokio::time::timeout(self.patience, begun).await {
+        match tokio::time::timeout(self.timeout, begun).await {
             Ok(Ok(transaction)) => Ok(transaction),
             Ok(Err(error)) => Err(verdict(&error, Doing::Preparing)),
             Err(_) => {
-                let ending = Ending::Refused(Reason::Unreachable);
-                Err(Failure { ending, whose: Whose::Drivers }.into())
+                let ending = Completion::Refused(Reason::Unreachable);
+                Err(Failure { ending, source: FailureSource::Drivers }.into())
             }
         }
     }
 
-    /// Asks one thing in a transaction: reads, or prepares a change that its commit makes.
-    pub(super) async fn ask(
+    /// Issues one thing in a transaction: reads, or prepares a change that its commit makes.
+    pub(super) async fn send(
         &mut self,
         open: &mut Open,
-        asked: &Asked<'_>,
+        requested: &RecordRequest<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Verdict> {
-        match asked.request.kind {
-            Kind::Read => self.read(open, asked, rows).await,
-            Kind::Scan => self.scan(open, asked, rows).await,
-            Kind::Insert | Kind::Update | Kind::Delete => self.change(open, asked).await,
+        match requested.request.kind {
+            Kind::Read => self.read(open, requested, rows).await,
+            Kind::Scan => self.scan(open, requested, rows).await,
+            Kind::Insert | Kind::Update | Kind::Delete => self.change(open, requested).await,
             Kind::Commit | Kind::Rollback => Err(Failure::refused(Reason::Unsupported).into()),
         }
     }
 
     /// What the library's error means; if the regions of `keys` have moved, they are found anew
     /// first.
-    async fn told<'k>(
+    async fn describe<'k>(
         &mut self,
         error: &Error,
         doing: Doing,
         keys: impl IntoIterator<Item = &'k [u8]>,
     ) -> Verdict {
-        let told = verdict(error, doing);
-        if told != Verdict::Moved {
-            return told;
+        let reported = verdict(error, doing);
+        if reported != Verdict::Moved {
+            return reported;
         }
         for key in keys {
             self.requests += 1;
@@ -197,31 +201,31 @@ impl<'a> Turn<'a> {
                 open.records.note_read(key);
                 Ok(found)
             }
-            Err(error) => Err(self.told(&error, doing, [key]).await),
+            Err(error) => Err(self.describe(&error, doing, [key]).await),
         }
     }
 
     async fn read(
         &mut self,
         open: &mut Open,
-        asked: &Asked<'_>,
+        requested: &RecordRequest<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Verdict> {
-        let Asked { shelf, request } = asked;
-        let found = self.get(open, &shelf.key(request.key), Doing::Reading).await?;
+        let RecordRequest { key_prefix, request } = requested;
+        let found = self.get(open, &key_prefix.key(request.key), Doing::Reading).await?;
         let Some(value) = found else { return Ok(false) };
-        shelf.hand_out(&value, request, rows)?;
+        key_prefix.hand_out(&value, request, rows)?;
         Ok(true)
     }
 
     async fn scan(
         &mut self,
         open: &mut Open,
-        asked: &Asked<'_>,
+        requested: &RecordRequest<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Verdict> {
-        let Asked { shelf, request } = asked;
-        let mut progress = Progress::new(shelf, request);
+        let RecordRequest { key_prefix, request } = requested;
+        let mut progress = Progress::new(key_prefix, request);
         let mut is_found = false;
         while let Some(from) = progress.from() {
             let (regions, driver) = (&self.shared.regions, &self.shared.driver);
@@ -232,12 +236,12 @@ impl<'a> Turn<'a> {
             let found = match open.transaction.scan(range, piece.limit).await {
                 Ok(found) => found,
                 Err(error) => {
-                    return Err(self.told(&error, Doing::Reading, [&*piece.from]).await);
+                    return Err(self.describe(&error, Doing::Reading, [&*piece.from]).await);
                 }
             };
             let (mut count, mut last) = (0, None);
             for pair in found {
-                shelf.hand_out(pair.value(), request, rows)?;
+                key_prefix.hand_out(pair.value(), request, rows)?;
                 count += 1;
                 let key = Vec::from(pair.into_key());
                 open.records.note_read(&key);
@@ -250,15 +254,19 @@ impl<'a> Turn<'a> {
     }
 
     /// Buffers the change; tells whether there is one.
-    async fn change(&mut self, open: &mut Open, asked: &Asked<'_>) -> Result<bool, Verdict> {
-        let Asked { shelf, request } = asked;
-        let key = shelf.key(request.key);
+    async fn change(
+        &mut self,
+        open: &mut Open,
+        requested: &RecordRequest<'_>,
+    ) -> Result<bool, Verdict> {
+        let RecordRequest { key_prefix, request } = requested;
+        let key = key_prefix.key(request.key);
         let is_blind = request.kind == Kind::Insert && !open.records.sees(&key);
         let old = if is_blind { None } else { self.old(open, &key).await? };
         let new = match (request.kind, old) {
-            (Kind::Insert, _) => Some(shelf.make(&request.values)?),
+            (Kind::Insert, _) => Some(key_prefix.make(&request.values)?),
             (_, None) => return Ok(false),
-            (Kind::Update, Some(old)) => Some(shelf.merge(&old, &request.values)?),
+            (Kind::Update, Some(old)) => Some(key_prefix.merge(&old, &request.values)?),
             (_, Some(_)) => None,
         };
         if self.mode == Mode::Pessimistic {
@@ -270,7 +278,7 @@ impl<'a> Turn<'a> {
             None => open.transaction.delete(key.clone()).await,
         };
         if let Err(error) = written {
-            return Err(self.told(&error, Doing::Preparing, [&*key]).await);
+            return Err(self.describe(&error, Doing::Preparing, [&*key]).await);
         }
         if self.mode == Mode::Pessimistic {
             open.records.note_locked(&key);
@@ -288,18 +296,18 @@ impl<'a> Turn<'a> {
         if self.mode != Mode::Pessimistic || open.records.has_written(key) {
             return self.get(open, key, Doing::Preparing).await;
         }
-        let seen = match open.records.sees(key) {
+        let observed = match open.records.sees(key) {
             true => Some(self.get(open, key, Doing::Preparing).await?),
             false => None,
         };
         self.requests += LOCK_REQUESTS;
         let now = match open.transaction.get_for_update(key.to_vec()).await {
             Ok(now) => now,
-            Err(error) => return Err(self.told(&error, Doing::Preparing, [key]).await),
+            Err(error) => return Err(self.describe(&error, Doing::Preparing, [key]).await),
         };
         open.records.note_locked(key);
-        match seen {
-            Some(seen) if seen != now => Err(Verdict::Conflict),
+        match observed {
+            Some(observed) if observed != now => Err(Verdict::Conflict),
             _ => Ok(now),
         }
     }
@@ -310,16 +318,18 @@ impl<'a> Turn<'a> {
         open.records.note_ending();
         match open.transaction.commit().await {
             Ok(_) => Ok(()),
-            Err(error) => Err(self.told(&error, Doing::Writing, open.records.concerned()).await),
+            Err(error) => {
+                Err(self.describe(&error, Doing::Writing, open.records.concerned()).await)
+            }
         }
     }
 
     /// Whether a transaction that failed so may have left locks which ought to be given back.
-    pub(super) fn leaves_locks(&self, open: &Open, told: &Verdict) -> bool {
-        let may_leave = match told {
-            // What may have been done is not to be undone; who is gone cannot be asked.
-            Verdict::Failed(Failure { whose, ending }) => {
-                *whose == Whose::Nobodys && matches!(ending, Ending::Refused(_))
+    pub(super) fn leaves_locks(&self, open: &Open, reported: &Verdict) -> bool {
+        let may_leave = match reported {
+            // What may have been done is not to be undone; who is gone cannot be issued.
+            Verdict::Failed(Failure { source, ending }) => {
+                *source == FailureSource::Nobodys && matches!(ending, Completion::Refused(_))
             }
             Verdict::Moved => true,
             // A prewrite of one record that met a conflict has left no lock; a lock that was taken

@@ -1,4 +1,4 @@
-//! Makes TCP connections, for a lane without waiting.
+//! Makes TCP connections, for a worker without waiting.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -34,26 +34,26 @@ pub(crate) fn finish(socket: &TcpStream) -> io::Result<bool> {
     }
 }
 
-/// Waits for a connection to the first of `addresses` that takes one, `patience` for each. An error
+/// Waits for a connection to the first of `addresses` that takes one, `timeout` for each. An error
 /// is a reason for whoever wrote the URL, about the last of them.
-pub(crate) fn to_any(addresses: &[SocketAddr], patience: Duration) -> Result<TcpStream, String> {
+pub(crate) fn to_any(addresses: &[SocketAddr], timeout: Duration) -> Result<TcpStream, String> {
     let mut reason = String::new();
     for address in addresses {
-        match TcpStream::connect_timeout(address, patience) {
+        match TcpStream::connect_timeout(address, timeout) {
             Ok(socket) => return Ok(socket),
-            Err(error) => reason = explain(address, patience, &error),
+            Err(error) => reason = explain(address, timeout, &error),
         }
     }
     Err(reason)
 }
 
-fn explain(address: &SocketAddr, patience: Duration, error: &io::Error) -> String {
+fn explain(address: &SocketAddr, timeout: Duration, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => format!(
             "{address} refused the connection; is the server running, and is this its port?"
         ),
         io::ErrorKind::TimedOut => format!(
-            "{address} did not answer within {patience:?}; check the address and the firewall, or \
+            "{address} did not answer within {timeout:?}; check the address and the firewall, or \
              give it longer with connect_timeout="
         ),
         _ => format!("no connection to {address}: {error}; check the address"),

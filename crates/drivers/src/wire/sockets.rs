@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// So many sockets are waited for without allocation.
 pub(crate) const FEW: usize = 64;
-/// A lane has at most as many sockets.
+/// A worker has at most as many sockets.
 pub(crate) const MOST: usize = 1024;
 
 /// What a socket is waited for, besides something to read.
@@ -33,14 +33,14 @@ impl Woken {
     }
 }
 
-/// Blocks until one of `sockets` has something for us, or `patience` has passed. May return early.
+/// Blocks until one of `sockets` has something for us, or `timeout` has passed. May return early.
 /// `None` stands for a connection that is not there.
 ///
 /// # Panics
 /// If there are more sockets than [`MOST`].
 pub(crate) fn wait<'a>(
     sockets: impl Iterator<Item = Option<(&'a TcpStream, Interest)>>,
-    patience: Duration,
+    timeout: Duration,
 ) -> Woken {
     let mut places = [0_u16; MOST];
     let mut count = 0;
@@ -55,7 +55,7 @@ pub(crate) fn wait<'a>(
         Some(PollFd::new(socket, flags))
     });
     let Some(first) = sockets.next() else {
-        std::thread::sleep(patience);
+        std::thread::sleep(timeout);
         return Woken::default();
     };
     // The array is always filled, so that waiting for a few needs no allocation; its rest is not
@@ -66,16 +66,16 @@ pub(crate) fn wait<'a>(
     });
     let more: Vec<PollFd<'_>> = sockets.collect();
     if more.is_empty() {
-        return woken(&mut few[..count.min(FEW)], &places, patience);
+        return woken(&mut few[..count.min(FEW)], &places, timeout);
     }
     let mut all: Vec<PollFd<'_>> = few.into_iter().chain(more).collect();
-    woken(&mut all, &places, patience)
+    woken(&mut all, &places, timeout)
 }
 
-fn woken(sockets: &mut [PollFd<'_>], places: &[u16], patience: Duration) -> Woken {
+fn woken(sockets: &mut [PollFd<'_>], places: &[u16], timeout: Duration) -> Woken {
     let timeout = Timespec {
-        tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: patience.subsec_nanos().into(),
+        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
     };
     let mut woken = Woken::default();
     // An error is an interruption, and then we return early, which is allowed.
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sockets_that_can_be_read_are_told_by_their_places() {
+    fn the_sockets_that_can_be_read_are_reported_by_their_places() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let pairs: Vec<(TcpStream, TcpStream)> = (0..70)
@@ -116,8 +116,8 @@ mod tests {
                     .enumerate()
                     .map(|(place, (socket, _))| (place != 1).then_some((socket, Interest::Read)));
                 let woken = wait(sockets, Duration::from_secs(10));
-                let told: Vec<usize> = (0..MOST).filter(|place| woken.has(*place)).collect();
-                assert_eq!(told, [chosen]);
+                let reported: Vec<usize> = (0..MOST).filter(|place| woken.has(*place)).collect();
+                assert_eq!(reported, [chosen]);
             }
             let mut socket = &pairs[chosen].0;
             std::io::Read::read(&mut socket, &mut [0; 8]).unwrap();

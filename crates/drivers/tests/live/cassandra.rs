@@ -15,18 +15,20 @@ use assay_model::{Fields, Kind, Layout, Reason, Table};
 use assay_store::conformance::{assert_conforms, check};
 use assay_store::{Existing, Store};
 
-use crate::asker::{Asker, Question, Told, delete, insert, layout, read, scan, update};
 use crate::lab::Cluster;
 use crate::listening::assert_listens_at_home;
 use crate::ordeal::keeps_its_length;
+use crate::test_client::{
+    RequestResult, TestClient, TestRequest, delete, insert, layout, read, scan, update,
+};
 use shared::{cql, shared};
 
 fn store(url: &str) -> Cassandra {
     Cassandra::from_url(url).expect("the test writes right URLs")
 }
 
-fn asker(url: &str) -> Asker {
-    Asker::open(&store(url)).expect("the cluster is there")
+fn test_client(url: &str) -> TestClient {
+    TestClient::open(&store(url)).expect("the cluster is there")
 }
 
 #[test]
@@ -61,14 +63,17 @@ fn version_4_does_as_well() {
     let mut cluster = Cluster::start_as(&order);
     assert_listens_at_home(&mut cluster);
     let store = store(&cluster.url("/older?insert=lwt"));
-    let mut asker = Asker::open(&store).unwrap();
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&insert("user1", &["c", "d"])), Told::Refused(Reason::Exists));
-    assert_eq!(asker.ask(&update("user1", &["e"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=e field1=b"));
-    assert_eq!(asker.ask(&scan("user1", 1)), Told::row("field0=e field1=b"));
-    assert_eq!(asker.ask(&delete("user1")), Told::WRITTEN);
-    assert_eq!(asker.ask(&read("user1")), Told::MISSING);
+    let mut test_client = TestClient::open(&store).unwrap();
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(
+        test_client.send(&insert("user1", &["c", "d"])),
+        RequestResult::Refused(Reason::Exists)
+    );
+    assert_eq!(test_client.send(&update("user1", &["e"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=e field1=b"));
+    assert_eq!(test_client.send(&scan("user1", 1)), RequestResult::row("field0=e field1=b"));
+    assert_eq!(test_client.send(&delete("user1")), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
     let settings = store.settings().unwrap();
     let value = |name: &str| {
         settings.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
@@ -88,10 +93,10 @@ fn records_lie_as_ycsb_lays_them() {
         "INSERT INTO ycsblike.usertable (y_id, field0, field1) VALUES ('user1', 'a', 'b')",
         "INSERT INTO ycsblike.usertable (y_id, field0) VALUES ('user2', 'c')",
     ]);
-    let mut asker = asker(&url);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
-    assert_eq!(asker.ask(&read("user2")), Told::row("field0=c"));
-    assert_eq!(asker.ask(&insert("user3", &["d", "e"])), Told::WRITTEN);
+    let mut test_client = test_client(&url);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&read("user2")), RequestResult::row("field0=c"));
+    assert_eq!(test_client.send(&insert("user3", &["d", "e"])), RequestResult::WRITTEN);
     let rows = cql(&["SELECT y_id, field0, field1 FROM ycsblike.usertable WHERE y_id = 'user3'"]);
     assert_eq!(rows, ["user3 d e"]);
     let error = store(&url).prepare(&layout(3)).unwrap_err().to_string();
@@ -105,59 +110,64 @@ fn records_lie_as_ycsb_lays_them() {
 #[test]
 fn records_stay_as_long_as_they_were() {
     let store = store(&shared("/lengths"));
-    let mut asker = Asker::open_wide(&store, 10).unwrap();
-    let record = keeps_its_length(&mut asker);
-    let Told::Done(true, rows) = asker.ask(&scan("user000", 100)) else { panic!("no scan") };
+    let mut test_client = TestClient::open_wide(&store, 10).unwrap();
+    let record = keeps_its_length(&mut test_client);
+    let RequestResult::Done(true, rows) = test_client.send(&scan("user000", 100)) else {
+        panic!("no scan")
+    };
     assert!(!rows.is_empty() && rows.iter().all(|row| *row == record));
 }
 
 #[test]
 fn upserts_find_everything_and_conditions_tell() {
-    let mut blind = asker(&shared("/blind"));
-    assert_eq!(blind.ask(&update("user1", &["a"])), Told::WRITTEN);
-    assert_eq!(blind.ask(&read("user1")), Told::row("field0=a"));
-    assert_eq!(blind.ask(&insert("user1", &["b", "c"])), Told::WRITTEN);
-    assert_eq!(blind.ask(&delete("user1")), Told::WRITTEN);
-    assert_eq!(blind.ask(&delete("user1")), Told::WRITTEN);
-    assert_eq!(blind.ask(&read("user1")), Told::MISSING);
-    let mut careful = asker(&shared("/careful?insert=lwt&update=lwt&read_consistency=SERIAL"));
-    assert_eq!(careful.ask(&update("user1", &["a"])), Told::MISSING);
-    assert_eq!(careful.ask(&read("user1")), Told::MISSING);
-    assert_eq!(careful.ask(&insert("user1", &["b", "c"])), Told::WRITTEN);
-    let exists = Told::Refused(Reason::Exists);
-    assert_eq!(careful.ask(&insert("user1", &["d", "e"])), exists);
-    assert_eq!(careful.ask(&update("user1", &["a"])), Told::WRITTEN);
-    assert_eq!(careful.ask(&read("user1")), Told::row("field0=a field1=c"));
-    assert_eq!(careful.ask(&delete("user1")), Told::WRITTEN);
-    assert_eq!(careful.ask(&delete("user1")), Told::MISSING);
+    let mut blind = test_client(&shared("/blind"));
+    assert_eq!(blind.send(&update("user1", &["a"])), RequestResult::WRITTEN);
+    assert_eq!(blind.send(&read("user1")), RequestResult::row("field0=a"));
+    assert_eq!(blind.send(&insert("user1", &["b", "c"])), RequestResult::WRITTEN);
+    assert_eq!(blind.send(&delete("user1")), RequestResult::WRITTEN);
+    assert_eq!(blind.send(&delete("user1")), RequestResult::WRITTEN);
+    assert_eq!(blind.send(&read("user1")), RequestResult::MISSING);
+    let mut careful =
+        test_client(&shared("/careful?insert=lwt&update=lwt&read_consistency=SERIAL"));
+    assert_eq!(careful.send(&update("user1", &["a"])), RequestResult::MISSING);
+    assert_eq!(careful.send(&read("user1")), RequestResult::MISSING);
+    assert_eq!(careful.send(&insert("user1", &["b", "c"])), RequestResult::WRITTEN);
+    let exists = RequestResult::Refused(Reason::Exists);
+    assert_eq!(careful.send(&insert("user1", &["d", "e"])), exists);
+    assert_eq!(careful.send(&update("user1", &["a"])), RequestResult::WRITTEN);
+    assert_eq!(careful.send(&read("user1")), RequestResult::row("field0=a field1=c"));
+    assert_eq!(careful.send(&delete("user1")), RequestResult::WRITTEN);
+    assert_eq!(careful.send(&delete("user1")), RequestResult::MISSING);
 }
 
 #[test]
 fn a_long_scan_comes_in_pages() {
-    let mut asker = asker(&shared("/pages?in_flight=64"));
+    let mut test_client = test_client(&shared("/pages?in_flight=64"));
     let mut sent = 0;
     let mut answered = 0;
     while answered < 5100 {
-        while sent < 5100 && asker.is_ready() {
-            asker.start(&insert(&format!("user{sent}"), &["a", "b"]));
+        while sent < 5100 && test_client.is_ready() {
+            test_client.start(&insert(&format!("user{sent}"), &["a", "b"]));
             sent += 1;
         }
-        for (_, told) in asker.take(1) {
-            assert_eq!(told, Told::WRITTEN);
+        for (_, result) in test_client.take(1) {
+            assert_eq!(result, RequestResult::WRITTEN);
             answered += 1;
         }
     }
     // The first key by the hash of the keys is not known; from any key on there are some.
     let mut most = 0;
     for number in 0..50 {
-        let Told::Done(true, rows) = asker.ask(&scan(&format!("user{number}"), 20_000)) else {
+        let RequestResult::Done(true, rows) =
+            test_client.send(&scan(&format!("user{number}"), 20_000))
+        else {
             panic!("a scan finds the record that it starts at")
         };
         most = most.max(rows.len());
         if rows.len() > 5000 {
-            assert_eq!(asker.last_requests(), 2);
+            assert_eq!(test_client.last_requests(), 2);
         } else {
-            assert_eq!(asker.last_requests(), 1);
+            assert_eq!(test_client.last_requests(), 1);
         }
     }
     assert!(most > 4000 && most <= 5100, "{most}");
@@ -169,45 +179,45 @@ fn tables_of_a_mapping_are_scanned_in_the_order_of_their_keys() {
     let ordered = Table { name: "Ordered".into(), fields, needs_key_order: true };
     let layout = Layout { tables: vec![ordered], records: 10 };
     let store = store(&shared("/ordered"));
-    let mut asker = Asker::open_laid(&store, &layout).unwrap();
+    let mut test_client = TestClient::open_laid(&store, &layout).unwrap();
     for key in ["c", "a", "b", "\u{7f}"] {
-        assert_eq!(asker.ask(&insert(key, &[key, "x"])), Told::WRITTEN);
+        assert_eq!(test_client.send(&insert(key, &[key, "x"])), RequestResult::WRITTEN);
     }
-    let one = Question { fields: Fields::One(0), ..scan("aa", 5) };
+    let one = TestRequest { fields: Fields::One(0), ..scan("aa", 5) };
     let rows = ["field0=b", "field0=c", "field0=\u{7f}"].map(str::to_owned).to_vec();
-    assert_eq!(asker.ask(&one), Told::Done(true, rows));
-    assert_eq!(asker.ask(&update("b", &["B"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&delete("a")), Told::WRITTEN);
-    assert_eq!(asker.ask(&read("b")), Told::row("field0=B field1=x"));
+    assert_eq!(test_client.send(&one), RequestResult::Done(true, rows));
+    assert_eq!(test_client.send(&update("b", &["B"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&delete("a")), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("b")), RequestResult::row("field0=B field1=x"));
     let rows = vec!["field0=B field1=x".to_owned()];
-    assert_eq!(asker.ask(&scan("a", 1)), Told::Done(true, rows));
-    let error = store.prepare(&crate::asker::layout(1)).map(|()| store.clear());
+    assert_eq!(test_client.send(&scan("a", 1)), RequestResult::Done(true, rows));
+    let error = store.prepare(&crate::test_client::layout(1)).map(|()| store.clear());
     assert!(error.is_ok());
 }
 
 #[test]
 fn what_does_not_fit_is_refused_whole() {
-    let mut asker = asker(&shared("/fits?columns=bytes"));
-    let malformed = Told::Refused(Reason::Malformed);
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&insert(&"k".repeat(65_536), &["a", "b"])), malformed);
-    assert_eq!(asker.ask(&insert("", &["a", "b"])), malformed);
-    let nothing = Question { kind: Kind::Update, ..read("user1") };
-    assert_eq!(asker.ask(&nothing), malformed);
+    let mut test_client = test_client(&shared("/fits?columns=bytes"));
+    let malformed = RequestResult::Refused(Reason::Malformed);
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&insert(&"k".repeat(65_536), &["a", "b"])), malformed);
+    assert_eq!(test_client.send(&insert("", &["a", "b"])), malformed);
+    let nothing = TestRequest { kind: Kind::Update, ..read("user1") };
+    assert_eq!(test_client.send(&nothing), malformed);
     // Above half of a segment of the commit log.
     let large = "x".repeat(12 << 20);
-    assert_eq!(asker.ask(&update("user1", &[&large])), malformed);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&update("user1", &[&large])), malformed);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
     let long = "k".repeat(65_535);
-    assert_eq!(asker.ask(&insert(&long, &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&read(&long)), Told::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&insert(&long, &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read(&long)), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
 fn clearing_takes_our_tables_alone() {
     let ours = store(&shared("/clearing"));
-    let mut asker = Asker::open(&ours).unwrap();
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = TestClient::open(&ours).unwrap();
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     ours.keep_note("loaded").unwrap();
     cql(&["CREATE TABLE IF NOT EXISTS clearing.other (id int PRIMARY KEY)"]);
     ours.clear().unwrap();
@@ -232,7 +242,7 @@ fn settings_say_what_they_mean() {
     };
     assert!(value("server").starts_with(|first: char| first.is_ascii_digit()));
     assert!(value("cluster").contains("1 in datacenter1"), "{}", value("cluster"));
-    assert_eq!(value("replication of told"), "class=NetworkTopologyStrategy datacenter1=1");
+    assert_eq!(value("replication of reported"), "class=NetworkTopologyStrategy datacenter1=1");
     assert_eq!((value("read_consistency"), value("write_consistency")), ("QUORUM", "ONE"));
     assert_eq!(value("visibility"), "1 + 1 > 1");
     assert!(value("durability").starts_with("commitlog_sync=periodic 10"));

@@ -12,15 +12,17 @@ use assay_drivers::ignite::Ignite;
 use assay_model::{Fields, Reason};
 use assay_store::conformance::{assert_conforms, check, find_mark, leave_mark};
 
-use crate::asker::{Asker, Question, Told, delete, insert, read, scan, update};
 use crate::lab::Cluster;
+use crate::test_client::{
+    RequestResult, TestClient, TestRequest, delete, insert, read, scan, update,
+};
 
 fn store(url: &str) -> Ignite {
     Ignite::from_url(url).expect("the test writes right URLs")
 }
 
-fn asker(url: &str) -> Asker {
-    Asker::open(&store(url)).expect("the cluster is there")
+fn test_client(url: &str) -> TestClient {
+    TestClient::open(&store(url)).expect("the cluster is there")
 }
 
 #[test]
@@ -64,40 +66,44 @@ fn what_was_settled_survives_kill_9_with_persistence() {
 fn updates_keep_the_other_fields_and_tell_their_requests() {
     let cluster = Cluster::start("ignite", 1);
     let store = store(&cluster.url("?connections=16"));
-    let mut asker = Asker::open_wide(&store, 3).unwrap();
-    assert_eq!(asker.ask(&insert("user1", &["a", "b", "c"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&update("user1", &["new"])), Told::WRITTEN);
-    assert_eq!(asker.last_requests(), 2);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=new field1=b field2=c"));
-    let one = Question { fields: Fields::One(2), ..read("user1") };
-    assert_eq!(asker.ask(&one), Told::row("field2=c"));
-    assert_eq!(asker.ask(&update("user2", &["new"])), Told::MISSING);
-    assert_eq!(asker.ask(&delete("user2")), Told::MISSING);
-    assert_eq!(asker.ask(&delete("user1")), Told::WRITTEN);
-    assert_eq!(asker.ask(&read("user1")), Told::MISSING);
+    let mut test_client = TestClient::open_wide(&store, 3).unwrap();
+    assert_eq!(test_client.send(&insert("user1", &["a", "b", "c"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&update("user1", &["new"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.last_requests(), 2);
+    assert_eq!(
+        test_client.send(&read("user1")),
+        RequestResult::row("field0=new field1=b field2=c")
+    );
+    let one = TestRequest { fields: Fields::One(2), ..read("user1") };
+    assert_eq!(test_client.send(&one), RequestResult::row("field2=c"));
+    assert_eq!(test_client.send(&update("user2", &["new"])), RequestResult::MISSING);
+    assert_eq!(test_client.send(&delete("user2")), RequestResult::MISSING);
+    assert_eq!(test_client.send(&delete("user1")), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
 }
 
 /// As YCSB's workloads do: ten fields of a hundred bytes, one of which changes again and again.
 #[test]
 fn records_stay_as_long_as_they_were() {
     let cluster = Cluster::start("ignite", 1);
-    let mut asker = Asker::open_wide(&store(&cluster.url("")), 10).expect("the cluster is there");
+    let mut test_client =
+        TestClient::open_wide(&store(&cluster.url("")), 10).expect("the cluster is there");
     let old: Vec<String> = (0..10).map(|number| format!("{number:0100}")).collect();
     let old: Vec<&str> = old.iter().map(String::as_str).collect();
     let keys: Vec<String> = (0..100).map(|number| format!("user{number:03}")).collect();
     for key in &keys {
-        assert_eq!(asker.ask(&insert(key, &old)), Told::WRITTEN);
+        assert_eq!(test_client.send(&insert(key, &old)), RequestResult::WRITTEN);
     }
     let new = format!("new{:097}", 0);
     for key in keys.iter().cycle().take(300) {
-        assert_eq!(asker.ask(&update(key, &[&new])), Told::WRITTEN);
+        assert_eq!(test_client.send(&update(key, &[&new])), RequestResult::WRITTEN);
     }
     let mut fields: Vec<String> =
         old.iter().enumerate().map(|(at, value)| format!("field{at}={value}")).collect();
     fields[0] = format!("field0={new}");
     let whole = fields.join(" ");
-    assert!(keys.iter().all(|key| asker.ask(&read(key)) == Told::row(&whole)));
-    assert_eq!(asker.ask(&scan("user020", 50)), Told::Done(true, vec![whole; 50]));
+    assert!(keys.iter().all(|key| test_client.send(&read(key)) == RequestResult::row(&whole)));
+    assert_eq!(test_client.send(&scan("user020", 50)), RequestResult::Done(true, vec![whole; 50]));
 }
 
 /// Two sessions at a time change one field each of the same record: nothing may be lost.
@@ -106,18 +112,21 @@ fn changes_at_the_same_time_lose_none_of_each_other() {
     let cluster = Cluster::start("ignite", 1);
     for rest in ["?connections=8", "/tx?connections=8&atomicity=transactional"] {
         let store = store(&cluster.url(rest));
-        let mut asker = Asker::open_wide(&store, 4).unwrap();
-        assert_eq!(asker.ask(&insert("user1", &["0", "0", "0", "0"])), Told::WRITTEN);
+        let mut test_client = TestClient::open_wide(&store, 4).unwrap();
+        assert_eq!(
+            test_client.send(&insert("user1", &["0", "0", "0", "0"])),
+            RequestResult::WRITTEN
+        );
         for round in 1..=25 {
             let value = round.to_string();
             for field in 0..4 {
-                asker.start_changing(u32::from(field), "user1", field, &value);
+                test_client.start_changing(u32::from(field), "user1", field, &value);
             }
-            for (_, told) in asker.take(4) {
-                assert_eq!(told, Told::WRITTEN, "{rest} {round}");
+            for (_, result) in test_client.take(4) {
+                assert_eq!(result, RequestResult::WRITTEN, "{rest} {round}");
             }
             let all = format!("field0={round} field1={round} field2={round} field3={round}");
-            assert_eq!(asker.ask(&read("user1")), Told::row(&all), "{rest}");
+            assert_eq!(test_client.send(&read("user1")), RequestResult::row(&all), "{rest}");
         }
     }
 }
@@ -125,29 +134,29 @@ fn changes_at_the_same_time_lose_none_of_each_other() {
 #[test]
 fn an_insert_over_a_record_overwrites_it_or_is_refused_as_the_url_says() {
     let cluster = Cluster::start("ignite", 1);
-    let mut first = asker(&cluster.url(""));
-    assert_eq!(first.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(first.ask(&insert("user1", &["c"])), Told::WRITTEN);
-    assert_eq!(first.ask(&read("user1")), Told::row("field0=c"));
-    let mut second = asker(&cluster.url("?insert=put_if_absent"));
-    assert_eq!(second.ask(&insert("user1", &["d"])), Told::Refused(Reason::Exists));
-    assert_eq!(second.ask(&insert("user2", &["d"])), Told::WRITTEN);
+    let mut first = test_client(&cluster.url(""));
+    assert_eq!(first.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(first.send(&insert("user1", &["c"])), RequestResult::WRITTEN);
+    assert_eq!(first.send(&read("user1")), RequestResult::row("field0=c"));
+    let mut second = test_client(&cluster.url("?insert=put_if_absent"));
+    assert_eq!(second.send(&insert("user1", &["d"])), RequestResult::Refused(Reason::Exists));
+    assert_eq!(second.send(&insert("user2", &["d"])), RequestResult::WRITTEN);
 }
 
 #[test]
 fn scans_go_in_the_order_of_the_keys_over_all_nodes() {
     let cluster = Cluster::start("ignite", 3);
-    let mut asker = asker(&cluster.url(""));
+    let mut test_client = test_client(&cluster.url(""));
     for number in (0..200).rev() {
         let (key, value) = (format!("user{number:03}"), number.to_string());
-        assert_eq!(asker.ask(&insert(&key, &[&value])), Told::WRITTEN);
+        assert_eq!(test_client.send(&insert(&key, &[&value])), RequestResult::WRITTEN);
     }
     let rows = |range: std::ops::Range<u32>| {
-        Told::Done(true, range.map(|number| format!("field0={number}")).collect())
+        RequestResult::Done(true, range.map(|number| format!("field0={number}")).collect())
     };
-    assert_eq!(asker.ask(&scan("user050", 100)), rows(50..150));
-    assert_eq!(asker.ask(&scan("user190", 5000)), rows(190..200));
-    assert_eq!(asker.ask(&scan("user2", 5)), Told::MISSING);
+    assert_eq!(test_client.send(&scan("user050", 100)), rows(50..150));
+    assert_eq!(test_client.send(&scan("user190", 5000)), rows(190..200));
+    assert_eq!(test_client.send(&scan("user2", 5)), RequestResult::MISSING);
 }
 
 /// What YCSB's binding does, in Ignite's own client: objects whose fields come in any order.
@@ -194,12 +203,12 @@ fn records_lie_as_ycsb_lays_them() {
     let cluster = Cluster::start("ignite", 1);
     let url = cluster.url("");
     let at = url.strip_prefix("ignite://").unwrap();
-    let mut asker = asker(&cluster.url("?index=off"));
-    let Some(told) = ycsb(at, &["write", "user1"]) else { return };
-    assert_eq!(told, "ä b");
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=ä field1=b"));
-    assert_eq!(asker.ask(&update("user1", &["new"])), Told::WRITTEN);
+    let mut test_client = test_client(&cluster.url("?index=off"));
+    let Some(result) = ycsb(at, &["write", "user1"]) else { return };
+    assert_eq!(result, "ä b");
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=ä field1=b"));
+    assert_eq!(test_client.send(&update("user1", &["new"])), RequestResult::WRITTEN);
     assert_eq!(ycsb(at, &["read", "user1"]).unwrap(), "new b");
-    assert_eq!(asker.ask(&insert("user2", &["c"])), Told::WRITTEN);
+    assert_eq!(test_client.send(&insert("user2", &["c"])), RequestResult::WRITTEN);
     assert_eq!(ycsb(at, &["read", "user2"]).unwrap(), "c null");
 }

@@ -12,17 +12,19 @@ use std::sync::Arc;
 use assay_drivers::jvm;
 use assay_drivers::registry::Surroundings;
 use assay_model::{Fields, Kind, Reason};
+use assay_store::blocking::BlockingThreads;
 use assay_store::conformance::{assert_conforms, find_mark, leave_mark};
-use assay_store::workers::Workers;
 use assay_store::{Calls, OpenError, Store};
 
-use crate::asker::{Asker, Question, Told, delete, insert, read, scan, update};
 use crate::server::new_folder;
+use crate::test_client::{
+    RequestResult, TestClient, TestRequest, delete, insert, read, scan, update,
+};
 use built::built;
 
 const SURROUNDINGS: Surroundings = Surroundings {
     variable: |name| match name {
-        // Only tests may be asked for another Java part than the one they build.
+        // Only tests may be issued for another Java part than the one they build.
         "ASSAY_JVM_BRIDGE" => Some(built().join("assay-jvm").into()),
         name => std::env::var_os(name),
     },
@@ -58,12 +60,12 @@ fn chronicle_map_conforms_in_both_layouts() {
         let path = folder.join("maps").display().to_string();
         let url = format!("jvm:assay.chronicle.{class}?{LARGE}&p.chronicle.path={path}");
         assert_conforms(&*store(&url));
-        let workers = Workers::new(Arc::from(store(&url)), 3);
+        let blocking_threads = BlockingThreads::new(Arc::from(store(&url)), 3);
         assert_eq!(
             store(&format!("jvm:assay.chronicle.{class}")).capabilities().calls,
             Calls::Inline
         );
-        assert_conforms(&workers);
+        assert_conforms(&blocking_threads);
         let _ = std::fs::remove_dir_all(folder);
     }
 }
@@ -78,8 +80,8 @@ fn chronicle_map_on_disk_is_there_when_it_is_opened_again() {
         let first = store(&url);
         find_mark(&*first).unwrap();
         // Its maps are ours as long as we have them open.
-        let told = store(&url).settings().expect_err("it is open already").to_string();
-        assert!(told.contains("is open already, in this process or another"), "{told}");
+        let result = store(&url).settings().expect_err("it is open already").to_string();
+        assert!(result.contains("is open already, in this process or another"), "{result}");
         drop(first);
         // As somebody leaves it who was killed: the maps are recovered.
         std::fs::write(folder.join("assay.lock"), "open").unwrap();
@@ -119,44 +121,50 @@ fn chronicle_map_says_what_it_is() {
 fn records_stay_as_long_as_they_were() {
     for class in ["Rows", "Fields"] {
         let store = store(&format!("jvm:assay.chronicle.{class}"));
-        let mut asker = Asker::open_wide(&*store, 10).unwrap();
+        let mut test_client = TestClient::open_wide(&*store, 10).unwrap();
         let old: Vec<String> = (0..10).map(|number| format!("{number:0100}")).collect();
         let old: Vec<&str> = old.iter().map(String::as_str).collect();
         let keys: Vec<String> = (0..100).map(|number| format!("user{number:03}")).collect();
         for key in &keys {
-            assert_eq!(asker.ask(&insert(key, &old)), Told::WRITTEN);
+            assert_eq!(test_client.send(&insert(key, &old)), RequestResult::WRITTEN);
         }
         let new = format!("new{:097}", 0);
         for key in keys.iter().cycle().take(300) {
-            assert_eq!(asker.ask(&update(key, &[&new])), Told::WRITTEN);
+            assert_eq!(test_client.send(&update(key, &[&new])), RequestResult::WRITTEN);
         }
         let mut fields: Vec<String> =
             old.iter().enumerate().map(|(at, value)| format!("field{at}={value}")).collect();
         fields[0] = format!("field0={new}");
         let whole = fields.join(" ");
-        assert!(keys.iter().all(|key| asker.ask(&read(key)) == Told::row(&whole)));
-        let one = Question { fields: Fields::One(0), ..read("user001") };
-        assert_eq!(asker.ask(&one), Told::row(&fields[0]));
-        assert_eq!(asker.ask(&scan("user020", 5)), Told::Refused(Reason::Unsupported));
+        assert!(keys.iter().all(|key| test_client.send(&read(key)) == RequestResult::row(&whole)));
+        let one = TestRequest { fields: Fields::One(0), ..read("user001") };
+        assert_eq!(test_client.send(&one), RequestResult::row(&fields[0]));
+        assert_eq!(
+            test_client.send(&scan("user020", 5)),
+            RequestResult::Refused(Reason::Unsupported)
+        );
     }
 }
 
 /// Gives field `field` of the record the values 1 to 500.
 fn change_often(store: &dyn Store, field: u16) {
-    let mut asker = Asker::open_wide(store, 4).expect("the store is there");
+    let mut test_client = TestClient::open_wide(store, 4).expect("the store is there");
     for round in 1..=500 {
-        asker.start_changing(0, "user1", field, &round.to_string());
-        assert_eq!(asker.take(1)[0].1, Told::WRITTEN);
+        test_client.start_changing(0, "user1", field, &round.to_string());
+        assert_eq!(test_client.take(1)[0].1, RequestResult::WRITTEN);
     }
 }
 
-/// Four lanes change one field each of the same record: nothing may be lost.
+/// Four workers change one field each of the same record: nothing may be lost.
 #[test]
 fn changes_at_the_same_time_lose_none_of_each_other() {
     for class in ["Rows", "Fields"] {
         let store: Arc<dyn Store> = Arc::from(store(&format!("jvm:assay.chronicle.{class}")));
-        let mut asker = Asker::open_wide(&*store, 4).unwrap();
-        assert_eq!(asker.ask(&insert("user1", &["0", "0", "0", "0"])), Told::WRITTEN);
+        let mut test_client = TestClient::open_wide(&*store, 4).unwrap();
+        assert_eq!(
+            test_client.send(&insert("user1", &["0", "0", "0", "0"])),
+            RequestResult::WRITTEN
+        );
         std::thread::scope(|scope| {
             for field in 0..4 {
                 let store = Arc::clone(&store);
@@ -164,7 +172,7 @@ fn changes_at_the_same_time_lose_none_of_each_other() {
             }
         });
         let all = "field0=500 field1=500 field2=500 field3=500";
-        assert_eq!(asker.ask(&read("user1")), Told::row(all), "{class}");
+        assert_eq!(test_client.send(&read("user1")), RequestResult::row(all), "{class}");
     }
 }
 
@@ -173,17 +181,18 @@ fn a_full_map_refuses_what_has_no_room() {
     for class in ["Rows", "Fields"] {
         let small = "p.chronicle.entries=100&p.chronicle.entrysize=50&p.chronicle.bloat=1";
         let store = store(&format!("jvm:assay.chronicle.{class}?{small}"));
-        let mut asker = Asker::open_wide(&*store, 1).unwrap();
+        let mut test_client = TestClient::open_wide(&*store, 1).unwrap();
         let value = "x".repeat(2000);
-        let told: Vec<Told> =
-            (0..500).map(|number| asker.ask(&insert(&format!("k{number}"), &[&value]))).collect();
-        assert_eq!(told[0], Told::WRITTEN, "{class}");
-        assert_eq!(told[499], Told::Refused(Reason::Full), "{class}");
+        let result: Vec<RequestResult> = (0..500)
+            .map(|number| test_client.send(&insert(&format!("k{number}"), &[&value])))
+            .collect();
+        assert_eq!(result[0], RequestResult::WRITTEN, "{class}");
+        assert_eq!(result[499], RequestResult::Refused(Reason::Full), "{class}");
         let longer = "y".repeat(4000);
-        let grown = asker.ask(&update("k0", &[&longer]));
-        assert_eq!(grown, Told::Refused(Reason::Full), "{class}");
+        let grown = test_client.send(&update("k0", &[&longer]));
+        assert_eq!(grown, RequestResult::Refused(Reason::Full), "{class}");
         // What was there stays, and can be read.
-        assert_eq!(asker.ask(&read("k0")), Told::row(&format!("field0={value}")));
+        assert_eq!(test_client.send(&read("k0")), RequestResult::row(&format!("field0={value}")));
     }
 }
 
@@ -199,7 +208,7 @@ fn basic_db_is_a_no_op_that_conforms_as_one() {
 }
 
 #[test]
-fn ycsbs_own_sick_store_blocks_and_keeps_nothing() {
+fn ycsbs_own_simulated_store_blocks_and_keeps_nothing() {
     let store = store("jvm:site.ycsb.GoodBadUglyDB?p.gbudb.delays=1,2,3,4,5");
     assert!(store.capabilities().is_no_op);
     assert_eq!(store.capabilities().calls, Calls::Blocking);

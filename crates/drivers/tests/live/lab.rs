@@ -10,7 +10,7 @@ use assay_model::Seed;
 use crate::ordeal::Mortal;
 use crate::server::{new_folder, until_stopped};
 
-/// Asks whether a lab with this URL is ready.
+/// Issues whether a lab with this URL is ready.
 type Probe<'a> = dyn FnMut(&str) -> Result<(), String> + 'a;
 
 /// A running cluster.
@@ -44,7 +44,7 @@ impl Cluster {
         marked(Cluster::begin(order, new_folder(), &mut probe))
     }
 
-    /// The same for servers that are not to be asked before the test does.
+    /// The same for servers that are not to be issued before the test does.
     pub fn start_unasked(order: &Order) -> Cluster {
         marked(Cluster::begin(order, new_folder(), &mut |_url: &str| Ok(())))
     }
@@ -134,14 +134,15 @@ fn watched<T>(act: impl FnOnce(&Watch<'_>) -> Result<T, LabError>) -> Result<T, 
     act(&Watch::new(&stop, &tell))
 }
 
-/// Programs that are built for a test stay where `ASSAY_TEST_SHELF` says, or beside what Cargo
-/// builds.
+/// Programs that are built for a test stay where `ASSAY_TEST_PACKAGE_CACHE` says, or beside what
+/// Cargo builds.
 fn house() -> House {
     let places = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&places).collect();
     let beside = || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shelf");
-    let shelf = std::env::var_os("ASSAY_TEST_SHELF").map_or_else(beside, PathBuf::from);
-    House { shelf, places, may_install: true }
+    let package_cache =
+        std::env::var_os("ASSAY_TEST_PACKAGE_CACHE").map_or_else(beside, PathBuf::from);
+    House { package_cache, places, may_install: true }
 }
 
 /// Writes something, then reads it.
@@ -151,13 +152,13 @@ fn probe(url: &str) -> Result<(), String> {
         seed: Seed(1),
         surroundings: registry::Surroundings::NONE,
     };
-    let asked = registry::open(url, &options).and_then(|store| {
+    let requested = registry::open(url, &options).and_then(|store| {
         store.keep_note("it answers")?;
         let note = store.note()?;
         store.clear()?;
         Ok(note)
     });
-    match asked {
+    match requested {
         Ok(Some(note)) if note == "it answers" => Ok(()),
         Ok(other) => Err(format!("{other:?} was read instead of what was written")),
         Err(error) => Err(error.to_string()),

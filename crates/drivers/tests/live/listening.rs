@@ -1,4 +1,4 @@
-//! Where the servers of a lab listen, as the kernel tells it.
+//! Sockets on which the servers of a lab listen, from the kernel.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -4,11 +4,6 @@
 //! missing and it may: redis-server, memcached, postgresql, mariadb-server for the servers, openssl
 //! for certificates, a JDK with maven for the Java bindings.
 
-#[cfg_attr(
-    not(feature = "redis"),
-    allow(dead_code, reason = "each driver's tests take what they need")
-)]
-mod asker;
 #[cfg(any(feature = "cassandra", feature = "etcd", feature = "ignite", feature = "tikv"))]
 #[cfg_attr(
     not(feature = "etcd"),
@@ -74,5 +69,10 @@ mod redis;
     allow(dead_code, reason = "each driver's tests take what they need")
 )]
 mod server;
+#[cfg_attr(
+    not(feature = "redis"),
+    allow(dead_code, reason = "each driver's tests take what they need")
+)]
+mod test_client;
 #[cfg(feature = "tikv")]
 mod tikv;

@@ -8,23 +8,23 @@ use assay_drivers::mariadb::MariaDb;
 use assay_store::conformance::queries::assert_queries_conform;
 use assay_store::conformance::{assert_conforms, check};
 
-use crate::asker::{Asker, Told, insert, read};
+use crate::test_client::{RequestResult, TestClient, insert, read};
 use server::Server;
 
 fn store(url: &str) -> MariaDb {
     MariaDb::from_url(url).expect("the test writes right URLs")
 }
 
-fn asker(url: &str) -> Asker {
-    Asker::open(&store(url)).expect("the server is there")
+fn test_client(url: &str) -> TestClient {
+    TestClient::open(&store(url)).expect("the server is there")
 }
 
 /// Writes a record of its own, then reads it back.
 fn assert_works(url: &str) {
-    let mut asker = asker(url);
+    let mut test_client = test_client(url);
     let key = format!("user{}", url.len());
-    assert_eq!(asker.ask(&insert(&key, &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&read(&key)), Told::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&insert(&key, &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]

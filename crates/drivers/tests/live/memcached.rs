@@ -10,16 +10,16 @@ use assay_model::{Fields, Reason};
 use assay_store::conformance::check;
 use assay_store::{OpenError, Store};
 
-use crate::asker::{Asker, Question, Told, delete, insert, read, update};
 use crate::lab::Cluster;
+use crate::test_client::{RequestResult, TestClient, TestRequest, delete, insert, read, update};
 use server::{Server, url};
 
 fn store(url: &str) -> Memcached {
     Memcached::from_url(url).expect("the test writes right URLs")
 }
 
-fn asker(url: &str) -> Asker {
-    Asker::open(&store(url)).expect("the server is there")
+fn test_client(url: &str) -> TestClient {
+    TestClient::open(&store(url)).expect("the server is there")
 }
 
 /// Checks that the store conforms but for these rules, whose requests it refuses as `reason`.
@@ -70,9 +70,12 @@ fn the_labs_servers_conform() {
 #[test]
 fn keys_are_spread_over_the_servers_without_copies() {
     let servers = [(); 3].map(|()| Server::start(&[]));
-    let mut asker = asker(&url(&servers, ""));
+    let mut test_client = test_client(&url(&servers, ""));
     for number in 0..300 {
-        assert_eq!(asker.ask(&insert(&format!("user{number}"), &["a", "b"])), Told::WRITTEN);
+        assert_eq!(
+            test_client.send(&insert(&format!("user{number}"), &["a", "b"])),
+            RequestResult::WRITTEN
+        );
     }
     let counts: Vec<u32> =
         servers.iter().map(|server| server.stat("curr_items").parse().unwrap()).collect();
@@ -81,41 +84,44 @@ fn keys_are_spread_over_the_servers_without_copies() {
     assert!(counts.iter().all(|count| *count > 60), "{counts:?}");
     for number in 0..300 {
         let key = format!("user{number}");
-        assert_eq!(asker.ask(&read(&key)), Told::row("field0=a field1=b"));
+        assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
     }
 }
 
 #[test]
 fn a_record_is_one_value_under_its_table_and_key() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server.url(""));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    let told = server.ask("mg usertable-user1 v f\r\n");
-    assert!(told.starts_with("VA 28 f16723\r\n"), "{told:?}");
-    assert_eq!(asker.ask(&update("user1", &["c"])), Told::WRITTEN);
-    assert_eq!(asker.last_requests(), 2);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=c field1=b"));
-    let one = Question { fields: Fields::One(1), ..read("user1") };
-    assert_eq!(asker.ask(&one), Told::row("field1=b"));
-    assert_eq!(asker.ask(&update("user2", &["c"])), Told::MISSING);
-    assert_eq!(asker.last_requests(), 1);
-    assert_eq!(asker.ask(&read("user2")), Told::MISSING);
-    assert_eq!(asker.ask(&delete("user1")), Told::WRITTEN);
-    assert_eq!(asker.ask(&delete("user1")), Told::MISSING);
+    let mut test_client = test_client(&server.url(""));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let result = server.send("mg usertable-user1 v f\r\n");
+    assert!(result.starts_with("VA 28 f16723\r\n"), "{result:?}");
+    assert_eq!(test_client.send(&update("user1", &["c"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.last_requests(), 2);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=b"));
+    let one = TestRequest { fields: Fields::One(1), ..read("user1") };
+    assert_eq!(test_client.send(&one), RequestResult::row("field1=b"));
+    assert_eq!(test_client.send(&update("user2", &["c"])), RequestResult::MISSING);
+    assert_eq!(test_client.last_requests(), 1);
+    assert_eq!(test_client.send(&read("user2")), RequestResult::MISSING);
+    assert_eq!(test_client.send(&delete("user1")), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&delete("user1")), RequestResult::MISSING);
 }
 
 #[test]
-fn what_others_have_written_is_told_from_records() {
+fn what_others_have_written_is_reported_from_records() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server.url(""));
+    let mut test_client = test_client(&server.url(""));
     // As YCSB's binding writes it.
     let json = r#"{"field0":"a","field1":"b"}"#;
     let command = format!("set usertable-user1 0 2147483647 {}\r\n{json}\r\n", json.len());
-    assert_eq!(server.ask(&command), "STORED\r\n");
-    assert_eq!(asker.ask(&read("user1")), Told::Refused(Reason::WrongType));
-    assert_eq!(asker.ask(&update("user1", &["c"])), Told::Refused(Reason::WrongType));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    assert_eq!(server.send(&command), "STORED\r\n");
+    assert_eq!(test_client.send(&read("user1")), RequestResult::Refused(Reason::WrongType));
+    assert_eq!(
+        test_client.send(&update("user1", &["c"])),
+        RequestResult::Refused(Reason::WrongType)
+    );
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
@@ -123,9 +129,9 @@ fn updates_that_meet_keep_each_others_fields() {
     const SESSIONS: usize = 8;
     const STEPS: usize = 200;
     let server = Server::start(&[]);
-    let mut asker = Asker::open_wide(&store(&server.url("")), SESSIONS).unwrap();
+    let mut test_client = TestClient::open_wide(&store(&server.url("")), SESSIONS).unwrap();
     let zeros = [""; SESSIONS];
-    assert_eq!(asker.ask(&insert("user1", &zeros)), Told::WRITTEN);
+    assert_eq!(test_client.send(&insert("user1", &zeros)), RequestResult::WRITTEN);
     let mut conflicts = 0;
     let mut again = 0;
     let mut last = [const { String::new() }; SESSIONS];
@@ -133,44 +139,45 @@ fn updates_that_meet_keep_each_others_fields() {
         let value = step.to_string();
         let mut started = Vec::new();
         for session in 0..SESSIONS {
-            let ticket = asker.start_changing(session as u32, "user1", session as u16, &value);
+            let ticket =
+                test_client.start_changing(session as u32, "user1", session as u16, &value);
             started.push(ticket);
         }
-        for (ticket, told) in asker.take(SESSIONS) {
+        for (ticket, result) in test_client.take(SESSIONS) {
             let session = started.iter().position(|other| *other == ticket).unwrap();
-            match told {
-                Told::Done(true, _) => last[session].clone_from(&value),
-                Told::Refused(Reason::Conflict) => conflicts += 1,
+            match result {
+                RequestResult::Done(true, _) => last[session].clone_from(&value),
+                RequestResult::Refused(Reason::Conflict) => conflicts += 1,
                 other => panic!("{other:?}"),
             }
-            again += usize::from(asker.requests_of(ticket) > 2);
+            again += usize::from(test_client.requests_of(ticket) > 2);
         }
     }
     assert!(again > 0, "some have met, and {conflicts} gave up");
     let row: Vec<String> =
         last.iter().enumerate().map(|(field, value)| format!("field{field}={value}")).collect();
-    assert_eq!(asker.ask(&read("user1")), Told::row(&row.join(" ")));
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row(&row.join(" ")));
 }
 
 #[test]
 fn clearing_removes_records_while_foreign_items_stay() {
     let servers = [(); 2].map(|()| Server::start(&[]));
     let memcached = store(&url(&servers, ""));
-    let mut asker = Asker::open(&memcached).unwrap();
+    let mut test_client = TestClient::open(&memcached).unwrap();
     for server in &servers {
-        assert_eq!(server.ask("set foreign 0 0 1\r\nx\r\n"), "STORED\r\n");
+        assert_eq!(server.send("set foreign 0 0 1\r\nx\r\n"), "STORED\r\n");
     }
     for number in 0..2500 {
-        asker.start(&insert(&format!("user {number}"), &["a", "b"]));
+        test_client.start(&insert(&format!("user {number}"), &["a", "b"]));
     }
-    asker.take(2500);
+    test_client.take(2500);
     memcached.keep_note("loaded").unwrap();
     assert_eq!(memcached.note().unwrap().as_deref(), Some("loaded"));
     memcached.clear().unwrap();
     assert_eq!(memcached.note().unwrap(), None);
-    assert_eq!(asker.ask(&read("user 7")), Told::MISSING);
+    assert_eq!(test_client.send(&read("user 7")), RequestResult::MISSING);
     for server in &servers {
-        assert_eq!(server.ask("mg foreign v\r\n"), "VA 1\r\nx\r\n");
+        assert_eq!(server.send("mg foreign v\r\n"), "VA 1\r\nx\r\n");
     }
     memcached.clear().unwrap();
     let silent = Server::start(&["-o", "no_lru_crawler"]);

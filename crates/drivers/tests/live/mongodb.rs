@@ -11,16 +11,16 @@ use assay_drivers::mongodb::MongoDb;
 use assay_model::Reason;
 use assay_store::conformance::{assert_conforms, find_mark, leave_mark};
 
-use crate::asker::{Asker, Told, delete, insert, read, scan, update};
 use crate::lab::Cluster;
 use crate::ordeal::keeps_its_length;
+use crate::test_client::{RequestResult, TestClient, delete, insert, read, scan, update};
 
 fn store(url: &str) -> MongoDb {
     MongoDb::from_url(url).expect("the test writes right URLs")
 }
 
-fn asker(url: &str) -> Asker {
-    Asker::open(&store(url)).expect("the server is there")
+fn test_client(url: &str) -> TestClient {
+    TestClient::open(&store(url)).expect("the server is there")
 }
 
 #[test]
@@ -48,24 +48,27 @@ fn records_stay_as_long_as_they_were() {
 /// Loads a hundred records, changes a field of each, then reads and scans them.
 fn stays_as_long(url: &str) {
     let store = store(url);
-    let mut asker = Asker::open_wide(&store, 10).expect("the server is there");
-    let record = keeps_its_length(&mut asker);
-    assert_eq!(asker.ask(&scan("user090", 20)), Told::Done(true, vec![record; 10]));
+    let mut test_client = TestClient::open_wide(&store, 10).expect("the server is there");
+    let record = keeps_its_length(&mut test_client);
+    assert_eq!(test_client.send(&scan("user090", 20)), RequestResult::Done(true, vec![record; 10]));
 }
 
 #[test]
 fn an_answer_says_what_was_there() {
     let cluster = Cluster::start("ferretdb", 1);
-    let mut asker = asker(&cluster.url("?connections=1"));
-    assert_eq!(asker.ask(&update("user1", &["a", "b"])), Told::MISSING);
-    assert_eq!(asker.ask(&delete("user1")), Told::MISSING);
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&insert("user1", &["c", "d"])), Told::Refused(Reason::Exists));
+    let mut test_client = test_client(&cluster.url("?connections=1"));
+    assert_eq!(test_client.send(&update("user1", &["a", "b"])), RequestResult::MISSING);
+    assert_eq!(test_client.send(&delete("user1")), RequestResult::MISSING);
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(
+        test_client.send(&insert("user1", &["c", "d"])),
+        RequestResult::Refused(Reason::Exists)
+    );
     // A value that is the same is found all the same.
-    assert_eq!(asker.ask(&update("user1", &["a"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&update("user1", &[])), Told::Refused(Reason::Malformed));
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
-    assert_eq!(asker.ask(&delete("user1")), Told::WRITTEN);
-    assert_eq!(asker.ask(&read("user1")), Told::MISSING);
-    assert_eq!(asker.ask(&scan("", 10)), Told::MISSING);
+    assert_eq!(test_client.send(&update("user1", &["a"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&update("user1", &[])), RequestResult::Refused(Reason::Malformed));
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&delete("user1")), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
+    assert_eq!(test_client.send(&scan("", 10)), RequestResult::MISSING);
 }

@@ -10,16 +10,16 @@ use assay_lab::{Order, recipes};
 use assay_model::Reason;
 use assay_store::conformance::{assert_conforms, check, find_mark, leave_mark};
 
-use crate::asker::{Asker, Told, delete, insert, read, update};
 use crate::lab::Cluster;
 use crate::ordeal::keeps_its_length;
+use crate::test_client::{RequestResult, TestClient, delete, insert, read, update};
 
 fn store(url: &str) -> Nats {
     Nats::from_url(url).expect("the test writes right URLs")
 }
 
-fn asker(url: &str) -> Asker {
-    Asker::open(&store(url)).expect("the server is there")
+fn test_client(url: &str) -> TestClient {
+    TestClient::open(&store(url)).expect("the server is there")
 }
 
 /// Servers that take messages large enough for a record of three MiB.
@@ -71,38 +71,39 @@ fn what_was_settled_survives_kill_9() {
 fn records_stay_as_long_as_they_were() {
     let cluster = Cluster::start("nats", 1);
     let store = store(&cluster.url(""));
-    let mut asker = Asker::open_wide(&store, 10).unwrap();
-    keeps_its_length(&mut asker);
+    let mut test_client = TestClient::open_wide(&store, 10).unwrap();
+    keeps_its_length(&mut test_client);
 }
 
 #[test]
 fn updates_of_one_record_at_once_lose_nothing() {
     let cluster = Cluster::start("nats", 1);
     let store = store(&cluster.url("?connections=4"));
-    let mut asker = Asker::open_wide(&store, 3).unwrap();
-    assert_eq!(asker.ask(&insert("user1", &["0", "0", "0"])), Told::WRITTEN);
+    let mut test_client = TestClient::open_wide(&store, 3).unwrap();
+    assert_eq!(test_client.send(&insert("user1", &["0", "0", "0"])), RequestResult::WRITTEN);
     for round in 1..=50 {
         let value = round.to_string();
         for count in 0..4 {
-            asker.start(&update("user1", &vec![&*value; 1 + count % 3]));
+            test_client.start(&update("user1", &vec![&*value; 1 + count % 3]));
         }
-        assert!(asker.take(4).iter().all(|(_, told)| *told == Told::WRITTEN));
+        assert!(test_client.take(4).iter().all(|(_, result)| *result == RequestResult::WRITTEN));
     }
-    let row = Told::row("field0=50 field1=50 field2=50");
-    assert_eq!(asker.ask(&read("user1")), row);
+    let row = RequestResult::row("field0=50 field1=50 field2=50");
+    assert_eq!(test_client.send(&read("user1")), row);
 }
 
 #[test]
 fn a_record_that_everybody_changes_is_a_conflict_in_the_end() {
     let cluster = Cluster::start("nats", 1);
-    let mut asker = asker(&cluster.url("?connections=64"));
-    assert_eq!(asker.ask(&insert("user1", &["0", "0"])), Told::WRITTEN);
+    let mut test_client = test_client(&cluster.url("?connections=64"));
+    assert_eq!(test_client.send(&insert("user1", &["0", "0"])), RequestResult::WRITTEN);
     for _ in 0..64 {
-        asker.start(&update("user1", &["1"]));
+        test_client.start(&update("user1", &["1"]));
     }
-    let answers = asker.take(64);
-    let conflicts = answers.iter().filter(|(_, told)| *told == Told::Refused(Reason::Conflict));
-    let written = answers.iter().filter(|(_, told)| *told == Told::WRITTEN);
+    let answers = test_client.take(64);
+    let conflicts =
+        answers.iter().filter(|(_, result)| *result == RequestResult::Refused(Reason::Conflict));
+    let written = answers.iter().filter(|(_, result)| *result == RequestResult::WRITTEN);
     let (conflicts, written) = (conflicts.count(), written.count());
     assert_eq!(conflicts + written, 64, "{answers:?}");
     assert!(conflicts > 0 && written >= 8, "{conflicts} conflicts, {written} written");
@@ -111,19 +112,22 @@ fn a_record_that_everybody_changes_is_a_conflict_in_the_end() {
 #[test]
 fn keys_that_mean_something_in_a_subject_are_keys_like_others() {
     let cluster = Cluster::start("nats", 1);
-    let mut asker = asker(&cluster.url(""));
+    let mut test_client = test_client(&cluster.url(""));
     let keys = ["", ".", "a.b", "*", ">", "$JS.API.>", "=2E", "a b\r\n", "user:1/ä", "~"];
     for key in keys {
-        assert_eq!(asker.ask(&insert(key, &[key, "x"])), Told::WRITTEN, "{key:?}");
+        assert_eq!(test_client.send(&insert(key, &[key, "x"])), RequestResult::WRITTEN, "{key:?}");
     }
     for key in keys {
-        let row = Told::row(&format!("field0={key} field1=x"));
-        assert_eq!(asker.ask(&read(key)), row, "{key:?}");
-        assert_eq!(asker.ask(&delete(key)), Told::WRITTEN, "{key:?}");
-        assert_eq!(asker.ask(&delete(key)), Told::MISSING, "{key:?}");
-        assert_eq!(asker.ask(&update(key, &["y"])), Told::MISSING, "{key:?}");
+        let row = RequestResult::row(&format!("field0={key} field1=x"));
+        assert_eq!(test_client.send(&read(key)), row, "{key:?}");
+        assert_eq!(test_client.send(&delete(key)), RequestResult::WRITTEN, "{key:?}");
+        assert_eq!(test_client.send(&delete(key)), RequestResult::MISSING, "{key:?}");
+        assert_eq!(test_client.send(&update(key, &["y"])), RequestResult::MISSING, "{key:?}");
     }
     let long = "k".repeat(4000);
-    assert_eq!(asker.ask(&insert(&long, &["a", "b"])), Told::Refused(Reason::Malformed));
-    assert_eq!(asker.ask(&read("user1")), Told::MISSING);
+    assert_eq!(
+        test_client.send(&insert(&long, &["a", "b"])),
+        RequestResult::Refused(Reason::Malformed)
+    );
+    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
 }

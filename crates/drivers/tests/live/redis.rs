@@ -11,22 +11,22 @@ mod sentinel;
 use assay_drivers::redis::Redis;
 use assay_store::conformance::assert_conforms;
 
-use crate::asker::{Asker, Told, insert, read};
 use crate::server::Server;
+use crate::test_client::{RequestResult, TestClient, insert, read};
 
 fn store(url: &str) -> Redis {
     Redis::from_url(url).expect("the test writes right URLs")
 }
 
-fn asker(url: &str) -> Asker {
-    Asker::open(&store(url)).expect("the server is there")
+fn test_client(url: &str) -> TestClient {
+    TestClient::open(&store(url)).expect("the server is there")
 }
 
 /// Writes a record, then reads it back.
 fn assert_works(url: &str) {
-    let mut asker = asker(url);
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    let mut test_client = test_client(url);
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]

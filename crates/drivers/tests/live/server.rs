@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-const START_PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// An argument that stands for a port that is free when the server starts.
 pub const FREE_PORT: &str = "a free port";
 
@@ -124,7 +124,7 @@ impl Server {
 
     fn comes_up(&mut self) -> bool {
         let start = Instant::now();
-        while start.elapsed() < START_PATIENCE {
+        while start.elapsed() < START_TIMEOUT {
             if self.process.try_wait().expect("the process is ours").is_some() {
                 return false;
             }
@@ -146,8 +146,8 @@ impl Drop for Server {
     }
 }
 
-/// Returns when every thread of a process that was told to stop has stopped: each does when it
-/// notices.
+/// Returns when every thread of a process that was instructed to stop has stopped: each does when
+/// it notices.
 pub fn until_stopped(pid: u32) {
     let tasks = format!("/proc/{pid}/task");
     let is_stopped = |task: fs::DirEntry| {
@@ -158,7 +158,7 @@ pub fn until_stopped(pid: u32) {
     let list = || fs::read_dir(&tasks).into_iter().flatten().flatten();
     let start = Instant::now();
     while !list().all(is_stopped) {
-        assert!(start.elapsed() < START_PATIENCE, "process {pid} does not stop");
+        assert!(start.elapsed() < START_TIMEOUT, "process {pid} does not stop");
         std::thread::yield_now();
     }
 }
@@ -169,7 +169,7 @@ pub fn until_ended(pid: u32) {
     let stat = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let start = Instant::now();
     while stat().rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])) {
-        assert!(start.elapsed() < START_PATIENCE, "process {pid} does not end");
+        assert!(start.elapsed() < START_TIMEOUT, "process {pid} does not end");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -206,9 +206,9 @@ fn is_answering(port: u16, is_tls: bool) -> bool {
     if is_tls {
         return true;
     }
-    let patience = Some(Duration::from_secs(1));
+    let timeout = Some(Duration::from_secs(1));
     let mut first = [0];
-    socket.set_read_timeout(patience).is_ok()
+    socket.set_read_timeout(timeout).is_ok()
         && socket.write_all(b"PING\r\n").is_ok()
         && socket.read_exact(&mut first).is_ok()
 }
@@ -249,8 +249,8 @@ pub fn make_certificates(folder: &Path) {
             .current_dir(folder)
             .output()
             .expect("openssl is missing: install it");
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "openssl {words}: {told}");
+        let result = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "openssl {words}: {result}");
     };
     run("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
          -subj /CN=assay-test-authority -keyout ca.key -out ca.crt");

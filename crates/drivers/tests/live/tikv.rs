@@ -17,9 +17,9 @@ use assay_lab::{Order, recipes};
 use assay_model::Reason;
 use assay_store::conformance::{assert_conforms, find_mark, leave_mark};
 
-use crate::asker::{Asker, Told, delete, insert, read, scan, update};
 use crate::lab::Cluster;
 use crate::ordeal::keeps_its_length;
+use crate::test_client::{RequestResult, TestClient, delete, insert, read, scan, update};
 
 /// What stands behind the host: each of the driver's modes, with its ways to update.
 const MODES: [&str; 4] =
@@ -38,8 +38,8 @@ fn store(url: &str) -> TiKv {
     TiKv::from_url(url).expect("the test writes right URLs")
 }
 
-fn asker(url: &str) -> Asker {
-    Asker::open(&store(url)).expect("the server is there")
+fn test_client(url: &str) -> TestClient {
+    TestClient::open(&store(url)).expect("the server is there")
 }
 
 #[test]
@@ -69,22 +69,23 @@ fn a_table_in_several_regions_conforms() {
 
 /// Records whose keys begin with each digit, as YCSB's do, lie in four regions.
 fn scans_cross_regions(url: &str) {
-    let mut asker = asker(url);
+    let mut test_client = test_client(url);
     for number in 0..100 {
-        let told = asker.ask(&insert(&format!("user{number:02}"), &[&number.to_string(), "x"]));
-        assert_eq!(told, Told::WRITTEN);
+        let result =
+            test_client.send(&insert(&format!("user{number:02}"), &[&number.to_string(), "x"]));
+        assert_eq!(result, RequestResult::WRITTEN);
     }
     let rows = |from: u32, count: u32| {
         let row = |number| format!("field0={number} field1=x");
-        Told::Done(true, (from..from + count).map(row).collect())
+        RequestResult::Done(true, (from..from + count).map(row).collect())
     };
     for (from, limit) in [(0, 100), (0, 20), (19, 1), (19, 2), (20, 60), (15, 70)] {
-        assert_eq!(asker.ask(&scan(&format!("user{from:02}"), limit)), rows(from, limit));
+        assert_eq!(test_client.send(&scan(&format!("user{from:02}"), limit)), rows(from, limit));
     }
     // More than there are: it ends with the table, not with the last region.
-    assert_eq!(asker.ask(&scan("user95", 1000)), rows(95, 5));
-    assert_eq!(asker.ask(&scan("", 1000)), rows(0, 100));
-    assert_eq!(asker.ask(&scan("user99z", 10)), Told::MISSING);
+    assert_eq!(test_client.send(&scan("user95", 1000)), rows(95, 5));
+    assert_eq!(test_client.send(&scan("", 1000)), rows(0, 100));
+    assert_eq!(test_client.send(&scan("user99z", 10)), RequestResult::MISSING);
 }
 
 #[test]
@@ -109,41 +110,46 @@ fn records_stay_as_long_as_they_were() {
 /// Loads a hundred records, changes a field of each, then reads and scans them.
 fn stays_as_long(url: &str) {
     let store = store(url);
-    let mut asker = Asker::open_wide(&store, 10).expect("the server is there");
-    let record = keeps_its_length(&mut asker);
-    assert_eq!(asker.ask(&scan("user090", 20)), Told::Done(true, vec![record; 10]));
+    let mut test_client = TestClient::open_wide(&store, 10).expect("the server is there");
+    let record = keeps_its_length(&mut test_client);
+    assert_eq!(test_client.send(&scan("user090", 20)), RequestResult::Done(true, vec![record; 10]));
 }
 
 #[test]
 fn an_answer_says_what_was_there() {
     for mode in MODES {
         let cluster = start();
-        let mut asker = asker(&cluster.url(&format!("{mode}&connections=1")));
-        assert_eq!(asker.ask(&read("user1")), Told::MISSING);
-        assert_eq!(asker.ask(&update("user1", &["a", "b"])), Told::MISSING);
-        assert_eq!(asker.ask(&delete("user1")), Told::MISSING);
-        assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-        assert_eq!(asker.ask(&insert("user1", &["c", "d"])), Told::WRITTEN);
-        assert_eq!(asker.ask(&update("user1", &["e"])), Told::WRITTEN);
-        assert_eq!(asker.ask(&read("user1")), Told::row("field0=e field1=d"));
-        assert_eq!(asker.ask(&delete("user1")), Told::WRITTEN);
-        assert_eq!(asker.ask(&read("user1")), Told::MISSING);
-        assert_eq!(asker.ask(&scan("", 10)), Told::MISSING);
+        let mut test_client = test_client(&cluster.url(&format!("{mode}&connections=1")));
+        assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
+        assert_eq!(test_client.send(&update("user1", &["a", "b"])), RequestResult::MISSING);
+        assert_eq!(test_client.send(&delete("user1")), RequestResult::MISSING);
+        assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+        assert_eq!(test_client.send(&insert("user1", &["c", "d"])), RequestResult::WRITTEN);
+        assert_eq!(test_client.send(&update("user1", &["e"])), RequestResult::WRITTEN);
+        assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=e field1=d"));
+        assert_eq!(test_client.send(&delete("user1")), RequestResult::WRITTEN);
+        assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
+        assert_eq!(test_client.send(&scan("", 10)), RequestResult::MISSING);
     }
 }
 
 /// Lets `count` sessions change one record at once, each to a value of its own; how each ended,
 /// with its requests. One of those that were done has the last word.
-fn change_at_once(asker: &mut Asker, count: usize, round: u32) -> Vec<(Told, u16)> {
+fn change_at_once(
+    test_client: &mut TestClient,
+    count: usize,
+    round: u32,
+) -> Vec<(RequestResult, u16)> {
     let value = |place: usize| format!("{round}-{place}");
     let sent: Vec<_> =
-        (0..count).map(|place| asker.start(&update("user1", &[&value(place)]))).collect();
-    let answered: std::collections::HashMap<_, _> = asker.take(count).into_iter().collect();
+        (0..count).map(|place| test_client.start(&update("user1", &[&value(place)]))).collect();
+    let answered: std::collections::HashMap<_, _> = test_client.take(count).into_iter().collect();
     let ended: Vec<_> =
-        sent.iter().map(|sent| (answered[sent].clone(), asker.requests_of(*sent))).collect();
-    let left = asker.ask(&read("user1"));
-    let done = (0..count).filter(|&place| ended[place].0 == Told::WRITTEN);
-    let mut rows = done.map(|place| Told::row(&format!("field0={} field1=x", value(place))));
+        sent.iter().map(|sent| (answered[sent].clone(), test_client.requests_of(*sent))).collect();
+    let left = test_client.send(&read("user1"));
+    let done = (0..count).filter(|&place| ended[place].0 == RequestResult::WRITTEN);
+    let mut rows =
+        done.map(|place| RequestResult::row(&format!("field0={} field1=x", value(place))));
     assert!(rows.any(|row| row == left), "{left:?} was left of {ended:?}");
     ended
 }
@@ -154,13 +160,20 @@ fn a_conflict_of_two_sessions_is_found() {
     // prewrite, timestamp, commit; the same with two locks, of a timestamp and a lock each.
     for (mode, usual) in [("raw", 2), ("optimistic", 5), ("pessimistic", 8)] {
         let cluster = start();
-        let mut asker = asker(&cluster.url(&format!("?mode={mode}&connections=2")));
-        assert_eq!(asker.ask(&insert("user1", &["0", "x"])), Told::WRITTEN);
-        assert_eq!(change_at_once(&mut asker, 1, 1), [(Told::WRITTEN, usual)], "{mode}");
+        let mut test_client = test_client(&cluster.url(&format!("?mode={mode}&connections=2")));
+        assert_eq!(test_client.send(&insert("user1", &["0", "x"])), RequestResult::WRITTEN);
+        assert_eq!(
+            change_at_once(&mut test_client, 1, 1),
+            [(RequestResult::WRITTEN, usual)],
+            "{mode}"
+        );
         let mut conflicts = 0;
         for round in 2..100 {
-            let ended = change_at_once(&mut asker, 2, round);
-            assert!(ended.iter().all(|(told, _)| *told == Told::WRITTEN), "{mode}: {ended:?}");
+            let ended = change_at_once(&mut test_client, 2, round);
+            assert!(
+                ended.iter().all(|(result, _)| *result == RequestResult::WRITTEN),
+                "{mode}: {ended:?}"
+            );
             conflicts += ended.iter().filter(|(_, requests)| *requests > usual).count();
         }
         assert!(conflicts > 0, "{mode}: nobody was in anybody's way");
@@ -171,16 +184,16 @@ fn a_conflict_of_two_sessions_is_found() {
 fn too_many_conflicts_are_refused_and_lose_nothing() {
     for mode in ["raw", "optimistic"] {
         let cluster = start();
-        let mut asker = asker(&cluster.url(&format!("?mode={mode}&connections=40")));
-        assert_eq!(asker.ask(&insert("user1", &["0", "x"])), Told::WRITTEN);
+        let mut test_client = test_client(&cluster.url(&format!("?mode={mode}&connections=40")));
+        assert_eq!(test_client.send(&insert("user1", &["0", "x"])), RequestResult::WRITTEN);
         let mut is_refused = false;
         for round in 1..10 {
-            let ended = change_at_once(&mut asker, 40, round);
-            for (told, _) in &ended {
-                let may_be = [Told::WRITTEN, Told::Refused(Reason::Conflict)];
-                assert!(may_be.contains(told), "{mode}: {told:?}");
+            let ended = change_at_once(&mut test_client, 40, round);
+            for (result, _) in &ended {
+                let may_be = [RequestResult::WRITTEN, RequestResult::Refused(Reason::Conflict)];
+                assert!(may_be.contains(result), "{mode}: {result:?}");
             }
-            is_refused |= ended.iter().any(|(told, _)| *told != Told::WRITTEN);
+            is_refused |= ended.iter().any(|(result, _)| *result != RequestResult::WRITTEN);
         }
         assert!(is_refused, "{mode}: forty at once were never too many");
     }
@@ -191,17 +204,21 @@ fn updates_of_other_fields_at_once_lose_nothing() {
     for mode in ["raw", "optimistic", "pessimistic"] {
         let cluster = start();
         let store = store(&cluster.url(&format!("?mode={mode}&connections=4")));
-        let mut asker = Asker::open_wide(&store, 4).unwrap();
-        assert_eq!(asker.ask(&insert("user1", &["0", "0", "0", "0"])), Told::WRITTEN);
+        let mut test_client = TestClient::open_wide(&store, 4).unwrap();
+        assert_eq!(
+            test_client.send(&insert("user1", &["0", "0", "0", "0"])),
+            RequestResult::WRITTEN
+        );
         for round in 1..=50 {
             let value = round.to_string();
-            let sent = [1, 2, 3].map(|count| asker.start(&update("user1", &vec![&*value; count])));
-            for (ticket, told) in asker.take(sent.len()) {
+            let sent =
+                [1, 2, 3].map(|count| test_client.start(&update("user1", &vec![&*value; count])));
+            for (ticket, result) in test_client.take(sent.len()) {
                 assert!(sent.contains(&ticket));
-                assert_eq!(told, Told::WRITTEN, "{mode}");
+                assert_eq!(result, RequestResult::WRITTEN, "{mode}");
             }
             let row = format!("field0={value} field1={value} field2={value} field3=0");
-            assert_eq!(asker.ask(&read("user1")), Told::row(&row), "{mode}");
+            assert_eq!(test_client.send(&read("user1")), RequestResult::row(&row), "{mode}");
         }
     }
 }
@@ -210,18 +227,26 @@ fn updates_of_other_fields_at_once_lose_nothing() {
 fn what_is_too_large_is_refused_whole() {
     for mode in ["raw", "optimistic", "pessimistic"] {
         let cluster = start();
-        let mut asker = asker(&cluster.url(&format!("?mode={mode}&connections=1")));
-        assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+        let mut test_client = test_client(&cluster.url(&format!("?mode={mode}&connections=1")));
+        assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
         let value = "x".repeat(9 << 20);
-        let told = asker.ask(&insert("user1", &[&value, "b"]));
-        assert_eq!(told, Told::Refused(Reason::Malformed), "{mode}");
-        let told = asker.ask(&update("user1", &[&value]));
-        assert_eq!(told, Told::Refused(Reason::Malformed), "{mode}");
-        assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"), "{mode}");
+        let result = test_client.send(&insert("user1", &[&value, "b"]));
+        assert_eq!(result, RequestResult::Refused(Reason::Malformed), "{mode}");
+        let result = test_client.send(&update("user1", &[&value]));
+        assert_eq!(result, RequestResult::Refused(Reason::Malformed), "{mode}");
+        assert_eq!(
+            test_client.send(&read("user1")),
+            RequestResult::row("field0=a field1=b"),
+            "{mode}"
+        );
         // Above what the library takes by itself.
         let value = "y".repeat(5 << 20);
-        assert_eq!(asker.ask(&insert("user1", &[&value, "b"])), Told::WRITTEN, "{mode}");
-        let row = Told::row(&format!("field0={value} field1=b"));
-        assert_eq!(asker.ask(&read("user1")), row, "{mode}");
+        assert_eq!(
+            test_client.send(&insert("user1", &[&value, "b"])),
+            RequestResult::WRITTEN,
+            "{mode}"
+        );
+        let row = RequestResult::row(&format!("field0={value} field1=b"));
+        assert_eq!(test_client.send(&read("user1")), row, "{mode}");
     }
 }

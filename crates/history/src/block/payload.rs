@@ -162,7 +162,7 @@ fn put_varint(mut value: u64, into: &mut Vec<u8>) {
     into.push(value as u8);
 }
 
-/// Appends the block's records to `into`, or gives `None` if the bytes make no sense.
+/// Appends the block's records to `into`, or gives `None` if the bytes are invalid.
 pub(super) fn decode(mut bytes: &[u8], header: &Header, into: &mut Vec<Record>) -> Option<()> {
     let mut before = Before {
         index: take_varint(&mut bytes)?,

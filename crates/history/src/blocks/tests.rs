@@ -10,7 +10,7 @@ fn four_blocks() -> (Vec<u8>, Vec<Record>, Vec<usize>) {
     let (mut file, mut ends, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
     for (sequence, chunk) in records.chunks(10).enumerate() {
         let first = sequence as u64 * 10;
-        block::encode(Place { lane: 0, sequence: sequence as u32, first }, chunk, &mut bytes);
+        block::encode(Place { worker: 0, sequence: sequence as u32, first }, chunk, &mut bytes);
         file.extend_from_slice(&bytes);
         ends.push(file.len());
     }
@@ -19,10 +19,10 @@ fn four_blocks() -> (Vec<u8>, Vec<Record>, Vec<usize>) {
 
 fn read(path: &Path, bytes: &[u8]) -> (Vec<Record>, Vec<Damage>) {
     std::fs::write(path, bytes).unwrap();
-    let mut blocks = LaneBlocks::open(path, 0).unwrap();
+    let mut blocks = WorkerBlocks::open(path, 0).unwrap();
     let mut records = Vec::new();
     while blocks.next_block(&mut records).unwrap() {}
-    let counted = LaneBlocks::open(path, 0).unwrap().count().unwrap();
+    let counted = WorkerBlocks::open(path, 0).unwrap().count().unwrap();
     assert!(counted >= records.len() as u64);
     (records, blocks.damage().to_vec())
 }
@@ -46,8 +46,8 @@ fn a_file_torn_at_any_byte_keeps_every_whole_block() {
         for Damage { form, offset, bytes, records_missing, .. } in damage {
             assert_eq!((form, offset + bytes), (Form::TornTail, length as u64));
             let start = if whole == 0 { 0 } else { ends[whole - 1] };
-            let told = length - start >= HEADER_BYTES;
-            assert_eq!(records_missing, told.then_some(10), "cut at {length}");
+            let reported = length - start >= HEADER_BYTES;
+            assert_eq!(records_missing, reported.then_some(10), "cut at {length}");
         }
     }
 }

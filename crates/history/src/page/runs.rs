@@ -52,20 +52,20 @@ fn pack(codes: &[u8], width: u32, into: &mut Vec<u8>) {
     }
 }
 
-/// The codes of `bytes`, up to `count`, appended to `into`; `None` if the bytes make no sense.
+/// The codes of `bytes`, up to `count`, appended to `into`; `None` if the bytes are invalid.
 pub(crate) fn decode(mut bytes: &[u8], width: u32, count: usize, into: &mut Vec<u8>) -> Option<()> {
     let end = into.len() + count;
     while into.len() < end {
         let header = take_varint(&mut bytes)?;
-        let wanted = end - into.len();
+        let expected = end - into.len();
         if header & 1 == 0 {
-            let run = usize::try_from(header >> 1).ok()?.min(wanted);
+            let run = usize::try_from(header >> 1).ok()?.min(expected);
             let code = if width == 0 { 0 } else { *bytes.split_off_first()? };
             into.resize(into.len() + run, code);
         } else {
             let groups = usize::try_from(header >> 1).ok()?;
             let packed = bytes.split_off(..groups.checked_mul(width as usize)?.min(bytes.len()))?;
-            unpack(packed, width, groups.min(wanted.div_ceil(8)), into);
+            unpack(packed, width, groups.min(expected.div_ceil(8)), into);
             if into.len() < end && bytes.is_empty() {
                 return None;
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{OpenError, list};
 use crate::manifest::Manifest;
-use crate::part::{AGENT_KEY, LANE_KEY};
+use crate::part::{AGENT_KEY, WORKER_KEY};
 use crate::place;
 
 /// What tells one run from another, as parts repeat it from `run.toml`.
@@ -18,7 +18,7 @@ const CHUNK: usize = 1 << 16;
 /// A part that says of itself what it is.
 pub(super) struct Claim<'a> {
     pub agent: u32,
-    pub lane: u16,
+    pub worker: u16,
     pub path: &'a Path,
     pub facts: &'a [(String, String)],
 }
@@ -52,11 +52,12 @@ impl Claim<'_> {
     /// Fails if the part is another one under a second name, which would count it twice.
     pub fn check_place(&self, dir: &Path) -> Result<(), OpenError> {
         let number = |key| self.fact(key).and_then(|text| text.parse::<u32>().ok());
-        let told = number(AGENT_KEY).zip(number(LANE_KEY).and_then(|n| u16::try_from(n).ok()));
+        let reported =
+            number(AGENT_KEY).zip(number(WORKER_KEY).and_then(|n| u16::try_from(n).ok()));
         let doubled = |original| OpenError::Doubled { path: self.path.to_path_buf(), original };
-        match told {
-            Some((agent, lane)) if (agent, lane) == (self.agent, self.lane) => Ok(()),
-            Some((agent, lane)) => Err(doubled(place::part(dir, agent, lane))),
+        match reported {
+            Some((agent, worker)) if (agent, worker) == (self.agent, self.worker) => Ok(()),
+            Some((agent, worker)) => Err(doubled(place::part(dir, agent, worker))),
             None => match self.twin(dir)? {
                 Some(twin) => Err(doubled(twin)),
                 None => Ok(()),
@@ -67,8 +68,8 @@ impl Claim<'_> {
     /// An earlier part with the same bytes: parts of earlier releases do not say which they are.
     fn twin(&self, dir: &Path) -> Result<Option<std::path::PathBuf>, OpenError> {
         for (agent, folder) in list(&place::history(dir), "agent=", "")? {
-            for (lane, other) in list(&folder, "part-", ".parquet")? {
-                let is_earlier = (agent, lane) < (self.agent, u32::from(self.lane));
+            for (worker, other) in list(&folder, "part-", ".parquet")? {
+                let is_earlier = (agent, worker) < (self.agent, u32::from(self.worker));
                 if is_earlier && is_same(self.path, &other).unwrap_or(false) {
                     return Ok(Some(other));
                 }

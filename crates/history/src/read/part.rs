@@ -321,7 +321,7 @@ impl Words {
     }
 
     fn take_codes(&mut self, bytes: &[u8], count: usize) -> Result<(), ParquetError> {
-        let nonsense = || ParquetError::General("a page of words makes no sense".to_owned());
+        let nonsense = || ParquetError::General("a page of words is invalid".to_owned());
         let (&width, bytes) = bytes.split_first().ok_or_else(nonsense)?;
         if width > 8 {
             return Err(nonsense());

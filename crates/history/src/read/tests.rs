@@ -1,40 +1,40 @@
-//! What was written is read, whether it was sealed or not.
+//! Tests of reading histories, sealed or not.
 
 use assay_model::{Outcome, version};
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::bundle::Bundle;
 use crate::column::Column;
 use crate::manifest::Manifest;
+use crate::run_dir::RunDir;
 use crate::samples::{self, tempdir};
 use crate::writer::Memory;
 
 /// How far apart the bits are that are flipped one by one; 1 takes a minute.
 const BITS: usize = 43;
 
-/// A bundle whose lanes hold `lanes`, not sealed.
-fn written(dir: &Path, lanes: &[Vec<Record>]) -> Bundle {
-    let bundle = Bundle::create(dir).unwrap();
-    let (writer, sinks) = bundle.writer(lanes.len() as u16, Memory::default()).unwrap();
-    for (mut sink, records) in sinks.into_iter().zip(lanes) {
+/// A run directory whose workers hold `workers`, not sealed.
+fn written(dir: &Path, workers: &[Vec<Record>]) -> RunDir {
+    let run_dir = RunDir::create(dir).unwrap();
+    let (writer, sinks) = run_dir.writer(workers.len() as u16, Memory::default()).unwrap();
+    for (mut sink, records) in sinks.into_iter().zip(workers) {
         records.iter().for_each(|record| sink.push(*record));
     }
     writer.finish().unwrap();
-    bundle
+    run_dir
 }
 
 fn read(dir: &Path, columns: Columns) -> BTreeMap<(u32, u16), Vec<Record>> {
     let mut history = History::open(dir).unwrap();
-    let mut lanes = BTreeMap::<_, Vec<Record>>::new();
+    let mut workers = BTreeMap::<_, Vec<Record>>::new();
     let damage = history
         .each_batch(columns, |batch| {
-            lanes.entry((batch.agent, batch.lane)).or_default().extend(batch.records);
+            workers.entry((batch.agent, batch.worker)).or_default().extend(batch.records);
         })
         .unwrap();
     assert_eq!(damage, []);
-    assert_eq!(history.records(), lanes.values().map(|l| l.len() as u64).sum::<u64>());
-    lanes
+    assert_eq!(history.records(), workers.values().map(|l| l.len() as u64).sum::<u64>());
+    workers
 }
 
 fn by_index(mut records: Vec<Record>) -> Vec<Record> {
@@ -47,16 +47,16 @@ fn by_index(mut records: Vec<Record>) -> Vec<Record> {
 #[test]
 fn ordinary_records_come_back_from_blocks_and_from_parts() {
     let dir = tempdir("ordinary");
-    let lanes = [samples::ycsb_a(0, 30_001, 1000), samples::ycsb_a(50_000, 9_000, 1000)];
-    let mut bundle = written(&dir, &lanes);
+    let workers = [samples::ycsb_a(0, 30_001, 1000), samples::ycsb_a(50_000, 9_000, 1000)];
+    let mut run_dir = written(&dir, &workers);
     assert!(!History::open(&dir).unwrap().is_sealed());
     let unsealed = read(&dir, Columns::ALL);
-    let sealed = bundle.seal(0, &[("assay.width".to_owned(), "1".to_owned())]).unwrap();
+    let sealed = run_dir.seal(0, &[("assay.width".to_owned(), "1".to_owned())]).unwrap();
     assert_eq!((sealed.records(), sealed.parts.len()), (39_001, 2));
     let after = read(&dir, Columns::ALL);
     assert_eq!(after, unsealed);
-    assert_eq!(after[&(0, 0)], lanes[0]);
-    assert_eq!(after[&(0, 1)], lanes[1]);
+    assert_eq!(after[&(0, 0)], workers[0]);
+    assert_eq!(after[&(0, 1)], workers[1]);
     let history = History::open(&dir).unwrap();
     assert!(history.is_sealed());
     assert_eq!(history.fact("assay.width"), Some("1"));
@@ -96,16 +96,16 @@ fn only_wanted_columns_are_read() {
     written(&dir, std::slice::from_ref(&records)).seal(0, &[]).unwrap();
     let back = read(&dir, Columns::of(&[Column::Key, Column::VersionWritten]));
     for (back, record) in back[&(0, 0)].iter().zip(&records) {
-        let wanted =
+        let expected =
             Record { key: record.key, version_written: record.version_written, ..Record::BLANK };
-        assert_eq!(*back, wanted);
+        assert_eq!(*back, expected);
     }
     let writes = records.iter().filter(|r| r.version_written != version::NONE).count();
     assert!(writes > 2000);
 }
 
 #[test]
-fn a_jumbled_lane_is_ordered_by_index_within_pages() {
+fn a_jumbled_blocking_thread_is_ordered_by_index_within_pages() {
     let dir = tempdir("jumbled");
     let mut records = samples::ycsb_a(0, 20_000, 1000);
     for group in records.chunks_mut(7) {
@@ -126,19 +126,19 @@ fn several_agents_are_read_as_one() {
     written(&dir, std::slice::from_ref(&ours)).seal(0, &[]).unwrap();
     written(&other, std::slice::from_ref(&theirs)).seal(1, &[]).unwrap();
     std::fs::rename(place::agent(&other, 1), place::agent(&dir, 1)).unwrap();
-    let lanes = read(&dir, Columns::ALL);
-    assert_eq!((&lanes[&(0, 0)], &lanes[&(1, 0)]), (&ours, &theirs));
+    let workers = read(&dir, Columns::ALL);
+    assert_eq!((&workers[&(0, 0)], &workers[&(1, 0)]), (&ours, &theirs));
     assert_eq!(History::open(&dir).unwrap().agents(), [0, 1]);
 }
 
 #[test]
 fn unsealed_blocks_belong_to_the_agent_of_the_manifest() {
     let dir = tempdir("unsealed-agent");
-    let mut bundle = written(&dir, &[samples::ycsb_a(0, 10, 10)]);
+    let mut run_dir = written(&dir, &[samples::ycsb_a(0, 10, 10)]);
     let mut manifest = Manifest::default();
     manifest.history.agent = 3;
     manifest.history.width = 2;
-    bundle.write_manifest(&manifest).unwrap();
+    run_dir.write_manifest(&manifest).unwrap();
     assert_eq!(History::open(&dir).unwrap().agents(), [3]);
     assert_eq!(History::open(&dir).unwrap().fact("assay.width"), Some("2"));
 }
@@ -147,7 +147,7 @@ fn unsealed_blocks_belong_to_the_agent_of_the_manifest() {
 fn what_is_no_history_gets_a_clear_error() {
     let dir = tempdir("no-history");
     let error = History::open(&dir.join("absent")).unwrap_err();
-    assert!(matches!(error, OpenError::NoBundle { .. }), "{error}");
+    assert!(matches!(error, OpenError::NoRunDir { .. }), "{error}");
     let error = History::open(&dir).unwrap_err();
     assert!(matches!(error, OpenError::NoHistory { .. }), "{error}");
 }
@@ -204,14 +204,14 @@ fn a_history_that_another_tool_compressed_is_not_called_damaged() {
     assert!(said.contains("is compressed with zstd, which is not supported: rewrite it"), "{said}");
 }
 
-/// A bundle of one lane with a manifest of its own, sealed.
+/// A run directory of one worker with a manifest of its own, sealed.
 fn named(name: &str, id: &str, records: &[Record]) -> PathBuf {
     let dir = tempdir(name);
-    let mut bundle = written(&dir, &[records.to_vec()]);
+    let mut run_dir = written(&dir, &[records.to_vec()]);
     let mut manifest = Manifest::default();
     manifest.run.id = id.to_owned();
-    bundle.write_manifest(&manifest).unwrap();
-    bundle.seal(0, &manifest.facts()).unwrap();
+    run_dir.write_manifest(&manifest).unwrap();
+    run_dir.seal(0, &manifest.facts()).unwrap();
     dir
 }
 
@@ -238,8 +238,8 @@ fn a_copy_of_a_part_that_does_not_say_which_it_is_is_known_by_its_bytes() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v2");
     let dir = tempdir("old-twice");
     std::fs::create_dir_all(place::agent(&dir, 0)).unwrap();
-    for lane in [0, 5] {
-        std::fs::copy(place::part(&golden, 0, 0), place::part(&dir, 0, lane)).unwrap();
+    for worker in [0, 5] {
+        std::fs::copy(place::part(&golden, 0, 0), place::part(&dir, 0, worker)).unwrap();
     }
     let error = History::open(&dir).unwrap_err();
     assert!(matches!(error, OpenError::Doubled { .. }), "{error}");
@@ -248,12 +248,12 @@ fn a_copy_of_a_part_that_does_not_say_which_it_is_is_known_by_its_bytes() {
 #[test]
 fn the_sum_of_the_parts_is_that_of_the_records() {
     let dir = tempdir("summed");
-    let lanes = [samples::wild(5, 3_000), samples::wild(6, 20_000)];
-    let mut bundle = written(&dir, &lanes);
+    let workers = [samples::wild(5, 3_000), samples::wild(6, 20_000)];
+    let mut run_dir = written(&dir, &workers);
     assert_eq!(History::open(&dir).unwrap().sum(), None, "blocks have none");
-    let sealed = bundle.seal(0, &[]).unwrap();
+    let sealed = run_dir.seal(0, &[]).unwrap();
     let mut sum = RecordSum::default();
-    lanes.iter().for_each(|records| sum.add(records));
+    workers.iter().for_each(|records| sum.add(records));
     assert_eq!(sealed.sum(), sum);
     assert_eq!(History::open(&dir).unwrap().sum(), Some(sum));
     read(&dir, Columns::ALL);
@@ -263,9 +263,9 @@ fn the_sum_of_the_parts_is_that_of_the_records() {
 fn a_newer_history_is_named_as_such() {
     let dir = tempdir("newer-part");
     let key = crate::part::VERSION_KEY.to_owned();
-    let mut bundle = written(&dir, &[samples::ycsb_a(0, 10, 10)]);
+    let mut run_dir = written(&dir, &[samples::ycsb_a(0, 10, 10)]);
     // The first pair of a key counts for readers, so the newer version must take its place.
-    bundle.seal(0, &[]).unwrap();
+    run_dir.seal(0, &[]).unwrap();
     let path = place::part(&dir, 0, 0);
     let bytes = std::fs::read(&path).unwrap();
     let at = bytes.windows(key.len()).position(|w| w == key.as_bytes()).unwrap() + key.len();

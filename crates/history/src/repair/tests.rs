@@ -1,4 +1,4 @@
-//! After a kill at any moment, intact blocks are sealed, the others are told.
+//! After a kill at any moment, intact blocks are sealed, the others are reported.
 
 use assay_model::Record;
 
@@ -8,11 +8,12 @@ use crate::samples::{self, tempdir};
 use crate::writer::Memory;
 use crate::{Columns, History};
 
-/// A bundle as a killed run leaves it: two lanes of three flushed blocks, a running manifest.
+/// A run directory as a killed run leaves it: two workers of three flushed blocks, a running
+/// manifest.
 fn killed(dir: &Path) -> Vec<Record> {
-    let mut bundle = Bundle::create(dir).unwrap();
-    bundle.write_manifest(&Manifest::default()).unwrap();
-    let (writer, mut sinks) = bundle.writer(2, Memory::default()).unwrap();
+    let mut run_dir = RunDir::create(dir).unwrap();
+    run_dir.write_manifest(&Manifest::default()).unwrap();
+    let (writer, mut sinks) = run_dir.writer(2, Memory::default()).unwrap();
     let records = samples::ycsb_a(0, 600, 100);
     for chunk in records.chunks(200) {
         for (sink, half) in sinks.iter_mut().zip(chunk.chunks(100)) {
@@ -82,19 +83,19 @@ fn repairing_again_changes_nothing() {
 }
 
 #[test]
-fn a_running_bundle_is_left_alone() {
+fn a_running_run_directory_is_left_alone() {
     let dir = tempdir("running");
-    let _held = Bundle::create(&dir).unwrap();
+    let _held = RunDir::create(&dir).unwrap();
     std::fs::create_dir(place::blocks(&dir)).unwrap();
     assert!(matches!(repair(&dir), Err(RepairError::Lock(LockError::Held { .. }))));
 }
 
 #[test]
 fn a_directory_without_a_run_is_refused() {
-    assert!(matches!(repair(&tempdir("nothing")), Err(RepairError::NoBundle { .. })));
+    assert!(matches!(repair(&tempdir("nothing")), Err(RepairError::NoRunDir { .. })));
 }
 
-/// Does to a copy of a killed bundle what a kill in mid-seal could have left.
+/// Does to a copy of a killed run directory what a kill in mid-seal could have left.
 fn killed_in_mid_seal(name: &str, leave: impl FnOnce(&Path)) {
     let dir = tempdir(name);
     killed(&dir);
@@ -104,7 +105,7 @@ fn killed_in_mid_seal(name: &str, leave: impl FnOnce(&Path)) {
     assert_eq!(std::fs::read_dir(place::agent(&dir, 0)).unwrap().count(), 2, "{name}");
     assert!(!place::blocks(&dir).exists(), "{name}");
     let records = repaired.manifest.map(|manifest| manifest.history.records);
-    assert_eq!(records, Some(600), "{name}: all lanes count, whenever they were sealed");
+    assert_eq!(records, Some(600), "{name}: all workers count, whenever they were sealed");
     assert!(repair(&dir).unwrap().was_whole(), "{name}");
 }
 
@@ -120,7 +121,7 @@ fn a_kill_at_any_step_of_sealing_is_repaired() {
     killed_in_mid_seal("between-rename-and-delete", |dir| {
         let blocks = std::fs::read(place::block_file(dir, 0)).unwrap();
         std::fs::rename(place::block_file(dir, 1), dir.join("aside")).unwrap();
-        Bundle::open(dir).unwrap().seal(0, &[]).unwrap();
+        RunDir::open(dir).unwrap().seal(0, &[]).unwrap();
         std::fs::create_dir_all(place::blocks(dir)).unwrap();
         std::fs::write(place::block_file(dir, 0), blocks).unwrap();
         std::fs::rename(dir.join("aside"), place::block_file(dir, 1)).unwrap();
@@ -132,7 +133,7 @@ fn a_kill_at_any_step_of_sealing_is_repaired() {
 }
 
 #[test]
-fn a_torn_tail_is_told_and_the_rest_is_sealed() {
+fn a_torn_tail_is_reported_and_the_rest_is_sealed() {
     let dir = tempdir("torn-tail");
     killed(&dir);
     let path = place::block_file(&dir, 0);

@@ -24,7 +24,7 @@ impl Append for Small {
     }
 }
 
-fn on_disk_of(room: usize) -> (Writer, LaneSink, mpsc::Receiver<Vec<u8>>) {
+fn on_disk_of(room: usize) -> (Writer, WorkerSink, mpsc::Receiver<Vec<u8>>) {
     let (kept, blocks) = mpsc::channel();
     let files = vec![(PathBuf::from("lane"), Box::new(Small { room, kept }) as Box<dyn Append>)];
     let (writer, mut sinks) = start_with(files, Memory::default()).unwrap();
@@ -95,10 +95,10 @@ impl Append for Gated {
 }
 
 #[test]
-fn a_lagging_disk_lets_the_pool_grow_then_stalls_the_lane_without_loss() {
+fn a_lagging_disk_lets_the_pool_grow_then_stalls_the_blocking_thread_without_loss() {
     let gate = Arc::new((Mutex::new(false), Condvar::new()));
     let out = Box::new(Gated(Arc::clone(&gate))) as Box<dyn Append>;
-    let memory = Memory { bytes_per_lane: 6 * CHUNK_BYTES };
+    let memory = Memory { bytes_per_worker: 6 * CHUNK_BYTES };
     let (writer, mut sinks) = start_with(vec![(PathBuf::from("lane"), out)], memory).unwrap();
     let mut sink = sinks.remove(0);
     let record = samples::wild(1, 1)[0];

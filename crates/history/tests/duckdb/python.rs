@@ -1,4 +1,4 @@
-//! DuckDB from PyPI, for every test that asks it.
+//! DuckDB from PyPI, for every test that loads it.
 //!
 //! The first run makes a Python environment below the build directory; later ones reuse it.
 
@@ -10,13 +10,13 @@ use std::sync::{Mutex, PoisonError};
 const DUCKDB: &str = "duckdb==2.0.0";
 
 /// What `query`, a program in Python, prints when it is given `dir`.
-pub fn ask(query: &str, dir: &Path) -> String {
+pub fn send(query: &str, dir: &Path) -> String {
     let python = environment();
     let output = Command::new(python)
         .args(["-c", query])
         .arg(dir)
         .output()
-        .expect("it has been asked before");
+        .expect("it has been issued before");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "DuckDB cannot read {}: {errors}", dir.display());
     String::from_utf8(output.stdout).expect("DuckDB prints text")

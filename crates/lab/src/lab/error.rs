@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// What went wrong, with what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// What is asked for makes no sense, or not here.
+    /// What is requested is invalid, or not here.
     #[error("{0}")]
     Order(String),
     /// A program is not there.
@@ -23,7 +23,7 @@ pub enum LabError {
     /// Something did not come, or did not work.
     #[error("{0}")]
     Failed(String),
-    /// Whoever waited was told to stop.
+    /// Whoever waited was instructed to stop.
     #[error("stopped before it was done")]
     Stopped,
     /// A file or folder.

@@ -33,7 +33,7 @@ impl Ground {
     /// # Errors
     /// If somebody holds a lab there, it has something else in it, or cannot be written.
     pub fn claim(folder: &Path) -> Result<Ground, LabError> {
-        let shown = folder.display();
+        let displayed = folder.display();
         let is_empty = match fs::read_dir(folder) {
             Ok(mut entries) => entries.next().is_none(),
             Err(error) if error.kind() == ErrorKind::NotFound => true,
@@ -41,7 +41,7 @@ impl Ground {
         };
         if !is_empty && Record::read(folder)?.is_none() && !is_marked(folder) {
             return Err(LabError::Order(format!(
-                "{shown} has something in it and is no lab's folder; name another one"
+                "{displayed} has something in it and is no lab's folder; name another one"
             )));
         }
         fs::create_dir_all(folder).map_err(|error| LabError::io(folder, "cannot make", error))?;
@@ -50,7 +50,7 @@ impl Ground {
         let lock = lock.map_err(|error| LabError::io(&path, "cannot write", error))?;
         if !is_locked(&lock) {
             return Err(LabError::Order(format!(
-                "a lab is up in {shown} already; `assay lab status` shows it, `assay lab down` \
+                "a lab is up in {displayed} already; `assay lab status` shows it, `assay lab down` \
                  ends it"
             )));
         }

@@ -1,4 +1,4 @@
-//! What somebody wants to have started, compared with what a recipe can start.
+//! Order of a cluster, compared with what a recipe can start.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use assay_model::closest;
 use crate::card::{Card, Need, Scaling};
 use crate::lab::LabError;
 use crate::network::Network;
+use crate::package_cache::{can_install, find_program};
 use crate::recipe::Recipe;
-use crate::shelf::{can_install, find_program};
 
 /// Where programs are kept, how they may come there.
 #[derive(Clone, Debug)]
 pub struct House {
     /// The folder of fetched programs.
-    pub shelf: PathBuf,
+    pub package_cache: PathBuf,
     /// Where installed programs are looked for first.
     pub places: Vec<PathBuf>,
     /// Whether somebody has said that missing programs may be installed, or fetched.
@@ -129,17 +129,17 @@ fn check_count(card: &Card, nodes: usize) -> Result<(), LabError> {
     wrong(format!("{} can have {range} nodes here, not {nodes}", card.name))
 }
 
-/// Whether `now` nodes can become `wanted`.
+/// Whether `now` nodes can become `expected`.
 ///
 /// # Errors
 /// If the store cannot have so many, or cannot change while it runs.
-pub fn check_scale(card: &Card, now: usize, wanted: usize) -> Result<(), LabError> {
-    check_count(card, wanted)?;
-    if now == wanted || card.scaling == Scaling::Online {
+pub fn check_scale(card: &Card, now: usize, expected: usize) -> Result<(), LabError> {
+    check_count(card, expected)?;
+    if now == expected || card.scaling == Scaling::Online {
         return Ok(());
     }
     wrong(format!(
-        "{} stays at the {now} nodes that it was started with; end it, start it with {wanted}",
+        "{} stays at the {now} nodes that it was started with; end it, start it with {expected}",
         card.name
     ))
 }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_program_outside_the_usual_places_is_found_in_its_folder() {
-        let house = House { shelf: PathBuf::new(), places: Vec::new(), may_install: false };
+        let house = House { package_cache: PathBuf::new(), places: Vec::new(), may_install: false };
         let lacks = |folders: &'static [&'static str]| {
             // The kernel has a file of this name in that folder, wherever this runs.
             let needs: &[Need] = &[Need {

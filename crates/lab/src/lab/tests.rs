@@ -9,7 +9,7 @@ use crate::recipes;
 use crate::record::Death;
 
 fn house(folder: &Path) -> House {
-    House { shelf: folder.join("shelf"), places: Vec::new(), may_install: true }
+    House { package_cache: folder.join("shelf"), places: Vec::new(), may_install: true }
 }
 
 fn watched<T>(act: impl FnOnce(&Watch<'_>) -> T) -> T {
@@ -28,14 +28,14 @@ fn up(order: &Order, folder: &Path) -> Result<Lab, LabError> {
 
 fn ping(url: &str) -> Result<(), String> {
     let authority = url.strip_prefix("redis://").ok_or("it is no Redis")?;
-    let mut told = [0; 7];
+    let mut reported = [0; 7];
     TcpStream::connect(authority)
         .and_then(|mut socket| {
             socket.write_all(b"PING\r\n")?;
-            socket.read_exact(&mut told)
+            socket.read_exact(&mut reported)
         })
         .map_err(|error| error.to_string())?;
-    if &told == b"+PONG\r\n" { Ok(()) } else { Err("it does not answer".into()) }
+    if &reported == b"+PONG\r\n" { Ok(()) } else { Err("it does not answer".into()) }
 }
 
 fn refusal(result: Result<Lab, LabError>) -> String {
@@ -76,8 +76,8 @@ fn a_killed_node_is_down_until_it_is_started_again() {
     assert_eq!(lab.nodes()[0].state, NodeState::Frozen);
     lab.thaw(1).unwrap();
     assert_eq!(lab.nodes()[0].state, NodeState::Up);
-    let told = lab.kill(2).unwrap_err().to_string();
-    assert_eq!(told, "there is no node 2; there are 1 to 1");
+    let reported = lab.kill(2).unwrap_err().to_string();
+    assert_eq!(reported, "there is no node 2; there are 1 to 1");
 }
 
 #[test]
@@ -86,11 +86,11 @@ fn a_server_that_dies_by_itself_is_written_down_once() {
     let mut lab = up(&order("redis"), folder.path()).unwrap();
     assert_eq!(lab.notice_deaths(1).unwrap(), Vec::<String>::new());
     lab.nodes[0].servers[0].signal(Signal::KILL);
-    let mut told = Vec::new();
-    while told.is_empty() {
-        told = lab.notice_deaths(7).unwrap();
+    let mut reported = Vec::new();
+    while reported.is_empty() {
+        reported = lab.notice_deaths(7).unwrap();
     }
-    assert_eq!(told, ["the server of node 1 ended by itself (signal: 9 (SIGKILL))"]);
+    assert_eq!(reported, ["the server of node 1 ended by itself (signal: 9 (SIGKILL))"]);
     assert_eq!(lab.notice_deaths(8).unwrap(), Vec::<String>::new());
     let died = Record::read(lab.folder()).unwrap().unwrap().nodes[0].servers[0].died.clone();
     assert_eq!(died, Some(Death { unix_ms: 7, how: "signal: 9 (SIGKILL)".into() }));
@@ -111,10 +111,10 @@ fn nothing_is_done_to_a_node_that_is_down() {
         ("freeze", lab.freeze(1)),
         ("thaw", lab.thaw(1)),
     ] {
-        let told = done.unwrap_err();
-        assert!(matches!(told, LabError::State(_)), "{told}");
+        let reported = done.unwrap_err();
+        assert!(matches!(reported, LabError::State(_)), "{reported}");
         let expected = format!("node 1 is down (signal: 9 (SIGKILL)): there is nothing to {what}");
-        assert!(told.to_string().starts_with(&expected), "{told}");
+        assert!(reported.to_string().starts_with(&expected), "{reported}");
     }
     assert_eq!(lab.nodes()[0].state, NodeState::Down);
 }
@@ -125,8 +125,8 @@ fn two_labs_do_not_collide() {
     let first = up(&order("redis"), one.path()).unwrap();
     let second = up(&order("redis"), other.path()).unwrap();
     assert_ne!(first.url(), second.url());
-    let told = refusal(up(&order("redis"), one.path()));
-    assert!(told.contains("a lab is up in"), "{told}");
+    let reported = refusal(up(&order("redis"), one.path()));
+    assert!(reported.contains("a lab is up in"), "{reported}");
     drop(first);
     let again = up(&order("redis"), one.path()).unwrap();
     assert_eq!(ping(again.url()), Ok(()));
@@ -138,33 +138,33 @@ fn nothing_of_somebody_else_is_taken_for_a_labs_folder() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("lab")).unwrap();
     fs::write(folder.path().join("lab/thesis.tex"), "years of work").unwrap();
-    let told = refusal(up(&order("redis"), folder.path()));
-    assert!(told.contains("is no lab's folder"), "{told}");
+    let reported = refusal(up(&order("redis"), folder.path()));
+    assert!(reported.contains("is no lab's folder"), "{reported}");
     assert!(folder.path().join("lab/thesis.tex").exists());
 }
 
 #[test]
-fn orders_that_make_no_sense_are_refused() {
+fn orders_that_are_invalid_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |order: Order| refusal(up(&order, folder.path()));
     assert_eq!(refused(order("redis").nodes(3)), "redis can have 1 nodes here, not 3");
     let version = Order { version: Some("9.9".into()), ..order("redis") };
-    let told = refused(version);
-    assert!(told.contains("is not to be had in version 9.9: debian"), "{told}");
-    let told = refused(order("redis").choose("appendfsink", "always"));
-    assert_eq!(told, "redis has no option \"appendfsink\"; did you mean appendfsync?");
-    let told = refused(order("redis").choose("appendfsync", "never"));
-    assert_eq!(told, "option appendfsync of redis is off or everysec or always, not \"never\"");
-    let told = recipes::find("redsi").map(|_| ()).unwrap_err();
-    assert_eq!(told, "the lab has no recipe for \"redsi\"; did you mean redis?");
+    let reported = refused(version);
+    assert!(reported.contains("is not to be had in version 9.9: debian"), "{reported}");
+    let reported = refused(order("redis").choose("appendfsink", "always"));
+    assert_eq!(reported, "redis has no option \"appendfsink\"; did you mean appendfsync?");
+    let reported = refused(order("redis").choose("appendfsync", "never"));
+    assert_eq!(reported, "option appendfsync of redis is off or everysec or always, not \"never\"");
+    let reported = recipes::find("redsi").map(|_| ()).unwrap_err();
+    assert_eq!(reported, "the lab has no recipe for \"redsi\"; did you mean redis?");
 }
 
 #[test]
 fn a_store_that_cannot_scale_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let mut lab = up(&order("redis"), folder.path()).unwrap();
-    let told = watched(|watch| lab.scale(2, watch)).unwrap_err().to_string();
-    assert_eq!(told, "redis can have 1 nodes here, not 2");
+    let reported = watched(|watch| lab.scale(2, watch)).unwrap_err().to_string();
+    assert_eq!(reported, "redis can have 1 nodes here, not 2");
     watched(|watch| lab.scale(1, watch)).unwrap();
 }
 
@@ -178,13 +178,13 @@ fn a_server_that_does_not_start_shows_its_last_words() {
     // The file that it would read its records from is not one of them.
     fs::remove_dir_all(folder.path().join("lab/n1/appendonlydir")).unwrap();
     fs::write(folder.path().join("lab/n1/appendonlydir"), "no folder").unwrap();
-    let told = watched(|watch| lab.restart(1, watch)).unwrap_err().to_string();
-    assert!(told.contains("the server of node 1 ended"), "{told}");
-    assert!(told.contains("appendonlydir"), "{told}");
+    let reported = watched(|watch| lab.restart(1, watch)).unwrap_err().to_string();
+    assert!(reported.contains("the server of node 1 ended"), "{reported}");
+    assert!(reported.contains("appendonlydir"), "{reported}");
 }
 
 #[test]
-fn whoever_waits_can_be_told_to_stop() {
+fn whoever_waits_can_be_instructed_to_stop() {
     let folder = tempfile::tempdir().unwrap();
     let (stop, tell) = (AtomicBool::new(true), |_: &str| {});
     let watch = Watch::new(&stop, &tell);

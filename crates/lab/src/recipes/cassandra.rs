@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::attach;
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// Apache Cassandra's own jars, whose configuration is written here.
@@ -17,7 +17,7 @@ const JAVA: u32 = 17;
 const SECONDS_TO_START: u32 = 240;
 /// A node that joins streams what it is to have; one that leaves streams all that it has.
 const SECONDS_TO_MOVE: u32 = 1800;
-const SECONDS_TO_ASK: u32 = 120;
+const SECONDS_TO_ISSUE: u32 = 120;
 /// Parts of the ring that a node has; Cassandra's own default since version 4.
 const TOKENS: usize = 16;
 /// Memory of the machine for one of Java's heap in each node; a node takes about 500 MB besides.
@@ -122,10 +122,10 @@ impl Recipe for Cassandra {
         }
     }
 
-    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        let java = shelf.java(JAVA)?;
+    fn fetch(&self, version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+        let java = package_cache.java(JAVA)?;
         let artifact = format!("org.apache.cassandra:cassandra-all:{version}");
-        let jars = shelf.maven("cassandra", version, &[&artifact])?;
+        let jars = package_cache.maven("cassandra", version, &[&artifact])?;
         Ok(Kit::new(version).with("java", java).with("jars", jars))
     }
 
@@ -158,7 +158,7 @@ impl Recipe for Cassandra {
         }
         // Forced: also where fewer nodes stay than a keyspace is to have copies. What it has goes
         // to the others all the same.
-        ask(site, node, &["decommission", "--force"], SECONDS_TO_MOVE)?;
+        send(site, node, &["decommission", "--force"], SECONDS_TO_MOVE)?;
         site.end(node);
         Ok(())
     }
@@ -308,9 +308,9 @@ fn takes_clients(site: &mut Site<'_>, node: usize, seconds: u32) -> Result<(), L
 
 /// Lets nodetool in at the node's own address.
 ///
-/// Cassandra itself would listen at an address that all nodes share. Java would, if it is told so
-/// when it starts, listen at all addresses beside: for programs of this machine, which are not
-/// needed. It does not if it is told so later; but not before it has begun its work, when the
+/// Cassandra itself would listen at an address that all nodes share. Java would, if it is reported
+/// so when it starts, listen at all addresses beside: for programs of this machine, which are not
+/// needed. It does not if it is reported so later; but not before it has begun its work, when the
 /// command fails or waits for a long time.
 fn open_management(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
     let (address, port) = (site.address(node), site.port("jmx"));
@@ -337,8 +337,8 @@ fn agent(jars: &Path) -> Result<String, LabError> {
 fn heap(site: &Site<'_>) -> Result<String, LabError> {
     let text = site.choice("heap");
     if text == "auto" {
-        let told = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        return Ok(format!("{}m", share_of(memory_mib(&told).unwrap_or_default())));
+        let reported = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        return Ok(format!("{}m", share_of(memory_mib(&reported).unwrap_or_default())));
     }
     let digits = text.strip_suffix(['m', 'g']).unwrap_or_default();
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -352,8 +352,8 @@ fn share_of(memory_mib: u64) -> u64 {
 }
 
 /// `MemTotal` of /proc/meminfo.
-fn memory_mib(told: &str) -> Option<u64> {
-    let line = told.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+fn memory_mib(reported: &str) -> Option<u64> {
+    let line = reported.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib >> 10)
 }
 
@@ -363,8 +363,8 @@ fn is_whole(site: &mut Site<'_>) -> Result<(), LabError> {
     let Some(&first) = running.first() else { return Ok(()) };
     let addresses: Vec<String> = running.into_iter().map(|node| site.address(node)).collect();
     site.wait_until("all nodes that run to be up and normal", SECONDS_TO_START, |site| {
-        let told = ask(site, first, &["status"], SECONDS_TO_ASK)?;
-        Ok(addresses.iter().all(|address| is_normal(&told, address)))
+        let reported = send(site, first, &["status"], SECONDS_TO_ISSUE)?;
+        Ok(addresses.iter().all(|address| is_normal(&reported, address)))
     })
 }
 
@@ -378,7 +378,7 @@ fn is_normal(status: &str, address: &str) -> bool {
 }
 
 /// Runs nodetool.
-fn ask(site: &Site<'_>, node: usize, words: &[&str], seconds: u32) -> Result<String, LabError> {
+fn send(site: &Site<'_>, node: usize, words: &[&str], seconds: u32) -> Result<String, LabError> {
     let folder = site.folder(node);
     let home = format!("-Duser.home={}", folder.display());
     let config = format!("-Dcassandra.config=file://{}/conf/cassandra.yaml", folder.display());

@@ -2,8 +2,8 @@
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// One process with SQLite behind DynamoDB's interface.
@@ -74,12 +74,12 @@ impl Recipe for DynamoDbLocal {
         }
     }
 
-    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        let java = shelf.java(JAVA)?;
+    fn fetch(&self, version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+        let java = package_cache.java(JAVA)?;
         // Java alone does not compile.
-        shelf.need("javac", JDK)?;
+        package_cache.need("javac", JDK)?;
         let artifact = format!("com.amazonaws:DynamoDBLocal:{version}");
-        let jars = shelf.maven("dynamodb-local", version, &[&artifact])?;
+        let jars = package_cache.maven("dynamodb-local", version, &[&artifact])?;
         Ok(Kit::new(version).with("java", java).with("jars", jars))
     }
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// Debian's etcd, or one that Go builds.
@@ -15,7 +15,7 @@ const SECONDS_TO_START: u32 = 30;
 /// A learner has all data before it is promoted.
 const SECONDS_TO_CATCH_UP: u32 = 300;
 /// How long etcdctl may take: members answer a change within seven seconds or never.
-const SECONDS_TO_ASK: u32 = 30;
+const SECONDS_TO_ISSUE: u32 = 30;
 /// Members change only while each of those that there are has been seen for five seconds.
 const SECONDS_TO_CHANGE: u32 = 60;
 const DEBIAN: &str = "debian";
@@ -90,22 +90,22 @@ impl Recipe for Etcd {
         }
     }
 
-    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+    fn fetch(&self, version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
         let (server, control) = match version {
             DEBIAN => {
-                let server = shelf.debian("etcd", "etcd-server")?;
-                (server, shelf.debian("etcdctl", "etcd-client")?)
+                let server = package_cache.debian("etcd", "etcd-server")?;
+                (server, package_cache.debian("etcdctl", "etcd-client")?)
             }
             _ => {
                 let built = |name, package: &str| {
-                    shelf.go(name, version, &[&format!("{package}@v{version}")], package)
+                    package_cache.go(name, version, &[&format!("{package}@v{version}")], package)
                 };
                 let server = built("etcd", "go.etcd.io/etcd/server/v3")?;
                 (server, built("etcdctl", "go.etcd.io/etcd/etcdctl/v3")?)
             }
         };
-        let told = shelf.version_of(&server, &["--version"], "etcd Version: ")?;
-        Ok(Kit::new(told).with("etcd", server).with("etcdctl", control))
+        let reported = package_cache.version_of(&server, &["--version"], "etcd Version: ")?;
+        Ok(Kit::new(reported).with("etcd", server).with("etcdctl", control))
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
@@ -127,7 +127,7 @@ impl Recipe for Etcd {
         let peer = format!("--peer-urls={}", url(site, node, "peer"));
         let name = name(node);
         insist(site, &others, &["member", "add", &name, &peer, "--learner"], SECONDS_TO_CHANGE)?;
-        // It asks any one of them who the members are, and ends if it is not among them itself.
+        // It queries any one of them who the members are, and ends if it is not among them itself.
         let what = format!("all members to know {name}");
         site.wait_until(&what, SECONDS_TO_CHANGE, |site| {
             let knows = |other: &usize| id_of(site, node, &[*other]).map(|id| id.is_some());
@@ -200,7 +200,7 @@ fn launch(site: &mut Site<'_>, node: usize, cluster: Cluster) -> Result<(), LabE
     site.launch(node, launch)
 }
 
-/// The nodes that run besides node `node`: who is asked about it.
+/// The nodes that run besides node `node`: who is queried about it.
 fn others(site: &mut Site<'_>, node: usize) -> Result<Vec<usize>, LabError> {
     let others: Vec<usize> = site.running().into_iter().filter(|other| *other != node).collect();
     match others.is_empty() {
@@ -211,8 +211,8 @@ fn others(site: &mut Site<'_>, node: usize) -> Result<Vec<usize>, LabError> {
 
 /// Lets one of these nodes do something.
 fn control(site: &Site<'_>, nodes: &[usize], words: &[&str]) -> Result<String, LabError> {
-    let asked: Vec<String> = nodes.iter().map(|node| site.authority(*node, "client")).collect();
-    let endpoints = format!("--endpoints={}", asked.join(","));
+    let requested: Vec<String> = nodes.iter().map(|node| site.authority(*node, "client")).collect();
+    let endpoints = format!("--endpoints={}", requested.join(","));
     run(site, &[&[endpoints.as_str()], words].concat())
 }
 
@@ -243,15 +243,16 @@ fn insist(
 
 fn run(site: &Site<'_>, words: &[&str]) -> Result<String, LabError> {
     let words = [&["--command-timeout=20s"], words].concat();
-    site.run(1, site.program("etcdctl"), &words, SECONDS_TO_ASK)
+    site.run(1, site.program("etcdctl"), &words, SECONDS_TO_ISSUE)
 }
 
 /// The number that node `node` has in the cluster, as etcdctl writes it, if it is a member; one of
-/// `nodes` is asked.
+/// `nodes` is issued.
 fn id_of(site: &Site<'_>, node: usize, nodes: &[usize]) -> Result<Option<String>, LabError> {
-    let told = control(site, nodes, &["member", "list", "--write-out=json"])?;
-    member_id(&told, &url(site, node, "peer"))
-        .map_err(|error| LabError::Failed(format!("etcdctl lists no members ({error}): {told}")))
+    let reported = control(site, nodes, &["member", "list", "--write-out=json"])?;
+    member_id(&reported, &url(site, node, "peer")).map_err(|error| {
+        LabError::Failed(format!("etcdctl lists no members ({error}): {reported}"))
+    })
 }
 
 /// The member with this peer address in etcdctl's list, if there is one.
@@ -285,8 +286,8 @@ fn bequeath(site: &Site<'_>, node: usize, others: &[usize]) -> Result<(), LabErr
 
 fn is_leader(site: &Site<'_>, node: usize) -> Result<bool, LabError> {
     let endpoint = format!("--endpoints={}", site.authority(node, "client"));
-    let told = run(site, &[&endpoint, "endpoint", "status", "--write-out=json"])?;
-    Ok(leads(&told).unwrap_or(false))
+    let reported = run(site, &[&endpoint, "endpoint", "status", "--write-out=json"])?;
+    Ok(leads(&reported).unwrap_or(false))
 }
 
 /// Whether the only member in etcdctl's states takes itself for the leader.

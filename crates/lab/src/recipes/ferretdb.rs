@@ -2,8 +2,8 @@
 
 use crate::card::{Card, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// FerretDB 1 around its own SQLite, alone. It is not MongoDB.
@@ -82,9 +82,10 @@ impl Recipe for FerretDb {
         }
     }
 
-    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+    fn fetch(&self, version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
         let module = format!("{MODULE}@v{version}");
-        let server = shelf.go_source("ferretdb", version, &[&module], &[("main.go", MAIN)])?;
+        let server =
+            package_cache.go_source("ferretdb", version, &[&module], &[("main.go", MAIN)])?;
         Ok(Kit::new(version).with("ferretdb", server))
     }
 

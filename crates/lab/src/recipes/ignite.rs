@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// Ignite as Maven has it, on Java 17.
@@ -48,7 +48,7 @@ impl Recipe for Ignite {
     fn card(&self) -> Card {
         Card {
             name: "ignite",
-            summary: "an Ignite 2 cluster with SQL; caches are made by who asks",
+            summary: "an Ignite 2 cluster with SQL; caches are made by who issues",
             versions: &[Version { name: "2.17.0", source: "Maven's ignite-core, -indexing" }],
             nodes: NodeCounts { allowed: 1..=7, usual: 1 },
             scaling: Scaling::Online,
@@ -102,12 +102,12 @@ impl Recipe for Ignite {
         }
     }
 
-    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        let java = shelf.java(LEAST_JAVA)?;
+    fn fetch(&self, version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+        let java = package_cache.java(LEAST_JAVA)?;
         let modules = ["core", "spring", "indexing", "control-utility"];
         let artifacts = modules.map(|name| format!("org.apache.ignite:ignite-{name}:{version}"));
         let artifacts: Vec<&str> = artifacts.iter().map(String::as_str).collect();
-        let lib = shelf.maven("ignite", version, &artifacts)?;
+        let lib = package_cache.maven("ignite", version, &artifacts)?;
         Ok(Kit::new(version.to_owned()).with("java", java).with("lib", lib))
     }
 
@@ -182,7 +182,7 @@ fn launch(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
     let configuration = site.write(node, "node.xml", &configuration(site, node))?;
     let folder = site.folder(node).display().to_string();
     let server = Launch::new("server", site.program("java"))
-        // It asks nobody whether there is a newer version.
+        // It issues nobody whether there is a newer version.
         .args(["-DIGNITE_UPDATE_NOTIFIER=false", "-DIGNITE_PERFORMANCE_SUGGESTIONS_DISABLED=true"])
         .args([format!("-DIGNITE_HOME={folder}")])
         .args(java(site))
@@ -221,20 +221,20 @@ fn sees(log: &str, nodes: usize) -> bool {
 /// Waits until every node has all copies that it is to have.
 fn balance(site: &mut Site<'_>) -> Result<(), LabError> {
     site.wait_until("the nodes to have their copies", SECONDS_TO_BALANCE, |site| {
-        let told = control(site, &["--system-view", "partition_states"])?;
-        Ok(is_balanced(&told))
+        let reported = control(site, &["--system-view", "partition_states"])?;
+        Ok(is_balanced(&reported))
     })
 }
 
 /// Whether no partition in the control program's list is on its way.
-fn is_balanced(told: &str) -> bool {
-    !told.lines().any(|line| {
+fn is_balanced(reported: &str) -> bool {
+    !reported.lines().any(|line| {
         let mut words = line.split_whitespace();
         words.any(|word| word == "MOVING" || word == "RENTING")
     })
 }
 
-/// Has the control program tell the first node something, which asks no questions.
+/// Has the control program tell the first node something, which issues no questions.
 fn control(site: &Site<'_>, words: &[&str]) -> Result<String, LabError> {
     let (host, port) = (site.address(1), site.port("client").to_string());
     // Where it writes; else it would be where we are.

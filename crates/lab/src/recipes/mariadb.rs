@@ -2,8 +2,8 @@
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// Debian's mariadb-server: node 1 is the primary, the others replicate it.
@@ -42,13 +42,13 @@ impl Recipe for MariaDb {
         }
     }
 
-    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        let server = shelf.debian("mariadbd", PACKAGE)?;
-        let version = shelf.version_of(&server, &["--version"], "Ver ")?;
+    fn fetch(&self, _version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+        let server = package_cache.debian("mariadbd", PACKAGE)?;
+        let version = package_cache.version_of(&server, &["--version"], "Ver ")?;
         Ok(Kit::new(version)
             .with("mariadbd", server)
-            .with("mariadb-install-db", shelf.debian("mariadb-install-db", PACKAGE)?)
-            .with("mariadb", shelf.debian("mariadb", PACKAGE)?))
+            .with("mariadb-install-db", package_cache.debian("mariadb-install-db", PACKAGE)?)
+            .with("mariadb", package_cache.debian("mariadb", PACKAGE)?))
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
@@ -95,7 +95,7 @@ impl Recipe for MariaDb {
         };
         site.launch(node, launch)?;
         site.wait_until("the server to take queries", SECONDS, |site| {
-            Ok(ask(site, node, "SELECT 1").is_ok())
+            Ok(send(site, node, "SELECT 1").is_ok())
         })
     }
 
@@ -118,7 +118,7 @@ fn make(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
         "SET sql_log_bin = 0; CREATE USER root@'%'; GRANT ALL ON *.* TO root@'%' WITH GRANT \
          OPTION; CREATE DATABASE {DATABASE}"
     );
-    ask(site, node, &text).map(|_| ())
+    send(site, node, &text).map(|_| ())
 }
 
 /// Makes a replica: it follows the primary's log from its beginning.
@@ -130,16 +130,16 @@ fn replicate(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
         site.address(PRIMARY),
         site.port("client")
     );
-    ask(site, node, &text)?;
+    send(site, node, &text)?;
     site.wait_until("the replica to follow", SECONDS, |site| {
-        let told = ask(site, node, "SHOW SLAVE STATUS\\G")?;
-        let runs = |thread: &str| told.contains(&format!("Slave_{thread}_Running: Yes"));
-        Ok(runs("IO") && runs("SQL") && told.contains("Seconds_Behind_Master: 0"))
+        let reported = send(site, node, "SHOW SLAVE STATUS\\G")?;
+        let runs = |thread: &str| reported.contains(&format!("Slave_{thread}_Running: Yes"));
+        Ok(runs("IO") && runs("SQL") && reported.contains("Seconds_Behind_Master: 0"))
     })
 }
 
 /// What node `node` prints, over its socket.
-fn ask(site: &Site<'_>, node: usize, text: &str) -> Result<String, LabError> {
+fn send(site: &Site<'_>, node: usize, text: &str) -> Result<String, LabError> {
     let socket = format!("--socket={}", site.folder(node).join("socket").display());
     let words = ["--no-defaults", &socket, "--user=root", "--batch", "-e", text];
     site.run(node, site.program("mariadb"), &words, SECONDS)

@@ -2,8 +2,8 @@
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// Debian's memcached.
@@ -53,9 +53,9 @@ impl Recipe for Memcached {
         }
     }
 
-    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        let server = shelf.debian("memcached", "memcached")?;
-        let version = shelf.version_of(&server, &["-V"], "memcached ")?;
+    fn fetch(&self, _version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+        let server = package_cache.debian("memcached", "memcached")?;
+        let version = package_cache.version_of(&server, &["-V"], "memcached ")?;
         Ok(Kit::new(version).with("memcached", server))
     }
 

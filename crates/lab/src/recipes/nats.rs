@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// Debian's nats-server, or one that Go builds.
@@ -25,7 +25,7 @@ const SECONDS_TO_MOVE: u32 = 300;
 /// Where a server tells which streams it has.
 const STREAMS: &str = "/jsz?accounts=1&streams=1&config=1";
 /// How long a server may take to answer one question.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest answer that is read.
 const LONGEST_ANSWER: u64 = 4 << 20;
 /// Who may take a server out of the cluster. The servers listen on this machine only.
@@ -84,13 +84,18 @@ impl Recipe for Nats {
         }
     }
 
-    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+    fn fetch(&self, version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
         let server = match version {
-            DEBIAN => shelf.debian("nats-server", "nats-server")?,
-            _ => shelf.go("nats-server", version, &[&format!("{MODULE}@v{version}")], MODULE)?,
+            DEBIAN => package_cache.debian("nats-server", "nats-server")?,
+            _ => package_cache.go(
+                "nats-server",
+                version,
+                &[&format!("{MODULE}@v{version}")],
+                MODULE,
+            )?,
         };
-        let told = shelf.version_of(&server, &["--version"], "nats-server: v")?;
-        Ok(Kit::new(told).with("nats-server", server))
+        let reported = package_cache.version_of(&server, &["--version"], "nats-server: v")?;
+        Ok(Kit::new(reported).with("nats-server", server))
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
@@ -123,9 +128,9 @@ impl Recipe for Nats {
         for stream in streams_of(site, node)? {
             match (give_away(site, node, &stream), stream.replicas) {
                 (Ok(()), _) => moving.push(stream),
-                (Err(told), 1) => {
+                (Err(reported), 1) => {
                     return Err(site.cannot(&format!(
-                        "node {node} alone has the stream {}, and no other takes it: {told}",
+                        "node {node} alone has the stream {}, and no other takes it: {reported}",
                         stream.name
                     )));
                 }
@@ -144,9 +149,11 @@ impl Recipe for Nats {
             &format!("node {node} to be out of the cluster"),
             SECONDS_TO_AGREE,
             |site| {
-                let told = ask(&site.authority(1, "client"), "$JS.API.SERVER.REMOVE", &remove);
-                let told = told.ok().and_then(|told| serde_json::from_str::<Value>(&told).ok());
-                Ok(told.is_some_and(|told| told["success"] == true))
+                let reported = send(&site.authority(1, "client"), "$JS.API.SERVER.REMOVE", &remove);
+                let reported = reported
+                    .ok()
+                    .and_then(|reported| serde_json::from_str::<Value>(&reported).ok());
+                Ok(reported.is_some_and(|reported| reported["success"] == true))
             },
         )?;
         agree_among(site, node - 1, node - 1)
@@ -212,7 +219,7 @@ fn agree_among(site: &mut Site<'_>, nodes: usize, size: usize) -> Result<(), Lab
     site.wait_until("the servers to have a leader", SECONDS_TO_AGREE, |site| {
         for &node in &running {
             match monitored(site, node, "/jsz") {
-                Ok(told) if has_leader(&told, size) => {}
+                Ok(reported) if has_leader(&reported, size) => {}
                 _ => return Ok(false),
             }
         }
@@ -259,10 +266,10 @@ fn streams_of(site: &Site<'_>, node: usize) -> Result<Vec<Stream>, LabError> {
 fn give_away(site: &Site<'_>, node: usize, stream: &Stream) -> Result<(), String> {
     let subject = format!("$JS.API.ACCOUNT.STREAM.MOVE.{}.{}", stream.account, stream.name);
     let away = json!({ "server": name(node) }).to_string();
-    let told = ask(&site.authority(1, "client"), &subject, &away);
-    let told = told.map_err(|error| error.to_string())?;
-    let told: Value = serde_json::from_str(&told).map_err(|error| error.to_string())?;
-    match told["error"]["description"].as_str() {
+    let reported = send(&site.authority(1, "client"), &subject, &away);
+    let reported = reported.map_err(|error| error.to_string())?;
+    let reported: Value = serde_json::from_str(&reported).map_err(|error| error.to_string())?;
+    match reported["error"]["description"].as_str() {
         Some(reason) => Err(reason.into()),
         None => Ok(()),
     }
@@ -272,27 +279,27 @@ fn give_away(site: &Site<'_>, node: usize, stream: &Stream) -> Result<(), String
 fn monitored(site: &Site<'_>, node: usize, path: &str) -> Result<Value, LabError> {
     let authority = site.authority(node, "monitor");
     let failed = |what: &str| LabError::Failed(format!("{authority}{path}: {what}"));
-    let asked = || -> std::io::Result<String> {
+    let requested = || -> std::io::Result<String> {
         let mut socket = connect(&authority)?;
         write!(socket, "GET {path} HTTP/1.0\r\nHost: {authority}\r\n\r\n")?;
         let mut text = String::new();
         socket.take(LONGEST_ANSWER).read_to_string(&mut text)?;
         Ok(text)
     };
-    let text = asked().map_err(|error| failed(&error.to_string()))?;
+    let text = requested().map_err(|error| failed(&error.to_string()))?;
     let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     serde_json::from_str(body).map_err(|error| failed(&error.to_string()))
 }
 
 fn connect(authority: &str) -> std::io::Result<TcpStream> {
     let socket = TcpStream::connect(authority)?;
-    socket.set_read_timeout(Some(ANSWER_PATIENCE))?;
-    socket.set_write_timeout(Some(ANSWER_PATIENCE))?;
+    socket.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+    socket.set_write_timeout(Some(ANSWER_TIMEOUT))?;
     Ok(socket)
 }
 
-/// What the cluster answers to `text` at `subject`, asked as the overseer, in NATS's own protocol.
-fn ask(authority: &str, subject: &str, text: &str) -> std::io::Result<String> {
+/// What the cluster answers to `text` at `subject`, issued as the overseer, in NATS's own protocol.
+fn send(authority: &str, subject: &str, text: &str) -> std::io::Result<String> {
     let mut socket = connect(authority)?;
     let (user, pass) = OVERSEER;
     let hello = json!({ "user": user, "pass": pass, "verbose": false, "pedantic": false });
@@ -320,9 +327,10 @@ mod tests {
 
     #[test]
     fn a_cluster_has_a_leader_with_all_of_its_servers() {
-        let told = json!({ "meta_cluster": { "name": "lab", "leader": "n2", "cluster_size": 3 } });
-        assert!(has_leader(&told, 3));
-        assert!(!has_leader(&told, 4));
+        let reported =
+            json!({ "meta_cluster": { "name": "lab", "leader": "n2", "cluster_size": 3 } });
+        assert!(has_leader(&reported, 3));
+        assert!(!has_leader(&reported, 4));
         assert!(!has_leader(&json!({ "meta_cluster": { "cluster_size": 3 } }), 3));
         assert!(!has_leader(&json!({}), 1));
     }
@@ -330,11 +338,11 @@ mod tests {
     #[test]
     fn streams_are_listed_with_their_account() {
         let stream = json!({ "name": "KV_a", "config": { "num_replicas": 3 } });
-        let told = json!({ "account_details": [
+        let reported = json!({ "account_details": [
             { "name": "BENCH", "stream_detail": [stream] }, { "name": "OTHER" },
         ] });
         let expected = Stream { account: "BENCH".into(), name: "KV_a".into(), replicas: 3 };
-        assert_eq!(streams(&told), [expected]);
+        assert_eq!(streams(&reported), [expected]);
         assert_eq!(streams(&json!({})), []);
     }
 }

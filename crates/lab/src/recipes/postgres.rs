@@ -2,8 +2,8 @@
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// Debian's postgresql: node 1 is the primary, the others replicate it.
@@ -58,10 +58,10 @@ impl Recipe for Postgres {
         }
     }
 
-    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        let program = |name| shelf.debian_in(&FOLDERS, name, PACKAGE);
+    fn fetch(&self, _version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+        let program = |name| package_cache.debian_in(&FOLDERS, name, PACKAGE);
         let server = program("postgres")?;
-        let version = shelf.version_of(&server, &["--version"], "(PostgreSQL) ")?;
+        let version = package_cache.version_of(&server, &["--version"], "(PostgreSQL) ")?;
         Ok(Kit::new(version)
             .with("postgres", server)
             .with("initdb", program("initdb")?)
@@ -83,8 +83,8 @@ impl Recipe for Postgres {
             if site.nodes() == 1 {
                 return Err(site.cannot("one node has no replica that a commit could wait for"));
             }
-            ask(site, "ALTER SYSTEM SET synchronous_standby_names = '*'")?;
-            ask(site, "SELECT pg_reload_conf()")?;
+            send(site, "ALTER SYSTEM SET synchronous_standby_names = '*'")?;
+            send(site, "SELECT pg_reload_conf()")?;
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ impl Recipe for Postgres {
             .user(USER);
         site.launch(node, launch)?;
         site.wait_until("the server to take queries", SECONDS, |site| {
-            Ok(ask_of(site, node, "SELECT 1").is_ok())
+            Ok(send_to(site, node, "SELECT 1").is_ok())
         })
     }
 
@@ -153,15 +153,15 @@ fn replicate(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
          application_name = '{}'",
         name(node)
     );
-    site.wait_until("the replica to follow", SECONDS, |site| Ok(ask(site, &text)?.trim() == "1"))
+    site.wait_until("the replica to follow", SECONDS, |site| Ok(send(site, &text)?.trim() == "1"))
 }
 
 /// What the primary answers.
-fn ask(site: &Site<'_>, text: &str) -> Result<String, LabError> {
-    ask_of(site, PRIMARY, text)
+fn send(site: &Site<'_>, text: &str) -> Result<String, LabError> {
+    send_to(site, PRIMARY, text)
 }
 
-fn ask_of(site: &Site<'_>, node: usize, text: &str) -> Result<String, LabError> {
+fn send_to(site: &Site<'_>, node: usize, text: &str) -> Result<String, LabError> {
     let (host, port) = (site.address(node), site.port("client").to_string());
     let words = ["-h", &host, "-p", &port, "-U", USER, "-d", "postgres", "-XAtqc", text];
     site.run(node, site.program("psql"), &words, SECONDS)

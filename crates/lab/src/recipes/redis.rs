@@ -2,8 +2,8 @@
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// Debian's redis-server, alone.
@@ -19,7 +19,7 @@ pub(super) const SERVER: Need = Need {
     versions: &[],
 };
 
-/// What several servers are told to work together with.
+/// What several servers are instructed to work together with.
 pub(super) const CONTROL: Need = Need {
     program: "redis-cli",
     folders: &[],
@@ -28,9 +28,9 @@ pub(super) const CONTROL: Need = Need {
 };
 
 /// Brings the server's program.
-pub(super) fn server(shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-    let server = shelf.debian("redis-server", "redis-server")?;
-    let version = shelf.version_of(&server, &["--version"], "v=")?;
+pub(super) fn server(package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+    let server = package_cache.debian("redis-server", "redis-server")?;
+    let version = package_cache.version_of(&server, &["--version"], "v=")?;
     Ok(Kit::new(version).with("redis-server", server))
 }
 
@@ -55,8 +55,8 @@ impl Recipe for Redis {
         }
     }
 
-    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        server(shelf)
+    fn fetch(&self, _version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+        server(package_cache)
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {

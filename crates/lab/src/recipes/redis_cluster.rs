@@ -3,8 +3,8 @@
 use super::redis;
 use crate::card::{Card, Choice, NodeCounts, Port, Scaling, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// Debian's redis-server in cluster mode.
@@ -56,9 +56,9 @@ impl Recipe for RedisCluster {
         }
     }
 
-    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        let control = shelf.debian("redis-cli", "redis-tools")?;
-        Ok(redis::server(shelf)?.with("redis-cli", control))
+    fn fetch(&self, _version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+        let control = package_cache.debian("redis-cli", "redis-tools")?;
+        Ok(redis::server(package_cache)?.with("redis-cli", control))
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
@@ -100,8 +100,8 @@ impl Recipe for RedisCluster {
     fn leave(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
         refuse_replicas(site)?;
         let known = site.authority(1, "client");
-        let told = ask(site, node, &["CLUSTER", "MYID"])?;
-        let id = told.trim();
+        let reported = send(site, node, &["CLUSTER", "MYID"])?;
+        let id = reported.trim();
         let weight = format!("{id}=0");
         let words = ["--cluster", "rebalance", &known, "--cluster-weight", &weight];
         control(site, &words, SECONDS_TO_MOVE)?;
@@ -145,7 +145,7 @@ fn usual_replicas(nodes: usize) -> usize {
 
 /// Masters with replicas would have to come and go in groups.
 fn refuse_replicas(site: &Site<'_>) -> Result<(), LabError> {
-    match ask(site, 1, &["CLUSTER", "NODES"])?.contains("slave") {
+    match send(site, 1, &["CLUSTER", "NODES"])?.contains("slave") {
         false => Ok(()),
         true => Err(site.cannot("nodes join or leave only where masters have no replicas")),
     }
@@ -157,7 +157,7 @@ fn control(site: &Site<'_>, words: &[&str], seconds: u32) -> Result<String, LabE
 }
 
 /// What node `node` answers.
-fn ask(site: &Site<'_>, node: usize, words: &[&str]) -> Result<String, LabError> {
+fn send(site: &Site<'_>, node: usize, words: &[&str]) -> Result<String, LabError> {
     let (host, port) = (site.address(node), site.port("client").to_string());
     let words = [&["-h", &host, "-p", &port], words].concat();
     site.run(node, site.program("redis-cli"), &words, SECONDS_TO_START)
@@ -167,12 +167,12 @@ fn ask(site: &Site<'_>, node: usize, words: &[&str]) -> Result<String, LabError>
 fn until_agreed(site: &mut Site<'_>, nodes: usize) -> Result<(), LabError> {
     site.wait_until("the nodes to agree on who has which keys", SECONDS_TO_AGREE, |site| {
         for node in 1..=nodes {
-            let state = ask(site, node, &["CLUSTER", "INFO"])?;
+            let state = send(site, node, &["CLUSTER", "INFO"])?;
             let has = |fact: &str| state.lines().any(|line| line.trim() == fact);
             if !has("cluster_state:ok") || !has(&format!("cluster_known_nodes:{nodes}")) {
                 return Ok(false);
             }
-            let role = ask(site, node, &["INFO", "replication"])?;
+            let role = send(site, node, &["INFO", "replication"])?;
             if role.contains("role:slave") && !role.contains("master_link_status:up") {
                 return Ok(false);
             }

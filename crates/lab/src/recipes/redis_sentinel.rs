@@ -3,8 +3,8 @@
 use super::redis;
 use crate::card::{Card, Choice, NodeCounts, Port, Scaling, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// Debian's redis-server, as servers and as sentinels.
@@ -54,9 +54,9 @@ impl Recipe for RedisSentinel {
         }
     }
 
-    fn fetch(&self, _version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
-        let control = shelf.debian("redis-cli", "redis-tools")?;
-        Ok(redis::server(shelf)?.with("redis-cli", control))
+    fn fetch(&self, _version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+        let control = package_cache.debian("redis-cli", "redis-tools")?;
+        Ok(redis::server(package_cache)?.with("redis-cli", control))
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
@@ -68,8 +68,8 @@ impl Recipe for RedisSentinel {
         for node in 2..=nodes {
             // A replica that has no data yet could not take over.
             site.wait_until("the replicas to have the data", SECONDS_TO_AGREE, |site| {
-                let told = ask(site, node, "client", &["INFO", "replication"])?;
-                Ok(told.contains("master_link_status:up"))
+                let reported = send(site, node, "client", &["INFO", "replication"])?;
+                Ok(reported.contains("master_link_status:up"))
             })?;
         }
         for node in 1..=nodes {
@@ -79,8 +79,8 @@ impl Recipe for RedisSentinel {
         let others = nodes - 1;
         site.wait_until("the sentinels to find each other", SECONDS_TO_AGREE, |site| {
             let knows_all = |node| {
-                let told = ask(site, node, "sentinel", &["SENTINEL", "MASTER", MASTER])?;
-                let lines: Vec<&str> = told.lines().map(str::trim).collect();
+                let reported = send(site, node, "sentinel", &["SENTINEL", "MASTER", MASTER])?;
+                let lines: Vec<&str> = reported.lines().map(str::trim).collect();
                 let has = |name: &str, value: &str| {
                     lines.windows(2).any(|pair| pair[0] == name && pair[1] == value)
                 };
@@ -158,7 +158,7 @@ fn launch_sentinel(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
 }
 
 /// What the server, or sentinel, of node `node` answers.
-fn ask(site: &Site<'_>, node: usize, port: &str, words: &[&str]) -> Result<String, LabError> {
+fn send(site: &Site<'_>, node: usize, port: &str, words: &[&str]) -> Result<String, LabError> {
     let (host, number) = (site.address(node), site.port(port).to_string());
     let words = [&["-h", &host, "-p", &number], words].concat();
     site.run(node, site.program("redis-cli"), &words, SECONDS_TO_START)

@@ -2,8 +2,8 @@
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
+use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
-use crate::shelf::{Kit, Shelf};
 use crate::site::{Launch, Site};
 
 /// What drivers of TiKV are tried with where there is no TiKV. It is not TiKV: one process, LevelDB
@@ -13,7 +13,7 @@ pub struct TiKvStandIn;
 const SECONDS_TO_START: u32 = 20;
 const CLIENT: &str = "github.com/tikv/client-go/v2";
 
-/// The mock is called within a process; this lets it be asked from outside, as TiKV is.
+/// The mock is called within a process; this lets it be issued from outside, as TiKV is.
 const MAIN: &str = include_str!("tikv_standin/main.go");
 
 impl Recipe for TiKvStandIn {
@@ -52,10 +52,10 @@ impl Recipe for TiKvStandIn {
         }
     }
 
-    fn fetch(&self, version: &str, shelf: &Shelf<'_>) -> Result<Kit, LabError> {
+    fn fetch(&self, version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
         let module = format!("{CLIENT}@v{version}");
         let files = [("main.go", MAIN)];
-        let server = shelf.go_source("tikv-standin", version, &[&module], &files);
+        let server = package_cache.go_source("tikv-standin", version, &[&module], &files);
         let server = server.map_err(|error| match error {
             LabError::Failed(why) => LabError::Missing(format!(
                 "the stand-in for TiKV cannot be built: {why}; Go has to reach its module proxy"
@@ -80,7 +80,7 @@ impl Recipe for TiKvStandIn {
     }
 
     fn url(&self, site: &Site<'_>) -> String {
-        // Regions of one mode cannot be asked in the other.
+        // Regions of one mode cannot be issued in the other.
         let mode = if site.choice("split") == "raw" { "?mode=raw" } else { "" };
         format!("tikv://{}/{mode}", site.authority(1, "client"))
     }

@@ -1,4 +1,4 @@
-//! When two tables can be one.
+//! Merge of two tables into one.
 //!
 //! Other than the paper, only tables with the same rows are merged: it also puts a relation into a
 //! join that it takes part in, but a row without a partner would vanish there, and no store checks

@@ -3,8 +3,8 @@
 //! For filters by equality on the columns F of one relation: a table with all of F as its key
 //! (*key variant*), one for each column of F with that column as the index and the others as the
 //! key (*index variant*), a table that leads from F to primary keys (*lookup*). Columns of a range
-//! or an order follow F in the key, in the direction in which they are asked for. A join is
-//! precomputed, or its relations are asked one after another by variants of their own.
+//! or an order follow F in the key, in the direction in which they are requested. A join is
+//! precomputed, or its relations are issued one after another by variants of their own.
 
 use assay_model::query::{Comparison, Direction, Filter, Select};
 use assay_model::{Schema, Statement};
@@ -18,8 +18,8 @@ pub(super) type Variant = Vec<View>;
 /// How many sets the relations of one join are combined to at most.
 const COMBINED_MOST: usize = 24;
 
-/// What a statement asks of one relation.
-struct Asked {
+/// What a statement issues of one relation.
+struct QueryDemand {
     relation: u16,
     equal: Vec<u16>,
     ranged: Vec<u16>,
@@ -34,8 +34,8 @@ pub(super) fn variants(schema: &Schema, statement: &Statement) -> Vec<Variant> {
         Statement::Update(update) => of_change(schema, update.relation, &update.filters),
         Statement::Delete(delete) => of_change(schema, delete.relation, &delete.filters),
         Statement::Select(select) if select.from.len() == 1 => {
-            let asked = asked(select, 0, &[]);
-            of_relation(schema, &asked).into_iter().map(|view| vec![view]).collect()
+            let requested = requested(select, 0, &[]);
+            of_relation(schema, &requested).into_iter().map(|view| vec![view]).collect()
         }
         Statement::Select(select) => of_join(schema, select),
     }
@@ -43,8 +43,8 @@ pub(super) fn variants(schema: &Schema, statement: &Statement) -> Vec<Variant> {
 
 fn of_change(schema: &Schema, relation: u16, filters: &[Filter]) -> Vec<Variant> {
     let (equal, ranged) = columns_of(filters, 0);
-    let asked = Asked { relation, equal, ranged, order: Vec::new(), needed: Vec::new() };
-    of_relation(schema, &asked).into_iter().map(|view| vec![view]).collect()
+    let requested = QueryDemand { relation, equal, ranged, order: Vec::new(), needed: Vec::new() };
+    of_relation(schema, &requested).into_iter().map(|view| vec![view]).collect()
 }
 
 /// The columns of the relation at `place` that are compared: by equality, and otherwise.
@@ -62,7 +62,7 @@ fn columns_of(filters: &[Filter], place: u16) -> (Vec<u16>, Vec<u16>) {
     (of(true), of(false))
 }
 
-fn asked(select: &Select, place: u16, joined: &[u16]) -> Asked {
+fn requested(select: &Select, place: u16, joined: &[u16]) -> QueryDemand {
     let (mut equal, ranged) = columns_of(&select.filters, place);
     equal.extend(
         joined.iter().filter(|column| !equal.contains(column)).copied().collect::<Vec<_>>(),
@@ -73,7 +73,7 @@ fn asked(select: &Select, place: u16, joined: &[u16]) -> Asked {
     let joins = select.joins.iter().flat_map(|join| [join.left, join.right]);
     let needed = select.output.iter().copied().chain(filters).chain(joins);
     let order: Vec<(u16, Direction)> = order.map(|&(of, way)| (of.column, way)).collect();
-    Asked {
+    QueryDemand {
         relation: select.from[usize::from(place)],
         equal,
         ranged,
@@ -83,39 +83,40 @@ fn asked(select: &Select, place: u16, joined: &[u16]) -> Asked {
 }
 
 /// The tables that answer for one relation.
-fn of_relation(schema: &Schema, asked: &Asked) -> Vec<View> {
-    let primary = &schema.relation(asked.relation).primary_key;
-    if primary.iter().all(|column| asked.equal.contains(column)) {
+fn of_relation(schema: &Schema, requested: &QueryDemand) -> Vec<View> {
+    let primary = &schema.relation(requested.relation).primary_key;
+    if primary.iter().all(|column| requested.equal.contains(column)) {
         return Vec::new();
     }
     let mut views = Vec::new();
-    for key in keys(primary, asked) {
-        let key = attributes(asked.relation, &key);
+    for key in keys(primary, requested) {
+        let key = attributes(requested.relation, &key);
         let is_permuted = key.iter().all(|(one, _)| primary.contains(&one.column));
         if is_permuted {
-            views.push(based(schema, asked.relation, key.clone(), None));
+            views.push(based(schema, requested.relation, key.clone(), None));
         }
-        let columns = attributes(asked.relation, &asked.needed);
-        let full = View::new(schema, Role::Query, &[asked.relation], Vec::new(), (key, columns));
+        let columns = attributes(requested.relation, &requested.needed);
+        let full =
+            View::new(schema, Role::Query, &[requested.relation], Vec::new(), (key, columns));
         let lookup = View { role: Role::Lookup, columns: Vec::new(), ..full.clone() };
         if !full.columns.is_empty() {
             views.push(full);
         }
         views.push(lookup);
     }
-    for &index in &asked.equal {
-        let rest: Vec<u16> = asked.equal.iter().copied().filter(|one| *one != index).collect();
+    for &index in &requested.equal {
+        let rest: Vec<u16> = requested.equal.iter().copied().filter(|one| *one != index).collect();
         if rest.iter().all(|column| primary.contains(column)) {
-            let index = index.placed(asked.relation);
-            views.push(based(schema, asked.relation, Vec::new(), Some(index)));
+            let index = index.placed(requested.relation);
+            views.push(based(schema, requested.relation, Vec::new(), Some(index)));
             continue;
         }
         let key = rest.iter().map(|column| (*column, Direction::Ascending)).collect::<Vec<_>>();
-        let mut columns = attributes(asked.relation, &asked.needed);
-        let index = index.placed(asked.relation);
+        let mut columns = attributes(requested.relation, &requested.needed);
+        let index = index.placed(requested.relation);
         columns.push(index);
-        let layout = (attributes(asked.relation, &key), columns);
-        let view = View::new(schema, Role::Query, &[asked.relation], Vec::new(), layout);
+        let layout = (attributes(requested.relation, &key), columns);
+        let view = View::new(schema, Role::Query, &[requested.relation], Vec::new(), layout);
         let view = View { index: Some(index), ..view };
         views.push(view);
     }
@@ -158,16 +159,16 @@ fn attributes<T: Placed + Copy>(relation: u16, columns: &[T]) -> Vec<T::Out> {
 }
 
 /// The beginnings of keys that suit the question: filters, then the range or the order.
-fn keys(primary: &[u16], asked: &Asked) -> Vec<Vec<(u16, Direction)>> {
+fn keys(primary: &[u16], requested: &QueryDemand) -> Vec<Vec<(u16, Direction)>> {
     // Columns of the primary key come first, in its order, so that its prefixes stay useful.
-    let own = primary.iter().filter(|column| asked.equal.contains(column));
-    let others = asked.equal.iter().filter(|column| !primary.contains(column));
+    let own = primary.iter().filter(|column| requested.equal.contains(column));
+    let others = requested.equal.iter().filter(|column| !primary.contains(column));
     let equal: Vec<(u16, Direction)> =
         own.chain(others).map(|column| (*column, Direction::Ascending)).collect();
-    let is_free = |column: u16| !asked.equal.contains(&column);
-    let mut order = asked.order.clone();
+    let is_free = |column: u16| !requested.equal.contains(&column);
+    let mut order = requested.order.clone();
     order.retain(|(column, _)| is_free(*column));
-    let ranged = asked.ranged.iter().filter(|column| is_free(**column));
+    let ranged = requested.ranged.iter().filter(|column| is_free(**column));
     let ranged = ranged.map(|column| (*column, Direction::Ascending));
     let mut tails: Vec<Vec<(u16, Direction)>> = Vec::new();
     if !order.is_empty() {
@@ -189,14 +190,14 @@ fn of_join(schema: &Schema, select: &Select) -> Vec<Variant> {
     let places = 0..select.from.len() as u16;
     let mut combined: Vec<Variant> = vec![Vec::new()];
     for place in places {
-        let mut views = of_relation(schema, &asked(select, place, &[]));
+        let mut views = of_relation(schema, &requested(select, place, &[]));
         let mut joined: Vec<u16> = Vec::new();
         for side in select.joins.iter().flat_map(|join| [join.left, join.right]) {
             if side.relation == place && !joined.contains(&side.column) {
                 joined.push(side.column);
             }
         }
-        views.extend(of_relation(schema, &asked(select, place, &joined)));
+        views.extend(of_relation(schema, &requested(select, place, &joined)));
         let before = combined.clone();
         for view in views {
             let more = before.iter().map(|set| {

@@ -1,6 +1,6 @@
-//! The cheapest way through stored tables to the rows that a question asks for.
+//! The cheapest way through stored tables to the rows that a question requests.
 //!
-//! A way is a sequence of accesses: each takes the rows found so far, asks one table for each of
+//! A way is a sequence of accesses: each takes the rows found so far, issues one table for each of
 //! them, by a whole key or by a range of keys, and adds what it finds. So a join may be one range
 //! of a precomputed table, a range with a get for each row, or a get; a filter that is no key is a
 //! range of a lookup table, then gets.
@@ -18,11 +18,12 @@ pub(crate) const REQUEST: f64 = 1.0;
 const ROW: f64 = 0.02;
 /// What a range costs more than a get that finds as much.
 const RANGE: f64 = 1.1;
-/// What using a secondary index costs a column store more than using the key: every node is asked.
+/// What using a secondary index costs a column store more than using the key: every node is
+/// queried.
 const INDEX: f64 = 2.0;
-/// Rows that the first request of a range asks for; each further one asks for four times as many.
+/// Rows that the first request of a range requests; each further one requests four times as many.
 pub(crate) const FIRST_BATCH: u32 = 16;
-/// The most rows that one request asks for.
+/// The most rows that one request requests.
 pub(crate) const LARGEST_BATCH: u32 = 1024;
 /// How many rows a limit lets through if it is an argument.
 const UNKNOWN_LIMIT: f64 = 10.0;
@@ -37,10 +38,10 @@ pub(crate) struct Stock<'a> {
 }
 
 /// Rows of some relations that belong together.
-pub(crate) struct Question<'a> {
+pub(crate) struct RowQuery<'a> {
     /// The relation at each place.
     pub(crate) places: Vec<u16>,
-    /// Whether place 0 is known before anything is asked.
+    /// Whether place 0 is known before anything is issued.
     pub(crate) is_given: bool,
     pub(crate) joins: Vec<(ColumnRef, ColumnRef)>,
     pub(crate) filters: &'a [Filter],
@@ -74,11 +75,11 @@ pub(crate) struct Access {
     pub(crate) upper: End,
     /// Whether the whole key is bound.
     pub(crate) is_get: bool,
-    /// For how many rows it is asked.
+    /// For how many rows it is issued.
     pub(crate) inputs: f64,
-    /// How many rows each asking finds.
+    /// How many rows each issuing finds.
     pub(crate) fetched: f64,
-    /// The requests that each asking takes.
+    /// The requests that each issuing takes.
     pub(crate) requests: f64,
 }
 
@@ -86,7 +87,7 @@ pub(crate) struct Access {
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     pub(crate) accesses: Vec<Access>,
-    /// Whether the rows come in the order asked for.
+    /// Whether the rows come in the order requested.
     pub(crate) is_ordered: bool,
     /// Whether the first access may stop when there are as many rows as the limit says.
     pub(crate) stops_early: bool,
@@ -97,7 +98,7 @@ pub(crate) struct Path {
 
 struct Search<'a> {
     stock: Stock<'a>,
-    question: &'a Question<'a>,
+    question: &'a RowQuery<'a>,
     /// The first slot of each place.
     offsets: Vec<usize>,
     /// For each slot the least slot that joins make equal to it.
@@ -114,8 +115,8 @@ struct State {
     cost: f64,
 }
 
-/// The cheapest way, if the tables hold what is asked for.
-pub(crate) fn cheapest(stock: Stock<'_>, question: &Question<'_>) -> Option<Path> {
+/// The cheapest way, if the tables hold what is requested.
+pub(crate) fn cheapest(stock: Stock<'_>, question: &RowQuery<'_>) -> Option<Path> {
     let mut offsets = Vec::new();
     let mut slots = 0;
     for &relation in &question.places {
@@ -197,10 +198,10 @@ impl Search<'_> {
             mapping.push(place);
         }
         let reference = |of: Attribute| self.reference(view, &mapping, of);
-        let is_asked = view.joins.iter().all(|&(one, other)| {
+        let is_requested = view.joins.iter().all(|&(one, other)| {
             self.classes[self.slot(reference(one))] == self.classes[self.slot(reference(other))]
         });
-        if is_asked { vec![mapping] } else { Vec::new() }
+        if is_requested { vec![mapping] } else { Vec::new() }
     }
 
     fn reference(&self, view: &View, places: &[u16], of: Attribute) -> ColumnRef {
@@ -239,7 +240,7 @@ impl Search<'_> {
         Some(next)
     }
 
-    /// How `view` can be asked, given what is known.
+    /// How `view` can be issued, given what is known.
     fn access(&self, state: &State, number: usize, places: &[u16]) -> Access {
         let view = &self.stock.stored[number];
         let (mut bound, mut attributes) = (Vec::new(), Vec::new());
@@ -396,12 +397,13 @@ impl Search<'_> {
         };
         let mut at = first.bound.len();
         self.question.order.iter().all(|&(of, direction)| {
-            let wanted = class(of);
-            if is_constant(wanted) || key[..at.min(key.len())].iter().any(|one| one.0 == wanted) {
+            let expected = class(of);
+            if is_constant(expected) || key[..at.min(key.len())].iter().any(|one| one.0 == expected)
+            {
                 return true;
             }
             // Rows that agree in the whole key of the first access are in no order of their own.
-            let is_next = key.get(at) == Some(&(wanted, direction));
+            let is_next = key.get(at) == Some(&(expected, direction));
             at += 1;
             is_next
         })
@@ -413,16 +415,16 @@ impl Search<'_> {
         let covers_all = first.places.len() == self.question.places.len();
         let view = &self.stock.stored[first.view];
         let reference = |of: Attribute| self.reference(view, &first.places, of);
-        let is_seen = |of: ColumnRef| view.fields().any(|field| reference(field) == of);
+        let is_observed = |of: ColumnRef| view.fields().any(|field| reference(field) == of);
         let is_joined = |&(one, other): &(ColumnRef, ColumnRef)| {
             let is_kept = |&(left, right): &(Attribute, Attribute)| {
                 let pair = (reference(left), reference(right));
                 pair == (one, other) || pair == (other, one)
             };
-            is_seen(one) && is_seen(other) || view.joins.iter().any(is_kept)
+            is_observed(one) && is_observed(other) || view.joins.iter().any(is_kept)
         };
         covers_all
-            && self.question.filters.iter().all(|filter| is_seen(filter.column))
+            && self.question.filters.iter().all(|filter| is_observed(filter.column))
             && self.question.joins.iter().all(is_joined)
     }
 }

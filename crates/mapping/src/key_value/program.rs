@@ -1,11 +1,11 @@
-//! What is done for each query, in numbers that an executor can follow without looking up names.
+//! Program of each query, in numbers that an executor can follow without looking up names.
 //!
 //! A row on its way is a line of slots, one for each column of each place of the question.
 
 use assay_model::query::{Change, ColumnRef, Comparison, Direction, Filter, Insert, Select, Term};
 use assay_model::{ColumnType, Query, Relation, Statement};
 
-use super::path::{self, Operand, Path, Question, Stock};
+use super::path::{self, Operand, Path, RowQuery, Stock};
 use super::view::{Attribute, View};
 use crate::physical::{Class, FitError, Keys, Role};
 
@@ -37,7 +37,7 @@ pub(crate) struct Step {
     pub(crate) takes: Vec<u16>,
     /// What must hold of the rows found here.
     pub(crate) conditions: Vec<Condition>,
-    /// How often it is expected to be asked for one operation, in requests.
+    /// How often it is expected to be requested one operation, in requests.
     pub(crate) expected: f64,
 }
 
@@ -132,10 +132,10 @@ pub(crate) fn compile(query: &Query, stock: Stock<'_>, keys: Keys) -> Result<Cos
             stock,
             (update.relation, &update.filters),
             &update.changes,
-            Asked::Update,
+            RowDemand::Update,
         ),
         Statement::Delete(delete) => {
-            compile_change(stock, (delete.relation, &delete.filters), &[], Asked::Delete)
+            compile_change(stock, (delete.relation, &delete.filters), &[], RowDemand::Delete)
         }
     };
     found.ok_or_else(|| FitError::Query {
@@ -170,7 +170,7 @@ fn compile_select(stock: Stock<'_>, select: &Select) -> Option<Costed> {
     needed.extend(select.order.iter().map(|(column, _)| *column));
     needed.extend(select.filters.iter().map(|filter| filter.column));
     needed.extend(select.joins.iter().flat_map(|join| [join.left, join.right]));
-    let question = Question {
+    let question = RowQuery {
         places: select.from.clone(),
         is_given: false,
         joins: select.joins.iter().map(|join| (join.left, join.right)).collect(),
@@ -198,7 +198,7 @@ fn compile_select(stock: Stock<'_>, select: &Select) -> Option<Costed> {
 /// The way in numbers.
 fn reading(
     stock: Stock<'_>,
-    question: &Question<'_>,
+    question: &RowQuery<'_>,
     path: &Path,
     (slots, width): (&Slots, u16),
 ) -> Reading {
@@ -257,14 +257,14 @@ fn reference(view: &View, places: &[u16], of: Attribute) -> ColumnRef {
 
 /// Which half of a written row something is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Half {
+enum RowHalf {
     Old,
     New,
 }
 
-/// What is asked of the rows that are found.
+/// What is issued to the rows that are found.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum RowDemand {
     Update,
     Delete,
 }
@@ -296,7 +296,7 @@ fn compile_insert(stock: Stock<'_>, insert: &Insert, keys: Keys) -> Option<Coste
     let mut cost = if check.is_some() { path::REQUEST } else { 0.0 };
     let mut copies = Vec::new();
     for table in tables_of(stock, relation) {
-        let (copy, each) = copy(stock, (table, relation), Action::Put, Half::New, &[])?;
+        let (copy, each) = copy(stock, (table, relation), Action::Put, RowHalf::New, &[])?;
         cost += each;
         copies.push(copy);
     }
@@ -332,21 +332,21 @@ fn compile_change(
     stock: Stock<'_>,
     (relation, filters): (u16, &[Filter]),
     changes: &[(u16, Change)],
-    asked: Asked,
+    requested: RowDemand,
 ) -> Option<Costed> {
     let declared = stock.schema.relation(relation);
     let changed: Vec<u16> = changes.iter().map(|(column, _)| *column).collect();
     let mut actions = Vec::new();
     for table in tables_of(stock, relation) {
         let (key, fields) = touched(&stock.stored[table], relation, &changed);
-        match asked {
-            Asked::Delete => actions.push((table, Action::Remove, Half::Old)),
-            Asked::Update if key => {
-                actions.push((table, Action::Remove, Half::Old));
-                actions.push((table, Action::Put, Half::New));
+        match requested {
+            RowDemand::Delete => actions.push((table, Action::Remove, RowHalf::Old)),
+            RowDemand::Update if key => {
+                actions.push((table, Action::Remove, RowHalf::Old));
+                actions.push((table, Action::Put, RowHalf::New));
             }
-            Asked::Update if fields => actions.push((table, Action::Patch, Half::Old)),
-            Asked::Update => {}
+            RowDemand::Update if fields => actions.push((table, Action::Patch, RowHalf::Old)),
+            RowDemand::Update => {}
         }
     }
     // A removal may be of the very key that is put anew.
@@ -363,7 +363,7 @@ fn compile_change(
         Some(terms) => (Rows::Keyed(terms), 0.0, 1.0),
         None => {
             let needed = needed(stock, relation, filters, &actions, changes);
-            let question = Question {
+            let question = RowQuery {
                 places: vec![relation],
                 is_given: false,
                 joins: Vec::new(),
@@ -396,7 +396,7 @@ fn keyed(
     stock: Stock<'_>,
     relation: u16,
     filters: &[Filter],
-    actions: &[(usize, Action, Half)],
+    actions: &[(usize, Action, RowHalf)],
     changes: &[(u16, Change)],
 ) -> Option<Vec<(u16, Term)>> {
     let primary = &stock.schema.relation(relation).primary_key;
@@ -426,7 +426,7 @@ fn needed(
     stock: Stock<'_>,
     relation: u16,
     filters: &[Filter],
-    actions: &[(usize, Action, Half)],
+    actions: &[(usize, Action, RowHalf)],
     changes: &[(u16, Change)],
 ) -> Vec<ColumnRef> {
     let mut columns: Vec<u16> = stock.schema.relation(relation).primary_key.clone();
@@ -435,12 +435,12 @@ fn needed(
     columns.extend(adds.map(|(column, _)| *column));
     for &(table, action, _) in actions {
         let view = &stock.stored[table];
-        let mut wanted: Vec<Attribute> = view.key.iter().map(|(one, _)| *one).collect();
-        wanted.extend(view.joins.iter().flat_map(|&(one, other)| [one, other]));
+        let mut target: Vec<Attribute> = view.key.iter().map(|(one, _)| *one).collect();
+        target.extend(view.joins.iter().flat_map(|&(one, other)| [one, other]));
         if action == Action::Put {
-            wanted.extend(&view.columns);
+            target.extend(&view.columns);
         }
-        let own = wanted.iter().filter(|one| one.relation == relation);
+        let own = target.iter().filter(|one| one.relation == relation);
         columns.extend(own.map(|one| one.column));
     }
     columns.sort_unstable();
@@ -453,7 +453,7 @@ fn copy(
     stock: Stock<'_>,
     (table, relation): (usize, u16),
     action: Action,
-    half: Half,
+    half: RowHalf,
     changed: &[u16],
 ) -> Option<(Copy, f64)> {
     let view = &stock.stored[table];
@@ -461,23 +461,23 @@ fn copy(
     let mut places = vec![relation];
     places.extend(view.relations.iter().copied().filter(|one| *one != relation));
     let (mut slots, end) = Slots::new(stock, &places[1..], 2 * width);
-    slots.0.insert(0, if half == Half::New { width } else { 0 });
+    slots.0.insert(0, if half == RowHalf::New { width } else { 0 });
     let place_of: Vec<u16> = view
         .relations
         .iter()
         .map(|one| places.iter().position(|place| place == one).unwrap_or(0) as u16)
         .collect();
     let refer = |of: Attribute| reference(view, &place_of, of);
-    let wanted: Vec<Attribute> = match action {
+    let target: Vec<Attribute> = match action {
         Action::Put => view.fields().collect(),
         Action::Remove | Action::Patch => view.key.iter().map(|(one, _)| *one).collect(),
     };
-    let question = Question {
+    let question = RowQuery {
         places,
         is_given: true,
         joins: view.joins.iter().map(|&(one, other)| (refer(one), refer(other))).collect(),
         filters: &[],
-        needed: wanted.into_iter().map(refer).collect(),
+        needed: target.into_iter().map(refer).collect(),
         order: &[],
         limit: None,
     };

@@ -1,4 +1,4 @@
-//! A lane's client: queries become requests of the inner client, one after another.
+//! A worker's client: queries become requests of the inner client, one after another.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use assay_model::{Fields, Kind, Nanos, Reason};
 use assay_store::{Answer, Answers, Call, Client, Isolation, Reply, Request, Step, Ticket, Values};
 
 use super::Prepared;
-use super::errand::{End, Errand, Next, Outgoing};
+use super::query_execution::{End, Next, Outgoing, QueryExecution};
 use super::transaction::{Open, Standing, is_one_request};
 use crate::key_value::program::Program;
 
 /// Marks the tickets of our own requests; the executor's are counted from below.
 const OWN: u64 = 1 << 63;
-/// Bits of a ticket that name the errand; the others count, so that no ticket comes twice.
+/// Bits of a ticket that name the job; the others count, so that no ticket comes twice.
 const SLOT_BITS: u32 = 20;
 
 pub(super) struct MappedClient {
@@ -23,21 +23,21 @@ pub(super) struct MappedClient {
     isolation: Option<Isolation>,
     open: Open,
     board: Board,
-    /// Errands that must wait until the inner client is ready again.
+    /// Jobs that must wait until the inner client is ready again.
     waiting: VecDeque<usize>,
     free: Vec<usize>,
     out: Outgoing,
-    asked: u64,
+    requested: u64,
 }
 
-/// All errands, and those of them whose answer has come.
+/// All jobs, and those of them whose answer has come.
 struct Board {
     prepared: Option<Arc<Prepared>>,
-    errands: Vec<Errand>,
+    executions: Vec<QueryExecution>,
     answered: VecDeque<usize>,
 }
 
-/// Sorts what the inner client answers: to an errand of ours, or to a request passed through.
+/// Sorts what the inner client answers: to a job of ours, or to a request passed through.
 struct Relay<'a> {
     board: &'a mut Board,
     outer: &'a mut dyn Answers,
@@ -49,8 +49,8 @@ impl Answers for Relay<'_> {
             return self.outer.answer(ticket, answer);
         }
         let Some(prepared) = self.board.prepared.clone() else { return };
-        let Some((slot, errand)) = self.board.waits_for(ticket) else { return };
-        errand.take(&prepared, answer);
+        let Some((slot, execution)) = self.board.waits_for(ticket) else { return };
+        execution.take(&prepared, answer);
         self.board.answered.push_back(slot);
     }
 
@@ -58,20 +58,20 @@ impl Answers for Relay<'_> {
         if ticket.0 & OWN == 0 {
             return self.outer.requests(ticket, count);
         }
-        if let Some((_, errand)) = self.board.waits_for(ticket) {
-            // It was counted as one when it was asked.
-            errand.requests = errand.requests.saturating_sub(1).saturating_add(count);
+        if let Some((_, execution)) = self.board.waits_for(ticket) {
+            // It was counted as one when it was issued.
+            execution.requests = execution.requests.saturating_sub(1).saturating_add(count);
         }
     }
 }
 
 impl Board {
-    /// The errand that waits for the answer to `ticket`, with its place. What was abandoned is
-    /// answered too late for the errand that has its place now.
-    fn waits_for(&mut self, ticket: Ticket) -> Option<(usize, &mut Errand)> {
+    /// The job that waits for the answer to `ticket`, with its place. What was abandoned is
+    /// answered too late for the job that has its place now.
+    fn waits_for(&mut self, ticket: Ticket) -> Option<(usize, &mut QueryExecution)> {
         let slot = (ticket.0 & ((1 << SLOT_BITS) - 1)) as usize;
-        let errand = self.errands.get_mut(slot)?;
-        (errand.is_live && errand.asked == Some(ticket)).then_some((slot, errand))
+        let execution = self.executions.get_mut(slot)?;
+        (execution.is_live && execution.requested == Some(ticket)).then_some((slot, execution))
     }
 }
 
@@ -81,7 +81,7 @@ impl MappedClient {
         isolation: Option<Isolation>,
         prepared: Option<Arc<Prepared>>,
     ) -> MappedClient {
-        let board = Board { prepared, errands: Vec::new(), answered: VecDeque::new() };
+        let board = Board { prepared, executions: Vec::new(), answered: VecDeque::new() };
         MappedClient {
             inner,
             isolation,
@@ -90,42 +90,42 @@ impl MappedClient {
             waiting: VecDeque::new(),
             free: Vec::new(),
             out: Outgoing::default(),
-            asked: 0,
+            requested: 0,
         }
     }
 
-    /// Goes on with the errand at `slot` as far as it gets without waiting.
+    /// Goes on with the job at `slot` as far as it gets without waiting.
     fn drive(&mut self, now: Nanos, slot: usize, outer: &mut dyn Answers) {
         let Some(prepared) = self.board.prepared.clone() else { return };
         loop {
-            let errand = &mut self.board.errands[slot];
-            if !errand.is_live {
+            let execution = &mut self.board.executions[slot];
+            if !execution.is_live {
                 return;
             }
-            if !self.open.holds_connection(errand.session) && !self.inner.is_ready() {
+            if !self.open.holds_connection(execution.session) && !self.inner.is_ready() {
                 return self.waiting.push_back(slot);
             }
-            match errand.advance(&prepared, &mut self.out) {
-                Next::Ask => self.ask(now, slot, outer),
+            match execution.advance(&prepared, &mut self.out) {
+                Next::Ask => self.send(now, slot, outer),
                 Next::End(end) => return self.end(slot, &end, outer),
             }
-            if !self.board.errands[slot].is_answered() {
+            if !self.board.executions[slot].is_answered() {
                 return;
             }
-            // It was answered within the call: nobody else needs to be told.
+            // It was answered within the call: nobody else needs to be reported.
             self.board.answered.retain(|answered| *answered != slot);
         }
     }
 
-    /// Answers the errand at `slot`, whose transaction goes on if it is a step that is done.
+    /// Answers the job at `slot`, whose transaction goes on if it is a step that is done.
     fn end(&mut self, slot: usize, end: &End, outer: &mut dyn Answers) {
-        let errand = &mut self.board.errands[slot];
-        errand.is_live = false;
-        let Errand { ticket, requests, session, standing, .. } = *errand;
+        let execution = &mut self.board.executions[slot];
+        execution.is_live = false;
+        let QueryExecution { ticket, requests, session, standing, .. } = *execution;
         self.free.push(slot);
         match (standing, end) {
             (Standing::Alone, _) | (Standing::Step, End::Done(_)) => {}
-            // Its own one is committed, or was never asked anything, or is to be undone.
+            // Its own one is committed, or was never issued anything, or is to be undone.
             (Standing::Own | Standing::Step, _) => self.undo(session),
         }
         if let Some(ticket) = ticket {
@@ -140,16 +140,16 @@ impl MappedClient {
         self.inner.leave(session);
     }
 
-    fn ask(&mut self, now: Nanos, slot: usize, outer: &mut dyn Answers) {
-        self.asked += 1;
-        let ticket = Ticket(OWN | (self.asked << SLOT_BITS & !OWN) | slot as u64);
-        let errand = &mut self.board.errands[slot];
-        errand.asked = Some(ticket);
-        errand.requests = errand.requests.saturating_add(1);
-        self.open.ask(errand.session);
+    fn send(&mut self, now: Nanos, slot: usize, outer: &mut dyn Answers) {
+        self.requested += 1;
+        let ticket = Ticket(OWN | (self.requested << SLOT_BITS & !OWN) | slot as u64);
+        let execution = &mut self.board.executions[slot];
+        execution.requested = Some(ticket);
+        execution.requests = execution.requests.saturating_add(1);
+        self.open.send(execution.session);
         let Some(kind) = self.out.kind else { return };
         let request = Request {
-            session: errand.session,
+            session: execution.session,
             kind,
             table: self.out.table,
             key: &self.out.key,
@@ -218,16 +218,16 @@ impl MappedClient {
         self.start(now, ticket, &request, outer);
     }
 
-    /// Ends the errand at `slot` without an answer.
+    /// Ends the job at `slot` without an answer.
     fn give_up(&mut self, slot: usize) {
-        let errand = &mut self.board.errands[slot];
-        errand.is_live = false;
-        let asked = errand.asked;
+        let execution = &mut self.board.executions[slot];
+        execution.is_live = false;
+        let requested = execution.requested;
         self.waiting.retain(|waiting| *waiting != slot);
         self.board.answered.retain(|answered| *answered != slot);
         self.free.push(slot);
-        if let Some(asked) = asked {
-            self.inner.abandon(asked);
+        if let Some(requested) = requested {
+            self.inner.abandon(requested);
         }
     }
 
@@ -235,11 +235,11 @@ impl MappedClient {
         if let Some(slot) = self.free.pop() {
             return Some(slot);
         }
-        let slot = self.board.errands.len();
+        let slot = self.board.executions.len();
         if slot >> SLOT_BITS != 0 {
             return None;
         }
-        self.board.errands.push(Errand::default());
+        self.board.executions.push(QueryExecution::default());
         Some(slot)
     }
 }
@@ -273,26 +273,27 @@ impl Client for MappedClient {
             return self.refuse(ticket, call.session, Reason::Malformed, answers);
         };
         let place = number.checked_sub(1);
-        let wanted = place.and_then(|place| prepared.parameters.get(place));
-        if wanted != Some(&call.parameters.iter().count()) {
+        let expected = place.and_then(|place| prepared.parameters.get(place));
+        if expected != Some(&call.parameters.iter().count()) {
             return self.refuse(ticket, call.session, Reason::Malformed, answers);
         }
         let Some(slot) = self.place() else {
             return self.refuse(ticket, call.session, Reason::Full, answers);
         };
         let standing = self.stand(call, &prepared.programs[number - 1]);
-        let errand = &mut self.board.errands[slot];
-        errand.begin(ticket, call.session, number - 1, call.parameters.iter());
-        errand.standing = standing;
+        let execution = &mut self.board.executions[slot];
+        execution.begin(ticket, call.session, number - 1, call.parameters.iter());
+        execution.standing = standing;
         self.drive(now, slot, answers);
         self.drive_all(now, answers);
     }
 
     fn leave(&mut self, session: u32) {
         // A step that is still under way would go on as if it stood alone.
-        let is_step =
-            |one: &Errand| one.is_live && one.session == session && one.standing == Standing::Step;
-        while let Some(slot) = self.board.errands.iter().position(is_step) {
+        let is_step = |one: &QueryExecution| {
+            one.is_live && one.session == session && one.standing == Standing::Step
+        };
+        while let Some(slot) = self.board.executions.iter().position(is_step) {
             self.give_up(slot);
         }
         self.undo(session);
@@ -304,8 +305,8 @@ impl Client for MappedClient {
         self.drive_all(now, answers);
     }
 
-    fn wait(&mut self, patience: Duration) {
-        self.inner.wait(patience);
+    fn wait(&mut self, timeout: Duration) {
+        self.inner.wait(timeout);
     }
 
     fn due(&self) -> Option<Nanos> {
@@ -313,10 +314,10 @@ impl Client for MappedClient {
     }
 
     fn abandon(&mut self, ticket: Ticket) {
-        let mut errands = self.board.errands.iter_mut().enumerate();
-        let found = errands.find(|(_, one)| one.is_live && one.ticket == Some(ticket));
-        let Some((slot, errand)) = found else { return self.inner.abandon(ticket) };
-        let Errand { session, standing, .. } = *errand;
+        let mut executions = self.board.executions.iter_mut().enumerate();
+        let found = executions.find(|(_, one)| one.is_live && one.ticket == Some(ticket));
+        let Some((slot, execution)) = found else { return self.inner.abandon(ticket) };
+        let QueryExecution { session, standing, .. } = *execution;
         self.give_up(slot);
         if standing != Standing::Alone {
             self.undo(session);

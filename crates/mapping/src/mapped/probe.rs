@@ -5,11 +5,11 @@ use std::time::Duration;
 use assay_model::{Fields, Kind, Nanos};
 use assay_store::{Answer, Answers, Client, OpenError, Request, Store, Ticket, Values};
 
-/// How long one answer is waited for, in rounds of [`PATIENCE`]: about ten seconds.
+/// How long one answer is waited for, in rounds of [`TIMEOUT`]: about ten seconds.
 const ROUNDS: u32 = 2_000;
-const PATIENCE: Duration = Duration::from_millis(5);
+const TIMEOUT: Duration = Duration::from_millis(5);
 
-/// A client that asks one thing at a time.
+/// A client that issues one thing at a time.
 pub(super) struct Probe {
     client: Box<dyn Client>,
     tickets: u64,
@@ -45,21 +45,21 @@ impl Probe {
 
     /// Whether a table has any rows.
     pub(super) fn has_rows(&mut self, table: u16) -> Result<bool, String> {
-        let (rows, _) = self.ask(Kind::Scan, table, &[0], None)?;
+        let (rows, _) = self.send(Kind::Scan, table, &[0], None)?;
         Ok(rows > 0)
     }
 
     /// The text that [`Probe::remember`] has kept.
     pub(super) fn recall(&mut self, table: u16, key: &[u8]) -> Result<Option<String>, String> {
-        let (rows, text) = self.ask(Kind::Read, table, key, None)?;
+        let (rows, text) = self.send(Kind::Read, table, key, None)?;
         Ok((rows > 0).then(|| String::from_utf8_lossy(&text).into_owned()))
     }
 
     pub(super) fn remember(&mut self, table: u16, key: &[u8], text: &[u8]) -> Result<(), String> {
-        self.ask(Kind::Insert, table, key, Some(text)).map(drop)
+        self.send(Kind::Insert, table, key, Some(text)).map(drop)
     }
 
-    fn ask(
+    fn send(
         &mut self,
         kind: Kind,
         table: u16,
@@ -78,7 +78,7 @@ impl Probe {
             if let Some(answer) = inbox.0.take() {
                 return answer;
             }
-            self.client.wait(PATIENCE);
+            self.client.wait(TIMEOUT);
             self.client.poll(Nanos::ZERO, &mut inbox);
         }
         Err("it does not answer".into())

@@ -1,4 +1,4 @@
-//! Queries asked of the memory store by way of a physical schema.
+//! Queries issued to the memory store by way of a physical schema.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -48,20 +48,20 @@ impl Answers for Inbox {
     }
 }
 
-/// A client that is asked by the names of queries.
-struct Asker {
+/// A client that is issued by the names of queries.
+struct TestClient {
     catalogue: Arc<Catalogue>,
     client: Box<dyn Client>,
     tickets: u64,
 }
 
-impl Asker {
-    fn new(catalogue: &Arc<Catalogue>, store: &dyn Store) -> Asker {
+impl TestClient {
+    fn new(catalogue: &Arc<Catalogue>, store: &dyn Store) -> TestClient {
         let client = store.open(0).unwrap();
-        Asker { catalogue: Arc::clone(catalogue), client, tickets: 0 }
+        TestClient { catalogue: Arc::clone(catalogue), client, tickets: 0 }
     }
 
-    fn ask(&mut self, name: &str, arguments: &[Datum<'_>]) -> String {
+    fn run(&mut self, name: &str, arguments: &[Datum<'_>]) -> String {
         let place = self.catalogue.queries.iter().position(|query| query.name == name).unwrap();
         let mut encoded = Vec::new();
         arguments.iter().for_each(|datum| datum.encode(&mut encoded));
@@ -125,20 +125,20 @@ fn accounts() -> Arc<Catalogue> {
 #[test]
 fn rows_are_written_read_and_removed_by_their_keys() {
     let catalogue = accounts();
-    let mut asker = Asker::new(&catalogue, &plain(&catalogue));
+    let mut test_client = TestClient::new(&catalogue, &plain(&catalogue));
     let open = [int(1), int(7), Datum::Text("ann"), int(5)];
-    assert_eq!(asker.ask("open", &open), "done [2]");
-    assert_eq!(asker.ask("open", &open), "refused: exists [1]");
-    assert_eq!(asker.ask("get", &[int(1), int(7)]), "('ann', 5.00) [1]");
-    assert_eq!(asker.ask("rename", &[Datum::Text("bo"), int(1), int(7)]), "done [1]");
+    assert_eq!(test_client.run("open", &open), "done [2]");
+    assert_eq!(test_client.run("open", &open), "refused: exists [1]");
+    assert_eq!(test_client.run("get", &[int(1), int(7)]), "('ann', 5.00) [1]");
+    assert_eq!(test_client.run("rename", &[Datum::Text("bo"), int(1), int(7)]), "done [1]");
     let money = Datum::Decimal("1.255".parse().unwrap());
-    assert_eq!(asker.ask("pay", &[money, int(1), int(7)]), "done [2]");
-    assert_eq!(asker.ask("get", &[int(1), int(7)]), "('bo', 6.26) [1]");
-    assert_eq!(asker.ask("pay", &[money, int(1), int(8)]), "nothing [1]");
-    assert_eq!(asker.ask("rename", &[Datum::Null, int(1), int(8)]), "nothing [1]");
-    assert_eq!(asker.ask("close", &[int(1), int(7)]), "done [1]");
-    assert_eq!(asker.ask("close", &[int(1), int(7)]), "nothing [1]");
-    assert_eq!(asker.ask("get", &[int(1), int(7)]), "nothing [1]");
+    assert_eq!(test_client.run("pay", &[money, int(1), int(7)]), "done [2]");
+    assert_eq!(test_client.run("get", &[int(1), int(7)]), "('bo', 6.26) [1]");
+    assert_eq!(test_client.run("pay", &[money, int(1), int(8)]), "nothing [1]");
+    assert_eq!(test_client.run("rename", &[Datum::Null, int(1), int(8)]), "nothing [1]");
+    assert_eq!(test_client.run("close", &[int(1), int(7)]), "done [1]");
+    assert_eq!(test_client.run("close", &[int(1), int(7)]), "nothing [1]");
+    assert_eq!(test_client.run("get", &[int(1), int(7)]), "nothing [1]");
 }
 
 #[test]
@@ -147,50 +147,50 @@ fn a_column_store_is_looked_at_before_it_is_written_by_key() {
     let physical = Physical::plain(&catalogue.schema, Class::Column);
     let mapped = Mapped::new(Arc::new(Memory::new()), physical);
     mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
-    let mut asker = Asker::new(&catalogue, &mapped);
+    let mut test_client = TestClient::new(&catalogue, &mapped);
     let open = [int(1), int(7), Datum::Text("ann"), int(5)];
-    assert_eq!(asker.ask("open", &open), "done [2]");
+    assert_eq!(test_client.run("open", &open), "done [2]");
     // The store would say that it has written, be the row there or not.
-    assert_eq!(asker.ask("rename", &[Datum::Text("bo"), int(1), int(7)]), "done [2]");
-    assert_eq!(asker.ask("rename", &[Datum::Text("bo"), int(1), int(8)]), "nothing [1]");
-    assert_eq!(asker.ask("close", &[int(1), int(8)]), "nothing [1]");
-    assert_eq!(asker.ask("close", &[int(1), int(7)]), "done [2]");
+    assert_eq!(test_client.run("rename", &[Datum::Text("bo"), int(1), int(7)]), "done [2]");
+    assert_eq!(test_client.run("rename", &[Datum::Text("bo"), int(1), int(8)]), "nothing [1]");
+    assert_eq!(test_client.run("close", &[int(1), int(8)]), "nothing [1]");
+    assert_eq!(test_client.run("close", &[int(1), int(7)]), "done [2]");
 }
 
 #[test]
-fn no_store_is_asked_from_an_empty_key_on() {
+fn no_store_is_queried_from_an_empty_key_on() {
     let catalogue = accounts();
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
     // Its clients refuse an empty key, as Cassandra does.
     let inner = Failing::new(Memory::new(), u64::MAX - 1, Failure::Refused);
     let mapped = Mapped::new(Arc::new(inner), physical);
     mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
-    let mut asker = Asker::new(&catalogue, &mapped);
+    let mut test_client = TestClient::new(&catalogue, &mapped);
     let open = [int(1), int(7), Datum::Text("ann"), int(5)];
-    assert_eq!(asker.ask("open", &open), "done [2]");
-    assert_eq!(asker.ask("owned", &[Datum::Text("ann")]), "(1, 7) [1]");
+    assert_eq!(test_client.run("open", &open), "done [2]");
+    assert_eq!(test_client.run("owned", &[Datum::Text("ann")]), "(1, 7) [1]");
 }
 
 #[test]
 fn ranges_stop_where_their_prefix_ends_and_go_on_in_batches() {
     let catalogue = accounts();
-    let mut asker = Asker::new(&catalogue, &plain(&catalogue));
+    let mut test_client = TestClient::new(&catalogue, &plain(&catalogue));
     for branch in 1..=3 {
         for id in 0..100 {
             let owner = if id % 50 == branch { Datum::Text("ann") } else { Datum::Null };
-            asker.ask("open", &[int(branch), int(id), owner, int(0)]);
+            test_client.run("open", &[int(branch), int(id), owner, int(0)]);
         }
     }
     let between = |low, high| [int(2), int(low), int(high)];
-    assert_eq!(asker.ask("between", &between(97, 200)), "(98) (99) [1]");
-    assert_eq!(asker.ask("between", &between(3, 5)), "(4) (5) [1]");
-    assert_eq!(asker.ask("between", &between(5, 3)), "nothing [0]");
-    assert_eq!(asker.ask("between", &[Datum::Null, int(0), int(1)]), "nothing [0]");
-    let many = asker.ask("between", &between(9, 79));
+    assert_eq!(test_client.run("between", &between(97, 200)), "(98) (99) [1]");
+    assert_eq!(test_client.run("between", &between(3, 5)), "(4) (5) [1]");
+    assert_eq!(test_client.run("between", &between(5, 3)), "nothing [0]");
+    assert_eq!(test_client.run("between", &[Datum::Null, int(0), int(1)]), "nothing [0]");
+    let many = test_client.run("between", &between(9, 79));
     assert!(many.starts_with("(10) (11) ") && many.ends_with("(78) (79) [2]"), "{many}");
-    assert_eq!(asker.ask("of", &[int(2)]), "(99) (98) [3]");
+    assert_eq!(test_client.run("of", &[int(2)]), "(99) (98) [3]");
     assert_eq!(
-        asker.ask("owned", &[Datum::Text("ann")]),
+        test_client.run("owned", &[Datum::Text("ann")]),
         "(1, 1) (1, 51) (2, 2) (2, 52) (3, 3) (3, 53) [3]"
     );
 }
@@ -209,8 +209,8 @@ fn parts_of_records_hide_no_rows_behind_them() {
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
     let mapped = Mapped::new(Arc::clone(&inner), physical);
     mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
-    let mut asker = Asker::new(&catalogue, &mapped);
-    asker.ask("add", &[int(40), int(4)]);
+    let mut test_client = TestClient::new(&catalogue, &mapped);
+    test_client.run("add", &[int(40), int(4)]);
     let mut client = inner.open(1).unwrap();
     for id in 0..20 {
         let mut key = Vec::new();
@@ -227,8 +227,8 @@ fn parts_of_records_hide_no_rows_behind_them() {
         };
         client.start(Nanos::ZERO, Ticket(id as u64), &request, &mut Inbox::default());
     }
-    assert_eq!(asker.ask("first", &[int(0)]), "(40) [4]");
-    assert_eq!(asker.ask("all", &[]), "(40) [2]");
+    assert_eq!(test_client.run("first", &[int(0)]), "(40) [4]");
+    assert_eq!(test_client.run("all", &[]), "(40) [2]");
 }
 
 #[test]
@@ -258,28 +258,28 @@ fn a_join_that_a_table_lacks_is_checked_before_rows_are_counted() {
     physical.tables.push(join);
     let mapped = Mapped::new(Arc::new(Memory::new()), physical);
     mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
-    let mut asker = Asker::new(&catalogue, &mapped);
-    asker.ask("b", &[int(7), int(0), int(6)]);
+    let mut test_client = TestClient::new(&catalogue, &mapped);
+    test_client.run("b", &[int(7), int(0), int(6)]);
     for (id, y) in [(1, 5), (2, 6)] {
-        asker.ask("a", &[int(id), int(7), int(y)]);
+        test_client.run("a", &[int(id), int(7), int(y)]);
     }
-    assert!(asker.ask("one", &[int(7)]).starts_with("(1) "));
-    let both = asker.ask("both", &[int(7)]);
+    assert!(test_client.run("one", &[int(7)]).starts_with("(1) "));
+    let both = test_client.run("both", &[int(7)]);
     assert!(both.starts_with("(2) "), "{both}");
 }
 
 #[test]
 fn what_a_column_cannot_hold_is_refused_before_anything_is_written() {
     let catalogue = accounts();
-    let mut asker = Asker::new(&catalogue, &plain(&catalogue));
+    let mut test_client = TestClient::new(&catalogue, &plain(&catalogue));
     let open = |id, balance| [int(1), id, Datum::Null, balance];
-    assert_eq!(asker.ask("open", &open(int(1), Datum::Null)), "refused: malformed [0]");
-    assert_eq!(asker.ask("open", &open(Datum::Null, int(1))), "refused: malformed [0]");
-    assert_eq!(asker.ask("open", &open(int(1), Datum::Text("x"))), "refused: malformed [0]");
-    assert_eq!(asker.ask("open", &open(int(1), int(i64::MAX))), "refused: malformed [0]");
-    assert_eq!(asker.ask("open", &open(int(1), int(1))), "done [2]");
-    assert_eq!(asker.ask("void", &[Datum::Null, int(1), int(1)]), "refused: malformed [0]");
-    assert_eq!(asker.ask("get", &[int(1), int(1)]), "(NULL, 1.00) [1]");
+    assert_eq!(test_client.run("open", &open(int(1), Datum::Null)), "refused: malformed [0]");
+    assert_eq!(test_client.run("open", &open(Datum::Null, int(1))), "refused: malformed [0]");
+    assert_eq!(test_client.run("open", &open(int(1), Datum::Text("x"))), "refused: malformed [0]");
+    assert_eq!(test_client.run("open", &open(int(1), int(i64::MAX))), "refused: malformed [0]");
+    assert_eq!(test_client.run("open", &open(int(1), int(1))), "done [2]");
+    assert_eq!(test_client.run("void", &[Datum::Null, int(1), int(1)]), "refused: malformed [0]");
+    assert_eq!(test_client.run("get", &[int(1), int(1)]), "(NULL, 1.00) [1]");
 }
 
 #[test]
@@ -289,13 +289,13 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
     let mapped = Mapped::new(Arc::clone(&inner), physical.clone());
     let prepare = |existing| mapped.prepare_queries(&catalogue, existing);
-    let told = |existing| prepare(existing).unwrap_err().to_string();
-    assert!(told(Existing::Use).contains("load them before"));
+    let describe = |existing| prepare(existing).unwrap_err().to_string();
+    assert!(describe(Existing::Use).contains("load them before"));
     prepare(Existing::Refuse).unwrap();
     prepare(Existing::Use).unwrap();
     let open = [int(1), int(7), Datum::Null, int(5)];
-    assert_eq!(Asker::new(&catalogue, &mapped).ask("open", &open), "done [2]");
-    assert!(told(Existing::Refuse).contains("\"account\" has rows"));
+    assert_eq!(TestClient::new(&catalogue, &mapped).run("open", &open), "done [2]");
+    assert!(describe(Existing::Refuse).contains("\"account\" has rows"));
     prepare(Existing::Use).unwrap();
     let mut other = physical;
     other.tables[0].key.reverse();
@@ -303,20 +303,20 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
     let error = other.prepare_queries(&catalogue, Existing::Use).unwrap_err().to_string();
     assert!(error.contains("another physical schema"), "{error}");
     prepare(Existing::Replace).unwrap();
-    let get = Asker::new(&catalogue, &mapped).ask("get", &[int(1), int(7)]);
+    let get = TestClient::new(&catalogue, &mapped).run("get", &[int(1), int(7)]);
     assert_eq!(get, "nothing [1]");
 }
 
 #[test]
 fn a_store_whose_updates_lose_fields_keeps_no_rows() {
     let catalogue = accounts();
-    let mut config = assay_store::sick::Config::default();
+    let mut config = assay_store::sim::Config::default();
     config.set("updates", "replace").unwrap();
-    let sick = assay_store::sick::Sick::new(config, assay_model::Seed(1)).unwrap();
+    let sim = assay_store::sim::SimulatedStore::new(config, assay_model::Seed(1)).unwrap();
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
-    let mapped = Mapped::new(Arc::new(sick), physical);
-    let told = mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap_err().to_string();
-    assert!(told.contains("name a store that keeps them"), "{told}");
+    let mapped = Mapped::new(Arc::new(sim), physical);
+    let describe = mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap_err().to_string();
+    assert!(describe.contains("name a store that keeps them"), "{describe}");
 }
 
 #[test]
@@ -341,8 +341,8 @@ struct Failing {
     inner: Arc<dyn Store>,
     at: u64,
     end: Failure,
-    /// What was asked of the clients of all lanes but the first, word by word.
-    asked: Arc<Mutex<Vec<String>>>,
+    /// What was issued to the clients of all workers but the first, word by word.
+    requested: Arc<Mutex<Vec<String>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -357,12 +357,12 @@ struct FailingClient {
     left: u64,
     end: Failure,
     abandoned: Vec<Ticket>,
-    asked: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Mutex<Vec<String>>>,
 }
 
 impl Failing {
     fn new(inner: impl Store + 'static, at: u64, end: Failure) -> Failing {
-        Failing { inner: Arc::new(inner), at, end, asked: Arc::default() }
+        Failing { inner: Arc::new(inner), at, end, requested: Arc::default() }
     }
 }
 
@@ -375,14 +375,14 @@ impl Store for Failing {
         self.inner.prepare(layout)
     }
 
-    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, worker: usize) -> Result<Box<dyn Client>, OpenError> {
         // The client that looks at what is there fails at nothing.
-        let (left, asked) = match lane {
+        let (left, requested) = match worker {
             0 => (u64::MAX, Arc::default()),
-            _ => (self.at, Arc::clone(&self.asked)),
+            _ => (self.at, Arc::clone(&self.requested)),
         };
-        let (inner, end) = (self.inner.open(lane)?, self.end);
-        Ok(Box::new(FailingClient { inner, left, end, abandoned: Vec::new(), asked }))
+        let (inner, end) = (self.inner.open(worker)?, self.end);
+        Ok(Box::new(FailingClient { inner, left, end, abandoned: Vec::new(), requested }))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -396,7 +396,7 @@ impl Store for Failing {
 
 impl FailingClient {
     fn note(&self, word: &str, session: u32) {
-        self.asked.lock().unwrap().push(format!("{word} {session}"));
+        self.requested.lock().unwrap().push(format!("{word} {session}"));
     }
 }
 
@@ -459,10 +459,10 @@ fn with_failure(at: u64, end: Failure, query: &str, arguments: &[Datum<'_>]) -> 
     let mapped = Mapped::new(Arc::new(Failing::new(Memory::new(), at, end)), physical);
     mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
     let open = [int(1), int(7), Datum::Text("ann"), int(5)];
-    assert_eq!(Asker::new(&catalogue, &mapped).ask("open", &open), "done [3]");
-    let mut asker = Asker::new(&catalogue, &mapped);
-    asker.client = mapped.open(1).unwrap();
-    asker.ask(query, arguments)
+    assert_eq!(TestClient::new(&catalogue, &mapped).run("open", &open), "done [3]");
+    let mut test_client = TestClient::new(&catalogue, &mapped);
+    test_client.client = mapped.open(1).unwrap();
+    test_client.run(query, arguments)
 }
 
 #[test]
@@ -494,24 +494,24 @@ fn a_read_whose_answer_is_lost_is_unknown() {
 }
 
 #[test]
-fn an_abandoned_query_asks_no_further_and_its_late_answer_disturbs_nobody() {
+fn an_abandoned_query_issues_no_further_and_its_late_answer_disturbs_nobody() {
     let catalogue = accounts();
     let inner = Failing::new(Memory::new(), 0, Failure::Lost);
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
     let mapped = Mapped::new(Arc::new(inner), physical);
     mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
-    let mut asker = Asker::new(&catalogue, &mapped);
-    assert_eq!(asker.ask("open", &[int(1), int(7), Datum::Null, int(5)]), "done [2]");
-    asker.client = mapped.open(1).unwrap();
+    let mut test_client = TestClient::new(&catalogue, &mapped);
+    assert_eq!(test_client.run("open", &[int(1), int(7), Datum::Null, int(5)]), "done [2]");
+    test_client.client = mapped.open(1).unwrap();
     let mut encoded = Vec::new();
     [int(1), int(7)].iter().for_each(|datum| datum.encode(&mut encoded));
     let parameters = Parameters::new(&encoded);
     let call = Call { session: 0, step: Step::Query(2), begins: false, parameters };
     let mut inbox = Inbox::default();
-    asker.client.call(Nanos::ZERO, Ticket(90), &call, &mut inbox);
-    asker.client.abandon(Ticket(90));
-    asker.client.call(Nanos::ZERO, Ticket(91), &call, &mut inbox);
-    asker.client.poll(Nanos::ZERO, &mut inbox);
+    test_client.client.call(Nanos::ZERO, Ticket(90), &call, &mut inbox);
+    test_client.client.abandon(Ticket(90));
+    test_client.client.call(Nanos::ZERO, Ticket(91), &call, &mut inbox);
+    test_client.client.poll(Nanos::ZERO, &mut inbox);
     let answers: Vec<(Ticket, String)> = inbox.answers.into_iter().collect();
     assert_eq!(answers, [(Ticket(91), "(NULL, 5.00) [1]".to_owned())]);
 }

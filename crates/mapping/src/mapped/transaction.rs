@@ -1,4 +1,4 @@
-//! How queries stand to the transactions of the inner store.
+//! Transactions of the inner store that queries run in.
 
 use std::collections::HashMap;
 
@@ -19,12 +19,12 @@ pub(super) enum Standing {
 /// The transactions of the inner store that are open, by session.
 #[derive(Debug, Default)]
 pub(super) struct Open {
-    /// What each has asked until now.
-    sessions: HashMap<u32, Asked>,
+    /// What each has issued until now.
+    sessions: HashMap<u32, TransactionStep>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum TransactionStep {
     Nothing,
     /// So its session has its connection.
     Something,
@@ -32,13 +32,13 @@ enum Asked {
 
 impl Open {
     pub(super) fn begin(&mut self, session: u32) {
-        self.sessions.insert(session, Asked::Nothing);
+        self.sessions.insert(session, TransactionStep::Nothing);
     }
 
-    /// Notes that a transaction, if `session` has one, asks something.
-    pub(super) fn ask(&mut self, session: u32) {
-        if let Some(asked) = self.sessions.get_mut(&session) {
-            *asked = Asked::Something;
+    /// Notes that a transaction, if `session` has one, issues something.
+    pub(super) fn send(&mut self, session: u32) {
+        if let Some(requested) = self.sessions.get_mut(&session) {
+            *requested = TransactionStep::Something;
         }
     }
 
@@ -53,11 +53,11 @@ impl Open {
     /// Whether the inner client keeps a connection for `session`, so that it need not be ready for
     /// the next request: waiting until another session ends might be for ever.
     pub(super) fn holds_connection(&self, session: u32) -> bool {
-        self.sessions.get(&session) == Some(&Asked::Something)
+        self.sessions.get(&session) == Some(&TransactionStep::Something)
     }
 }
 
-/// Whether `program` asks for no more than one request, whatever the store holds.
+/// Whether `program` requests no more than one request, whatever the store holds.
 pub(super) fn is_one_request(program: &Program) -> bool {
     match program {
         Program::Select(reading, _) => matches!(&reading.accesses[..], [step] if step.is_get),

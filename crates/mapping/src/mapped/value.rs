@@ -1,4 +1,4 @@
-//! What SQL does with values when it compares them, or adds them.
+//! Comparison of SQL values, with their arithmetic.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! What keys promise about their order.
+//! Tests of the order of keys.
 
 use std::cmp::Ordering;
 

@@ -176,20 +176,20 @@ pub(super) fn outside(text: &Text, expr: &Expr) -> ParseError {
     let (clause, advice) = match expr {
         Expr::BinaryOp { op: BinaryOperator::Or, .. } => ("OR".into(), "make it two queries"),
         Expr::BinaryOp { op: BinaryOperator::NotEq, .. } => {
-            ("<>".into(), "ask for more and sift what comes back")
+            ("<>".into(), "request more and sift what comes back")
         }
         Expr::BinaryOp { op, .. } => (format!("this use of {op}"), compare),
         Expr::UnaryOp { op: UnaryOperator::Not, .. } => {
-            ("NOT".into(), "ask for more and sift what comes back")
+            ("NOT".into(), "request more and sift what comes back")
         }
         Expr::InList { .. } => ("IN".into(), "make it a query for each value"),
         Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
             ("a query within a query".into(), "make it two queries")
         }
         Expr::Like { .. } | Expr::ILike { .. } | Expr::SimilarTo { .. } => {
-            ("LIKE".into(), "ask for a range instead")
+            ("LIKE".into(), "request a range instead")
         }
-        Expr::Between { .. } => ("NOT BETWEEN".into(), "ask for more and sift what comes back"),
+        Expr::Between { .. } => ("NOT BETWEEN".into(), "request more and sift what comes back"),
         Expr::IsNull(_) | Expr::IsNotNull(_) => {
             ("IS NULL".into(), "keep a value that means none and compare with it")
         }

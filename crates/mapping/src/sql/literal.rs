@@ -5,7 +5,7 @@ use assay_model::{ColumnType, Datum, Decimal};
 use sqlparser::ast::{DataType, Expr, UnaryOperator, Value};
 
 use super::error::ParseError;
-use super::text::{Text, begin, shown};
+use super::text::{Text, begin, display};
 use crate::fit::{fit, type_name};
 
 /// What a term is compared with, or written to.
@@ -38,7 +38,7 @@ pub(super) fn term(
         None => {
             let Target { name, kind } = target;
             let kind = type_name(*kind);
-            let reason = format!("{} does not fit column {name}, which is {kind}", shown(expr));
+            let reason = format!("{} does not fit column {name}, which is {kind}", display(expr));
             return Err(text.wrong(begin(expr), reason));
         }
     }

@@ -46,7 +46,7 @@ fn wrong(sql: &str) -> String {
     error
         .replace("query q, line 1 column ", "1:")
         .replace("query q, line 2 column ", "2:")
-        .replace(" is outside of what can be asked of every class of store", " is outside")
+        .replace(" is outside of what can be issued to every class of store", " is outside")
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_schema_keeps_types_and_keys() {
 
 #[test]
 fn queries_of_the_subset_are_read() {
-    for (sql, wanted) in [
+    for (sql, expected) in [
         (
             "select d_name, d_tax from district d where d.d_w_id=? and 3 = d_id for update;",
             "SELECT d_name, d_tax FROM district WHERE d_w_id = ? AND d_id = 3 FOR UPDATE",
@@ -110,8 +110,8 @@ fn queries_of_the_subset_are_read() {
         ),
         ("SELECT id FROM \"order\"", "SELECT id FROM \"order\""),
     ] {
-        assert_eq!(form(sql), wanted);
-        assert_eq!(form(wanted), wanted, "the one form is read as itself");
+        assert_eq!(form(sql), expected);
+        assert_eq!(form(expected), expected, "the one form is read as itself");
     }
 }
 
@@ -133,7 +133,7 @@ fn arguments_take_the_type_of_their_column() {
 
 #[test]
 fn what_not_every_store_can_do_is_refused_by_name() {
-    for (sql, wanted) in [
+    for (sql, expected) in [
         ("SELECT c_last FROM customer GROUP BY c_last", "1:29: GROUP BY is outside; leave it out"),
         (
             "SELECT count(*) FROM customer",
@@ -157,7 +157,7 @@ fn what_not_every_store_can_do_is_refused_by_name() {
         ),
         (
             "SELECT id FROM \"order\" ORDER BY id LIMIT 3 OFFSET 4",
-            "1:44: OFFSET is outside; ask for rows behind a key instead",
+            "1:44: OFFSET is outside; request rows behind a key instead",
         ),
         (
             "INSERT INTO \"order\" (id) VALUES (1) ON DUPLICATE KEY UPDATE note = 'a'",
@@ -168,13 +168,13 @@ fn what_not_every_store_can_do_is_refused_by_name() {
             "1:26: VALUES of several rows is outside; insert each by itself",
         ),
     ] {
-        assert_eq!(wrong(sql), wanted, "{sql}");
+        assert_eq!(wrong(sql), expected, "{sql}");
     }
 }
 
 #[test]
 fn what_would_not_follow_keys_is_refused_by_name() {
-    for (sql, wanted) in [
+    for (sql, expected) in [
         (
             "UPDATE \"order\" SET id = 4 WHERE id = 3",
             "1:20: a new value for id of the primary key is outside; \
@@ -215,13 +215,13 @@ fn what_would_not_follow_keys_is_refused_by_name() {
         ),
         ("SELECT id FROM \"order\" FOR SHARE", "1:24: FOR SHARE is outside; write FOR UPDATE"),
     ] {
-        assert_eq!(wrong(sql), wanted, "{sql}");
+        assert_eq!(wrong(sql), expected, "{sql}");
     }
 }
 
 #[test]
 fn queries_must_agree_with_the_schema() {
-    for (sql, wanted) in [
+    for (sql, expected) in [
         ("SELECT a FROM distrikt", "1:15: there is no relation distrikt; did you mean district?"),
         ("SELECT d_nam FROM district", "1:8: district has no column d_nam; did you mean d_name?"),
         (
@@ -275,7 +275,7 @@ fn queries_must_agree_with_the_schema() {
         (" ; ", "1:2: there is no query: write one"),
         ("SELEC id", "1:1: this cannot be read as SQL: Expected: an SQL statement, found: SELEC"),
     ] {
-        assert_eq!(wrong(sql), wanted, "{sql}");
+        assert_eq!(wrong(sql), expected, "{sql}");
     }
 }
 
@@ -283,16 +283,16 @@ fn queries_must_agree_with_the_schema() {
 fn a_name_that_two_relations_have_must_say_which() {
     let schema = "CREATE TABLE a (id INT PRIMARY KEY, n INT); \
                   CREATE TABLE b (id INT PRIMARY KEY, n INT REFERENCES a)";
-    let ask = |sql| catalogue(&[named("s", schema)], &[named("q", sql)]);
-    let error = ask("SELECT n FROM a, b WHERE a.id = b.n").unwrap_err();
+    let send = |sql| catalogue(&[named("s", schema)], &[named("q", sql)]);
+    let error = send("SELECT n FROM a, b WHERE a.id = b.n").unwrap_err();
     assert_eq!(error.to_string(), "query q, line 1 column 8: n may be a.n or b.n: write which");
-    assert_eq!(ask("SELECT a.n FROM a, b WHERE a.id = b.n").unwrap().queries.len(), 1);
+    assert_eq!(send("SELECT a.n FROM a, b WHERE a.id = b.n").unwrap().queries.len(), 1);
 }
 
 #[test]
 fn schemas_that_no_store_could_keep_are_refused() {
     let wrong = |sql: &str| catalogue(&[named("s", sql)], &[]).unwrap_err().to_string();
-    for (sql, wanted) in [
+    for (sql, expected) in [
         (
             "create table consbench(mykey int, myfield varchar(64))",
             "schema s, line 1 column 14: relation consbench has no primary key, so no store could \
@@ -300,7 +300,7 @@ fn schemas_that_no_store_could_keep_are_refused() {
         ),
         (
             "CREATE TABLE a (id JSON PRIMARY KEY)",
-            "schema s, line 1 column 17: the type JSON is outside of what can be asked of every \
+            "schema s, line 1 column 17: the type JSON is outside of what can be issued to every \
              class of store; take a whole number, DECIMAL, DOUBLE, CHAR, VARCHAR, TEXT, BLOB, \
              TIMESTAMP without a time zone or BOOLEAN",
         ),
@@ -319,7 +319,7 @@ fn schemas_that_no_store_could_keep_are_refused() {
         ),
         (
             "CREATE TABLE a (id INT PRIMARY KEY, u INT UNIQUE)",
-            "schema s, line 1 column 37: UNIQUE is outside of what can be asked of every class of \
+            "schema s, line 1 column 37: UNIQUE is outside of what can be issued to every class of \
              store; leave it out: most stores could not keep the promise",
         ),
         (
@@ -327,7 +327,7 @@ fn schemas_that_no_store_could_keep_are_refused() {
             "schema s, line 1 column 38: a has no column di; did you mean id?",
         ),
     ] {
-        assert_eq!(wrong(sql), wanted, "{sql}");
+        assert_eq!(wrong(sql), expected, "{sql}");
     }
 }
 

@@ -34,10 +34,10 @@ const CLAUSES: &[(&[&str], &str)] = &[
     (&["INTERSECT"], "make it two queries"),
     (&["EXCEPT"], "make it two queries"),
     (&["WITH"], "write the query without it"),
-    (&["OFFSET"], "ask for rows behind a key instead"),
+    (&["OFFSET"], "request rows behind a key instead"),
     (&["FETCH"], "write LIMIT"),
     (&["TOP"], "write LIMIT"),
-    (&["RETURNING"], "ask for the row by a query of its own"),
+    (&["RETURNING"], "request the row by a query of its own"),
     (&["ON", "DUPLICATE"], "leave it out, or make it two queries"),
     (&["ON", "CONFLICT"], "leave it out, or make it two queries"),
     (&["REPLACE"], "write INSERT, or DELETE before it"),
@@ -126,10 +126,10 @@ impl Text {
     }
 
     /// Where a word stands first, in any letter case, outside of quotes.
-    pub(super) fn word(&self, wanted: &str) -> Option<Location> {
+    pub(super) fn word(&self, expected: &str) -> Option<Location> {
         let is_it = |token: &&TokenWithSpan| match &token.token {
             Token::Word(word) => {
-                word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted)
+                word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected)
             }
             _ => false,
         };
@@ -252,7 +252,7 @@ pub(super) fn begin(mut expr: &Expr) -> Location {
 }
 
 /// The expression as it is written, cut where it gets long.
-pub(super) fn shown(expr: &Expr) -> String {
+pub(super) fn display(expr: &Expr) -> String {
     let text = expr.to_string();
     match text.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => format!("{} …", &text[..end]),

@@ -1,4 +1,4 @@
-//! What the advisor recommends for TPC-C.
+//! Tests of the advisor's recommendation for TPC-C.
 
 use assay_mapping::explain::explain;
 use assay_mapping::{Advice, Class, Expected, Keys, Physical, Role, advise, sql};
@@ -13,7 +13,7 @@ fn tpcc() -> Catalogue {
     sql::catalogue(&plan.schema, &plan.queries).expect("TPC-C is within the subset")
 }
 
-/// How often each query is asked in 100 transactions of the standard mix.
+/// How often each query is issued in 100 transactions of the standard mix.
 fn frequencies(catalogue: &Catalogue) -> Vec<f64> {
     let often = |name: &str| match name {
         "warehouse.tax"
@@ -149,14 +149,14 @@ fn a_file_that_does_not_fit_says_what_to_do() {
         explain(&tpcc(), &physical).unwrap_err().to_string()
     };
     let check = |edit: &dyn Fn(&mut Physical), expected: &str| {
-        let told = edited(edit);
-        assert!(told.contains(expected), "{told}");
+        let reported = edited(edit);
+        assert!(reported.contains(expected), "{reported}");
     };
     check(&|one| drop(one.tables.remove(0)), "add its base table");
     check(&|one| one.tables[1].key[0] = "district.d_idd".into(), "did you mean \"district.d_id\"");
     check(&|one| one.tables[1].name = "warehouse".into(), "names are unique");
     check(&|one| one.tables[1].key.push("district.d_tax".into()), "is the primary key");
     check(&|one| one.tables[1].role = Role::Entries, "give that table an index");
-    let told = Physical::from_toml("class = \"column\"\ntabel = 1").unwrap_err().to_string();
-    assert!(told.contains("unknown field `tabel`"), "{told}");
+    let reported = Physical::from_toml("class = \"column\"\ntabel = 1").unwrap_err().to_string();
+    assert!(reported.contains("unknown field `tabel`"), "{reported}");
 }

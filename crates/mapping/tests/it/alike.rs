@@ -10,32 +10,36 @@ use crate::answer::{Expected, Outcome, complaint};
 use crate::evaluator::Evaluator;
 use crate::random::{Case, Operation, case};
 use crate::record_store::RecordStore;
-use crate::shrink::{datums, shown, shrink, told};
+use crate::shrink::{datums, describe, display, shrink};
 use crate::sqlite::Sqlite;
 
-/// Anything that is asked a case's operations.
-trait Asked {
-    fn ask(&mut self, operation: &Operation) -> Outcome;
+/// Anything that is issued a case's operations.
+trait TestTarget {
+    fn send(&mut self, operation: &Operation) -> Outcome;
 }
 
-impl Asked for Sqlite {
-    fn ask(&mut self, operation: &Operation) -> Outcome {
-        Sqlite::ask(self, operation.query, &datums(&operation.arguments))
+impl TestTarget for Sqlite {
+    fn send(&mut self, operation: &Operation) -> Outcome {
+        Sqlite::send(self, operation.query, &datums(&operation.arguments))
     }
 }
 
-impl Asked for RecordStore {
-    fn ask(&mut self, operation: &Operation) -> Outcome {
-        RecordStore::ask(self, operation.query, &operation.arguments)
+impl TestTarget for RecordStore {
+    fn send(&mut self, operation: &Operation) -> Outcome {
+        RecordStore::send(self, operation.query, &operation.arguments)
     }
 }
 
 /// What is wrong with the first answer that should be another.
-fn first_complaint(case: &Case, operations: &[Operation], asked: &mut dyn Asked) -> Option<String> {
+fn first_complaint(
+    case: &Case,
+    operations: &[Operation],
+    requested: &mut dyn TestTarget,
+) -> Option<String> {
     let mut evaluator = Evaluator::new(&case.catalogue);
     for (number, operation) in operations.iter().enumerate() {
-        let expected = evaluator.ask(operation.query, &datums(&operation.arguments));
-        let outcome = asked.ask(operation);
+        let expected = evaluator.send(operation.query, &datums(&operation.arguments));
+        let outcome = requested.send(operation);
         if let Some(reason) = complaint(&expected, &outcome) {
             let query = &case.catalogue.queries[operation.query].name;
             let answers = compared(&expected, &outcome);
@@ -47,7 +51,7 @@ fn first_complaint(case: &Case, operations: &[Operation], asked: &mut dyn Asked)
 
 fn compared(expected: &Expected, outcome: &Outcome) -> String {
     let lines = |rows: &[Vec<Vec<u8>>]| {
-        rows.iter().map(|row| format!("  {}\n", shown(&row.concat()))).collect::<String>()
+        rows.iter().map(|row| format!("  {}\n", display(&row.concat()))).collect::<String>()
     };
     match (expected, outcome) {
         (Expected::Rows { groups, limit }, Outcome::Done { rows, .. }) => {
@@ -58,11 +62,11 @@ fn compared(expected: &Expected, outcome: &Outcome) -> String {
 }
 
 /// Checks that `make` gives something that answers the case of each seed as it should.
-fn check<A: Asked>(seeds: std::ops::Range<u64>, make: impl Fn(&Case) -> Vec<(String, A)>) {
+fn check<A: TestTarget>(seeds: std::ops::Range<u64>, make: impl Fn(&Case) -> Vec<(String, A)>) {
     for seed in seeds {
         let case = case(seed);
-        for (place, (what, mut asked)) in make(&case).into_iter().enumerate() {
-            if first_complaint(&case, &case.operations, &mut asked).is_none() {
+        for (place, (what, mut requested)) in make(&case).into_iter().enumerate() {
+            if first_complaint(&case, &case.operations, &mut requested).is_none() {
                 continue;
             }
             let fails = |operations: &[Operation]| {
@@ -70,7 +74,7 @@ fn check<A: Asked>(seeds: std::ops::Range<u64>, make: impl Fn(&Case) -> Vec<(Str
                 first_complaint(&case, operations, &mut fresh)
             };
             let (small, complaint) = shrink(&case, fails);
-            panic!("{}{what}\n{complaint}", told(&small));
+            panic!("{}{what}\n{complaint}", describe(&small));
         }
     }
 }
@@ -152,7 +156,7 @@ fn random_cases_have_something_to_find() {
         let mut evaluator = Evaluator::new(&case.catalogue);
         for operation in &case.operations {
             let statement = &case.catalogue.queries[operation.query].statement;
-            match evaluator.ask(operation.query, &datums(&operation.arguments)) {
+            match evaluator.send(operation.query, &datums(&operation.arguments)) {
                 Expected::Rows { groups, limit } if !groups.is_empty() && limit > 0 => {
                     reads += 1;
                     let Statement::Select(select) = statement else { continue };

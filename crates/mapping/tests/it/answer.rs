@@ -1,4 +1,4 @@
-//! What a query may answer.
+//! Answers that a query may give.
 
 use std::collections::BTreeMap;
 
@@ -31,9 +31,9 @@ pub fn complaint(expected: &Expected, outcome: &Outcome) -> Option<String> {
         (Expected::Refused, Outcome::Failed(_)) => None,
         (Expected::Refused, Outcome::Done { .. }) => Some("it was done, but must not be".into()),
         (_, Outcome::Failed(reason)) => Some(format!("it failed: {reason}")),
-        (Expected::Written { found: wanted }, Outcome::Done { found, rows }) => {
-            let reason = format!("it wrote something: {found}, but should: {wanted}");
-            (found != wanted || !rows.is_empty()).then_some(reason)
+        (Expected::Written { found: target }, Outcome::Done { found, rows }) => {
+            let reason = format!("it wrote something: {found}, but should: {target}");
+            (found != target || !rows.is_empty()).then_some(reason)
         }
         (Expected::Rows { groups, limit }, Outcome::Done { rows, .. }) => {
             wrong_rows(groups, *limit, rows)

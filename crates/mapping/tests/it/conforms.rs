@@ -5,11 +5,11 @@ use std::sync::Arc;
 use assay_mapping::{Class, Expected, Keys, Mapped, Physical, advise};
 use assay_model::Seed;
 use assay_store::Store;
+use assay_store::blocking::BlockingThreads;
 use assay_store::conformance::ledger::Ledger;
 use assay_store::conformance::queries::{assert_queries_conform, catalogue};
 use assay_store::memory::Memory;
-use assay_store::sick::{Sick, presets};
-use assay_store::workers::Workers;
+use assay_store::sim::{SimulatedStore, presets};
 
 /// Every schema that the advisor offers, and the base tables alone.
 fn schemas(class: Class) -> Vec<Physical> {
@@ -49,16 +49,17 @@ fn threads_do_not_matter() {
     for physical in schemas(Class::KeyValue) {
         let mapped = Mapped::new(Arc::new(Memory::new()), physical);
         let mapped: Arc<dyn Store> = Arc::new(mapped);
-        assert_queries_conform(&Workers::new(mapped, 2));
+        assert_queries_conform(&BlockingThreads::new(mapped, 2));
     }
 }
 
-/// In told time an answer is there only once its time has come, so every request of a query waits.
+/// In simulated time an answer is there only once its time has come, so every request of a query
+/// waits.
 #[test]
-fn a_store_of_told_time_conforms() {
+fn a_store_of_simulated_time_conforms() {
     for physical in schemas(Class::KeyValue) {
         let slow = presets::find("hickup1000_max10000").unwrap();
-        let sick = Sick::new(slow, Seed(1)).unwrap();
-        assert_queries_conform(&Mapped::new(Arc::new(sick), physical));
+        let sim = SimulatedStore::new(slow, Seed(1)).unwrap();
+        assert_queries_conform(&Mapped::new(Arc::new(sim), physical));
     }
 }

@@ -116,7 +116,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Does the query at `place` with these arguments.
-    pub fn ask(&mut self, place: usize, arguments: &[Datum<'_>]) -> Expected {
+    pub fn send(&mut self, place: usize, arguments: &[Datum<'_>]) -> Expected {
         let catalogue = self.catalogue;
         match &catalogue.queries[place].statement {
             Statement::Select(select) => self.select(select, arguments),

@@ -1,4 +1,4 @@
-//! What is told about the requests of a query.
+//! Tests of the explanation of a query's requests.
 
 use assay_mapping::explain::explain;
 use assay_mapping::{Class, Physical, sql};
@@ -16,7 +16,7 @@ fn catalogue(sql: &str) -> Catalogue {
 }
 
 /// The requests of a query on base tables, one a line.
-fn told(sql: &str) -> Vec<String> {
+fn describe(sql: &str) -> Vec<String> {
     let catalogue = catalogue(sql);
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
     let explanation = explain(&catalogue, &physical).unwrap();
@@ -37,7 +37,7 @@ fn told(sql: &str) -> Vec<String> {
 #[test]
 fn a_key_is_one_get() {
     assert_eq!(
-        told("SELECT paid FROM orders WHERE id = ? AND w = 7"),
+        describe("SELECT paid FROM orders WHERE id = ? AND w = 7"),
         ["1 get orders (w = 7, id = ?1)"]
     );
 }
@@ -45,7 +45,7 @@ fn a_key_is_one_get() {
 #[test]
 fn a_join_along_a_key_is_a_scan_with_a_get() {
     assert_eq!(
-        told(
+        describe(
             "SELECT paid, item FROM orders, line WHERE line.w = orders.w AND line.id = orders.id \
              AND orders.w = ? AND orders.id = ? ORDER BY item DESC"
         ),
@@ -60,19 +60,19 @@ fn a_join_along_a_key_is_a_scan_with_a_get() {
 #[test]
 fn writes_tell_what_they_look_for_first() {
     assert_eq!(
-        told("INSERT INTO orders (id, w, customer) VALUES (?, ?, 3)"),
+        describe("INSERT INTO orders (id, w, customer) VALUES (?, ?, 3)"),
         ["1 get orders (w = ?2, id = ?1)", "1 insert orders (w = ?2, id = ?1)"]
     );
     assert_eq!(
-        told("UPDATE orders SET paid = paid + ? WHERE w = ? AND id = ?"),
+        describe("UPDATE orders SET paid = paid + ? WHERE w = ? AND id = ?"),
         ["1 get orders (w = ?2, id = ?3)", "1 update orders (w, id)"]
     );
     assert_eq!(
-        told("UPDATE orders SET paid = ? WHERE w = ? AND id = ?"),
+        describe("UPDATE orders SET paid = ? WHERE w = ? AND id = ?"),
         ["1 update orders (w = ?2, id = ?3)"]
     );
     assert_eq!(
-        told("DELETE FROM orders WHERE w = 1 AND id = 2"),
+        describe("DELETE FROM orders WHERE w = 1 AND id = 2"),
         ["1 delete orders (w = 1, id = 2)"]
     );
 }
@@ -80,7 +80,7 @@ fn writes_tell_what_they_look_for_first() {
 #[test]
 fn a_filter_beside_the_key_sifts() {
     assert_eq!(
-        told("SELECT number FROM line WHERE w = ? AND id = ? AND number > ? AND item = ?"),
+        describe("SELECT number FROM line WHERE w = ? AND id = ? AND number > ? AND item = ?"),
         ["2 scan line (w = ?1, id = ?2, number > ?3) sifted by item = ?4"]
     );
 }

@@ -27,21 +27,21 @@ pub fn shrink(case: &Case, fails: impl Fn(&[Operation]) -> Option<String>) -> (C
 }
 
 /// The case as SQL, one operation a line.
-pub fn told(case: &Case) -> String {
+pub fn describe(case: &Case) -> String {
     let mut text = format!("seed {}\n", case.seed);
     for named in &case.ddl {
         writeln!(text, "{};", named.text).unwrap();
     }
     for operation in &case.operations {
         let query = &case.catalogue.queries[operation.query];
-        writeln!(text, "{}: {} -- {}", query.name, query.text, shown(&operation.arguments))
+        writeln!(text, "{}: {} -- {}", query.name, query.text, display(&operation.arguments))
             .unwrap();
     }
     text
 }
 
 /// Encoded values as SQL writes them.
-pub fn shown(encoded: &[u8]) -> String {
+pub fn display(encoded: &[u8]) -> String {
     datums(encoded).iter().map(Datum::to_string).collect::<Vec<_>>().join(", ")
 }
 

@@ -1,7 +1,7 @@
-//! SQLite, asked the same queries.
+//! SQLite, issued the same queries.
 
 use assay_model::{Catalogue, ColumnType, Datum, Decimal};
-use assay_store::sql::{Asked, Dialect, ForeignKeys, ask, create};
+use assay_store::sql::{Dialect, ForeignKeys, SqlQuery, create, query_text};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
@@ -9,7 +9,7 @@ use crate::answer::{Outcome, Row};
 
 pub struct Sqlite {
     connection: Connection,
-    queries: Vec<Asked>,
+    queries: Vec<SqlQuery>,
 }
 
 impl Sqlite {
@@ -21,25 +21,26 @@ impl Sqlite {
             connection.execute_batch(&sql).unwrap_or_else(|why| panic!("{sql}: {why}"));
         }
         let queries = catalogue.queries.iter();
-        let queries = queries.map(|query| ask(Dialect::Sqlite, &catalogue.schema, query)).collect();
+        let queries =
+            queries.map(|query| query_text(Dialect::Sqlite, &catalogue.schema, query)).collect();
         Sqlite { connection, queries }
     }
 
-    /// Asks the query at `place`.
-    pub fn ask(&mut self, place: usize, arguments: &[Datum<'_>]) -> Outcome {
-        let asked = &self.queries[place];
-        let places = asked.arguments.iter().zip(&asked.kinds);
+    /// Issues the query at `place`.
+    pub fn send(&mut self, place: usize, arguments: &[Datum<'_>]) -> Outcome {
+        let requested = &self.queries[place];
+        let places = requested.arguments.iter().zip(&requested.kinds);
         let bound: Vec<Value> =
             places.map(|(number, kind)| bound(&arguments[usize::from(*number)], *kind)).collect();
-        match self.run(asked, bound) {
+        match self.run(requested, bound) {
             Ok(outcome) => outcome,
             Err(error) => Outcome::Failed(error.to_string()),
         }
     }
 
-    fn run(&self, asked: &Asked, bound: Vec<Value>) -> rusqlite::Result<Outcome> {
-        let mut statement = self.connection.prepare_cached(&asked.text)?;
-        if asked.output.is_empty() {
+    fn run(&self, requested: &SqlQuery, bound: Vec<Value>) -> rusqlite::Result<Outcome> {
+        let mut statement = self.connection.prepare_cached(&requested.text)?;
+        if requested.output.is_empty() {
             let written = statement.execute(params_from_iter(bound))?;
             return Ok(Outcome::Done { found: written > 0, rows: Vec::new() });
         }
@@ -47,7 +48,7 @@ impl Sqlite {
         let mut cursor = statement.query(params_from_iter(bound))?;
         while let Some(row) = cursor.next()? {
             let mut read = Row::new();
-            for (number, kind) in asked.output.iter().enumerate() {
+            for (number, kind) in requested.output.iter().enumerate() {
                 let mut bytes = Vec::new();
                 found(row.get_ref(number)?, *kind).encode(&mut bytes);
                 read.push(bytes);

@@ -6,7 +6,7 @@ use assay_analysis::compare::{Measure, Spread};
 
 use super::{Contrast, figure_name, words};
 
-/// The columns `figure,unit,base,new,base_runs,new_runs,effect,low,high,finding,asked`.
+/// The columns `figure,unit,base,new,base_runs,new_runs,effect,low,high,finding,requested`.
 ///
 /// `base` with `new` are the medians of the runs' own figures; `effect` is their ratio of
 /// geometric means, for shares (unit `share`) the difference of means; `low` with `high` are
@@ -14,7 +14,7 @@ use super::{Contrast, figure_name, words};
 /// effect is then `NaN`. It is `inf` where only `base` is zero.
 pub fn csv(contrast: &Contrast) -> String {
     let mut out =
-        "figure,unit,base,new,base_runs,new_runs,effect,low,high,finding,asked\n".to_owned();
+        "figure,unit,base,new,base_runs,new_runs,effect,low,high,finding,requested\n".to_owned();
     for row in &contrast.comparison.rows {
         let unit = match row.figure.measure {
             Measure::Throughput => "1/s",
@@ -35,7 +35,7 @@ pub fn csv(contrast: &Contrast) -> String {
             end(|(low, _)| low).unwrap_or_default(),
             end(|(_, high)| high).unwrap_or_default(),
             row.finding.name(),
-            row.is_asked
+            row.is_requested
         );
     }
     out

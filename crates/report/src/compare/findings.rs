@@ -1,14 +1,14 @@
-//! What a reader must know of a comparison before any figure, worst first.
+//! Findings that a reader must know of a comparison before any figure, worst first.
 
-use assay_analysis::compare::{Finding as RowFinding, Footing, Judgement, Row};
+use assay_analysis::compare::{ConditionOutcome, Finding as RowFinding, IntervalBasis, Row};
 
-use super::words::{is_worse, told};
-use super::{Contrast, Difference, Side, Trial, Weight};
+use super::words::{describe, is_worse};
+use super::{ComparedSetup, Contrast, Difference, Trial, Weight};
 use crate::hallmark;
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level};
 
-/// All findings: first whether the same was asked, then what became of the conditions, then the
+/// All findings: first whether the same was issued, then what became of the conditions, then the
 /// verdict, then what limits it. The hallmarks of both sides follow the first of these.
 pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
     let mut trials: Vec<Finding> = contrast.trials.iter().map(trial).collect();
@@ -20,7 +20,7 @@ pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
     let hallmarks = hallmarks.into_iter().filter_map(|(title, side)| hallmark_of(title, side));
     findings.splice(1..1, hallmarks);
     findings.extend(another_place(&contrast.differences));
-    if contrast.comparison.footing == Footing::WithinRun {
+    if contrast.comparison.basis == IntervalBasis::WithinRun {
         findings.push(Finding {
             level: Level::Caution,
             name: "within-run only",
@@ -35,36 +35,39 @@ pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
 }
 
 fn trial(trial: &Trial) -> Finding {
-    let told = trial.row.as_ref().map(|row| format!(": {}", told(row))).unwrap_or_default();
+    let reported = trial.row.as_ref().map(|row| format!(": {}", describe(row))).unwrap_or_default();
     let finding = |level, name, why: &str| Finding {
         level,
         name,
-        text: format!("{} {why}{told}", trial.text),
+        text: format!("{} {why}{reported}", trial.text),
     };
     match trial.judgement {
-        Judgement::NotMet => finding(Level::Fine, "passed", "is not so"),
-        Judgement::Met => finding(Level::Alarm, "failed", "is so"),
-        Judgement::Unsure => finding(Level::Caution, "unsure", "may be so, but is not certain"),
-        Judgement::Unknown => {
-            finding(Level::Alarm, "cannot tell", "cannot be judged; longer runs, or more, tell")
+        ConditionOutcome::NotMet => finding(Level::Fine, "passed", "is not so"),
+        ConditionOutcome::Met => finding(Level::Alarm, "failed", "is so"),
+        ConditionOutcome::Unsure => {
+            finding(Level::Caution, "unsure", "may be so, but is not certain")
         }
-        Judgement::Withdrawn => {
-            finding(Level::Alarm, "not judged", "is about a figure that a hallmark withdraws")
+        ConditionOutcome::Unknown => {
+            finding(Level::Alarm, "cannot tell", "cannot be analyzed; longer runs, or more, tell")
+        }
+        ConditionOutcome::Withdrawn => {
+            finding(Level::Alarm, "not analyzed", "is about a figure that a hallmark withdraws")
         }
     }
 }
 
 fn verdict(contrast: &Contrast) -> Finding {
-    let asked: Vec<&Row> = contrast.comparison.asked().collect();
-    let list = |rows: &[&Row]| rows.iter().map(|row| told(row)).collect::<Vec<_>>().join(", ");
+    let requested: Vec<&Row> = contrast.comparison.requested().collect();
+    let list = |rows: &[&Row]| rows.iter().map(|row| describe(row)).collect::<Vec<_>>().join(", ");
     let different: Vec<&Row> =
-        asked.iter().copied().filter(|row| row.finding.is_different()).collect();
+        requested.iter().copied().filter(|row| row.finding.is_different()).collect();
     let worse = different.iter().filter(|row| is_worse(row)).count();
     let (level, name) = match (different.len(), worse) {
-        (0, _) => return undecided(&asked),
-        _ if !contrast.is_judged() => {
+        (0, _) => return undecided(&requested),
+        _ if !contrast.is_analyzed() => {
             let text = format!(
-                "{}: not like for like, so neither better nor worse (--force judges nevertheless)",
+                "{}: not like for like, so neither better nor worse (--force analyzers \
+                 nevertheless)",
                 list(&different)
             );
             return Finding { level: Level::Caution, name: "no verdict", text };
@@ -76,17 +79,17 @@ fn verdict(contrast: &Contrast) -> Finding {
     Finding { level, name, text: list(&different) }
 }
 
-fn undecided(asked: &[&Row]) -> Finding {
-    let list = |wanted: RowFinding| -> Vec<String> {
-        asked.iter().filter(|row| row.finding == wanted).map(|row| told(row)).collect()
+fn undecided(requested: &[&Row]) -> Finding {
+    let list = |expected: RowFinding| -> Vec<String> {
+        requested.iter().filter(|row| row.finding == expected).map(|row| describe(row)).collect()
     };
-    if asked.is_empty() {
+    if requested.is_empty() {
         let text = "the two have none of the figures in question in common".to_owned();
         return Finding { level: Level::Caution, name: "nothing to compare", text };
     }
-    if asked.iter().all(|row| row.finding == RowFinding::Withdrawn) {
+    if requested.iter().all(|row| row.finding == RowFinding::Withdrawn) {
         let text = "the hallmarks withdraw every figure in question".to_owned();
-        return Finding { level: Level::Caution, name: "not judged", text };
+        return Finding { level: Level::Caution, name: "not analyzed", text };
     }
     let open = [RowFinding::Open, RowFinding::TooFew, RowFinding::Absent, RowFinding::Withdrawn];
     let open = open.map(list).concat();
@@ -98,7 +101,7 @@ fn undecided(asked: &[&Row]) -> Finding {
         },
         false => Finding {
             // A figure that one side has not is a difference of another sort.
-            level: match asked.iter().any(|row| is_missing(row)) {
+            level: match requested.iter().any(|row| is_missing(row)) {
                 true => Level::Caution,
                 false => Level::Fine,
             },
@@ -117,7 +120,7 @@ fn another_question(differences: &[Difference]) -> Option<Finding> {
     Some(Finding {
         level: Level::Alarm,
         name: "not like for like",
-        text: format!("figures may differ because of what was asked, or how: {list}"),
+        text: format!("figures may differ because of what was issued, or how: {list}"),
     })
 }
 
@@ -147,7 +150,7 @@ fn short(text: &str) -> String {
 }
 
 /// The hallmark of a side, that of the worst of its runs; none if no run was examined.
-pub fn hallmark_of(title: &str, side: &Side) -> Option<Finding> {
+pub fn hallmark_of(title: &str, side: &ComparedSetup) -> Option<Finding> {
     let lines = side.runs.iter().filter_map(|run| hallmark::line(&run.facts));
     let (worst, others): (Vec<hallmark::Line>, Vec<hallmark::Line>) = {
         let lines: Vec<hallmark::Line> = lines.collect();
@@ -166,7 +169,7 @@ pub fn hallmark_of(title: &str, side: &Side) -> Option<Finding> {
 }
 
 /// What stands against a side's own figures, one finding for each kind of it.
-pub fn of_side(title: &str, side: &Side, letters: Letters) -> Vec<Finding> {
+pub fn of_side(title: &str, side: &ComparedSetup, letters: Letters) -> Vec<Finding> {
     let mut found: Vec<(Finding, usize)> = Vec::new();
     for run in &side.runs {
         for finding in verdict::findings(&run.facts, &run.summary, letters) {

@@ -1,9 +1,9 @@
 //! A comparison for programs.
 
-use assay_analysis::compare::{Footing, Spread};
+use assay_analysis::compare::{IntervalBasis, Spread};
 use serde_json::{Value, json};
 
-use super::{Contrast, Side, figure_name};
+use super::{ComparedSetup, Contrast, figure_name};
 use crate::units::Letters;
 use crate::verdict::model_name;
 
@@ -43,7 +43,7 @@ pub fn json(contrast: &Contrast) -> String {
         .map(|row| {
             json!({
                 "figure": figure_name(row.figure),
-                "asked": row.is_asked,
+                "requested": row.is_requested,
                 "scale": if row.figure.measure.is_share() { "difference" } else { "ratio" },
                 "base": row.old.as_ref().map(spread),
                 "new": row.new.as_ref().map(spread),
@@ -61,11 +61,11 @@ pub fn json(contrast: &Contrast) -> String {
         "new": side(&contrast.new),
         "differences": differences,
         "conditions": conditions,
-        "footing": match comparison.footing {
-            Footing::Runs => "runs",
-            Footing::WithinRun => "within-run",
+        "basis": match comparison.basis {
+            IntervalBasis::Runs => "runs",
+            IntervalBasis::WithinRun => "within-run",
         },
-        "is_judged": contrast.is_judged(),
+        "is_judged": contrast.is_analyzed(),
         "confidence": demands.confidence,
         "level": demands.level(),
         "minimum": demands.minimum,
@@ -78,7 +78,7 @@ pub fn json(contrast: &Contrast) -> String {
 }
 
 /// One side as it is printed.
-pub fn side(side: &Side) -> Value {
+pub fn side(side: &ComparedSetup) -> Value {
     let runs: Vec<Value> = side
         .runs
         .iter()

@@ -1,9 +1,9 @@
 //! A comparison on a terminal.
 
-use assay_analysis::compare::Footing;
+use assay_analysis::compare::IntervalBasis;
 
 use super::words;
-use super::{Contrast, Side};
+use super::{ComparedSetup, Contrast};
 use crate::prose;
 use crate::terminal::{Page, Style};
 
@@ -21,7 +21,7 @@ pub fn terminal(contrast: &Contrast, style: Style) -> String {
             page.titled(&found.what, &format!("  {}  /  {}", found.old, found.new));
         }
     }
-    if contrast.comparison.footing == Footing::Runs {
+    if contrast.comparison.basis == IntervalBasis::Runs {
         page.heading("Between runs (standard deviation of the runs' own figures)");
         page.table(&words::spreads(&contrast.comparison));
     }
@@ -31,7 +31,7 @@ pub fn terminal(contrast: &Contrast, style: Style) -> String {
     page.text
 }
 
-fn side(page: &mut Page, title: &str, side: &Side, style: Style) {
+fn side(page: &mut Page, title: &str, side: &ComparedSetup, style: Style) {
     let run = side.typical();
     let count = match side.runs.len() {
         1 => String::new(),

@@ -1,7 +1,8 @@
-//! What a comparison says first, in every form, whatever the names in it are.
+//! Tests of the first lines of a comparison, in every form.
 
 use assay_analysis::compare::{
-    Comparison, Demands, Figure, Finding as RowFinding, Footing, Judgement, Measure, Row, spread,
+    Comparison, ConditionOutcome, Demands, Figure, Finding as RowFinding, IntervalBasis, Measure,
+    Row, spread,
 };
 use assay_analysis::hallmark::{self, Check, CheckId, CheckVerdict, Hallmark};
 
@@ -13,7 +14,7 @@ fn row(measure: Measure, finding: RowFinding, effect: f64) -> Row {
     let is_known = finding != RowFinding::TooFew;
     Row {
         figure: Figure::overall(measure),
-        is_asked: true,
+        is_requested: true,
         old: Some(spread(&[2_000_000.0])),
         new: Some(spread(&[2_000_000.0 * effect])),
         effect,
@@ -23,8 +24,8 @@ fn row(measure: Measure, finding: RowFinding, effect: f64) -> Row {
 }
 
 fn contrast(rows: Vec<Row>) -> Contrast {
-    let facts = || Facts { notices: Vec::new(), ..sample::facts() };
-    let side = |name: &str| Side {
+    let facts = || Facts { warnings: Vec::new(), ..sample::facts() };
+    let side = |name: &str| ComparedSetup {
         name: name.to_owned(),
         runs: vec![Run { facts: facts(), summary: sample::summary() }],
     };
@@ -32,7 +33,11 @@ fn contrast(rows: Vec<Row>) -> Contrast {
         old: side("last-1"),
         new: side("<b>last</b>"),
         differences: Vec::new(),
-        comparison: Comparison { demands: Demands::default(), footing: Footing::WithinRun, rows },
+        comparison: Comparison {
+            demands: Demands::default(),
+            basis: IntervalBasis::WithinRun,
+            rows,
+        },
         trials: Vec::new(),
         is_forced: false,
     }
@@ -67,7 +72,7 @@ pub(crate) fn whole() -> Contrast {
         differences: [Weight::Question, Weight::Place].map(difference).into(),
         trials: vec![Trial {
             text: "p50>+10%".to_owned(),
-            judgement: Judgement::Met,
+            judgement: ConditionOutcome::Met,
             row: Some(slower.clone()),
         }],
         ..contrast(vec![slower, absent, withdrawn])
@@ -80,7 +85,7 @@ pub(crate) fn repeated() -> crate::repeated::Group {
     side.runs.push(side.runs[0].clone());
     crate::repeated::Group {
         side,
-        wanted: 2,
+        expected: 2,
         meeting: "each run meets a store of its own".to_owned(),
         command: "assay bench ycsb-b --repeat 2".to_owned(),
         figures: vec![(Figure::overall(P99), spread(&[2e6, 3e6]))],
@@ -116,29 +121,29 @@ fn no_difference_is_not_the_same_as_none_shown() {
 
 #[test]
 fn another_question_is_said_before_any_verdict() {
-    let mut asked = contrast(vec![row(P99, RowFinding::Lower, 0.5)]);
-    asked.differences.push(Difference {
+    let mut requested = contrast(vec![row(P99, RowFinding::Lower, 0.5)]);
+    requested.differences.push(Difference {
         what: "load model".to_owned(),
         old: "open".to_owned(),
         new: "closed".to_owned(),
         weight: Weight::Question,
     });
-    assert_eq!(names(&asked)[..2], ["not like for like", "no verdict"]);
-    asked.comparison.rows = vec![row(P99, RowFinding::Higher, 1.5)];
-    let found = findings(&asked, Letters::Ascii);
+    assert_eq!(names(&requested)[..2], ["not like for like", "no verdict"]);
+    requested.comparison.rows = vec![row(P99, RowFinding::Higher, 1.5)];
+    let found = findings(&requested, Letters::Ascii);
     let verdict = found.iter().find(|found| found.name == "no verdict").expect("it says so");
     assert_eq!(verdict.level, crate::verdict::Level::Caution);
     assert!(verdict.text.contains("neither better nor worse"), "{}", verdict.text);
-    let xml = crate::junit::compare(&asked);
+    let xml = crate::junit::compare(&requested);
     assert!(xml.contains("failures=\"0\" skipped=\"1\""), "{xml}");
-    asked.is_forced = true;
-    assert_eq!(names(&asked)[..2], ["not like for like", "worse"]);
+    requested.is_forced = true;
+    assert_eq!(names(&requested)[..2], ["not like for like", "worse"]);
 }
 
 /// A hallmark without remarks, or one that a late client has lost.
 fn hallmark(verdict: hallmark::Verdict) -> Option<Hallmark> {
     let check = Check {
-        id: CheckId::LaneCpu,
+        id: CheckId::WorkerCpu,
         verdict: CheckVerdict::Fail,
         measures: Vec::new(),
         unobserved: Vec::new(),
@@ -148,7 +153,7 @@ fn hallmark(verdict: hallmark::Verdict) -> Option<Hallmark> {
     let is_lost = !verdict.is_valid();
     Some(Hallmark {
         verdict,
-        reasons: if is_lost { vec![CheckId::LaneCpu] } else { Vec::new() },
+        reasons: if is_lost { vec![CheckId::WorkerCpu] } else { Vec::new() },
         checks: if is_lost { vec![check] } else { Vec::new() },
         percentiles: Vec::new(),
         changes: Vec::new(),
@@ -159,40 +164,40 @@ fn hallmark(verdict: hallmark::Verdict) -> Option<Hallmark> {
 
 #[test]
 fn the_hallmarks_of_both_sides_stand_right_below_the_first_line() {
-    let mut shown = contrast(vec![row(P99, RowFinding::Higher, 1.12)]);
-    shown.old.runs[0].facts.hallmark = hallmark(hallmark::Verdict::Valid);
-    shown.new.runs[0].facts.hallmark = hallmark(hallmark::Verdict::Invalid);
-    let found = findings(&shown, Letters::Ascii);
+    let mut displayed = contrast(vec![row(P99, RowFinding::Higher, 1.12)]);
+    displayed.old.runs[0].facts.hallmark = hallmark(hallmark::Verdict::Valid);
+    displayed.new.runs[0].facts.hallmark = hallmark(hallmark::Verdict::Invalid);
+    let found = findings(&displayed, Letters::Ascii);
     assert_eq!(found[0].name, "worse");
     assert_eq!(found[1].shout(), "HALLMARK VALID: BASE");
     assert_eq!(found[2].name, "HALLMARK INVALID");
-    assert!(found[2].text.starts_with("NEW: lane-cpu"), "{}", found[2].text);
-    let told = found.iter().filter(|found| found.name.starts_with("HALLMARK")).count();
-    assert_eq!(told, 2, "once for each side");
-    shown.new.runs.push(shown.old.runs[0].clone());
-    let found = findings(&shown, Letters::Ascii);
-    assert!(found[2].text.starts_with("NEW in 1 of 2 runs: lane-cpu"), "{}", found[2].text);
+    assert!(found[2].text.starts_with("NEW: worker-cpu"), "{}", found[2].text);
+    let reported = found.iter().filter(|found| found.name.starts_with("HALLMARK")).count();
+    assert_eq!(reported, 2, "once for each side");
+    displayed.new.runs.push(displayed.old.runs[0].clone());
+    let found = findings(&displayed, Letters::Ascii);
+    assert!(found[2].text.starts_with("NEW in 1 of 2 runs: worker-cpu"), "{}", found[2].text);
 }
 
 #[test]
-fn a_withdrawn_figure_is_not_judged_and_says_so() {
+fn a_withdrawn_figure_is_not_analyzed_and_says_so() {
     let withdrawn = Row { interval: None, ..row(P99, RowFinding::Withdrawn, 1.5) };
-    let shown = contrast(vec![withdrawn.clone()]);
-    assert_eq!(first(&shown), "NOT JUDGED: the hallmarks withdraw every figure in question");
-    let mut judged = contrast(vec![row(Measure::Throughput, RowFinding::Same, 1.0), withdrawn]);
-    assert!(first(&judged).ends_with("for response p99 (withdrawn by a hallmark)"));
+    let displayed = contrast(vec![withdrawn.clone()]);
+    assert_eq!(first(&displayed), "NOT JUDGED: the hallmarks withdraw every figure in question");
+    let mut analyzed = contrast(vec![row(Measure::Throughput, RowFinding::Same, 1.0), withdrawn]);
+    assert!(first(&analyzed).ends_with("for response p99 (withdrawn by a hallmark)"));
     let trial = Trial {
         text: "p99>+10%".to_owned(),
-        judgement: Judgement::Withdrawn,
-        row: Some(judged.comparison.rows[1].clone()),
+        judgement: ConditionOutcome::Withdrawn,
+        row: Some(analyzed.comparison.rows[1].clone()),
     };
-    judged.trials.push(trial);
-    assert!(first(&judged).starts_with("NOT JUDGED: p99>+10% is about a figure that a hallmark"));
-    assert!(crate::junit::compare(&judged).contains("failures=\"0\" skipped=\"1\""));
-    let page = crate::compare_html(&judged);
+    analyzed.trials.push(trial);
+    assert!(first(&analyzed).starts_with("NOT JUDGED: p99>+10% is about a figure that a hallmark"));
+    assert!(crate::junit::compare(&analyzed).contains("failures=\"0\" skipped=\"1\""));
+    let page = crate::compare_html(&analyzed);
     assert!(page.contains("response p99: withdrawn"), "{page}");
-    assert!(csv(&judged).contains(",,,withdrawn,true"));
-    assert!(markdown(&judged).contains("Withdrawn: not judged"));
+    assert!(csv(&analyzed).contains(",,,withdrawn,true"));
+    assert!(markdown(&analyzed).contains("Withdrawn: not analyzed"));
 }
 
 #[test]
@@ -203,22 +208,22 @@ fn a_failed_condition_is_said_before_everything() {
         judgement,
         row: Some(slower.clone()),
     };
-    let mut judged = contrast(vec![slower.clone()]);
-    judged.trials = vec![
-        trial("p99>+30%", Judgement::NotMet),
-        trial("p99>+19%", Judgement::Unsure),
-        trial("p99>+10%", Judgement::Met),
+    let mut analyzed = contrast(vec![slower.clone()]);
+    analyzed.trials = vec![
+        trial("p99>+30%", ConditionOutcome::NotMet),
+        trial("p99>+19%", ConditionOutcome::Unsure),
+        trial("p99>+10%", ConditionOutcome::Met),
     ];
-    assert_eq!(names(&judged)[..4], ["failed", "unsure", "passed", "worse"]);
-    let xml = crate::junit::compare(&judged);
+    assert_eq!(names(&analyzed)[..4], ["failed", "unsure", "passed", "worse"]);
+    let xml = crate::junit::compare(&analyzed);
     assert!(xml.contains("tests=\"3\" failures=\"1\" skipped=\"1\""), "{xml}");
 }
 
 #[test]
 fn a_page_is_whole_and_takes_names_as_text() {
-    let shown = contrast(vec![row(P99, RowFinding::Higher, 1.12)]);
-    let page = crate::compare_html(&shown);
-    assert_eq!(page, crate::compare_html(&shown));
+    let displayed = contrast(vec![row(P99, RowFinding::Higher, 1.12)]);
+    let page = crate::compare_html(&displayed);
+    assert_eq!(page, crate::compare_html(&displayed));
     assert!(!page.contains("<b>last</b>") && page.contains("&lt;b&gt;last&lt;/b&gt;"));
     assert!(!page.contains("<script>alert(1)"));
     let body = page.split("<script type").next().expect("a page has a body before its scripts");
@@ -231,7 +236,7 @@ fn a_page_is_whole_and_takes_names_as_text() {
     for id in ["spectrum", "over-time-response", "over-time-service", "over-time-throughput"] {
         assert!(body.contains(&format!("id=\"{id}\"")), "{id}");
     }
-    assert!(!markdown(&shown).contains("<script>"));
+    assert!(!markdown(&displayed).contains("<script>"));
     for axis in ["start, by intended moment</p>", "start, by moment of sending</p>"] {
         assert!(body.contains(axis), "{axis}");
     }
@@ -274,15 +279,15 @@ fn the_cards_leave_no_hole_in_their_rows() {
 
 #[test]
 fn exports_are_what_programs_expect() {
-    let shown = contrast(vec![
+    let displayed = contrast(vec![
         row(P99, RowFinding::Higher, 1.12),
         row(Measure::Response(0.999), RowFinding::TooFew, 1.5),
     ]);
-    let object: serde_json::Value = serde_json::from_str(&json(&shown)).unwrap();
+    let object: serde_json::Value = serde_json::from_str(&json(&displayed)).unwrap();
     assert_eq!(object["schema"], SCHEMA);
     assert_eq!(object["figures"][0]["finding"], "higher");
     assert_eq!(object["figures"][1]["interval"], serde_json::Value::Null);
-    let text = csv(&shown);
+    let text = csv(&displayed);
     let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
     assert_eq!(cells, [11, 11, 11]);
 }
@@ -298,20 +303,20 @@ fn a_new_side_that_answers_nothing_is_worse_in_every_form() {
         alone,
         "NO DIFFERENCE SHOWN: none is excluded either for response p99 (no values in NEW)"
     );
-    let mut shown = contrast(vec![dead.clone(), gone.clone()]);
-    assert_eq!(first(&shown), "WORSE: throughput -100.0 % (in all runs)");
-    let xml = crate::junit::compare(&shown);
+    let mut displayed = contrast(vec![dead.clone(), gone.clone()]);
+    assert_eq!(first(&displayed), "WORSE: throughput -100.0 % (in all runs)");
+    let xml = crate::junit::compare(&displayed);
     assert!(xml.contains("tests=\"2\" failures=\"1\" skipped=\"1\""), "{xml}");
-    let table = markdown(&shown);
+    let table = markdown(&displayed);
     assert!(table.contains("n/a") && table.contains("no values"), "{table}");
-    assert!(crate::compare_html(&shown).contains("no values in NEW"));
-    let object: serde_json::Value = serde_json::from_str(&json(&shown)).unwrap();
+    assert!(crate::compare_html(&displayed).contains("no values in NEW"));
+    let object: serde_json::Value = serde_json::from_str(&json(&displayed)).unwrap();
     let figure = &object["figures"][1];
     assert!(figure["new"].is_null() && figure["effect"].is_null() && figure["base"].is_object());
     assert_eq!(figure["finding"], "absent");
-    assert!(csv(&shown).contains("response p99,ns,2000000,,1,0,NaN,,,absent,true"));
+    assert!(csv(&displayed).contains("response p99,ns,2000000,,1,0,NaN,,,absent,true"));
     let from =
         Row { effect: f64::INFINITY, interval: Some((f64::INFINITY, f64::INFINITY)), ..dead };
-    shown.comparison.rows = vec![Row { finding: RowFinding::Higher, ..from }, gone];
-    assert_eq!(first(&shown), "BETTER: throughput from 0 (in all runs)");
+    displayed.comparison.rows = vec![Row { finding: RowFinding::Higher, ..from }, gone];
+    assert_eq!(first(&displayed), "BETTER: throughput from 0 (in all runs)");
 }

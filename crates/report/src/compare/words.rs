@@ -80,7 +80,7 @@ pub fn change_between(row: &Row) -> Option<String> {
 }
 
 /// A row in a line: `response p99 +12.1 % (+8.0 to +16.2 %)`.
-pub fn told(row: &Row) -> String {
+pub fn describe(row: &Row) -> String {
     let name = figure_name(row.figure);
     match row.finding {
         Finding::Absent | Finding::Withdrawn => format!("{name} ({})", uncertain(row)),
@@ -155,14 +155,14 @@ pub fn level(comparison: &Comparison) -> String {
 }
 
 /// The rows that a reader needs: those of a single kind repeat those of all operations.
-pub fn shown(comparison: &Comparison) -> Vec<&Row> {
+pub fn display(comparison: &Comparison) -> Vec<&Row> {
     let has = |kind: Kind| comparison.rows.iter().any(|row| row.figure.of == Some(kind));
     let kinds = Kind::ALL.into_iter().filter(|kind| has(*kind)).count();
     let is_shown = |row: &&Row| {
         let mut sides = [&row.old, &row.new].into_iter().flatten();
         let is_always_nothing = row.figure.measure.is_share() && sides.all(|side| side.max == 0.0);
         let is_repeated = kinds < 2 && row.figure.of.is_some();
-        row.is_asked || !(is_repeated || is_always_nothing)
+        row.is_requested || !(is_repeated || is_always_nothing)
     };
     comparison.rows.iter().filter(is_shown).collect()
 }
@@ -178,9 +178,9 @@ pub fn table(comparison: &Comparison, letters: Letters) -> Table {
         (&title, Side::Right),
         ("", Side::Left),
     ]);
-    for row in shown(comparison) {
+    for row in display(comparison) {
         let measure = row.figure.measure;
-        let mark = if row.is_asked { " *" } else { "" };
+        let mark = if row.is_requested { " *" } else { "" };
         table.row(vec![
             figure_name(row.figure) + mark,
             median(measure, row.old.as_ref(), letters),
@@ -202,7 +202,7 @@ pub fn spreads(comparison: &Comparison) -> Table {
         ("NEW runs", Side::Right),
         ("spread", Side::Right),
     ]);
-    for row in shown(comparison).into_iter().filter(|row| !row.figure.measure.is_share()) {
+    for row in display(comparison).into_iter().filter(|row| !row.figure.measure.is_share()) {
         table.row(vec![
             figure_name(row.figure),
             runs(row.old.as_ref()).to_string(),
@@ -235,7 +235,7 @@ pub fn meaning(comparison: &Comparison) -> String {
     };
     let is_withdrawn = comparison.rows.iter().any(|row| row.finding == Finding::Withdrawn);
     let withdrawn = match is_withdrawn {
-        true => " Withdrawn: not judged, for the hallmark of a run withdraws it.",
+        true => " Withdrawn: not analyzed, for the hallmark of a run withdraws it.",
         false => "",
     };
     let demands = &comparison.demands;

@@ -131,7 +131,7 @@ struct MeasureObject {
 
 impl MeasureObject {
     fn new(measure: &Measure) -> MeasureObject {
-        let judged = measure.limits.map_or(CheckVerdict::Pass, |l| l.judge(measure.value));
+        let analyzed = measure.limits.map_or(CheckVerdict::Pass, |l| l.analyze(measure.value));
         let bound = |limits: Limits| match limits.bound {
             Bound::AtMost => "at-most",
             Bound::AtLeast => "at-least",
@@ -146,7 +146,7 @@ impl MeasureObject {
                 Unit::Seconds => "seconds",
             },
             value: measure.value,
-            verdict: verdict(judged),
+            verdict: verdict(analyzed),
             bound: measure.limits.map(bound),
             pass: measure.limits.map(|limits| limits.pass),
             fail: measure.limits.and_then(|limits| limits.fail),

@@ -1,6 +1,6 @@
 //! The one line in all its forms, with the numbers that it takes away.
 
-use assay_analysis::hallmark::{Limits, Measure, Statistic, Why};
+use assay_analysis::hallmark::{Inapplicable, Limits, Measure, Statistic};
 
 use super::*;
 use crate::sample;
@@ -64,30 +64,30 @@ fn the_line_names_the_verdict_with_its_reasons() {
 
 #[test]
 fn an_invalid_hallmark_says_what_to_change() {
-    let busy = || check(CheckId::LaneCpu, CheckVerdict::Fail, None);
+    let busy = || check(CheckId::WorkerCpu, CheckVerdict::Fail, None);
     let remark = check(CheckId::Trend, CheckVerdict::Remark, None);
     let invalid = facts(Verdict::Invalid, vec![rate(), busy(), remark]);
     let closed = |sessions| LoadModel::Closed { sessions, target: None };
     assert_eq!(
         next_steps(&invalid, &closed(2)),
         [
-            "rate: a lower --pace, or more sessions: --closed",
-            "lane-cpu: --closed 1 leaves the store room; or wait until the machine is quiet: \
+            "rate: a lower --target-throughput, or more sessions: --closed",
+            "worker-cpu: --closed 1 leaves the store room; or wait until the machine is quiet: \
              `assay doctor`",
         ]
     );
     let alone = next_steps(&invalid, &closed(1));
-    assert!(alone[1].starts_with("lane-cpu: wait until the machine is quiet"), "{alone:?}");
+    assert!(alone[1].starts_with("worker-cpu: wait until the machine is quiet"), "{alone:?}");
     let valid = facts(Verdict::ValidWithRemarks, vec![busy()]);
     assert!(next_steps(&valid, &closed(2)).is_empty());
 }
 
 #[test]
 fn checks_with_the_same_obstacle_share_its_words() {
-    let unseen = |id| check(id, CheckVerdict::NotAssessable(Why::NotObserved), None);
+    let unseen = |id| check(id, CheckVerdict::NotAssessable(Inapplicable::NotObserved), None);
     assert_eq!(
-        text(Verdict::NotAssessable, vec![unseen(CheckId::LaneCpu), unseen(CheckId::Hiccups)]),
-        "HALLMARK NOT ASSESSABLE: lane-cpu, hiccups: nobody observed it"
+        text(Verdict::NotAssessable, vec![unseen(CheckId::WorkerCpu), unseen(CheckId::Hiccups)]),
+        "HALLMARK NOT ASSESSABLE: worker-cpu, hiccups: nobody observed it"
     );
 }
 
@@ -95,10 +95,10 @@ fn checks_with_the_same_obstacle_share_its_words() {
 fn of_many_reasons_the_last_are_only_named() {
     let steal = || {
         let measure = (Statistic::Steal, 0.2, Limits::at_most(0.01, 0.05));
-        check(CheckId::LaneCpu, CheckVerdict::Fail, Some(measure))
+        check(CheckId::WorkerCpu, CheckVerdict::Fail, Some(measure))
     };
     let text = text(Verdict::Invalid, vec![rate(), rate(), rate(), steal()]);
-    assert!(text.ends_with("; also lane-cpu"), "{text}");
+    assert!(text.ends_with("; also worker-cpu"), "{text}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn too_short_a_run_marks_every_percentile_and_too_few_values_none() {
 
 #[test]
 fn what_nobody_observed_of_a_check_is_named_beside_what_was_found() {
-    let mut cpu = check(CheckId::LaneCpu, CheckVerdict::Pass, None);
+    let mut cpu = check(CheckId::WorkerCpu, CheckVerdict::Pass, None);
     cpu.unobserved = vec![Statistic::Steal, Statistic::Throttled];
     assert_eq!(words::found(&cpu), "-; steal, throttled not observed");
 }
@@ -137,7 +137,7 @@ fn what_did_not_pass_is_a_row_with_its_threshold() {
         Verdict::Invalid,
         vec![
             rate(),
-            check(CheckId::Saturation, CheckVerdict::NotApplicable(Why::OneAgent), None),
+            check(CheckId::Saturation, CheckVerdict::NotApplicable(Inapplicable::OneAgent), None),
             check(CheckId::LostRecords, CheckVerdict::Pass, None),
         ],
     );
@@ -162,8 +162,9 @@ fn withdrawn_percentiles_are_named_together() {
 }
 
 #[test]
-fn what_cannot_be_told_is_said_in_one_line() {
-    let alone = check(CheckId::Saturation, CheckVerdict::NotAssessable(Why::OneAgent), None);
+fn what_is_not_known_is_said_in_one_line() {
+    let alone =
+        check(CheckId::Saturation, CheckVerdict::NotAssessable(Inapplicable::OneAgent), None);
     let facts = facts(Verdict::Valid, vec![alone]);
     assert_eq!(untold(&facts), "saturation: there was one agent");
 }

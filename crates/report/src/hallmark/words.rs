@@ -1,28 +1,28 @@
-//! What each check, measure, obstacle of the hallmark is called.
+//! Names of the checks, measures, obstacles of the hallmark.
 
 use assay_analysis::LoadModel;
 use assay_analysis::hallmark::{
-    Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure, Statistic, Unit, Why,
+    Bound, Check, CheckId, CheckVerdict, Figure, Inapplicable, Limits, Measure, Statistic, Unit,
 };
 
 use crate::units::{count, percent, percentile_name};
 
-/// What a check asks, in a few words.
+/// What a check issues, in a few words.
 pub const fn what(id: CheckId) -> &'static str {
     match id {
         CheckId::Rate => "as much was sent as was promised, second by second",
         CheckId::Lag => "requests left when they were meant to",
         CheckId::Omission => "no arrival was left out",
         CheckId::ArrivalProcess => "requests are spread in time as was promised",
-        CheckId::TraceIdentity => "what was asked is what was planned",
+        CheckId::TraceIdentity => "what was issued is what was planned",
         CheckId::OpenLoop => "the next request did not wait for earlier answers",
-        CheckId::LaneCpu => "lanes had processors with room to spare",
-        CheckId::Hiccups => "the machine that asks did not pause",
+        CheckId::WorkerCpu => "workers had processors with room to spare",
+        CheckId::Hiccups => "the client machine did not pause",
         CheckId::LostRecords => "every record was kept",
         CheckId::Network => "the network lost nothing",
         CheckId::NoiseFloor => "figures are well above what the instrument itself needs",
         CheckId::Saturation => "another agent would not have reached more",
-        CheckId::Misses => "reads found what they asked for, in the expected size",
+        CheckId::Misses => "reads found what they requested, in the expected size",
         CheckId::Identity => "the records are those of this run",
         CheckId::WarmUp => "the run had warmed up before the figures began",
         CheckId::ChangePoints => "nothing changed for good, other than on purpose",
@@ -41,26 +41,30 @@ pub const fn advice(id: CheckId, load: &LoadModel) -> Option<&'static str> {
     };
     Some(match id {
         CheckId::Rate if is_open => "a lower --rate: `assay tune` finds the highest that holds",
-        CheckId::Rate => "a lower --pace, or more sessions: --closed",
+        CheckId::Rate => "a lower --target-throughput, or more sessions: --closed",
         CheckId::Lag | CheckId::ArrivalProcess => {
-            "a lower --rate, or processors for the lanes alone: --cpu-list, --spin always"
+            "a lower --rate, or processors for the workers alone: --cpu-list, --spin always"
         }
         CheckId::Omission => "--overflow queue, or a larger --in-flight",
         CheckId::OpenLoop => "a larger --in-flight, or more connections in the store's URL",
-        CheckId::LaneCpu if is_crowded => {
+        CheckId::WorkerCpu if is_crowded => {
             "--closed 1 leaves the store room; or wait until the machine is quiet: `assay doctor`"
         }
-        CheckId::LaneCpu if is_open => {
-            "a lower --rate, processors for the lanes alone: --cpu-list; or wait until the machine \
+        CheckId::WorkerCpu if is_open => {
+            "a lower --rate, processors for the workers alone: --cpu-list; or wait until the \
+             machine \
              is quiet: `assay doctor`"
         }
-        CheckId::LaneCpu | CheckId::Hiccups => {
-            "wait until the machine is quiet: `assay doctor`; or processors for the lanes alone: \
+        CheckId::WorkerCpu | CheckId::Hiccups => {
+            "wait until the machine is quiet: `assay doctor`; or processors for the workers alone: \
              --cpu-list"
         }
         CheckId::LostRecords => "a lower --rate, or --runs-dir on a faster disk",
-        CheckId::Network => "a lower --rate, or ask from a machine that is nearer to the store",
-        CheckId::Misses => "fill the store again: `assay load` with --fresh and the same --records",
+        CheckId::Network => "a lower --rate, or issue from a machine that is nearer to the store",
+        CheckId::Misses => {
+            "fill the store again: `assay load` with --fresh and the same \
+                            --records"
+        }
         CheckId::WarmUp | CheckId::ChangePoints | CheckId::Trend => {
             "a longer --warm-up leaves the beginning out; or a longer --duration"
         }
@@ -85,7 +89,7 @@ pub const fn verdict_name(verdict: CheckVerdict) -> &'static str {
 /// Why a check has no answer, if it has none.
 pub const fn obstacle(check: &Check) -> Option<&'static str> {
     match check.verdict {
-        CheckVerdict::NotAssessable(Why::NotObserved) => Some(unobserved(check.id)),
+        CheckVerdict::NotAssessable(Inapplicable::NotObserved) => Some(unobserved(check.id)),
         CheckVerdict::NotApplicable(why) | CheckVerdict::NotAssessable(why) => Some(because(why)),
         CheckVerdict::Pass | CheckVerdict::Remark | CheckVerdict::Fail => None,
     }
@@ -96,27 +100,30 @@ const fn unobserved(id: CheckId) -> &'static str {
     match id {
         CheckId::TraceIdentity => "there is no planned trace to compare with",
         CheckId::NoiseFloor => "no floor was measured",
-        _ => because(Why::NotObserved),
+        _ => because(Inapplicable::NotObserved),
     }
 }
 
-const fn because(why: Why) -> &'static str {
+const fn because(why: Inapplicable) -> &'static str {
     match why {
-        Why::ClosedLoop => "sessions wait for answers, there are no arrivals",
-        Why::IsLoad => "it was a load",
-        Why::ToldTime => "time was told, no machine could be late",
-        Why::NoRate => "no rate was promised",
-        Why::NotObserved => "nobody observed it",
-        Why::NoRecords => "there are no records of it",
-        Why::TooShort => "the run was too short",
-        Why::NeverSettled => "the run never settled",
-        Why::UnknownProcess => "the arrival process is not known",
-        Why::DependentArrivals => "arrivals depend on each other by plan",
-        Why::OneAgent => "there was one agent",
-        Why::NoNetwork => "nothing left this process",
-        Why::VaryingLoad => "the rate changes by plan",
-        Why::HeldBack => "the store did not keep up, so its answers decided when was sent",
-        Why::NoExpectation => "what to expect is not known",
+        Inapplicable::ClosedLoop => "sessions wait for answers, there are no arrivals",
+        Inapplicable::IsLoad => "it was a load",
+        Inapplicable::SimulatedTime => "time was reported, no machine could be late",
+        Inapplicable::NoRate => "no rate was promised",
+        Inapplicable::NotObserved => "nobody observed it",
+        Inapplicable::NoRecords => "there are no records of it",
+        Inapplicable::TooShort => "the run was too short",
+        Inapplicable::NeverSettled => "the run never settled",
+        Inapplicable::UnknownProcess => "the arrival process is not known",
+        Inapplicable::DependentArrivals => "arrivals depend on each other by plan",
+        Inapplicable::OneAgent => "there was one agent",
+        Inapplicable::NoNetwork => "nothing left this process",
+        Inapplicable::VaryingLoad => "the rate changes by plan",
+        Inapplicable::HeldBack => {
+            "the store did not keep up, so its answers decided when was \
+                                   sent"
+        }
+        Inapplicable::NoExpectation => "what to expect is not known",
     }
 }
 
@@ -209,7 +216,7 @@ pub fn figure_name(figure: Figure) -> String {
 pub fn deciding(check: &Check) -> Option<&Measure> {
     let badness = |measure: &Measure| {
         let Some(limits) = measure.limits else { return (0, 0.0) };
-        let severity = match limits.judge(measure.value) {
+        let severity = match limits.analyze(measure.value) {
             CheckVerdict::Fail => 3,
             CheckVerdict::Remark => 2,
             _ => 1,
@@ -275,15 +282,15 @@ fn phrase(measure: &Measure) -> String {
         Statistic::Dispersion100Ms => format!("counts in 100 ms scatter {v} off the promise"),
         Statistic::Dispersion1S => format!("counts in 1 s scatter {v} off the promise"),
         Statistic::TraceDiffers => match measure.value > 0.0 {
-            true => "what was asked is not what was planned".to_owned(),
-            false => "what was asked is what was planned".to_owned(),
+            true => "what was issued is not what was planned".to_owned(),
+            false => "what was issued is what was planned".to_owned(),
         },
         Statistic::FlightGapCorrelation => {
             format!("gaps and operations in flight correlate by {v}")
         }
         Statistic::InFlightPeak => format!("{v} in flight at the fullest"),
-        Statistic::LaneBusy => format!("the busiest lane was busy for {v} of the time"),
-        Statistic::LaneWaited => format!("a lane waited {v} of its time for a processor"),
+        Statistic::WorkerBusy => format!("the busiest worker was busy for {v} of the time"),
+        Statistic::WorkerWaited => format!("a worker waited {v} of its time for a processor"),
         Statistic::Steal => format!("the hypervisor took {v} of the processors' time"),
         Statistic::Throttled => format!("a quota held us back for {v} of the time"),
         Statistic::HiccupByResponse => format!("hiccups p99.9 are {v} of response p99.9"),

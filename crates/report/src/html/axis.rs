@@ -1,4 +1,4 @@
-//! Where a number lies on an axis, with the ticks that people expect there.
+//! Axis of a chart, with ticks at round numbers.
 
 use assay_model::Nanos;
 
@@ -248,22 +248,22 @@ fn step_above(value: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// A step of 1, 2 or 5 × 10^n that is at least `wanted`.
-fn round_step(wanted: f64) -> f64 {
-    step_above(wanted.max(f64::MIN_POSITIVE))
+/// A step of 1, 2 or 5 × 10^n that is at least `expected`.
+fn round_step(expected: f64) -> f64 {
+    step_above(expected.max(f64::MIN_POSITIVE))
 }
 
 /// A step that divides seconds, minutes or hours well.
-fn time_step(wanted: f64) -> f64 {
+fn time_step(expected: f64) -> f64 {
     const STEPS: [f64; 14] = [
         1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0,
         7_200.0,
     ];
-    if wanted < 1.0 {
-        return round_step(wanted);
+    if expected < 1.0 {
+        return round_step(expected);
     }
-    let hours = || round_step(wanted / 3_600.0) * 3_600.0;
-    STEPS.into_iter().find(|step| *step >= wanted).unwrap_or_else(hours)
+    let hours = || round_step(expected / 3_600.0) * 3_600.0;
+    STEPS.into_iter().find(|step| *step >= expected).unwrap_or_else(hours)
 }
 
 /// `100 µs`, without decimals that are zero.

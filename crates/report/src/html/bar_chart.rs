@@ -197,8 +197,8 @@ fn short(number: f64) -> String {
 }
 
 fn classes(series: &Series) -> String {
-    let foreign = if series.is_foreign { " foreign" } else { "" };
-    format!("column{foreign} {}", series.colour)
+    let published = if series.is_foreign { " foreign" } else { "" };
+    format!("column{published} {}", series.colour)
 }
 
 fn opacity(series: &Series) -> String {

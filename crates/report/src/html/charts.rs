@@ -49,7 +49,7 @@ pub fn spectrum(id: &str, name: &str, group: &Group, height: Height) -> Option<L
     ))
 }
 
-/// The lag of everything asked at every percentile.
+/// The lag of all operations at every percentile.
 pub fn lag_spectrum(summary: &Summary) -> Option<LineChart> {
     if summary.lag.count == 0 {
         return None;
@@ -58,7 +58,7 @@ pub fn lag_spectrum(summary: &Summary) -> Option<LineChart> {
     let lines = vec![percentile_line("lag", "lag", SOLID, &summary.lag, &xs)];
     let chart = spectrum_chart(
         "lag-spectrum".to_owned(),
-        "Lag of everything asked at every percentile".to_owned(),
+        "Lag of all operations at every percentile".to_owned(),
         summary.lag.count,
         xs,
         lines,
@@ -177,11 +177,11 @@ impl<'a> Timeline<'a> {
             line("unknown", "unknown", MIXED, |i| i.unknown),
             line("dropped", "dropped", DASHED, |i| i.dropped),
         ];
-        let is_seen = |line: &Line| {
+        let is_observed = |line: &Line| {
             matches!(line.colour, "done" | "offered")
                 || line.values.iter().flatten().any(|v| *v > 0.0)
         };
-        lines.retain(is_seen);
+        lines.retain(is_observed);
         for line in lines.iter_mut().filter(|line| !matches!(line.colour, "done" | "offered")) {
             line.values = without_rest(&line.values);
         }
@@ -206,7 +206,7 @@ impl<'a> Timeline<'a> {
             line("lag p50", SOLID, |lag| lag.p50),
         ];
         let y = Axis::latency(known(&lines)).titled("lag");
-        let description = "Lag of everything asked over time".to_owned();
+        let description = "Lag of all operations over time".to_owned();
         let chart = self.chart("lag", description, y, lines);
         let x = chart.x.titled(INTENDED);
         LineChart { bands: vec![(1, 2)], height: Height::Low, x, ..chart }
@@ -242,8 +242,8 @@ impl<'a> Timeline<'a> {
     /// What lies beside the measured window: warm-up before it, late answers after it.
     fn shades(&self, from: f64, until: f64) -> Vec<(f64, f64)> {
         let window = self.summary.window;
-        let beside = [(from, window.from.as_secs_f64()), (window.until.as_secs_f64(), until)];
-        beside.into_iter().filter(|(from, until)| from < until).collect()
+        let published = [(from, window.from.as_secs_f64()), (window.until.as_secs_f64(), until)];
+        published.into_iter().filter(|(from, until)| from < until).collect()
     }
 
     /// Operations per second of the part of an interval that the run covers.
@@ -251,7 +251,7 @@ impl<'a> Timeline<'a> {
         let window_end = self.summary.window.until;
         let covered = self.series.width.min(window_end.since(interval.from));
         let seconds = covered.as_secs_f64();
-        // What ends after the window is the rest of what was asked, no rate.
+        // What ends after the window is the rest of what was issued, no rate.
         (seconds > 0.0).then(|| count as f64 / seconds)
     }
 }

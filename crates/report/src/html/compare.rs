@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use assay_analysis::compare::Footing;
+use assay_analysis::compare::IntervalBasis;
 use assay_analysis::{Distribution, IntervalSummary, Quick};
 use assay_model::Nanos;
 
@@ -14,7 +14,7 @@ use super::escape::escape;
 use super::line_chart::{Height, Line, LineChart};
 use super::{page, sections};
 use crate::compare::words::{self, change, change_between, figure_name};
-use crate::compare::{Contrast, Difference, Run, Side};
+use crate::compare::{ComparedSetup, Contrast, Difference, Run};
 use crate::prose;
 use crate::repeated::{self, Group};
 use crate::table::{Side as Flush, Table};
@@ -33,7 +33,7 @@ const MOST_POINTS: usize = 1_200;
 const COLOURS: [&str; 6] = ["old", "new", "done", "lag", "misses", "dropped"];
 
 /// A run as charts show it.
-struct Shown<'a> {
+struct DisplayedPercentile<'a> {
     /// `BASE, open`.
     label: String,
     colour: &'static str,
@@ -42,19 +42,21 @@ struct Shown<'a> {
 
 /// The comparison as one file that needs no network.
 pub fn compare_html(contrast: &Contrast) -> String {
-    let shown =
-        [shown("BASE", "old", contrast.old.typical()), shown("NEW", "new", contrast.new.typical())];
-    let titles = shown.each_ref().map(|shown| shown.run.facts.title.as_str());
+    let displayed = [
+        display("BASE", "old", contrast.old.typical()),
+        display("NEW", "new", contrast.new.typical()),
+    ];
+    let titles = displayed.each_ref().map(|displayed| displayed.run.facts.title.as_str());
     let title = match titles[0] == titles[1] {
         true => titles[0].to_owned(),
         false => format!("{} / {}", titles[0], titles[1]),
     };
-    let charts = charts(&shown);
+    let charts = charts(&displayed);
     let findings = crate::compare::findings(contrast, LETTERS);
-    let mut body = header(&title, &subtitle(contrast), &findings, &shown[1]);
+    let mut body = header(&title, &subtitle(contrast), &findings, &displayed[1]);
     body += &cards(contrast);
-    body += &percentiles(&shown, &charts[0]);
-    body += &course(&charts[1..]);
+    body += &percentiles(&displayed, &charts[0]);
+    body += &time_course(&charts[1..]);
     body += &figures(contrast);
     body += &not_alike(&contrast.differences);
     body += &sides(contrast);
@@ -64,18 +66,22 @@ pub fn compare_html(contrast: &Contrast) -> String {
 
 /// The repeated runs as one file that needs no network.
 pub fn group_html(group: &Group) -> String {
-    let shown: Vec<Shown> = group
+    let displayed: Vec<DisplayedPercentile> = group
         .side
         .runs
         .iter()
         .zip(COLOURS.iter().cycle())
         .enumerate()
-        .map(|(place, (run, colour))| Shown { label: format!("run {}", place + 1), colour, run })
+        .map(|(place, (run, colour))| DisplayedPercentile {
+            label: format!("run {}", place + 1),
+            colour,
+            run,
+        })
         .collect();
-    let title = format!("{}, {} runs", group.side.typical().facts.title, shown.len());
-    let charts = [runs_spectrum(&shown), runs_course(&shown)];
+    let title = format!("{}, {} runs", group.side.typical().facts.title, displayed.len());
+    let charts = [runs_spectrum(&displayed), runs_course(&displayed)];
     let findings = repeated::findings(group, LETTERS);
-    let mut body = header(&title, &group.meeting, &findings, &shown[0]);
+    let mut body = header(&title, &group.meeting, &findings, &displayed[0]);
     body += &sections::section("between", "Between runs", &escape(&repeated::meaning(group)));
     body += &sections::table(&repeated::table(group, LETTERS), "");
     body += "</section>\n";
@@ -91,11 +97,11 @@ pub fn group_html(group: &Group) -> String {
     page(&title, &body, &charts.iter().collect::<Vec<_>>())
 }
 
-fn shown<'a>(name: &str, colour: &'static str, run: &'a Run) -> Shown<'a> {
-    Shown { label: format!("{name} {}", model_name(run.summary.load)), colour, run }
+fn display<'a>(name: &str, colour: &'static str, run: &'a Run) -> DisplayedPercentile<'a> {
+    DisplayedPercentile { label: format!("{name} {}", model_name(run.summary.load)), colour, run }
 }
 
-fn header(title: &str, sub: &str, findings: &[Finding], by: &Shown) -> String {
+fn header(title: &str, sub: &str, findings: &[Finding], by: &DisplayedPercentile) -> String {
     let mut out = format!(
         "<header><p class=\"brand\">Assay <span>{}</span></p>\n<h1>{}</h1>\n\
          <p class=\"sub\">{}</p></header>\n<section class=\"verdict\" aria-label=\"Verdict\">\n",
@@ -110,23 +116,23 @@ fn header(title: &str, sub: &str, findings: &[Finding], by: &Shown) -> String {
 }
 
 fn subtitle(contrast: &Contrast) -> String {
-    let side = |title: &str, side: &Side| match side.runs.len() {
+    let side = |title: &str, side: &ComparedSetup| match side.runs.len() {
         1 => format!("{title}: {}", side.name),
         runs => format!("{title}: {}, {runs} runs", side.name),
     };
-    let footing = match contrast.comparison.footing {
-        Footing::Runs => "intervals from run to run",
-        Footing::WithinRun => "intervals within a run only",
+    let basis = match contrast.comparison.basis {
+        IntervalBasis::Runs => "intervals from run to run",
+        IntervalBasis::WithinRun => "intervals within a run only",
     };
-    format!("{} · {} · {footing}", side("BASE", &contrast.old), side("NEW", &contrast.new))
+    format!("{} · {} · {basis}", side("BASE", &contrast.old), side("NEW", &contrast.new))
 }
 
 /// The figures in question. The last ones are as wide as the row has room, whether it has the
 /// space of four cards or of two, so that no part of it is empty.
 fn cards(contrast: &Contrast) -> String {
     let mut out = "<section class=\"cards\" aria-label=\"Figures\">\n".to_owned();
-    let count = contrast.comparison.asked().count();
-    for (place, row) in contrast.comparison.asked().enumerate() {
+    let count = contrast.comparison.requested().count();
+    for (place, row) in contrast.comparison.requested().enumerate() {
         let measure = row.figure.measure;
         let [old, new] =
             [&row.old, &row.new].map(|side| words::median(measure, side.as_ref(), LETTERS));
@@ -178,14 +184,14 @@ fn figures(contrast: &Contrast) -> String {
     let mut out = sections::section("figures", "Every figure", "");
     out += &sections::table(&words::table(comparison, LETTERS), "");
     let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(&words::meaning(comparison)));
-    if comparison.footing == Footing::Runs {
+    if comparison.basis == IntervalBasis::Runs {
         out += "<h3>Standard deviation from run to run</h3>\n";
         out += &sections::table(&words::spreads(comparison), "");
     }
     out + "</section>\n"
 }
 
-fn percentiles(shown: &[Shown], chart: &LineChart) -> String {
+fn percentiles(displayed: &[DisplayedPercentile], chart: &LineChart) -> String {
     let mut out = sections::section(
         "percentiles",
         "Latency by percentile",
@@ -199,10 +205,10 @@ fn percentiles(shown: &[Shown], chart: &LineChart) -> String {
     let titles: Vec<(&str, Flush)> =
         titles.iter().map(|(title, side)| (title.as_str(), *side)).collect();
     let mut table = Table::new(&titles);
-    for shown in shown {
-        let hits = &shown.run.summary.overall.hits;
+    for displayed in displayed {
+        let hits = &displayed.run.summary.overall.hits;
         for (name, distribution) in [("response", &hits.response), ("service", &hits.service)] {
-            let label = if name == "response" { shown.label.clone() } else { String::new() };
+            let label = if name == "response" { displayed.label.clone() } else { String::new() };
             let cells = PERCENTILES.map(|quantile| observed(distribution, quantile));
             table.row([label, name.to_owned()].into_iter().chain(cells).collect());
         }
@@ -217,7 +223,7 @@ fn observed(distribution: &Distribution, quantile: f64) -> String {
     found.map_or_else(|| "-".to_owned(), |time| duration(time, LETTERS))
 }
 
-fn course(charts: &[LineChart]) -> String {
+fn time_course(charts: &[LineChart]) -> String {
     let mut out = sections::section(
         "course",
         "Over time",
@@ -241,7 +247,7 @@ fn captioned(title: &str, chart: &LineChart) -> String {
     format!("<figure><figcaption>{caption}</figcaption>\n{}</figure>\n", chart.html())
 }
 
-fn repetition(sides: &[(&str, &Side)]) -> String {
+fn repetition(sides: &[(&str, &ComparedSetup)]) -> String {
     let mut out = sections::section("repeat", "To repeat it", "");
     for (title, side) in sides {
         let _ = writeln!(out, "<h3>{title}</h3>");
@@ -254,15 +260,15 @@ fn command(text: &str) -> String {
     format!("<pre tabindex=\"0\"><code>{}</code></pre>\n", escape(text))
 }
 
-fn charts(shown: &[Shown; 2]) -> Vec<LineChart> {
+fn charts(displayed: &[DisplayedPercentile; 2]) -> Vec<LineChart> {
     let latency = |id: &str, title: &str, of: fn(&IntervalSummary) -> &Quick| {
-        let lines = |shown: &Shown, grid: &Grid| {
+        let lines = |displayed: &DisplayedPercentile, grid: &Grid| {
             let line = |name: &str, dash, at: fn(&Quick) -> Nanos| Line {
-                label: format!("{} {name}", shown.label),
-                colour: shown.colour,
+                label: format!("{} {name}", displayed.label),
+                colour: displayed.colour,
                 dash,
                 is_filled: false,
-                values: grid.values(shown.run, |interval| positive(at(of(interval)))),
+                values: grid.values(displayed.run, |interval| positive(at(of(interval)))),
             };
             vec![
                 line("max", DOTTED, |quick| quick.max),
@@ -270,27 +276,27 @@ fn charts(shown: &[Shown; 2]) -> Vec<LineChart> {
                 line("p50", SOLID, |quick| quick.p50),
             ]
         };
-        over_time(id, title, shown, lines, |lines| Axis::latency(known(lines)))
+        over_time(id, title, displayed, lines, |lines| Axis::latency(known(lines)))
     };
     vec![
-        both_spectra(shown),
+        both_spectra(displayed),
         latency("response", "Response time of both over time", |interval| &interval.response),
         latency("service", "Service time of both over time", |interval| &interval.service),
-        throughput(shown),
+        throughput(displayed),
     ]
 }
 
 /// Response and service time of both at every percentile.
-fn both_spectra(shown: &[Shown]) -> LineChart {
-    let count = longest(shown);
+fn both_spectra(displayed: &[DisplayedPercentile]) -> LineChart {
+    let count = longest(displayed);
     let xs = spectrum_points(count);
-    let lines = shown.iter().flat_map(|shown| {
-        let hits = &shown.run.summary.overall.hits;
+    let lines = displayed.iter().flat_map(|displayed| {
+        let hits = &displayed.run.summary.overall.hits;
         let line = |name: &str, dash, distribution| {
-            let label = format!("{} {name}", shown.label);
+            let label = format!("{} {name}", displayed.label);
             beyond_nothing(
-                percentile_line(&label, shown.colour, dash, distribution, &xs),
-                shown,
+                percentile_line(&label, displayed.colour, dash, distribution, &xs),
+                displayed,
                 &xs,
             )
         };
@@ -301,28 +307,29 @@ fn both_spectra(shown: &[Shown]) -> LineChart {
     spectrum_chart("spectrum".to_owned(), description, count, xs.clone(), lines, Height::Tall)
 }
 
-fn runs_spectrum(shown: &[Shown]) -> LineChart {
-    let count = longest(shown);
+fn runs_spectrum(displayed: &[DisplayedPercentile]) -> LineChart {
+    let count = longest(displayed);
     let xs = spectrum_points(count);
-    let line = |shown: &Shown| {
-        let response = &shown.run.summary.overall.hits.response;
-        let line = percentile_line(&shown.label, shown.colour, SOLID, response, &xs);
-        beyond_nothing(line, shown, &xs)
+    let line = |displayed: &DisplayedPercentile| {
+        let response = &displayed.run.summary.overall.hits.response;
+        let line = percentile_line(&displayed.label, displayed.colour, SOLID, response, &xs);
+        beyond_nothing(line, displayed, &xs)
     };
-    let lines = shown.iter().map(line).collect();
+    let lines = displayed.iter().map(line).collect();
     let description = "Response time of each run at every percentile".to_owned();
     spectrum_chart("spectrum".to_owned(), description, count, xs.clone(), lines, Height::Tall)
 }
 
 /// The most values that a run has.
-fn longest(shown: &[Shown]) -> u64 {
-    let counts = shown.iter().map(|shown| shown.run.summary.overall.hits.response.count);
+fn longest(displayed: &[DisplayedPercentile]) -> u64 {
+    let counts =
+        displayed.iter().map(|displayed| displayed.run.summary.overall.hits.response.count);
     counts.max().unwrap_or(0).max(1)
 }
 
 /// A line that ends where its run has no more values.
-fn beyond_nothing(mut line: Line, shown: &Shown, xs: &[f64]) -> Line {
-    let count = shown.run.summary.overall.hits.response.count as f64;
+fn beyond_nothing(mut line: Line, displayed: &DisplayedPercentile, xs: &[f64]) -> Line {
+    let count = displayed.run.summary.overall.hits.response.count as f64;
     for (value, x) in line.values.iter_mut().zip(xs) {
         if *x > count {
             *value = None;
@@ -331,36 +338,36 @@ fn beyond_nothing(mut line: Line, shown: &Shown, xs: &[f64]) -> Line {
     line
 }
 
-fn runs_course(shown: &[Shown]) -> LineChart {
-    let lines = |shown: &Shown, grid: &Grid| {
+fn runs_course(displayed: &[DisplayedPercentile]) -> LineChart {
+    let lines = |displayed: &DisplayedPercentile, grid: &Grid| {
         vec![Line {
-            label: shown.label.clone(),
-            colour: shown.colour,
+            label: displayed.label.clone(),
+            colour: displayed.colour,
             dash: SOLID,
             is_filled: false,
-            values: grid.values(shown.run, |interval| positive(interval.response.p99)),
+            values: grid.values(displayed.run, |interval| positive(interval.response.p99)),
         }]
     };
     let description = "Response p99 of each run over time";
-    over_time("response", description, shown, lines, |lines| Axis::latency(known(lines)))
+    over_time("response", description, displayed, lines, |lines| Axis::latency(known(lines)))
 }
 
-fn throughput(shown: &[Shown]) -> LineChart {
-    let lines = |shown: &Shown, grid: &Grid| {
+fn throughput(displayed: &[DisplayedPercentile]) -> LineChart {
+    let lines = |displayed: &DisplayedPercentile, grid: &Grid| {
         let line = |name: &str, dash, of: fn(&IntervalSummary) -> u64| {
-            let summary = &shown.run.summary;
+            let summary = &displayed.run.summary;
             let rate = |interval: &IntervalSummary| {
                 let left = summary.window.until.since(interval.from);
                 let seconds = summary.series.width.min(left).as_secs_f64();
-                // What ends after the window is the rest of what was asked, no rate.
+                // What ends after the window is the rest of what was issued, no rate.
                 (seconds > 0.0).then(|| of(interval) as f64 / seconds)
             };
             Line {
-                label: format!("{} {name}", shown.label),
-                colour: shown.colour,
+                label: format!("{} {name}", displayed.label),
+                colour: displayed.colour,
                 dash,
                 is_filled: false,
-                values: grid.values(shown.run, rate),
+                values: grid.values(displayed.run, rate),
             }
         };
         vec![
@@ -369,18 +376,18 @@ fn throughput(shown: &[Shown]) -> LineChart {
         ]
     };
     let description = "Operations offered and done of both over time";
-    over_time("throughput", description, shown, lines, |lines| Axis::rate(known(lines)))
+    over_time("throughput", description, displayed, lines, |lines| Axis::rate(known(lines)))
 }
 
 fn over_time(
     id: &str,
     description: &str,
-    shown: &[Shown],
-    lines: impl Fn(&Shown, &Grid) -> Vec<Line>,
+    displayed: &[DisplayedPercentile],
+    lines: impl Fn(&DisplayedPercentile, &Grid) -> Vec<Line>,
     y: impl Fn(&[Line]) -> Axis,
 ) -> LineChart {
-    let grid = Grid::of(shown);
-    let lines: Vec<Line> = shown.iter().flat_map(|shown| lines(shown, &grid)).collect();
+    let grid = Grid::of(displayed);
+    let lines: Vec<Line> = displayed.iter().flat_map(|displayed| lines(displayed, &grid)).collect();
     LineChart {
         id: format!("over-time-{id}"),
         description: description.to_owned(),
@@ -407,15 +414,16 @@ struct Grid {
 
 impl Grid {
     /// As fine as the finest series, as long as the longest.
-    fn of(shown: &[Shown]) -> Grid {
-        let width = |shown: &Shown| shown.run.summary.series.width.as_secs_f64();
-        let length = |shown: &Shown| {
-            let series = &shown.run.summary.series;
+    fn of(displayed: &[DisplayedPercentile]) -> Grid {
+        let width =
+            |displayed: &DisplayedPercentile| displayed.run.summary.series.width.as_secs_f64();
+        let length = |displayed: &DisplayedPercentile| {
+            let series = &displayed.run.summary.series;
             let until = series.width.as_secs_f64() * series.intervals.len() as f64;
-            series.from.as_secs_f64() + until - shown.run.summary.window.from.as_secs_f64()
+            series.from.as_secs_f64() + until - displayed.run.summary.window.from.as_secs_f64()
         };
-        let finest = shown.iter().map(width).fold(f64::INFINITY, f64::min);
-        let longest = shown.iter().map(length).fold(0.0, f64::max);
+        let finest = displayed.iter().map(width).fold(f64::INFINITY, f64::min);
+        let longest = displayed.iter().map(length).fold(0.0, f64::max);
         let step = finest.max(longest / MOST_POINTS as f64).max(1e-9);
         Grid { step, points: ((longest / step).ceil() as usize).clamp(1, MOST_POINTS) }
     }

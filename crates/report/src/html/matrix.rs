@@ -1,11 +1,11 @@
 //! A study on one page.
 
-mod beside;
+mod published;
 
 use std::fmt::Write as _;
 
 use assay_analysis::compare::Spread;
-use assay_analysis::matrix::{Metric, Of, Place, Setup};
+use assay_analysis::matrix::{Metric, OperationFilter, Place, Setup};
 use assay_analysis::usl::EXPLAINED_MIN;
 
 use super::axis::{Axis, Unit};
@@ -45,7 +45,7 @@ pub fn matrix_html(study: &MatrixStudy) -> String {
     }
     body += &over_nodes(&curves);
     body += &by_clients(study, &sweeps);
-    body += &beside::section(study);
+    body += &published::section(study);
     body += &checked(study);
     body += &failed(study);
     body += &numbers(study);
@@ -88,8 +88,11 @@ fn header(study: &MatrixStudy) -> String {
 
 fn cards(study: &MatrixStudy) -> String {
     let cells = &study.matrix.cells;
-    let operations: u64 =
-        cells.iter().filter_map(|cell| cell.figures.of(Of::All)).map(|of| of.counts.offered).sum();
+    let operations: u64 = cells
+        .iter()
+        .filter_map(|cell| cell.figures.of(OperationFilter::All))
+        .map(|of| of.counts.offered)
+        .sum();
     let valid = believable(study);
     let failed = study.failed.len() as u64;
     let mut out = "<section class=\"cards\" aria-label=\"Figures\">\n".to_owned();
@@ -143,13 +146,13 @@ fn rankings(study: &MatrixStudy) -> String {
          † that a run has no hallmark. Behind each figure, how many times better the first \
          place is.",
     );
-    let shown = shown_loads(study);
+    let displayed = shown_loads(study);
     let mut more = String::new();
     for (place, load) in study.loads.iter().enumerate() {
         let Some(table) = ranking(study, place, LETTERS) else { continue };
         let by = metric_name(study.ranked_by(place));
         let title = format!("<h3>{}, by {by}</h3>\n", escape(&load.text));
-        let into = if shown.contains(&place) { &mut out } else { &mut more };
+        let into = if displayed.contains(&place) { &mut out } else { &mut more };
         *into += &(title + &sections::table(&table, "dense ranks"));
     }
     if !more.is_empty() {
@@ -233,7 +236,7 @@ fn is_first(study: &MatrixStudy, load: usize, metric: Metric) -> bool {
     match metric {
         // Where the rate is given, all do as much.
         Metric::Throughput => study.loads[load].clients.is_some(),
-        Metric::Response(of, Place::P99) => of != Of::All,
+        Metric::Response(of, Place::P99) => of != OperationFilter::All,
         _ => false,
     }
 }
@@ -466,7 +469,7 @@ fn by_clients(study: &MatrixStudy, sweeps: &[Titled]) -> String {
                 throughput of one client, α the share of the work that clients queue for, β what \
                 each pair of them costs to be made to agree. With β above zero throughput falls \
                 beyond a peak. What is in no ranking is left out. In brackets 95 % intervals by \
-                Student's t; a peak is told only where that of β excludes 0.";
+                Student's t; a peak is reported only where that of β excludes 0.";
     let mut out = sections::section("usl", "Over clients", lead);
     if !sweeps.is_empty() {
         out += &multiples(sweeps);
@@ -484,7 +487,7 @@ fn checked(study: &MatrixStudy) -> String {
     let lead = "Little's law: throughput × mean service time is how many requests were in flight, \
                 which cannot be more than there were clients, or, where arrivals do not wait, than \
                 may be in flight (--in-flight). A hit ratio below 100 % means that \
-                something was asked for that was not there; where reads, scans or updates by \
+                something was requested that was not there; where reads, scans or updates by \
                 themselves found less than all operations together, theirs is shown.";
     let table = sections::table(&checks(study), "dense");
     let title = format!("{} runs", count(study.matrix.cells.len() as u64));
@@ -497,8 +500,8 @@ fn failed(study: &MatrixStudy) -> String {
     if study.failed.is_empty() {
         return String::new();
     }
-    let lead = "They are in no figure. `assay study … --retry-failed` asks them again; those \
-                whose bundle cannot be read, once their directory is removed.";
+    let lead = "They are in no figure. `assay study … --retry-failed` issues them again; those \
+                whose run directory cannot be read, once their directory is removed.";
     sections::section("failed", "Failed", lead)
         + &sections::table(&failures(study), "settings")
         + "</section>\n"
@@ -525,7 +528,7 @@ fn repetition(study: &MatrixStudy) -> String {
             "One repetition, {drawn} seed {seed}: all runs on one cluster follow each other, so \
              what changed with time may look like a difference between clusters."
         ),
-        false => "Some cells were asked apart from the others, so the order is not the one that \
+        false => "Some cells were issued apart from the others, so the order is not the one that \
                   was drawn: what changed with time may look like a difference between stores."
             .to_owned(),
     };

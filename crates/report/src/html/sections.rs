@@ -16,7 +16,7 @@ use super::line_chart::LineChart;
 use super::servers::Titled;
 use crate::facts::{Facts, WorkloadFigure};
 use crate::hallmark::{self, Rows, Time};
-use crate::percentile::{NO_VALUE_MEANING, SAMPLE_MEANING, Shown, WITHDRAWN};
+use crate::percentile::{DisplayedPercentile, NO_VALUE_MEANING, SAMPLE_MEANING, WITHDRAWN};
 use crate::table::{Side, Table};
 use crate::units::{Letters, count, duration, moment, percent, percentile_name, rate};
 use crate::verdict::{self, Finding, Level, Opening, Unit};
@@ -34,7 +34,7 @@ const SPECTRA: usize = 6;
 /// The percentiles of the large table.
 const PERCENTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
 
-/// Title, verdict and the figures that everybody asks for first.
+/// Title, verdict and the figures that everybody requests first.
 pub fn opening(facts: &Facts, summary: &Summary) -> String {
     let mut out = format!(
         "<header><p class=\"brand\">Assay <span>{version}</span></p>\n<h1>{title}</h1>\n\
@@ -139,7 +139,7 @@ fn with_small_unit(figure: &str) -> String {
 fn cards(facts: &Facts, summary: &Summary) -> String {
     let (unit, group) = verdict::headline_group(summary);
     let (rates, counts) = (&group.rates, &group.counts);
-    let asked_for = match (summary.load, rates.target_per_s) {
+    let requested = match (summary.load, rates.target_per_s) {
         (LoadModel::Open { .. }, _) => format!("of {} offered", rate(rates.offered_per_s)),
         (LoadModel::Closed { .. }, Some(target)) => format!("of {} wanted", rate(target)),
         (LoadModel::Closed { sessions, .. }, None) => format!("by {} sessions", count(sessions)),
@@ -160,11 +160,11 @@ fn cards(facts: &Facts, summary: &Summary) -> String {
     match unit {
         Unit::Operations => {
             let misses = format!("{} misses apart", count(counts.misses));
-            out += &card("Throughput", &rate(rates.done_per_s), &asked_for);
+            out += &card("Throughput", &rate(rates.done_per_s), &requested);
             out += &card("Goodput", &rate(rates.goodput_per_s), &misses);
         }
         Unit::Transactions => {
-            out += &card("Transactions", &rate(rates.done_per_s), &asked_for);
+            out += &card("Transactions", &rate(rates.done_per_s), &requested);
             for figure in &facts.figures {
                 out += &figure_card(figure);
             }
@@ -178,18 +178,18 @@ fn cards(facts: &Facts, summary: &Summary) -> String {
     out + "</section>\n"
 }
 
-/// A figure that the workload's own definition asks for.
+/// A figure that the workload's own definition requests.
 fn figure_card(figure: &WorkloadFigure) -> String {
     let value = count(figure.value.round() as u64);
     card(&escape(&figure.name), &value, &escape(&figure.note))
 }
 
 fn latency_card(facts: &Facts, hits: &Latency, quantile: f64) -> String {
-    let shown = |time: Time, distribution: &Distribution| {
-        Shown::of(distribution, quantile, hallmark::withdraws(facts, time, quantile))
+    let display = |time: Time, distribution: &Distribution| {
+        DisplayedPercentile::of(distribution, quantile, hallmark::withdraws(facts, time, quantile))
     };
-    let response = shown(Time::Response, &hits.response);
-    let service = shown(Time::Service, &hits.service);
+    let response = display(Time::Response, &hits.response);
+    let service = display(Time::Service, &hits.service);
     let title = format!("Response {}", percentile_name(quantile));
     let note = format!("service {}", service.cell(LETTERS));
     let note = match response.note() {
@@ -197,14 +197,16 @@ fn latency_card(facts: &Facts, hits: &Latency, quantile: f64) -> String {
         of_value => format!("{of_value}; {note}"),
     };
     match response {
-        Shown::Withdrawn(value) => struck_card(&title, &duration(value, LETTERS), &note),
+        DisplayedPercentile::Withdrawn(value) => {
+            struck_card(&title, &duration(value, LETTERS), &note)
+        }
         other => card(&title, &other.cell(LETTERS), &note),
     }
 }
 
 fn lag_card(summary: &Summary) -> String {
-    let shown = |quantile| Shown::of(&summary.lag, quantile, false).cell(LETTERS);
-    card("Lag p99", &shown(0.99), &format!("median {}", shown(0.5)))
+    let display = |quantile| DisplayedPercentile::of(&summary.lag, quantile, false).cell(LETTERS);
+    card("Lag p99", &display(0.99), &format!("median {}", display(0.5)))
 }
 
 /// Effective settings of the store and everything else about the run, folded away.
@@ -253,8 +255,8 @@ pub fn percentiles(facts: &Facts, summary: &Summary, spectra: &[(String, LineCha
     );
     let charts: Vec<String> =
         spectra.iter().map(|(name, chart)| figure(&escape(name), &chart.html())).collect();
-    let (shown, more) = charts.split_at(charts.len().min(SPECTRA));
-    out += &multiples(shown);
+    let (display, more) = charts.split_at(charts.len().min(SPECTRA));
+    out += &multiples(display);
     if !more.is_empty() {
         out += &details("Single requests and more", &multiples(more));
     }
@@ -290,7 +292,7 @@ fn percentile_table(facts: &Facts, summary: &Summary) -> String {
             out += &percentile_row(facts, "", Time::Service, &latency.service);
         }
     }
-    out += &percentile_row(facts, "everything asked", Time::Lag, &summary.lag);
+    out += &percentile_row(facts, "all operations", Time::Lag, &summary.lag);
     out += "</tbody></table></div>\n<p class=\"note\">";
     out + SAMPLE_MEANING + "; " + NO_VALUE_MEANING + ".</p>\n"
 }
@@ -307,18 +309,18 @@ fn percentile_row(facts: &Facts, title: &str, time: Time, distribution: &Distrib
     );
     for quantile in PERCENTILES {
         let is_withdrawn = hallmark::withdraws(facts, time, quantile);
-        let _ = match Shown::of(distribution, quantile, is_withdrawn) {
-            sample @ (Shown::Sample(..) | Shown::NoneBeyond) => {
+        let _ = match DisplayedPercentile::of(distribution, quantile, is_withdrawn) {
+            sample @ (DisplayedPercentile::Sample(..) | DisplayedPercentile::NoneBeyond) => {
                 let (value, note) = (grouped(&sample.cell(LETTERS)), sample.note());
                 write!(out, "<td class=\"n\">{value}<small>{note}</small></td>")
             }
-            Shown::Withdrawn(value) => {
+            DisplayedPercentile::Withdrawn(value) => {
                 let value = grouped(&duration(value, LETTERS));
                 write!(out, "<td class=\"n\"><s>{value}</s><small>withdrawn</small></td>")
             }
-            shown => {
+            display => {
                 let range = confidence(distribution, quantile);
-                write!(out, "<td class=\"n\">{}{range}</td>", grouped(&shown.cell(LETTERS)))
+                write!(out, "<td class=\"n\">{}{range}</td>", grouped(&display.cell(LETTERS)))
             }
         };
     }
@@ -347,7 +349,7 @@ fn between(low: Nanos, high: Nanos) -> String {
 }
 
 /// The course of latency and throughput, with the events of the run.
-pub fn course(
+pub fn time_course(
     facts: &Facts,
     summary: &Summary,
     series: &Series,
@@ -402,7 +404,7 @@ pub fn servers(facts: &Facts, summary: &Summary, charts: &[Titled]) -> String {
     let mut out = section(
         "servers",
         "Servers",
-        "What each node's processes used of their machine while they were asked; the table has \
+        "What each node's processes used of their machine under load; the table has \
          means over the measured window, of memory the most. Bytes over TCP count those between \
          nodes too.",
     );
@@ -520,7 +522,7 @@ pub fn lag(series: &Series, over_time: &LineChart, spectrum: Option<&LineChart>)
 }
 
 fn lag_table(series: &Series) -> String {
-    let titles = ["from", "asked", "p50", "p90", "p99", "p99.9", "max"];
+    let titles = ["from", "issued", "p50", "p90", "p99", "p99.9", "max"];
     let row = |interval: &IntervalSummary| {
         let lag = &interval.lag;
         let latencies = [lag.p50, lag.p90, lag.p99, lag.p999, lag.max];
@@ -551,7 +553,7 @@ fn dense_table(
     out + "</tbody></table></div>\n"
 }
 
-/// Whole transactions, then single queries; empty if records were asked for by key.
+/// Whole transactions, then single queries; empty if records were requested by key.
 pub fn transactions(facts: &Facts, summary: &Summary) -> String {
     let Some(whole) = tables::transactions(facts, summary, LETTERS) else { return String::new() };
     let mut out = section(

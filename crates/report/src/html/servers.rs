@@ -1,6 +1,6 @@
-//! What the store's servers used of their machine, on the same axis of time as the latency.
+//! Charts of the servers' use of their machines, on the same axis of time as the latency.
 
-use assay_analysis::servers::{ServerCourse, Used};
+use assay_analysis::servers::{ServerTimeSeries, Used};
 
 use super::axis::Axis;
 use super::charts::{DASHED, DOTTED, LONG, MIXED, SOLID, Timeline, known};
@@ -64,8 +64,8 @@ pub fn charts(facts: &Facts, timeline: &Timeline<'_>) -> Vec<Titled> {
             .enumerate()
             .map(|(place, server)| line(place, server, figure, &moments))
             .collect();
-        let is_seen = known(&lines).any(|value| value > 0.0);
-        is_seen.then(|| {
+        let is_observed = known(&lines).any(|value| value > 0.0);
+        is_observed.then(|| {
             let y = Axis::amount(known(&lines));
             let description = format!("{} of each node over time", figure.title);
             let chart = timeline.chart(figure.id, description, y, lines);
@@ -80,7 +80,7 @@ pub fn charts(facts: &Facts, timeline: &Timeline<'_>) -> Vec<Titled> {
 
 fn line(
     place: usize,
-    server: &ServerCourse,
+    server: &ServerTimeSeries,
     figure: &Figure,
     moments: &[assay_model::Nanos],
 ) -> Line {

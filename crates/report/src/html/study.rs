@@ -1,13 +1,13 @@
 //! The study of coordinated omission as one page.
 
-use assay_analysis::sawtooth::{Course, Seen};
+use assay_analysis::sawtooth::{LatencyCourse, LatencyKind};
 
 use super::axis::Axis;
 use super::charts::{percentile_line, spectrum_points};
 use super::escape::escape;
 use super::line_chart::{Height, Line, LineChart};
 use super::{page, sections};
-use crate::study::{Measure, Sight, SlowClient, Study, StudyClock, StudyRun, rows};
+use crate::study::{Measure, MethodResult, SlowClient, Study, StudyClock, StudyRun, rows};
 use crate::units::{Letters, count, duration, percentile_name, rate};
 
 const LETTERS: Letters = Letters::Unicode;
@@ -47,7 +47,7 @@ fn opening(study: &Study) -> String {
     let mut out = format!(
         "<header><p class=\"brand\">Assay <span>{}</span></p>\n\
          <h1>The study of coordinated omission</h1>\n\
-         <p class=\"sub\">{} operations in told time · seed {}</p></header>\n\
+         <p class=\"sub\">{} operations in simulated time · seed {}</p></header>\n\
          <section class=\"verdict\" aria-label=\"Verdict\"><p class=\"{tone} first\">\
          <span class=\"sign\" aria-hidden=\"true\">{sign}</span><span>{}.</span></p></section>\n",
         escape(&study.version),
@@ -96,16 +96,16 @@ fn colour(measure: Measure) -> (&'static str, &'static [u8]) {
 fn figure_1(study: &Study, charts: &mut Vec<LineChart>) -> String {
     let (open, closed) = (find(study, 10.0, None, None), find(study, 10.0, None, Some(1)));
     let (Some(open), Some(closed)) = (open, closed) else { return String::new() };
-    let lead = "One thread wants to ask every 100 ms; after 10 s the store stops for a second. \
+    let lead = "One thread wants to issue every 100 ms; after 10 s the store stops for a second. \
                 By YCSB's service time one request was slow. Eleven were due.";
     let mut out = sections::section("figure-1", "Figure 1: the problem", lead);
-    out += &course(open, closed, "figure-1-course", "Ten a second, one thread", charts);
+    out += &time_course(open, closed, "figure-1-course", "Ten a second, one thread", charts);
     out + "</section>\n"
 }
 
 fn figure_3(study: &Study, charts: &mut Vec<LineChart>) -> String {
     let lead = "1000 operations a second at a store that serves 1250. Each point is the slowest \
-                operation of 20 ms: of those that were meant to be asked then, or, for service \
+                operation of 20 ms: of those that were meant to be issued then, or, for service \
                 time, of those that were sent then. While the store stands still nothing is sent.";
     let mut inner = String::new();
     for threads in THREADS {
@@ -113,7 +113,7 @@ fn figure_3(study: &Study, charts: &mut Vec<LineChart>) -> String {
         let closed = find(study, 1000.0, Some(1250.0), Some(threads));
         if let (Some(open), Some(closed)) = (open, closed) {
             let title = format!("{threads} threads");
-            inner += &course(open, closed, &format!("figure-3-{threads}"), &title, charts);
+            inner += &time_course(open, closed, &format!("figure-3-{threads}"), &title, charts);
         }
     }
     if inner.is_empty() {
@@ -123,7 +123,7 @@ fn figure_3(study: &Study, charts: &mut Vec<LineChart>) -> String {
 }
 
 /// The course of a hiccup in the open and in a closed loop.
-fn course(
+fn time_course(
     open: &StudyRun,
     closed: &StudyRun,
     id: &str,
@@ -131,10 +131,10 @@ fn course(
     charts: &mut Vec<LineChart>,
 ) -> String {
     let sights = [(Measure::Open, open), (Measure::Intended, closed), (Measure::Service, closed)];
-    let sights = sights.iter().filter_map(|(measure, run)| run.sight(*measure));
+    let sights = sights.iter().filter_map(|(measure, run)| run.method(*measure));
     let lines: Vec<Line> = sights.map(course_line).collect();
-    let Some(Course { from, width, longest }) =
-        open.sight(Measure::Open).map(|sight| &sight.course)
+    let Some(LatencyCourse { from, width, longest }) =
+        open.method(Measure::Open).map(|method| &method.time_course)
     else {
         return String::new();
     };
@@ -159,11 +159,11 @@ fn course(
     figure(title, chart, charts)
 }
 
-fn course_line(sight: &Sight) -> Line {
-    let (colour, dash) = colour(sight.measure);
-    let values = sight.course.longest.iter().map(|time| time.map(|time| time.0 as f64));
+fn course_line(method: &MethodResult) -> Line {
+    let (colour, dash) = colour(method.measure);
+    let values = method.time_course.longest.iter().map(|time| time.map(|time| time.0 as f64));
     Line {
-        label: sight.measure.name().to_owned(),
+        label: method.measure.name().to_owned(),
         colour,
         dash,
         is_filled: false,
@@ -233,10 +233,10 @@ fn statistics(
         let line = |measure: Measure| {
             let of = if measure == Measure::Open { opens } else { runs };
             let value = |run: &&StudyRun| {
-                let sight = run.sight(measure)?;
+                let method = run.method(measure)?;
                 let time = match statistic {
-                    None => sight.found.mean_ns,
-                    Some(quantile) => sight.quantile(quantile).0 as f64,
+                    None => method.found.mean_ns,
+                    Some(quantile) => method.quantile(quantile).0 as f64,
                 };
                 (time > 0.0).then_some(time)
             };
@@ -269,11 +269,11 @@ fn statistics(
 fn spectra(
     study: &Study,
     id: &str,
-    is_wanted: fn((u32, f64)) -> bool,
+    is_expected: fn((u32, f64)) -> bool,
     charts: &mut Vec<LineChart>,
 ) -> String {
     let mut out = "<div class=\"multiples\">\n".to_owned();
-    for (threads, capacity) in SPECTRA.into_iter().filter(|one| is_wanted(*one)) {
+    for (threads, capacity) in SPECTRA.into_iter().filter(|one| is_expected(*one)) {
         let open = find(study, 1000.0, Some(capacity), None);
         let closed = find(study, 1000.0, Some(capacity), Some(threads));
         if let (Some(open), Some(closed)) = (open, closed) {
@@ -289,15 +289,15 @@ fn spectrum(id: &str, open: &StudyRun, closed: &StudyRun) -> LineChart {
     let operations = open.sawtooth.operations;
     let xs = spectrum_points(operations);
     let sights = [(Measure::Open, open), (Measure::Intended, closed), (Measure::Service, closed)];
-    let sights = sights.iter().filter_map(|(measure, run)| run.sight(*measure));
+    let sights = sights.iter().filter_map(|(measure, run)| run.method(*measure));
     let mut lines: Vec<Line> = sights
-        .map(|sight| {
-            let (colour, dash) = colour(sight.measure);
-            percentile_line(sight.measure.name(), colour, dash, &sight.distribution, &xs)
+        .map(|method| {
+            let (colour, dash) = colour(method.measure);
+            percentile_line(method.measure.name(), colour, dash, &method.distribution, &xs)
         })
         .collect();
     let quantiles: Vec<f64> = xs.iter().map(|x| 1.0 - 1.0 / x).collect();
-    let expected = open.sawtooth.figures(Seen::Response, &quantiles).quantiles;
+    let expected = open.sawtooth.figures(LatencyKind::Response, &quantiles).quantiles;
     lines.push(Line {
         label: "formula".to_owned(),
         colour: "offered",
@@ -341,7 +341,9 @@ fn late_course(study: &Study, charts: &mut Vec<LineChart>) -> String {
     let (threads, colours) = LATE;
     let clients: Vec<&SlowClient> =
         study.slow.iter().filter(|client| client.sessions == threads).collect();
-    let Some(Course { from, width, longest }) = clients.first().map(|client| &client.course) else {
+    let Some(LatencyCourse { from, width, longest }) =
+        clients.first().map(|client| &client.time_course)
+    else {
         return String::new();
     };
     let step = width.as_secs_f64();
@@ -355,7 +357,7 @@ fn late_course(study: &Study, charts: &mut Vec<LineChart>) -> String {
             colour,
             dash: &[],
             is_filled: false,
-            values: client.course.longest.iter().map(|t| t.map(|t| t.0 as f64)).collect(),
+            values: client.time_course.longest.iter().map(|t| t.map(|t| t.0 as f64)).collect(),
         })
         .collect();
     let values = lines.iter().flat_map(|line| line.values.iter().flatten().copied());

@@ -1,4 +1,4 @@
-//! What must hold of every page: small, self-contained, deterministic, free of foreign markup.
+//! Tests of every page: small, self-contained, deterministic, free of markup of others.
 
 use super::*;
 use crate::sample;
@@ -17,11 +17,11 @@ fn a_page_is_small_and_the_same_each_time() {
 #[test]
 fn a_page_loads_nothing() {
     let page = sample_page();
-    let foreign: Vec<&str> = ["src=", "@import", "url(", "<link", "<iframe", "<img"]
+    let published: Vec<&str> = ["src=", "@import", "url(", "<link", "<iframe", "<img"]
         .into_iter()
         .filter(|load| page.contains(load))
         .collect();
-    assert_eq!(foreign, Vec::<&str>::new());
+    assert_eq!(published, Vec::<&str>::new());
     // uPlot names its home in its licence comment.
     let addresses = page.matches("http://").count() + page.matches("https://").count();
     assert_eq!(addresses, page.matches("/*! https://github.com/leeoniya/uPlot").count());

@@ -3,14 +3,14 @@
 use assay_analysis::Verdict;
 use assay_analysis::slo::{Measure, Objective, Term};
 use assay_analysis::sweep::Spread;
-use assay_analysis::tune::{Ending, Step};
+use assay_analysis::tune::{SearchEnd, Step};
 
 use super::axis::Axis;
 use super::escape::escape;
 use super::line_chart::{Height, Line, LineChart, Mark};
 use super::{page, sections};
 use crate::table::{Side, Table};
-use crate::tune::{Course, Tuning, circumstances, findings, name, reasons, steps};
+use crate::tune::{TuneKind, Tuning, circumstances, findings, name, reasons, steps};
 use crate::units::{Letters, rate};
 
 const LETTERS: Letters = Letters::Unicode;
@@ -33,7 +33,11 @@ pub fn tune_html(tuning: &Tuning) -> String {
         body += &legend(tuning);
         body += "</section>\n";
     }
-    body += &sections::section("steps", "Steps", "Each is a fresh run with a bundle of its own.");
+    body += &sections::section(
+        "steps",
+        "Steps",
+        "Each is a fresh run with a run directory of its own.",
+    );
     body += &sections::table(&steps(tuning, LETTERS), "dense");
     body += "</section>\n";
     body += &why_not(tuning);
@@ -49,7 +53,7 @@ pub fn tune_html(tuning: &Tuning) -> String {
     page(&tuning.title, &body, &charts.iter().collect::<Vec<_>>())
 }
 
-const LEAD: &str = "Every point is a run. Where a rate was asked more than once, the line goes \
+const LEAD: &str = "Every point is a run. Where a rate was issued more than once, the line goes \
                     through the middle one; a rate that did not hold has a line of its own, \
                     and so has one of which the client could not tell.";
 
@@ -75,7 +79,7 @@ fn why_not(tuning: &Tuning) -> String {
     }
     let mut table = Table::new(&[("step", Side::Left), ("why it did not hold", Side::Left)]);
     reasons.into_iter().for_each(|(title, text)| table.row(vec![title, text]));
-    sections::section("reasons", "Why not", "") + &sections::table(&table, "") + "</section>\n"
+    sections::section("reasons", "Failed steps", "") + &sections::table(&table, "") + "</section>\n"
 }
 
 /// The latency term that the curve is about.
@@ -85,8 +89,8 @@ fn first_latency(objective: Option<&Objective>) -> Option<&Term> {
 }
 
 fn curve_title(tuning: &Tuning) -> String {
-    let promised = first_latency(tuning.objective.as_ref());
-    let what = promised.map_or("p99 of the response time".to_owned(), name);
+    let objective = first_latency(tuning.objective.as_ref());
+    let what = objective.map_or("p99 of the response time".to_owned(), name);
     format!("The {what} over arrivals per second")
 }
 
@@ -95,8 +99,8 @@ fn rate_axis(tuning: &Tuning, rates: &[f64]) -> Axis {
         return Axis::rate(std::iter::empty());
     };
     let is_log = matches!(
-        tuning.course,
-        Course::Sweep { sweep, .. } if sweep.spread == Spread::Log
+        tuning.time_course,
+        TuneKind::Sweep { sweep, .. } if sweep.spread == Spread::Log
     );
     let axis = match is_log || last / first > WIDE {
         true => Axis::numbers(*first, *last * 1.02),
@@ -212,10 +216,10 @@ fn untold(tuning: &Tuning, rate: f64) -> Option<f64> {
 
 /// The rate that was found with the knee, numbered by rising rate.
 fn marks(tuning: &Tuning) -> Vec<(Mark, String)> {
-    let found = match tuning.course {
-        Course::Search { ending: Some(Ending::Found { rate, .. }), .. } => Some(rate),
-        Course::Search { .. } => None,
-        Course::Sweep { held, .. } => held.filter(|_| tuning.objective.is_some()),
+    let found = match tuning.time_course {
+        TuneKind::Search { ending: Some(SearchEnd::Found { rate, .. }), .. } => Some(rate),
+        TuneKind::Search { .. } => None,
+        TuneKind::Sweep { held, .. } => held.filter(|_| tuning.objective.is_some()),
     };
     let found = found.map(|at| (at, format!("sustained: {}", rate(at))));
     let knee = tuning.knee.map(|knee| (knee.rate, format!("the knee: {}", rate(knee.rate))));
@@ -291,9 +295,9 @@ mod tests {
             curve.values.iter().map(Option::is_some).collect::<Vec<_>>(),
             [true, true, false]
         );
-        let beside = line("unknown (client)").expect("it is there");
+        let published = line("unknown (client)").expect("it is there");
         assert_eq!(
-            beside.values.iter().map(Option::is_some).collect::<Vec<_>>(),
+            published.values.iter().map(Option::is_some).collect::<Vec<_>>(),
             [false, false, true]
         );
         assert!(line("did not hold").is_none());

@@ -63,7 +63,7 @@ pub fn json_schema() -> Value {
             ])),
             "events": list_of(object(&[
                 ("at_ns", count()),
-                ("kind", one_of(&["phase", "fault", "change", "notice"])),
+                ("kind", one_of(&["phase", "fault", "change", "warning"])),
                 ("text", text()),
             ])),
             "effects": list_of(effect()),
@@ -90,7 +90,7 @@ fn effect() -> Value {
     object(&[
         ("text", text()),
         ("at_ns", count()),
-        ("is_told", json!({ "type": "boolean" })),
+        ("is_simulated", json!({ "type": "boolean" })),
         ("first_ns", or_null(count())),
         ("last_ns", or_null(count())),
         ("stop", or_null(silence())),
@@ -296,7 +296,7 @@ fn load() -> Value {
         ("rate_per_s", or_null(number())),
         ("in_flight_limit", or_null(count())),
         ("sessions", count()),
-        ("lanes", count()),
+        ("threads", count()),
     ])
 }
 
@@ -386,7 +386,7 @@ fn held_back() -> Value {
     described(
         or_null(found),
         "arrivals that waited, or were dropped, because as many as can be in flight were \
-         unanswered; own_lag is the lag of everything asked without those waits",
+         unanswered; own_lag is the lag of all operations without those waits",
     )
 }
 

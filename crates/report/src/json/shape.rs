@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use assay_analysis as judged;
+use assay_analysis as analyzed;
 use assay_analysis::effect::Level as EffectLevel;
 use assay_analysis::servers::{ServerUse, summed_up};
 use assay_analysis::{Distribution, Interval, LoadModel, Summary, Transactions};
 use assay_model::{Kind, Nanos};
 use serde::Serialize;
 
-use crate::facts::{DeedEffect, Facts, RuleFinding, State, WorkloadFigure};
+use crate::facts::{ActionEffect, Facts, RuleFinding, State, WorkloadFigure};
 use crate::hallmark::{self, HallmarkObject};
 use crate::units::{Letters, percentile_name};
 use crate::verdict::{self, Finding, Level};
@@ -91,7 +91,7 @@ impl ResultObject {
             servers: facts
                 .servers
                 .iter()
-                .filter_map(|course| summed_up(course, summary.window))
+                .filter_map(|time_course| summed_up(time_course, summary.window))
                 .map(ServerObject::new)
                 .collect(),
             series,
@@ -247,7 +247,7 @@ struct LoadObject {
     rate_per_s: Option<f64>,
     in_flight_limit: Option<u64>,
     sessions: u64,
-    lanes: u64,
+    threads: u64,
 }
 
 impl LoadObject {
@@ -261,7 +261,7 @@ impl LoadObject {
                 LoadModel::Closed { .. } => None,
             },
             sessions: facts.sessions,
-            lanes: facts.lanes,
+            threads: facts.workers,
         }
     }
 }
@@ -356,7 +356,7 @@ struct GroupObject {
 }
 
 impl GroupObject {
-    fn new(group: &judged::Group) -> GroupObject {
+    fn new(group: &analyzed::Group) -> GroupObject {
         GroupObject {
             counts: CountsObject::new(&group.counts),
             rates: RatesObject::new(&group.rates),
@@ -392,7 +392,7 @@ struct ReasonObject {
 }
 
 impl CountsObject {
-    fn new(counts: &judged::Counts) -> CountsObject {
+    fn new(counts: &analyzed::Counts) -> CountsObject {
         CountsObject {
             offered: counts.offered,
             done: counts.done,
@@ -430,7 +430,7 @@ struct RatesObject {
 }
 
 impl RatesObject {
-    fn new(rates: &judged::Rates) -> RatesObject {
+    fn new(rates: &analyzed::Rates) -> RatesObject {
         RatesObject {
             target_per_s: rates.target_per_s,
             offered_per_s: rates.offered_per_s,
@@ -450,7 +450,7 @@ struct LatencyObject {
 }
 
 impl LatencyObject {
-    fn new(latency: &judged::Latency) -> LatencyObject {
+    fn new(latency: &analyzed::Latency) -> LatencyObject {
         LatencyObject {
             response: DistributionObject::new(&latency.response),
             service: DistributionObject::new(&latency.service),
@@ -523,7 +523,7 @@ struct ValueChecksObject {
 }
 
 impl ValueChecksObject {
-    fn new(values: &judged::ValueChecks) -> ValueChecksObject {
+    fn new(values: &analyzed::ValueChecks) -> ValueChecksObject {
         ValueChecksObject {
             right: values.right,
             wrong: values.wrong,
@@ -552,7 +552,7 @@ struct PlausibilityObject {
 }
 
 impl InFlightObject {
-    fn new(in_flight: &judged::InFlight) -> InFlightObject {
+    fn new(in_flight: &analyzed::InFlight) -> InFlightObject {
         InFlightObject {
             by_service: PlausibilityObject::new(&in_flight.by_service),
             by_response: PlausibilityObject::new(&in_flight.by_response),
@@ -564,16 +564,16 @@ impl InFlightObject {
 }
 
 impl PlausibilityObject {
-    fn new(claim: &judged::Plausibility) -> PlausibilityObject {
+    fn new(claim: &analyzed::Plausibility) -> PlausibilityObject {
         PlausibilityObject {
             lambda_per_s: claim.lambda_per_s,
             mean_ns: (claim.mean_s * 1e9).round() as u64,
             little_l: claim.little_l,
             limit: claim.limit,
             verdict: match claim.verdict {
-                judged::Verdict::Held => "held",
-                judged::Verdict::Violated => "violated",
-                judged::Verdict::Unknown => "unknown",
+                analyzed::Verdict::Held => "held",
+                analyzed::Verdict::Violated => "violated",
+                analyzed::Verdict::Unknown => "unknown",
             },
         }
     }
@@ -586,7 +586,7 @@ struct HeldBackObject {
 }
 
 impl HeldBackObject {
-    fn new(held: &judged::HeldBack) -> HeldBackObject {
+    fn new(held: &analyzed::HeldBack) -> HeldBackObject {
         let own_lag = DistributionObject::new(&held.own_lag);
         HeldBackObject { operations: held.operations, own_lag }
     }
@@ -618,7 +618,7 @@ struct SilenceObject {
 }
 
 impl SilenceObject {
-    fn new(silence: &judged::Silence) -> SilenceObject {
+    fn new(silence: &analyzed::Silence) -> SilenceObject {
         SilenceObject {
             from_ns: silence.from.0,
             until_ns: silence.until.0,
@@ -637,9 +637,9 @@ struct OutageObject {
 }
 
 impl AvailabilityObject {
-    fn new(availability: &judged::Availability) -> AvailabilityObject {
+    fn new(availability: &analyzed::Availability) -> AvailabilityObject {
         let ratio = |(kind, ratio): &(Kind, f64)| (kind.name(), *ratio);
-        let outage = |outage: &judged::Outage| OutageObject {
+        let outage = |outage: &analyzed::Outage| OutageObject {
             from_ns: outage.from.0,
             until_ns: outage.until.0,
             failures: outage.failures,
@@ -683,7 +683,7 @@ impl EventObject {
 struct EffectObject {
     text: String,
     at_ns: u64,
-    is_told: bool,
+    is_simulated: bool,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
     stop: Option<SilenceObject>,
@@ -701,8 +701,8 @@ struct LevelObject {
 }
 
 impl EffectObject {
-    fn new(deed: &DeedEffect) -> EffectObject {
-        let effect = deed.effect.as_ref();
+    fn new(action: &ActionEffect) -> EffectObject {
+        let effect = action.effect.as_ref();
         let level = |level: &EffectLevel| LevelObject {
             done_per_s: level.done_per_s,
             p50_ns: level.p50.map(|time| time.0),
@@ -710,12 +710,12 @@ impl EffectObject {
             failed_share: level.failed,
         };
         EffectObject {
-            text: deed.text.clone(),
-            at_ns: deed.at.0,
-            is_told: effect.is_some(),
+            text: action.text.clone(),
+            at_ns: action.at.0,
+            is_simulated: effect.is_some(),
             first_ns: effect.and_then(|effect| effect.first).map(|at| at.0),
             last_ns: effect.and_then(|effect| effect.last).map(|at| at.0),
-            stop: deed.stop.as_ref().map(SilenceObject::new),
+            stop: action.stop.as_ref().map(SilenceObject::new),
             is_at_rest: effect.is_some_and(|effect| effect.is_at_rest),
             before: effect.map(|effect| level(&effect.before)),
             after: effect.map(|effect| level(&effect.after)),
@@ -760,7 +760,7 @@ pub struct SeriesObject {
 }
 
 impl SeriesObject {
-    pub fn new(series: &judged::Series) -> SeriesObject {
+    pub fn new(series: &analyzed::Series) -> SeriesObject {
         SeriesObject {
             from_ns: series.from.0,
             width_ns: series.width.0,
@@ -783,8 +783,8 @@ pub struct IntervalLine<'a> {
 impl<'a> IntervalLine<'a> {
     pub fn new(
         run_id: &'a str,
-        series: &judged::Series,
-        interval: &judged::IntervalSummary,
+        series: &analyzed::Series,
+        interval: &analyzed::IntervalSummary,
     ) -> IntervalLine<'a> {
         IntervalLine {
             line_type: "interval",
@@ -825,7 +825,7 @@ struct QuickObject {
 }
 
 impl IntervalObject {
-    fn new(interval: &judged::IntervalSummary) -> IntervalObject {
+    fn new(interval: &analyzed::IntervalSummary) -> IntervalObject {
         let done_by_kind = Kind::ALL
             .iter()
             .zip(interval.done_by_kind)
@@ -851,7 +851,7 @@ impl IntervalObject {
 }
 
 impl QuickObject {
-    fn new(quick: &judged::Quick) -> QuickObject {
+    fn new(quick: &analyzed::Quick) -> QuickObject {
         let ns = |time: Nanos| time.0;
         QuickObject {
             count: quick.count,

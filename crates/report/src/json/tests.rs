@@ -27,7 +27,7 @@ fn faults(root: &Value, shape: &Value, value: &Value, path: &str, found: &mut Ve
         }
         return;
     }
-    if shape.get("const").is_some_and(|wanted| wanted != value) {
+    if shape.get("const").is_some_and(|expected| expected != value) {
         fault("is another constant");
     }
     if shape["enum"].as_array().is_some_and(|options| !options.contains(value)) {
@@ -114,11 +114,11 @@ fn the_schema_refuses_what_is_wrong() {
     value["overall"]["counts"]["done"] = Value::from("many");
     value["run"]["state"] = Value::from("lost");
     value["surplus"] = Value::from(1);
-    value["load"].as_object_mut().expect("load is an object").remove("lanes");
+    value["load"].as_object_mut().expect("load is an object").remove("threads");
     assert_eq!(
         all_faults(&value),
         [
-            "/load: \"lanes\" is missing",
+            "/load: \"workers\" is missing",
             "/overall/counts/done: has another type",
             "/run/state: is none of the enumerated texts",
             ": surplus is not in the schema",

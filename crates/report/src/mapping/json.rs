@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Asked, Mapping, Requested, Stored};
+use super::{MappedQuery, Mapping, Requested, Stored};
 
 /// The version of the object.
 pub const SCHEMA: &str = "assay/mapping/v1";
@@ -20,7 +20,7 @@ struct MappingObject<'a> {
     options: Vec<OptionObject<'a>>,
     tables: Vec<TableObject<'a>>,
     queries: Vec<QueryObject<'a>>,
-    notices: &'a [String],
+    warnings: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -79,7 +79,7 @@ pub fn json(mapping: &Mapping) -> String {
             .collect(),
         tables: mapping.tables.iter().map(table).collect(),
         queries: mapping.queries.iter().map(query).collect(),
-        notices: &mapping.notices,
+        warnings: &mapping.warnings,
     };
     let mut text = serde_json::to_string_pretty(&object).expect("texts and numbers are JSON");
     text.push('\n');
@@ -91,15 +91,15 @@ fn table(stored: &Stored) -> TableObject<'_> {
     TableObject { name, role, key, partition: *partition, columns }
 }
 
-fn query(asked: &Asked) -> QueryObject<'_> {
+fn query(mapped_query: &MappedQuery) -> QueryObject<'_> {
     QueryObject {
-        name: &asked.name,
-        sql: &asked.sql,
-        frequency: asked.frequency,
-        rows: asked.rows,
-        cost: asked.cost,
-        requests: asked.requests.iter().map(request).collect(),
-        sorted: &asked.sorted,
+        name: &mapped_query.name,
+        sql: &mapped_query.sql,
+        frequency: mapped_query.frequency,
+        rows: mapped_query.rows,
+        cost: mapped_query.cost,
+        requests: mapped_query.requests.iter().map(request).collect(),
+        sorted: &mapped_query.sorted,
     }
 }
 

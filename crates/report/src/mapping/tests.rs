@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use super::{Asked, Choice, Mapping, Requested, Stored, json, markdown, text};
+use super::{Choice, MappedQuery, Mapping, Requested, Stored, json, markdown, text};
 
 fn words(text: &str) -> Vec<String> {
     text.split(", ").filter(|word| !word.is_empty()).map(str::to_owned).collect()
@@ -30,7 +30,7 @@ fn sample() -> Mapping {
             partition: Some(2),
             columns: words("item"),
         }],
-        queries: vec![Asked {
+        queries: vec![MappedQuery {
             name: "lines".into(),
             sql: "SELECT number FROM line WHERE w = ? AND item = ? ORDER BY number".into(),
             frequency: 0.5,
@@ -42,12 +42,12 @@ fn sample() -> Mapping {
             ],
             sorted: words("number"),
         }],
-        notices: vec!["A rollback undoes nothing.".into()],
+        warnings: vec!["A rollback undoes nothing.".into()],
     }
 }
 
-fn check(found: &str, wanted: Expect) {
-    wanted.assert_eq(found);
+fn check(found: &str, expected: Expect) {
+    expected.assert_eq(found);
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use assay_analysis::compare::Spread;
 use assay_analysis::hallmark;
-use assay_analysis::matrix::{Matrix, Metric, Of, Place, Placed, Refused, Setup, rank};
+use assay_analysis::matrix::{
+    Matrix, Metric, OperationFilter, Place, Placed, Refused, Setup, rank,
+};
 use assay_analysis::usl::{Fit, Peak, Refusal};
 
 use super::sheet::verdict_name;
-use super::words::{setting_of, tier_text, value, verdict_of_checks};
+use super::words::{durability_text, setting_of, value, verdict_of_checks};
 use super::{MatrixStudy, metric_name};
 use crate::table::{Side, Table};
 use crate::units::{Letters, percent, rate};
@@ -48,19 +50,19 @@ pub fn durability(study: &MatrixStudy) -> Table {
     runs.sort_by_key(|(cell, _)| (cell.setup, cell.repetition));
     for (cell, facts) in runs {
         let setup = cell.setup;
-        let told = |which: &str| setting_of(&facts.settings, which);
+        let describe = |which: &str| setting_of(&facts.settings, which);
         let survives = match cell.is_no_op {
             true => "not kept at all",
-            false => tier_text(cell.tier),
+            false => durability_text(cell.durability),
         };
         let row = vec![
             study.stores[setup.store].name.clone(),
             nodes_text(setup),
-            told("server"),
+            describe("server"),
             survives.to_owned(),
-            told("durability"),
-            told("replication"),
-            told("consistency"),
+            describe("durability"),
+            describe("replication"),
+            describe("consistency"),
             study.stores[setup.store].label.clone(),
         ];
         if !rows.contains(&row) {
@@ -169,12 +171,12 @@ pub fn refusals(study: &MatrixStudy) -> Vec<String> {
     }
     let sentence = |(store, why, places): (usize, &str, Vec<String>)| {
         let name = &study.stores[store].name;
-        let shown = places.iter().take(PLACES_MAX).cloned().collect::<Vec<_>>().join(", ");
+        let displayed = places.iter().take(PLACES_MAX).cloned().collect::<Vec<_>>().join(", ");
         let more = places.len().saturating_sub(PLACES_MAX);
         let more = if more > 0 { format!(" … and {more} more") } else { String::new() };
         match why == NO_OP {
             true => format!("{name}: {why}"),
-            false => format!("{name}: {why}: {shown}{more}"),
+            false => format!("{name}: {why}: {displayed}{more}"),
         }
     };
     found.into_iter().map(sentence).collect()
@@ -200,7 +202,7 @@ fn refusal(reason: Refused) -> (&'static str, String) {
     match reason {
         Refused::NoOp => (NO_OP, String::new()),
         Refused::Misses(of, share) => (
-            "found less than 99 % of what it was asked for, and a miss is quicker than a hit",
+            "found less than 99 % of what it was requested, and a miss is quicker than a hit",
             format!(" ({}{} found)", sought(of), percent(share)),
         ),
         Refused::Failed(share) => {
@@ -214,9 +216,9 @@ fn refusal(reason: Refused) -> (&'static str, String) {
 }
 
 /// `reads: `, or nothing where it is all operations.
-fn sought(of: Of) -> String {
+fn sought(of: OperationFilter) -> String {
     match of {
-        Of::All => String::new(),
+        OperationFilter::All => String::new(),
         of => format!("{}s: ", of.name()),
     }
 }
@@ -243,7 +245,8 @@ fn with_interval(metric: Metric, spread: &Spread, letters: Letters) -> String {
 pub fn figures(study: &MatrixStudy, letters: Letters, detail: Detail) -> Table {
     let mut columns = vec![("workload", LEFT), ("load", LEFT), ("nodes", RIGHT), ("store", LEFT)];
     columns.extend([("runs", RIGHT), ("kind", LEFT), ("throughput", RIGHT)]);
-    let names: Vec<String> = latencies(Of::All).iter().map(|metric| metric_name(*metric)).collect();
+    let names: Vec<String> =
+        latencies(OperationFilter::All).iter().map(|metric| metric_name(*metric)).collect();
     columns.extend(names.iter().map(|name| (name.as_str(), RIGHT)));
     columns.push(("checks", LEFT));
     let mut table = Table::new(&columns);
@@ -252,7 +255,7 @@ pub fn figures(study: &MatrixStudy, letters: Letters, detail: Detail) -> Table {
     for setup in setups {
         let runs: Vec<_> = study.matrix.runs(setup).collect();
         let sorts = match detail {
-            Detail::Brief => vec![Of::All],
+            Detail::Brief => vec![OperationFilter::All],
             Detail::Full => study.matrix.sorts(),
         };
         for of in sorts {
@@ -264,11 +267,11 @@ pub fn figures(study: &MatrixStudy, letters: Letters, detail: Detail) -> Table {
                 spread.map_or("-".to_owned(), |spread| with_interval(metric, &spread, letters))
             };
             let throughput = match of {
-                Of::All => cell(Metric::Throughput),
+                OperationFilter::All => cell(Metric::Throughput),
                 _ => String::new(),
             };
             let checks = match of {
-                Of::All => checks_of(study, setup),
+                OperationFilter::All => checks_of(study, setup),
                 _ => String::new(),
             };
             let mut row = vec![
@@ -300,7 +303,7 @@ pub enum Detail {
     Full,
 }
 
-fn latencies(of: Of) -> [Metric; 5] {
+fn latencies(of: OperationFilter) -> [Metric; 5] {
     [
         Metric::Response(of, Place::Mean),
         Metric::Response(of, Place::P50),
@@ -470,7 +473,7 @@ fn fit_cells(fit: &Fit) -> [String; 5] {
             format!("{at:.0} clients by the law; no fall was measured")
         }
         Peak::Expected(at) => format!("{at:.0} clients, beyond what was measured"),
-        Peak::Untold => "not told: the law explains too little".to_owned(),
+        Peak::Untold => "not reported: the law explains too little".to_owned(),
         Peak::Unseen => format!("none beyond doubt up to {:.0} clients", fit.measured_up_to),
     };
     [
@@ -497,7 +500,8 @@ pub fn refusal_text(reason: Refusal) -> String {
             "no fit: in an open loop the number of clients is no measure of the load".to_owned()
         }
         Refusal::SameClients => {
-            "no fit: everything was asked by the same number of clients, and the law is about load \
+            "no fit: everything was issued by the same number of clients, and the law is about \
+             load \
              that grows with them; more nodes under the same load are no such series"
                 .to_owned()
         }
@@ -508,10 +512,10 @@ pub fn refusal_text(reason: Refusal) -> String {
     }
 }
 
-/// The metrics that charts show of a load, what everybody asks for first.
+/// The metrics that charts show of a load, what everybody requests first.
 pub fn looks_at(study: &MatrixStudy) -> Vec<Metric> {
     let mut metrics = vec![Metric::Throughput, Metric::RunTime];
-    for of in study.matrix.sorts().into_iter().filter(|of| *of != Of::All) {
+    for of in study.matrix.sorts().into_iter().filter(|of| *of != OperationFilter::All) {
         for place in [Place::P99, Place::Mean, Place::P50] {
             metrics.push(Metric::Response(of, place));
             metrics.push(Metric::Service(of, place));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use assay_analysis::Verdict;
-use assay_analysis::matrix::{Cell, OfFigures, Times};
+use assay_analysis::matrix::{Cell, FilteredFigures, Times};
 
 use super::{CellFacts, MatrixStudy, setting_of};
 
@@ -30,7 +30,7 @@ pub enum SheetValues {
 /// One row: what is done in it, what came of it.
 struct Row<'a> {
     study: &'a MatrixStudy,
-    cell: Option<(&'a Cell, &'a CellFacts, &'a OfFigures)>,
+    cell: Option<(&'a Cell, &'a CellFacts, &'a FilteredFigures)>,
     id: &'a str,
     store: usize,
     workload: usize,
@@ -64,7 +64,7 @@ pub fn matrix_sheet(study: &MatrixStudy) -> Vec<SheetColumn> {
         reason: &failed.reason,
     });
     let rows: Vec<Row> = done.chain(failed).collect();
-    let mut columns = what_is_asked(&rows);
+    let mut columns = what_is_issued(&rows);
     columns.extend(counts(&rows));
     columns.extend(times(&rows));
     columns.extend(checks(&rows));
@@ -84,7 +84,7 @@ fn number(name: &'static str, rows: &[Row], of: impl Fn(&Row) -> Option<f64>) ->
     SheetColumn { name, values: SheetValues::Number(rows.iter().map(finite).collect()) }
 }
 
-fn what_is_asked(rows: &[Row]) -> Vec<SheetColumn> {
+fn what_is_issued(rows: &[Row]) -> Vec<SheetColumn> {
     let load = |row: &Row| row.study.loads[row.load].clone();
     vec![
         text("study", rows, |row| row.study.name.clone()),
@@ -105,7 +105,7 @@ fn what_is_asked(rows: &[Row]) -> Vec<SheetColumn> {
 }
 
 fn counts(rows: &[Row]) -> Vec<SheetColumn> {
-    let column = |name, of: fn(&OfFigures) -> u64| {
+    let column = |name, of: fn(&FilteredFigures) -> u64| {
         count(name, rows, move |row| row.cell.map(|(.., figures)| of(figures)))
     };
     vec![
@@ -122,7 +122,7 @@ fn counts(rows: &[Row]) -> Vec<SheetColumn> {
 }
 
 fn times(rows: &[Row]) -> Vec<SheetColumn> {
-    let column = |name, of: fn(&OfFigures) -> Option<Times>, at: fn(&Times) -> f64| {
+    let column = |name, of: fn(&FilteredFigures) -> Option<Times>, at: fn(&Times) -> f64| {
         number(name, rows, move |row| row.cell.and_then(|(.., figures)| Some(at(&of(figures)?))))
     };
     vec![
@@ -158,8 +158,8 @@ fn checks(rows: &[Row]) -> Vec<SheetColumn> {
         text("no_op", rows, |row| {
             cell(row).map_or("", |cell| if cell.is_no_op { "true" } else { "false" }).to_owned()
         }),
-        text("durability_tier", rows, |row| {
-            cell(row).map_or("", |cell| cell.tier.name()).to_owned()
+        text("durability_class", rows, |row| {
+            cell(row).map_or("", |cell| cell.durability.name()).to_owned()
         }),
         setting("server", "server"),
         setting("durability", "durability"),
@@ -168,7 +168,7 @@ fn checks(rows: &[Row]) -> Vec<SheetColumn> {
         number("fill_ns", rows, |row| {
             row.cell.and_then(|(_, facts, _)| Some(facts.fill?.0 as f64))
         }),
-        text("bundle", rows, |row| row.cell.map_or(String::new(), |(_, f, _)| f.bundle.clone())),
+        text("run_dir", rows, |row| row.cell.map_or(String::new(), |(_, f, _)| f.run_dir.clone())),
     ]
 }
 

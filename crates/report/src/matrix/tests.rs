@@ -1,9 +1,10 @@
 //! Pages of small studies whose figures are known beforehand.
 
 use assay_analysis::hallmark;
-use assay_analysis::matrix::foreign::{ForeignFigure, ForeignMeasure, Terms};
+use assay_analysis::matrix::published::{PublishedFigure, PublishedMeasure, Terms};
 use assay_analysis::matrix::{
-    Cell, CellFigures, ClientsFit, Matrix, Of, OfFigures, Setup, Tier, Times,
+    Cell, CellFigures, ClientsFit, DurabilityClass, FilteredFigures, Matrix, OperationFilter,
+    Setup, Times,
 };
 use assay_analysis::usl::{Fit, Peak, Refusal, Usl};
 use assay_analysis::{Counts, plausibility};
@@ -12,7 +13,7 @@ use assay_model::Nanos;
 use super::*;
 use crate::units::Letters;
 
-/// A run of `store` that asked 1 000 operations with the load of number `load`.
+/// A run of `store` that issued 1 000 operations with the load of number `load`.
 fn cell(store: usize, load: usize, repetition: u32, throughput_per_s: f64) -> Cell {
     let mean_ns = 4e9 / throughput_per_s;
     let times = Some(Times { mean_ns, p50_ns: mean_ns, p99_ns: mean_ns * 3.0 });
@@ -22,8 +23,8 @@ fn cell(store: usize, load: usize, repetition: u32, throughput_per_s: f64) -> Ce
         repetition,
         figures: CellFigures {
             run_time_ns: 1e12 / throughput_per_s,
-            of: vec![OfFigures {
-                of: Of::All,
+            of: vec![FilteredFigures {
+                of: OperationFilter::All,
                 counts,
                 throughput_per_s,
                 response: times,
@@ -33,7 +34,7 @@ fn cell(store: usize, load: usize, repetition: u32, throughput_per_s: f64) -> Ce
             little: plausibility(throughput_per_s, mean_ns / 1e9, Some(4.0)),
             hallmark: Some(hallmark::Verdict::Valid),
         },
-        tier: Tier::EveryWrite,
+        durability: DurabilityClass::EveryWrite,
         is_no_op: false,
     }
 }
@@ -48,7 +49,7 @@ fn study(cells: Vec<Cell>) -> MatrixStudy {
     };
     let facts = |(place, _): (usize, &Cell)| CellFacts {
         id: format!("cell-{place}"),
-        bundle: String::new(),
+        run_dir: String::new(),
         commands: Vec::new(),
         settings: Vec::new(),
         fill: None,
@@ -76,20 +77,20 @@ fn study(cells: Vec<Cell>) -> MatrixStudy {
         took: Nanos(1),
         order: Vec::new(),
         is_as_drawn: true,
-        beside: None,
+        published: None,
         notes: Vec::new(),
     }
 }
 
 /// One published run time of 2 s for so many operations of so many clients.
-fn published(operations: f64, clients: f64) -> Beside {
-    Beside {
+fn published(operations: f64, clients: f64) -> PublishedFigures {
+    PublishedFigures {
         name: "the paper".to_owned(),
-        figures: vec![ForeignFigure {
+        figures: vec![PublishedFigure {
             system: "etcd".to_owned(),
             workload: "C".to_owned(),
             nodes: 1,
-            measure: ForeignMeasure::RunTime,
+            measure: PublishedMeasure::RunTime,
             value_ns: 2e9,
         }],
         terms: Terms { operations, clients, mixes: Vec::new() },
@@ -98,9 +99,9 @@ fn published(operations: f64, clients: f64) -> Beside {
 }
 
 /// The section about the figures of others, of a study with loads of 1 and of 4 clients.
-fn beside_of(beside: Beside) -> String {
+fn beside_of(published: PublishedFigures) -> String {
     let mut study = study(vec![cell(0, 0, 1, 100.0), cell(0, 1, 1, 1_000.0)]);
-    study.beside = Some(beside);
+    study.published = Some(published);
     let page = matrix_html(&study);
     let begin = page.find("Beside the figures of others").expect("the section is there");
     let end = page.find("Checks of each run").expect("the next section is there");
@@ -115,7 +116,7 @@ fn run_times_of_others_stand_beside_ours_only_for_the_same_work() {
     assert!(same.contains(">2 s<") && !same.contains("10 s"), "{same}");
     let tenth = beside_of(published(10_000.0, 4.0));
     assert!(tenth.contains("run time per operation, 1 node"), "{tenth}");
-    assert!(tenth.contains("ours asked 1 000 operations each, theirs 10 000"), "{tenth}");
+    assert!(tenth.contains("ours issued 1 000 operations each, theirs 10 000"), "{tenth}");
     // 1 s of 1 000 against 2 s of 10 000.
     assert!(tenth.contains(">1 ms<") && !tenth.contains("2 s"), "{tenth}");
     let others = beside_of(published(1_000.0, 2.0));
@@ -191,8 +192,9 @@ fn what_is_in_no_ranking_is_striped_with_its_reason_and_in_no_fit() {
     assert_eq!(curves.iter().map(|curve| curve.store).collect::<Vec<_>>(), [0]);
     let fits = usl_fits(&study).expect("etcd has a fit");
     assert!(fits.rows().iter().all(|row| row[0] == "etcd"), "{fits:?}");
-    let told: serde_json::Value = serde_json::from_str(&matrix_json(&study)).expect("it is JSON");
-    let laws = told["scalability"].as_array().expect("there is a list");
+    let reported: serde_json::Value =
+        serde_json::from_str(&matrix_json(&study)).expect("it is JSON");
+    let laws = reported["scalability"].as_array().expect("there is a list");
     assert!(laws.iter().all(|law| law["store"] == "etcd"), "{laws:?}");
     let law = laws.iter().find(|law| law["refused"].is_null()).expect("etcd has a fit");
     assert!(law["gamma"]["value"].as_f64().is_some_and(|gamma| gamma > 0.0), "{law}");
@@ -266,7 +268,7 @@ fn every_run_says_what_its_store_promised() {
         let [name, meaning] = ["server", ""].map(str::to_owned);
         facts.settings.push(Setting { name, value: format!("etcd {version}"), meaning });
     }
-    study.matrix.cells[2].tier = Tier::Nothing;
+    study.matrix.cells[2].durability = DurabilityClass::Nothing;
     let page = matrix_markdown(&study);
     let rows = |version: &str| page.matches(&format!("etcd {version}")).count();
     assert_eq!((rows("3.4"), rows("3.5")), (2, 1), "{page}");

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::rows::{Detail, refusal_text};
 use super::sheet::{SheetValues, matrix_sheet};
 use super::{
-    MatrixStudy, checks, doubts, durability, failures, figures, findings, foreign_table, looks_at,
-    metric_name, ranking, refusals, usl_fits,
+    MatrixStudy, checks, durability, failures, figure_warnings, figures, findings, foreign_table,
+    looks_at, metric_name, ranking, refusals, usl_fits,
 };
 use crate::markdown::escape;
 use crate::table::Table;
@@ -89,9 +89,9 @@ fn tables(study: &MatrixStudy, letters: Letters, detail: Detail) -> Vec<(String,
     if detail == Detail::Full {
         tables.push(("Checks of each run".to_owned(), checks(study)));
     }
-    if let Some(beside) = &study.beside {
-        let title = format!("{}: run times held against its own latencies", beside.name);
-        tables.push((title, foreign_table(beside, letters)));
+    if let Some(published) = &study.published {
+        let title = format!("{}: run times held against its own latencies", published.name);
+        tables.push((title, foreign_table(published, letters)));
     }
     tables.push(("Failed".to_owned(), failures(study)));
     tables.retain(|(_, table)| !table.is_empty());
@@ -100,8 +100,11 @@ fn tables(study: &MatrixStudy, letters: Letters, detail: Detail) -> Vec<(String,
 
 fn lists(study: &MatrixStudy, letters: Letters) -> Vec<(&'static str, Vec<String>)> {
     let mut lists = vec![("In no ranking", refusals(study))];
-    if let Some(beside) = &study.beside {
-        lists.push(("What is wrong with the figures of others", doubts(beside, letters)));
+    if let Some(published) = &study.published {
+        lists.push((
+            "What is wrong with the figures of others",
+            figure_warnings(published, letters),
+        ));
     }
     if let Err(reason) = usl_fits(study) {
         lists.push(("Scalability by clients (USL)", vec![reason]));
@@ -139,7 +142,7 @@ pub fn matrix_json(study: &MatrixStudy) -> String {
             "reason": failed.reason,
         })).collect::<Vec<_>>(),
         "order": study.order,
-        "doubts": study.beside.as_ref().map(|beside| doubts(beside, letters)),
+        "warnings": study.published.as_ref().map(|published| figure_warnings(published, letters)),
         "rows": sheet_rows(study),
     });
     format!("{value:#}\n")
@@ -157,7 +160,7 @@ fn setups(study: &MatrixStudy) -> Vec<Value> {
             "workload": study.workloads[setup.workload],
             "nodes": setup.nodes,
             "load": study.loads[setup.load].name,
-            "durability_tier": study.tier_of(setup).name(),
+            "durability_class": study.durability_of(setup).name(),
             "is_no_op": study.is_no_op(setup),
             "metrics": found.collect::<serde_json::Map<_, _>>(),
         })

@@ -1,8 +1,8 @@
-//! What a study says first.
+//! First lines of a study's report.
 
 use assay_analysis::Verdict;
 use assay_analysis::hallmark;
-use assay_analysis::matrix::{Cell, Metric, Of, Place, Tier};
+use assay_analysis::matrix::{Cell, DurabilityClass, Metric, OperationFilter, Place};
 use assay_model::{Nanos, Setting};
 
 use super::MatrixStudy;
@@ -41,8 +41,8 @@ pub fn setting_of(settings: &[Setting], which: &str) -> String {
 
 /// The name of a figure as a column or chart has it.
 pub fn metric_name(metric: Metric) -> String {
-    let of = |of: Of| match of {
-        Of::All => String::new(),
+    let of = |of: OperationFilter| match of {
+        OperationFilter::All => String::new(),
         of => format!("{} ", of.name()),
     };
     match metric {
@@ -56,10 +56,10 @@ pub fn metric_name(metric: Metric) -> String {
 
 /// What a figure is, in a sentence's part.
 pub fn metric_text(metric: Metric) -> String {
-    let operations = |of: Of| match of {
-        Of::All => "operations".to_owned(),
-        Of::ReadModifyWrite => "read-modify-writes as wholes".to_owned(),
-        Of::Kind(kind) => format!("{}s", kind.name()),
+    let operations = |of: OperationFilter| match of {
+        OperationFilter::All => "operations".to_owned(),
+        OperationFilter::ReadModifyWrite => "read-modify-writes as wholes".to_owned(),
+        OperationFilter::Kind(kind) => format!("{}s", kind.name()),
     };
     let place = |place: Place| match place {
         Place::Mean => "mean",
@@ -109,7 +109,7 @@ pub fn verdict_of_checks(cell: &Cell) -> String {
         && share < 1.0
     {
         let of = match of {
-            Of::All => String::new(),
+            OperationFilter::All => String::new(),
             of => format!(" of {}s", of.name()),
         };
         words.push(format!("{}{of} missed", percent(1.0 - share)));
@@ -136,12 +136,12 @@ pub fn findings(study: &MatrixStudy, letters: Letters) -> Vec<Finding> {
         let failed = plural(study.failed.len() as u64, "run");
         add(Level::Alarm, "failed", format!("{failed} failed; the list says why"));
     }
-    if let Some(text) = tiers(study) {
+    if let Some(text) = durability_classes(study) {
         add(Level::Caution, "durability differs", text);
     }
     for store in no_ops(study) {
         let text = format!(
-            "{store} keeps nothing and finds nothing: what it shows is the cost of asking, so it \
+            "{store} keeps nothing and finds nothing: what it shows is the cost of issuing, so it \
              is in no ranking"
         );
         add(Level::Caution, "no-op", text);
@@ -150,14 +150,14 @@ pub fn findings(study: &MatrixStudy, letters: Letters) -> Vec<Finding> {
         add(Level::Caution, "label", format!("{}: {}", store.name, store.label));
     }
     if !study.is_as_drawn {
-        let text = "cells were asked in several goes, not in the order that was drawn, so what \
+        let text = "cells were issued in several goes, not in the order that was drawn, so what \
                     changed with time may look like a difference between stores; the page has the \
                     order";
         add(Level::Caution, "order", text.to_owned());
     }
     if study.scale != 1.0 {
         let text = format!(
-            "every run asked {} of the operations, or for that share of the time, that the study \
+            "every run issued {} of the operations, or for that share of the time, that the study \
              file says; one that measured for less than 10 s has no hallmark",
             percent(study.scale)
         );
@@ -206,24 +206,24 @@ pub fn believable(study: &MatrixStudy) -> usize {
     verdicts.filter(|verdict| verdict.is_valid()).count()
 }
 
-fn tiers(study: &MatrixStudy) -> Option<String> {
-    let tiers = study.matrix.tiers();
-    if tiers.len() < 2 {
+fn durability_classes(study: &MatrixStudy) -> Option<String> {
+    let durability_classes = study.matrix.durability_classes();
+    if durability_classes.len() < 2 {
         return None;
     }
-    let of = |tier: &Tier| {
+    let of = |durability: &DurabilityClass| {
         let mut names: Vec<&str> = study
             .matrix
             .cells
             .iter()
-            .filter(|cell| cell.tier == *tier && !cell.is_no_op)
+            .filter(|cell| cell.durability == *durability && !cell.is_no_op)
             .map(|cell| study.stores[cell.setup.store].name.as_str())
             .collect();
         names.sort_unstable();
         names.dedup();
-        format!("{} ({})", tier_text(*tier), names.join(", "))
+        format!("{} ({})", durability_text(*durability), names.join(", "))
     };
-    let all: Vec<String> = tiers.iter().map(of).collect();
+    let all: Vec<String> = durability_classes.iter().map(of).collect();
     Some(format!(
         "the stores do not keep an answered write alike, so a faster one may only have promised \
          less: {}",
@@ -232,14 +232,14 @@ fn tiers(study: &MatrixStudy) -> Option<String> {
 }
 
 /// What an answered write survives.
-pub fn tier_text(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Untold => "does not tell",
-        Tier::Nothing => "lost with its processes",
-        Tier::Moments => "a crash takes the last moments",
-        Tier::Process => "survives the process, not the power",
-        Tier::Interval => "loss of power takes the last moments",
-        Tier::EveryWrite => "on disk before the answer",
+pub fn durability_text(durability: DurabilityClass) -> &'static str {
+    match durability {
+        DurabilityClass::Untold => "does not tell",
+        DurabilityClass::Nothing => "lost with its processes",
+        DurabilityClass::Moments => "a crash takes the last moments",
+        DurabilityClass::Process => "survives the process, not the power",
+        DurabilityClass::Interval => "loss of power takes the last moments",
+        DurabilityClass::EveryWrite => "on disk before the answer",
     }
 }
 
@@ -258,8 +258,8 @@ fn no_ops(study: &MatrixStudy) -> Vec<String> {
 
 fn hallmarks(study: &MatrixStudy) -> Option<(Level, String)> {
     let cells = &study.matrix.cells;
-    let of = |wanted: hallmark::Verdict| {
-        cells.iter().filter(|cell| cell.figures.hallmark == Some(wanted)).count() as u64
+    let of = |expected: hallmark::Verdict| {
+        cells.iter().filter(|cell| cell.figures.hallmark == Some(expected)).count() as u64
     };
     let valid = of(hallmark::Verdict::Valid) + of(hallmark::Verdict::ValidWithRemarks);
     let (invalid, untold) = (of(hallmark::Verdict::Invalid), of(hallmark::Verdict::NotAssessable));
@@ -271,7 +271,7 @@ fn hallmarks(study: &MatrixStudy) -> Option<(Level, String)> {
         return Some((Level::Fine, "every run has one".to_owned()));
     }
     let text = format!(
-        "{} of {} runs have one, {} are invalid, {} cannot be told; † marks figures of setups with \
+        "{} of {} runs have one, {} are invalid, {} is not known; † marks figures of setups with \
          a run that has none",
         count(valid),
         count(all),
@@ -309,10 +309,10 @@ mod tests {
 
     #[test]
     fn figures_have_names_and_units() {
-        let scan = Metric::Response(Of::Kind(assay_model::Kind::Scan), Place::P99);
+        let scan = Metric::Response(OperationFilter::Kind(assay_model::Kind::Scan), Place::P99);
         assert_eq!(metric_name(scan), "scan response p99");
         assert_eq!(value(scan, 1_234_000.0, Letters::Unicode), "1.23 ms");
-        assert_eq!(metric_name(Metric::Service(Of::All, Place::Mean)), "service mean");
+        assert_eq!(metric_name(Metric::Service(OperationFilter::All, Place::Mean)), "service mean");
         assert_eq!(value(Metric::Throughput, 12_345.6, Letters::Ascii), "12 346/s");
         assert!(metric_text(Metric::RunTime).contains("less is better"));
     }

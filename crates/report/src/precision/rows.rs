@@ -1,6 +1,6 @@
 //! The figures of the study as rows, with what the paper says of the same load.
 
-use super::{Ending, Precision, PrecisionRun};
+use super::{Precision, PrecisionRun, RunEnd};
 use crate::table::{Side, Table};
 use crate::units::{Letters, count, duration, rate, three_digits};
 
@@ -13,7 +13,8 @@ pub(crate) const MEANING: &str = "Scheduling latency in µs: between the moment 
 /// What the paper says of its own runs. Its figure 6 has no numbers in the text.
 pub(crate) const PAPER: [&str; 3] = [
     "Bermbach et al., “BenchFoundry: A Benchmarking Framework for Cloud Storage Services”, ICSOC \
-     2017, section 5: one instance on a t2.small of Amazon EC2 asked MariaDB on an m4.xlarge, with \
+     2017, section 5: one instance on a t2.small of Amazon EC2 issued MariaDB on an m4.xlarge, \
+     with \
      4,211 rows in nine tables, four kinds of process of one transaction each, two processes per \
      second times the load factor at a constant rate, for 120 s. Figure 6 shows boxes of the 5th, \
      25th, 50th, 75th and 95th percentile.",
@@ -22,7 +23,7 @@ pub(crate) const PAPER: [&str; 3] = [
      of memory. Of another experiment it says that factor 50 was more than a small instance could \
      sustain with reasonable precision.",
     "Two machines of different size and age cannot be ranked by this. It shows up to which load a \
-     generator's own figures can be trusted: what is late before the store is asked is not the \
+     generator's own figures can be trusted: what is late before the store is queried is not the \
      store's.",
 ];
 
@@ -37,7 +38,7 @@ pub(crate) fn paper(factor: f64) -> &'static str {
     }
 }
 
-/// What was asked of what, as titled lines.
+/// What was issued to what, as titled lines.
 pub(crate) fn circumstances(
     precision: &Precision,
     letters: Letters,
@@ -89,7 +90,7 @@ fn row(run: &PrecisionRun, letters: Letters) -> Vec<String> {
     }
     cells.push(figures.map_or_else(none, |figures| count(figures.failed)));
     cells.push(match (&run.ending, figures) {
-        (Ending::Failed(_), None) => "no run".to_owned(),
+        (RunEnd::Failed(_), None) => "no run".to_owned(),
         (_, Some(figures)) => figures.hallmark.clone(),
         (_, None) => none(),
     });

@@ -12,8 +12,8 @@ fn run(factor: f64, micros: u64) -> PrecisionRun {
     PrecisionRun {
         factor,
         planned_per_s: 2.0 * factor,
-        bundle: format!("factor-{factor}"),
-        ending: Ending::Whole,
+        run_dir: format!("factor-{factor}"),
+        ending: RunEnd::Whole,
         figures: Some(PrecisionFigures {
             starts: Some(boxplot(micros)),
             response: Some(boxplot(micros * 50)),
@@ -44,7 +44,7 @@ fn study() -> Precision {
 }
 
 /// The findings as they are shouted.
-fn told(study: &Precision) -> Vec<String> {
+fn describe(study: &Precision) -> Vec<String> {
     findings(study, Letters::Ascii).iter().map(Finding::shout).collect()
 }
 
@@ -52,7 +52,7 @@ fn told(study: &Precision) -> Vec<String> {
 fn a_study_that_was_in_time_says_up_to_where() {
     let text = "PUNCTUAL: 95 % of the processes begin within 90.0 us of their moment up to factor \
                 125, 250/s";
-    assert_eq!(told(&study()), [text]);
+    assert_eq!(describe(&study()), [text]);
 }
 
 #[test]
@@ -61,10 +61,10 @@ fn the_first_factor_that_is_late_is_named() {
     study.runs[2] = run(125.0, 100);
     let text = "PUNCTUAL AT FIRST: 95 % of the processes begin within 60.0 us of their moment up \
                 to factor 25, 50/s; at factor 125 not within 1.00 ms";
-    assert_eq!(told(&study), [text]);
+    assert_eq!(describe(&study), [text]);
     study.runs[0] = run(1.0, 100);
     let text = "LATE: no load factor had 95 % of its processes begin within 1.00 ms";
-    assert_eq!(told(&study), [text]);
+    assert_eq!(describe(&study), [text]);
 }
 
 #[test]
@@ -72,19 +72,22 @@ fn a_run_without_a_hallmark_is_pointed_at() {
     let mut study = study();
     study.runs[1].figures.as_mut().unwrap().hallmark = "invalid".to_owned();
     let text = "HALLMARK: the hallmark of factor 25 is invalid; the reasons are below";
-    assert_eq!(told(&study)[0], text);
+    assert_eq!(describe(&study)[0], text);
 }
 
 #[test]
-fn runs_that_did_not_come_to_their_end_are_told() {
+fn runs_that_did_not_come_to_their_end_are_reported() {
     let mut study = study();
-    study.runs[1].ending = Ending::Interrupted;
-    study.runs[2].ending = Ending::Failed("the store is away".to_owned());
+    study.runs[1].ending = RunEnd::Interrupted;
+    study.runs[2].ending = RunEnd::Failed("the store is away".to_owned());
     study.runs[2].figures = None;
-    let told = told(&study);
-    assert!(told[0].ends_with("up to factor 1, 2/s; at factor 25 not within 1.00 ms"), "{told:?}");
+    let reported = describe(&study);
+    assert!(
+        reported[0].ends_with("up to factor 1, 2/s; at factor 25 not within 1.00 ms"),
+        "{reported:?}"
+    );
     assert_eq!(
-        told[1..],
+        reported[1..],
         [
             "INTERRUPTED: the run with factor 25 was stopped before its end",
             "FAILED: the run with factor 125 did not come to its end: the store is away"

@@ -4,7 +4,7 @@ use assay_analysis::{BOX_QUANTILES, Boxplot};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Ending, MEANING, PAPER, Precision, PrecisionRun, circumstances, findings, numbers, paper,
+    MEANING, PAPER, Precision, PrecisionRun, RunEnd, circumstances, findings, numbers, paper,
 };
 use crate::terminal::{Page, Style};
 use crate::units::{Letters, percentile_name};
@@ -38,11 +38,11 @@ pub fn precision_text(precision: &Precision, style: Style) -> String {
 
 /// What the hallmarks say, of the runs whose hallmark has a reason.
 pub(crate) fn reasons(precision: &Precision) -> Vec<(String, String)> {
-    let told = |run: &PrecisionRun| {
+    let describe = |run: &PrecisionRun| {
         let reasons = run.figures.as_ref()?.reasons.clone();
         (!reasons.is_empty()).then(|| (format!("factor {}", run.factor), reasons))
     };
-    precision.runs.iter().filter_map(told).collect()
+    precision.runs.iter().filter_map(describe).collect()
 }
 
 /// The study for a document. Texts cannot become markup.
@@ -63,7 +63,7 @@ pub fn precision_markdown(precision: &Precision) -> String {
     for (title, text) in circumstances(precision, letters) {
         out += &format!("- {title}: {}\n", escape(&text));
     }
-    out += &format!("- to repeat it: {}\n\n</details>\n", code(&precision.command));
+    out += &format!("- reproduce with: {}\n\n</details>\n", code(&precision.command));
     PAPER.iter().fold(out, |out, text| out + &format!("\n{text}\n"))
 }
 
@@ -97,14 +97,14 @@ pub fn precision_json(precision: &Precision) -> String {
 fn run_object(run: &PrecisionRun) -> Value {
     let figures = run.figures.as_ref();
     let (ending, reason) = match &run.ending {
-        Ending::Whole => ("whole", None),
-        Ending::Interrupted => ("interrupted", None),
-        Ending::Failed(reason) => ("failed", Some(reason)),
+        RunEnd::Whole => ("whole", None),
+        RunEnd::Interrupted => ("interrupted", None),
+        RunEnd::Failed(reason) => ("failed", Some(reason)),
     };
     json!({
         "factor": run.factor,
         "planned_per_s": run.planned_per_s,
-        "bundle": run.bundle,
+        "run_dir": run.run_dir,
         "ending": ending,
         "reason": reason,
         "scheduling_latency_ns": figures.and_then(|figures| figures.starts).map(boxplot),

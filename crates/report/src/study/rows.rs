@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use assay_model::Nanos;
 
-use super::{Measure, Sight, SlowClient, Study, StudyClock, StudyRun};
+use super::{Measure, MethodResult, SlowClient, Study, StudyClock, StudyRun};
 use crate::table::{Side, Table};
 use crate::units::{Letters, count, duration, percent, percentile_name, rate};
 
@@ -14,7 +14,7 @@ pub const COLUMNS: [f64; 6] = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999];
 /// What the columns of times mean.
 pub const MEANING: &str = "Affected: operations that took longer than with nobody before them; \
                            back: when, after the hiccup began, the last of them had been meant \
-                           to be asked, and the next one was not; off: the largest deviation of \
+                           to be issued, and the next one was not; off: the largest deviation of \
                            any of these figures from its closed form.";
 
 /// A group of runs that belong to one figure of the paper.
@@ -33,12 +33,12 @@ pub fn groups(study: &Study) -> Vec<Group<'_>> {
     let by_threads = |run: &StudyRun| !is_slow(run) && run.sawtooth.capacity == 1250.0;
     let by_capacity =
         |run: &StudyRun| !is_slow(run) && run.sessions.is_none_or(|sessions| sessions == 128);
-    let has = |wanted: &dyn Fn(&StudyRun) -> bool| study.runs.iter().any(wanted);
+    let has = |target: &dyn Fn(&StudyRun) -> bool| study.runs.iter().any(target);
     let has_threads = has(&|run| by_threads(run) && run.sessions.is_some_and(|many| many != 128));
     let has_capacities = has(&|run| by_capacity(run) && run.sawtooth.capacity != 1250.0);
-    let group = |id, title, is_shown: bool, wanted: &dyn Fn(&StudyRun) -> bool| {
+    let group = |id, title, is_shown: bool, target: &dyn Fn(&StudyRun) -> bool| {
         let mut runs: Vec<&StudyRun> =
-            study.runs.iter().filter(|run| is_shown && wanted(run)).collect();
+            study.runs.iter().filter(|run| is_shown && target(run)).collect();
         runs.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(Ordering::Equal));
         Group { id, title, runs }
     };
@@ -69,28 +69,28 @@ pub fn numbers(runs: &[&StudyRun], letters: Letters) -> Table {
     let mut table = Table::new(&columns);
     for run in runs {
         for measure in Measure::ALL {
-            if let Some(sight) = run.sight(measure) {
-                table.row(row(run, sight, letters));
+            if let Some(method) = run.method(measure) {
+                table.row(row(run, method, letters));
             }
         }
     }
     table
 }
 
-fn row(run: &StudyRun, sight: &Sight, letters: Letters) -> Vec<String> {
+fn row(run: &StudyRun, method: &MethodResult, letters: Letters) -> Vec<String> {
     let time = |time: Nanos| duration(time, letters);
     let mut cells = vec![
-        sight.measure.name().to_owned(),
+        method.measure.name().to_owned(),
         run.name(),
         rate(run.sawtooth.capacity),
         run.clock.name().to_owned(),
-        time(Nanos(sight.found.mean_ns.round() as u64)),
+        time(Nanos(method.found.mean_ns.round() as u64)),
     ];
-    cells.extend(COLUMNS.iter().map(|quantile| time(sight.quantile(*quantile))));
-    cells.push(time(sight.found.max));
-    cells.push(count(sight.found.affected));
-    cells.push(time(sight.found.back_after));
-    cells.push(sight.deviation().map_or_else(|| "-".to_owned(), percent));
+    cells.extend(COLUMNS.iter().map(|quantile| time(method.quantile(*quantile))));
+    cells.push(time(method.found.max));
+    cells.push(count(method.found.affected));
+    cells.push(time(method.found.back_after));
+    cells.push(method.deviation().map_or_else(|| "-".to_owned(), percent));
     cells
 }
 
@@ -152,9 +152,11 @@ pub const DIFFERENCES: [(&str, &str); 7] = [
     ),
     (
         "When the start is taken",
-        "NoSQLMark takes the start time when its worker dispatches the operation. A worker that \
+        "NoSQLMark takes the start time when its blocking thread dispatches the operation. A \
+         blocking thread that \
          is late (a pause of its garbage collector, too little processor) leaves its lateness \
-         out. Our open model measures from the moment that the load model intended; in told time \
+         out. Our open model measures from the moment that the load model intended; in simulated \
+         time \
          nobody is late, so here the two are the same and the paper's open curve is the one that \
          the formula gives.",
     ),
@@ -180,7 +182,7 @@ pub const DIFFERENCES: [(&str, &str); 7] = [
          wait in the store, and as long as the sessions keep the store busy it is done at the \
          same speed. The difference needs either a client that loses time between an answer and \
          its next request, as the paper's may have (threads that sleep, one machine for all), \
-         or a store that serves more at once the more it is asked.",
+         or a store that serves more at once the more it is issued.",
     ),
     (
         "Intended latency that stabilises late",
@@ -197,7 +199,8 @@ pub const DIFFERENCES: [(&str, &str); 7] = [
         "High thread counts",
         "The paper's intended latencies rise again at 256 threads, and its lower percentiles are \
          ten times those of the open model at any number: presumably threads that compete for \
-         four cores. In told time threads cost nothing, so neither is seen here; both are faults \
+         four cores. In simulated time threads cost nothing, so neither is seen here; both are \
+         faults \
          of the client, not of the store.",
     ),
 ];

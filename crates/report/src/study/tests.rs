@@ -1,7 +1,7 @@
 //! A study of two runs with known figures, in every form.
 
-use assay_analysis::sawtooth::Seen;
-use assay_analysis::{Judge, Question};
+use assay_analysis::sawtooth::LatencyKind;
+use assay_analysis::{AnalysisOptions, Analyzer};
 use assay_model::{Kind, Outcome, Phase, Reason, Record, Verified, version};
 use expect_test::expect;
 
@@ -47,25 +47,31 @@ fn distribution() -> Distribution {
         reason: Reason::None,
         verified: Verified::No,
     };
-    let mut judge = Judge::new(Question::default());
-    judge.push(&[record(0), record(1)]);
-    judge.finish().overall.hits.response
+    let mut analyze = Analyzer::new(AnalysisOptions::default());
+    analyze.push(&[record(0), record(1)]);
+    analyze.finish().overall.hits.response
 }
 
-fn sight(measure: Measure, seen: Seen, factor: f64) -> Sight {
-    let expected = sawtooth().figures(seen, &STUDY_QUANTILES);
+fn method(measure: Measure, observed: LatencyKind, factor: f64) -> MethodResult {
+    let expected = sawtooth().figures(observed, &STUDY_QUANTILES);
     let found = Figures { mean_ns: expected.mean_ns * factor, ..expected.clone() };
-    let course = Course {
+    let time_course = LatencyCourse {
         from: Nanos::from_secs(30),
         width: Nanos::from_secs(1),
         longest: vec![Some(expected.max), None, Some(Nanos::from_millis(600))],
     };
-    Sight { measure, found, expected: Some(expected), distribution: distribution(), course }
+    MethodResult {
+        measure,
+        found,
+        expected: Some(expected),
+        distribution: distribution(),
+        time_course,
+    }
 }
 
 /// The open model and four threads, whose mean is off by `factor`.
 fn study(factor: f64) -> Study {
-    let service = Seen::Service { sessions: 4 };
+    let service = LatencyKind::Service { sessions: 4 };
     let run = |sessions, sights| StudyRun {
         sessions,
         clock: StudyClock::Exact,
@@ -73,8 +79,8 @@ fn study(factor: f64) -> Study {
         sights,
     };
     let closed = vec![
-        sight(Measure::Intended, Seen::Response, 1.0),
-        sight(Measure::Service, service, factor),
+        method(Measure::Intended, LatencyKind::Response, 1.0),
+        method(Measure::Service, service, factor),
     ];
     Study {
         version: "0.0.0".to_owned(),
@@ -82,7 +88,7 @@ fn study(factor: f64) -> Study {
         seed: 1,
         runs: vec![
             run(Some(4), closed),
-            run(None, vec![sight(Measure::Open, Seen::Response, 1.0)]),
+            run(None, vec![method(Measure::Open, LatencyKind::Response, 1.0)]),
         ],
         slow: vec![SlowClient {
             sessions: 4,
@@ -90,7 +96,7 @@ fn study(factor: f64) -> Study {
             catching_up_at: 1000.0,
             expected_back: None,
             found_back: None,
-            course: Course::default(),
+            time_course: LatencyCourse::default(),
         }],
     }
 }
@@ -122,9 +128,9 @@ fn the_tables_begin_with_the_open_model() {
 fn a_missed_closed_form_is_said_first() {
     assert!(study(1.009).agreement().holds() && !study(1.02).agreement().holds());
     let text = study_text(&study(1.02), Letters::Ascii);
-    let wanted =
+    let target =
         "a result misses its closed form: the largest deviation of 4 is 2 %, allowed is 1 %";
-    assert_eq!(text.lines().nth(1), Some(wanted));
+    assert_eq!(text.lines().nth(1), Some(target));
     assert!(study_html(&study(1.02)).contains("<p class=\"alarm first\">"));
     assert!(study_html(&study(1.0)).contains("<p class=\"fine first\">"));
 }

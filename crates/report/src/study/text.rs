@@ -7,7 +7,7 @@ use assay_model::Nanos;
 use serde_json::{Value, json};
 
 use super::rows::{self, DIFFERENCES, MEANING};
-use super::{Measure, Sight, SlowClient, Study, StudyRun};
+use super::{Measure, MethodResult, SlowClient, Study, StudyRun};
 use crate::units::{Letters, percentile_name};
 
 /// The study for a terminal.
@@ -56,8 +56,8 @@ pub fn study_markdown(study: &Study) -> String {
 pub fn study_csv(study: &Study) -> String {
     let mut out = "rate,capacity,clock,sessions,measure,metric,unit,found,expected\n".to_owned();
     for run in &study.runs {
-        for sight in &run.sights {
-            csv_rows(run, sight, &mut out);
+        for method in &run.sights {
+            csv_rows(run, method, &mut out);
         }
     }
     for client in &study.slow {
@@ -75,19 +75,19 @@ pub fn study_csv(study: &Study) -> String {
     out
 }
 
-fn csv_rows(run: &StudyRun, sight: &Sight, out: &mut String) {
+fn csv_rows(run: &StudyRun, method: &MethodResult, out: &mut String) {
     let sessions = run.sessions.map_or(String::new(), |sessions| sessions.to_string());
-    let found = metrics(&sight.found);
-    let expected = sight.expected.as_ref().map(metrics);
+    let found = metrics(&method.found);
+    let expected = method.expected.as_ref().map(metrics);
     for (place, (metric, unit, value)) in found.iter().enumerate() {
-        let wanted = expected.as_ref().map_or(String::new(), |all| all[place].2.to_string());
+        let target = expected.as_ref().map_or(String::new(), |all| all[place].2.to_string());
         let _ = writeln!(
             out,
-            "{},{},{},{sessions},{},{metric},{unit},{value},{wanted}",
+            "{},{},{},{sessions},{},{metric},{unit},{value},{target}",
             run.sawtooth.rate,
             run.sawtooth.capacity,
             run.clock.name(),
-            sight.measure.name(),
+            method.measure.name(),
         );
     }
 }
@@ -134,11 +134,11 @@ fn run_object(run: &StudyRun) -> Value {
             "at_ns": sawtooth.at.0,
             "length_ns": sawtooth.hiccup.0,
         },
-        "measured": run.sights.iter().map(|sight| json!({
-            "measure": sight.measure.name(),
-            "found": figures_object(&sight.found),
-            "expected": sight.expected.as_ref().map(figures_object),
-            "deviation": sight.deviation().map(finite),
+        "measured": run.sights.iter().map(|method| json!({
+            "measure": method.measure.name(),
+            "found": figures_object(&method.found),
+            "expected": method.expected.as_ref().map(figures_object),
+            "deviation": method.deviation().map(finite),
         })).collect::<Vec<_>>(),
     })
 }

@@ -1,4 +1,4 @@
-//! What a known run looks like on terminals of several kinds.
+//! Tests of a known run on terminals of several kinds.
 
 use expect_test::expect_file;
 
@@ -39,7 +39,7 @@ fn an_interrupted_run_is_marked() {
 }
 
 #[test]
-fn plain_style_is_ascii_and_no_wider_than_asked() {
+fn plain_style_is_ascii_and_no_wider_than_issued() {
     let text = terminal(&sample::facts(), &sample::summary(), Style::PLAIN);
     assert!(text.is_ascii(), "{text}");
     let too_wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 100).collect();
@@ -72,14 +72,14 @@ fn names_cannot_smuggle_control_characters_into_a_terminal() {
 fn a_long_command_can_be_copied_as_it_is_broken() {
     let mut page = Page::new(Style { width: 40, ..UNICODE });
     page.command(
-        r"assay run ycsb-a --at '10s kill node 1; 20s: it'\''s' -t 'sick:?a=1&b=2' --seed 7",
+        r"assay run ycsb-a --at '10s kill node 1; 20s: it'\''s' -t 'sim:?a=1&b=2' --seed 7",
     );
     assert_eq!(
         page.text,
         [
             r"  assay run ycsb-a --at \",
             r"    '10s kill node 1; 20s: it'\''s' -t \",
-            r"    'sick:?a=1&b=2' --seed 7",
+            r"    'sim:?a=1&b=2' --seed 7",
             "",
         ]
         .join("\n")

@@ -2,10 +2,10 @@
 
 use assay_analysis::slo::{TermFinding, Value};
 use assay_analysis::sweep::Spread;
-use assay_analysis::tune::{Ending, Reason, Step, Unsettled};
+use assay_analysis::tune::{Reason, SearchEnd, Step, Undecided};
 use serde::Serialize;
 
-use super::{Course, Tuning, words};
+use super::{TuneKind, Tuning, words};
 use crate::units::Letters;
 
 /// The version of the object.
@@ -32,7 +32,7 @@ struct TuneObject<'a> {
     knee: Option<PointObject>,
     inversions: Vec<[usize; 2]>,
     steps: Vec<StepObject>,
-    notices: &'a [String],
+    warnings: &'a [String],
 }
 
 /// Arrivals per second between which the answer lies, as far as that is known.
@@ -139,29 +139,31 @@ fn object(tuning: &Tuning) -> TuneObject<'_> {
             .map(|knee| PointObject { rate_per_s: knee.rate, latency_ns: knee.latency_ns }),
         inversions: tuning.inversions.iter().map(|one| [one.failed, one.held]).collect(),
         steps: tuning.steps.iter().map(step).collect(),
-        notices: &tuning.notices,
+        warnings: &tuning.warnings,
     }
 }
 
 fn state(tuning: &Tuning) -> (&'static str, Option<f64>) {
-    match tuning.course {
+    match tuning.time_course {
         _ if tuning.is_interrupted => ("interrupted", None),
-        Course::Sweep { held, .. } => ("swept", held.filter(|_| tuning.objective.is_some())),
-        Course::Search { ending, .. } => match ending {
-            Some(Ending::Found { rate, .. }) => ("found", Some(rate)),
-            Some(Ending::BelowFloor) => ("below-floor", None),
-            Some(Ending::Unsettled { why: Unsettled::Steps, .. }) => ("too-many-steps", None),
-            Some(Ending::Unsettled { why: Unsettled::NonMonotone, .. }) => ("non-monotone", None),
-            Some(Ending::Unsettled { why: Unsettled::Client, .. }) => ("cannot-tell", None),
+        TuneKind::Sweep { held, .. } => ("swept", held.filter(|_| tuning.objective.is_some())),
+        TuneKind::Search { ending, .. } => match ending {
+            Some(SearchEnd::Found { rate, .. }) => ("found", Some(rate)),
+            Some(SearchEnd::BelowFloor) => ("below-floor", None),
+            Some(SearchEnd::Undecided { why: Undecided::Steps, .. }) => ("too-many-steps", None),
+            Some(SearchEnd::Undecided { why: Undecided::NonMonotone, .. }) => {
+                ("non-monotone", None)
+            }
+            Some(SearchEnd::Undecided { why: Undecided::Client, .. }) => ("cannot-tell", None),
             None => ("interrupted", None),
         },
     }
 }
 
 fn search(tuning: &Tuning) -> Option<SearchObject> {
-    let Course::Search { plan, ending, .. } = &tuning.course else { return None };
+    let TuneKind::Search { plan, ending, .. } = &tuning.time_course else { return None };
     let (exceeded_by_step, is_ceiling) = match ending {
-        Some(Ending::Found { exceeded, is_ceiling, .. }) => (*exceeded, *is_ceiling),
+        Some(SearchEnd::Found { exceeded, is_ceiling, .. }) => (*exceeded, *is_ceiling),
         _ => (None, false),
     };
     Some(SearchObject {
@@ -175,7 +177,7 @@ fn search(tuning: &Tuning) -> Option<SearchObject> {
 }
 
 fn sweep(tuning: &Tuning) -> Option<SweepObject> {
-    let Course::Sweep { sweep, .. } = &tuning.course else { return None };
+    let TuneKind::Sweep { sweep, .. } = &tuning.time_course else { return None };
     Some(SweepObject {
         from_per_s: sweep.from,
         to_per_s: sweep.to,

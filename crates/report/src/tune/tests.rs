@@ -4,7 +4,7 @@ use assay_analysis::hallmark::CheckId;
 use assay_analysis::slo::{Comparison, Measure, Scope, Stretch, Term, TermFinding, Value};
 use assay_analysis::sweep::{Spread, curve, held_up_to, knee};
 use assay_analysis::tune::{
-    Figures, Outcome, Purpose, Reason, Request, Search, Unsettled, bracket, inversions,
+    Figures, Outcome, Purpose, Reason, Request, Search, Undecided, bracket, inversions,
 };
 use assay_model::{Kind, Nanos};
 use expect_test::{Expect, expect, expect_file};
@@ -64,17 +64,17 @@ fn answer(request: Request, capacity: f64) -> Outcome {
     }
 }
 
-fn tuning(course: Course, steps: Vec<Step>) -> Tuning {
+fn tuning(time_course: TuneKind, steps: Vec<Step>) -> Tuning {
     let curve = curve(&steps);
-    let held = match course {
-        Course::Search { best, .. } => best,
-        Course::Sweep { held, .. } => held,
+    let held = match time_course {
+        TuneKind::Search { best, .. } => best,
+        TuneKind::Sweep { held, .. } => held,
     };
     Tuning {
-        title: "ycsb-c on sick".to_owned(),
-        command: "assay tune ycsb-c -t sick:healthy --slo read.p99<5ms --seed 7".to_owned(),
+        title: "ycsb-c on sim".to_owned(),
+        command: "assay tune ycsb-c -t sim:healthy --slo read.p99<5ms --seed 7".to_owned(),
         dir: "runs/2026-11-21T18-30-12Z-ycsb-c-0007".to_owned(),
-        url: "sick:<script>alert(1)</script>".to_owned(),
+        url: "sim:<script>alert(1)</script>".to_owned(),
         is_no_op: false,
         load: "poisson arrivals, at most 4096 in flight, then queue".to_owned(),
         seed: 7,
@@ -85,10 +85,10 @@ fn tuning(course: Course, steps: Vec<Step>) -> Tuning {
         inversions: inversions(&steps),
         bracket: bracket(&steps, held),
         curve,
-        course,
+        time_course,
         steps,
         is_interrupted: false,
-        notices: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 
@@ -97,8 +97,8 @@ fn searched(plan: Plan, mut store: impl FnMut(Request) -> Outcome) -> Tuning {
     while let Some(request) = search.request() {
         search.take(store(request));
     }
-    let course = Course::Search { plan, ending: search.ending(), best: search.best() };
-    tuning(course, search.steps().to_vec())
+    let time_course = TuneKind::Search { plan, ending: search.ending(), best: search.best() };
+    tuning(time_course, search.steps().to_vec())
 }
 
 /// A search that found 800/s.
@@ -116,7 +116,7 @@ pub(crate) fn swept() -> Tuning {
     };
     let steps: Vec<Step> = sweep.rates().into_iter().enumerate().map(step).collect();
     let held = held_up_to(&steps);
-    tuning(Course::Sweep { sweep, held }, steps)
+    tuning(TuneKind::Sweep { sweep, held }, steps)
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn the_first_line_says_how_it_ended() {
         &searched(at_most(400.0), |request| answer(request, 1e6)),
         &expect![[r#"
             SUSTAINED: 400/s with read.p99 < 5 ms, errors < 1 %; confirmed by a fresh
-            run, the most that was to be asked: there may be more
+            run, the most that was to be issued: there may be more
             INTERVAL: held at 400/s, no higher rate failed"#]],
     );
     check(
@@ -183,7 +183,7 @@ fn the_first_line_says_how_it_ended() {
             INTERVAL: held at 400/s, no higher rate failed"#]],
     );
     let mut stopped = found();
-    stopped.course = Course::Search { plan, ending: None, best: None };
+    stopped.time_course = TuneKind::Search { plan, ending: None, best: None };
     check(
         &stopped,
         &expect![[r#"
@@ -191,18 +191,18 @@ fn the_first_line_says_how_it_ended() {
             INTERVAL: held at 800/s, failed at 840/s
             KNEE: the curve bends upwards at 800/s, 1.80 ms"#]],
     );
-    let ending = Ending::Unsettled { best: None, why: Unsettled::NonMonotone };
-    stopped.course = Course::Search { plan, ending: Some(ending), best: None };
+    let ending = SearchEnd::Undecided { best: None, why: Undecided::NonMonotone };
+    stopped.time_course = TuneKind::Search { plan, ending: Some(ending), best: None };
     assert!(first_line(&stopped).starts_with("UNSETTLED: rates held again and again above"));
 }
 
-/// A search of which nothing above 400/s could be told, for the client was late.
+/// A search of which nothing above 400/s could be reported, for the client was late.
 pub(crate) fn untold() -> Tuning {
     searched(Plan { min: 200.0, ..Plan::default() }, |request| match request.rate > 400.0 {
         false => answer(request, 1e6),
         true => Outcome {
             verdict: Verdict::Unknown,
-            reasons: vec![Reason::Objective(0), Reason::Client(CheckId::LaneCpu)],
+            reasons: vec![Reason::Objective(0), Reason::Client(CheckId::WorkerCpu)],
             ..answer(request, 1.0)
         },
     })
@@ -214,7 +214,7 @@ fn a_machine_that_cannot_tell_says_so_with_what_is_known() {
         &untold(),
         &expect![[r#"
         CANNOT TELL: this machine cannot tell what the store sustains: the client
-        was not fit to measure at 800/s (lane-cpu failed); repeat when the machine
+        was not fit to measure at 800/s (worker-cpu failed); repeat when the machine
         is quiet, from another machine, or with a lower --max
         INTERVAL: held at 400/s, unknown at 800/s, no higher rate failed"#]],
     );
@@ -223,7 +223,7 @@ fn a_machine_that_cannot_tell_says_so_with_what_is_known() {
     assert_eq!(object["interval"]["held_per_s"], 400.0);
     assert_eq!(object["interval"]["unknown_per_s"], 800.0);
     assert!(object["interval"]["failed_per_s"].is_null() && object["rate_per_s"].is_null());
-    assert_eq!(object["steps"][2]["reasons"][1]["check"], "lane-cpu");
+    assert_eq!(object["steps"][2]["reasons"][1]["check"], "worker-cpu");
 }
 
 #[test]
@@ -250,21 +250,21 @@ fn every_reason_has_words() {
         Reason::Short,
         Reason::Rate(0.83),
         Reason::Hallmark,
-        Reason::Client(CheckId::LaneCpu),
+        Reason::Client(CheckId::WorkerCpu),
         Reason::Broken,
     ];
     expect![[r#"
         read.p99 < 5 ms is broken: 1.00 ms, 100 of 1 000 over it
         errors < 1 % is broken: 20 of 1 000 failed
-        read.p99 cannot be told from 1 000 operations with 100 over, of which
+        read.p99 is not known from 1 000 operations with 100 over, of which
         3 tell as much as one
         it takes about 897
         stopped early: more waited than could still be answered in time
-        what waits grows by 12.5/s
-        too short to tell whether what waits grows
-        only 83 % of the rate was asked
+        backlog grows by 12.5/s
+        too short to tell whether the backlog grows
+        only 83 % of the rate was issued
         the run has no hallmark
-        the client may be why, not the store: lane-cpu failed
+        the client may be why, not the store: worker-cpu failed
         the run broke off"#]]
     .assert_eq(
         &words::outcome(&outcome, Letters::Unicode)

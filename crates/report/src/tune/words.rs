@@ -3,10 +3,10 @@
 use assay_analysis::Verdict;
 use assay_analysis::slo::{Comparison, Measure, Scope, Stretch, Term, TermFinding, Value};
 use assay_analysis::sweep::Sweep;
-use assay_analysis::tune::{Bracket, Ending, Outcome, Plan, Reason, Step, Unsettled};
+use assay_analysis::tune::{Bracket, Outcome, Plan, Reason, SearchEnd, Step, Undecided};
 use assay_model::Nanos;
 
-use super::{Course, Tuning};
+use super::{TuneKind, Tuning};
 use crate::units::{Letters, count, duration, percent, percentile_name, rate};
 use crate::verdict::{Finding, Level};
 
@@ -102,14 +102,14 @@ fn reason(reason: &Reason, outcome: &Outcome, letters: Letters) -> String {
         },
         Reason::Undecided(place) => match of(*place) {
             Some(found) => undecided_term(found),
-            None => "the objective cannot be told".to_owned(),
+            None => "the objective is not known".to_owned(),
         },
         Reason::Overload => {
             "stopped early: more waited than could still be answered in time".to_owned()
         }
-        Reason::Backlog(growth) => format!("what waits grows by {}", rate(*growth)),
-        Reason::Short => "too short to tell whether what waits grows".to_owned(),
-        Reason::Rate(share) => format!("only {} of the rate was asked", percent(*share)),
+        Reason::Backlog(growth) => format!("backlog grows by {}", rate(*growth)),
+        Reason::Short => "too short to tell whether the backlog grows".to_owned(),
+        Reason::Rate(share) => format!("only {} of the rate was issued", percent(*share)),
         Reason::Hallmark => "the run has no hallmark".to_owned(),
         Reason::Client(check) => {
             format!("the client may be why, not the store: {} failed", check.name())
@@ -141,7 +141,7 @@ fn undecided_term(found: &TermFinding) -> String {
         _ => String::new(),
     };
     format!(
-        "{name} cannot be told from {} operations with {} over{dependence}; it takes about {}",
+        "{name} is not known from {} operations with {} over{dependence}; it takes about {}",
         count(found.count),
         count(found.over),
         count(found.needed)
@@ -162,39 +162,39 @@ fn finding(level: Level, name: &'static str, text: String) -> Finding {
 
 /// What came of it.
 fn headline(tuning: &Tuning, letters: Letters) -> Finding {
-    match &tuning.course {
-        Course::Search { plan, ending, best } => ended(tuning, plan, *ending, *best, letters),
-        Course::Sweep { sweep, held } => swept(tuning, sweep, *held, letters),
+    match &tuning.time_course {
+        TuneKind::Search { plan, ending, best } => ended(tuning, plan, *ending, *best, letters),
+        TuneKind::Sweep { sweep, held } => swept(tuning, sweep, *held, letters),
     }
 }
 
 fn ended(
     tuning: &Tuning,
     plan: &Plan,
-    ending: Option<Ending>,
+    ending: Option<SearchEnd>,
     best: Option<f64>,
     letters: Letters,
 ) -> Finding {
     let promise = promise(tuning, letters);
     match ending {
-        Some(Ending::Found { rate: found, exceeded, is_ceiling }) => {
+        Some(SearchEnd::Found { rate: found, exceeded, is_ceiling }) => {
             let more = beyond(tuning, exceeded, is_ceiling);
             let text = format!("{} with {promise}; {}{more}", rate(found), confirmed(plan));
             finding(Level::Fine, "sustained", text)
         }
-        Some(Ending::BelowFloor) => {
+        Some(SearchEnd::BelowFloor) => {
             let text = format!("not even {} with {promise}", rate(plan.min));
             finding(Level::Alarm, "not sustained", text)
         }
-        Some(Ending::Unsettled { why: Unsettled::Client, .. }) => {
+        Some(SearchEnd::Undecided { why: Undecided::Client, .. }) => {
             finding(Level::Caution, "cannot tell", cannot_tell(tuning))
         }
-        Some(Ending::Unsettled { best, why }) => {
+        Some(SearchEnd::Undecided { best, why }) => {
             let why = match why {
-                Unsettled::NonMonotone => "rates held again and again above some that failed",
-                Unsettled::Steps | Unsettled::Client => "the search took too many steps",
+                Undecided::NonMonotone => "rates held again and again above some that failed",
+                Undecided::Steps | Undecided::Client => "the search took too many steps",
             };
-            finding(Level::Caution, "unsettled", format!("{why}; {}", so_far(best, &promise)))
+            finding(Level::Caution, "undecided", format!("{why}; {}", so_far(best, &promise)))
         }
         None => finding(Level::Caution, "interrupted", so_far(best, &promise)),
     }
@@ -233,7 +233,7 @@ fn beyond(tuning: &Tuning, exceeded: Option<usize>, is_ceiling: bool) -> String 
     let step = exceeded.and_then(|number| tuning.steps.get(number));
     match (step, is_ceiling) {
         (Some(Step { request, .. }), _) => format!(", {} fails", rate(request.rate)),
-        (None, true) => ", the most that was to be asked: there may be more".to_owned(),
+        (None, true) => ", the most that was to be issued: there may be more".to_owned(),
         (None, false) => ", nothing above it was shown to fail".to_owned(),
     }
 }
@@ -278,7 +278,7 @@ fn so_far(best: Option<f64>, promise: &str) -> String {
 fn remarks(tuning: &Tuning, letters: Letters) -> Vec<Finding> {
     let mut remarks = Vec::new();
     if tuning.is_no_op {
-        let text = "this store keeps nothing: what it sustains is what the instrument can ask";
+        let text = "this store keeps nothing: what it sustains is what the instrument can issue";
         remarks.push(finding(Level::Caution, "no store", text.to_owned()));
     }
     let at = |number: usize| tuning.steps.get(number).map_or(0.0, |step| step.request.rate);
@@ -297,7 +297,7 @@ fn remarks(tuning: &Tuning, letters: Letters) -> Vec<Finding> {
         let text = format!("the curve bends upwards at {}, {latency}", rate(knee.rate));
         remarks.push(finding(Level::Fine, "knee", text));
     }
-    let notice = |text: &String| finding(Level::Caution, "notice", text.clone());
-    remarks.extend(tuning.notices.iter().map(notice));
+    let notice = |text: &String| finding(Level::Caution, "warning", text.clone());
+    remarks.extend(tuning.warnings.iter().map(notice));
     remarks
 }

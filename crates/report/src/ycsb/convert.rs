@@ -1,4 +1,4 @@
-//! From what was measured to YCSB's lines.
+//! Conversion of an analyzer's summary to YCSB's lines.
 
 use assay_analysis::Histogram;
 use assay_analysis::ycsb::{Measured, Measurement, Measures, Metric, Status};

@@ -1,4 +1,4 @@
-//! YCSB's status line, the one that `-s` asks for.
+//! YCSB's status line, the one that `-s` requests.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ pub struct StatusLine<'a> {
     pub elapsed: Nanos,
     /// Operations ended since the run began.
     pub operations: u64,
-    /// Operations still to be asked; 0 if none or if nobody knows.
+    /// Operations still to be issued; 0 if none or if nobody knows.
     pub remaining: u64,
     /// The length of the interval that this line is about.
     pub interval: Nanos,

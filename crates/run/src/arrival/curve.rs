@@ -76,13 +76,13 @@ fn sine_integral(mean: f64, amplitude: f64, length: f64, x: f64) -> f64 {
     mean * x + amplitude * length / TAU * (1.0 - libm::cos(TAU * x / length))
 }
 
-/// The moment in a period at which the integral is `wanted`: Newton's steps, halved where one
+/// The moment in a period at which the integral is `expected`: Newton's steps, halved where one
 /// would leave the bracket, as near a rate of 0.
-fn sine_inverse(mean: f64, amplitude: f64, length: f64, wanted: f64) -> f64 {
+fn sine_inverse(mean: f64, amplitude: f64, length: f64, expected: f64) -> f64 {
     let mut bracket = (0.0, length);
-    let mut x = (wanted / mean).clamp(0.0, length);
+    let mut x = (expected / mean).clamp(0.0, length);
     for _ in 0..STEPS_MAX {
-        let (next, is_near) = sine_step((mean, amplitude, length), wanted, x, &mut bracket);
+        let (next, is_near) = sine_step((mean, amplitude, length), expected, x, &mut bracket);
         x = next;
         if is_near {
             break;
@@ -91,22 +91,22 @@ fn sine_inverse(mean: f64, amplitude: f64, length: f64, wanted: f64) -> f64 {
     x
 }
 
-/// One step from `x` towards the moment at which the integral is `wanted`, with whether it was
+/// One step from `x` towards the moment at which the integral is `expected`, with whether it was
 /// too short for another.
 fn sine_step(
     (mean, amplitude, length): (f64, f64, f64),
-    wanted: f64,
+    expected: f64,
     x: f64,
     (low, high): &mut (f64, f64),
 ) -> (f64, bool) {
-    let excess = sine_integral(mean, amplitude, length, x) - wanted;
+    let excess = sine_integral(mean, amplitude, length, x) - expected;
     if excess > 0.0 {
         *high = x
     } else {
         *low = x
     }
     let step = x - excess / (mean + amplitude * libm::sin(TAU * x / length));
-    // Before the bracket is asked: who has arrived stands on its end and would be sent away.
+    // Before the bracket is issued: who has arrived stands on its end and would be sent away.
     if (step - x).abs() <= PRECISION * length {
         return (step.clamp(0.0, length), true);
     }
@@ -119,10 +119,10 @@ mod tests {
     use super::*;
 
     /// The moment with the steps that it took.
-    fn walked(curve: (f64, f64, f64), wanted: f64) -> (f64, usize) {
-        let (mut x, mut bracket) = ((wanted / curve.0).clamp(0.0, curve.2), (0.0, curve.2));
+    fn walked(curve: (f64, f64, f64), expected: f64) -> (f64, usize) {
+        let (mut x, mut bracket) = ((expected / curve.0).clamp(0.0, curve.2), (0.0, curve.2));
         for steps in 1..=STEPS_MAX {
-            let (next, is_near) = sine_step(curve, wanted, x, &mut bracket);
+            let (next, is_near) = sine_step(curve, expected, x, &mut bracket);
             x = next;
             if is_near {
                 return (x, steps);
@@ -138,11 +138,11 @@ mod tests {
             let mut sum = 0;
             for part in 0..10_000 {
                 let x = length * f64::from(part) / 10_000.0;
-                let wanted = sine_integral(mean, amplitude, length, x);
-                let (found, steps) = walked(curve, wanted);
-                let off = (sine_integral(mean, amplitude, length, found) - wanted).abs();
+                let expected = sine_integral(mean, amplitude, length, x);
+                let (found, steps) = walked(curve, expected);
+                let off = (sine_integral(mean, amplitude, length, found) - expected).abs();
                 assert!(off <= 1e-12 * mean * length, "{x}: {off} in {steps} steps");
-                assert_eq!(found, sine_inverse(mean, amplitude, length, wanted));
+                assert_eq!(found, sine_inverse(mean, amplitude, length, expected));
                 sum += steps;
             }
             let average = sum as f64 / 1e4;

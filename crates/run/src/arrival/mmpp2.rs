@@ -2,7 +2,7 @@
 
 use assay_model::{Nanos, Seed};
 
-use super::shape::Shape;
+use super::rate_profile::RateProfile;
 
 /// The stream of draws that belongs to sojourns.
 const SOJOURNS: u64 = 0x6D6D_7070;
@@ -99,7 +99,7 @@ struct Sojourn {
 }
 
 impl Modulation {
-    pub fn new(chain: Mmpp2, seed: Seed, shape: &Shape) -> Modulation {
+    pub fn new(chain: Mmpp2, seed: Seed, rate_profile: &RateProfile) -> Modulation {
         let is_burst = chain.begins_with_burst(seed);
         let (high, low) = chain.factors();
         let mut first = Sojourn {
@@ -111,42 +111,42 @@ impl Modulation {
             places_until: 0.0,
             factor: if is_burst { high } else { low },
         };
-        first.fit(shape);
+        first.fit(rate_profile);
         Modulation { chain, seed, settled: first, ahead: first }
     }
 
     /// The arrivals that the shape expects before `place`, which must not fall from call to call;
     /// infinite if it is never reached, or not before `reach`.
     #[inline]
-    pub fn expected(&mut self, place: f64, shape: &Shape, reach: Nanos) -> f64 {
+    pub fn expected(&mut self, place: f64, rate_profile: &RateProfile, reach: Nanos) -> f64 {
         while place >= self.ahead.places_until {
-            if self.ahead.until >= reach || shape.is_silent_from(self.ahead.until) {
+            if self.ahead.until >= reach || rate_profile.is_silent_from(self.ahead.until) {
                 return f64::INFINITY;
             }
-            self.ahead = self.next(&self.ahead, shape);
+            self.ahead = self.next(&self.ahead, rate_profile);
         }
         self.ahead.expected + (place - self.ahead.places) / self.ahead.factor
     }
 
-    /// What was asked for last will not be asked for again.
+    /// What was requested last will not be requested again.
     pub fn settle(&mut self) {
         self.settled = self.ahead;
     }
 
     /// The shape will not change before `moment`.
-    pub fn settle_until(&mut self, moment: Nanos, shape: &Shape) {
+    pub fn settle_until(&mut self, moment: Nanos, rate_profile: &RateProfile) {
         while self.settled.number < self.ahead.number && self.settled.until <= moment {
-            self.settled = self.next(&self.settled, shape);
+            self.settled = self.next(&self.settled, rate_profile);
         }
     }
 
     /// The shape has changed after what is settled.
-    pub fn reshape(&mut self, shape: &Shape) {
-        self.settled.fit(shape);
+    pub fn reshape(&mut self, rate_profile: &RateProfile) {
+        self.settled.fit(rate_profile);
         self.ahead = self.settled;
     }
 
-    fn next(&self, last: &Sojourn, shape: &Shape) -> Sojourn {
+    fn next(&self, last: &Sojourn, rate_profile: &RateProfile) -> Sojourn {
         let (high, low) = self.chain.factors();
         let (number, is_burst) = (last.number + 1, !last.is_burst);
         let length = self.chain.sojourn(self.seed, number, is_burst);
@@ -154,19 +154,19 @@ impl Modulation {
             number,
             is_burst,
             until: last.until.saturating_add(length),
-            expected: shape.integral(last.until),
+            expected: rate_profile.integral(last.until),
             places: last.places_until,
             places_until: 0.0,
             factor: if is_burst { high } else { low },
         };
-        next.fit(shape);
+        next.fit(rate_profile);
         next
     }
 }
 
 impl Sojourn {
-    fn fit(&mut self, shape: &Shape) {
-        let arrivals = shape.integral(self.until) - self.expected;
+    fn fit(&mut self, rate_profile: &RateProfile) {
+        let arrivals = rate_profile.integral(self.until) - self.expected;
         self.places_until = self.places + self.factor * arrivals;
     }
 }
@@ -180,28 +180,28 @@ mod tests {
 
     #[test]
     fn a_place_that_is_hours_away_is_not_walked_to_at_once() {
-        let (shape, seed) = (Shape::constant(0.0003), Seed(4));
-        let mut modulation = Modulation::new(SHORT, seed, &shape);
+        let (rate_profile, seed) = (RateProfile::constant(0.0003), Seed(4));
+        let mut modulation = Modulation::new(SHORT, seed, &rate_profile);
         let second = Nanos::from_secs(1);
-        assert_eq!(modulation.expected(1.0, &shape, second), f64::INFINITY);
+        assert_eq!(modulation.expected(1.0, &rate_profile, second), f64::INFINITY);
         assert!((1_000..4_000).contains(&modulation.ahead.number), "{:?}", modulation.ahead);
-        modulation.settle_until(second, &shape);
+        modulation.settle_until(second, &rate_profile);
         assert_eq!(modulation.settled.number, modulation.ahead.number);
     }
 
     #[test]
     fn a_place_is_the_same_in_many_strides_as_in_one() {
-        let (shape, seed) = (Shape::constant(0.5), Seed(4));
-        let mut at_once = Modulation::new(SHORT, seed, &shape);
-        let wanted = at_once.expected(1.0, &shape, Nanos::NEVER);
-        let mut in_strides = Modulation::new(SHORT, seed, &shape);
+        let (rate_profile, seed) = (RateProfile::constant(0.5), Seed(4));
+        let mut at_once = Modulation::new(SHORT, seed, &rate_profile);
+        let target = at_once.expected(1.0, &rate_profile, Nanos::NEVER);
+        let mut in_strides = Modulation::new(SHORT, seed, &rate_profile);
         let strides = (1..100).map(|number| Nanos::from_millis(100 * number));
         let found = strides.map(|reach| {
-            in_strides.settle_until(Nanos(reach.0 / 2), &shape);
-            in_strides.reshape(&shape);
-            in_strides.expected(1.0, &shape, reach)
+            in_strides.settle_until(Nanos(reach.0 / 2), &rate_profile);
+            in_strides.reshape(&rate_profile);
+            in_strides.expected(1.0, &rate_profile, reach)
         });
         let found: Vec<f64> = found.collect();
-        assert_eq!((found[9], found[98]), (f64::INFINITY, wanted));
+        assert_eq!((found[9], found[98]), (f64::INFINITY, target));
     }
 }

@@ -1,18 +1,18 @@
-//! Where arrivals lie on an axis on which one arrives per unit, as one lane walks along it.
+//! Places of arrivals on an axis on which one arrives per unit, as one worker walks along it.
 
 use assay_model::seed::Stream;
 use assay_model::{Nanos, Seed};
 
-use super::baked::WrittenPlaces;
 use super::mmpp2::Modulation;
 use super::process::ArrivalProcess;
-use super::shape::Shape;
+use super::rate_profile::RateProfile;
+use super::recorded::WrittenPlaces;
 use super::{gamma, jitter, lognormal, poisson};
 
 /// The stream of draws that belongs to arrivals.
 const STREAM: u64 = 0x6172_7269;
 
-/// The places of a process, asked for in rising order.
+/// The places of a process, requested in rising order.
 pub(crate) enum Places {
     /// Arrival `i` lies at `i`.
     Even,
@@ -26,7 +26,7 @@ pub(crate) enum Places {
     Written(WrittenPlaces),
 }
 
-/// A sum of gaps. Every lane adds up those of the others too, in the same order, so that all see
+/// A sum of gaps. Every worker adds up those of the others too, in the same order, so that all see
 /// the same places.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk {
@@ -40,12 +40,12 @@ pub(crate) struct Walk {
 #[derive(Clone, Copy, Debug)]
 enum Gaps {
     Exponential,
-    Gamma { shape: f64 },
+    Gamma { rate_profile: f64 },
     Lognormal { parameters: (f64, f64) },
 }
 
 impl Places {
-    pub fn new(process: &ArrivalProcess, seed: Seed, shape: &Shape) -> Places {
+    pub fn new(process: &ArrivalProcess, seed: Seed, rate_profile: &RateProfile) -> Places {
         let stream = seed.stream(STREAM);
         let walk = |gaps| Walk { stream, gaps, count: 0, sum: 0.0 };
         match process {
@@ -53,61 +53,61 @@ impl Places {
             ArrivalProcess::Poisson => Places::Renewal(walk(Gaps::Exponential)),
             ArrivalProcess::Jitter(share) => Places::Jittered { stream, share: *share },
             ArrivalProcess::Mmpp2(chain) => {
-                let modulation = Box::new(Modulation::new(*chain, seed, shape));
+                let modulation = Box::new(Modulation::new(*chain, seed, rate_profile));
                 Places::Modulated(walk(Gaps::Exponential), modulation)
             }
             ArrivalProcess::Gamma(cv) => {
-                Places::Renewal(walk(Gaps::Gamma { shape: gamma::shape(*cv) }))
+                Places::Renewal(walk(Gaps::Gamma { rate_profile: gamma::rate_profile(*cv) }))
             }
             ArrivalProcess::Lognormal(cv) => {
                 let parameters = lognormal::parameters(*cv);
                 Places::Renewal(walk(Gaps::Lognormal { parameters }))
             }
-            ArrivalProcess::Baked(timetable) => Places::Written(timetable.places()),
+            ArrivalProcess::Recorded(timetable) => Places::Written(timetable.places()),
         }
     }
 
     /// How many arrivals the shape expects before arrival `index` comes; may be infinite if that
     /// is not before `reach`.
     #[inline]
-    pub fn expected(&mut self, index: u64, shape: &Shape, reach: Nanos) -> f64 {
+    pub fn expected(&mut self, index: u64, rate_profile: &RateProfile, reach: Nanos) -> f64 {
         match self {
             Places::Even => index as f64,
             Places::Jittered { stream, share } => jitter::place(*stream, index, *share),
             Places::Renewal(walk) => walk.to(index),
             Places::Modulated(walk, modulation) => {
                 modulation.settle();
-                modulation.expected(walk.to(index), shape, reach)
+                modulation.expected(walk.to(index), rate_profile, reach)
             }
             Places::Written(written) => written.place(index),
         }
     }
 
-    /// As [`Places::expected`] for the arrival that was asked for last, whose place was `last`,
+    /// As [`Places::expected`] for the arrival that was requested last, whose place was `last`,
     /// after a change of the shape from a moment on that it has not passed.
-    pub fn expected_again(&mut self, last: f64, shape: &Shape, reach: Nanos) -> f64 {
+    pub fn expected_again(&mut self, last: f64, rate_profile: &RateProfile, reach: Nanos) -> f64 {
         match self {
             Places::Modulated(walk, modulation) => {
-                modulation.reshape(shape);
-                modulation.expected(walk.sum, shape, reach)
+                modulation.reshape(rate_profile);
+                modulation.expected(walk.sum, rate_profile, reach)
             }
             _ => last,
         }
     }
 
-    /// As [`Places::expected`] for the arrival that was asked for last, whose place was `last`,
+    /// As [`Places::expected`] for the arrival that was requested last, whose place was `last`,
     /// with a later `reach`. The shape will not change before `settled`.
     pub fn expected_further(
         &mut self,
         last: f64,
-        shape: &Shape,
+        rate_profile: &RateProfile,
         settled: Nanos,
         reach: Nanos,
     ) -> f64 {
         match self {
             Places::Modulated(walk, modulation) if last == f64::INFINITY => {
-                modulation.settle_until(settled, shape);
-                modulation.expected(walk.sum, shape, reach)
+                modulation.settle_until(settled, rate_profile);
+                modulation.expected(walk.sum, rate_profile, reach)
             }
             _ => last,
         }
@@ -119,7 +119,9 @@ impl Walk {
     fn to(&mut self, index: u64) -> f64 {
         match self.gaps {
             Gaps::Exponential => self.add(index, poisson::gap),
-            Gaps::Gamma { shape } => self.add(index, |stream, i| gamma::gap(stream, i, shape)),
+            Gaps::Gamma { rate_profile } => {
+                self.add(index, |stream, i| gamma::gap(stream, i, rate_profile))
+            }
             Gaps::Lognormal { parameters } => {
                 self.add(index, |stream, i| lognormal::gap(stream, i, parameters))
             }

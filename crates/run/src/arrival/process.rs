@@ -1,10 +1,10 @@
-//! How arrivals follow each other, whatever their rate.
+//! Arrival process: the gaps between arrivals, whatever their rate.
 
 use std::fmt;
 
-use super::baked::Timetable;
 use super::mmpp2::Mmpp2;
-use super::shape::Length;
+use super::rate_profile::Length;
+use super::recorded::Timetable;
 
 /// How the gaps between arrivals are distributed.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub enum ArrivalProcess {
     /// Independent lognormal gaps with this coefficient of variation, above 0.
     Lognormal(f64),
     /// As a written schedule says.
-    Baked(Timetable),
+    Recorded(Timetable),
 }
 
 impl ArrivalProcess {
@@ -35,7 +35,7 @@ impl ArrivalProcess {
             ArrivalProcess::Mmpp2(_) => "mmpp2",
             ArrivalProcess::Gamma(_) => "gamma",
             ArrivalProcess::Lognormal(_) => "lognormal",
-            ArrivalProcess::Baked(_) => "trace",
+            ArrivalProcess::Recorded(_) => "trace",
         }
     }
 
@@ -48,7 +48,7 @@ impl ArrivalProcess {
             ArrivalProcess::Jitter(share) => Some(share / 6f64.sqrt()),
             ArrivalProcess::Mmpp2(chain) => Some(chain.cv(rate)),
             ArrivalProcess::Gamma(cv) | ArrivalProcess::Lognormal(cv) => Some(*cv),
-            ArrivalProcess::Baked(_) => None,
+            ArrivalProcess::Recorded(_) => None,
         }
     }
 }
@@ -64,7 +64,9 @@ impl fmt::Display for ArrivalProcess {
             ArrivalProcess::Mmpp2(Mmpp2 { ratio, burst, calm }) => {
                 write!(f, ":{ratio},{},{}", Length(*burst), Length(*calm))
             }
-            ArrivalProcess::Constant | ArrivalProcess::Poisson | ArrivalProcess::Baked(_) => Ok(()),
+            ArrivalProcess::Constant | ArrivalProcess::Poisson | ArrivalProcess::Recorded(_) => {
+                Ok(())
+            }
         }
     }
 }

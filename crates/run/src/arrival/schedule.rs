@@ -1,20 +1,20 @@
-//! The schedule of arrivals as one lane sees it.
+//! The schedule of arrivals as one worker sees it.
 
 use assay_model::{Nanos, Seed};
 
 use super::Arrivals;
 use super::places::Places;
-use super::shape::Shape;
+use super::rate_profile::RateProfile;
 
-/// Walks the schedule and stops at one lane's arrivals.
+/// Walks the schedule and stops at one worker's arrivals.
 ///
-/// Arrival `i` belongs to the lane with number `i` modulo the number of lanes. Its time is a
-/// function of (arrivals, seed, `i`) alone, computed by every lane in the same arithmetic, so the
-/// schedules of all lanes together are the one of a lane that is alone.
+/// Arrival `i` belongs to the worker with number `i` modulo the number of workers. Its time is a
+/// function of (arrivals, seed, `i`) alone, computed by every worker in the same arithmetic, so the
+/// schedules of all workers together are the one of a worker that is alone.
 pub struct Schedule {
     places: Places,
-    shape: Shape,
-    lanes: u64,
+    rate_profile: RateProfile,
+    workers: u64,
     index: u64,
     /// Arrivals that the shape expects before this one.
     expected: f64,
@@ -26,9 +26,9 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule as lane `lane` of `lanes` sees it.
-    pub fn new(arrivals: &Arrivals, seed: Seed, lane: usize, lanes: usize) -> Schedule {
-        Schedule::reaching(arrivals, seed, (lane, lanes), Nanos::NEVER)
+    /// The schedule as worker `worker` of `workers` sees it.
+    pub fn new(arrivals: &Arrivals, seed: Seed, worker: usize, workers: usize) -> Schedule {
+        Schedule::reaching(arrivals, seed, (worker, workers), Nanos::NEVER)
     }
 
     /// As [`Schedule::new`], but an arrival at or after `reach` may be taken for one that never
@@ -37,14 +37,14 @@ impl Schedule {
     pub fn reaching(
         arrivals: &Arrivals,
         seed: Seed,
-        (lane, lanes): (usize, usize),
+        (worker, workers): (usize, usize),
         reach: Nanos,
     ) -> Schedule {
         let mut schedule = Schedule {
-            places: Places::new(&arrivals.process, seed, &arrivals.shape),
-            shape: arrivals.shape.clone(),
-            lanes: lanes as u64,
-            index: lane as u64,
+            places: Places::new(&arrivals.process, seed, &arrivals.rate_profile),
+            rate_profile: arrivals.rate_profile.clone(),
+            workers: workers as u64,
+            index: worker as u64,
             expected: 0.0,
             time: Nanos::ZERO,
             stretch: 0,
@@ -54,41 +54,42 @@ impl Schedule {
         schedule
     }
 
-    /// The number of this lane's next arrival, the same as the number of its process.
+    /// The number of this worker's next arrival, the same as the number of its process.
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// When this lane's next arrival is due; [`Nanos::NEVER`] if it never is, or out of reach.
+    /// When this worker's next arrival is due; [`Nanos::NEVER`] if it never is, or out of reach.
     pub fn time(&self) -> Nanos {
         self.time
     }
 
-    /// Goes to this lane's next arrival.
+    /// Goes to this worker's next arrival.
     #[inline]
     pub fn advance(&mut self) {
-        self.index += self.lanes;
+        self.index += self.workers;
         self.find();
     }
 
     /// Goes on with another shape, which may differ only after the arrival before the next one.
-    pub fn reshape(&mut self, shape: &Shape) {
-        self.shape = shape.clone();
-        self.expected = self.places.expected_again(self.expected, &self.shape, self.reach);
-        self.time = self.shape.moment_near(self.expected, &mut self.stretch);
+    pub fn reshape(&mut self, rate_profile: &RateProfile) {
+        self.rate_profile = rate_profile.clone();
+        self.expected = self.places.expected_again(self.expected, &self.rate_profile, self.reach);
+        self.time = self.rate_profile.moment_near(self.expected, &mut self.stretch);
     }
 
     /// Looks for arrivals before `reach`, which must not fall. No other shape will differ from
     /// this one before `settled`.
     pub fn look_further(&mut self, settled: Nanos, reach: Nanos) {
         self.reach = reach;
-        self.expected = self.places.expected_further(self.expected, &self.shape, settled, reach);
-        self.time = self.shape.moment_near(self.expected, &mut self.stretch);
+        self.expected =
+            self.places.expected_further(self.expected, &self.rate_profile, settled, reach);
+        self.time = self.rate_profile.moment_near(self.expected, &mut self.stretch);
     }
 
     #[inline]
     fn find(&mut self) {
-        self.expected = self.places.expected(self.index, &self.shape, self.reach);
-        self.time = self.shape.moment_near(self.expected, &mut self.stretch);
+        self.expected = self.places.expected(self.index, &self.rate_profile, self.reach);
+        self.time = self.rate_profile.moment_near(self.expected, &mut self.stretch);
     }
 }

@@ -8,7 +8,7 @@ use super::*;
 const CHAIN: Mmpp2 =
     Mmpp2 { ratio: 10.0, burst: Nanos::from_millis(10), calm: Nanos::from_millis(90) };
 
-/// Every process with every shape that lanes or changes could see differently.
+/// Every process with every shape that workers or changes could see differently.
 fn all() -> Vec<Arrivals> {
     let processes = [
         ArrivalProcess::Constant,
@@ -18,25 +18,29 @@ fn all() -> Vec<Arrivals> {
         ArrivalProcess::Gamma(2.0),
         ArrivalProcess::Gamma(0.3),
         ArrivalProcess::Lognormal(1.5),
-        ArrivalProcess::Baked(squares()),
+        ArrivalProcess::Recorded(squares()),
     ];
     let stage = |length, from, to| Stage { length: Nanos::from_millis(length), from, to };
-    let shapes = [
-        Shape::constant(12_345.0),
-        Shape::new(Form::Stages(vec![
+    let rate_profiles = [
+        RateProfile::constant(12_345.0),
+        RateProfile::new(Form::Stages(vec![
             stage(10, 9e3, 9e3),
             stage(5, 0.0, 0.0),
             stage(30, 0.0, 30e3),
         ])),
-        Shape::new(Form::Sine(Sine {
+        RateProfile::new(Form::Sine(Sine {
             mean: 10e3,
             amplitude: 10e3,
             period: Nanos::from_millis(20),
         })),
     ];
-    let pairs = processes.iter().flat_map(|process| shapes.iter().map(move |s| (process, s)));
+    let pairs =
+        processes.iter().flat_map(|process| rate_profiles.iter().map(move |s| (process, s)));
     pairs
-        .map(|(process, shape)| Arrivals { shape: shape.clone(), process: process.clone() })
+        .map(|(process, rate_profile)| Arrivals {
+            rate_profile: rate_profile.clone(),
+            process: process.clone(),
+        })
         .collect()
 }
 
@@ -51,8 +55,8 @@ fn squares() -> Timetable {
     Timetable::new(1000.0, || Box::new(Squares))
 }
 
-fn times(arrivals: &Arrivals, lane: usize, lanes: usize, count: usize) -> Vec<u64> {
-    let mut schedule = Schedule::new(arrivals, Seed(11), lane, lanes);
+fn times(arrivals: &Arrivals, worker: usize, workers: usize, count: usize) -> Vec<u64> {
+    let mut schedule = Schedule::new(arrivals, Seed(11), worker, workers);
     let mut times = Vec::new();
     for _ in 0..count {
         times.push(schedule.time().0);
@@ -63,11 +67,11 @@ fn times(arrivals: &Arrivals, lane: usize, lanes: usize, count: usize) -> Vec<u6
 
 /// The first `count` gaps of a process at `rate` per second, in units of the mean gap.
 fn gaps(process: ArrivalProcess, rate: f64, count: u64) -> Vec<f64> {
-    let shape = Shape::constant(rate);
-    let mut places = Places::new(&process, Seed(5), &shape);
-    let mut last = places.expected(0, &shape, Nanos::NEVER);
+    let rate_profile = RateProfile::constant(rate);
+    let mut places = Places::new(&process, Seed(5), &rate_profile);
+    let mut last = places.expected(0, &rate_profile, Nanos::NEVER);
     let mut gap = |index| {
-        let place = places.expected(index, &shape, Nanos::NEVER);
+        let place = places.expected(index, &rate_profile, Nanos::NEVER);
         place - std::mem::replace(&mut last, place)
     };
     (1..=count).map(&mut gap).collect()
@@ -85,8 +89,8 @@ fn distance(mut gaps: Vec<f64>, below: impl Fn(f64) -> f64) -> f64 {
     gaps.sort_unstable_by(f64::total_cmp);
     let count = gaps.len() as f64;
     let far = |(rank, gap): (usize, &f64)| {
-        let wanted = below(*gap);
-        (wanted - rank as f64 / count).abs().max((wanted - (rank + 1) as f64 / count).abs())
+        let target = below(*gap);
+        (target - rank as f64 / count).abs().max((target - (rank + 1) as f64 / count).abs())
     };
     gaps.iter().enumerate().map(far).fold(0.0, f64::max)
 }
@@ -97,13 +101,13 @@ fn bound(count: usize) -> f64 {
 }
 
 /// The regularised lower incomplete gamma function, by its series.
-fn gamma_below(shape: f64, x: f64) -> f64 {
+fn gamma_below(rate_profile: f64, x: f64) -> f64 {
     let (mut term, mut sum) = (1.0, 1.0);
     for n in 1..2000 {
-        term *= x / (shape + f64::from(n));
+        term *= x / (rate_profile + f64::from(n));
         sum += term;
     }
-    sum * (shape * x.ln() - x - libm::lgamma(shape + 1.0)).exp()
+    sum * (rate_profile * x.ln() - x - libm::lgamma(rate_profile + 1.0)).exp()
 }
 
 /// Variance over mean of the number of places in windows of `window` units.
@@ -136,53 +140,62 @@ fn constant_arrivals_do_not_drift_at_rates_that_divide_badly() {
 }
 
 #[test]
-fn lanes_see_the_same_schedule_however_many_there_are() {
+fn blocking_threads_see_the_same_schedule_however_many_there_are() {
     for arrivals in all() {
         let alone = times(&arrivals, 0, 1, 700);
-        for lanes in [2, 7] {
-            for lane in 0..lanes {
-                let mine = times(&arrivals, lane, lanes, 700 / lanes);
-                let wanted: Vec<u64> = alone[lane..].iter().copied().step_by(lanes).collect();
-                assert_eq!(mine, wanted[..mine.len()], "lane {lane} of {lanes}, {arrivals:?}");
+        for workers in [2, 7] {
+            for worker in 0..workers {
+                let mine = times(&arrivals, worker, workers, 700 / workers);
+                let target: Vec<u64> = alone[worker..].iter().copied().step_by(workers).collect();
+                assert_eq!(
+                    mine,
+                    target[..mine.len()],
+                    "worker {worker} of {workers}, {arrivals:?}"
+                );
             }
         }
     }
 }
 
 #[test]
-fn a_lane_that_learns_of_changes_late_has_the_schedule_of_one_that_always_knew() {
+fn a_blocking_thread_that_learns_of_changes_late_has_the_schedule_of_one_that_always_knew() {
     let changes = [(Nanos::from_millis(8), 40e3), (Nanos::from_millis(19), 3e3)];
     for arrivals in all() {
-        let known = changes
-            .iter()
-            .fold(arrivals.shape.clone(), |shape, &(at, rate)| shape.changed(at, rate));
-        let wanted = times(&Arrivals { shape: known, ..arrivals.clone() }, 0, 1, 700);
-        for lanes in [1, 2, 7] {
-            for lane in 0..lanes {
-                // Each lane hears of a change at another time before it.
-                let lead = Nanos::from_micros(1 + 900 * lane as u64);
-                let mine = changed(&arrivals, &changes, lead, (lane, lanes));
-                let wanted: Vec<u64> = wanted[lane..].iter().copied().step_by(lanes).collect();
-                assert_eq!(mine, wanted[..mine.len()], "lane {lane} of {lanes}, {arrivals:?}");
+        let known =
+            changes.iter().fold(arrivals.rate_profile.clone(), |rate_profile, &(at, rate)| {
+                rate_profile.changed(at, rate)
+            });
+        let target = times(&Arrivals { rate_profile: known, ..arrivals.clone() }, 0, 1, 700);
+        for workers in [1, 2, 7] {
+            for worker in 0..workers {
+                // Each worker hears of a change at another time before it.
+                let lead = Nanos::from_micros(1 + 900 * worker as u64);
+                let mine = changed(&arrivals, &changes, lead, (worker, workers));
+                let target: Vec<u64> = target[worker..].iter().copied().step_by(workers).collect();
+                assert_eq!(
+                    mine,
+                    target[..mine.len()],
+                    "worker {worker} of {workers}, {arrivals:?}"
+                );
             }
         }
     }
 }
 
-/// The times that a lane sees that is told of each change `lead` before it.
+/// The times that a worker sees that is informed of each change `lead` before it.
 fn changed(
     arrivals: &Arrivals,
     changes: &[(Nanos, f64)],
     lead: Nanos,
-    (lane, lanes): (usize, usize),
+    (worker, workers): (usize, usize),
 ) -> Vec<u64> {
-    let mut schedule = Schedule::new(arrivals, Seed(11), lane, lanes);
-    let (mut shape, mut times) = (arrivals.shape.clone(), Vec::new());
+    let mut schedule = Schedule::new(arrivals, Seed(11), worker, workers);
+    let (mut rate_profile, mut times) = (arrivals.rate_profile.clone(), Vec::new());
     let mut changes = changes.iter().peekable();
-    while times.len() < 600 / lanes {
+    while times.len() < 600 / workers {
         if let Some((at, rate)) = changes.next_if(|(at, _)| schedule.time() + lead >= *at) {
-            shape = shape.changed(*at, *rate);
-            schedule.reshape(&shape);
+            rate_profile = rate_profile.changed(*at, *rate);
+            schedule.reshape(&rate_profile);
             continue;
         }
         times.push(schedule.time().0);
@@ -205,11 +218,11 @@ fn every_process_has_the_mean_and_the_variation_that_it_says() {
         (ArrivalProcess::Mmpp2(CHAIN), 0.02),
     ];
     for (process, allowed) in cases {
-        let wanted = process.cv(1000.0).expect("it is known");
+        let target = process.cv(1000.0).expect("it is known");
         let (mean, cv) = mean_and_cv(&gaps(process.clone(), 1000.0, 200_000));
         // The mean of independent gaps varies by cv / √n, that of correlated ones by more.
-        assert!((mean - 1.0).abs() < 3e-3 * wanted.max(1e-3) * 4.0, "{process}: mean {mean}");
-        assert!((cv - wanted).abs() <= allowed * wanted.max(1.0), "{process}: {cv}, not {wanted}");
+        assert!((mean - 1.0).abs() < 3e-3 * target.max(1e-3) * 4.0, "{process}: mean {mean}");
+        assert!((cv - target).abs() <= allowed * target.max(1.0), "{process}: {cv}, not {target}");
     }
 }
 
@@ -223,9 +236,9 @@ fn poisson_gaps_are_exponential() {
 #[test]
 fn gamma_gaps_are_gamma() {
     for cv in [0.5, 1.0, 2.0] {
-        let shape = gamma::shape(cv);
+        let rate_profile = gamma::rate_profile(cv);
         let gaps = gaps(ArrivalProcess::Gamma(cv), 1.0, 10_000);
-        let far = distance(gaps, |gap| gamma_below(shape, shape * gap));
+        let far = distance(gaps, |gap| gamma_below(rate_profile, rate_profile * gap));
         assert!(far < bound(10_000), "cv {cv}: distance {far}");
     }
 }
@@ -243,9 +256,11 @@ fn lognormal_gaps_are_lognormal() {
 
 #[test]
 fn jitter_is_uniform_and_keeps_the_beat() {
-    let mut places = Places::new(&ArrivalProcess::Jitter(0.5), Seed(5), &Shape::constant(1.0));
-    let shape = Shape::constant(1.0);
-    let late = (0..50_000).map(|i| places.expected(i, &shape, Nanos::NEVER) - i as f64).collect();
+    let mut places =
+        Places::new(&ArrivalProcess::Jitter(0.5), Seed(5), &RateProfile::constant(1.0));
+    let rate_profile = RateProfile::constant(1.0);
+    let late =
+        (0..50_000).map(|i| places.expected(i, &rate_profile, Nanos::NEVER) - i as f64).collect();
     let far = distance(late, |late| (late * 2.0).clamp(0.0, 1.0));
     assert!(far < bound(50_000), "distance {far}");
 }
@@ -264,9 +279,9 @@ fn poisson_counts_are_as_dispersed_as_their_mean() {
 fn bursts_disperse_counts_as_their_closed_form_says() {
     let gaps = gaps(ArrivalProcess::Mmpp2(CHAIN), 1000.0, 600_000);
     for (millis, allowed) in [(1, 0.02), (10, 0.05), (100, 0.08), (1000, 0.15)] {
-        let wanted = CHAIN.dispersion(1000.0, Nanos::from_millis(millis));
+        let target = CHAIN.dispersion(1000.0, Nanos::from_millis(millis));
         let (found, _) = dispersion(&gaps, millis as f64);
-        assert!((found / wanted - 1.0).abs() < allowed, "{millis} ms: {found}, not {wanted}");
+        assert!((found / target - 1.0).abs() < allowed, "{millis} ms: {found}, not {target}");
     }
 }
 
@@ -279,8 +294,8 @@ fn the_closed_forms_of_bursts_have_their_limits() {
     let (high, low) = CHAIN.factors();
     let window = Nanos::from_micros(1);
     let mixture = 0.1 * (high - 1.0).powi(2) + 0.9 * (low - 1.0).powi(2);
-    let wanted = 1.0 + 1000.0 * window.as_secs_f64() * mixture;
-    assert!((CHAIN.dispersion(1000.0, window) - wanted).abs() < 1e-6);
+    let target = 1.0 + 1000.0 * window.as_secs_f64() * mixture;
+    assert!((CHAIN.dispersion(1000.0, window) - target).abs() < 1e-6);
     assert!((0.1 * high + 0.9 * low - 1.0).abs() < 1e-15);
 }
 
@@ -290,8 +305,8 @@ fn bursts_last_as_long_under_any_rate() {
     let chain = Mmpp2 { ratio: 20.0, burst: Nanos::from_millis(20), calm: Nanos::from_millis(80) };
     let seconds = 200;
     let stage = |rate| Stage { length: Nanos::from_secs(seconds), from: rate, to: rate };
-    let shape = Shape::new(Form::Stages(vec![stage(200.0), stage(2000.0)]));
-    let arrivals = Arrivals { shape, process: ArrivalProcess::Mmpp2(chain) };
+    let rate_profile = RateProfile::new(Form::Stages(vec![stage(200.0), stage(2000.0)]));
+    let arrivals = Arrivals { rate_profile, process: ArrivalProcess::Mmpp2(chain) };
     let mut schedule = Schedule::new(&arrivals, Seed(3), 0, 1);
     let mut counts = vec![0f64; 2 * seconds as usize * 10];
     while let Some(count) = counts.get_mut((schedule.time().0 / 100_000_000) as usize) {
@@ -302,16 +317,16 @@ fn bursts_last_as_long_under_any_rate() {
         let number = half.len() as f64;
         let mean = half.iter().sum::<f64>() / number;
         let variance = half.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (number - 1.0);
-        let wanted = chain.dispersion(rate, Nanos::from_millis(100));
+        let target = chain.dispersion(rate, Nanos::from_millis(100));
         assert!((mean / (rate / 10.0) - 1.0).abs() < 0.06, "{rate}/s: mean {mean}");
         let found = variance / mean;
-        assert!((found / wanted - 1.0).abs() < 0.12, "{rate}/s: {found}, not {wanted}");
+        assert!((found / target - 1.0).abs() < 0.12, "{rate}/s: {found}, not {target}");
     }
 }
 
 #[test]
 fn a_written_schedule_is_replayed_to_the_nanosecond() {
-    let replay = |rate| Arrivals::constant_rate(rate, ArrivalProcess::Baked(squares()));
+    let replay = |rate| Arrivals::constant_rate(rate, ArrivalProcess::Recorded(squares()));
     let as_written = times(&replay(1000.0), 0, 1, 1001);
     assert!(as_written.iter().enumerate().all(|(i, time)| *time == (i * i) as u64 * 1000));
     let twice_as_fast = times(&replay(2000.0), 0, 1, 1001);
@@ -324,9 +339,9 @@ fn a_written_schedule_is_replayed_to_the_nanosecond() {
 #[test]
 fn a_pause_for_ever_lets_nothing_come() {
     for process in [ArrivalProcess::Poisson, ArrivalProcess::Mmpp2(CHAIN)] {
-        let paused = Shape::constant(1000.0).changed(Nanos::from_secs(1), 0.0);
+        let paused = RateProfile::constant(1000.0).changed(Nanos::from_secs(1), 0.0);
         let mut schedule =
-            Schedule::new(&Arrivals { shape: paused.clone(), process }, Seed(2), 0, 1);
+            Schedule::new(&Arrivals { rate_profile: paused.clone(), process }, Seed(2), 0, 1);
         while schedule.time() < Nanos::from_secs(1) {
             schedule.advance();
         }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use assay_model::{
     Filled, Kind, Nanos, Operation, Outcome, Phase, Reason, Record, Source, SourceError,
 };
-use assay_run::executor::{LaneOutcome, Trouble, execute_alone};
-use assay_run::{Clock, Control, Extent, Sink, Think, Told};
+use assay_run::executor::{Trouble, WorkerOutcome, execute_alone};
+use assay_run::{Clock, Control, Extent, SimulatedClock, Sink, Think};
 use assay_store::Client;
 
-use crate::stand_ins::{Manner, Plan, RECORDS, Stand, closed, extent, lanes, simulate};
+use crate::stand_ins::{Manner, Plan, RECORDS, StandInStore, closed, extent, simulate, workers};
 
 const MS: Nanos = Nanos::from_millis(1);
 
@@ -18,7 +18,7 @@ const BURST: usize = 32;
 
 /// A clock that goes on by a nanosecond whenever it is read.
 #[derive(Clone)]
-struct Ticking(Told);
+struct Ticking(SimulatedClock);
 
 impl Clock for Ticking {
     fn now(&self) -> Nanos {
@@ -31,23 +31,23 @@ impl Clock for Ticking {
     }
 }
 
-/// What one session asks of a store of `manner` while every reading of the clock takes 1 ns.
+/// What one session issues of a store of `manner` while every reading of the clock takes 1 ns.
 fn ticking(
     manner: Manner,
     source: &(dyn Fn() -> Box<dyn Source> + Sync),
     extent: Extent,
-) -> (LaneOutcome, Vec<Record>) {
-    let run = lanes(1, source, closed(1, Think::No, None), extent);
-    let (told, sink) = (Told::new(), Vec::with_capacity(RECORDS));
-    let store = Stand(manner, told.clone());
-    execute_alone(&run, &store, Ticking(told), sink, &Control::new()).expect("a stand-in opens")
+) -> (WorkerOutcome, Vec<Record>) {
+    let run = workers(1, source, closed(1, Think::No, None), extent);
+    let (reported, sink) = (SimulatedClock::new(), Vec::with_capacity(RECORDS));
+    let store = StandInStore(manner, reported.clone());
+    execute_alone(&run, &store, Ticking(reported), sink, &Control::new()).expect("a stand-in opens")
 }
 
 fn plan(width: u64) -> impl Fn() -> Box<dyn Source> + Sync {
     move || Box::new(Plan { width }) as Box<dyn Source>
 }
 
-/// How long after the answer before each operation was asked.
+/// How long after the answer before each operation was issued.
 fn lags(records: &[Record]) -> Vec<u64> {
     records.iter().map(|record| record.lag().0).collect()
 }
@@ -82,7 +82,7 @@ fn what_follows_upon_rows_has_a_reading_of_its_own() {
 }
 
 #[test]
-fn processes_of_two_operations_are_asked_as_ever() {
+fn processes_of_two_operations_are_issued_as_ever() {
     let (outcome, records) = ticking(Manner::Inline, &plan(2), extent(Some(100), None));
     assert_eq!((outcome.offered, records.len()), (200, 200));
     assert_one_after_the_other(&records);
@@ -133,12 +133,12 @@ impl Sink for Ending<'_> {
 }
 
 #[test]
-fn what_is_drawn_when_the_run_is_ended_is_not_asked() {
+fn what_is_drawn_when_the_run_is_ended_is_not_issued() {
     for at in [1, 2, 31, 32, 33, 50] {
         let source = plan(1);
-        let run = lanes(1, &source, closed(1, Think::No, None), extent(None, Some(60)));
-        let (clock, control) = (Told::new(), Control::new());
-        let store = Stand(Manner::Block(MS), clock.clone());
+        let run = workers(1, &source, closed(1, Think::No, None), extent(None, Some(60)));
+        let (clock, control) = (SimulatedClock::new(), Control::new());
+        let store = StandInStore(Manner::Block(MS), clock.clone());
         let sink = Ending { records: Vec::new(), at, control: &control };
         let (outcome, sink) = execute_alone(&run, &store, clock, sink, &control).expect("it opens");
         assert_eq!((outcome.offered, sink.records.len()), (at as u64, at));
@@ -156,10 +156,10 @@ fn fingerprint(process: u64) -> u128 {
 #[test]
 fn a_failure_ends_its_burst() {
     let source = plan(1);
-    let mut run = lanes(1, &source, closed(1, Think::No, None), extent(Some(100), None));
+    let mut run = workers(1, &source, closed(1, Think::No, None), extent(Some(100), None));
     run.stop_at_failure = true;
-    let clock = Told::new();
-    let store = Stand(Manner::Refuse(Reason::Full), clock.clone());
+    let clock = SimulatedClock::new();
+    let store = StandInStore(Manner::Refuse(Reason::Full), clock.clone());
     let sink = Vec::with_capacity(RECORDS);
     let (outcome, records) =
         execute_alone(&run, &store, clock, sink, &Control::new()).expect("it opens");
@@ -185,7 +185,7 @@ fn an_answer_that_comes_late_after_all_is_waited_for() {
 }
 
 #[test]
-fn patience_ends_with_a_late_answer_too() {
+fn the_timeout_expires_with_a_late_answer_too() {
     let load = closed(1, Think::No, None);
     let late = Manner::Late(Nanos::from_secs(11));
     let (outcome, records) = simulate(late, 1, load, extent(Some(3), None));
@@ -225,7 +225,7 @@ impl Source for Until {
 }
 
 #[test]
-fn a_plan_that_ends_or_breaks_is_asked_up_to_there() {
+fn a_plan_that_ends_or_breaks_is_issued_up_to_there() {
     for at in [0, 1, 31, 32, 33, 77] {
         for breaks in [false, true] {
             let source = move || Box::new(Until { at, breaks }) as Box<dyn Source>;
@@ -241,12 +241,12 @@ fn a_plan_that_ends_or_breaks_is_asked_up_to_there() {
 #[test]
 fn a_burst_ends_where_the_room_for_records_does() {
     let source = plan(1);
-    let run = lanes(1, &source, closed(1, Think::No, None), extent(Some(30), None));
-    let told = Told::new();
-    let store = Stand(Manner::Inline, told.clone());
+    let run = workers(1, &source, closed(1, Think::No, None), extent(Some(30), None));
+    let reported = SimulatedClock::new();
+    let store = StandInStore(Manner::Inline, reported.clone());
     let sink = Vec::with_capacity(9);
     let (_, records) =
-        execute_alone(&run, &store, Ticking(told), sink, &Control::new()).expect("it opens");
+        execute_alone(&run, &store, Ticking(reported), sink, &Control::new()).expect("it opens");
     assert_one_after_the_other(&records);
     let lags = lags(&records);
     assert!(lags[1..9].iter().all(|lag| *lag == 0), "{lags:?}");
@@ -256,20 +256,20 @@ fn a_burst_ends_where_the_room_for_records_does() {
 #[test]
 fn many_bytes_make_a_burst_shorter() {
     let source = plan(1);
-    let run = lanes(1, &source, closed(1, Think::No, None), extent(Some(64), None));
-    let run = assay_run::Lanes { render: Arc::new(LongKeys), ..run };
-    let told = Told::new();
-    let store = Stand(Manner::Inline, told.clone());
+    let run = workers(1, &source, closed(1, Think::No, None), extent(Some(64), None));
+    let run = assay_run::Workers { encoder: Arc::new(LongKeys), ..run };
+    let reported = SimulatedClock::new();
+    let store = StandInStore(Manner::Inline, reported.clone());
     let sink = Vec::with_capacity(RECORDS);
     let (_, records) =
-        execute_alone(&run, &store, Ticking(told), sink, &Control::new()).expect("it opens");
+        execute_alone(&run, &store, Ticking(reported), sink, &Control::new()).expect("it opens");
     let begun = (0..64).filter(|place| records[*place].lag() > Nanos::ZERO);
     assert!(begun.eq((0..64).step_by(4)), "keys of 4 KiB come by fours");
 }
 
 struct LongKeys;
 
-impl assay_model::Render for LongKeys {
+impl assay_model::OperationEncoder for LongKeys {
     fn key(&self, _key: u64, into: &mut Vec<u8>) {
         into.resize(4096, b'k');
     }

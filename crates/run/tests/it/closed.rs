@@ -1,4 +1,4 @@
-//! The closed model: a session asks again when its answer has come.
+//! The closed model: a session issues again when its answer has come.
 
 use assay_model::{Nanos, Outcome, Phase, Reason};
 use assay_run::executor::Trouble;
@@ -26,7 +26,7 @@ fn a_number_of_processes_is_met_exactly_by_an_inline_store() {
 }
 
 #[test]
-fn a_duration_ends_the_asking() {
+fn a_duration_ends_the_load() {
     let load = closed(2, Think::No, None);
     let (_, records) = simulate(Manner::Queue(MS), 1, load, extent(None, Some(1)));
     assert!((1000..=1002).contains(&records.len()), "{} records", records.len());
@@ -50,7 +50,7 @@ fn exponential_think_times_have_their_mean() {
 
 #[test]
 fn pacing_keeps_the_target_and_the_intended_times() {
-    // 4 sessions, 100 per second: every session asks every 40 ms, one after the other.
+    // 4 sessions, 100 per second: every session issues every 40 ms, one after the other.
     let load = closed(4, Think::No, Some(100.0));
     let (_, records) = simulate(Manner::Queue(MS), 1, load, extent(None, Some(10)));
     assert_eq!(records.len(), 1000);
@@ -71,7 +71,7 @@ fn a_paced_session_that_is_late_keeps_its_intended_time() {
 }
 
 #[test]
-fn a_paced_session_that_is_late_is_measured_when_it_asks() {
+fn a_paced_session_that_is_late_is_measured_when_it_issues() {
     let load = closed(1, Think::No, Some(1000.0));
     let warm_up = Nanos::from_millis(100);
     let extent = Extent { warm_up, ..extent(Some(500), None) };
@@ -82,7 +82,7 @@ fn a_paced_session_that_is_late_is_measured_when_it_asks() {
     }
     assert_eq!(records.iter().filter(|record| record.phase == Phase::Measure).count(), 450);
     let last = records.iter().map(|record| record.started).max();
-    assert_eq!(Some(outcome.asked_until), last);
+    assert_eq!(Some(outcome.issued_until), last);
 }
 
 #[test]
@@ -90,10 +90,10 @@ fn a_session_whose_answer_is_unknown_is_never_used_again() {
     let load = closed(3, Think::No, None);
     let (_, records) = simulate(Manner::Silent, 1, load, extent(None, Some(25)));
     let mut sessions: Vec<u32> = records.iter().map(|record| record.session).collect();
-    let asked = sessions.len();
+    let issued = sessions.len();
     sessions.sort_unstable();
     sessions.dedup();
-    assert_eq!((asked, sessions.len()), (9, 9));
+    assert_eq!((issued, sessions.len()), (9, 9));
     assert!(records.iter().all(|record| record.outcome == Outcome::Unknown));
 }
 
@@ -115,7 +115,7 @@ fn the_first_failure_is_remembered() {
 }
 
 #[test]
-fn answers_that_came_while_the_lane_stood_still_are_answers() {
+fn answers_that_came_while_the_blocking_thread_stood_still_are_answers() {
     let manner = Manner::Stall(MS, Nanos::from_secs(20));
     let (outcome, records) = simulate(manner, 1, closed(2, Think::No, None), extent(Some(2), None));
     assert_eq!((records.len(), outcome.late_answers), (2, 0));

@@ -1,11 +1,11 @@
-//! The executor against simulated stores, in told time: no sleeping, no wall clock.
+//! The executor against simulated stores, in simulated time: no sleeping, no wall clock.
 
 mod bursts;
 mod closed;
-mod lanes;
 mod open;
 mod partly_open;
 mod queries;
 mod rates;
 mod seeds;
 mod stand_ins;
+mod workers;

@@ -76,7 +76,7 @@ fn arrivals_beyond_the_bound_are_dropped_and_counted() {
 }
 
 #[test]
-fn a_store_that_blocks_the_lane_has_the_same_bound() {
+fn a_store_that_blocks_the_blocking_thread_has_the_same_bound() {
     // 1000 arrivals in a second, 10 ms each, three in the system: about a hundred get through.
     let load = open(1000.0, 3, Overflow::Drop);
     let manner = Manner::Block(Nanos::from_millis(10));
@@ -99,7 +99,7 @@ fn reaching_the_bound_can_end_the_run() {
 }
 
 #[test]
-fn a_silent_store_makes_everything_unknown_when_patience_ends() {
+fn a_silent_store_makes_everything_unknown_when_the_timeout_expires() {
     let load = open(1000.0, 100_000, Overflow::Queue);
     let (_, records) = simulate(Manner::Silent, 1, load, extent(None, Some(1)));
     assert_eq!(records.len(), 1000);
@@ -110,7 +110,7 @@ fn a_silent_store_makes_everything_unknown_when_patience_ends() {
 }
 
 #[test]
-fn a_backlog_that_outlives_patience_is_dropped_but_recorded() {
+fn a_backlog_that_outlives_its_timeout_is_dropped_but_recorded() {
     let load = open(1000.0, 1, Overflow::Queue);
     let (outcome, records) =
         simulate(Manner::Queue(Nanos::from_secs(1)), 1, load, extent(None, Some(2)));

@@ -1,11 +1,11 @@
-//! Partly open: clients come by the clock, wait for their answers, think, ask again.
+//! Partly open: clients come by the clock, wait for their answers, think, issue again.
 
 use assay_model::SourceError;
 use assay_model::{Fields, Filled, Kind, Nanos, Operation, Outcome, Reason, Record, Source};
-use assay_run::executor::{LaneOutcome, execute_alone};
-use assay_run::{Control, Overflow, Told};
+use assay_run::executor::{WorkerOutcome, execute_alone};
+use assay_run::{Control, Overflow, SimulatedClock};
 
-use crate::stand_ins::{Manner, Stand, extent, lanes, open};
+use crate::stand_ins::{Manner, StandInStore, extent, open, workers};
 
 const MS: Nanos = Nanos::from_millis(1);
 const THINK: Nanos = Nanos::from_millis(15);
@@ -51,12 +51,12 @@ fn simulate(
     rate: f64,
     in_flight: usize,
     seconds: u64,
-) -> (LaneOutcome, Vec<Record>) {
+) -> (WorkerOutcome, Vec<Record>) {
     let source = || Box::new(Clients) as Box<dyn Source>;
     let load = open(rate, in_flight, Overflow::Drop);
-    let run = lanes(1, &source, load, extent(None, Some(seconds)));
-    let clock = Told::new();
-    let store = Stand(manner, clock.clone());
+    let run = workers(1, &source, load, extent(None, Some(seconds)));
+    let clock = SimulatedClock::new();
+    let store = StandInStore(manner, clock.clone());
     execute_alone(&run, &store, clock, Vec::new(), &Control::new()).expect("a stand-in opens")
 }
 
@@ -68,7 +68,7 @@ fn of_process(records: &[Record], process: u64) -> Vec<Record> {
 }
 
 #[test]
-fn a_client_thinks_after_its_answer_then_asks_again() {
+fn a_client_thinks_after_its_answer_then_issues_again() {
     let (outcome, records) = simulate(Manner::Queue(MS), 10.0, 100, 2);
     assert_eq!((outcome.offered, records.len()), (20 * 6, 20 * 6));
     for process in 0..20 {

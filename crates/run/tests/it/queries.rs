@@ -9,15 +9,15 @@ use assay_model::{
     Argument, Arguments, Datum, Fields, Filled, Kind, Layout, Nanos, Operation, Outcome, Reason,
     Record, Setting, Source, SourceError, Taken,
 };
-use assay_run::executor::{LaneOutcome, Trouble, execute_alone};
-use assay_run::{Asks, Control, Extent, Lanes, Load, Overflow, Told};
+use assay_run::executor::{Trouble, WorkerOutcome, execute_alone};
+use assay_run::{Control, Extent, Load, Overflow, SimulatedClock, Workers, WorkloadKind};
 use assay_store::answer::{encode_field, encode_row};
 use assay_store::{
     Answer, Answers, Call, Capabilities, Client, OpenError, Reply, Request, Rows, Step, Store,
     Ticket,
 };
 
-use crate::stand_ins::{Manner, Stand, extent, lanes, open};
+use crate::stand_ins::{Manner, StandInStore, extent, open, workers};
 
 const MS: Nanos = Nanos::from_millis(1);
 
@@ -108,7 +108,7 @@ impl Source for Turns {
 
 /// A store of one connection: whoever holds it in a transaction keeps others out.
 struct Bank {
-    stand: Stand,
+    stand: StandInStore,
     /// Which queries it refuses.
     refuses: fn(u16) -> bool,
     said: Arc<Mutex<Vec<String>>>,
@@ -140,7 +140,7 @@ impl Store for Bank {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let said = Arc::clone(&self.said);
         Ok(Box::new(Teller {
             holder: None,
@@ -232,15 +232,18 @@ fn simulate_of(
     extent: Extent,
     refuses: fn(u16) -> bool,
 ) -> (Vec<Record>, Vec<String>) {
-    let run = Lanes { asks: Asks::Queries, ..lanes(1, source, load, extent) };
+    let run = Workers { workload_kind: WorkloadKind::Queries, ..workers(1, source, load, extent) };
     let (_, records, said) = perform(&run, refuses);
     (records, said)
 }
 
-fn perform(run: &Lanes<'_>, refuses: fn(u16) -> bool) -> (LaneOutcome, Vec<Record>, Vec<String>) {
-    let clock = Told::new();
+fn perform(
+    run: &Workers<'_>,
+    refuses: fn(u16) -> bool,
+) -> (WorkerOutcome, Vec<Record>, Vec<String>) {
+    let clock = SimulatedClock::new();
     let said = Arc::new(Mutex::new(Vec::new()));
-    let stand = Stand(Manner::Inline, clock.clone());
+    let stand = StandInStore(Manner::Inline, clock.clone());
     let store = Bank { stand, refuses, said: Arc::clone(&said) };
     let (outcome, records) =
         execute_alone(run, &store, clock, Vec::new(), &Control::new()).expect("a stand-in opens");
@@ -249,16 +252,16 @@ fn perform(run: &Lanes<'_>, refuses: fn(u16) -> bool) -> (LaneOutcome, Vec<Recor
 }
 
 #[test]
-fn a_process_asks_its_queries_within_transactions() {
+fn a_process_issues_its_queries_within_transactions() {
     let (records, said) =
         simulate(open(10.0, 10, Overflow::Queue), extent(Some(1), None), |_| false);
     let expected = ["begin Query(1) 'd'", "Query(2) 3000", "Commit", "Query(3)"].map(str::to_owned);
     assert_eq!(said, expected);
     let kinds: Vec<Kind> = records.iter().map(|record| record.kind).collect();
     assert_eq!(kinds, [Kind::Read, Kind::Insert, Kind::Commit, Kind::Read]);
-    let asked: Vec<(u16, u16)> =
+    let issued: Vec<(u16, u16)> =
         records.iter().map(|record| (record.statement, record.requests)).collect();
-    assert_eq!(asked, [(1, 2), (2, 2), (0, 2), (3, 2)]);
+    assert_eq!(issued, [(1, 2), (2, 2), (0, 2), (3, 2)]);
     assert!(records.iter().all(|record| record.outcome == Outcome::Done));
 }
 
@@ -301,8 +304,9 @@ fn who_has_waited_for_the_connection_goes_before_who_gives_it_back() {
 fn a_load_whose_last_operation_fails_has_failed() {
     let source = || Box::new(Orders) as Box<dyn Source>;
     let load = open(10.0, 10, Overflow::Queue);
-    let stops = Lanes { stop_at_failure: true, ..lanes(1, &source, load, extent(Some(1), None)) };
-    let load = Lanes { asks: Asks::Queries, ..stops };
+    let stops =
+        Workers { stop_at_failure: true, ..workers(1, &source, load, extent(Some(1), None)) };
+    let load = Workers { workload_kind: WorkloadKind::Queries, ..stops };
     let troubles = [|_| false, |n| n == 3].map(|refuses| perform(&load, refuses).0.trouble);
     assert_eq!(troubles, [None, Some(Trouble::Failure)]);
 }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use assay_model::{Nanos, Record, Source};
 use assay_run::executor::execute_alone;
 use assay_run::{
-    ArrivalProcess, Arrivals, Control, Extent, Form, Load, Open, Overflow, RATE_LEAD, Shape, Sink,
-    Spike, Stage, Told,
+    ArrivalProcess, Arrivals, Control, Extent, Form, Load, Open, Overflow, RATE_LEAD, RateProfile,
+    SimulatedClock, Sink, Spike, Stage,
 };
 
-use crate::stand_ins::{Manner, Plan, Stand, extent, lanes, open};
+use crate::stand_ins::{Manner, Plan, StandInStore, extent, open, workers};
 
 const MS: Nanos = Nanos::from_millis(1);
 
 /// A sink beside which somebody turns the rate as soon as a moment has come.
 struct Turning {
     control: Arc<Control>,
-    clock: Told,
+    clock: SimulatedClock,
     turns: Vec<(Nanos, f64)>,
     records: Vec<Record>,
 }
@@ -32,7 +32,7 @@ impl Sink for Turning {
     }
 
     fn flush(&mut self) {
-        // A lane without arrivals flushes all the same: the time goes on.
+        // A worker without arrivals flushes all the same: the time goes on.
         let now = assay_run::Clock::now(&self.clock);
         while let Some((_, rate)) = self.turns.pop_if(|(at, _)| *at <= now) {
             self.control.set_rate(now + RATE_LEAD, rate).expect("an open run goes on");
@@ -51,9 +51,9 @@ impl Sink for Turning {
 fn run(load: Load, extent: Extent, mut turns: Vec<(Nanos, f64)>) -> (Vec<Record>, Arc<Control>) {
     turns.reverse();
     let source = || Box::new(Plan { width: 1 }) as Box<dyn Source>;
-    let run = lanes(1, &source, load, extent);
-    let clock = Told::new();
-    let store = Stand(Manner::Queue(Nanos(1000)), clock.clone());
+    let run = workers(1, &source, load, extent);
+    let clock = SimulatedClock::new();
+    let store = StandInStore(Manner::Queue(Nanos(1000)), clock.clone());
     let control = Arc::new(Control::new());
     let records = Vec::new();
     let sink = Turning { control: Arc::clone(&control), clock: clock.clone(), turns, records };
@@ -62,11 +62,12 @@ fn run(load: Load, extent: Extent, mut turns: Vec<(Nanos, f64)>) -> (Vec<Record>
 }
 
 fn shaped(form: Form) -> Load {
-    let arrivals = Arrivals { shape: Shape::new(form), process: ArrivalProcess::Constant };
+    let arrivals =
+        Arrivals { rate_profile: RateProfile::new(form), process: ArrivalProcess::Constant };
     Load::Open(Open { arrivals, in_flight: 1000, overflow: Overflow::Queue })
 }
 
-/// How many operations were asked in each second.
+/// How many operations were issued in each second.
 fn by_second(records: &[Record]) -> Vec<usize> {
     let mut counts = Vec::new();
     for record in records {
@@ -79,7 +80,7 @@ fn by_second(records: &[Record]) -> Vec<usize> {
 }
 
 #[test]
-fn stages_are_asked_as_they_are_planned() {
+fn stages_are_issued_as_they_are_planned() {
     let stage = |from, to| Stage { length: Nanos::from_secs(2), from, to };
     let load =
         shaped(Form::Stages(vec![stage(100.0, 100.0), stage(100.0, 500.0), stage(0.0, 0.0)]));
@@ -103,13 +104,13 @@ fn the_rate_is_changed_while_the_run_goes_on() {
     let changes = control.rate_changes();
     let rates: Vec<(f64, f64)> = changes.iter().map(|one| (one.before, one.rate)).collect();
     assert_eq!(rates, [(100.0, 1000.0), (1000.0, 10.0)]);
-    for (change, wanted) in changes.iter().zip([1000u64, 2000]) {
-        let late = change.at.since(Nanos::from_millis(wanted));
+    for (change, target) in changes.iter().zip([1000u64, 2000]) {
+        let late = change.at.since(Nanos::from_millis(target));
         assert!(late < RATE_LEAD, "from {} on", change.at);
     }
-    let expected = control.shape().expect("it was open").integral(Nanos::from_secs(4));
+    let expected = control.rate_profile().expect("it was open").integral(Nanos::from_secs(4));
     assert_eq!(records.len(), expected.ceil() as usize);
-    assert!(records.iter().all(|record| record.lag() == Nanos::ZERO), "nobody heard too late");
+    assert!(records.iter().all(|record| record.lag() == Nanos::ZERO), "nobody received too late");
 }
 
 #[test]
@@ -140,9 +141,9 @@ fn a_change_that_an_earlier_run_had_is_forgotten() {
     let source = || Box::new(Plan { width: 1 }) as Box<dyn Source>;
     let count = || {
         let load = open(100.0, 1000, Overflow::Queue);
-        let run = lanes(1, &source, load, extent(None, Some(1)));
-        let clock = Told::new();
-        let store = Stand(Manner::Queue(MS), clock.clone());
+        let run = workers(1, &source, load, extent(None, Some(1)));
+        let clock = SimulatedClock::new();
+        let store = StandInStore(Manner::Queue(MS), clock.clone());
         let (_, records) = execute_alone(&run, &store, clock, Vec::<Record>::new(), &control)
             .expect("a stand-in opens");
         records.len()

@@ -1,4 +1,4 @@
-//! Thousands of drawn experiments against the sick store, in told time.
+//! Thousands of drawn experiments against the simulated store, in simulated time.
 //!
 //! Every experiment follows from its seed alone. A failure names the seed, what was drawn from it,
 //! and the command that repeats it with its neighbours.
@@ -8,17 +8,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use assay_model::{Draws, Layout, Nanos, Outcome, Reason, Record, Seed, Source, Table};
 use assay_run::executor::Trouble;
 use assay_run::{
-    ArrivalProcess, Arrivals, Closed, Control, Extent, Gauge, Lanes, Latency, Load, Open, Overflow,
-    Think, execute_in_told_time,
+    ArrivalProcess, Arrivals, Closed, Control, Extent, Latency, LiveCounters, Load, Open, Overflow,
+    Think, Workers, execute_in_simulated_time,
 };
-use assay_store::sick::config::{Config, ReadFrom};
-use assay_store::sick::delay::Delay;
-use assay_store::sick::ills::Ill;
-use assay_store::sick::queue::{Grain, Hiccup};
-use assay_store::sick::{Sick, config::Node};
+use assay_store::sim::config::{Config, ReadFrom};
+use assay_store::sim::delay::Delay;
+use assay_store::sim::fault_model::FaultRate;
+use assay_store::sim::queue::{Grain, Hiccup};
+use assay_store::sim::{SimulatedStore, config::Node};
 use assay_store::{Store, Truth};
 
-use crate::stand_ins::{Plan, closed, extent, lanes, open};
+use crate::stand_ins::{Plan, closed, extent, open, workers};
 
 /// Seeds of one test.
 const SEEDS: u64 = 125;
@@ -33,7 +33,7 @@ struct Drawn {
     load: Load,
     extent: Extent,
     width: u64,
-    patience: Nanos,
+    timeout: Nanos,
     store: Config,
 }
 
@@ -51,8 +51,8 @@ fn drawn(seed: u64) -> Drawn {
         1 => Extent { duration: Some(us(40_000)), warm_up, processes: Some(200) },
         _ => Extent { processes: Some(20 + draws.below(100)), warm_up, duration: None },
     };
-    let (width, patience) = (1 + draws.below(2), pick(&mut draws, &[us(3_000), us(2_000_000)]));
-    Drawn { seed, load, extent, width, patience, store: drawn_store(&mut draws) }
+    let (width, timeout) = (1 + draws.below(2), pick(&mut draws, &[us(3_000), us(2_000_000)]));
+    Drawn { seed, load, extent, width, timeout, store: drawn_store(&mut draws) }
 }
 
 fn drawn_load(draws: &mut Draws) -> Load {
@@ -70,7 +70,7 @@ fn drawn_load(draws: &mut Draws) -> Load {
     Load::Closed(Closed {
         sessions: 1 + draws.below(9) as u32,
         think: pick(draws, &thinks),
-        pace: pick(draws, &[None, Some(rate)]),
+        target_rate: pick(draws, &[None, Some(rate)]),
     })
 }
 
@@ -102,8 +102,8 @@ fn drawn_store(draws: &mut Draws) -> Config {
     let mut config = Config { nodes, own_service: draws.below(2) == 0, ..Config::default() };
     config.clock = pick(draws, &[Grain::Exact, Grain::Exact, Grain::Milliseconds]);
     config.read_from = pick(draws, &[ReadFrom::Primary, ReadFrom::Any]);
-    config.ills.refused = pick(draws, &[Ill::NEVER, Ill::at_rate(0.1)]);
-    config.ills.silent = pick(draws, &[Ill::NEVER, Ill::at_rate(0.05)]);
+    config.fault_model.refused = pick(draws, &[FaultRate::NEVER, FaultRate::at_rate(0.1)]);
+    config.fault_model.silent = pick(draws, &[FaultRate::NEVER, FaultRate::at_rate(0.05)]);
     config
 }
 
@@ -118,30 +118,30 @@ struct Found {
 }
 
 fn perform(drawn: &Drawn) -> Found {
-    let store =
-        Sick::new(drawn.store.clone(), Seed(drawn.seed)).expect("what is drawn makes sense");
+    let store = SimulatedStore::new(drawn.store.clone(), Seed(drawn.seed))
+        .expect("what is drawn makes sense");
     let fields = vec!["field0".to_owned()];
     let table = Table { name: "t".to_owned(), fields, needs_key_order: false };
     store.prepare(&Layout { tables: vec![table], records: 0 }).expect("it has room");
     store.settle().expect("it settles");
     let width = drawn.width;
     let source = move || Box::new(Plan { width }) as Box<dyn Source>;
-    let run = Lanes {
-        patience: drawn.patience,
+    let run = Workers {
+        timeout: drawn.timeout,
         seed: Seed(drawn.seed),
-        ..lanes(1, &source, drawn.load.clone(), drawn.extent)
+        ..workers(1, &source, drawn.load.clone(), drawn.extent)
     };
-    let gauge = Gauge::new(Latency::Response);
+    let live_counters = LiveCounters::new(Latency::Response);
     let control = Control::new();
-    let done = execute_in_told_time(&run, &store, Vec::new(), &gauge, &control);
+    let done = execute_in_simulated_time(&run, &store, Vec::new(), &live_counters, &control);
     let (outcome, records) = done.expect("it opens");
-    assert_eq!(control.now(), Some(outcome.ended()), "who watches sees the told time");
+    assert_eq!(control.now(), Some(outcome.ended()), "who watches sees the simulated time");
     let mut truths = Vec::new();
     store.truth(&mut |truth| truths.push(truth.clone()));
-    let lane = &outcome.lanes[0];
-    let was_cut = lane.trouble.is_some();
-    let stood_still = matches!(lane.trouble, Some(Trouble::Plan(_)));
-    let (offered, outcomes) = (lane.offered, lane.outcomes);
+    let worker = &outcome.workers[0];
+    let was_cut = worker.trouble.is_some();
+    let stood_still = matches!(worker.trouble, Some(Trouble::Plan(_)));
+    let (offered, outcomes) = (worker.offered, worker.outcomes);
     Found { records, truths, offered, outcomes, was_cut, stood_still }
 }
 
@@ -161,13 +161,13 @@ fn check(drawn: &Drawn) {
     }
     check_processes(drawn, &found);
     check_truth(drawn, &found);
-    assert_eq!(found.stood_still, stands_still(drawn, &found), "told time stands still");
+    assert_eq!(found.stood_still, stands_still(drawn, &found), "simulated time stands still");
     let again = perform(drawn);
     assert!(again.records == *records, "the same seed gives other records");
     assert!(again.truths == found.truths, "the same seed gives another truth");
 }
 
-/// Whether nothing but time could end the asking, which does not pass: a session of the closed
+/// Whether nothing but time could end the load, which does not pass: a session of the closed
 /// model without pauses has tens of thousands of answers at one moment.
 fn stands_still(drawn: &Drawn, found: &Found) -> bool {
     let is_endless = drawn.extent.processes.is_none() && matches!(drawn.load, Load::Closed(_));
@@ -181,37 +181,37 @@ fn stands_still(drawn: &Drawn, found: &Found) -> bool {
 fn check_processes(drawn: &Drawn, found: &Found) {
     let mut indexes: Vec<u64> = found.records.iter().map(|record| record.index).collect();
     indexes.sort_unstable();
-    let wanted: Vec<u64> = (0..indexes.len() as u64).collect();
-    assert_eq!(indexes, wanted, "an operation is missing or there twice");
+    let expected: Vec<u64> = (0..indexes.len() as u64).collect();
+    assert_eq!(indexes, expected, "an operation is missing or there twice");
     assert_eq!(indexes.len() as u64 % drawn.width, 0, "a process is there by halves");
     if let (Some(processes), None) = (drawn.extent.processes, drawn.extent.duration)
         && !found.was_cut
     {
-        assert_eq!(indexes.len() as u64, processes * drawn.width, "not all were asked");
+        assert_eq!(indexes.len() as u64, processes * drawn.width, "not all were issued");
     }
 }
 
 /// The store's own account of when its answers were due is what was measured.
 fn check_truth(drawn: &Drawn, found: &Found) {
-    let is_asked = |record: &&Record| record.outcome != Outcome::Dropped;
-    let mut asked: Vec<&Record> = found.records.iter().filter(is_asked).collect();
-    // Operations of one session that begin at the same moment end in the order of asking.
-    asked.sort_by_key(|record| (record.started, record.session));
+    let is_issued = |record: &&Record| record.outcome != Outcome::Dropped;
+    let mut issued: Vec<&Record> = found.records.iter().filter(is_issued).collect();
+    // Operations of one session that begin at the same moment end in the order of issue.
+    issued.sort_by_key(|record| (record.started, record.session));
     let mut truths: Vec<&Truth> = found.truths.iter().collect();
     truths.sort_by_key(|truth| (truth.at, truth.session));
-    assert_eq!(asked.len(), truths.len(), "the store saw other requests");
-    for (record, truth) in asked.iter().zip(truths) {
-        let seen = (record.started, record.session, record.kind);
-        assert_eq!(seen, (truth.at, truth.session, truth.kind));
+    assert_eq!(issued.len(), truths.len(), "the store saw other requests");
+    for (record, truth) in issued.iter().zip(truths) {
+        let observed = (record.started, record.session, record.kind);
+        assert_eq!(observed, (truth.at, truth.session, truth.kind));
         match record.outcome {
             Outcome::Done | Outcome::Refused => {
                 assert_eq!(record.ended, truth.answered_at, "{record:?} {truth:?}");
             }
             _ => {
-                // What is asked while the run drains is given up when the draining ends.
+                // What is issued while the run drains is given up when the draining ends.
                 let is_over = record.reason == Reason::RunEnded;
-                let patience = record.started + drawn.patience;
-                assert!(is_over || record.ended == patience, "{record:?}");
+                let timeout = record.started + drawn.timeout;
+                assert!(is_over || record.ended == timeout, "{record:?}");
                 assert!(truth.answered_at >= record.ended, "{record:?} {truth:?}");
             }
         }
@@ -224,7 +224,7 @@ fn check_seeds(name: &str, from: u64) {
         if catch_unwind(AssertUnwindSafe(|| check(&drawn))).is_err() {
             panic!(
                 "seed {seed}: {drawn:?}\n\
-                 to repeat it: cargo test -p assay-run --test it seeds::{name}"
+                 reproduce with: cargo test -p assay-run --test it seeds::{name}"
             );
         }
     }
@@ -272,21 +272,21 @@ fn check_sawtooth(seed: u64) {
     let arrivals = Arrivals::constant_rate(rate, ArrivalProcess::Constant);
     let (in_flight, overflow) = (1 << 20, Overflow::Queue);
     let load = Load::Open(Open { arrivals, in_flight, overflow });
-    let (extent, patience) = (extent(Some(processes), None), Nanos::from_secs(60));
-    let found = perform(&Drawn { seed, load, extent, width: 1, patience, store });
+    let (extent, timeout) = (extent(Some(processes), None), Nanos::from_secs(60));
+    let found = perform(&Drawn { seed, load, extent, width: 1, timeout, store });
     let peak = found.records.iter().map(Record::response).max().expect("there are records");
     let is_slow = |record: &&Record| record.response() > healthy + Nanos(1_000);
     let last = found.records.iter().filter(is_slow).map(|record| record.intended).max();
     let last = last.expect("the hiccup is felt") - after;
-    let told = format!("seed {seed}: {rate}/s at {capacity}/s, {length}, healthy {healthy}");
+    let reported = format!("seed {seed}: {rate}/s at {capacity}/s, {length}, healthy {healthy}");
     // The first arrival comes up to a gap after the hiccup began, the last up to one before it is
     // over.
     let gap = 1.0 / rate;
-    let wanted = (length + healthy).as_secs_f64();
-    let off = wanted - peak.as_secs_f64();
-    assert!((-1e-6..=gap).contains(&off), "{told}: peak {peak}");
+    let expected = (length + healthy).as_secs_f64();
+    let off = expected - peak.as_secs_f64();
+    assert!((-1e-6..=gap).contains(&off), "{reported}: peak {peak}");
     let off = (last.as_secs_f64() + gap - lasts).abs();
-    assert!(off <= 0.01 * lasts + gap, "{told}: back after {last}, wanted {lasts} s");
+    assert!(off <= 0.01 * lasts + gap, "{reported}: back after {last}, wanted {lasts} s");
 }
 
 #[test]
@@ -301,8 +301,8 @@ fn for_a_while(load: Load, max: f64, latency: Nanos, hiccup: Option<Hiccup>) -> 
     let store = Config { nodes: vec![node], own_service: false, ..Config::default() };
     let duration = Some(Nanos::from_millis(100));
     let extent = Extent { duration, warm_up: Nanos::ZERO, processes: None };
-    let patience = Nanos::from_secs(1);
-    perform(&Drawn { seed: 1, load, extent, width: 1, patience, store })
+    let timeout = Nanos::from_secs(1);
+    perform(&Drawn { seed: 1, load, extent, width: 1, timeout, store })
 }
 
 #[test]

@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use assay_model::{
-    Fields, Filled, Kind, Layout, Nanos, Operation, Reason, Record, Render, Seed, Setting, Source,
-    SourceError, version,
+    Fields, Filled, Kind, Layout, Nanos, Operation, OperationEncoder, Reason, Record, Seed,
+    Setting, Source, SourceError, version,
 };
-use assay_run::executor::LaneOutcome;
+use assay_run::executor::WorkerOutcome;
 use assay_run::executor::execute_alone;
 use assay_run::{
-    ArrivalProcess, Arrivals, Asks, Closed, Control, Extent, Lanes, Load, Open, Overflow, Spin,
-    Think, Told,
+    ArrivalProcess, Arrivals, Closed, Control, Extent, Load, Open, Overflow, SimulatedClock, Spin,
+    Think, Workers, WorkloadKind,
 };
 use assay_store::answer::{encode_field, encode_row};
 use assay_store::{
@@ -55,7 +55,7 @@ impl Source for Plan {
 /// Keys in decimal, values of one byte.
 pub struct Bytes;
 
-impl Render for Bytes {
+impl OperationEncoder for Bytes {
     fn key(&self, key: u64, into: &mut Vec<u8>) {
         into.extend_from_slice(key.to_string().as_bytes());
     }
@@ -94,9 +94,9 @@ pub enum Manner {
     Block(Nanos),
     /// As `Queue`, though it says that it answers before `start` returns.
     Late(Nanos),
-    /// As `Queue`, and the second time lets the lane stand still for so long.
+    /// As `Queue`, and the second time lets the worker stand still for so long.
     Stall(Nanos, Nanos),
-    /// Answers before `start` returns, with a row where it is asked to read.
+    /// Answers before `start` returns, with a row where it is issued to read.
     Rows,
     /// Never answers.
     Silent,
@@ -105,9 +105,9 @@ pub enum Manner {
 }
 
 /// A simulated store.
-pub struct Stand(pub Manner, pub Told);
+pub struct StandInStore(pub Manner, pub SimulatedClock);
 
-impl Store for Stand {
+impl Store for StandInStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             name: "stand-in",
@@ -138,8 +138,8 @@ impl Store for Stand {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        Ok(Box::new(StandClient {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        Ok(Box::new(StandInClient {
             manner: self.0,
             clock: self.1.clone(),
             free_at: Nanos::ZERO,
@@ -156,21 +156,21 @@ impl Store for Stand {
     }
 }
 
-struct StandClient {
+struct StandInClient {
     manner: Manner,
-    clock: Told,
+    clock: SimulatedClock,
     free_at: Nanos,
     waiting: VecDeque<(Nanos, Ticket)>,
 }
 
-impl StandClient {
+impl StandInClient {
     fn serve(&mut self, now: Nanos, service: Nanos) -> Nanos {
         self.free_at = self.free_at.max(now) + service;
         self.free_at
     }
 }
 
-impl Client for StandClient {
+impl Client for StandInClient {
     fn start(
         &mut self,
         now: Nanos,
@@ -236,8 +236,8 @@ pub fn open(rate: f64, in_flight: usize, overflow: Overflow) -> Load {
 }
 
 /// A closed run of `sessions`.
-pub fn closed(sessions: u32, think: Think, pace: Option<f64>) -> Load {
-    Load::Closed(Closed { sessions, think, pace })
+pub fn closed(sessions: u32, think: Think, target_rate: Option<f64>) -> Load {
+    Load::Closed(Closed { sessions, think, target_rate })
 }
 
 /// The run's length in processes and seconds.
@@ -248,37 +248,37 @@ pub fn extent(processes: Option<u64>, seconds: Option<u64>) -> Extent {
 /// Records that a sink has room for: more than any of these runs gives.
 pub const RECORDS: usize = 1 << 18;
 
-/// Runs one lane in told time with ten seconds of patience.
+/// Runs one worker in simulated time with ten seconds of timeout.
 pub fn simulate(
     manner: Manner,
     width: u64,
     load: Load,
     extent: Extent,
-) -> (LaneOutcome, Vec<Record>) {
+) -> (WorkerOutcome, Vec<Record>) {
     let source = move || Box::new(Plan { width }) as Box<dyn Source>;
-    let run = lanes(1, &source, load, extent);
-    let clock = Told::new();
-    let store = Stand(manner, clock.clone());
+    let run = workers(1, &source, load, extent);
+    let clock = SimulatedClock::new();
+    let store = StandInStore(manner, clock.clone());
     let sink = Vec::with_capacity(RECORDS);
     execute_alone(&run, &store, clock, sink, &Control::new()).expect("a stand-in opens")
 }
 
-/// A run on `lanes` lanes.
-pub fn lanes<'a>(
-    lanes: usize,
+/// A run on `workers` workers.
+pub fn workers<'a>(
+    workers: usize,
     source: &'a (dyn Fn() -> Box<dyn Source> + Sync),
     load: Load,
     extent: Extent,
-) -> Lanes<'a> {
-    Lanes {
-        lanes,
+) -> Workers<'a> {
+    Workers {
+        workers,
         source,
-        render: Arc::new(Bytes),
+        encoder: Arc::new(Bytes),
         fields: Arc::new(["field0".to_owned()]),
-        asks: Asks::Records,
+        workload_kind: WorkloadKind::Records,
         load,
         extent,
-        patience: Nanos::from_secs(10),
+        timeout: Nanos::from_secs(10),
         seed: Seed(1),
         is_load: false,
         stop_at_failure: false,

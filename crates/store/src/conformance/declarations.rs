@@ -2,7 +2,7 @@
 
 use assay_model::Kind;
 
-use super::talk::{Ask, Got, Talk};
+use super::talk::{Got, TestRequest, TestSession};
 use super::{Broken, FIELDS, Rule, always, ensure, expect, keeps, layout, rule, whole};
 use crate::seam::Store;
 
@@ -45,27 +45,27 @@ fn settings(store: &dyn Store) -> Result<(), Broken> {
 }
 
 fn settle(store: &dyn Store) -> Result<(), Broken> {
-    let mut talk = Talk::open(store, 0)?;
-    talk.ask(&Ask::insert("settled", &[b"a", b"b", b"c"]));
+    let mut talk = TestSession::open(store, 0)?;
+    talk.send(&TestRequest::insert("settled", &[b"a", b"b", b"c"]));
     Ok(store.settle()?)
 }
 
-fn of_kind(kind: Kind) -> Ask {
+fn of_kind(kind: Kind) -> TestRequest {
     match kind {
-        Kind::Read => Ask::read("k"),
-        Kind::Update => Ask::update("k", &[(0, b"x")]),
-        Kind::Insert => Ask::insert("k", &[b"a", b"b", b"c"]),
-        Kind::Scan => Ask::scan("k", 5),
-        Kind::Delete => Ask::delete("k"),
-        Kind::Commit | Kind::Rollback => unreachable!("nobody asks a record for it"),
+        Kind::Read => TestRequest::read("k"),
+        Kind::Update => TestRequest::update("k", &[(0, b"x")]),
+        Kind::Insert => TestRequest::insert("k", &[b"a", b"b", b"c"]),
+        Kind::Scan => TestRequest::scan("k", 5),
+        Kind::Delete => TestRequest::delete("k"),
+        Kind::Commit | Kind::Rollback => unreachable!("nobody requests a record for it"),
     }
 }
 
 fn undeclared(store: &dyn Store) -> Result<(), Broken> {
     let capabilities = store.capabilities();
-    let mut talk = Talk::open(store, 0)?;
+    let mut talk = TestSession::open(store, 0)?;
     for kind in Kind::OF_RECORDS.into_iter().filter(|&kind| !capabilities.can(kind)) {
-        let got = talk.ask(&of_kind(kind));
+        let got = talk.send(&of_kind(kind));
         ensure(matches!(got, Got::Refused(_)), || format!("{} gave {got}", kind.name()))?;
     }
     Ok(())
@@ -73,9 +73,9 @@ fn undeclared(store: &dyn Store) -> Result<(), Broken> {
 
 fn declared(store: &dyn Store) -> Result<(), Broken> {
     let capabilities = store.capabilities();
-    let mut talk = Talk::open(store, 0)?;
+    let mut talk = TestSession::open(store, 0)?;
     for kind in Kind::OF_RECORDS.into_iter().filter(|&kind| capabilities.can(kind)) {
-        let got = talk.ask(&of_kind(kind));
+        let got = talk.send(&of_kind(kind));
         ensure(matches!(got, Got::Done { .. }), || format!("{} gave {got}", kind.name()))?;
     }
     Ok(())
@@ -83,36 +83,36 @@ fn declared(store: &dyn Store) -> Result<(), Broken> {
 
 fn unknown_field(store: &dyn Store) -> Result<(), Broken> {
     let beyond = FIELDS.len() as u16;
-    let mut talk = Talk::open(store, 0)?;
-    talk.ask(&Ask::insert("k", &[b"a", b"b", b"c"]));
-    let got = talk.ask(&Ask::update("k", &[(beyond, b"x")]));
+    let mut talk = TestSession::open(store, 0)?;
+    talk.send(&TestRequest::insert("k", &[b"a", b"b", b"c"]));
+    let got = talk.send(&TestRequest::update("k", &[(beyond, b"x")]));
     ensure(matches!(got, Got::Refused(_)), || format!("an update of it gave {got}"))?;
-    expect(&mut talk, &Ask::read("k"), whole(&[b"a", b"b", b"c"]))
+    expect(&mut talk, &TestRequest::read("k"), whole(&[b"a", b"b", b"c"]))
 }
 
 fn clear(store: &dyn Store) -> Result<(), Broken> {
-    let mut talk = Talk::open(store, 0)?;
+    let mut talk = TestSession::open(store, 0)?;
     for number in 0..50 {
-        talk.ask(&Ask::insert(format!("k{number}"), &[b"a", b"b", b"c"]));
+        talk.send(&TestRequest::insert(format!("k{number}"), &[b"a", b"b", b"c"]));
     }
     drop(talk);
     store.clear()?;
     store.prepare(&layout())?;
-    let mut talk = Talk::open(store, 0)?;
+    let mut talk = TestSession::open(store, 0)?;
     for number in 0..50 {
-        expect(&mut talk, &Ask::read(format!("k{number}")), Got::MISSING)?;
+        expect(&mut talk, &TestRequest::read(format!("k{number}")), Got::MISSING)?;
     }
     if !store.capabilities().can(Kind::Scan) {
         return Ok(());
     }
-    expect(&mut talk, &Ask::scan("k", 100), Got::MISSING)
+    expect(&mut talk, &TestRequest::scan("k", 100), Got::MISSING)
 }
 
 fn prepare_again(store: &dyn Store) -> Result<(), Broken> {
     let values: [&[u8]; 3] = [b"a", b"b", b"c"];
-    Talk::open(store, 0)?.ask(&Ask::insert("kept", &values));
+    TestSession::open(store, 0)?.send(&TestRequest::insert("kept", &values));
     store.prepare(&layout())?;
-    expect(&mut Talk::open(store, 0)?, &Ask::read("kept"), whole(&values))
+    expect(&mut TestSession::open(store, 0)?, &TestRequest::read("kept"), whole(&values))
 }
 
 fn note(store: &dyn Store) -> Result<(), Broken> {

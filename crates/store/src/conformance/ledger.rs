@@ -18,7 +18,7 @@ use crate::seam::{Client, OpenError, Store};
 
 /// A store of records with serializable transactions.
 pub struct Ledger {
-    book: Arc<Mutex<Book>>,
+    book: Arc<Mutex<LedgerBook>>,
     connections: usize,
     flaw: Flaw,
 }
@@ -53,7 +53,7 @@ pub enum Flaw {
 }
 
 #[derive(Clone, Default)]
-struct Book {
+struct LedgerBook {
     tables: Vec<Table>,
     /// How many changes became final.
     changes: u64,
@@ -68,24 +68,24 @@ struct Table {
 
 /// A transaction that is open.
 struct Draft {
-    before: Book,
-    now: Book,
+    before: LedgerBook,
+    now: LedgerBook,
     has_written: bool,
 }
 
-/// A lane's client: as many sessions have a transaction open as it has connections.
-struct Clerk {
-    book: Arc<Mutex<Book>>,
+/// A worker's client: as many sessions have a transaction open as it has connections.
+struct LedgerClient {
+    book: Arc<Mutex<LedgerBook>>,
     connections: usize,
     flaw: Flaw,
     /// Sessions whose next request opens a transaction.
     beginning: HashSet<u32>,
     drafts: HashMap<u32, Draft>,
-    answered: VecDeque<Parcel>,
+    answered: VecDeque<DueAnswer>,
 }
 
-/// An answer that waits until the lane polls.
-struct Parcel {
+/// An answer that waits until the worker polls.
+struct DueAnswer {
     ticket: Ticket,
     session: u32,
     ended: Ended,
@@ -134,8 +134,8 @@ impl Store for Ledger {
         Ok(())
     }
 
-    fn open(&self, _lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        Ok(Box::new(Clerk {
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        Ok(Box::new(LedgerClient {
             book: Arc::clone(&self.book),
             connections: self.connections,
             flaw: self.flaw,
@@ -155,7 +155,7 @@ impl Store for Ledger {
     }
 }
 
-fn lock(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
+fn lock(book: &Mutex<LedgerBook>) -> MutexGuard<'_, LedgerBook> {
     book.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -163,7 +163,7 @@ fn writes(kind: Kind) -> bool {
     !matches!(kind, Kind::Read | Kind::Scan)
 }
 
-impl Book {
+impl LedgerBook {
     fn perform(&mut self, request: &Request<'_>) -> Ended {
         let table = self.tables.get_mut(usize::from(request.table)).ok_or(Reason::Malformed)?;
         let (records, names) = (&mut table.records, &table.fields);
@@ -199,7 +199,7 @@ impl Book {
     }
 }
 
-impl Clerk {
+impl LedgerClient {
     fn perform(&mut self, request: &Request<'_>) -> Ended {
         let session = request.session;
         match request.kind {
@@ -266,7 +266,7 @@ impl Clerk {
             return Err(Reason::Conflict);
         }
         let changes = book.changes + 1;
-        *book = Book { changes, ..draft.now };
+        *book = LedgerBook { changes, ..draft.now };
         Ok(WRITTEN)
     }
 
@@ -276,7 +276,7 @@ impl Clerk {
     }
 }
 
-impl Client for Clerk {
+impl Client for LedgerClient {
     fn is_ready(&self) -> bool {
         self.drafts.len() < self.connections
     }
@@ -289,7 +289,7 @@ impl Client for Clerk {
         _answers: &mut dyn Answers,
     ) {
         let ended = self.perform(request);
-        self.answered.push_back(Parcel { ticket, session: request.session, ended });
+        self.answered.push_back(DueAnswer { ticket, session: request.session, ended });
     }
 
     fn begin(&mut self, session: u32) {
@@ -307,7 +307,7 @@ impl Client for Clerk {
     }
 
     fn poll(&mut self, _now: Nanos, answers: &mut dyn Answers) {
-        for Parcel { ticket, ended, .. } in self.answered.drain(..) {
+        for DueAnswer { ticket, ended, .. } in self.answered.drain(..) {
             match ended {
                 Ok((found, rows)) => {
                     let reply = Reply { found, rows: Rows::Encoded(&rows) };
@@ -319,7 +319,7 @@ impl Client for Clerk {
     }
 
     /// Everything has happened when it was started: waiting would only take time.
-    fn wait(&mut self, _patience: Duration) {}
+    fn wait(&mut self, _timeout: Duration) {}
 
     fn abandon(&mut self, ticket: Ticket) {
         let place = self.answered.iter().position(|parcel| parcel.ticket == ticket);

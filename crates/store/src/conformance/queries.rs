@@ -16,9 +16,9 @@ use super::{Broken, Finding, Rule, Ruling, broken, rule_on};
 use crate::seam::{Existing, Store};
 
 pub use bank::catalogue;
-pub use caller::{Caller, Heard};
+pub use caller::{Caller, QueryAnswer};
 
-/// Asks `store` about every rule on queries, in order.
+/// Issues `store` about every rule on queries, in order.
 ///
 /// Everything in the store is removed, before and after.
 pub fn survey_queries(store: &dyn Store) -> Vec<Ruling> {
@@ -38,8 +38,13 @@ pub fn check_queries(store: &dyn Store) -> Vec<Finding> {
 /// If a rule is broken, with a sentence for each.
 pub fn assert_queries_conform(store: &dyn Store) {
     let findings = check_queries(store);
-    let told: Vec<String> = findings.iter().map(|finding| format!("\n  {finding}")).collect();
-    assert!(told.is_empty(), "{} does not conform:{}", store.capabilities().name, told.concat());
+    let reported: Vec<String> = findings.iter().map(|finding| format!("\n  {finding}")).collect();
+    assert!(
+        reported.is_empty(),
+        "{} does not conform:{}",
+        store.capabilities().name,
+        reported.concat()
+    );
 }
 
 const RULES: [&[Rule]; 2] = [singles::RULES, transactions::RULES];

@@ -2,7 +2,7 @@
 
 use assay_model::{Fields, Kind, Reason};
 
-use super::talk::{Ask, Got, Talk};
+use super::talk::{Got, TestRequest, TestSession};
 use super::{Broken, FIELDS, Rule, ensure, expect, keeps, keeps_and_can, rule, whole};
 use crate::seam::Store;
 
@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(deletes, "a deleted record is gone", delete),
     rule(deletes, "deleting a missing record is done", delete_missing),
     rule(deletes, "a deleted record can be inserted again", insert_deleted),
-    rule(keeps, "one client sees what another was told is written", two_clients),
+    rule(keeps, "one client sees what another was reported is written", two_clients),
 ];
 
 const OLD: [&[u8]; 3] = [b"a", b"bb", b"ccc"];
@@ -37,107 +37,119 @@ fn deletes(store: &dyn Store) -> bool {
 }
 
 /// A conversation in which record `k` holds [`OLD`].
-fn with_old(store: &dyn Store) -> Result<Talk, Broken> {
-    let mut talk = Talk::open(store, 0)?;
-    expect(&mut talk, &Ask::insert("k", &OLD), Got::WRITTEN)?;
+fn with_old(store: &dyn Store) -> Result<TestSession, Broken> {
+    let mut talk = TestSession::open(store, 0)?;
+    expect(&mut talk, &TestRequest::insert("k", &OLD), Got::WRITTEN)?;
     Ok(talk)
 }
 
 fn missing(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
-    expect(&mut talk, &Ask::read("K"), Got::MISSING)?;
-    expect(&mut talk, &Ask::read("kk"), Got::MISSING)?;
-    expect(&mut talk, &Ask { fields: Fields::One(0), ..Ask::read("K") }, Got::MISSING)?;
-    expect(&mut talk, &Ask { fields: Fields::Named, ..Ask::read("K") }, Got::MISSING)
+    expect(&mut talk, &TestRequest::read("K"), Got::MISSING)?;
+    expect(&mut talk, &TestRequest::read("kk"), Got::MISSING)?;
+    expect(
+        &mut talk,
+        &TestRequest { fields: Fields::One(0), ..TestRequest::read("K") },
+        Got::MISSING,
+    )?;
+    expect(
+        &mut talk,
+        &TestRequest { fields: Fields::Named, ..TestRequest::read("K") },
+        Got::MISSING,
+    )
 }
 
 fn read_all(store: &dyn Store) -> Result<(), Broken> {
-    expect(&mut with_old(store)?, &Ask::read("k"), whole(&OLD))
+    expect(&mut with_old(store)?, &TestRequest::read("k"), whole(&OLD))
 }
 
 fn read_one(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
     for (number, (name, value)) in (0..).zip(FIELDS.into_iter().zip(OLD)) {
-        let ask = Ask { fields: Fields::One(number), ..Ask::read("k") };
-        expect(&mut talk, &ask, Got::row(&[(name, value)]))?;
+        let test_request = TestRequest { fields: Fields::One(number), ..TestRequest::read("k") };
+        expect(&mut talk, &test_request, Got::row(&[(name, value)]))?;
     }
     Ok(())
 }
 
 fn read_named(store: &dyn Store) -> Result<(), Broken> {
-    let ask = Ask { fields: Fields::Named, ..Ask::read("k") };
-    expect(&mut with_old(store)?, &ask, whole(&OLD))
+    let test_request = TestRequest { fields: Fields::Named, ..TestRequest::read("k") };
+    expect(&mut with_old(store)?, &test_request, whole(&OLD))
 }
 
 fn insert_again(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
-    let got = talk.ask(&Ask::insert("k", &NEW));
+    let got = talk.send(&TestRequest::insert("k", &NEW));
     let after = match got {
         ref got if *got == Got::WRITTEN => NEW,
         Got::Refused(Reason::Exists) => OLD,
         _ => return Err(Broken::by(format!("it gave {got}"))),
     };
-    expect(&mut talk, &Ask::read("k"), whole(&after))
+    expect(&mut talk, &TestRequest::read("k"), whole(&after))
 }
 
 fn update_one(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
-    expect(&mut talk, &Ask::update("k", &[(1, b"BB")]), Got::WRITTEN)?;
-    expect(&mut talk, &Ask::read("k"), whole(&[b"a", b"BB", b"ccc"]))?;
+    expect(&mut talk, &TestRequest::update("k", &[(1, b"BB")]), Got::WRITTEN)?;
+    expect(&mut talk, &TestRequest::read("k"), whole(&[b"a", b"BB", b"ccc"]))?;
     let longer = [b'x'; 300];
-    expect(&mut talk, &Ask::update("k", &[(0, &longer)]), Got::WRITTEN)?;
-    expect(&mut talk, &Ask::read("k"), whole(&[&longer, b"BB", b"ccc"]))?;
-    expect(&mut talk, &Ask::update("k", &[(2, b""), (0, b"a")]), Got::WRITTEN)?;
-    expect(&mut talk, &Ask::read("k"), whole(&[b"a", b"BB", b""]))
+    expect(&mut talk, &TestRequest::update("k", &[(0, &longer)]), Got::WRITTEN)?;
+    expect(&mut talk, &TestRequest::read("k"), whole(&[&longer, b"BB", b"ccc"]))?;
+    expect(&mut talk, &TestRequest::update("k", &[(2, b""), (0, b"a")]), Got::WRITTEN)?;
+    expect(&mut talk, &TestRequest::read("k"), whole(&[b"a", b"BB", b""]))
 }
 
 fn update_all(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
     let values: Vec<(u16, &[u8])> = (0..).zip(NEW).collect();
-    expect(&mut talk, &Ask::update("k", &values), Got::WRITTEN)?;
-    expect(&mut talk, &Ask::read("k"), whole(&NEW))
+    expect(&mut talk, &TestRequest::update("k", &values), Got::WRITTEN)?;
+    expect(&mut talk, &TestRequest::read("k"), whole(&NEW))
 }
 
 fn update_missing(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
-    let got = talk.ask(&Ask::update("other", &[(1, b"x")]));
+    let got = talk.send(&TestRequest::update("other", &[(1, b"x")]));
     let after = match got {
         ref got if *got == Got::MISSING => Got::MISSING,
         ref got if *got == Got::WRITTEN => Got::row(&[(FIELDS[1], b"x")]),
         _ => return Err(Broken::by(format!("it gave {got}"))),
     };
-    expect(&mut talk, &Ask { fields: Fields::One(1), ..Ask::read("other") }, after)?;
-    expect(&mut talk, &Ask::read("k"), whole(&OLD))
+    expect(
+        &mut talk,
+        &TestRequest { fields: Fields::One(1), ..TestRequest::read("other") },
+        after,
+    )?;
+    expect(&mut talk, &TestRequest::read("k"), whole(&OLD))
 }
 
 fn delete(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
-    expect(&mut talk, &Ask::insert("l", &NEW), Got::WRITTEN)?;
-    expect(&mut talk, &Ask::delete("k"), Got::WRITTEN)?;
-    expect(&mut talk, &Ask::read("k"), Got::MISSING)?;
-    expect(&mut talk, &Ask::read("l"), whole(&NEW))
+    expect(&mut talk, &TestRequest::insert("l", &NEW), Got::WRITTEN)?;
+    expect(&mut talk, &TestRequest::delete("k"), Got::WRITTEN)?;
+    expect(&mut talk, &TestRequest::read("k"), Got::MISSING)?;
+    expect(&mut talk, &TestRequest::read("l"), whole(&NEW))
 }
 
 fn delete_missing(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
-    let got = talk.ask(&Ask::delete("other"));
+    let got = talk.send(&TestRequest::delete("other"));
     ensure([Got::MISSING, Got::WRITTEN].contains(&got), || format!("it gave {got}"))?;
-    expect(&mut talk, &Ask::read("other"), Got::MISSING)
+    expect(&mut talk, &TestRequest::read("other"), Got::MISSING)
 }
 
 fn insert_deleted(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
-    expect(&mut talk, &Ask::delete("k"), Got::WRITTEN)?;
-    expect(&mut talk, &Ask::insert("k", &NEW), Got::WRITTEN)?;
-    expect(&mut talk, &Ask::read("k"), whole(&NEW))
+    expect(&mut talk, &TestRequest::delete("k"), Got::WRITTEN)?;
+    expect(&mut talk, &TestRequest::insert("k", &NEW), Got::WRITTEN)?;
+    expect(&mut talk, &TestRequest::read("k"), whole(&NEW))
 }
 
 fn two_clients(store: &dyn Store) -> Result<(), Broken> {
-    let mut one = Talk::open(store, 0)?;
-    let mut other = Talk::open(store, 1)?;
-    expect(&mut other, &Ask::read("k"), Got::MISSING)?;
-    expect(&mut one, &Ask::insert("k", &OLD), Got::WRITTEN)?;
-    expect(&mut other, &Ask::read("k"), whole(&OLD))?;
-    expect(&mut other, &Ask::insert("l", &NEW), Got::WRITTEN)?;
-    expect(&mut one, &Ask::read("l"), whole(&NEW))
+    let mut one = TestSession::open(store, 0)?;
+    let mut other = TestSession::open(store, 1)?;
+    expect(&mut other, &TestRequest::read("k"), Got::MISSING)?;
+    expect(&mut one, &TestRequest::insert("k", &OLD), Got::WRITTEN)?;
+    expect(&mut other, &TestRequest::read("k"), whole(&OLD))?;
+    expect(&mut other, &TestRequest::insert("l", &NEW), Got::WRITTEN)?;
+    expect(&mut one, &TestRequest::read("l"), whole(&NEW))
 }

@@ -2,7 +2,7 @@
 
 use assay_model::{Fields, Kind};
 
-use super::talk::{Ask, Got, Talk};
+use super::talk::{Got, TestRequest, TestSession};
 use super::{Broken, FIELDS, Rule, ensure, expect, keeps_and_can, rule, whole};
 use crate::capabilities::ScanOrder;
 use crate::seam::Store;
@@ -35,23 +35,23 @@ fn in_key_order(store: &dyn Store) -> bool {
 }
 
 /// A conversation in which [`KEYS`] are there, each with its own name in its first field.
-fn filled(store: &dyn Store) -> Result<Talk, Broken> {
-    let mut talk = Talk::open(store, 0)?;
+fn filled(store: &dyn Store) -> Result<TestSession, Broken> {
+    let mut talk = TestSession::open(store, 0)?;
     for place in 0..KEYS.len() {
         // Five and twelve have no common divisor: every key comes once, in disorder.
         let key = KEYS[place * 5 % KEYS.len()];
-        expect(&mut talk, &Ask::insert(key, &[key.as_bytes(), b"b", b"c"]), Got::WRITTEN)?;
+        expect(&mut talk, &TestRequest::insert(key, &[key.as_bytes(), b"b", b"c"]), Got::WRITTEN)?;
     }
     Ok(talk)
 }
 
 /// The keys that a scan returned.
-fn keys(talk: &mut Talk, ask: &Ask) -> Result<Vec<String>, Broken> {
-    let got = talk.ask(ask);
+fn keys(talk: &mut TestSession, test_request: &TestRequest) -> Result<Vec<String>, Broken> {
+    let got = talk.send(test_request);
     let Got::Done { found, rows } = &got else {
-        return Err(Broken::by(format!("{ask} gave {got}")));
+        return Err(Broken::by(format!("{test_request} gave {got}")));
     };
-    ensure(*found != rows.is_empty(), || format!("{ask} gave {got}"))?;
+    ensure(*found != rows.is_empty(), || format!("{test_request} gave {got}"))?;
     let key = |value: Option<&Vec<u8>>| {
         value.map_or("?".into(), |value| String::from_utf8_lossy(value).into_owned())
     };
@@ -61,7 +61,7 @@ fn keys(talk: &mut Talk, ask: &Ask) -> Result<Vec<String>, Broken> {
 fn starts_there(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = filled(store)?;
     for key in KEYS {
-        let got = talk.ask(&Ask::scan(key, 1));
+        let got = talk.send(&TestRequest::scan(key, 1));
         let expected = whole(&[key.as_bytes(), b"b", b"c"]);
         ensure(got == expected, || format!("a scan from {key} of one record gave {got}"))?;
     }
@@ -73,7 +73,7 @@ fn one_order(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = filled(store)?;
     let mut tails = Vec::new();
     for key in KEYS {
-        tails.push(keys(&mut talk, &Ask::scan(key, 100))?);
+        tails.push(keys(&mut talk, &TestRequest::scan(key, 100))?);
     }
     tails.sort_by_key(|tail| tail.len());
     let all = tails.last().cloned().unwrap_or_default();
@@ -89,9 +89,9 @@ fn one_order(store: &dyn Store) -> Result<(), Broken> {
 fn limit(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = filled(store)?;
     for key in KEYS {
-        let all = keys(&mut talk, &Ask::scan(key, 100))?;
+        let all = keys(&mut talk, &TestRequest::scan(key, 100))?;
         for limit in [1, 2, 5] {
-            let some = keys(&mut talk, &Ask::scan(key, limit))?;
+            let some = keys(&mut talk, &TestRequest::scan(key, limit))?;
             ensure(some == all[..all.len().min(limit as usize)], || {
                 format!("with limit {limit} it returned {some:?} of {all:?}")
             })?;
@@ -103,16 +103,16 @@ fn limit(store: &dyn Store) -> Result<(), Broken> {
 fn fields(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = filled(store)?;
     for key in KEYS {
-        let one = Ask { fields: Fields::One(0), ..Ask::scan(key, 1) };
+        let one = TestRequest { fields: Fields::One(0), ..TestRequest::scan(key, 1) };
         expect(&mut talk, &one, Got::row(&[(FIELDS[0], key.as_bytes())]))?;
-        let named = Ask { fields: Fields::Named, ..Ask::scan(key, 1) };
+        let named = TestRequest { fields: Fields::Named, ..TestRequest::scan(key, 1) };
         expect(&mut talk, &named, whole(&[key.as_bytes(), b"b", b"c"]))?;
     }
     Ok(())
 }
 
 fn key_order(store: &dyn Store) -> Result<(), Broken> {
-    let found = keys(&mut filled(store)?, &Ask::scan(KEYS[0], 100))?;
+    let found = keys(&mut filled(store)?, &TestRequest::scan(KEYS[0], 100))?;
     ensure(found == KEYS, || format!("it returned {found:?}"))
 }
 
@@ -120,7 +120,7 @@ fn missing_start(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = filled(store)?;
     for (start, expected) in [("A", "B"), ("user", "user1"), ("user1000", "user11"), ("u", "user1")]
     {
-        let found = keys(&mut talk, &Ask::scan(start, 1))?;
+        let found = keys(&mut talk, &TestRequest::scan(start, 1))?;
         ensure(found == [expected], || format!("from {start} it returned {found:?}"))?;
     }
     Ok(())
@@ -129,17 +129,17 @@ fn missing_start(store: &dyn Store) -> Result<(), Broken> {
 fn beyond(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = filled(store)?;
     for start in ["vvv", "w", "\u{7f}"] {
-        expect(&mut talk, &Ask::scan(start, 10), Got::MISSING)?;
+        expect(&mut talk, &TestRequest::scan(start, 10), Got::MISSING)?;
     }
     Ok(())
 }
 
 fn deleted(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = filled(store)?;
-    let all = keys(&mut talk, &Ask::scan("c", 100))?;
+    let all = keys(&mut talk, &TestRequest::scan("c", 100))?;
     let Some(second) = all.get(1) else { return Ok(()) };
-    talk.ask(&Ask::delete(second));
-    let after = keys(&mut talk, &Ask::scan("c", 100))?;
+    talk.send(&TestRequest::delete(second));
+    let after = keys(&mut talk, &TestRequest::scan("c", 100))?;
     ensure(!after.contains(second) && after.len() + 1 == all.len(), || {
         format!("{second} was deleted from {all:?}; it returned {after:?}")
     })

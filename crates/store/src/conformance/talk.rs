@@ -14,15 +14,15 @@ use crate::request::{Request, Ticket, Values};
 use crate::seam::{Client, OpenError, Store};
 
 /// How often an answer is waited for before it is given up: about ten seconds in all.
-const PATIENCE_ROUNDS: u32 = 2_000;
-const PATIENCE: Duration = Duration::from_millis(5);
+const TIMEOUT_ROUNDS: u32 = 2_000;
+const TIMEOUT: Duration = Duration::from_millis(5);
 
 /// A question that owns its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct TestRequest {
     /// The conversation it belongs to.
     pub session: u32,
-    /// What is asked.
+    /// What is issued.
     pub kind: Kind,
     /// Number of the table.
     pub table: u16,
@@ -36,56 +36,64 @@ pub struct Ask {
     pub values: Vec<(u16, Vec<u8>)>,
 }
 
-impl Ask {
-    fn plain(kind: Kind, key: impl AsRef<[u8]>) -> Ask {
+impl TestRequest {
+    fn plain(kind: Kind, key: impl AsRef<[u8]>) -> TestRequest {
         let key = key.as_ref().to_vec();
-        Ask { session: 0, kind, table: 0, key, fields: Fields::All, limit: 1, values: Vec::new() }
+        TestRequest {
+            session: 0,
+            kind,
+            table: 0,
+            key,
+            fields: Fields::All,
+            limit: 1,
+            values: Vec::new(),
+        }
     }
 
     /// Reads all fields.
-    pub fn read(key: impl AsRef<[u8]>) -> Ask {
-        Ask::plain(Kind::Read, key)
+    pub fn read(key: impl AsRef<[u8]>) -> TestRequest {
+        TestRequest::plain(Kind::Read, key)
     }
 
     /// Writes a record whose fields 0, 1, … have these values.
-    pub fn insert(key: impl AsRef<[u8]>, values: &[&[u8]]) -> Ask {
+    pub fn insert(key: impl AsRef<[u8]>, values: &[&[u8]]) -> TestRequest {
         let values = (0..).zip(values.iter().map(|value| value.to_vec())).collect();
-        Ask { values, ..Ask::plain(Kind::Insert, key) }
+        TestRequest { values, ..TestRequest::plain(Kind::Insert, key) }
     }
 
     /// Changes these fields.
-    pub fn update(key: impl AsRef<[u8]>, values: &[(u16, &[u8])]) -> Ask {
+    pub fn update(key: impl AsRef<[u8]>, values: &[(u16, &[u8])]) -> TestRequest {
         let values = values.iter().map(|(field, value)| (*field, value.to_vec())).collect();
-        Ask { values, ..Ask::plain(Kind::Update, key) }
+        TestRequest { values, ..TestRequest::plain(Kind::Update, key) }
     }
 
     /// Reads up to `limit` records from `key` on.
-    pub fn scan(key: impl AsRef<[u8]>, limit: u32) -> Ask {
-        Ask { limit, ..Ask::plain(Kind::Scan, key) }
+    pub fn scan(key: impl AsRef<[u8]>, limit: u32) -> TestRequest {
+        TestRequest { limit, ..TestRequest::plain(Kind::Scan, key) }
     }
 
     /// Removes a record.
-    pub fn delete(key: impl AsRef<[u8]>) -> Ask {
-        Ask::plain(Kind::Delete, key)
+    pub fn delete(key: impl AsRef<[u8]>) -> TestRequest {
+        TestRequest::plain(Kind::Delete, key)
     }
 
     /// Makes final what the transaction of its conversation did.
-    pub fn commit() -> Ask {
-        Ask::plain(Kind::Commit, "")
+    pub fn commit() -> TestRequest {
+        TestRequest::plain(Kind::Commit, "")
     }
 
     /// Undoes what the transaction of its conversation did.
-    pub fn rollback() -> Ask {
-        Ask::plain(Kind::Rollback, "")
+    pub fn rollback() -> TestRequest {
+        TestRequest::plain(Kind::Rollback, "")
     }
 
     /// The same question in another conversation.
-    pub fn in_session(self, session: u32) -> Ask {
-        Ask { session, ..self }
+    pub fn in_session(self, session: u32) -> TestRequest {
+        TestRequest { session, ..self }
     }
 }
 
-impl fmt::Display for Ask {
+impl fmt::Display for TestRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}", self.kind.name(), Short(&self.key))?;
         if self.kind == Kind::Scan {
@@ -171,21 +179,25 @@ struct Short<'a>(&'a [u8]);
 
 impl fmt::Display for Short<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = &self.0[..self.0.len().min(24)];
-        write!(f, "\"{}\"", shown.escape_ascii())?;
-        if shown.len() < self.0.len() { write!(f, "… ({} bytes)", self.0.len()) } else { Ok(()) }
+        let displayed = &self.0[..self.0.len().min(24)];
+        write!(f, "\"{}\"", displayed.escape_ascii())?;
+        if displayed.len() < self.0.len() {
+            write!(f, "… ({} bytes)", self.0.len())
+        } else {
+            Ok(())
+        }
     }
 }
 
 /// One client, with its own idea of now.
-pub struct Talk {
+pub struct TestSession {
     client: Box<dyn Client>,
     now: Nanos,
     next: u64,
     inbox: Inbox,
     /// Sessions whose next request opens a transaction.
     beginning: HashSet<u32>,
-    /// Sessions whose transaction has asked something: they need not wait for a connection.
+    /// Sessions whose transaction has issued something: they need not wait for a connection.
     within: HashSet<u32>,
 }
 
@@ -198,16 +210,16 @@ impl Answers for Inbox {
     }
 }
 
-impl Talk {
-    /// Opens a client of `store` as lane `lane`.
+impl TestSession {
+    /// Opens a client of `store` as worker `worker`.
     ///
     /// # Errors
     /// If the store cannot be opened.
-    pub fn open(store: &dyn Store, lane: usize) -> Result<Talk, OpenError> {
-        let client = store.open(lane)?;
+    pub fn open(store: &dyn Store, worker: usize) -> Result<TestSession, OpenError> {
+        let client = store.open(worker)?;
         let inbox = Inbox::default();
         let (beginning, within) = (HashSet::new(), HashSet::new());
-        Ok(Talk { client, now: Nanos::ZERO, next: 0, inbox, beginning, within })
+        Ok(TestSession { client, now: Nanos::ZERO, next: 0, inbox, beginning, within })
     }
 
     /// The next request of `session` opens a transaction.
@@ -224,14 +236,14 @@ impl Talk {
         self.beginning.remove(&session);
     }
 
-    /// Asks and waits for the answer; answers to other tickets are dropped.
-    pub fn ask(&mut self, ask: &Ask) -> Got {
-        let Some(ticket) = self.start(ask) else { return Got::Silence };
+    /// Issues and waits for the answer; answers to other tickets are dropped.
+    pub fn send(&mut self, test_request: &TestRequest) -> Got {
+        let Some(ticket) = self.start(test_request) else { return Got::Silence };
         while let Some((answered, got)) = self.take() {
             if answered == ticket {
                 if !matches!(got, Got::Done { .. }) {
                     // A request that fails ends its transaction.
-                    self.within.remove(&ask.session);
+                    self.within.remove(&test_request.session);
                 }
                 return got;
             }
@@ -239,33 +251,33 @@ impl Talk {
         Got::Silence
     }
 
-    /// Starts `ask` as soon as the client is ready, or at once within a transaction; `None` if it
-    /// never is.
-    pub fn start(&mut self, ask: &Ask) -> Option<Ticket> {
-        let is_within = self.within.contains(&ask.session);
+    /// Starts `test_request` as soon as the client is ready, or at once within a transaction;
+    /// `None` if it never is.
+    pub fn start(&mut self, test_request: &TestRequest) -> Option<Ticket> {
+        let is_within = self.within.contains(&test_request.session);
         if !is_within && !self.wait_until(|talk| talk.client.is_ready()) {
             return None;
         }
-        let begins = self.beginning.remove(&ask.session);
-        match ask.kind.ends_transaction() {
-            true => drop(self.within.remove(&ask.session)),
-            false if begins => drop(self.within.insert(ask.session)),
+        let begins = self.beginning.remove(&test_request.session);
+        match test_request.kind.ends_transaction() {
+            true => drop(self.within.remove(&test_request.session)),
+            false if begins => drop(self.within.insert(test_request.session)),
             false => {}
         }
         let mut bytes = Vec::new();
         let mut spans: Vec<(u16, Range<u32>)> = Vec::new();
-        for (field, value) in &ask.values {
+        for (field, value) in &test_request.values {
             let begin = bytes.len() as u32;
             bytes.extend_from_slice(value);
             spans.push((*field, begin..bytes.len() as u32));
         }
         let request = Request {
-            session: ask.session,
-            kind: ask.kind,
-            table: ask.table,
-            key: &ask.key,
-            fields: ask.fields,
-            limit: ask.limit,
+            session: test_request.session,
+            kind: test_request.kind,
+            table: test_request.table,
+            key: &test_request.key,
+            fields: test_request.fields,
+            limit: test_request.limit,
             values: Values::new(&spans, &bytes),
         };
         self.next += 1;
@@ -293,14 +305,14 @@ impl Talk {
         self.client.abandon(ticket);
     }
 
-    /// Lets the client wait for `patience`.
-    pub fn wait(&mut self, patience: Duration) {
-        self.client.wait(patience);
+    /// Lets the client wait for `timeout`.
+    pub fn wait(&mut self, timeout: Duration) {
+        self.client.wait(timeout);
     }
 
-    /// Polls and waits until `done`; told time jumps to when the next answer is due.
-    fn wait_until(&mut self, done: impl Fn(&Talk) -> bool) -> bool {
-        for _ in 0..PATIENCE_ROUNDS {
+    /// Polls and waits until `done`; simulated time jumps to when the next answer is due.
+    fn wait_until(&mut self, done: impl Fn(&TestSession) -> bool) -> bool {
+        for _ in 0..TIMEOUT_ROUNDS {
             if done(self) {
                 return true;
             }
@@ -310,7 +322,7 @@ impl Talk {
             }
             match self.client.due() {
                 Some(due) => self.now = self.now.max(due),
-                None => self.client.wait(PATIENCE),
+                None => self.client.wait(TIMEOUT),
             }
         }
         false

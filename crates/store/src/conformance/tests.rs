@@ -49,8 +49,8 @@ impl Store for Faulty {
         self.memory.prepare(layout)
     }
 
-    fn open(&self, lane: usize) -> Result<Box<dyn Client>, OpenError> {
-        Ok(Box::new(FaultyClient { inner: self.memory.open(lane)?, fault: self.fault }))
+    fn open(&self, worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        Ok(Box::new(FaultyClient { inner: self.memory.open(worker)?, fault: self.fault }))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -62,8 +62,8 @@ impl Store for Faulty {
     }
 }
 
-fn is_large(asked: &Request<'_>) -> bool {
-    asked.values.iter().any(|(_, value)| value.len() > 100_000)
+fn is_large(requested: &Request<'_>) -> bool {
+    requested.values.iter().any(|(_, value)| value.len() > 100_000)
 }
 
 /// Hears no answer.
@@ -78,13 +78,13 @@ impl Client for FaultyClient {
         &mut self,
         now: Nanos,
         ticket: Ticket,
-        asked: &Request<'_>,
+        requested: &Request<'_>,
         answers: &mut dyn Answers,
     ) {
-        let mut request = *asked;
+        let mut request = *requested;
         let mut spans = Vec::new();
         let mut bytes = Vec::new();
-        match (self.fault, asked.kind) {
+        match (self.fault, requested.kind) {
             (Fault::NeverAnswers, _) => return,
             (Fault::ForgetsInserts, Kind::Insert)
             | (Fault::ShowsUpdatesOfMissing, Kind::Update) => {
@@ -93,10 +93,10 @@ impl Client for FaultyClient {
             (Fault::RefusesUpdates, Kind::Update) => {
                 return answers.answer(ticket, Answer::Refused(Reason::Unsupported));
             }
-            (Fault::RefusesMuch, Kind::Insert) if is_large(asked) => {
+            (Fault::RefusesMuch, Kind::Insert) if is_large(requested) => {
                 return answers.answer(ticket, Answer::Refused(Reason::Full));
             }
-            (Fault::KeepsWhatItRefuses, Kind::Insert) if is_large(asked) => {
+            (Fault::KeepsWhatItRefuses, Kind::Insert) if is_large(requested) => {
                 self.inner.start(now, ticket, &request, &mut Deaf);
                 return answers.answer(ticket, Answer::Refused(Reason::Full));
             }
@@ -108,7 +108,7 @@ impl Client for FaultyClient {
             (Fault::LosesOtherFields, Kind::Update) => request.kind = Kind::Insert,
             (Fault::IgnoresLimit, Kind::Scan) => request.limit = 1_000,
             (Fault::CutsAtZero, Kind::Insert) => {
-                for (field, value) in asked.values.iter() {
+                for (field, value) in requested.values.iter() {
                     let text = value.split(|&byte| byte == 0).next().unwrap();
                     spans.push((field, bytes.len() as u32..(bytes.len() + text.len()) as u32));
                     bytes.extend_from_slice(text);
@@ -128,7 +128,7 @@ impl Client for FaultyClient {
     }
 
     /// Nothing ever comes from elsewhere, so waiting would only take time.
-    fn wait(&mut self, _patience: Duration) {}
+    fn wait(&mut self, _timeout: Duration) {}
 }
 
 /// The rules that a store with `fault` is found to break.
@@ -167,7 +167,7 @@ fn broken_with(flaw: Flaw) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_ledger_breaks_no_rule_and_is_asked_those_about_transactions() {
+fn a_ledger_breaks_no_rule_and_is_issued_those_about_transactions() {
     assert_eq!(broken_with(Flaw::None), Vec::<&str>::new());
     let held = |store: &dyn Store| {
         let is_held = |ruling: &Ruling| ruling.verdict == Verdict::Held;
@@ -205,7 +205,7 @@ fn each_flaw_of_transactions_is_found_by_the_rule_about_it() {
 }
 
 #[test]
-fn a_finding_says_what_was_asked_what_came_what_should_have_come() {
+fn a_finding_says_what_was_issued_what_came_what_should_have_come() {
     let store = Faulty { memory: Memory::new(), fault: Fault::LosesOtherFields };
     let finding = check(&store)
         .into_iter()
@@ -228,7 +228,7 @@ fn a_mark_is_found_where_it_was_left_alone() {
 }
 
 #[test]
-fn a_limit_that_is_told_is_no_broken_rule() {
+fn a_limit_that_is_reported_is_no_broken_rule() {
     let verdict = |fault| {
         let store = Faulty { memory: Memory::new(), fault };
         let large = "a value of one MiB comes back unchanged";

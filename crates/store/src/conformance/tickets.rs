@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assay_model::{Kind, Reason};
 
-use super::talk::{Ask, Got, Talk};
+use super::talk::{Got, TestRequest, TestSession};
 use super::{Broken, Rule, always, ensure, expect, keeps, rule, whole};
 use crate::request::Ticket;
 use crate::seam::Store;
@@ -21,13 +21,16 @@ const MANY: u32 = 300;
 const SESSIONS: u32 = 16;
 
 fn once_each(store: &dyn Store) -> Result<(), Broken> {
-    let mut talk = Talk::open(store, 0)?;
+    let mut talk = TestSession::open(store, 0)?;
     let mut open = Vec::new();
     for number in 0..MANY {
         let key = format!("k{}", number % 7);
-        let ask =
-            if number % 3 == 0 { Ask::insert(key, &[b"a", b"b", b"c"]) } else { Ask::read(key) };
-        let ticket = talk.start(&ask.in_session(number)).ok_or_else(never_ready)?;
+        let test_request = if number % 3 == 0 {
+            TestRequest::insert(key, &[b"a", b"b", b"c"])
+        } else {
+            TestRequest::read(key)
+        };
+        let ticket = talk.start(&test_request.in_session(number)).ok_or_else(never_ready)?;
         open.push(ticket);
     }
     for left in (0..MANY).rev() {
@@ -45,12 +48,12 @@ fn once_each(store: &dyn Store) -> Result<(), Broken> {
 }
 
 /// Writes a whole record: as a new one the first time, later over what is there.
-fn write(store: &dyn Store, key: String, values: &[&[u8]; 3], is_first: bool) -> Ask {
+fn write(store: &dyn Store, key: String, values: &[&[u8]; 3], is_first: bool) -> TestRequest {
     if is_first || !store.capabilities().can(Kind::Update) {
-        return Ask::insert(key, values);
+        return TestRequest::insert(key, values);
     }
     let changes: Vec<(u16, &[u8])> = (0..).zip(*values).collect();
-    Ask::update(key, &changes)
+    TestRequest::update(key, &changes)
 }
 
 fn never_ready() -> Broken {
@@ -58,25 +61,25 @@ fn never_ready() -> Broken {
 }
 
 fn idle(store: &dyn Store) -> Result<(), Broken> {
-    let mut talk = Talk::open(store, 0)?;
+    let mut talk = TestSession::open(store, 0)?;
     idle_now(&mut talk)?;
-    let got = talk.ask(&Ask::read("k"));
+    let got = talk.send(&TestRequest::read("k"));
     ensure(matches!(got, Got::Done { .. }), || format!("a read after it gave {got}"))?;
     idle_now(&mut talk)
 }
 
-fn idle_now(talk: &mut Talk) -> Result<(), Broken> {
+fn idle_now(talk: &mut TestSession) -> Result<(), Broken> {
     for _ in 0..20 {
         talk.wait(Duration::ZERO);
         let came = talk.poll();
-        ensure(came == 0, || format!("{came} answers came although nothing was asked"))?;
+        ensure(came == 0, || format!("{came} answers came although nothing was issued"))?;
     }
     Ok(())
 }
 
 /// What a session wrote is what the same session reads, with all of them under way together.
 fn interleaved(store: &dyn Store) -> Result<(), Broken> {
-    let mut talk = Talk::open(store, 0)?;
+    let mut talk = TestSession::open(store, 0)?;
     let mut waiting: HashMap<Ticket, (u32, u32)> = HashMap::new();
     let step = |session: u32, step: u32| {
         let value = format!("session {session} step {}", step / 2);
@@ -85,7 +88,7 @@ fn interleaved(store: &dyn Store) -> Result<(), Broken> {
         if step.is_multiple_of(2) {
             (write(store, key, &values, step == 0).in_session(session), Got::WRITTEN)
         } else {
-            (Ask::read(key).in_session(session), whole(&values))
+            (TestRequest::read(key).in_session(session), whole(&values))
         }
     };
     const STEPS: u32 = 8;
@@ -100,8 +103,8 @@ fn interleaved(store: &dyn Store) -> Result<(), Broken> {
         let Some((session, place)) = waiting.remove(&ticket) else {
             return Err(Broken::by(format!("{ticket:?} was answered twice")));
         };
-        let (ask, expected) = step(session, place);
-        ensure(got == expected, || format!("{ask} gave {got} instead of {expected}"))?;
+        let (test_request, expected) = step(session, place);
+        ensure(got == expected, || format!("{test_request} gave {got} instead of {expected}"))?;
         if place + 1 < STEPS {
             let ticket = talk.start(&step(session, place + 1).0).ok_or_else(never_ready)?;
             waiting.insert(ticket, (session, place + 1));
@@ -111,12 +114,12 @@ fn interleaved(store: &dyn Store) -> Result<(), Broken> {
 }
 
 fn abandoned(store: &dyn Store) -> Result<(), Broken> {
-    let mut talk = Talk::open(store, 0)?;
+    let mut talk = TestSession::open(store, 0)?;
     let mut given_up = HashMap::new();
     for number in 0..50 {
-        // Another key: an abandoned write may take effect later than what is asked after it.
-        let ask = Ask::insert("abandoned", &[b"a", b"b", b"c"]).in_session(1);
-        let ticket = talk.start(&ask).ok_or_else(never_ready)?;
+        // Another key: an abandoned write may take effect later than what is issued after it.
+        let test_request = TestRequest::insert("abandoned", &[b"a", b"b", b"c"]).in_session(1);
+        let ticket = talk.start(&test_request).ok_or_else(never_ready)?;
         talk.abandon(ticket);
         given_up.insert(ticket, 0);
         let value = format!("kept {number}");
@@ -124,19 +127,19 @@ fn abandoned(store: &dyn Store) -> Result<(), Broken> {
         let write = write(store, "k".into(), &kept, number == 0);
         write_then_read(&mut talk, write, &kept, &mut given_up)?;
     }
-    expect(&mut talk, &Ask::read("k").in_session(1), whole(&[b"kept 49", b"b", b"c"]))
+    expect(&mut talk, &TestRequest::read("k").in_session(1), whole(&[b"kept 49", b"b", b"c"]))
 }
 
 /// Writes and reads record `k` in the session of the abandoned writes, whose answers may come.
 fn write_then_read(
-    talk: &mut Talk,
-    write: Ask,
+    talk: &mut TestSession,
+    write: TestRequest,
     values: &[&[u8]; 3],
     given_up: &mut HashMap<Ticket, u32>,
 ) -> Result<(), Broken> {
-    let steps = [(write, Got::WRITTEN), (Ask::read("k"), whole(values))];
-    for (ask, expected) in steps {
-        let ticket = talk.start(&ask.in_session(1)).ok_or_else(never_ready)?;
+    let steps = [(write, Got::WRITTEN), (TestRequest::read("k"), whole(values))];
+    for (test_request, expected) in steps {
+        let ticket = talk.start(&test_request.in_session(1)).ok_or_else(never_ready)?;
         loop {
             let Some((answered, got)) = talk.take() else {
                 return Err(Broken::by("a later request of the session was never answered"));

@@ -2,7 +2,7 @@
 
 use assay_model::{Kind, Reason};
 
-use super::talk::{Ask, Got, Talk};
+use super::talk::{Got, TestRequest, TestSession};
 use super::{Broken, FIELDS, Rule, ensure, expect, keeps, keeps_and_can, rule, whole};
 use crate::capabilities::{Calls, Isolation, ScanOrder};
 use crate::request::Ticket;
@@ -50,32 +50,32 @@ fn snapshots(store: &dyn Store) -> bool {
 }
 
 /// A conversation in which records `changed` and `deleted` hold [`OLD`].
-fn with_old(store: &dyn Store) -> Result<Talk, Broken> {
-    let mut talk = Talk::open(store, 0)?;
-    expect(&mut talk, &Ask::insert("changed", &OLD), Got::WRITTEN)?;
-    expect(&mut talk, &Ask::insert("deleted", &OLD), Got::WRITTEN)?;
+fn with_old(store: &dyn Store) -> Result<TestSession, Broken> {
+    let mut talk = TestSession::open(store, 0)?;
+    expect(&mut talk, &TestRequest::insert("changed", &OLD), Got::WRITTEN)?;
+    expect(&mut talk, &TestRequest::insert("deleted", &OLD), Got::WRITTEN)?;
     Ok(talk)
 }
 
-fn change() -> Ask {
-    Ask::update("changed", &[(0, NEW[0])]).in_session(1)
+fn change() -> TestRequest {
+    TestRequest::update("changed", &[(0, NEW[0])]).in_session(1)
 }
 
 /// Session 1 has changed, deleted and inserted a record each, and ended nothing.
-fn half_way(talk: &mut Talk) -> Result<(), Broken> {
+fn half_way(talk: &mut TestSession) -> Result<(), Broken> {
     talk.begin(1);
-    let deletes = Ask::delete("deleted").in_session(1);
-    let inserts = Ask::insert("inserted", &NEW).in_session(1);
-    for ask in [change(), deletes, inserts] {
-        expect(talk, &ask, Got::WRITTEN)?;
+    let deletes = TestRequest::delete("deleted").in_session(1);
+    let inserts = TestRequest::insert("inserted", &NEW).in_session(1);
+    for test_request in [change(), deletes, inserts] {
+        expect(talk, &test_request, Got::WRITTEN)?;
     }
     Ok(())
 }
 
 /// The three records as `session` reads them.
-fn expect_records(talk: &mut Talk, session: u32, records: [Got; 3]) -> Result<(), Broken> {
+fn expect_records(talk: &mut TestSession, session: u32, records: [Got; 3]) -> Result<(), Broken> {
     for (key, expected) in ["changed", "deleted", "inserted"].into_iter().zip(records) {
-        expect(talk, &Ask::read(key).in_session(session), expected)?;
+        expect(talk, &TestRequest::read(key).in_session(session), expected)?;
     }
     Ok(())
 }
@@ -88,33 +88,36 @@ fn done() -> [Got; 3] {
     [whole(&NEW), Got::MISSING, whole(&NEW)]
 }
 
-fn ended(talk: &mut Talk, ask: Ask) -> Result<(), Broken> {
-    let got = talk.ask(&ask.in_session(1));
+fn ended(talk: &mut TestSession, test_request: TestRequest) -> Result<(), Broken> {
+    let got = talk.send(&test_request.in_session(1));
     ensure(matches!(got, Got::Done { .. }), || format!("its end gave {got}"))
 }
 
 /// After a transaction that was undone by `act`, the same session commits one.
-fn undone_by(store: &dyn Store, act: fn(&mut Talk) -> Result<(), Broken>) -> Result<(), Broken> {
+fn undone_by(
+    store: &dyn Store,
+    act: fn(&mut TestSession) -> Result<(), Broken>,
+) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
     half_way(&mut talk)?;
     act(&mut talk)?;
     expect_records(&mut talk, 0, undone())?;
     half_way(&mut talk)?;
-    ended(&mut talk, Ask::commit())?;
+    ended(&mut talk, TestRequest::commit())?;
     expect_records(&mut talk, 0, done())
 }
 
 fn commit(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
     half_way(&mut talk)?;
-    ended(&mut talk, Ask::commit())?;
+    ended(&mut talk, TestRequest::commit())?;
     expect_records(&mut talk, 1, done())?;
     drop(talk);
-    expect_records(&mut Talk::open(store, 1)?, 0, done())
+    expect_records(&mut TestSession::open(store, 1)?, 0, done())
 }
 
 fn roll_back(store: &dyn Store) -> Result<(), Broken> {
-    undone_by(store, |talk| ended(talk, Ask::rollback()))
+    undone_by(store, |talk| ended(talk, TestRequest::rollback()))
 }
 
 fn leave(store: &dyn Store) -> Result<(), Broken> {
@@ -127,9 +130,9 @@ fn leave(store: &dyn Store) -> Result<(), Broken> {
 fn failure(store: &dyn Store) -> Result<(), Broken> {
     undone_by(store, |talk| {
         let beyond = FIELDS.len() as u16;
-        let got = talk.ask(&Ask::update("changed", &[(beyond, b"x")]).in_session(1));
+        let got = talk.send(&TestRequest::update("changed", &[(beyond, b"x")]).in_session(1));
         ensure(matches!(got, Got::Refused(_)), || format!("a field too many gave {got}"))?;
-        let got = talk.ask(&Ask::commit().in_session(1));
+        let got = talk.send(&TestRequest::commit().in_session(1));
         ensure(matches!(got, Got::Refused(_)), || format!("its commit gave {got}"))
     })
 }
@@ -139,20 +142,20 @@ fn begin_again(store: &dyn Store) -> Result<(), Broken> {
     half_way(&mut talk)?;
     talk.begin(1);
     expect_records(&mut talk, 1, undone())?;
-    ended(&mut talk, Ask::commit())?;
+    ended(&mut talk, TestRequest::commit())?;
     expect_records(&mut talk, 0, undone())
 }
 
 fn commit_nothing(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
     let refused = Got::Refused(Reason::TransactionFailed);
-    expect(&mut talk, &Ask::commit().in_session(1), refused.clone())?;
+    expect(&mut talk, &TestRequest::commit().in_session(1), refused.clone())?;
     half_way(&mut talk)?;
-    ended(&mut talk, Ask::commit())?;
-    expect(&mut talk, &Ask::commit().in_session(1), refused)?;
-    // One that asked nothing is a transaction all the same.
+    ended(&mut talk, TestRequest::commit())?;
+    expect(&mut talk, &TestRequest::commit().in_session(1), refused)?;
+    // One that issued nothing is a transaction all the same.
     talk.begin(1);
-    ended(&mut talk, Ask::commit())
+    ended(&mut talk, TestRequest::commit())
 }
 
 fn own_writes(store: &dyn Store) -> Result<(), Broken> {
@@ -161,23 +164,23 @@ fn own_writes(store: &dyn Store) -> Result<(), Broken> {
     expect_records(&mut talk, 1, done())?;
     // What it wrote is a record like others: it can be changed, deleted, inserted again.
     let steps = [
-        (Ask::update("inserted", &[(0, OLD[0])]), Got::WRITTEN),
-        (Ask::read("inserted"), whole(&OLD)),
-        (Ask::insert("deleted", &NEW), Got::WRITTEN),
-        (Ask::delete("changed"), Got::WRITTEN),
+        (TestRequest::update("inserted", &[(0, OLD[0])]), Got::WRITTEN),
+        (TestRequest::read("inserted"), whole(&OLD)),
+        (TestRequest::insert("deleted", &NEW), Got::WRITTEN),
+        (TestRequest::delete("changed"), Got::WRITTEN),
     ];
-    for (ask, expected) in steps {
-        expect(&mut talk, &ask.in_session(1), expected)?;
+    for (test_request, expected) in steps {
+        expect(&mut talk, &test_request.in_session(1), expected)?;
     }
     let last = [Got::MISSING, whole(&NEW), whole(&OLD)];
     expect_records(&mut talk, 1, last.clone())?;
-    ended(&mut talk, Ask::commit())?;
+    ended(&mut talk, TestRequest::commit())?;
     expect_records(&mut talk, 0, last)
 }
 
 fn own_scans(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
-    expect(&mut talk, &Ask::insert("last", &OLD), Got::WRITTEN)?;
+    expect(&mut talk, &TestRequest::insert("last", &OLD), Got::WRITTEN)?;
     half_way(&mut talk)?;
     let rows = |records: &[[&[u8]; 3]]| {
         let row = |values| match whole(values) {
@@ -188,21 +191,21 @@ fn own_scans(store: &dyn Store) -> Result<(), Broken> {
     };
     // changed, inserted, last: what it deleted takes no place within a limit.
     for (limit, expected) in [(1, &[NEW][..]), (2, &[NEW, NEW]), (3, &[NEW, NEW, OLD])] {
-        expect(&mut talk, &Ask::scan("c", limit).in_session(1), rows(expected))?;
+        expect(&mut talk, &TestRequest::scan("c", limit).in_session(1), rows(expected))?;
     }
-    expect(&mut talk, &Ask::scan("d", 1).in_session(1), rows(&[NEW]))?;
-    ended(&mut talk, Ask::commit())?;
-    expect(&mut talk, &Ask::scan("c", 10), rows(&[NEW, NEW, OLD]))
+    expect(&mut talk, &TestRequest::scan("d", 1).in_session(1), rows(&[NEW]))?;
+    ended(&mut talk, TestRequest::commit())?;
+    expect(&mut talk, &TestRequest::scan("c", 10), rows(&[NEW, NEW, OLD]))
 }
 
 fn hidden(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = with_old(store)?;
     half_way(&mut talk)?;
-    let got = talk.ask(&Ask::read("changed").in_session(2));
+    let got = talk.send(&TestRequest::read("changed").in_session(2));
     // A store that locks what is read may rather refuse.
     let is_hidden = matches!(got, Got::Refused(_)) || got == whole(&OLD);
     ensure(is_hidden, || format!("another session read {got}"))?;
-    ended(&mut talk, Ask::commit())?;
+    ended(&mut talk, TestRequest::commit())?;
     expect_records(&mut talk, 2, done())
 }
 
@@ -233,7 +236,7 @@ fn lost_update(store: &dyn Store) -> Result<(), Broken> {
     let mut under_way: Vec<(Ticket, u32, Kind)> = Vec::new();
     for session in [1, 2] {
         talk.begin(session);
-        let got = talk.ask(&Ask::read("changed").in_session(session));
+        let got = talk.send(&TestRequest::read("changed").in_session(session));
         if !came_through(&got)? {
             // Kept apart from the very beginning.
             return Ok(());
@@ -252,8 +255,12 @@ fn lost_update(store: &dyn Store) -> Result<(), Broken> {
             (false, _) => talk.leave(session),
             (true, Kind::Commit) => committed += 1,
             (true, _) => {
-                let ask = Ask::commit().in_session(session);
-                under_way.push((talk.start(&ask).ok_or_else(never)?, session, Kind::Commit));
+                let test_request = TestRequest::commit().in_session(session);
+                under_way.push((
+                    talk.start(&test_request).ok_or_else(never)?,
+                    session,
+                    Kind::Commit,
+                ));
             }
         }
         if under_way.is_empty() {
@@ -264,5 +271,5 @@ fn lost_update(store: &dyn Store) -> Result<(), Broken> {
     // Stores that notice a conflict late may refuse both.
     ensure(committed <= 1, || format!("{committed} of them committed"))?;
     let is_changed = committed == 1;
-    expect(&mut talk, &Ask::read("changed"), whole(if is_changed { &NEW } else { &OLD }))
+    expect(&mut talk, &TestRequest::read("changed"), whole(if is_changed { &NEW } else { &OLD }))
 }

@@ -2,7 +2,7 @@
 
 use assay_model::{Kind, Reason};
 
-use super::talk::{Ask, Got, Talk};
+use super::talk::{Got, TestRequest, TestSession};
 use super::{Broken, Rule, ensure, expect, keeps, keeps_and_can, rule, whole};
 use crate::seam::Store;
 
@@ -22,23 +22,27 @@ fn updates(store: &dyn Store) -> bool {
 }
 
 /// Writes, or tells that the store refuses such keys and values: then there must be what was there
-/// before, if the store can be asked for such a key at all.
-fn write(talk: &mut Talk, ask: &Ask, before: Got) -> Result<(), Broken> {
-    let got = talk.ask(ask);
+/// before, if the store can be requested such a key at all.
+fn write(talk: &mut TestSession, test_request: &TestRequest, before: Got) -> Result<(), Broken> {
+    let got = talk.send(test_request);
     let Got::Refused(Reason::Malformed | Reason::Full) = got else {
-        let wanted = Got::WRITTEN;
-        return ensure(got == wanted, || format!("{ask} gave {got} instead of {wanted}"));
+        let expected = Got::WRITTEN;
+        return ensure(got == expected, || {
+            format!("{test_request} gave {got} instead of {expected}")
+        });
     };
-    let left = talk.ask(&Ask::read(ask.key.clone()));
+    let left = talk.send(&TestRequest::read(test_request.key.clone()));
     let is_untouched = left == before || left == Got::Refused(Reason::Malformed);
-    ensure(is_untouched, || format!("{ask} gave {got}, and left {left} instead of {before}"))?;
-    Err(Broken { is_limit: true, ..Broken::by(format!("{ask} gave {got}")) })
+    ensure(is_untouched, || {
+        format!("{test_request} gave {got}, and left {left} instead of {before}")
+    })?;
+    Err(Broken { is_limit: true, ..Broken::by(format!("{test_request} gave {got}")) })
 }
 
 fn round_trip(store: &dyn Store, values: &[&[u8]; 3]) -> Result<(), Broken> {
-    let mut talk = Talk::open(store, 0)?;
-    write(&mut talk, &Ask::insert("k", values), Got::MISSING)?;
-    expect(&mut talk, &Ask::read("k"), whole(values))
+    let mut talk = TestSession::open(store, 0)?;
+    write(&mut talk, &TestRequest::insert("k", values), Got::MISSING)?;
+    expect(&mut talk, &TestRequest::read("k"), whole(values))
 }
 
 fn empty(store: &dyn Store) -> Result<(), Broken> {
@@ -60,33 +64,33 @@ fn large(store: &dyn Store) -> Result<(), Broken> {
 }
 
 fn grown(store: &dyn Store) -> Result<(), Broken> {
-    let mut talk = Talk::open(store, 0)?;
-    expect(&mut talk, &Ask::insert("k", &[b"a", b"b", b"c"]), Got::WRITTEN)?;
-    write(&mut talk, &Ask::update("k", &[(1, &many())]), whole(&[b"a", b"b", b"c"]))?;
-    expect(&mut talk, &Ask::read("k"), whole(&[b"a", &many(), b"c"]))
+    let mut talk = TestSession::open(store, 0)?;
+    expect(&mut talk, &TestRequest::insert("k", &[b"a", b"b", b"c"]), Got::WRITTEN)?;
+    write(&mut talk, &TestRequest::update("k", &[(1, &many())]), whole(&[b"a", b"b", b"c"]))?;
+    expect(&mut talk, &TestRequest::read("k"), whole(&[b"a", &many(), b"c"]))
 }
 
 fn long_keys(store: &dyn Store) -> Result<(), Broken> {
-    let mut talk = Talk::open(store, 0)?;
+    let mut talk = TestSession::open(store, 0)?;
     let key = |last: char| format!("{}{last}", "long".repeat(127) + "key");
     for last in ['a', 'b'] {
         let value = last.to_string();
-        let ask = Ask::insert(key(last), &[value.as_bytes(), b"", b""]);
-        write(&mut talk, &ask, Got::MISSING)?;
+        let test_request = TestRequest::insert(key(last), &[value.as_bytes(), b"", b""]);
+        write(&mut talk, &test_request, Got::MISSING)?;
     }
-    expect(&mut talk, &Ask::read(key('a')), whole(&[b"a", b"", b""]))?;
-    expect(&mut talk, &Ask::read(key('b')), whole(&[b"b", b"", b""]))?;
-    expect(&mut talk, &Ask::read(key('c')), Got::MISSING)
+    expect(&mut talk, &TestRequest::read(key('a')), whole(&[b"a", b"", b""]))?;
+    expect(&mut talk, &TestRequest::read(key('b')), whole(&[b"b", b"", b""]))?;
+    expect(&mut talk, &TestRequest::read(key('c')), Got::MISSING)
 }
 
 fn odd_keys(store: &dyn Store) -> Result<(), Broken> {
     let keys: [&[u8]; 5] = [b"a b", b"a\r\nb", b"a\0b", b"a\0", b"\xc3\xa4"];
-    let mut talk = Talk::open(store, 0)?;
+    let mut talk = TestSession::open(store, 0)?;
     for key in keys {
-        write(&mut talk, &Ask::insert(key, &[key, b"", b""]), Got::MISSING)?;
+        write(&mut talk, &TestRequest::insert(key, &[key, b"", b""]), Got::MISSING)?;
     }
     for key in keys {
-        expect(&mut talk, &Ask::read(key), whole(&[key, b"", b""]))?;
+        expect(&mut talk, &TestRequest::read(key), whole(&[key, b"", b""]))?;
     }
-    expect(&mut talk, &Ask::read("a"), Got::MISSING)
+    expect(&mut talk, &TestRequest::read("a"), Got::MISSING)
 }

@@ -1,4 +1,4 @@
-//! What the parser finds in bytes however they arrive, with what the writer wrote among them.
+//! Tests of the parser on bytes however they arrive, those of the writer among them.
 
 use super::*;
 

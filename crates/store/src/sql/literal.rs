@@ -37,7 +37,8 @@ fn number(dialect: Dialect, datum: Datum<'_>, kind: ColumnType) -> String {
     }
 }
 
-/// MariaDB takes a backslash within quotes for the beginning of an escape, unless told otherwise.
+/// MariaDB takes a backslash within quotes for the beginning of an escape, unless reported
+/// otherwise.
 fn quoted(dialect: Dialect, text: &str) -> String {
     let doubled = text.replace('\'', "''");
     match dialect {

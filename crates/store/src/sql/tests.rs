@@ -1,4 +1,4 @@
-//! What each dialect makes of schemas, queries, records.
+//! Tests of each dialect on schemas, queries, records.
 
 use assay_model::query::{
     Change, ColumnRef, Comparison, Delete, Direction, Filter, Insert, Join, Select, Term, Update,
@@ -7,7 +7,7 @@ use assay_model::schema::ForeignKey;
 use assay_model::{Column, ColumnType, Datum, Fields, Query, Relation, Schema, Statement, Table};
 use expect_test::{Expect, expect};
 
-use super::{Content, Dialect, ForeignKeys, Records, ask, create, drop};
+use super::{Content, Dialect, ForeignKeys, Records, create, drop, query_text};
 
 const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::MySql, Dialect::Sqlite];
 
@@ -99,14 +99,14 @@ fn folded(text: &str) -> String {
 /// The statement in each dialect, with the arguments at its places.
 fn check(statement: Statement, expected: Expect) {
     let query = Query { name: "q".into(), text: String::new(), statement, parameters: vec![] };
-    let mut told = String::new();
+    let mut reported = String::new();
     for dialect in DIALECTS {
-        let asked = ask(dialect, &schema(), &query);
-        assert_eq!(asked.arguments.len(), asked.kinds.len());
-        told += &folded(&format!("{} {:?}", asked.text, asked.arguments));
-        told.push('\n');
+        let requested = query_text(dialect, &schema(), &query);
+        assert_eq!(requested.arguments.len(), requested.kinds.len());
+        reported += &folded(&format!("{} {:?}", requested.text, requested.arguments));
+        reported.push('\n');
     }
-    expected.assert_eq(&told);
+    expected.assert_eq(&reported);
 }
 
 fn check_lines(lines: impl Fn(Dialect) -> Vec<String>, expected: Expect) {
@@ -194,16 +194,16 @@ fn a_select_by_key_names_its_columns() {
 }
 
 #[test]
-fn the_types_of_places_and_output_are_told() {
+fn the_types_of_places_and_output_are_reported() {
     let by_balance = filter(4, Comparison::Less, Term::Parameter(0));
     let select =
         Select { filters: vec![by_balance], limit: Some(Term::Parameter(1)), ..select(&[1]) };
     let statement = Statement::Select(select);
     let query = Query { name: "q".into(), text: String::new(), statement, parameters: vec![] };
-    let asked = ask(Dialect::Sqlite, &schema(), &query);
+    let requested = query_text(Dialect::Sqlite, &schema(), &query);
     let decimal = ColumnType::Decimal { precision: 12, scale: 2 };
-    assert_eq!(asked.kinds, [decimal, ColumnType::Integer { bits: 64 }]);
-    assert_eq!(asked.output, [ColumnType::Text { length: None, is_padded: false }]);
+    assert_eq!(requested.kinds, [decimal, ColumnType::Integer { bits: 64 }]);
+    assert_eq!(requested.output, [ColumnType::Text { length: None, is_padded: false }]);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn ranges_orders_limits_and_locks_have_their_clauses() {
 }
 
 #[test]
-fn joined_relations_are_told_apart() {
+fn joined_relations_are_distinguished() {
     let joined = Select {
         from: vec![0, 1, 1, 0],
         joins: vec![

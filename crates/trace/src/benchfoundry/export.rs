@@ -10,10 +10,10 @@ use assay_model::{Argument, Datum, Kind, Named, Operation, Phase};
 use super::import::warm_up_path;
 use super::process::ABSENT;
 use super::properties::FILES;
-use super::{Remarks, SetError, Trouble};
+use super::{InputSetError, Remarks, Trouble};
 use crate::columns::Schedules;
-use crate::foreign::load_path;
 use crate::hash::fingerprint_of_text;
+use crate::imported::load_path;
 use crate::literal::show;
 use crate::reader::Trace;
 use crate::script::{Origins, Script};
@@ -60,17 +60,17 @@ pub struct ExportedPhase {
 /// [`warm_up_path`], as a set into `directory`.
 ///
 /// # Errors
-/// If a trace cannot be read, does not fit the others, asks what such files cannot say, if the
+/// If a trace cannot be read, does not fit the others, issues what such files cannot say, if the
 /// directory is not empty, or the file system refuses.
-pub fn export(from: &Path, directory: &Path) -> Result<Exported, SetError> {
+pub fn export(from: &Path, directory: &Path) -> Result<Exported, InputSetError> {
     let main = Trace::open(from)?;
     let script = script(&main, from)?.clone();
-    let io = |path: &Path, source| SetError::Io { path: path.to_owned(), source };
+    let io = |path: &Path, source| InputSetError::Io { path: path.to_owned(), source };
     std::fs::create_dir_all(directory).map_err(|source| io(directory, source))?;
     let mut there = std::fs::read_dir(directory).map_err(|source| io(directory, source))?;
     if there.next().is_some() {
         let reason = "it is not empty, and its files would be written over: name a new directory";
-        return Err(SetError::File { path: directory.to_owned(), reason: reason.to_owned() });
+        return Err(InputSetError::File { path: directory.to_owned(), reason: reason.to_owned() });
     }
     let properties = directory.join(PROPERTIES);
     let mut traces = Vec::new();
@@ -99,15 +99,20 @@ pub fn export(from: &Path, directory: &Path) -> Result<Exported, SetError> {
     Ok(Exported { properties, phases, parameters, remarks })
 }
 
-fn script<'a>(trace: &'a Trace, path: &Path) -> Result<&'a Script, SetError> {
-    trace.header().script.as_ref().ok_or_else(|| SetError::File {
+fn script<'a>(trace: &'a Trace, path: &Path) -> Result<&'a Script, InputSetError> {
+    trace.header().script.as_ref().ok_or_else(|| InputSetError::File {
         path: path.to_owned(),
-        reason: "it asks for records by key, BenchFoundry asks SQL: export a trace of queries"
+        reason: "it requests records by key, BenchFoundry issues SQL: export a trace of queries"
             .to_owned(),
     })
 }
 
-fn require_same(script: &Script, other: &Trace, path: &Path, from: &Path) -> Result<(), SetError> {
+fn require_same(
+    script: &Script,
+    other: &Trace,
+    path: &Path,
+    from: &Path,
+) -> Result<(), InputSetError> {
     let theirs = self::script(other, path)?;
     let same = (&script.ddl, &script.queries, &script.hints);
     if (&theirs.ddl, &theirs.queries, &theirs.hints) == same {
@@ -117,14 +122,14 @@ fn require_same(script: &Script, other: &Trace, path: &Path, from: &Path) -> Res
         "its schema, queries or hints are not those of {}: traces of one set share them",
         from.display()
     );
-    Err(SetError::File { path: path.to_owned(), reason })
+    Err(InputSetError::File { path: path.to_owned(), reason })
 }
 
 fn write_properties(
     path: &Path,
     script: &Script,
     is_there: impl Fn(usize) -> bool,
-) -> Result<(), SetError> {
+) -> Result<(), InputSetError> {
     let mut text = String::new();
     let mut push = |name: &str, value: &str| {
         text.push_str(&format!("{name}:{value}\n"));
@@ -137,7 +142,7 @@ fn write_properties(
             push(name, text);
         }
     }
-    std::fs::write(path, text).map_err(|source| SetError::Io { path: path.to_owned(), source })
+    std::fs::write(path, text).map_err(|source| InputSetError::Io { path: path.to_owned(), source })
 }
 
 /// A file of lines that knows the number of the last one.
@@ -148,23 +153,23 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn create(path: &Path) -> Result<Sheet, SetError> {
-        let file =
-            File::create(path).map_err(|source| SetError::Io { path: path.to_owned(), source })?;
+    fn create(path: &Path) -> Result<Sheet, InputSetError> {
+        let file = File::create(path)
+            .map_err(|source| InputSetError::Io { path: path.to_owned(), source })?;
         Ok(Sheet { path: path.to_owned(), into: BufWriter::new(file), line: 0 })
     }
 
-    fn write(&mut self, line: &str) -> Result<(), SetError> {
+    fn write(&mut self, line: &str) -> Result<(), InputSetError> {
         self.line += 1;
         writeln!(self.into, "{line}").map_err(|source| self.io(source))
     }
 
-    fn flush(&mut self) -> Result<(), SetError> {
+    fn flush(&mut self) -> Result<(), InputSetError> {
         self.into.flush().map_err(|source| self.io(source))
     }
 
-    fn io(&self, source: io::Error) -> SetError {
-        SetError::Io { path: self.path.clone(), source }
+    fn io(&self, source: io::Error) -> InputSetError {
+        InputSetError::Io { path: self.path.clone(), source }
     }
 }
 
@@ -181,7 +186,7 @@ struct Writing {
 }
 
 impl Writing {
-    fn begin(directory: &Path, script: &Script) -> Result<Writing, SetError> {
+    fn begin(directory: &Path, script: &Script) -> Result<Writing, InputSetError> {
         let mut remarks = Remarks::default();
         let place = |file: usize| directory.join(FILES[file].1);
         write_list(&place(0), &script.ddl, &mut remarks)?;
@@ -209,7 +214,7 @@ impl Writing {
         from: &Path,
         trace: &Trace,
         to: &Path,
-    ) -> Result<ExportedPhase, SetError> {
+    ) -> Result<ExportedPhase, InputSetError> {
         let mut sheet = Sheet::create(to)?;
         let mut found = ExportedPhase {
             phase,
@@ -218,7 +223,7 @@ impl Writing {
             operations: 0,
             pauses: 0,
             rounded: 0,
-            is_scheduled: trace.schedules() == Schedules::Baked,
+            is_scheduled: trace.schedules() == Schedules::Recorded,
         };
         let mut reader = trace.reader()?;
         let mut operations = Vec::new();
@@ -235,7 +240,7 @@ impl Writing {
         sheet: &mut Sheet,
         entry: &Entry<'_>,
         found: &mut ExportedPhase,
-    ) -> Result<(), SetError> {
+    ) -> Result<(), InputSetError> {
         let id = match self.origins {
             Origins::Kept => entry.origin,
             Origins::Own => entry.process as i64,
@@ -273,7 +278,7 @@ impl Writing {
         entry: &Entry<'_>,
         place: usize,
         from: &Path,
-    ) -> Result<String, SetError> {
+    ) -> Result<String, InputSetError> {
         let operation = &entry.operations[place];
         let mut values = Vec::new();
         for argument in entry.arguments.of(place) {
@@ -296,7 +301,7 @@ impl Writing {
     }
 
     /// The number of the list of these values, which is written once.
-    fn parameters(&mut self, values: &[String]) -> Result<i64, SetError> {
+    fn parameters(&mut self, values: &[String]) -> Result<i64, InputSetError> {
         let text = values.join(";");
         let next = self.known.len() as u64 + 1;
         let number = *self.known.entry(fingerprint_of_text(&text)).or_insert(next);
@@ -314,8 +319,8 @@ const ROLLBACK: &str = "it undoes its transaction, which BenchFoundry's traces c
 const TAKEN: &str = "an argument follows from an earlier answer, which BenchFoundry's lists of \
                      parameters cannot say: they hold values";
 
-fn beyond(path: &Path, operation: &Operation, reason: impl Into<String>) -> SetError {
-    SetError::Beyond { path: path.to_owned(), index: operation.index, reason: reason.into() }
+fn beyond(path: &Path, operation: &Operation, reason: impl Into<String>) -> InputSetError {
+    InputSetError::Beyond { path: path.to_owned(), index: operation.index, reason: reason.into() }
 }
 
 /// The value as a piece of a line.
@@ -339,7 +344,11 @@ fn milliseconds(nanos: u64, found: &mut ExportedPhase) -> u64 {
 }
 
 /// Writes `texts` under their names if these are numbers, else under 1, 2, 3 …; gives back which.
-fn write_list(path: &Path, texts: &[Named], remarks: &mut Remarks) -> Result<Vec<i64>, SetError> {
+fn write_list(
+    path: &Path,
+    texts: &[Named],
+    remarks: &mut Remarks,
+) -> Result<Vec<i64>, InputSetError> {
     let own: Option<Vec<i64>> = texts.iter().map(|named| named.name.parse().ok()).collect();
     let is_usable = |ids: &Vec<i64>| {
         let distinct: std::collections::BTreeSet<i64> = ids.iter().copied().collect();
@@ -349,7 +358,7 @@ fn write_list(path: &Path, texts: &[Named], remarks: &mut Remarks) -> Result<Vec
     let ids: Vec<i64> = own.filter(is_usable).unwrap_or_else(counted);
     let mut sheet = Sheet::create(path)?;
     for (id, Named { name, text }) in ids.iter().zip(texts) {
-        let line = one_line(text).map_err(|reason| SetError::File {
+        let line = one_line(text).map_err(|reason| InputSetError::File {
             path: path.to_owned(),
             reason: format!("{name}: {reason}"),
         })?;

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use assay_model::operation::LONE;
-use assay_model::script::{Ask, ProcessBuilder, key_of};
+use assay_model::script::{ProcessBuilder, QueryRef, key_of};
 use assay_model::{
     Arguments, ColumnType, Datum, Kind, Layout, Named, Nanos, Operation, Phase, Seed,
 };
 
 use super::list::{List, Listed};
-use super::process::{ABSENT, Asked, Item, Process, Processes};
-use super::{Remarks, Set, SetError, Trouble};
-use crate::foreign::load_path;
+use super::process::{ABSENT, Item, LoggedOperation, Process, Processes};
+use super::{InputSet, InputSetError, Remarks, Trouble};
 use crate::header::Header;
+use crate::imported::load_path;
 use crate::literal::{encode, pieces};
 use crate::script::{Origins, Script, placeholders};
 use crate::writer::{Entry, TraceWriter, Written};
@@ -32,7 +32,7 @@ const TYPE_NAME_MAX: usize = 60;
 
 const NANOS_PER_MS: u64 = 1_000_000;
 
-/// What the import needs to be told.
+/// What the import needs to be reported.
 pub struct Importing<'a> {
     /// Who imports, for the header, for example `assay 0.1.0`.
     pub generator: &'a str,
@@ -79,7 +79,7 @@ pub fn as_written(queries: &[Named]) -> Result<Vec<Meaning>, String> {
 pub struct Imported {
     /// The traces in the order of the phases.
     pub phases: Vec<ImportedPhase>,
-    /// Lists of parameters that no operation is asked with; they are left out.
+    /// Lists of parameters that no operation is issued with; they are left out.
     pub unused_parameters: u64,
     /// What BenchFoundry itself would have made of it otherwise.
     pub remarks: Remarks,
@@ -101,11 +101,11 @@ pub struct ImportedPhase {
 /// What is unusual in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// Processes of fewer than five lines; taken, if they ask anything.
+    /// Processes of fewer than five lines; taken, if they issue anything.
     pub short: u64,
-    /// Processes that ask nothing; left out.
+    /// Processes that issue nothing; left out.
     pub idle: u64,
-    /// Transactions that ask nothing; their delay goes to the next one.
+    /// Transactions that issue nothing; their delay goes to the next one.
     pub empty_transactions: u64,
     /// Operations outside of a transaction; each is one by itself.
     pub lone_operations: u64,
@@ -123,12 +123,12 @@ pub fn warm_up_path(path: &Path) -> PathBuf {
 /// Everything is read and checked before the first trace is written.
 ///
 /// # Errors
-/// If a file is missing, a line makes no sense, the lists do not fit, or the file system refuses.
+/// If a file is missing, a line is invalid, the lists do not fit, or the file system refuses.
 pub fn import(
-    set: &Set,
+    set: &InputSet,
     target: &Path,
     importing: &mut Importing<'_>,
-) -> Result<Imported, SetError> {
+) -> Result<Imported, InputSetError> {
     let mut remarks = set.remarks.clone();
     let phases = [
         (Phase::Load, set.file("preloadTraceFilename")?, load_path(target)),
@@ -137,7 +137,8 @@ pub fn import(
     ];
     let mut lists = Lists::read(set, &mut remarks)?;
     let script = lists.script(set);
-    lists.meanings = (importing.understand)(&script.ddl, &script.queries).map_err(SetError::Sql)?;
+    lists.meanings =
+        (importing.understand)(&script.ddl, &script.queries).map_err(InputSetError::Sql)?;
     let mut compiler = Compiler::new(&lists);
     let mut checked = Vec::new();
     for (phase, path, target) in phases {
@@ -167,7 +168,7 @@ struct Lists {
 }
 
 impl Lists {
-    fn read(set: &Set, remarks: &mut Remarks) -> Result<Lists, SetError> {
+    fn read(set: &InputSet, remarks: &mut Remarks) -> Result<Lists, InputSetError> {
         let mut optional = |property| match set.file(property)? {
             Some(path) => List::read(&path, remarks),
             None => Ok(List::none()),
@@ -178,16 +179,16 @@ impl Lists {
         let operations = List::read(&set.needed("oplistFilename")?, remarks)?;
         if operations.len() > usize::from(u16::MAX) - 1 {
             let reason = format!("there are {} operations, at most 65,534", operations.len());
-            return Err(SetError::File { path: operations.path().to_owned(), reason });
+            return Err(InputSetError::File { path: operations.path().to_owned(), reason });
         }
         if custom.find(ABSENT).is_some() {
             let reason = format!("id {ABSENT} stands for no custom parameters");
-            return Err(SetError::File { path: custom.path().to_owned(), reason });
+            return Err(InputSetError::File { path: custom.path().to_owned(), reason });
         }
         Ok(Lists { schema, operations, parameters, custom, meanings: Vec::new() })
     }
 
-    fn script(&self, set: &Set) -> Script {
+    fn script(&self, set: &InputSet) -> Script {
         let named = |listed: Listed<'_>| Named {
             name: listed.id.to_string(),
             text: listed.text.to_owned(),
@@ -206,9 +207,9 @@ impl Lists {
 struct Compiler<'a> {
     lists: &'a Lists,
     /// How many arguments each query takes.
-    wanted: Vec<usize>,
+    expected: Vec<usize>,
     types: Types,
-    /// The parameters that were asked with.
+    /// The parameters that were issued with.
     used: Vec<bool>,
     width: u64,
     operations: Vec<Operation>,
@@ -217,14 +218,14 @@ struct Compiler<'a> {
     /// The arguments of one operation.
     encoded: Vec<u8>,
     /// The queries of the open transaction.
-    asked: Vec<u16>,
+    requested: Vec<u16>,
 }
 
 impl<'a> Compiler<'a> {
     fn new(lists: &'a Lists) -> Compiler<'a> {
         Compiler {
             lists,
-            wanted: lists.operations.iter().map(|listed| placeholders(listed.text)).collect(),
+            expected: lists.operations.iter().map(|listed| placeholders(listed.text)).collect(),
             types: Types::default(),
             used: vec![false; lists.parameters.len()],
             width: 1,
@@ -232,13 +233,13 @@ impl<'a> Compiler<'a> {
             arguments: Arguments::default(),
             hints: Vec::new(),
             encoded: Vec::new(),
-            asked: Vec::new(),
+            requested: Vec::new(),
         }
     }
 
     /// Reads the trace at `path` to its end: whether it makes sense, how wide its processes are,
     /// which types of transactions it has.
-    fn check(&mut self, path: &Path, remarks: &mut Remarks) -> Result<Notes, SetError> {
+    fn check(&mut self, path: &Path, remarks: &mut Remarks) -> Result<Notes, InputSetError> {
         let mut processes = Processes::open(path)?;
         let (mut process, mut notes) = (Process::default(), Notes::default());
         let (mut number, mut is_any) = (0, false);
@@ -256,13 +257,13 @@ impl<'a> Compiler<'a> {
             }
         }
         if !is_any {
-            let reason = "no process in it asks anything: leave the file out, or write none";
-            return Err(SetError::File { path: path.to_owned(), reason: reason.to_owned() });
+            let reason = "no process in it issues anything: leave the file out, or write none";
+            return Err(InputSetError::File { path: path.to_owned(), reason: reason.to_owned() });
         }
         Ok(notes)
     }
 
-    fn write(&mut self, from: &Path, to: &Path, header: Header) -> Result<Written, SetError> {
+    fn write(&mut self, from: &Path, to: &Path, header: Header) -> Result<Written, InputSetError> {
         let width = header.width;
         let mut writer = TraceWriter::create_scheduled(to, header)?;
         let mut processes = Processes::open(from)?;
@@ -306,7 +307,7 @@ impl<'a> Compiler<'a> {
         number: u64,
         width: u64,
         mut remarks: Option<&mut Remarks>,
-    ) -> Result<(u64, Notes), SetError> {
+    ) -> Result<(u64, Notes), InputSetError> {
         check_length(path, process)?;
         let mut operations = std::mem::take(&mut self.operations);
         let mut arguments = std::mem::take(&mut self.arguments);
@@ -321,27 +322,27 @@ impl<'a> Compiler<'a> {
                     delay = Nanos(delay.0.saturating_add(delay_ms * NANOS_PER_MS));
                     let queries = process.items[place + 1..].iter().map_while(Item::operation);
                     if self.begin(queries, path)? {
-                        builder.transaction(self.types.number(&self.asked), delay);
+                        builder.transaction(self.types.number(&self.requested), delay);
                         delay = Nanos::ZERO;
                     } else {
                         notes.empty_transactions += 1;
                     }
                 }
-                Item::Ask(asked) => {
+                Item::QueryRef(requested) => {
                     if !is_open {
                         notes.lone_operations += 1;
-                        self.begin(std::iter::once(asked), path)?;
-                        builder.transaction(self.types.number(&self.asked), delay);
+                        self.begin(std::iter::once(requested), path)?;
+                        builder.transaction(self.types.number(&self.requested), delay);
                         delay = Nanos::ZERO;
                     }
-                    self.ask(path, asked, &mut builder, remarks.as_deref_mut())?;
+                    self.issue(path, requested, &mut builder, remarks.as_deref_mut())?;
                     if !is_open {
                         self.commit(&mut builder);
                     }
                 }
                 Item::End => {
                     is_open = false;
-                    if !self.asked.is_empty() {
+                    if !self.requested.is_empty() {
                         self.commit(&mut builder);
                     }
                 }
@@ -352,63 +353,63 @@ impl<'a> Compiler<'a> {
         Ok((found, notes))
     }
 
-    /// Notes which queries the transaction that begins will ask; whether there are any.
+    /// Notes which queries the transaction that begins will issue; whether there are any.
     fn begin(
         &mut self,
-        queries: impl Iterator<Item = Asked>,
+        queries: impl Iterator<Item = LoggedOperation>,
         path: &Path,
-    ) -> Result<bool, SetError> {
-        self.asked.clear();
-        for asked in queries {
-            let query = self.query(path, asked)?;
-            self.asked.push(query.place as u16 + 1);
+    ) -> Result<bool, InputSetError> {
+        self.requested.clear();
+        for requested in queries {
+            let query = self.query(path, requested)?;
+            self.requested.push(query.place as u16 + 1);
         }
-        Ok(!self.asked.is_empty())
+        Ok(!self.requested.is_empty())
     }
 
     fn commit(&mut self, builder: &mut ProcessBuilder<'_>) {
         builder.commit();
-        if self.asked.len() > 1 {
+        if self.requested.len() > 1 {
             self.hints.push(0);
         }
-        self.asked.clear();
+        self.requested.clear();
     }
 
-    fn query(&self, path: &Path, asked: Asked) -> Result<Listed<'a>, SetError> {
-        self.lists.operations.find(asked.operation).ok_or_else(|| {
+    fn query(&self, path: &Path, requested: LoggedOperation) -> Result<Listed<'a>, InputSetError> {
+        self.lists.operations.find(requested.operation).ok_or_else(|| {
             let list = self.lists.operations.path().display();
-            let id = asked.operation;
-            line_error(path, asked.line, format!("operation {id} has no text in {list}"))
+            let id = requested.operation;
+            line_error(path, requested.line, format!("operation {id} has no text in {list}"))
         })
     }
 
-    fn ask(
+    fn issue(
         &mut self,
         path: &Path,
-        asked: Asked,
+        requested: LoggedOperation,
         builder: &mut ProcessBuilder<'_>,
         remarks: Option<&mut Remarks>,
-    ) -> Result<(), SetError> {
-        let query = self.query(path, asked)?;
+    ) -> Result<(), InputSetError> {
+        let query = self.query(path, requested)?;
         let meaning = &self.lists.meanings[query.place];
         self.encoded.clear();
-        let found = match asked.parameters {
+        let found = match requested.parameters {
             ABSENT => 0,
-            _ => self.encode(path, asked, meaning, remarks)?,
+            _ => self.encode(path, requested, meaning, remarks)?,
         };
-        let wanted = self.wanted[query.place];
-        if found != wanted {
-            let (operation, parameters) = (asked.operation, asked.parameters);
+        let expected = self.expected[query.place];
+        if found != expected {
+            let (operation, parameters) = (requested.operation, requested.parameters);
             let given = match parameters {
                 ABSENT => "no parameters are given".to_owned(),
                 _ => format!("parameters {parameters} have {found}"),
             };
-            let reason = format!("operation {operation} takes {wanted} parameters, {given}");
-            return Err(line_error(path, asked.line, reason));
+            let reason = format!("operation {operation} takes {expected} parameters, {given}");
+            return Err(line_error(path, requested.line, reason));
         }
-        self.hints.push(self.hint(path, asked)?);
-        let ask = Ask { statement: query.place as u16 + 1, kind: meaning.kind };
-        let is_whole = builder.ask_encoded(ask, key(&self.encoded, &meaning.key), &self.encoded);
+        self.hints.push(self.hint(path, requested)?);
+        let issue = QueryRef { statement: query.place as u16 + 1, kind: meaning.kind };
+        let is_whole = builder.send_encoded(issue, key(&self.encoded, &meaning.key), &self.encoded);
         debug_assert!(is_whole, "arguments that were just encoded are whole");
         Ok(())
     }
@@ -417,15 +418,15 @@ impl<'a> Compiler<'a> {
     fn encode(
         &mut self,
         path: &Path,
-        asked: Asked,
+        requested: LoggedOperation,
         meaning: &Meaning,
         mut remarks: Option<&mut Remarks>,
-    ) -> Result<usize, SetError> {
+    ) -> Result<usize, InputSetError> {
         let list = &self.lists.parameters;
-        let id = asked.parameters;
+        let id = requested.parameters;
         let listed = list.find(id).ok_or_else(|| {
             let list = list.path().display();
-            line_error(path, asked.line, format!("parameters {id} have no text in {list}"))
+            line_error(path, requested.line, format!("parameters {id} have no text in {list}"))
         })?;
         let wrong = |reason| line_error(list.path(), listed.line, reason);
         let mut pieces = pieces(listed.text).map_err(wrong)?;
@@ -438,7 +439,7 @@ impl<'a> Compiler<'a> {
             let kinds = meaning.parameters.as_ref();
             let kind = kinds.and_then(|kinds| kinds.get(place).copied());
             encode(piece, kind, &mut self.encoded).map_err(|reason| {
-                let operation = asked.operation;
+                let operation = requested.operation;
                 wrong(format!("value {} for operation {operation}: {reason}", place + 1))
             })?;
             if let Some(remarks) = remarks.as_deref_mut().filter(|_| is_new) {
@@ -448,8 +449,8 @@ impl<'a> Compiler<'a> {
         Ok(pieces.len())
     }
 
-    fn hint(&self, path: &Path, asked: Asked) -> Result<u32, SetError> {
-        let id = asked.custom;
+    fn hint(&self, path: &Path, requested: LoggedOperation) -> Result<u32, InputSetError> {
+        let id = requested.custom;
         if id == ABSENT {
             return Ok(0);
         }
@@ -461,22 +462,22 @@ impl<'a> Compiler<'a> {
                     format!("custom parameters {id} have no text in {list}")
                 }
             };
-            line_error(path, asked.line, reason)
+            line_error(path, requested.line, reason)
         })?;
         Ok(listed.place as u32 + 1)
     }
 }
 
 impl Item {
-    fn operation(&self) -> Option<Asked> {
+    fn operation(&self) -> Option<LoggedOperation> {
         match self {
-            Item::Ask(asked) => Some(*asked),
+            Item::QueryRef(requested) => Some(*requested),
             Item::Begin { .. } | Item::End => None,
         }
     }
 }
 
-fn check_length(path: &Path, process: &Process) -> Result<(), SetError> {
+fn check_length(path: &Path, process: &Process) -> Result<(), InputSetError> {
     let begun = |item: &&Item| !matches!(item, Item::End);
     let transactions = process.items.iter().filter(|item| matches!(item, Item::End)).count();
     let operations = process.items.iter().filter(begun).count();
@@ -491,8 +492,8 @@ fn check_length(path: &Path, process: &Process) -> Result<(), SetError> {
     Ok(())
 }
 
-fn line_error(path: &Path, line: u64, reason: String) -> SetError {
-    SetError::Line { path: path.to_owned(), line, reason }
+fn line_error(path: &Path, line: u64, reason: String) -> InputSetError {
+    InputSetError::Line { path: path.to_owned(), line, reason }
 }
 
 /// The number of what an operation is about: the values at `places`, all of them without places.
@@ -510,7 +511,7 @@ fn key(encoded: &[u8], places: &[u16]) -> u64 {
     key_of(&chosen.collect::<Vec<_>>())
 }
 
-/// The types of transactions: those that ask the same queries in the same order are one type.
+/// The types of transactions: those that issue the same queries in the same order are one type.
 #[derive(Default)]
 struct Types {
     numbers: HashMap<Vec<(u16, u32)>, u16>,
@@ -519,10 +520,10 @@ struct Types {
 }
 
 impl Types {
-    /// The number of the type that asks these queries.
-    fn number(&mut self, asked: &[u16]) -> u16 {
+    /// The number of the type that issues these queries.
+    fn number(&mut self, requested: &[u16]) -> u16 {
         let mut runs: Vec<(u16, u32)> = Vec::new();
-        for &query in asked {
+        for &query in requested {
             match runs.last_mut() {
                 Some((last, times)) if *last == query => *times += 1,
                 _ => runs.push((query, 1)),

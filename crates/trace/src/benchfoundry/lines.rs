@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::SetError;
+use super::InputSetError;
 
 /// A longer line is no line of such a file.
 const LONGEST_LINE: u64 = 1 << 24;
@@ -19,9 +19,9 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub fn open(path: &Path) -> Result<Lines, SetError> {
-        let file =
-            File::open(path).map_err(|source| SetError::Io { path: path.to_owned(), source })?;
+    pub fn open(path: &Path) -> Result<Lines, InputSetError> {
+        let file = File::open(path)
+            .map_err(|source| InputSetError::Io { path: path.to_owned(), source })?;
         Ok(Lines {
             path: path.to_owned(),
             from: BufReader::new(file),
@@ -31,7 +31,7 @@ impl Lines {
     }
 
     /// The next line that says something, or `None` at the end.
-    pub fn read(&mut self) -> Result<Option<&str>, SetError> {
+    pub fn read(&mut self) -> Result<Option<&str>, InputSetError> {
         loop {
             self.text.clear();
             let mut limited = Read::take(&mut self.from, LONGEST_LINE);
@@ -51,22 +51,22 @@ impl Lines {
     }
 
     /// Something is wrong with the line that was read last.
-    pub fn wrong(&self, reason: impl Into<String>) -> SetError {
-        SetError::Line { path: self.path.clone(), line: self.line, reason: reason.into() }
+    pub fn wrong(&self, reason: impl Into<String>) -> InputSetError {
+        InputSetError::Line { path: self.path.clone(), line: self.line, reason: reason.into() }
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    fn io(&self, source: io::Error) -> SetError {
+    fn io(&self, source: io::Error) -> InputSetError {
         match source.kind() {
-            io::ErrorKind::InvalidData => SetError::Line {
+            io::ErrorKind::InvalidData => InputSetError::Line {
                 path: self.path.clone(),
                 line: self.line + 1,
                 reason: "it is not UTF-8: convert the file".to_owned(),
             },
-            _ => SetError::Io { path: self.path.clone(), source },
+            _ => InputSetError::Io { path: self.path.clone(), source },
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::lines::Lines;
-use super::{Remarks, SetError};
+use super::{InputSetError, Remarks};
 
 /// A list, in memory as BenchFoundry has it.
 pub(super) struct List {
@@ -37,7 +37,7 @@ impl List {
     }
 
     /// Reads the list at `path`. Everything behind the first colon of a line belongs to the text.
-    pub fn read(path: &Path, remarks: &mut Remarks) -> Result<List, SetError> {
+    pub fn read(path: &Path, remarks: &mut Remarks) -> Result<List, InputSetError> {
         let mut lines = Lines::open(path)?;
         let mut list = List { path: path.to_owned(), text: String::new(), items: Vec::new() };
         while let Some(text) = lines.read()? {
@@ -57,7 +57,7 @@ impl List {
         let twice = list.items.windows(2).find(|pair| pair[0].id == pair[1].id);
         if let Some([first, second]) = twice.map(|pair| [&pair[0], &pair[1]]) {
             let reason = format!("id {} is in line {} already", second.id, first.line);
-            return Err(SetError::Line { path: path.to_owned(), line: second.line, reason });
+            return Err(InputSetError::Line { path: path.to_owned(), line: second.line, reason });
         }
         Ok(list)
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::SetError;
+use super::InputSetError;
 use super::lines::Lines;
 
 /// One process as its lines say it.
@@ -23,15 +23,15 @@ pub(super) struct Process {
 pub(super) enum Item {
     /// A transaction begins this long after the one before has ended.
     Begin { delay_ms: u64 },
-    /// An operation is asked.
-    Ask(Asked),
+    /// An operation is issued.
+    QueryRef(LoggedOperation),
     /// The transaction ends.
     End,
 }
 
 /// An operation by the numbers in the lists; none is [`ABSENT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct LoggedOperation {
     pub operation: i64,
     pub parameters: i64,
     pub custom: i64,
@@ -49,12 +49,12 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    pub fn open(path: &Path) -> Result<Processes, SetError> {
+    pub fn open(path: &Path) -> Result<Processes, InputSetError> {
         Ok(Processes { lines: Lines::open(path)?, before: None })
     }
 
     /// Reads the next process into `into`; false at the end.
-    pub fn read(&mut self, into: &mut Process) -> Result<bool, SetError> {
+    pub fn read(&mut self, into: &mut Process) -> Result<bool, InputSetError> {
         into.items.clear();
         let Some(text) = self.lines.read()? else { return Ok(false) };
         let text = text.to_owned();
@@ -74,7 +74,7 @@ impl Processes {
         Ok(true)
     }
 
-    fn check_order(&mut self, process: &Process) -> Result<(), SetError> {
+    fn check_order(&mut self, process: &Process) -> Result<(), InputSetError> {
         let Process { id, start_ms, line, .. } = *process;
         if let Some((before, before_line)) = self.before
             && start_ms < before
@@ -88,7 +88,7 @@ impl Processes {
         Ok(())
     }
 
-    fn read_items(&mut self, into: &mut Process) -> Result<(), SetError> {
+    fn read_items(&mut self, into: &mut Process) -> Result<(), InputSetError> {
         let Process { id, line: begun, .. } = *into;
         let mut open: Option<u64> = None;
         loop {
@@ -129,12 +129,12 @@ impl Processes {
                     };
                     into.items.push(Item::Begin { delay_ms });
                 }
-                _ => into.items.push(Item::Ask(self.asked(&words)?)),
+                _ => into.items.push(Item::QueryRef(self.requested(&words)?)),
             }
         }
     }
 
-    fn asked(&self, words: &[&str]) -> Result<Asked, SetError> {
+    fn requested(&self, words: &[&str]) -> Result<LoggedOperation, InputSetError> {
         if words.len() > 3 {
             let reason = "an operation is <operation id>;<parameter id>;<custom parameter id>";
             return Err(self.lines.wrong(reason));
@@ -143,7 +143,7 @@ impl Processes {
             Some(word) => self.number(word, what),
             None => Ok(ABSENT),
         };
-        Ok(Asked {
+        Ok(LoggedOperation {
             operation: self.number(words[0], "id of an operation, nor BOP, BOT, EOT, EOP")?,
             parameters: optional(1, "id of parameters")?,
             custom: optional(2, "id of custom parameters")?,
@@ -151,11 +151,11 @@ impl Processes {
         })
     }
 
-    fn number(&self, text: &str, what: &str) -> Result<i64, SetError> {
+    fn number(&self, text: &str, what: &str) -> Result<i64, InputSetError> {
         text.parse().map_err(|_| self.lines.wrong(format!("{text:?} is no {what}")))
     }
 
-    fn time(&self, text: &str, what: &str) -> Result<u64, SetError> {
+    fn time(&self, text: &str, what: &str) -> Result<u64, InputSetError> {
         let wrong =
             || self.lines.wrong(format!("{text:?} is no {what}: whole milliseconds from 0"));
         let time: u64 = text.parse().map_err(|_| wrong())?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_model::{Named, closest};
 
 use super::lines::Lines;
-use super::{Remarks, SetError, Trouble};
+use super::{InputSetError, Remarks, Trouble};
 
 /// The property that every set has.
 const EXPERIMENT: &str = "experimentTraceFilename";
@@ -29,7 +29,7 @@ const LARGEST: u64 = 1 << 16;
 
 /// A set of input files.
 #[derive(Clone, Debug)]
-pub struct Set {
+pub struct InputSet {
     path: PathBuf,
     /// All properties, in their order.
     pub properties: Vec<Named>,
@@ -37,12 +37,12 @@ pub struct Set {
     pub remarks: Remarks,
 }
 
-impl Set {
+impl InputSet {
     /// Reads the properties at `path`, or those that lie in the directory `path`.
     ///
     /// # Errors
     /// If there are none, or several, or a line is no property.
-    pub fn open(path: &Path) -> Result<Set, SetError> {
+    pub fn open(path: &Path) -> Result<InputSet, InputSetError> {
         let path = if path.is_dir() { find(path)? } else { path.to_owned() };
         let mut lines = Lines::open(&path)?;
         let mut remarks = Remarks::default();
@@ -61,7 +61,7 @@ impl Set {
                 remarks.add(lines.path(), lines.line, Trouble::Property);
             }
         }
-        Ok(Set { path, properties, remarks })
+        Ok(InputSet { path, properties, remarks })
     }
 
     /// The file of the properties.
@@ -74,7 +74,7 @@ impl Set {
     ///
     /// # Errors
     /// If the file is not there.
-    pub(super) fn file(&self, property: &str) -> Result<Option<PathBuf>, SetError> {
+    pub(super) fn file(&self, property: &str) -> Result<Option<PathBuf>, InputSetError> {
         let Some(named) = self.properties.iter().find(|named| named.name == property) else {
             return Ok(None);
         };
@@ -92,8 +92,8 @@ impl Set {
         }
     }
 
-    /// Like [`Set::file`], for a file that must be there.
-    pub(super) fn needed(&self, property: &str) -> Result<PathBuf, SetError> {
+    /// Like [`InputSet::file`], for a file that must be there.
+    pub(super) fn needed(&self, property: &str) -> Result<PathBuf, InputSetError> {
         self.file(property)?.ok_or_else(|| {
             let meant = closest(property, self.properties.iter().map(|named| named.name.as_str()));
             let meant = meant.map_or_else(String::new, |near| format!("; is {near} meant for it?"));
@@ -101,14 +101,14 @@ impl Set {
         })
     }
 
-    fn wrong(&self, reason: String) -> SetError {
-        SetError::File { path: self.path.clone(), reason }
+    fn wrong(&self, reason: String) -> InputSetError {
+        InputSetError::File { path: self.path.clone(), reason }
     }
 }
 
 /// The one file in `directory` that has the property of an experiment's trace.
-fn find(directory: &Path) -> Result<PathBuf, SetError> {
-    let io = |source| SetError::Io { path: directory.to_owned(), source };
+fn find(directory: &Path) -> Result<PathBuf, InputSetError> {
+    let io = |source| InputSetError::Io { path: directory.to_owned(), source };
     let mut found: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(io)? {
         let entry = entry.map_err(io)?;
@@ -126,7 +126,7 @@ fn find(directory: &Path) -> Result<PathBuf, SetError> {
         }
     }
     found.sort();
-    let wrong = |reason| Err(SetError::File { path: directory.to_owned(), reason });
+    let wrong = |reason| Err(InputSetError::File { path: directory.to_owned(), reason });
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => wrong(format!(

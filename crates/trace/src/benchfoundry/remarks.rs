@@ -1,4 +1,4 @@
-//! What BenchFoundry's own reader makes of a set, where that is something else.
+//! Remarks on input sets that BenchFoundry's own reader reads in another way.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

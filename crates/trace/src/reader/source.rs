@@ -10,13 +10,13 @@ use crate::columns::Schedules;
 use crate::script::Checks;
 use crate::writer::Entry;
 
-/// A trace as a source: one lane's own reader.
+/// A trace as a source: one worker's own reader.
 ///
-/// Asked for a process that is missing between others, as in a part of a split trace, it fails
+/// Requested a process that is missing between others, as in a part of a split trace, it fails
 /// with an error that says so.
 pub struct TraceSource {
     cursor: Cursor,
-    /// The least process number that may be asked for next.
+    /// The least process number that may be issued for next.
     least: u64,
     intended: Nanos,
     origin: i64,
@@ -90,25 +90,25 @@ impl TraceSource {
         }
     }
 
-    /// What the operations found last are asked with; nothing for records by key.
-    pub fn asked_with(&self) -> &Arguments {
+    /// What the operations found last are issued with; nothing for records by key.
+    pub fn issued_with(&self) -> &Arguments {
         &self.extra.arguments
     }
 
     /// The process found last as a writer takes it; `operations` are the ones that were found.
     pub fn entry<'a>(&'a self, process: u64, operations: &'a [Operation]) -> Entry<'a> {
-        let is_baked = self.cursor.body().schedules == Schedules::Baked;
+        let is_recorded = self.cursor.body().schedules == Schedules::Recorded;
         Entry {
             process,
             operations,
             arguments: &self.extra.arguments,
-            intended: is_baked.then_some(self.intended),
+            intended: is_recorded.then_some(self.intended),
             origin: self.origin,
             hints: &self.extra.hints,
         }
     }
 
-    /// The intended offset of the process that was found last; zero without a baked schedule.
+    /// The intended offset of the process that was found last; zero without a recorded schedule.
     pub fn intended(&self) -> Nanos {
         self.intended
     }
@@ -161,7 +161,7 @@ impl Source for TraceSource {
     #[inline]
     fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError> {
         if process < self.least {
-            let reason = "a trace is read forwards: ask for rising process numbers".to_owned();
+            let reason = "a trace is read forwards: request rising process numbers".to_owned();
             return Err(SourceError { process, reason });
         }
         match self.find(process, into) {
@@ -185,7 +185,7 @@ impl Source for TraceSource {
     }
 }
 
-/// The intended offsets of a baked schedule.
+/// The intended offsets of a recorded schedule.
 pub struct Schedule {
     source: TraceSource,
     operations: Vec<Operation>,

@@ -345,8 +345,8 @@ fn keys_that_are_missing_are_named() {
 }
 
 #[test]
-fn an_empty_trace_has_nothing_to_ask() {
-    assert_eq!(says(Change::NoRows), "trace T has no operation: there is nothing to ask");
+fn an_empty_trace_has_nothing_to_issue() {
+    assert_eq!(says(Change::NoRows), "trace T has no operation: there is nothing to issue");
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// The frequent keys: every key asked for more often than [`Frequent::removed`] is among them.
+/// The frequent keys: every key requested more often than [`Frequent::removed`] is among them.
 ///
 /// The algorithm of Misra with Gries (Science of Computer Programming 2, 1982) in the form of
 /// Anderson et al. ("A high-performance algorithm for identifying frequent items in data

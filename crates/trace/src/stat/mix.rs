@@ -26,7 +26,7 @@ pub struct MixRow {
     /// The name.
     pub name: String,
     /// The wanted share, 0 to 1.
-    pub wanted: f64,
+    pub target: f64,
     /// The share found, 0 to 1.
     pub found: f64,
     /// How many were found.
@@ -45,39 +45,39 @@ pub enum MixVerdict {
 }
 
 /// Compares wanted shares, which need not sum to 1, with the counts found.
-pub fn compare_mix(wanted: &[(String, f64)], found: &[(String, u64)]) -> Mix {
-    let wanted_sum: f64 = wanted.iter().map(|(_, share)| share).sum();
+pub fn compare_mix(target: &[(String, f64)], found: &[(String, u64)]) -> Mix {
+    let wanted_sum: f64 = target.iter().map(|(_, share)| share).sum();
     let found_sum: u64 = found.iter().map(|(_, count)| count).sum();
     let count_of = |name: &str| {
         found.iter().filter(|(known, _)| known == name).map(|(_, count)| count).sum::<u64>()
     };
     let share_of = |count: u64| if found_sum == 0 { 0.0 } else { count as f64 / found_sum as f64 };
-    let row = |name: &str, wanted: f64| {
+    let row = |name: &str, target: f64| {
         let count = count_of(name);
-        MixRow { name: name.to_owned(), wanted, found: share_of(count), count }
+        MixRow { name: name.to_owned(), target, found: share_of(count), count }
     };
-    let is_wanted = |name: &str| wanted.iter().any(|(known, _)| known == name);
-    let unwanted = found.iter().filter(|(name, _)| !is_wanted(name));
-    let rows: Vec<MixRow> = wanted
+    let is_target = |name: &str| target.iter().any(|(known, _)| known == name);
+    let unwanted = found.iter().filter(|(name, _)| !is_target(name));
+    let rows: Vec<MixRow> = target
         .iter()
         .map(|(name, share)| row(name, if wanted_sum > 0.0 { share / wanted_sum } else { 0.0 }))
         .chain(unwanted.map(|(name, _)| row(name, 0.0)))
         .collect();
-    judge(rows, found_sum)
+    analyze(rows, found_sum)
 }
 
-fn judge(rows: Vec<MixRow>, found_sum: u64) -> Mix {
-    let expected = |row: &MixRow| row.wanted * found_sum as f64;
+fn analyze(rows: Vec<MixRow>, found_sum: u64) -> Mix {
+    let expected = |row: &MixRow| row.target * found_sum as f64;
     let term = |row: &MixRow| match expected(row) {
         expected if expected > 0.0 => (row.count as f64 - expected).powi(2) / expected,
         _ if row.count == 0 => 0.0,
         _ => f64::INFINITY,
     };
     let chi_square: f64 = rows.iter().map(term).sum();
-    let classes = rows.iter().filter(|row| row.wanted > 0.0).count();
+    let classes = rows.iter().filter(|row| row.target > 0.0).count();
     let degrees = u32::try_from(classes.saturating_sub(1)).unwrap_or(u32::MAX);
     let probability = exceedance(chi_square, degrees);
-    let is_thin = rows.iter().any(|row| row.wanted > 0.0 && expected(row) < LEAST_EXPECTED);
+    let is_thin = rows.iter().any(|row| row.target > 0.0 && expected(row) < LEAST_EXPECTED);
     let verdict = match () {
         () if chi_square.is_infinite() => MixVerdict::Violated,
         () if is_thin || found_sum == 0 => MixVerdict::Unknown,
@@ -118,8 +118,8 @@ mod tests {
         pairs.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
     }
 
-    fn compare(wanted: &[(&str, f64)], found: &[(&str, u64)]) -> Mix {
-        compare_mix(&names(wanted), &names(found))
+    fn compare(target: &[(&str, f64)], found: &[(&str, u64)]) -> Mix {
+        compare_mix(&names(target), &names(found))
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
     fn a_mix_that_is_off_is_violated() {
         let mix = compare(&[("read", 95.0), ("update", 5.0)], &[("read", 9000), ("update", 1000)]);
         assert_eq!(mix.verdict, MixVerdict::Violated);
-        assert_eq!(mix.rows[1].wanted, 0.05);
+        assert_eq!(mix.rows[1].target, 0.05);
     }
 
     #[test]

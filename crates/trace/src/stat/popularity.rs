@@ -1,11 +1,11 @@
-//! How often which key is asked for, exactly or estimated in bounded memory.
+//! Popularity of keys, exact or estimated in bounded memory.
 
 use assay_model::seed::mix;
 
 use super::frequent::{Counts, Frequent};
 use super::zipf::{Step, ZipfFit, fit};
 
-/// The hottest fractions of the keys whose share is told.
+/// The hottest fractions of the keys whose share is reported.
 const HOTTEST: [f64; 3] = [0.01, 0.10, 0.20];
 /// Rank–frequency points per factor of ten.
 const POINTS_PER_DECADE: f64 = 10.0;
@@ -19,7 +19,7 @@ const SAMPLE: u64 = 0x7361_6D70_6C65_6B65;
 pub struct Popularity {
     /// Whether the figures are counts or estimates.
     pub accuracy: Accuracy,
-    /// How many distinct keys are asked for.
+    /// How many distinct keys are requested.
     pub distinct: u64,
     /// The most popular keys, most popular first.
     pub top: Vec<KeyShare>,
@@ -54,7 +54,7 @@ pub enum Accuracy {
 pub struct KeyShare {
     /// The key's number.
     pub key: u64,
-    /// How often it is asked for; a lower bound if estimated.
+    /// How often it is requested; a lower bound if estimated.
     pub count: u64,
     /// Its share of all operations, 0 to 1.
     pub share: f64,
@@ -83,7 +83,7 @@ pub struct SharePoint {
 pub struct RankPoint {
     /// The rank, from 1.
     pub rank: u64,
-    /// How often the key of this rank is asked for.
+    /// How often the key of this rank is requested.
     pub count: f64,
 }
 
@@ -238,14 +238,14 @@ fn hottest(steps: &[Step]) -> Vec<Hottest> {
     if total == 0.0 {
         return Vec::new();
     }
-    let share_of = |mut wanted: f64| {
-        let mut asked = 0.0;
+    let share_of = |mut expected: f64| {
+        let mut requested = 0.0;
         for step in steps {
-            let taken = step.keys.min(wanted);
-            asked += taken * step.count;
-            wanted -= taken;
+            let taken = step.keys.min(expected);
+            requested += taken * step.count;
+            expected -= taken;
         }
-        asked / total
+        requested / total
     };
     HOTTEST.iter().map(|&part| Hottest { keys: part, share: share_of(part * keys) }).collect()
 }
@@ -272,18 +272,18 @@ fn rank_points(steps: &[Step]) -> Vec<RankPoint> {
 fn share_points(steps: &[Step]) -> Vec<SharePoint> {
     let total: f64 = steps.iter().map(|step| step.keys * step.count).sum();
     let keys: f64 = steps.iter().map(|step| step.keys).sum();
-    let wanted = rank_points(steps).into_iter().map(|point| point.rank as f64).chain([keys]);
-    let (mut rest, mut rank, mut asked) = (steps.iter(), 0.0, 0.0);
+    let expected = rank_points(steps).into_iter().map(|point| point.rank as f64).chain([keys]);
+    let (mut rest, mut rank, mut requested) = (steps.iter(), 0.0, 0.0);
     let mut step = rest.next();
     let mut points = Vec::new();
-    for wanted in wanted {
-        while let Some(whole) = step.filter(|step| rank + step.keys < wanted) {
+    for expected in expected {
+        while let Some(whole) = step.filter(|step| rank + step.keys < expected) {
             rank += whole.keys;
-            asked += whole.keys * whole.count;
+            requested += whole.keys * whole.count;
             step = rest.next();
         }
-        let part = step.map_or(0.0, |step| (wanted - rank).max(0.0) * step.count);
-        points.push(SharePoint { rank: wanted, share: (asked + part) / total });
+        let part = step.map_or(0.0, |step| (expected - rank).max(0.0) * step.count);
+        points.push(SharePoint { rank: expected, share: (requested + part) / total });
     }
     points
 }

@@ -65,10 +65,10 @@ impl SizeCounts {
     /// The nearest-rank percentile: the least number that at least `percent` % do not exceed.
     fn percentile(&self, percent: u64) -> u32 {
         let rank = (u128::from(self.count) * u128::from(percent)).div_ceil(100);
-        let mut seen = 0u128;
+        let mut observed = 0u128;
         for (number, &count) in self.buckets.iter().enumerate() {
-            seen += u128::from(count);
-            if seen >= rank.max(1) {
+            observed += u128::from(count);
+            if observed >= rank.max(1) {
                 return middle(number as u32).clamp(self.min, self.max);
             }
         }
@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn small_numbers_are_exact() {
         let found = figures(1..=1000);
-        let wanted = Sizes { count: 1000, min: 1, mean: 500.5, p50: 500, p99: 990, max: 1000 };
-        assert_eq!(found, wanted);
+        let expected = Sizes { count: 1000, min: 1, mean: 500.5, p50: 500, p99: 990, max: 1000 };
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Fits the exponent of a zipf distribution to counts by rank.
 
-/// Ranks asked for less often than this do not enter the fit.
+/// Ranks requested less often than this do not enter the fit.
 ///
 /// Sorting by count puts lucky keys first, so among rare keys the order is noise that makes the
 /// curve look steeper than it is.
 pub(super) const LEAST_COUNT: f64 = 30.0;
 /// Fewer ranks than this say nothing about a curve.
 const LEAST_RANKS: f64 = 10.0;
-/// The greatest exponent that is told apart.
+/// The greatest exponent that is distinguished.
 const GREATEST: f64 = 10.0;
 /// Ranks up to here are summed one by one; beyond, the sum is an integral.
 const SUMMED: u32 = 1000;
@@ -25,7 +25,7 @@ pub struct ZipfFit {
     pub distance: f64,
 }
 
-/// Keys that were asked for equally often.
+/// Keys that were requested equally often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
     /// How often each.
@@ -108,17 +108,17 @@ fn sums(s: f64, ranks: f64) -> (f64, f64) {
 /// factor of e.
 fn distance(steps: &[Step], exponent: f64, ranks: f64, total: f64) -> f64 {
     let all = sums(exponent, ranks).0;
-    let (mut rank, mut asked) = (0.0, 0.0);
+    let (mut rank, mut requested) = (0.0, 0.0);
     let mut next = 1.0;
     let mut greatest: f64 = 0.0;
     for step in steps {
         while next <= rank + step.keys && next <= ranks {
-            let share = (asked + (next - rank) * step.count) / total;
+            let share = (requested + (next - rank) * step.count) / total;
             greatest = greatest.max((share - sums(exponent, next).0 / all).abs());
             next = f64::max(next + 1.0, libm::floor(next * libm::exp(1.0 / 16.0)));
         }
         rank += step.keys;
-        asked += step.keys * step.count;
+        requested += step.keys * step.count;
     }
     greatest
 }

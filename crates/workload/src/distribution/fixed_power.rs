@@ -91,10 +91,10 @@ mod tests {
             assert!(power.error() < 1e-13, "{}", power.error());
             for index in 0..200_000 {
                 let x = 0.5 + 0.5 * Seed(1).draws(1, index).unit();
-                let (found, wanted) = (power.of(x).unwrap(), libm::pow(x, exponent));
+                let (found, expected) = (power.of(x).unwrap(), libm::pow(x, exponent));
                 assert!(
-                    (found / wanted - 1.0).abs() < power.error() / 4.0,
-                    "{x}^{exponent} is {wanted}, found {found}"
+                    (found / expected - 1.0).abs() < power.error() / 4.0,
+                    "{x}^{exponent} is {expected}, found {found}"
                 );
             }
         }

@@ -83,12 +83,12 @@ impl Histogram {
     }
 }
 
-fn bucket(line: usize, text: &str, wanted: usize) -> Result<u64, HistogramError> {
+fn bucket(line: usize, text: &str, expected: usize) -> Result<u64, HistogramError> {
     let (number, count) = text
         .split_once('\t')
         .ok_or_else(|| wrong(line, "a line must be a bucket, a tab, a count"))?;
-    if number.trim().parse() != Ok(wanted) {
-        return Err(wrong(line, &format!("bucket {wanted} must come here, found {number:?}")));
+    if number.trim().parse() != Ok(expected) {
+        return Err(wrong(line, &format!("bucket {expected} must come here, found {number:?}")));
     }
     let count = count.trim().parse::<u32>().map(u64::from);
     count.map_err(|_| wrong(line, "the count must be a whole number from 0 to 2^32 - 1"))
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn counting_as_ycsb_doubles_the_first_and_loses_the_last() {
         let counts = drawn(Counting::Ycsb);
-        let near = |found: u64, wanted: u64| found.abs_diff(wanted) < 500;
+        let near = |found: u64, expected: u64| found.abs_diff(expected) < 500;
         assert!(near(counts[0], 20_000) && near(counts[1], 10_000), "{counts:?}");
         assert!(near(counts[2], 10_000) && counts[3] == 0, "{counts:?}");
     }

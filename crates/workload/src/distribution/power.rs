@@ -104,10 +104,10 @@ mod tests {
             let bound = Power::error(0.5, exponent);
             for index in 0..200_000 {
                 let x = 0.7 + 0.6 * Seed(1).draws(1, index).unit();
-                let (found, wanted) = (power.pow(x, exponent), libm::pow(x, exponent));
+                let (found, expected) = (power.pow(x, exponent), libm::pow(x, exponent));
                 assert!(
-                    (found / wanted - 1.0).abs() < bound / 4.0,
-                    "{x}^{exponent} is {wanted}, found {found}"
+                    (found / expected - 1.0).abs() < bound / 4.0,
+                    "{x}^{exponent} is {expected}, found {found}"
                 );
             }
         }
@@ -127,8 +127,8 @@ mod tests {
         let power = Power::new();
         for index in 0..200_000 {
             let x = libm::exp(80.0 * (Seed(2).draws(1, index).unit() - 0.5));
-            let (found, wanted) = (power.ln(x), libm::log(x));
-            assert!((found - wanted).abs() <= 2.3e-16 * (1.0 + wanted.abs()), "ln {x}");
+            let (found, expected) = (power.ln(x), libm::log(x));
+            assert!((found - expected).abs() <= 2.3e-16 * (1.0 + expected.abs()), "ln {x}");
         }
     }
 
@@ -137,8 +137,8 @@ mod tests {
         let power = Power::new();
         for index in 0..200_000 {
             let y = 1200.0 * (Seed(3).draws(1, index).unit() - 0.5);
-            let (found, wanted) = (power.exp(y), libm::exp(y));
-            assert!((found / wanted - 1.0).abs() < 4.5e-16 * (1.0 + y.abs()), "exp {y}");
+            let (found, expected) = (power.exp(y), libm::exp(y));
+            assert!((found / expected - 1.0).abs() < 4.5e-16 * (1.0 + y.abs()), "exp {y}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What statistics expects of a sample, for tests with fixed seeds.
+//! Expectations of statistics about a sample, for tests with fixed seeds.
 
 use assay_model::{Draws, Seed};
 
@@ -23,13 +23,13 @@ pub(crate) fn counted(
 pub(crate) fn chi_square_holds(counts: &[u64], probability: impl Fn(usize) -> f64) {
     let samples = counts.iter().sum::<u64>() as f64;
     let (mut statistic, mut cells) = (0.0, 0);
-    let (mut wanted, mut found) = (0.0, 0.0);
+    let (mut expected, mut found) = (0.0, 0.0);
     for (cell, &count) in counts.iter().enumerate() {
-        wanted += probability(cell) * samples;
+        expected += probability(cell) * samples;
         found += count as f64;
-        if wanted >= 10.0 {
-            statistic += (found - wanted) * (found - wanted) / wanted;
-            (wanted, found, cells) = (0.0, 0.0, cells + 1);
+        if expected >= 10.0 {
+            statistic += (found - expected) * (found - expected) / expected;
+            (expected, found, cells) = (0.0, 0.0, cells + 1);
         }
     }
     let freedom = f64::from(cells - 1);
@@ -44,8 +44,10 @@ pub(crate) fn kolmogorov_smirnov_holds(sample: &mut [f64], cumulative: impl Fn(f
     sample.sort_by(f64::total_cmp);
     let n = sample.len() as f64;
     let distance = sample.iter().enumerate().fold(0.0f64, |worst, (place, &x)| {
-        let wanted = cumulative(x);
-        worst.max((wanted - place as f64 / n).abs()).max(((place + 1) as f64 / n - wanted).abs())
+        let expected = cumulative(x);
+        worst
+            .max((expected - place as f64 / n).abs())
+            .max(((place + 1) as f64 / n - expected).abs())
     });
     assert!(distance < 1.95 / n.sqrt(), "distance {distance} of {}", 1.95 / n.sqrt());
 }

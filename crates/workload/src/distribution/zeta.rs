@@ -34,8 +34,8 @@ fn tail(m: f64, n: f64, theta: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn close(found: f64, wanted: f64, relative: f64) {
-        assert!((found / wanted - 1.0).abs() < relative, "found {found:?}, wanted {wanted:?}");
+    fn close(found: f64, expected: f64, relative: f64) {
+        assert!((found / expected - 1.0).abs() < relative, "found {found:?}, wanted {expected:?}");
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Zipfian {
     ///
     /// Equal to [`Zipfian::rank_by_formula`] for every input: the quick power is known to be right
     /// within a guard, so where no whole number lies within that guard, the formula has the same
-    /// whole part; elsewhere, once in thousands of draws, the formula itself is asked.
+    /// whole part; elsewhere, once in thousands of draws, the formula itself is issued.
     #[inline(always)]
     pub fn rank(&self, unit: f64, count: u64) -> u64 {
         let scaled = unit * self.zeta;
@@ -202,8 +202,8 @@ mod tests {
                 (low, high) = if below { (middle, high) } else { (low, middle) };
             }
             for draw in high - 2..(high + 2).min(1 << 53) {
-                let wanted = zipfian.rank_by_formula(unit(draw), 100_000);
-                assert_eq!(zipfian.rank(unit(draw), 100_000), wanted, "draw {draw}");
+                let expected = zipfian.rank_by_formula(unit(draw), 100_000);
+                assert_eq!(zipfian.rank(unit(draw), 100_000), expected, "draw {draw}");
             }
         }
     }
@@ -213,9 +213,9 @@ mod tests {
         let mut grown = Zipfian::new(1000, 0.99);
         grown.grow(10_000);
         assert!((grown.zeta() - 10.224361459595578).abs() < 1e-12);
-        let wanted =
+        let expected =
             (1.0 - libm::pow(2.0 / 1000.0, 1.0 - 0.99)) / (1.0 - 1.5034777750283594 / grown.zeta());
-        assert!((grown.eta() - wanted).abs() < 1e-14);
+        assert!((grown.eta() - expected).abs() < 1e-14);
     }
 
     #[test]

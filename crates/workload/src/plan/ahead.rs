@@ -1,11 +1,11 @@
-//! What transactions draw, before they are asked for.
+//! Draws of transactions before they are issued.
 
 use assay_model::Draws;
 
 /// How many transactions draw together.
 ///
 /// What one draws is a long chain of steps that wait for each other, so several side by side take
-/// less time than one after the other, with the rest of an operation in between. Lanes that share
+/// less time than one after the other, with the rest of an operation in between. Workers that share
 /// their processes claim eight at once.
 const GROUP: usize = 8;
 
@@ -20,11 +20,11 @@ pub(crate) struct Drawn {
     pub(crate) draws: Draws,
 }
 
-/// What the transactions draw that are likely to be asked for next.
+/// What the transactions draw that are likely to be requested next.
 ///
-/// Nobody says which part of the stream a lane will ask for, so this goes by what it did: from one
-/// transaction to the next by the same step. Where that was wrong one of them draws, where it was
-/// right a group. Each part of them lies in words of its own, to be read as it was written: a
+/// Nobody says which part of the stream a worker will request, so this goes by what it did: from
+/// one transaction to the next by the same step. Where that was wrong one of them draws, where it
+/// was right a group. Each part of them lies in words of its own, to be read as it was written: a
 /// wider reading would wait until the processor has put all of them away.
 #[derive(Clone, Debug)]
 pub(crate) struct Ahead {
@@ -131,12 +131,12 @@ mod tests {
     #[test]
     fn steps_of_any_length_are_drawn_in_groups() {
         assert_eq!(take(0..80), 80);
-        // The first two of a lane tell its step.
+        // The first two of a worker tell its step.
         assert_eq!(take((3..).step_by(7).take(83)), 3 + 80);
     }
 
     #[test]
-    fn a_lane_that_claims_eight_at_once_draws_few_in_vain() {
+    fn a_blocking_thread_that_claims_eight_at_once_draws_few_in_vain() {
         let claimed = (0..100).flat_map(|claim| claim * 24..claim * 24 + 8);
         assert!(take(claimed) <= 900);
     }

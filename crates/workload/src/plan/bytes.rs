@@ -1,7 +1,7 @@
 //! Keys with values as bytes, cut from numbers only.
 
 use assay_model::seed::Stream;
-use assay_model::{Kind, Operation, Render, Seed, version};
+use assay_model::{Kind, Operation, OperationEncoder, Seed, version};
 
 use super::lengths::Lengths;
 use super::{PlanPhase, streams};
@@ -71,7 +71,7 @@ impl Bytes {
     }
 }
 
-impl Render for Bytes {
+impl OperationEncoder for Bytes {
     #[inline]
     fn key(&self, key: u64, into: &mut Vec<u8>) {
         self.key.append(key, into);

@@ -1,4 +1,4 @@
-//! Which record an operation is about.
+//! Choice of the record of an operation.
 
 use assay_model::Draws;
 

@@ -1,4 +1,4 @@
-//! How many inserts come before a process, counted along the stream.
+//! Number of inserts before a process, counted along the stream.
 
 use assay_model::seed::Stream;
 
@@ -42,7 +42,7 @@ impl Inserts {
     /// The inserts before `process`, which must not fall from call to call.
     #[inline]
     pub(crate) fn before(&mut self, process: u64) -> Counted {
-        assert!(process >= self.process, "processes are asked for in rising order");
+        assert!(process >= self.process, "processes are requested in rising order");
         if self.interval.0 < self.interval.1 {
             self.count_up_to(process);
         }

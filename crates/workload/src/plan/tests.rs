@@ -1,10 +1,10 @@
-//! Streams of operations as lanes, agents or readers of a history meet them.
+//! Streams of operations as workers, agents or readers of a history meet them.
 
-use assay_model::{Fields, Filled, Kind, Nanos, Operation, Render, Seed, version};
+use assay_model::{Fields, Filled, Kind, Nanos, Operation, OperationEncoder, Seed, version};
 
 use super::{Plan, PlanPhase};
+use crate::builtin;
 use crate::distribution::theory::chi_square_holds;
-use crate::gallery;
 use crate::spec::{
     FieldLength, KeyDistribution, ReadFields, ScanDistribution, Spec, WriteFields, no_files,
 };
@@ -39,15 +39,15 @@ fn operations(plan: &Plan, processes: impl IntoIterator<Item = u64>) -> Vec<Oper
     all
 }
 
-fn key(render: &dyn Render, number: u64) -> String {
+fn key(encoder: &dyn OperationEncoder, number: u64) -> String {
     let mut bytes = Vec::new();
-    render.key(number, &mut bytes);
+    encoder.key(number, &mut bytes);
     String::from_utf8(bytes).unwrap()
 }
 
-fn value(render: &dyn Render, operation: &Operation, field: u16) -> Vec<u8> {
+fn value(encoder: &dyn OperationEncoder, operation: &Operation, field: u16) -> Vec<u8> {
     let mut bytes = Vec::new();
-    render.value(operation, field, &mut bytes);
+    encoder.value(operation, field, &mut bytes);
     bytes
 }
 
@@ -64,16 +64,16 @@ const DISTRIBUTIONS: [&str; 9] = [
 ];
 
 #[test]
-fn lanes_together_ask_what_one_lane_asks() {
+fn blocking_threads_together_issue_what_one_blocking_thread_issues() {
     for keys in DISTRIBUTIONS {
         let plan = run(&mixed(keys));
         let alone = operations(&plan, 0..5000);
-        for lanes in [2u64, 7] {
-            let mut together: Vec<Operation> = (0..lanes)
-                .flat_map(|lane| operations(&plan, (lane..5000).step_by(lanes as usize)))
+        for workers in [2u64, 7] {
+            let mut together: Vec<Operation> = (0..workers)
+                .flat_map(|worker| operations(&plan, (worker..5000).step_by(workers as usize)))
                 .collect();
             together.sort_unstable_by_key(|operation| operation.index);
-            assert_eq!(together, alone, "{lanes} lanes, {keys}");
+            assert_eq!(together, alone, "{workers} workers, {keys}");
         }
         let later: Vec<Operation> =
             alone.iter().copied().filter(|operation| operation.index >= 2 * 4000).collect();
@@ -196,15 +196,15 @@ fn processes_are_stretches_of_the_same_stream_of_transactions() {
 }
 
 #[test]
-fn lanes_together_ask_the_processes_of_one_lane() {
+fn blocking_threads_together_issue_the_processes_of_one_blocking_thread() {
     let plan = run(&in_processes(3, "exp:10ms"));
     let alone = operations(&plan, 0..700);
-    for lanes in [2u64, 7] {
-        let mut together: Vec<Operation> = (0..lanes)
-            .flat_map(|lane| operations(&plan, (lane..700).step_by(lanes as usize)))
+    for workers in [2u64, 7] {
+        let mut together: Vec<Operation> = (0..workers)
+            .flat_map(|worker| operations(&plan, (worker..700).step_by(workers as usize)))
             .collect();
         together.sort_unstable_by_key(|operation| operation.index);
-        assert_eq!(together, alone, "{lanes} lanes");
+        assert_eq!(together, alone, "{workers} workers");
     }
 }
 
@@ -304,22 +304,22 @@ fn scans_are_as_long_as_their_distribution_says() {
 fn values_tell_which_write_they_come_from() {
     let spec = spec("[operations]\nupdate = 1\n");
     let (load, run) = (load(&spec), run(&spec));
-    for (plan, process, wanted) in
+    for (plan, process, expected) in
         [(&load, 41, version::loaded(41)), (&run, 7, version::written(7))]
     {
-        let (render, operation) = (plan.render(), operations(plan, [process])[0]);
-        let bytes = value(&*render, &operation, 3);
+        let (encoder, operation) = (plan.encoder(), operations(plan, [process])[0]);
+        let bytes = value(&*encoder, &operation, 3);
         assert_eq!(bytes.len(), 100);
         assert!(bytes.iter().all(|byte| (32..=127).contains(byte)));
-        assert_eq!(render.version_written(&operation), wanted);
-        assert_eq!(load.render().version(&bytes), Some(wanted), "the other phase reads it too");
-        assert_ne!(bytes, value(&*render, &operation, 4), "fields differ");
+        assert_eq!(encoder.version_written(&operation), expected);
+        assert_eq!(load.encoder().version(&bytes), Some(expected), "the other phase reads it too");
+        assert_ne!(bytes, value(&*encoder, &operation, 4), "fields differ");
     }
-    let foreign = Plan::new(&spec, Seed(2), PlanPhase::Run).unwrap().render();
-    let bytes = value(&*load.render(), &operations(&load, [0])[0], 0);
+    let foreign = Plan::new(&spec, Seed(2), PlanPhase::Run).unwrap().encoder();
+    let bytes = value(&*load.encoder(), &operations(&load, [0])[0], 0);
     assert_eq!(foreign.version(&bytes), None, "another seed makes another data set");
     let read = Operation { kind: Kind::Read, ..operations(&run, [0])[0] };
-    assert_eq!(run.render().version_written(&read), version::NONE);
+    assert_eq!(run.encoder().version_written(&read), version::NONE);
 }
 
 #[test]
@@ -327,11 +327,11 @@ fn short_values_carry_no_version() {
     for (length, carries) in [(12, false), (13, true)] {
         let spec = spec(&format!("field_length = {length}\n[operations]\nupdate = 1\n"));
         let plan = run(&spec);
-        let (render, operation) = (plan.render(), operations(&plan, [0])[0]);
-        let bytes = value(&*render, &operation, 0);
+        let (encoder, operation) = (plan.encoder(), operations(&plan, [0])[0]);
+        let bytes = value(&*encoder, &operation, 0);
         assert_eq!(bytes.len(), length);
-        assert_eq!(render.version(&bytes).is_some(), carries);
-        assert_eq!(render.version_written(&operation) != version::NONE, carries);
+        assert_eq!(encoder.version(&bytes).is_some(), carries);
+        assert_eq!(encoder.version_written(&operation) != version::NONE, carries);
     }
 }
 
@@ -340,8 +340,8 @@ fn a_seed_of_the_data_set_keeps_its_values_when_the_run_has_another() {
     let spec = spec("seed = 9\n[operations]\nupdate = 1\n");
     let load = Plan::new(&spec, Seed(1), PlanPhase::Load).unwrap();
     let run = Plan::new(&spec, Seed(2), PlanPhase::Run).unwrap();
-    let bytes = value(&*load.render(), &operations(&load, [5])[0], 0);
-    assert_eq!(run.render().version(&bytes), Some(version::loaded(5)));
+    let bytes = value(&*load.encoder(), &operations(&load, [5])[0], 0);
+    assert_eq!(run.encoder().version(&bytes), Some(version::loaded(5)));
 }
 
 #[test]
@@ -349,25 +349,25 @@ fn checked_values_are_recognised_and_carry_no_version() {
     let mut spec = spec("integrity = true\nfields = 2\n[operations]\nread = 1\nupdate = 1\n");
     spec.operations.write_fields = WriteFields::All;
     let (load, run) = (load(&spec), run(&spec));
-    let render = run.render();
-    assert!(render.verifies());
-    let bytes = value(&*load.render(), &operations(&load, [0])[0], 1);
+    let encoder = run.encoder();
+    assert!(encoder.verifies());
+    let bytes = value(&*load.encoder(), &operations(&load, [0])[0], 1);
     assert!(bytes.starts_with(b"user6284781860667377211:field1:"));
-    assert!(render.is_expected(0, 1, &bytes));
-    assert!(!render.is_expected(0, 0, &bytes) && !render.is_expected(1, 1, &bytes));
-    assert!(!render.is_expected(0, 2, &bytes), "there is no third field");
-    assert_eq!(render.version(&bytes), None);
+    assert!(encoder.is_expected(0, 1, &bytes));
+    assert!(!encoder.is_expected(0, 0, &bytes) && !encoder.is_expected(1, 1, &bytes));
+    assert!(!encoder.is_expected(0, 2, &bytes), "there is no third field");
+    assert_eq!(encoder.version(&bytes), None);
     for operation in operations(&run, 0..20) {
-        assert_eq!(render.version_written(&operation), version::NONE);
+        assert_eq!(encoder.version_written(&operation), version::NONE);
         match operation.kind {
             Kind::Read => assert_eq!(operation.fields, Fields::Named),
-            _ => assert!(render.is_expected(operation.key, 0, &value(&*render, &operation, 0))),
+            _ => assert!(encoder.is_expected(operation.key, 0, &value(&*encoder, &operation, 0))),
         }
     }
 }
 
 #[test]
-fn sizes_told_beforehand_are_the_sizes_of_the_values() {
+fn sizes_reported_beforehand_are_the_sizes_of_the_values() {
     let lengths = [
         "100",
         "{ distribution = \"uniform\", min = 0, max = 30 }",
@@ -378,7 +378,7 @@ fn sizes_told_beforehand_are_the_sizes_of_the_values() {
     for length in lengths {
         let rest = format!("field_length = {length}\n[operations]\nupdate = 1\ninsert = 1\n");
         let plan = run(&spec(&rest));
-        let render = plan.render();
+        let encoder = plan.encoder();
         let mut sizes = std::collections::BTreeSet::new();
         for operation in operations(&plan, 0..500) {
             let fields = match operation.fields {
@@ -386,12 +386,12 @@ fn sizes_told_beforehand_are_the_sizes_of_the_values() {
                 Fields::All | Fields::Named => 0..10,
             };
             let values: Vec<Vec<u8>> =
-                fields.map(|field| value(&*render, &operation, field)).collect();
+                fields.map(|field| value(&*encoder, &operation, field)).collect();
             let sum: usize = values.iter().map(Vec::len).sum();
             sizes.extend(values.iter().map(Vec::len));
             assert_eq!(operation.bytes as usize, sum, "{length}");
-            let carries = values.iter().any(|value| render.version(value).is_some());
-            let says = render.version_written(&operation) != version::NONE;
+            let carries = values.iter().any(|value| encoder.version(value).is_some());
+            let says = encoder.version_written(&operation) != version::NONE;
             assert_eq!(carries, says, "{length}");
         }
         let FieldLength::Constant(_) = plan.spec().dataset.field_length else {
@@ -406,15 +406,15 @@ fn sizes_told_beforehand_are_the_sizes_of_the_values() {
 fn keys_follow_the_form_of_the_data_set() {
     let rest =
         "key_prefix = \"k\"\nkey_order = \"ordered\"\nkey_digits = 6\n[operations]\nread = 1\n";
-    assert_eq!(key(&*run(&spec(rest)).render(), 42), "k000042");
+    assert_eq!(key(&*run(&spec(rest)).encoder(), 42), "k000042");
     let plain = run(&spec("[operations]\nread = 1\n"));
-    assert_eq!(key(&*plain.render(), 0), "user6284781860667377211");
+    assert_eq!(key(&*plain.encoder(), 0), "user6284781860667377211");
     assert_eq!(plain.layout().tables[0].name, "usertable");
     assert_eq!(plain.layout().tables[0].fields[9], "field9");
 }
 
 #[test]
-fn records_beyond_32_bits_are_loaded_with_asked_for() {
+fn records_beyond_32_bits_are_loaded_with_requested() {
     let text = "[dataset]\nrecords = \"9223372036854775807\"\nfirst = \"9223372036854775000\"\n\
         [operations]\nread = 1\n[keys]\ndistribution = \"zipfian\"\n";
     let spec = Spec::from_toml(text, "test", &no_files).unwrap();
@@ -426,7 +426,7 @@ fn records_beyond_32_bits_are_loaded_with_asked_for() {
 }
 
 #[test]
-fn a_specification_that_makes_no_sense_is_not_compiled() {
+fn a_specification_that_is_invalid_is_not_compiled() {
     let mut spec = spec("[operations]\nread = 1\n");
     spec.dataset.records = 0;
     let error = Plan::new(&spec, Seed(1), PlanPhase::Run).unwrap_err().to_string();
@@ -452,13 +452,13 @@ fn the_true_zipfian_has_its_hottest_record_where_the_scatter_puts_it() {
 
 /// The sum of the fingerprints of the first thousand processes with the bytes of keys or values.
 fn hash(name: &str, phase: PlanPhase) -> u64 {
-    let plan = Plan::new(&gallery::find(name).unwrap().spec().unwrap(), Seed(42), phase).unwrap();
-    let (render, mut sum) = (plan.render(), 0u128);
+    let plan = Plan::new(&builtin::find(name).unwrap().spec().unwrap(), Seed(42), phase).unwrap();
+    let (encoder, mut sum) = (plan.encoder(), 0u128);
     for operation in operations(&plan, 0..1000) {
         let mut bytes = Vec::new();
-        render.key(operation.key, &mut bytes);
+        encoder.key(operation.key, &mut bytes);
         if operation.kind.writes() {
-            render.value(&operation, 0, &mut bytes);
+            encoder.value(&operation, 0, &mut bytes);
         }
         let bytes = bytes.iter().fold(0u64, |sum, &byte| sum.rotate_left(5) ^ u64::from(byte));
         sum = sum.wrapping_add(operation.fingerprint() ^ u128::from(bytes));
@@ -471,7 +471,7 @@ fn hash(name: &str, phase: PlanPhase) -> u64 {
 fn the_same_seed_gives_the_same_bytes_for_ever() {
     let names = ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"];
     let found = names.map(|name| hash(name, PlanPhase::Run));
-    let wanted = [
+    let expected = [
         10070069848350540730,
         1150496381252726807,
         17358432555721015997,
@@ -479,21 +479,21 @@ fn the_same_seed_gives_the_same_bytes_for_ever() {
         5407912084478772986,
         4684745630247757600,
     ];
-    assert_eq!(found, wanted);
+    assert_eq!(found, expected);
     assert_eq!(hash("ycsb-a", PlanPhase::Load), 5868250358141041099);
 }
 
 #[test]
-fn keys_are_as_long_as_wanted_whoever_asks() {
+fn keys_are_as_long_as_wanted_whoever_requests_it() {
     let keys = "key_prefix = \"k:\"\nkey_order = \"ordered\"\n";
     let lengths = "key_length = { distribution = \"uniform\", min = 5, max = 30 }\n";
     let rest = format!("{keys}{lengths}[operations]\nread = 1\n");
-    let plan = |seed, phase| Plan::new(&spec(&rest), Seed(seed), phase).unwrap().render();
-    let (loaded, asked) = (plan(1, PlanPhase::Load), plan(2, PlanPhase::Run));
+    let plan = |seed, phase| Plan::new(&spec(&rest), Seed(seed), phase).unwrap().encoder();
+    let (loaded, issued) = (plan(1, PlanPhase::Load), plan(2, PlanPhase::Run));
     let mut sum = 0;
     for number in 0..1000 {
         let found = key(loaded.as_ref(), number);
-        assert_eq!(found, key(asked.as_ref(), number));
+        assert_eq!(found, key(issued.as_ref(), number));
         assert!((5..=30).contains(&found.len()), "{found}");
         assert_eq!(found.trim_start_matches("k:").parse(), Ok(number));
         sum += found.len();
@@ -505,13 +505,13 @@ fn keys_are_as_long_as_wanted_whoever_asks() {
 #[test]
 fn a_recorded_value_is_as_long_as_its_operation_says() {
     let rest = "fields = 1\nfield_length = \"recorded\"\n[operations]\nread = 1\n";
-    let render = Plan::new(&spec(rest), Seed(1), PlanPhase::Run).unwrap().render();
+    let encoder = Plan::new(&spec(rest), Seed(1), PlanPhase::Run).unwrap().encoder();
     for bytes in [0, 1, 12, 13, 100, 100_000] {
         let write = Operation { bytes, ..operation(Kind::Insert) };
-        let written = value(render.as_ref(), &write, 0);
+        let written = value(encoder.as_ref(), &write, 0);
         assert_eq!(written.len(), bytes as usize);
-        let version = render.version(&written).unwrap_or(version::NONE);
-        assert_eq!(version, render.version_written(&write));
+        let version = encoder.version(&written).unwrap_or(version::NONE);
+        assert_eq!(version, encoder.version_written(&write));
         assert_eq!(version != version::NONE, bytes >= 13, "{bytes}");
     }
 }

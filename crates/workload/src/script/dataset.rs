@@ -1,4 +1,4 @@
-//! What the load of a script must have in common with its run.
+//! Data set of a script, on which its load agrees with its run.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct ScriptDataset {
 }
 
 impl ScriptDataset {
-    /// In sentences, why a run that wants `self` cannot be asked of a store that holds `found`.
+    /// In sentences, why a run that wants `self` cannot be issued to a store that holds `found`.
     ///
     /// Empty if it can.
     pub fn differences(&self, found: &ScriptDataset) -> Vec<String> {
@@ -33,8 +33,8 @@ impl ScriptDataset {
         let mut differences: Vec<String> = keys
             .filter(|key| self.sizes.get(*key) != found.sizes.get(*key))
             .map(|key| {
-                let (wanted, held) = (text(self.sizes.get(key)), text(found.sizes.get(key)));
-                format!("dataset.{key} is {wanted} here, but the store was loaded with {held}")
+                let (expected, held) = (text(self.sizes.get(key)), text(found.sizes.get(key)));
+                format!("dataset.{key} is {expected} here, but the store was loaded with {held}")
             })
             .collect();
         if self.seed != found.seed {
@@ -64,16 +64,16 @@ mod tests {
 
     #[test]
     fn every_difference_is_a_sentence() {
-        let wanted = dataset(&[("items", 10), ("warehouses", 2)], "7");
-        assert_eq!(wanted.differences(&wanted), [""; 0]);
+        let expected = dataset(&[("items", 10), ("warehouses", 2)], "7");
+        assert_eq!(expected.differences(&expected), [""; 0]);
         let found = dataset(&[("items", 10), ("warehouses", 1)], "8");
         let sentences = [
             "dataset.warehouses is 2 here, but the store was loaded with 1",
             "dataset.seed is 7 here, but the store was loaded with 8",
         ];
-        assert_eq!(wanted.differences(&found), sentences);
+        assert_eq!(expected.differences(&found), sentences);
         let other = ScriptDataset { workload: "consbench".to_owned(), ..found };
         let sentence = "the workload is tpcc here, but the store was loaded with consbench";
-        assert_eq!(wanted.differences(&other), [sentence]);
+        assert_eq!(expected.differences(&other), [sentence]);
     }
 }

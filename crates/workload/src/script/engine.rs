@@ -42,7 +42,7 @@ pub(super) struct Engine {
     undo: Vec<(String, Vec<i64>, Option<Row>)>,
     /// Inserts of a key that was there already, as a store would refuse them.
     pub refused: Vec<String>,
-    /// How many rows each operation touched, in the order in which they were asked.
+    /// How many rows each operation touched, in the order in which they were issued.
     pub touched: Vec<(u16, usize)>,
 }
 
@@ -167,7 +167,7 @@ impl Engine {
         }
     }
 
-    /// Asks the processes with these numbers one after another.
+    /// Issues the processes with these numbers one after another.
     pub(super) fn run(&mut self, plan: &ScriptPlan, processes: impl Iterator<Item = u64>) {
         let mut source = plan.source();
         let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
@@ -176,11 +176,11 @@ impl Engine {
                 break;
             }
             source.arguments(&mut arguments);
-            self.ask(&operations, &arguments);
+            self.issue(&operations, &arguments);
         }
     }
 
-    fn ask(&mut self, operations: &[Operation], arguments: &Arguments) {
+    fn issue(&mut self, operations: &[Operation], arguments: &Arguments) {
         let mut answers: Vec<Vec<Row>> = Vec::new();
         for (place, operation) in operations.iter().enumerate() {
             if operation.kind == Kind::Rollback {

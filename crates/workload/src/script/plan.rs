@@ -24,7 +24,7 @@ pub struct ScriptPlan {
     pub schema: Vec<Named>,
     /// The queries; an operation's `statement` is the place here plus one.
     pub queries: Vec<Named>,
-    /// How often each query is asked for one transaction of the run, on average.
+    /// How often each query is requested one transaction of the run, on average.
     pub frequencies: Vec<f64>,
     /// How many rows each relation has after the load, by its name.
     pub relation_rows: Vec<(&'static str, u64)>,
@@ -59,7 +59,7 @@ impl ScriptPlan {
     /// Compiles `spec`.
     ///
     /// # Errors
-    /// If a value of the specification makes no sense.
+    /// If a value of the specification is invalid.
     pub fn new(spec: &ScriptSpec, seed: Seed, phase: PlanPhase) -> Result<ScriptPlan, SpecError> {
         spec.check()?;
         let compiled = match spec {
@@ -99,7 +99,7 @@ impl ScriptPlan {
         self.phase
     }
 
-    /// A source of operations for one lane. Every source of a plan gives the same operations.
+    /// A source of operations for one worker. Every source of a plan gives the same operations.
     pub fn source(&self) -> Box<dyn Source> {
         Box::new(ProgramSource::new(self.program.clone()))
     }
@@ -114,7 +114,7 @@ impl ScriptPlan {
         self.program.len()
     }
 
-    /// Whether there is nothing to ask; never, for a checked specification.
+    /// Whether there is nothing to issue; never, for a checked specification.
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_model::script::{Ask, ProcessBuilder};
+use assay_model::script::{ProcessBuilder, QueryRef};
 use assay_model::{
     Argument, Arguments, Datum, Decimal, Filled, Kind, Named, Nanos, Operation, Source, SourceError,
 };
@@ -24,7 +24,7 @@ pub(super) trait Program: Send + Sync {
     }
 }
 
-/// A program as a source: one lane's own.
+/// A program as a source: one worker's own.
 pub(super) struct ProgramSource {
     program: Arc<dyn Program>,
     arguments: Arguments,
@@ -71,8 +71,8 @@ pub(super) struct QueryText {
 }
 
 /// How a process names the query at `place` of `queries`.
-pub(super) fn ask(queries: &[QueryText], place: usize) -> Ask {
-    Ask { statement: place as u16 + 1, kind: queries[place].kind }
+pub(super) fn issue(queries: &[QueryText], place: usize) -> QueryRef {
+    QueryRef { statement: place as u16 + 1, kind: queries[place].kind }
 }
 
 /// Names with texts, as a plan shows them.

@@ -1,4 +1,4 @@
-//! What a script asks, as its author writes it down.
+//! Spec of a script, as its author writes it down.
 
 use assay_model::{Seed, closest};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use super::dataset::ScriptDataset;
 use super::tpcc::TpccSpec;
 use crate::spec::{Place, Problem, SpecError, place_of, toml_error};
 
-/// The workloads that ask in SQL, by the name in key `workload`.
+/// The workloads that issue in SQL, by the name in key `workload`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScriptName {
@@ -62,8 +62,8 @@ impl ScriptSpec {
     /// Reads a script from TOML `text`, which comes from `origin`, a file or another name.
     ///
     /// # Errors
-    /// If the text is no TOML, names no known workload, has an unknown key, or a value makes no
-    /// sense; with the line.
+    /// If the text is no TOML, names no known workload, has an unknown key, or a value is
+    /// invalid; with the line.
     pub fn from_toml(text: &str, origin: &str) -> Result<ScriptSpec, SpecError> {
         let spec = match read_name(text, origin)? {
             ScriptName::Tpcc => ScriptSpec::Tpcc(read(text, origin)?),

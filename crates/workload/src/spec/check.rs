@@ -1,4 +1,4 @@
-//! Whether the values of a specification make sense together.
+//! Validation of a specification's values.
 
 use super::error::{Place, SpecError};
 use super::length::FieldLength;
@@ -12,18 +12,18 @@ const RECORDS_END: u64 = 1 << 63;
 const FIELDS_MAX: u64 = u16::MAX as u64;
 /// The size of an operation has 32 bits.
 const BYTES_MAX: u64 = u32::MAX as u64;
-/// The insert that a lane looks back at costs one byte of memory for each transaction.
+/// The insert that a worker looks back at costs one byte of memory for each transaction.
 const SETTLE_MAX: u64 = 1 << 24;
 /// Keys that YCSB would draw on average before one is in the store; more is no measurement.
 const REDRAWS_MAX: f64 = 4096.0;
-/// A lane keeps all operations of a process in flight in memory.
+/// A worker keeps all operations of a process in flight in memory.
 const TRANSACTIONS_MAX: u64 = 10_000;
 /// Curves with heavier tails have no size that a store could hold.
 const SHAPE_MAX: f64 = 100.0;
 /// A key with more digits is longer than any store takes.
 const DIGITS_MAX: u64 = 1024;
 
-/// A value that makes no sense, by its key in the TOML form.
+/// A value that is invalid, by its key in the TOML form.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) key: &'static str,
@@ -260,7 +260,7 @@ impl Spec {
                 if draws > REDRAWS_MAX {
                     let reason = format!(
                         "room for so many inserts among {} records makes each key be drawn \
-                         {draws:.0} times; load more records or ask fewer operations",
+                         {draws:.0} times; load more records or issue fewer operations",
                         self.dataset.records
                     );
                     return problem("keys.expected_inserts", inserts, reason);
@@ -287,13 +287,13 @@ impl Spec {
     fn check_scan(&self) -> Result<(), Problem> {
         let ScanSection { min, max, .. } = self.scan;
         if min == 0 {
-            return problem("scan.min", min, "a scan asks for at least one record");
+            return problem("scan.min", min, "a scan requests at least one record");
         }
         if min > max {
             return problem("scan.min", min, format!("it must not be above scan.max, {max}"));
         }
         if max > u64::from(u32::MAX) {
-            return problem("scan.max", max, "a scan asks for at most 2^32 - 1 records");
+            return problem("scan.max", max, "a scan requests at most 2^32 - 1 records");
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a load must have in common with a run, so that the run finds what the load has written.
+//! Data set, on which a load agrees with its run.
 
 use assay_model::Seed;
 use assay_model::seed::mix;
@@ -37,7 +37,7 @@ pub struct Dataset {
     pub key_length: Option<FieldLength>,
     /// Whether values follow from key with field.
     pub integrity: bool,
-    /// The seed of the values as text, if they carry a version; otherwise they can be told from
+    /// The seed of the values as text, if they carry a version; otherwise they can be known from
     /// nothing, so that any seed will do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
@@ -67,7 +67,7 @@ impl Dataset {
         }
     }
 
-    /// In sentences, why a run that wants `self` cannot be asked of a store that holds `found`.
+    /// In sentences, why a run that wants `self` cannot be issued to a store that holds `found`.
     ///
     /// Empty if it can. A run may use a part of the records that were loaded.
     pub fn differences(&self, found: &Dataset) -> Vec<String> {
@@ -93,15 +93,15 @@ impl Dataset {
         ];
         let mut differences: Vec<String> = pairs
             .into_iter()
-            .filter(|(_, wanted, found)| wanted != found)
-            .map(|(key, wanted, found)| {
-                format!("{key} is {wanted} here, but the store was loaded with {found}")
+            .filter(|(_, expected, found)| expected != found)
+            .map(|(key, expected, found)| {
+                format!("{key} is {expected} here, but the store was loaded with {found}")
             })
             .collect();
         let (last, found_last) = (self.first + self.count - 1, found.first + found.count - 1);
         if self.first < found.first || last > found_last {
             differences.push(format!(
-                "records {} to {last} are asked for, but the store was loaded with {} to \
+                "records {} to {last} are requested, but the store was loaded with {} to \
                  {found_last}",
                 self.first, found.first
             ));

@@ -58,7 +58,7 @@ pub enum SpecError {
         /// What was most likely meant.
         suggestion: Option<String>,
     },
-    /// A value that makes no sense.
+    /// A value that is invalid.
     #[error("{place}{name} = {value}: {reason}")]
     Value {
         /// Where.

@@ -1,4 +1,4 @@
-//! How long the fields of a record are.
+//! Length of the fields of a record.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -113,7 +113,7 @@ impl fmt::Display for FieldLength {
 /// Gives the text of a file that a specification names; usually `std::fs::read_to_string`.
 pub type ReadFile<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
-/// For specifications that cannot name files, such as those of the gallery.
+/// For specifications that cannot name files, such as those of the built-in workloads.
 ///
 /// # Errors
 /// Always.

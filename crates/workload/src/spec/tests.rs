@@ -137,18 +137,18 @@ fn errors_name_the_line() {
             "spec.toml:3: dataset.field_length names \"none\", which cannot be read",
         ),
     ];
-    for (text, wanted) in cases {
+    for (text, expected) in cases {
         let found = fails(text);
-        assert!(found.starts_with(wanted), "{text:?}: {found}");
+        assert!(found.starts_with(expected), "{text:?}: {found}");
     }
 }
 
 #[test]
 fn a_parameter_of_another_distribution_is_an_error() {
     let found = fails(&format!("{SMALL}[keys]\ntheta = 0.9"));
-    let wanted = "spec.toml:6: keys.theta = 0.9: it means nothing to the distribution uniform; \
+    let expected = "spec.toml:6: keys.theta = 0.9: it means nothing to the distribution uniform; \
                   leave it out";
-    assert_eq!(found, wanted);
+    assert_eq!(found, expected);
     for theta in ["0", "1", "1.5"] {
         let text = format!("{SMALL}[keys]\ndistribution = \"ycsb-latest\"\ntheta = {theta}");
         assert!(fails(&text).contains("ycsb-latest needs a number between 0 and 1"));
@@ -213,18 +213,19 @@ fn kinds_follow_from_the_weights() {
 }
 
 #[test]
-fn a_run_with_other_parameters_than_the_load_is_told_which() {
+fn a_run_with_other_parameters_than_the_load_is_reported_which() {
     let loaded = read(SMALL);
-    let mut wanted = loaded.clone();
-    let differences = |wanted: &Spec| wanted.dataset(Seed(1)).differences(&loaded.dataset(Seed(1)));
-    assert_eq!(differences(&wanted), Vec::<String>::new());
-    wanted.dataset.fields = 5;
-    wanted.dataset.table = "other".to_owned();
+    let mut expected = loaded.clone();
+    let differences =
+        |expected: &Spec| expected.dataset(Seed(1)).differences(&loaded.dataset(Seed(1)));
+    assert_eq!(differences(&expected), Vec::<String>::new());
+    expected.dataset.fields = 5;
+    expected.dataset.table = "other".to_owned();
     let sentences = [
         "dataset.table is \"other\" here, but the store was loaded with \"usertable\"",
         "dataset.fields is 5 here, but the store was loaded with 10",
     ];
-    assert_eq!(differences(&wanted), sentences);
+    assert_eq!(differences(&expected), sentences);
 }
 
 #[test]
@@ -250,8 +251,8 @@ fn a_run_may_use_a_part_of_what_was_loaded_but_not_more() {
         spec.dataset(Seed(1))
     };
     assert!(share(10, 5).differences(&share(0, 1000)).is_empty());
-    let wanted = "records 0 to 999 are asked for, but the store was loaded with 10 to 14";
-    assert_eq!(share(0, 1000).differences(&share(10, 5)), [wanted]);
+    let expected = "records 0 to 999 are requested, but the store was loaded with 10 to 14";
+    assert_eq!(share(0, 1000).differences(&share(10, 5)), [expected]);
 }
 
 #[test]
@@ -304,11 +305,11 @@ fn processes_have_transactions_with_times_to_think() {
 }
 
 #[test]
-fn processes_that_make_no_sense_are_refused() {
+fn processes_that_are_invalid_are_refused() {
     let found = fails(&format!("{SMALL}[process]\ntransactions = 0\n"));
-    let wanted =
+    let expected =
         "spec.toml:6: process.transactions = 0: a process has from 1 to 10000 transactions";
-    assert_eq!(found, wanted);
+    assert_eq!(found, expected);
     let found = fails(&format!("{SMALL}[process]\nthink = \"10ms\"\n"));
     assert!(found.contains("process.think = 10ms: a process of one transaction has no"), "{found}");
     let found = fails(&format!("{SMALL}[process]\ntransactions = 2\nthink = \"soon\"\n"));

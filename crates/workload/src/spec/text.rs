@@ -15,11 +15,11 @@ use assay_model::closest;
 impl Spec {
     /// Reads a specification from TOML `text`, which comes from `origin`, a file or another name.
     ///
-    /// A histogram file that it names is asked of `files`, beside `origin` first; its counts
+    /// A histogram file that it names is issued to `files`, beside `origin` first; its counts
     /// become part of the specification.
     ///
     /// # Errors
-    /// If the text is no TOML, has an unknown key, or a value makes no sense; with the line.
+    /// If the text is no TOML, has an unknown key, or a value is invalid; with the line.
     pub fn from_toml(text: &str, origin: &str, files: ReadFile<'_>) -> Result<Spec, SpecError> {
         let mut spec: Spec =
             toml::from_str(text).map_err(|error| toml_error(&error, text, origin))?;

@@ -1,4 +1,4 @@
-//! How long a process thinks, as text such as `10ms` or `exp:10ms`.
+//! Think time of a process, as text such as `10ms` or `exp:10ms`.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use assay_model::quantity;
 /// Nobody thinks longer than this before the next transaction: a hundred days.
 const THINK_MAX: Nanos = Nanos::from_secs(100 * 86_400);
 
-/// How long a process thinks before it asks its next transaction.
+/// How long a process thinks before it issues its next transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThinkTime {
     /// Not at all.

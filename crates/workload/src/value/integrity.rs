@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn values_equal_those_of_ycsb() {
-        let wanted = "user6284781860667377211:field0:-56807877:2032869390:-1654881";
-        assert_eq!(value(0, "field0", 60), wanted);
+        let expected = "user6284781860667377211:field0:-56807877:2032869390:-1654881";
+        assert_eq!(value(0, "field0", 60), expected);
     }
 
     #[test]

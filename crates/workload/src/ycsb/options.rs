@@ -1,4 +1,4 @@
-//! How YCSB's client asks: threads, target, measurement.
+//! Client options of YCSB: threads, target, measurement.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -211,7 +211,7 @@ impl Values<'_> {
         if holds { Ok(()) } else { Err(self.wrong(name, reason)) }
     }
 
-    /// The value of `name` makes no sense because of `reason`.
+    /// The value of `name` is invalid because of `reason`.
     pub(super) fn wrong(&self, name: &str, reason: &str) -> SpecError {
         match self.properties.get(name) {
             Some(Property { value, place }) => wrong(place, name, value, reason),

@@ -20,7 +20,7 @@ const JAVA_INT_MAX: u64 = i32::MAX as u64;
 /// How many properties are compared with those that there are, in search of slips.
 const MOST_COMPARED: usize = 1000;
 
-/// How many unknown properties are told one by one.
+/// How many unknown properties are reported one by one.
 const MOST_TOLD: usize = 20;
 
 /// What happens to a property that nobody knows.
@@ -35,9 +35,9 @@ pub enum Strictness {
 /// What properties say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// What is asked.
+    /// What is issued.
     pub spec: Spec,
-    /// How YCSB's client asks it.
+    /// How YCSB's client loads it.
     pub options: ClientOptions,
     /// What only a store's binding understands, such as `redis.host`.
     pub binding: BTreeMap<String, String>,
@@ -50,10 +50,10 @@ pub struct Reading {
 /// Reads `properties`.
 ///
 /// Defaults are YCSB's: a proportion that is left out keeps its default (reads 0.95, updates
-/// 0.05). A histogram file is asked of `files`: beside the file that names it, then as it stands.
+/// 0.05). A histogram file is issued to `files`: beside the file that names it, then as it stands.
 ///
 /// # Errors
-/// If a property is unknown ([`Strictness::Native`]), or a value makes no sense; with file, line.
+/// If a property is unknown ([`Strictness::Native`]), or a value is invalid; with file, line.
 pub fn read(
     properties: &Properties,
     strictness: Strictness,

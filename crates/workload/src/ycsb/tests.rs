@@ -31,7 +31,7 @@ fn pair(key: &str, value: &str) -> (String, String) {
 fn separators_comments_with_continuations_are_those_of_java() {
     let text =
         "# comment\n! comment\n\n a = 1 \nb:2\nc 3\nd\ne = x\\\n   y\nf=\\\\\ng= # no comment\n";
-    let wanted = [
+    let expected = [
         pair("a", "1 "),
         pair("b", "2"),
         pair("c", "3"),
@@ -40,7 +40,7 @@ fn separators_comments_with_continuations_are_those_of_java() {
         pair("f", "\\"),
         pair("g", "# no comment"),
     ];
-    assert_eq!(entries(text), wanted);
+    assert_eq!(entries(text), expected);
 }
 
 #[test]
@@ -153,11 +153,11 @@ fn properties_of_a_binding_are_handed_on() {
 
 #[test]
 fn a_misspelt_property_is_an_error_or_a_warning() {
-    let wanted = "workload:2: unknown property \"recrodcount\"; did you mean \"recordcount\"?";
-    assert_eq!(fails("recrodcount=5"), wanted);
+    let expected = "workload:2: unknown property \"recrodcount\"; did you mean \"recordcount\"?";
+    assert_eq!(fails("recrodcount=5"), expected);
     let properties = parse("recordcount=1000\nrecrodcount=5\nbanana=a");
     let reading = read(&properties, Strictness::Ycsb, &no_files).unwrap();
-    assert_eq!(reading.warnings[1], wanted);
+    assert_eq!(reading.warnings[1], expected);
     assert_eq!(reading.warnings[0], "workload:3: unknown property \"banana\"");
     assert_eq!(reading.binding.get("banana").map(String::as_str), Some("a"));
     assert!(fails("exponental.percentile=5").ends_with("did you mean \"exponential.percentile\"?"));
@@ -204,9 +204,9 @@ fn bad_values_name_property_value_file_with_line() {
             "names \"none\", which cannot",
         ),
     ];
-    for (text, wanted) in cases {
+    for (text, expected) in cases {
         let found = fails(text);
-        assert!(found.starts_with("workload:") && found.contains(wanted), "{text}: {found}");
+        assert!(found.starts_with("workload:") && found.contains(expected), "{text}: {found}");
     }
 }
 
@@ -227,9 +227,9 @@ fn values_that_contradict_each_other_are_errors() {
             "makes each key be drawn",
         ),
     ];
-    for (text, wanted) in cases {
+    for (text, expected) in cases {
         let found = fails(&text.replace("2G", "2000000000"));
-        assert!(found.starts_with("workload:") && found.contains(wanted), "{text}: {found}");
+        assert!(found.starts_with("workload:") && found.contains(expected), "{text}: {found}");
     }
 }
 
@@ -267,7 +267,7 @@ fn room_that_was_made_is_made_anew_for_other_lengths() {
 }
 
 #[test]
-fn what_one_binding_alone_reads_is_told() {
+fn what_one_binding_alone_reads_is_reported() {
     let reading = native("maxscanrate=0\nscanoptimelimit=0\ndiscardscannedrecord=false").unwrap();
     assert_eq!(reading.warnings.len(), 3);
     assert!(reading.warnings[0].contains("Bigtable"), "{:?}", reading.warnings);
@@ -275,7 +275,7 @@ fn what_one_binding_alone_reads_is_told() {
 }
 
 #[test]
-fn scans_that_are_too_short_are_told_by_the_name_that_was_given() {
+fn scans_that_are_too_short_are_reported_by_the_name_that_was_given() {
     let found = fails("maxscanlength=0");
     assert!(found.contains("maxscanlength = 0: it must not be below minscanlength, 1"), "{found}");
 }
@@ -289,7 +289,7 @@ fn a_workload_from_properties_survives_its_toml_form() {
 }
 
 #[test]
-fn many_unknown_properties_are_counted_and_few_are_told() {
+fn many_unknown_properties_are_counted_and_few_are_reported() {
     let lines: String = (0..100_000).map(|number| format!("prop{number}=1\n")).collect();
     let properties = parse(&format!("recordcount=1000\n{lines}"));
     let reading = read(&properties, Strictness::Ycsb, &no_files).unwrap();

@@ -1,4 +1,4 @@
-//! Where the level of a series changes for good.
+//! Change points of the level of a series.
 //!
 //! Circular binary segmentation (Olshen, Venkatraman, Lucito, Wigler, Biostatistics 5, 2004): the
 //! stretch whose mean is furthest from that of all the rest, by Student's t with pooled variance,
@@ -16,7 +16,7 @@ pub const SHORTEST: usize = 5;
 
 /// What counts as a change.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct ChangeCriteria {
     /// Probability below which a difference is not chance.
     pub probability: f64,
     /// Least relative size.
@@ -24,21 +24,21 @@ pub struct Wanted {
 }
 
 /// The places at which another level begins, rising.
-pub fn changes(values: &[f64], wanted: Wanted) -> Vec<usize> {
+pub fn changes(values: &[f64], expected: ChangeCriteria) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open = vec![(0, values.len())];
     while let Some((from, until)) = open.pop() {
-        let Some((begin, end)) = stretch(&values[from..until], wanted) else { continue };
+        let Some((begin, end)) = stretch(&values[from..until], expected) else { continue };
         let edges = [from, from + begin, from + end, until];
         found.extend(edges[1..3].iter().filter(|&&edge| from < edge && edge < until));
         open.extend(edges.windows(2).map(|pair| (pair[0], pair[1])));
     }
     found.sort_unstable();
-    if is_rather_a_line(values, &found, wanted.probability) { Vec::new() } else { found }
+    if is_rather_a_line(values, &found, expected.probability) { Vec::new() } else { found }
 }
 
 /// The stretch that differs most from the rest of `values`, if that counts.
-fn stretch(values: &[f64], wanted: Wanted) -> Option<(usize, usize)> {
+fn stretch(values: &[f64], expected: ChangeCriteria) -> Option<(usize, usize)> {
     let n = values.len();
     let centre = mean(values);
     let total = squares(values);
@@ -72,10 +72,10 @@ fn stretch(values: &[f64], wanted: Wanted) -> Option<(usize, usize)> {
     let t = (between * degrees / (total - between).max(0.0)).sqrt();
     let inside = mean(&values[begin..end]);
     let outside = (centre * n as f64 - inside * (end - begin) as f64) / (n - end + begin) as f64;
-    let is_large = (inside - outside).abs() >= wanted.size * inside.abs().min(outside.abs());
+    let is_large = (inside - outside).abs() >= expected.size * inside.abs().min(outside.abs());
     // t² of the two parts is what lies between them by what lies within.
     let is_change =
-        between > 0.0 && is_large && t > critical(wanted.probability / f64::from(tried), n);
+        between > 0.0 && is_large && t > critical(expected.probability / f64::from(tried), n);
     is_change.then_some((begin, end))
 }
 
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use assay_model::Seed;
 
-    const WANTED: Wanted = Wanted { probability: 0.001, size: 0.05 };
+    const EXPECTED: ChangeCriteria = ChangeCriteria { probability: 0.001, size: 0.05 };
 
     fn steps(levels: &[(u64, f64)], seed: u64) -> Vec<f64> {
         let mut values = Vec::new();
@@ -133,23 +133,23 @@ mod tests {
     #[test]
     fn steps_are_found_where_they_are() {
         let values = steps(&[(20, 100.0), (20, 130.0), (20, 90.0)], 1);
-        assert_eq!(changes(&values, WANTED), [20, 40]);
+        assert_eq!(changes(&values, EXPECTED), [20, 40]);
     }
 
     #[test]
     fn a_change_that_is_taken_back_is_two() {
         let values = steps(&[(14, 100.0), (12, 130.0), (14, 100.0)], 6);
-        assert_eq!(changes(&values, WANTED), [14, 26]);
+        assert_eq!(changes(&values, EXPECTED), [14, 26]);
     }
 
     #[test]
     fn small_steps_and_single_outliers_are_no_changes() {
-        assert_eq!(changes(&steps(&[(30, 100.0), (30, 103.0)], 2), WANTED), []);
-        assert_eq!(changes(&[], WANTED), []);
-        assert_eq!(changes(&[1.0, 9.0, 1.0, 9.0], WANTED), []);
+        assert_eq!(changes(&steps(&[(30, 100.0), (30, 103.0)], 2), EXPECTED), []);
+        assert_eq!(changes(&[], EXPECTED), []);
+        assert_eq!(changes(&[1.0, 9.0, 1.0, 9.0], EXPECTED), []);
         let mut values = steps(&[(60, 100.0)], 3);
         values[30] = 500.0;
-        assert_eq!(changes(&values, WANTED), []);
+        assert_eq!(changes(&values, EXPECTED), []);
     }
 
     #[test]
@@ -159,14 +159,14 @@ mod tests {
             .zip(0..)
             .map(|(value, place)| value + f64::from(place))
             .collect();
-        assert_eq!(changes(&values, WANTED), []);
+        assert_eq!(changes(&values, EXPECTED), []);
     }
 
     #[test]
     fn noise_seldom_changes() {
         let alarms = (0..300).filter(|&seed| {
             let noise: Vec<f64> = (0..60).map(|i| Seed(seed).draws(2, i).unit()).collect();
-            !changes(&noise, WANTED).is_empty()
+            !changes(&noise, EXPECTED).is_empty()
         });
         assert!(alarms.count() <= 2);
     }

@@ -1,15 +1,15 @@
-//! How far gaps are from those that were promised, apart from shifts that nobody would notice.
+//! Distance of gaps from their distribution, apart from shifts too small to matter.
 //!
 //! The Kolmogorov–Smirnov distance sup |F(x) − G(x)|, except that F may be shifted by up to a
 //! tolerance δ either way: the least ε with G(x − δ) − ε ≤ F(x) ≤ G(x + δ) + ε for all x. This is
 //! the idea of the Lévy metric, with the two axes apart since one is time and the other a share.
 
-/// The distance of `sorted` values to the distribution function `promised`.
-pub fn to_distribution(sorted: &[f64], promised: impl Fn(f64) -> f64, tolerance: f64) -> f64 {
+/// The distance of `sorted` values to the distribution function `scheduled`.
+pub fn to_distribution(sorted: &[f64], scheduled: impl Fn(f64) -> f64, tolerance: f64) -> f64 {
     let n = sorted.len() as f64;
     let excess = |(place, &value): (usize, &f64)| {
-        let above = (place + 1) as f64 / n - promised(value + tolerance);
-        let below = promised(value - tolerance) - place as f64 / n;
+        let above = (place + 1) as f64 / n - scheduled(value + tolerance);
+        let below = scheduled(value - tolerance) - place as f64 / n;
         above.max(below)
     };
     sorted.iter().enumerate().map(excess).fold(0.0, f64::max)

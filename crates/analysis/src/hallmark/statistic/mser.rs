@@ -1,4 +1,4 @@
-//! Where a series has warmed up, by the rule of the marginal standard error (MSER).
+//! End of the warm-up of a series, by the marginal standard error rule (MSER).
 //!
 //! K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
 //! Simulation 69 (1997), with batches of 5 (White, Cobb, Spratt, WSC 2000): of the batch means z,

@@ -5,43 +5,46 @@ use assay_model::{Nanos, Seed};
 use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withdraws};
 use crate::LoadModel;
 use crate::hallmark::{
-    CheckId, CheckVerdict, Figure, Floor, Network, Statistic, Time, Verdict, Why,
+    CheckId, CheckVerdict, Figure, Floor, Inapplicable, Network, Statistic, Time, Verdict,
 };
 
 #[test]
 fn a_hog_beside_the_client_is_the_reason_for_all_that_is_late() {
-    // Lanes wait for a processor a fifth of the time, a time slice of 20 ms each.
+    // Workers wait for a processor a fifth of the time, a time slice of 20 ms each.
     let run = healthy().each(|record| {
         super::simulated::held_up(record, 0.1, 0.02);
     });
     let run = run.observing(|evidence| {
-        evidence.lanes.iter_mut().for_each(|lane| lane.waited = Some(0.2));
+        evidence.workers.iter_mut().for_each(|worker| worker.waited = Some(0.2));
         let hiccups = evidence.hiccups.as_mut().unwrap();
         hiccups.counts.push((Nanos::from_millis(20), 400));
     });
-    let hallmark = assert_invalid(&run, CheckId::LaneCpu);
-    assert_eq!(hallmark.check(CheckId::Lag).unwrap().because_of, Some(CheckId::LaneCpu));
-    assert_eq!(hallmark.check(CheckId::Hiccups).unwrap().because_of, Some(CheckId::LaneCpu));
+    let hallmark = assert_invalid(&run, CheckId::WorkerCpu);
+    assert_eq!(hallmark.check(CheckId::Lag).unwrap().because_of, Some(CheckId::WorkerCpu));
+    assert_eq!(hallmark.check(CheckId::Hiccups).unwrap().because_of, Some(CheckId::WorkerCpu));
 }
 
 #[test]
 fn stolen_and_throttled_time_are_found() {
-    assert_invalid(&healthy().observing(|evidence| evidence.steal = Some(0.06)), CheckId::LaneCpu);
-    assert_remark(&healthy().observing(|evidence| evidence.steal = Some(0.02)), CheckId::LaneCpu);
+    assert_invalid(
+        &healthy().observing(|evidence| evidence.steal = Some(0.06)),
+        CheckId::WorkerCpu,
+    );
+    assert_remark(&healthy().observing(|evidence| evidence.steal = Some(0.02)), CheckId::WorkerCpu);
     let run = healthy().observing(|evidence| evidence.throttled = Some(0.05));
-    assert_invalid(&run, CheckId::LaneCpu);
+    assert_invalid(&run, CheckId::WorkerCpu);
 }
 
 #[test]
-fn a_lane_without_room_to_spare_is_found() {
-    let busy = |share: f64| healthy().observing(|evidence| evidence.lanes[1].busy = share);
+fn a_blocking_thread_without_room_to_spare_is_found() {
+    let busy = |share: f64| healthy().observing(|evidence| evidence.workers[1].busy = share);
     assert_valid(&busy(0.7));
-    assert_remark(&busy(0.8), CheckId::LaneCpu);
-    assert_invalid(&busy(0.95), CheckId::LaneCpu);
+    assert_remark(&busy(0.8), CheckId::WorkerCpu);
+    assert_invalid(&busy(0.95), CheckId::WorkerCpu);
 }
 
 #[test]
-fn a_spinning_lane_is_busy_only_as_far_as_requests_find_it_at_work() {
+fn a_spinning_blocking_thread_is_busy_only_as_far_as_requests_find_it_at_work() {
     let spinning = |late: u64| {
         let run = healthy().each(|record| {
             let is_late = record.index % 10 < late;
@@ -50,41 +53,41 @@ fn a_spinning_lane_is_busy_only_as_far_as_requests_find_it_at_work() {
         });
         run.observing(|evidence| {
             evidence.spins = true;
-            evidence.lanes.iter_mut().for_each(|lane| lane.busy = 1.0);
+            evidence.workers.iter_mut().for_each(|worker| worker.busy = 1.0);
         })
     };
     let hallmark = assert_valid(&spinning(3));
-    let busy = hallmark.check(CheckId::LaneCpu).unwrap().measures[0];
-    assert_eq!(busy.statistic, Statistic::LaneBusy);
+    let busy = hallmark.check(CheckId::WorkerCpu).unwrap().measures[0];
+    assert_eq!(busy.statistic, Statistic::WorkerBusy);
     assert!((busy.value - 0.3).abs() < 0.01, "{busy:?}");
-    assert_remark(&spinning(8), CheckId::LaneCpu);
-    assert_invalid(&spinning(10), CheckId::LaneCpu);
-    let inside = spinning(10).observing(|evidence| evidence.store_in_lanes = true);
+    assert_remark(&spinning(8), CheckId::WorkerCpu);
+    assert_invalid(&spinning(10), CheckId::WorkerCpu);
+    let inside = spinning(10).observing(|evidence| evidence.store_in_workers = true);
     assert_valid(&inside);
     let measured = spinning(10).observing(|evidence| {
-        evidence.lanes.iter_mut().for_each(|lane| lane.useful = Some(0.5));
+        evidence.workers.iter_mut().for_each(|worker| worker.useful = Some(0.5));
     });
     assert_valid(&measured);
 }
 
 #[test]
-fn what_nobody_saw_of_the_lanes_is_named_and_alone_not_enough() {
+fn what_nobody_saw_of_the_blocking_threads_is_named_and_alone_not_enough() {
     let run = healthy().observing(|evidence| evidence.throttled = None);
     let hallmark = assert_valid(&run);
-    let check = hallmark.check(CheckId::LaneCpu).unwrap();
+    let check = hallmark.check(CheckId::WorkerCpu).unwrap();
     assert_eq!(check.unobserved, [Statistic::Throttled]);
-    // A spinning closed loop says nothing by the time that its lanes use.
+    // A spinning closed loop says nothing by the time that its workers use.
     let mut blind = run.observing(|evidence| {
         (evidence.spins, evidence.steal) = (true, None);
-        evidence.lanes.iter_mut().for_each(|lane| lane.waited = None);
+        evidence.workers.iter_mut().for_each(|worker| worker.waited = None);
     });
-    blind.question.load = LoadModel::Closed { sessions: 4, target: None };
+    blind.options.load = LoadModel::Closed { sessions: 4, target: None };
     blind.evidence.arrivals = None;
     let hallmark = blind.examine();
     assert_eq!(hallmark.verdict, Verdict::NotAssessable);
-    let check = hallmark.check(CheckId::LaneCpu).unwrap();
-    assert_eq!(check.verdict, CheckVerdict::NotAssessable(Why::NotObserved));
-    assert_eq!(check.unobserved, [Statistic::LaneWaited, Statistic::Steal, Statistic::Throttled]);
+    let check = hallmark.check(CheckId::WorkerCpu).unwrap();
+    assert_eq!(check.verdict, CheckVerdict::NotAssessable(Inapplicable::NotObserved));
+    assert_eq!(check.unobserved, [Statistic::WorkerWaited, Statistic::Steal, Statistic::Throttled]);
 }
 
 #[test]
@@ -189,5 +192,5 @@ fn records_of_another_size_are_found() {
 fn a_network_that_is_not_there_is_not_checked() {
     let run = healthy().observing(|evidence| evidence.network = Some(Network::default()));
     let found = verdict(&run, CheckId::Network);
-    assert_eq!(found, CheckVerdict::NotApplicable(Why::NoNetwork));
+    assert_eq!(found, CheckVerdict::NotApplicable(Inapplicable::NoNetwork));
 }

@@ -6,7 +6,8 @@ use super::simulated::{RATE, Run, SECONDS, held_up};
 use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withdraws};
 use crate::LoadModel;
 use crate::hallmark::{
-    CheckId, CheckVerdict, Figure, Gaps, Plan, Promise, Statistic, Time, Trace, Why,
+    CheckId, CheckVerdict, ExpectedArrivals, Figure, Gaps, Inapplicable, Plan, Statistic, Time,
+    Trace,
 };
 
 fn drop(record: &mut Record, reason: Reason, at: Nanos) {
@@ -31,17 +32,17 @@ fn a_rate_that_cannot_be_reached_is_the_reason() {
     });
     let run = run.observing(|evidence| {
         evidence.spins = true;
-        evidence.lanes.iter_mut().for_each(|lane| lane.busy = 1.0);
+        evidence.workers.iter_mut().for_each(|worker| worker.busy = 1.0);
     });
     let hallmark = assert_invalid(&run, CheckId::Rate);
     let because = |id| hallmark.check(id).unwrap().because_of;
     assert_eq!(because(CheckId::Lag), Some(CheckId::Rate));
     assert_eq!(because(CheckId::Omission), Some(CheckId::Rate));
-    assert_eq!(because(CheckId::LaneCpu), Some(CheckId::Rate));
+    assert_eq!(because(CheckId::WorkerCpu), Some(CheckId::Rate));
 }
 
 #[test]
-fn a_lane_that_is_slept_is_late() {
+fn a_blocking_thread_that_is_slept_is_late() {
     let run = healthy().each(|record| {
         if record.process % 2 == 0 {
             held_up(record, 2.0, 0.2);
@@ -90,7 +91,7 @@ fn arrivals_of_another_process_than_promised_are_found() {
     let mut run = healthy();
     run.arrive(|_| 1.0);
     assert_invalid(&run, CheckId::ArrivalProcess);
-    run.evidence.arrivals = Some(Promise::steady(Gaps::Constant));
+    run.evidence.arrivals = Some(ExpectedArrivals::steady(Gaps::Constant));
     assert_valid(&run);
 }
 
@@ -116,7 +117,7 @@ fn gamma_and_jittered_gaps_are_compared_with_what_was_intended() {
     for process in [Gaps::Independent, Gaps::Jittered, Gaps::Dependent] {
         let mut run = healthy();
         run.arrive(|draw| 0.5 + draw);
-        run.evidence.arrivals = Some(Promise::steady(process));
+        run.evidence.arrivals = Some(ExpectedArrivals::steady(process));
         assert_valid(&run);
         let late = run.each(|record| held_up(record, 0.04, 0.02));
         let found = verdict(&late, CheckId::ArrivalProcess);
@@ -128,7 +129,7 @@ fn gamma_and_jittered_gaps_are_compared_with_what_was_intended() {
 fn an_even_schedule_that_was_recorded_may_be_late_by_little() {
     let mut run = healthy();
     run.arrive(|_| 1.0);
-    run.evidence.arrivals = Some(Promise::steady(Gaps::Dependent));
+    run.evidence.arrivals = Some(ExpectedArrivals::steady(Gaps::Dependent));
     run.thresholds.gap_tolerance = 0.0;
     let punctual = run.each(|record| {
         let late = Nanos(record.index % 7 * 1_000);
@@ -144,7 +145,7 @@ fn an_even_schedule_that_was_recorded_may_be_late_by_little() {
 fn an_unknown_process_is_not_assessable_and_no_obstacle() {
     let run = healthy().observing(|evidence| evidence.arrivals = None);
     let found = verdict(&run, CheckId::ArrivalProcess);
-    assert_eq!(found, CheckVerdict::NotAssessable(Why::UnknownProcess));
+    assert_eq!(found, CheckVerdict::NotAssessable(Inapplicable::UnknownProcess));
     assert!(run.examine().verdict.is_valid());
 }
 
@@ -172,10 +173,10 @@ fn a_sender_that_waits_for_answers_is_not_open() {
         answers.push(record.ended);
         at < Nanos::from_secs(1 + SECONDS)
     });
-    run.evidence.arrivals = Some(Promise::steady(Gaps::Independent));
+    run.evidence.arrivals = Some(ExpectedArrivals::steady(Gaps::Independent));
     // It promises what it reaches.
     let rate = Some(run.records.len() as f64 / SECONDS as f64);
-    run.question.load = LoadModel::Open { rate, limit: Some(1000) };
+    run.options.load = LoadModel::Open { rate, limit: Some(1000) };
     assert_invalid(&run, CheckId::OpenLoop);
 }
 
@@ -191,7 +192,7 @@ fn answers_that_take_no_time_are_no_dependence() {
         (record.intended, record.started, record.ended) = (at, at, at);
     });
     let run = run.observing(|evidence| {
-        evidence.arrivals = Some(Promise::steady(Gaps::Independent));
+        evidence.arrivals = Some(ExpectedArrivals::steady(Gaps::Independent));
     });
     assert_eq!(verdict(&run, CheckId::OpenLoop), CheckVerdict::Pass);
     let check = run.examine();
@@ -203,7 +204,8 @@ fn answers_that_take_no_time_are_no_dependence() {
 fn half_of_a_random_load_is_not_what_was_promised() {
     for (process, dispersion) in [(Gaps::Independent, None), (Gaps::Dependent, Some(9.0))] {
         let mut run = healthy();
-        run.evidence.arrivals = Some(Promise { dispersion, ..Promise::steady(process) });
+        run.evidence.arrivals =
+            Some(ExpectedArrivals { dispersion, ..ExpectedArrivals::steady(process) });
         assert_valid(&run);
         let mut half = run.clone();
         half.records.retain(|record| record.index % 2 == 0);
@@ -239,7 +241,8 @@ fn planned(integral: impl Fn(f64) -> f64) -> Run {
     }
     let length = Nanos::from_secs(SECONDS);
     let plan = Some(Plan::new(length, |at| integral(at.as_secs_f64())));
-    run.evidence.arrivals = Some(Promise { plan, ..Promise::steady(Gaps::Poisson) });
+    run.evidence.arrivals =
+        Some(ExpectedArrivals { plan, ..ExpectedArrivals::steady(Gaps::Poisson) });
     run
 }
 
@@ -294,7 +297,7 @@ fn gaps_that_nobody_would_notice_are_shown_and_not_held() {
 }
 
 #[test]
-fn a_planned_ramp_is_no_illness() {
+fn a_planned_ramp_is_no_fault() {
     // From 250/s to 750/s, by the change of time that gives a Poisson process any rate.
     let places: Vec<f64> = {
         let mut at = 0.0;
@@ -322,9 +325,10 @@ fn a_planned_ramp_is_no_illness() {
     });
     let ramp = |at: Nanos| at.as_secs_f64() * (250.0 + slope * at.as_secs_f64() / 2.0);
     let plan = Some(Plan::new(Nanos::from_secs(SECONDS), ramp));
-    run.evidence.arrivals = Some(Promise { plan, ..Promise::steady(Gaps::Poisson) });
+    run.evidence.arrivals =
+        Some(ExpectedArrivals { plan, ..ExpectedArrivals::steady(Gaps::Poisson) });
     assert_valid(&run);
-    let steady = Some(Promise::steady(Gaps::Poisson));
+    let steady = Some(ExpectedArrivals::steady(Gaps::Poisson));
     let unplanned = run.observing(|evidence| evidence.arrivals = steady);
     assert_eq!(verdict(&unplanned, CheckId::Rate), CheckVerdict::Remark);
     assert_eq!(verdict(&unplanned, CheckId::ArrivalProcess), CheckVerdict::Fail);

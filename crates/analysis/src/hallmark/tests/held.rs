@@ -4,7 +4,7 @@ use assay_model::{Nanos, Outcome, Reason};
 
 use super::simulated::{Run, SECONDS, held_up};
 use super::{brief, healthy};
-use crate::hallmark::{CheckId, CheckVerdict, Hallmark, Statistic, Verdict, Why};
+use crate::hallmark::{CheckId, CheckVerdict, Hallmark, Inapplicable, Statistic, Verdict};
 use crate::{Held, Window};
 
 /// As many as can be in flight.
@@ -36,7 +36,7 @@ fn frozen() -> Run {
 }
 
 fn hold(run: &mut Run, from: Nanos, until: Nanos) {
-    run.question.held = Held(vec![vec![Window { from, until }]; 2]);
+    run.options.held = Held(vec![vec![Window { from, until }]; 2]);
 }
 
 fn verdict_of(hallmark: &Hallmark, id: CheckId) -> CheckVerdict {
@@ -55,21 +55,21 @@ fn a_frozen_store_makes_no_run_invalid() {
     let held = held.filter(|one| one.statistic == Statistic::HeldBack).map(|one| one.value);
     // 4.8 of 40 s.
     assert!((0.11..0.13).contains(&held.sum::<f64>()), "{:?}", brief(&hallmark));
-    let untold = CheckVerdict::NotApplicable(Why::HeldBack);
+    let untold = CheckVerdict::NotApplicable(Inapplicable::HeldBack);
     assert_eq!(verdict_of(&hallmark, CheckId::WarmUp), untold);
 }
 
 #[test]
 fn without_knowing_who_was_held_back_the_lateness_is_ours() {
     let mut run = frozen();
-    run.question.held = Held::default();
+    run.options.held = Held::default();
     assert_eq!(run.examine().verdict, Verdict::Invalid);
 }
 
 #[test]
 fn arrivals_dropped_while_the_store_stands_still_are_its_own() {
     let mut run = frozen();
-    let held = run.question.held.0[0][0];
+    let held = run.options.held.0[0][0];
     for record in run.records.iter_mut().filter(|record| held.contains(record.intended)) {
         (record.started, record.ended) = (record.intended, record.intended);
         (record.outcome, record.reason) = (Outcome::Dropped, Reason::InFlightLimit);
@@ -84,7 +84,7 @@ fn arrivals_dropped_while_the_store_stands_still_are_its_own() {
 }
 
 #[test]
-fn a_lane_that_sleeps_beside_a_frozen_store_is_late() {
+fn a_blocking_thread_that_sleeps_beside_a_frozen_store_is_late() {
     let run = frozen().each(|record| {
         let is_stopped = record.started >= STOP.0 && record.started < Nanos::from_secs(22);
         if record.process % 2 == 0 && !is_stopped {
@@ -98,9 +98,9 @@ fn a_lane_that_sleeps_beside_a_frozen_store_is_late() {
 }
 
 #[test]
-fn a_starved_lane_explains_nothing_that_a_frozen_store_did() {
-    let run = frozen().observing(|evidence| evidence.lanes[0].waited = Some(0.2));
-    let hallmark = assert_invalid_by(&run, CheckId::LaneCpu);
+fn a_starved_blocking_thread_explains_nothing_that_a_frozen_store_did() {
+    let run = frozen().observing(|evidence| evidence.workers[0].waited = Some(0.2));
+    let hallmark = assert_invalid_by(&run, CheckId::WorkerCpu);
     assert_eq!(hallmark.check(CheckId::Omission).unwrap().because_of, None);
     assert_eq!(verdict_of(&hallmark, CheckId::ArrivalProcess), CheckVerdict::Pass);
 }
@@ -132,11 +132,11 @@ fn a_store_that_does_not_keep_up_makes_no_run_invalid() {
     assert_eq!(hallmark.verdict, Verdict::ValidWithRemarks, "{:?}", brief(&hallmark));
     assert!(hallmark.reasons.contains(&CheckId::Backlog), "{:?}", hallmark.reasons);
     assert!(hallmark.reasons.contains(&CheckId::Omission), "{:?}", hallmark.reasons);
-    // Lanes that never rest are the reason all the same.
+    // Workers that never rest are the reason all the same.
     let busy = run.observing(|evidence| {
-        evidence.lanes.iter_mut().for_each(|lane| lane.busy = 1.0);
+        evidence.workers.iter_mut().for_each(|worker| worker.busy = 1.0);
     });
-    assert_invalid_by(&busy, CheckId::LaneCpu);
+    assert_invalid_by(&busy, CheckId::WorkerCpu);
 }
 
 #[test]

@@ -3,28 +3,28 @@
 use assay_model::{Kind, Nanos, Record, Seed};
 
 use crate::hallmark::{
-    Evidence, Examiner, Floor, Gaps, Hallmark, Hiccups, LaneTime, Network, Promise, Thresholds,
-    Trace,
+    Evidence, ExpectedArrivals, Floor, Gaps, Hallmark, Hiccups, Network, Thresholds, Trace,
+    Validator, WorkerTime,
 };
 use crate::tests::done;
-use crate::{Judge, LoadModel, Question, Window};
+use crate::{AnalysisOptions, Analyzer, LoadModel, Window};
 
 /// Arrivals per second.
 pub const RATE: f64 = 500.0;
 /// Seconds of the window, which begins at second 1.
 pub const SECONDS: u64 = 40;
 
-/// One run with everything that the examiner is given.
+/// One run with everything that the validator is given.
 #[derive(Clone, Debug)]
 pub struct Run {
-    pub question: Question,
+    pub options: AnalysisOptions,
     pub thresholds: Thresholds,
     pub records: Vec<Record>,
     pub evidence: Evidence,
     pub seed: u64,
 }
 
-/// Forty seconds of 500 arrivals a second, each served for a millisecond or so; two lanes that
+/// Forty seconds of 500 arrivals a second, each served for a millisecond or so; two workers that
 /// send within some microseconds.
 pub fn healthy() -> Run {
     healthy_with(1)
@@ -32,7 +32,7 @@ pub fn healthy() -> Run {
 
 pub fn healthy_with(seed: u64) -> Run {
     let mut run = Run {
-        question: question(SECONDS),
+        options: options(SECONDS),
         thresholds: Thresholds::default(),
         records: Vec::new(),
         evidence: evidence(),
@@ -42,21 +42,21 @@ pub fn healthy_with(seed: u64) -> Run {
     run
 }
 
-pub fn question(seconds: u64) -> Question {
-    Question {
+pub fn options(seconds: u64) -> AnalysisOptions {
+    AnalysisOptions {
         window: Some(Window { from: Nanos::from_secs(1), until: Nanos::from_secs(1 + seconds) }),
         load: LoadModel::Open { rate: Some(RATE), limit: Some(1000) },
-        ..Question::default()
+        ..AnalysisOptions::default()
     }
 }
 
 pub fn evidence() -> Evidence {
-    let lane = LaneTime { busy: 0.4, waited: Some(0.001), useful: None };
+    let worker = WorkerTime { busy: 0.4, waited: Some(0.001), useful: None };
     Evidence {
-        arrivals: Some(Promise::steady(Gaps::Poisson)),
+        arrivals: Some(ExpectedArrivals::steady(Gaps::Poisson)),
         trace: Some(Trace { planned: 7, executed: 7 }),
         queued: Some(0),
-        lanes: vec![lane; 2],
+        workers: vec![worker; 2],
         steal: Some(0.0),
         throttled: Some(0.0),
         hiccups: Some(Hiccups {
@@ -76,7 +76,7 @@ impl Run {
     /// Makes the records anew, with gaps of the mean that the rate gives times what `gap` makes
     /// of a uniform draw.
     pub fn arrive(&mut self, gap: impl Fn(f64) -> f64) {
-        let window = self.question.window.unwrap();
+        let window = self.options.window.unwrap();
         let mut at = window.from.0 as f64;
         self.records.clear();
         for index in 0.. {
@@ -115,23 +115,23 @@ impl Run {
         })
     }
 
-    /// The hallmark, with records lane by lane in order of completion.
+    /// The hallmark, with records worker by worker in order of completion.
     pub fn examine(&self) -> Hallmark {
-        let mut judge = Judge::new(self.question.clone());
-        let mut examiner = Examiner::new(self.question.clone(), self.thresholds.clone());
-        for lane in 0..2 {
-            let mine = self.records.iter().filter(|record| record.process % 2 == lane);
+        let mut analyze = Analyzer::new(self.options.clone());
+        let mut validator = Validator::new(self.options.clone(), self.thresholds.clone());
+        for worker in 0..2 {
+            let mine = self.records.iter().filter(|record| record.process % 2 == worker);
             let mut mine: Vec<Record> = mine.copied().collect();
             mine.sort_by_key(|record| record.ended);
-            judge.push(&mine);
-            examiner.push(&mine);
+            analyze.push(&mine);
+            validator.push(&mine);
         }
-        examiner.finish(&judge.finish(), &self.evidence)
+        validator.finish(&analyze.finish(), &self.evidence)
     }
 }
 
 /// Moves what would begin within one of the stretches `period · k .. period · k + length` (seconds)
-/// to its end, as a lane does that was not let go on.
+/// to its end, as a worker does that was not let go on.
 pub fn held_up(record: &mut Record, period: f64, length: f64) {
     let since = record.started.as_secs_f64() % period;
     if since < length {

@@ -2,7 +2,7 @@
 
 use assay_model::{Nanos, Seed};
 
-use super::simulated::{healthy_with, question};
+use super::simulated::{healthy_with, options};
 use super::{assert_invalid, assert_remark, assert_valid, healthy, noticed, withdraws};
 use crate::hallmark::{CheckId, CheckVerdict, Figure, Time, Verdict};
 use crate::summary::Interval;
@@ -11,7 +11,7 @@ use crate::summary::Interval;
 fn too_short_a_run_is_too_short_and_nothing_else() {
     for seconds in [1, 2, 5, 9] {
         let mut run = healthy();
-        run.question = question(seconds);
+        run.options = options(seconds);
         run.arrive(|draw| -(1.0 - draw).ln());
         let hallmark = run.examine();
         assert_eq!(hallmark.verdict, Verdict::Invalid);
@@ -25,7 +25,7 @@ fn too_short_a_run_is_too_short_and_nothing_else() {
 #[test]
 fn half_a_minute_of_health_is_enough() {
     let mut run = healthy();
-    run.question = question(30);
+    run.options = options(30);
     run.arrive(|draw| -(1.0 - draw).ln());
     assert_valid(&run);
 }
@@ -77,7 +77,7 @@ fn a_fault_late_in_the_run_is_no_warm_up() {
 
 #[test]
 fn a_slow_drift_is_a_remark() {
-    // Less than three buckets of the course: chance decides whether it is told from noise.
+    // Less than three buckets of the course: chance decides whether it is reported from noise.
     let run = healthy_with(4).slower(|since| 1.0 + 0.1 * since / 40.0);
     let hallmark = run.examine();
     assert_eq!(hallmark.verdict, Verdict::ValidWithRemarks, "{:?}", hallmark.check(CheckId::Trend));
@@ -113,7 +113,7 @@ fn a_percentile_that_too_few_values_tell_says_how_many_seconds_are_missing() {
     // Ten a second: 400 values, of which four lie beyond p99.
     let mut run = healthy();
     run.records.retain(|record| record.index % 50 == 0);
-    run.question.load = crate::LoadModel::Open { rate: Some(10.0), limit: None };
+    run.options.load = crate::LoadModel::Open { rate: Some(10.0), limit: None };
     run.evidence.arrivals = None;
     let hallmark = run.examine();
     assert_eq!(hallmark.reasons, [CheckId::SampleSize], "{:?}", super::brief(&hallmark));
@@ -126,7 +126,7 @@ fn a_percentile_that_too_few_values_tell_says_how_many_seconds_are_missing() {
 }
 
 #[test]
-fn a_healthy_queue_is_never_called_ill() {
+fn a_healthy_queue_is_never_called_faulty() {
     // A queue with one server, half busy, so that operations depend on each other.
     for seed in 0..5 {
         let mut free = Nanos::ZERO;

@@ -3,7 +3,7 @@
 use assay_model::{Nanos, Phase};
 
 use super::{assert_remark, assert_valid, healthy, verdict};
-use crate::hallmark::{CheckId, CheckVerdict, Evidence, Verdict, Why};
+use crate::hallmark::{CheckId, CheckVerdict, Evidence, Inapplicable, Verdict};
 use crate::{LoadModel, Phases};
 
 #[test]
@@ -24,19 +24,19 @@ fn what_nobody_observed_is_not_passed_in_silence() {
     run.evidence = Evidence { arrivals: run.evidence.arrivals.clone(), ..Evidence::default() };
     let hallmark = run.examine();
     assert_eq!(hallmark.verdict, Verdict::NotAssessable);
-    let missing = [CheckId::LaneCpu, CheckId::Hiccups, CheckId::LostRecords];
+    let missing = [CheckId::WorkerCpu, CheckId::Hiccups, CheckId::LostRecords];
     assert_eq!(hallmark.reasons, missing);
-    let unobserved = CheckVerdict::NotAssessable(Why::NotObserved);
+    let unobserved = CheckVerdict::NotAssessable(Inapplicable::NotObserved);
     for id in missing.into_iter().chain([CheckId::TraceIdentity, CheckId::NoiseFloor]) {
         assert_eq!(hallmark.check(id).unwrap().verdict, unobserved, "{id:?}");
     }
 }
 
 #[test]
-fn told_time_needs_no_machine() {
+fn simulated_time_needs_no_machine() {
     let run = healthy().observing(|evidence| {
         *evidence = Evidence {
-            is_told_time: true,
+            is_simulated_time: true,
             arrivals: evidence.arrivals.clone(),
             lost_records: Some(0),
             ..Evidence::default()
@@ -44,35 +44,38 @@ fn told_time_needs_no_machine() {
     });
     let hallmark = run.examine();
     assert_eq!(hallmark.verdict, Verdict::Valid, "{:?}", super::brief(&hallmark));
-    let found = verdict(&run, CheckId::LaneCpu);
-    assert_eq!(found, CheckVerdict::NotApplicable(Why::ToldTime));
+    let found = verdict(&run, CheckId::WorkerCpu);
+    assert_eq!(found, CheckVerdict::NotApplicable(Inapplicable::SimulatedTime));
 }
 
 #[test]
 fn a_closed_loop_is_remarked_on() {
     let mut run = healthy();
-    run.question.load = LoadModel::Closed { sessions: 4, target: None };
+    run.options.load = LoadModel::Closed { sessions: 4, target: None };
     run.evidence.arrivals = None;
     let run = run.each(|record| record.intended = record.started);
     assert_remark(&run, CheckId::OpenLoop);
-    assert_eq!(verdict(&run, CheckId::Rate), CheckVerdict::NotApplicable(Why::ClosedLoop));
-    assert_eq!(verdict(&run, CheckId::Omission), CheckVerdict::NotApplicable(Why::ClosedLoop));
+    assert_eq!(verdict(&run, CheckId::Rate), CheckVerdict::NotApplicable(Inapplicable::ClosedLoop));
+    assert_eq!(
+        verdict(&run, CheckId::Omission),
+        CheckVerdict::NotApplicable(Inapplicable::ClosedLoop)
+    );
 }
 
 #[test]
 fn a_closed_loop_that_misses_its_pace_has_no_hallmark() {
     let mut run = healthy();
-    run.question.load = LoadModel::Closed { sessions: 4, target: Some(1500.0) };
+    run.options.load = LoadModel::Closed { sessions: 4, target: Some(1500.0) };
     run.evidence.arrivals = None;
     let hallmark = run.examine();
     assert_eq!(hallmark.reasons, [CheckId::Rate]);
 }
 
 #[test]
-fn a_load_is_judged_by_what_it_kept() {
+fn a_load_is_analyzed_by_what_it_kept() {
     let mut run = healthy();
-    run.question.phases = Phases::Load;
-    run.question.load = LoadModel::Closed { sessions: 4, target: None };
+    run.options.phases = Phases::Load;
+    run.options.load = LoadModel::Closed { sessions: 4, target: None };
     run.evidence.arrivals = None;
     let run = run.each(|record| record.phase = Phase::Load);
     assert_valid(&run);
@@ -91,7 +94,7 @@ fn nothing_at_all_is_no_result() {
 fn warm_up_that_was_set_aside_is_not_examined() {
     let mut run = healthy();
     let from = Nanos::from_secs(6);
-    run.question.window.as_mut().unwrap().from = from;
+    run.options.window.as_mut().unwrap().from = from;
     let run = run.slower(|since| if since < 5.0 { 6.0 } else { 1.0 }).each(|record| {
         if record.intended < from {
             record.phase = Phase::WarmUp;

@@ -4,9 +4,9 @@ use assay_model::{Kind, Record};
 
 use super::*;
 use crate::hallmark::{self, Bound, Check, CheckVerdict, Statistic};
-use crate::question::{LoadModel, Question, Window};
+use crate::options::{AnalysisOptions, LoadModel, Window};
 use crate::slo::{Comparison, Scope, Stretch, Term};
-use crate::tests::{ask, done};
+use crate::tests::{done, send};
 use crate::tune::waiting::Waiting;
 
 /// What is known of a step that was made.
@@ -32,7 +32,7 @@ fn made(length: Nanos, records: &[Record]) -> Made {
     let load = LoadModel::Open { rate: Some(1_000.0), limit: None };
     let mut waiting = Waiting::new(window);
     waiting.push(records);
-    let summary = ask(Question { window, load, ..Question::default() }, records);
+    let summary = send(AnalysisOptions { window, load, ..AnalysisOptions::default() }, records);
     Made { summary, backlog: waiting.backlog() }
 }
 
@@ -45,7 +45,7 @@ fn objective() -> Objective {
     Objective { terms: vec![Term { scope: Scope::All, measure, comparison: Comparison::Below }] }
 }
 
-const AS_ASKED: Circumstances<'static> = Circumstances {
+const AS_REQUESTED: StepContext<'static> = StepContext {
     target: 1_000.0,
     is_even: true,
     is_stopped: false,
@@ -76,18 +76,18 @@ fn failed(checks: &[(CheckId, Option<CheckId>, &[hallmark::Measure])]) -> Hallma
 /// What came of a step of which 3 % are too slow, or none, whose run has that hallmark.
 fn examined(is_slow: bool, hallmark: &Hallmark) -> (Verdict, Vec<Reason>) {
     let made = step(12, |n| (0, if is_slow && n % 30 == 0 { 200_000 } else { 900 }));
-    let outcome = assessed(&made, Circumstances { hallmark: Some(hallmark), ..AS_ASKED });
+    let outcome = assessed(&made, StepContext { hallmark: Some(hallmark), ..AS_REQUESTED });
     (outcome.verdict, outcome.reasons)
 }
 
-fn assessed(made: &Made, circumstances: Circumstances<'_>) -> Outcome {
-    let circumstances = Circumstances { backlog: made.backlog, ..circumstances };
-    assess(&made.summary, Some(&objective()), &circumstances)
+fn assessed(made: &Made, context: StepContext<'_>) -> Outcome {
+    let context = StepContext { backlog: made.backlog, ..context };
+    assess(&made.summary, Some(&objective()), &context)
 }
 
 #[test]
 fn a_quick_step_holds() {
-    let outcome = assessed(&step(12, |_| (0, 900)), AS_ASKED);
+    let outcome = assessed(&step(12, |_| (0, 900)), AS_REQUESTED);
     assert_eq!((outcome.verdict, outcome.reasons.as_slice()), (Verdict::Held, &[][..]));
     assert_eq!(outcome.figures.seconds, 12.0);
     assert_eq!(outcome.figures.offered_per_s, 1_000.0);
@@ -98,7 +98,8 @@ fn a_quick_step_holds() {
 
 #[test]
 fn a_slow_step_says_which_term_it_breaks() {
-    let outcome = assessed(&step(12, |n| (0, if n % 30 == 0 { 200_000 } else { 900 })), AS_ASKED);
+    let outcome =
+        assessed(&step(12, |n| (0, if n % 30 == 0 { 200_000 } else { 900 })), AS_REQUESTED);
     assert_eq!(outcome.reasons, [Reason::Objective(0)]);
 }
 
@@ -108,7 +109,7 @@ fn a_step_that_is_too_short_is_undecided() {
         .map(|n| Nanos::from_millis(n * 60))
         .map(|at| done(at.0, Kind::Read, at, at, at + Nanos::from_millis(1)))
         .collect();
-    let sparse = Circumstances { target: 16.7, ..AS_ASKED };
+    let sparse = StepContext { target: 16.7, ..AS_REQUESTED };
     let outcome = assessed(&made(Nanos::from_secs(12), &records), sparse);
     assert_eq!(
         (outcome.verdict, outcome.reasons.as_slice()),
@@ -118,24 +119,24 @@ fn a_step_that_is_too_short_is_undecided() {
 
 #[test]
 fn a_backlog_that_grows_is_not_sustained_although_the_objective_holds() {
-    // What is asked is 0.8 % too much: after 12 s the wait is 96 ms, still within 100 ms.
+    // What is issued is 0.8 % too much: after 12 s the wait is 96 ms, still within 100 ms.
     for seconds in [1, 2, 6, 10, 12] {
         let step = step(seconds, |n| (n * 8, 900));
         let found = step.backlog.expect("it is long enough");
         assert!((found.growth_per_s - 8.0).abs() < 0.5, "{found:?} in {seconds} s");
-        let outcome = assessed(&step, AS_ASKED);
+        let outcome = assessed(&step, AS_REQUESTED);
         assert_eq!(outcome.reasons[0], Reason::Backlog(found.growth_per_s), "{outcome:?}");
         assert_eq!((outcome.verdict, outcome.terms[0].over), (Verdict::Violated, 0));
     }
 }
 
 #[test]
-fn a_step_that_cannot_tell_whether_what_waits_grows_is_undecided() {
+fn a_step_that_cannot_tell_whether_the_backlog_grows_is_undecided() {
     let short: Vec<Record> = (0..900)
         .map(Nanos::from_millis)
         .map(|at| done(at.0, Kind::Read, at, at, at + Nanos::from_millis(1)))
         .collect();
-    let outcome = assessed(&made(Nanos::from_millis(900), &short), AS_ASKED);
+    let outcome = assessed(&made(Nanos::from_millis(900), &short), AS_REQUESTED);
     assert_eq!(
         (outcome.verdict, outcome.reasons.as_slice()),
         (Verdict::Unknown, &[Reason::Short][..])
@@ -158,18 +159,18 @@ fn what_waits_from_the_warm_up_on_is_no_growth() {
 #[test]
 fn bursts_are_held_to_what_arrived() {
     let outcome = |is_even| {
-        let bursts = Circumstances { is_even, target: 2_000.0, ..AS_ASKED };
+        let bursts = StepContext { is_even, target: 2_000.0, ..AS_REQUESTED };
         assessed(&step(12, |_| (0, 900)), bursts).reasons
     };
     assert_eq!((outcome(true), outcome(false)), (vec![Reason::Rate(0.5)], vec![]));
     let late = |n: u64| (if n < 8_000 { 0 } else { 20_000_000 }, 900);
-    let bursts = Circumstances { is_even: false, ..AS_ASKED };
+    let bursts = StepContext { is_even: false, ..AS_REQUESTED };
     let reasons = assessed(&step(12, late), bursts).reasons;
     assert!(reasons.iter().any(|reason| matches!(reason, Reason::Rate(share) if *share < 0.7)));
 }
 
 #[test]
-fn processes_of_two_operations_are_asked_when_both_are() {
+fn processes_of_two_operations_are_issued_when_both_are() {
     let twice = |seconds: u64, rate: u64| {
         let two = |process: u64| {
             let at = Nanos(process * 1_000_000_000 / rate);
@@ -179,57 +180,57 @@ fn processes_of_two_operations_are_asked_when_both_are() {
         };
         made(Nanos::from_secs(seconds), &(0..seconds * rate).flat_map(two).collect::<Vec<_>>())
     };
-    assert_eq!(assessed(&twice(12, 1_000), AS_ASKED).reasons, []);
+    assert_eq!(assessed(&twice(12, 1_000), AS_REQUESTED).reasons, []);
     // Half the processes have as many operations as there should be processes.
-    assert_eq!(assessed(&twice(12, 500), AS_ASKED).reasons, [Reason::Rate(0.5)]);
+    assert_eq!(assessed(&twice(12, 500), AS_REQUESTED).reasons, [Reason::Rate(0.5)]);
 }
 
 #[test]
 fn a_backlog_that_comes_and_goes_is_no_growth() {
-    let outcome = assessed(&step(40, |n| (n / 1_000 % 4 * 9_000, 900)), AS_ASKED);
+    let outcome = assessed(&step(40, |n| (n / 1_000 % 4 * 9_000, 900)), AS_REQUESTED);
     assert_eq!(outcome.reasons, []);
 }
 
 #[test]
-fn a_rate_that_was_not_asked_is_not_sustained() {
-    let halved = Circumstances { target: 2_000.0, ..AS_ASKED };
+fn a_rate_that_was_not_issued_is_not_sustained() {
+    let halved = StepContext { target: 2_000.0, ..AS_REQUESTED };
     let outcome = assessed(&step(12, |_| (0, 900)), halved);
     assert_eq!(outcome.reasons, [Reason::Rate(0.5)]);
     // The last third of the requests leaves after the end of the step.
     let late = |n: u64| (if n < 8_000 { 0 } else { 20_000_000 }, 900);
-    let reasons = assessed(&step(12, late), AS_ASKED).reasons;
+    let reasons = assessed(&step(12, late), AS_REQUESTED).reasons;
     assert!(reasons.iter().any(|reason| matches!(reason, Reason::Rate(share) if *share < 0.7)));
 }
 
 #[test]
 fn a_poisson_count_that_is_a_little_low_is_chance() {
-    let little_less = Circumstances { target: 1_030.0, ..AS_ASKED };
+    let little_less = StepContext { target: 1_030.0, ..AS_REQUESTED };
     assert_eq!(assessed(&step(12, |_| (0, 900)), little_less).reasons, []);
 }
 
 #[test]
 fn who_was_stopped_or_has_no_hallmark_is_not_sustained() {
     let quick = step(12, |_| (0, 900));
-    let stopped = Circumstances { is_stopped: true, target: 2_000.0, ..AS_ASKED };
+    let stopped = StepContext { is_stopped: true, target: 2_000.0, ..AS_REQUESTED };
     assert_eq!(assessed(&quick, stopped).reasons, [Reason::Overload]);
     let slow = step(12, |_| (0, 900_000));
     assert_eq!(assessed(&slow, stopped).reasons, [Reason::Overload], "all else follows from it");
-    let without = Circumstances { requires_hallmark: true, ..AS_ASKED };
+    let without = StepContext { requires_hallmark: true, ..AS_REQUESTED };
     let outcome = assessed(&quick, without);
     assert_eq!((outcome.verdict, outcome.reasons), (Verdict::Unknown, vec![Reason::Hallmark]));
 }
 
 #[test]
 fn a_step_that_fails_because_of_a_late_client_is_unknown_rather_than_failed() {
-    let late = failed(&[(CheckId::LaneCpu, None, &[])]);
-    let reasons = vec![Reason::Objective(0), Reason::Client(CheckId::LaneCpu)];
+    let late = failed(&[(CheckId::WorkerCpu, None, &[])]);
+    let reasons = vec![Reason::Objective(0), Reason::Client(CheckId::WorkerCpu)];
     assert_eq!(examined(true, &late), (Verdict::Unknown, reasons));
-    let symptom = failed(&[(CheckId::Lag, Some(CheckId::LaneCpu), &[])]);
+    let symptom = failed(&[(CheckId::Lag, Some(CheckId::WorkerCpu), &[])]);
     assert_eq!(examined(true, &symptom).0, Verdict::Unknown);
     // More of the same would not tell what a late client hides.
     let made = step(1, |n| (0, if n % 90 == 0 { 200_000 } else { 900 }));
-    let undecided = assessed(&made, Circumstances { hallmark: Some(&late), ..AS_ASKED });
-    assert_eq!(undecided.reasons, [Reason::Undecided(0), Reason::Client(CheckId::LaneCpu)]);
+    let undecided = assessed(&made, StepContext { hallmark: Some(&late), ..AS_REQUESTED });
+    assert_eq!(undecided.reasons, [Reason::Undecided(0), Reason::Client(CheckId::WorkerCpu)]);
     assert!(undecided.is_of_client());
     // A late client cannot make a store look faster than it is, but records can be missing.
     assert_eq!(examined(false, &late), (Verdict::Held, Vec::new()));
@@ -246,19 +247,19 @@ fn a_step_that_fails_because_of_the_store_has_failed_whatever_its_hallmark() {
     let limits = Some(hallmark::Limits { bound: Bound::AtMost, pass: 0.0, fail: None });
     let measure =
         |statistic, value, limits| [hallmark::Measure { statistic, figure: None, value, limits }];
-    let with = |queued, limits_of_lane| {
-        let lane = measure(Statistic::LaneBusy, 0.5, limits_of_lane);
+    let with = |queued, limits_of_worker| {
+        let worker = measure(Statistic::WorkerBusy, 0.5, limits_of_worker);
         let queued = measure(Statistic::Queued, queued, limits);
         failed(&[
             (CheckId::Rate, None, &[]),
             (CheckId::Omission, None, &queued),
-            (CheckId::LaneCpu, None, &lane),
+            (CheckId::WorkerCpu, None, &worker),
         ])
     };
-    // Requests that left late although the store left room in flight, from a lane of its own.
+    // Requests that left late although the store left room in flight, from a worker of its own.
     assert_eq!(examined(true, &with(0.0, limits)).0, Verdict::Unknown);
     assert_eq!(examined(true, &with(0.3, limits)), broken);
-    assert_eq!(examined(true, &with(0.0, None)), broken, "the store works within the lane");
+    assert_eq!(examined(true, &with(0.0, None)), broken, "the store works within the worker");
 }
 
 #[test]
@@ -274,16 +275,16 @@ fn refusals_are_the_stores_whatever_the_client() {
     let made = made(Nanos::from_secs(12), &(0..12_000).map(refused).collect::<Vec<_>>());
     let measure = Measure::Errors { limit: 0.01 };
     let term = Term { scope: Scope::All, measure, comparison: Comparison::Below };
-    let late = failed(&[(CheckId::LaneCpu, None, &[])]);
-    let circumstances = Circumstances { backlog: made.backlog, hallmark: Some(&late), ..AS_ASKED };
-    let outcome = assess(&made.summary, Some(&Objective { terms: vec![term] }), &circumstances);
+    let late = failed(&[(CheckId::WorkerCpu, None, &[])]);
+    let context = StepContext { backlog: made.backlog, hallmark: Some(&late), ..AS_REQUESTED };
+    let outcome = assess(&made.summary, Some(&Objective { terms: vec![term] }), &context);
     assert_eq!((outcome.verdict, outcome.reasons), (Verdict::Violated, vec![Reason::Objective(0)]));
 }
 
 #[test]
 fn without_an_objective_only_the_rate_counts() {
     let step = step(12, |_| (0, 900_000));
-    let circumstances = Circumstances { backlog: step.backlog, ..AS_ASKED };
-    let outcome = assess(&step.summary, None, &circumstances);
+    let context = StepContext { backlog: step.backlog, ..AS_REQUESTED };
+    let outcome = assess(&step.summary, None, &context);
     assert_eq!((outcome.verdict, outcome.terms.len()), (Verdict::Held, 0));
 }

@@ -1,4 +1,4 @@
-//! In what two set-ups are not alike beside their figures.
+//! Differences of two set-ups beside their figures.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use assay_history::Manifest;
 use assay_report::compare::{Difference, Weight};
 
 use crate::exit::usage;
-use crate::side::Measured;
+use crate::measured_runs::Measured;
 
 /// Times that differ by less than this share are equal.
 const CLOSE: f64 = 0.01;
@@ -25,14 +25,14 @@ pub fn require_comparable(old: &[Measured], new: &[Measured]) -> Result<()> {
     if old == new {
         return Ok(());
     }
-    Err(usage(format!("BASE is a {old} and NEW is a {new}: they ask for different things")))
+    Err(usage(format!("BASE is a {old} and NEW is a {new}: they request different things")))
 }
 
 /// Every difference, the heaviest first. The first run of a group stands for all of it.
 pub fn differences(old: &[Measured], new: &[Measured]) -> Vec<Difference> {
     let (Some(first), Some(second)) = (old.first(), new.first()) else { return Vec::new() };
     let mut found = Found::default();
-    question(&mut found, first, second);
+    analysis_options(&mut found, first, second);
     place(&mut found, &first.manifest, &second.manifest);
     chance(&mut found, old, new);
     found.list.sort_by_key(|difference| difference.weight);
@@ -53,8 +53,8 @@ impl Found {
     }
 }
 
-/// What was asked, in which way.
-fn question(found: &mut Found, old: &Measured, new: &Measured) {
+/// What was issued, in which way.
+fn analysis_options(found: &mut Found, old: &Measured, new: &Measured) {
     let (first, second) = (&old.manifest, &new.manifest);
     let mut note = |what: &str, old: &str, new: &str| found.note(Weight::Question, what, old, new);
     note("workload", &first.spec.name, &second.spec.name);
@@ -80,10 +80,10 @@ fn question(found: &mut Found, old: &Measured, new: &Measured) {
         phase.map_or(0.0, |phase| (phase.to_ns - phase.from_ns) as f64 / 1e9)
     };
     lengths(found, Weight::Question, "warm-up", warm_up(first), warm_up(second));
-    let measured = |run: &Measured| run.judged.summary.duration.as_secs_f64();
+    let measured = |run: &Measured| run.analyzed.summary.duration.as_secs_f64();
     lengths(found, Weight::Slight, "measured", measured(old), measured(new));
     let offered = |manifest: &Manifest| manifest.counters.offered;
-    found.note(Weight::Slight, "operations asked", offered(first), offered(second));
+    found.note(Weight::Slight, "operations issued", offered(first), offered(second));
 }
 
 fn lengths(found: &mut Found, weight: Weight, what: &str, old: f64, new: f64) {
@@ -96,7 +96,7 @@ fn lengths(found: &mut Found, weight: Weight, what: &str, old: f64, new: f64) {
 fn only_there(old: &str, new: &str) -> (String, String) {
     let lines = |text: &str| -> Vec<String> {
         let lines = text.lines().map(str::trim);
-        // How many operations there were is told by the length that was measured.
+        // How many operations there were is reported by the length that was measured.
         lines
             .filter(|line| !(line.is_empty() || line.starts_with("count =")))
             .map(str::to_owned)
@@ -145,7 +145,7 @@ fn place(found: &mut Found, old: &Manifest, new: &Manifest) {
             |manifest: &Manifest| manifest.machine.facts.get(name).cloned().unwrap_or_default();
         note(name, fact(old), fact(new));
     }
-    note("lanes", old.load.lanes.to_string(), new.load.lanes.to_string());
+    note("threads", old.load.workers.to_string(), new.load.workers.to_string());
     for name in ["spin", "cpu-list"] {
         let setting =
             |manifest: &Manifest| manifest.load.settings.get(name).cloned().unwrap_or_default();
@@ -154,7 +154,7 @@ fn place(found: &mut Found, old: &Manifest, new: &Manifest) {
     note("assay", old.run.assay.clone(), new.run.assay.clone());
 }
 
-/// A store in the bundle's own directory has an address of its own in each run.
+/// A store in the run directory's own directory has an address of its own in each run.
 fn url(manifest: &Manifest) -> String {
     let url = &manifest.store.url;
     let own = format!("{}/store", manifest.run.id);

@@ -1,4 +1,4 @@
-//! What must not come of a comparison, as people write it: `read.p99>+10%,throughput<-5%`.
+//! Conditions of a comparison as text: `read.p99>+10%,throughput<-5%`.
 
 use std::fmt;
 use std::ops::Range;
@@ -51,7 +51,7 @@ const MEASURES: [(&str, Measure); 8] = [
 /// misses take percentage points, `errors>+0.1pp`.
 ///
 /// # Errors
-/// If it makes no sense; says where, and what was meant most likely.
+/// If it is invalid; says where, and what was meant most likely.
 pub fn parse(text: &str) -> Result<Vec<Stated>, Problem> {
     let mut stated = Vec::new();
     let mut start = 0;
@@ -132,7 +132,7 @@ impl Place<'_> {
         };
         let measure = self.measure(&text[at..], at, next.is_some())?;
         if measure == Measure::Cpu && of.is_some() {
-            return Err(self.problem(0..at, "cpu is told of all operations together only"));
+            return Err(self.problem(0..at, "cpu is informed of all operations together only"));
         }
         let measure = match (measure, is_service) {
             (Measure::Response(quantile), true) => Measure::Service(quantile),
@@ -208,8 +208,8 @@ mod tests {
         assert_eq!(one("throughput<-5%"), overall(Measure::Throughput, Limit::Below(0.95)));
         assert_eq!(one("errors>+0.1pp"), overall(Measure::Errors, Limit::Above(0.001)));
         let read = Figure { of: Some(Kind::Read), measure: Measure::Service(0.999) };
-        let wanted = Condition { figure: read, limit: Limit::Above(1.2) };
-        assert_eq!(one("read.service.p99.9>+20%"), wanted);
+        let expected = Condition { figure: read, limit: Limit::Above(1.2) };
+        assert_eq!(one("read.service.p99.9>+20%"), expected);
         assert_eq!(one("response.p99>+10%"), p99(1.1));
     }
 

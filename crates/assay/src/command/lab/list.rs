@@ -1,4 +1,4 @@
-//! What can be started, with what is missing for it here.
+//! List of the stores that can be started, with requirements that are missing here.
 
 use std::fmt::Write as _;
 
@@ -8,18 +8,18 @@ use clap::ArgMatches;
 
 use super::word;
 use crate::exit::{Exit, usage};
-use crate::lab::errand::missing_feature;
+use crate::lab::job_spec::missing_feature;
 use crate::lab::labs::house;
 use crate::show::put;
 
 /// `assay lab ls`.
 pub fn list(matches: &ArgMatches) -> Result<Exit> {
-    let wanted = word(matches, "store").map(recipes::find).transpose().map_err(usage)?;
+    let expected = word(matches, "store").map(recipes::find).transpose().map_err(usage)?;
     let house = house()?;
     let mut text = String::new();
     for recipe in recipes::ALL {
         let card = recipe.card();
-        if wanted.is_none_or(|wanted: &dyn Recipe| wanted.card().name == card.name) {
+        if expected.is_none_or(|expected: &dyn Recipe| expected.card().name == card.name) {
             describe(*recipe, &house, &mut text);
         }
     }
@@ -137,19 +137,19 @@ mod tests {
     #[test]
     fn what_the_lab_installs_is_said_as_such() {
         let card = recipes::find("etcd").unwrap().card();
-        let told = |lacks: &[Need], can_install| readiness(&card, lacks, can_install);
-        assert_eq!(told(&[], true), Readiness::Ready);
+        let describe = |lacks: &[Need], can_install| readiness(&card, lacks, can_install);
+        assert_eq!(describe(&[], true), Readiness::Ready);
         let own = "etcd (apt-get install etcd-server, which `assay lab up --install` does as root, \
                    for debian)";
-        assert_eq!(told(&[PACKAGE], false), Readiness::Lacking(own.into()));
+        assert_eq!(describe(&[PACKAGE], false), Readiness::Lacking(own.into()));
         let by_lab = "it lacks etcd (apt-get install etcd-server, which `assay lab up --install` \
                       does, for debian)";
-        assert_eq!(told(&[PACKAGE, TOOL], true), Readiness::Nearly(by_lab.into()));
+        assert_eq!(describe(&[PACKAGE, TOOL], true), Readiness::Nearly(by_lab.into()));
         let other = "other versions lack go (https://go.dev/dl, for 3.6.16, 3.5.35)";
-        assert_eq!(told(&[TOOL], true), Readiness::Nearly(other.into()));
+        assert_eq!(describe(&[TOOL], true), Readiness::Nearly(other.into()));
         let by_hand = Need { versions: &[], ..TOOL };
         let both = "etcd (apt-get install etcd-server, which `assay lab up --install` does, for \
                     debian); go (https://go.dev/dl)";
-        assert_eq!(told(&[PACKAGE, by_hand], true), Readiness::Lacking(both.into()));
+        assert_eq!(describe(&[PACKAGE, by_hand], true), Readiness::Lacking(both.into()));
     }
 }

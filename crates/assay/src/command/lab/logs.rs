@@ -12,8 +12,8 @@ use clap::ArgMatches;
 use super::{labs, number, word};
 use crate::exit::{Exit, usage};
 use crate::lab::failure::from_lab;
-use crate::lab::keeper::LOG;
 use crate::lab::labs::Found;
+use crate::lab::supervisor::LOG;
 use crate::show::put;
 
 /// How much of a log is looked at for its last lines.
@@ -133,7 +133,7 @@ fn logs_of(found: &Found, node: Option<usize>) -> Result<Vec<Log>> {
         }
     }
     if node.is_none() {
-        logs.push(Log::new("keeper".to_owned(), found.folder.join(LOG)));
+        logs.push(Log::new("supervisor".to_owned(), found.folder.join(LOG)));
     }
     Ok(logs)
 }
@@ -141,8 +141,8 @@ fn logs_of(found: &Found, node: Option<usize>) -> Result<Vec<Log>> {
 /// The last lines of a text.
 fn last(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
-    let shown = &all[all.len().saturating_sub(lines)..];
-    shown.iter().map(|line| format!("{line}\n")).collect()
+    let displayed = &all[all.len().saturating_sub(lines)..];
+    displayed.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Shows what is added to the logs until the lab is gone, to its last word.
@@ -150,7 +150,7 @@ fn follow(folder: &Path, logs: &mut [Log]) -> Result<()> {
     let is_alone = logs.len() == 1;
     loop {
         let is_over = !is_held(folder);
-        // Servers end a moment after their keeper.
+        // Servers end a moment after their supervisor.
         std::thread::sleep(LOOK);
         for log in &mut *logs {
             let mut added = log.added();
@@ -170,7 +170,7 @@ fn follow(folder: &Path, logs: &mut [Log]) -> Result<()> {
 /// Why nothing more will come.
 fn farewell(found: &Found) -> String {
     let name = &found.name;
-    // A keeper that ends its lab has not removed everything in a moment.
+    // A supervisor that ends its lab has not removed everything in a moment.
     let is_being_removed = || found.folder.exists() && !is_marked(&found.folder);
     for _ in 0..LOOKS_AT_REMOVAL {
         if !is_being_removed() {
@@ -224,9 +224,9 @@ mod tests {
         let path = folder.path().join("log");
         let line = "x".repeat(99) + "\n";
         std::fs::write(&path, line.repeat(20_000)).unwrap();
-        let shown = Log::new("test".into(), path).tail(1_000_000);
-        assert!(shown.lines().all(|shown| shown.len() == 99), "{}", shown.len());
-        assert_eq!(shown.lines().count() as u64, TAIL_BYTES / 100);
+        let displayed = Log::new("test".into(), path).tail(1_000_000);
+        assert!(displayed.lines().all(|displayed| displayed.len() == 99), "{}", displayed.len());
+        assert_eq!(displayed.lines().count() as u64, TAIL_BYTES / 100);
     }
 
     #[test]

@@ -15,40 +15,40 @@ use crate::lab::labs::Found;
 use crate::lab::wire::Status;
 
 /// A lab as far as it could be seen.
-pub struct Seen {
+pub struct LabView {
     found: Found,
     status: Option<Status>,
     /// Why there is no status of a lab that is held.
     silence: Option<String>,
 }
 
-/// Asks a lab how it is; of one that is gone, its folder tells.
-pub fn look(found: Found) -> Seen {
+/// Queries a lab how it is; of one that is gone, its folder tells.
+pub fn look(found: Found) -> LabView {
     if !found.is_held {
-        return Seen { found, status: None, silence: None };
+        return LabView { found, status: None, silence: None };
     }
     match LabClient::of(found.clone()).and_then(|client| client.status()) {
-        Ok(status) => Seen { found, status: Some(status), silence: None },
-        Err(error) => Seen { found, status: None, silence: Some(format!("{error:#}")) },
+        Ok(status) => LabView { found, status: Some(status), silence: None },
+        Err(error) => LabView { found, status: None, silence: Some(format!("{error:#}")) },
     }
 }
 
 /// Labs under one another.
-pub fn text(seen: &[Seen]) -> String {
-    let shown: Vec<String> = seen.iter().map(one_seen).collect();
-    shown.join("\n")
+pub fn text(observed: &[LabView]) -> String {
+    let displayed: Vec<String> = observed.iter().map(one_seen).collect();
+    displayed.join("\n")
 }
 
-fn one_seen(seen: &Seen) -> String {
-    let Found { name, folder, .. } = &seen.found;
-    match (&seen.status, &seen.silence) {
+fn one_seen(observed: &LabView) -> String {
+    let Found { name, folder, .. } = &observed.found;
+    match (&observed.status, &observed.silence) {
         (Some(status), _) => one(status, folder),
         (None, Some(silence)) => format!("{name}: {silence}\n  folder  {}\n", folder.display()),
         (None, None) => gone(name, folder),
     }
 }
 
-/// A lab whose keeper was killed, or that did not come up.
+/// A lab whose supervisor was killed, or that did not come up.
 fn gone(name: &str, folder: &Path) -> String {
     let what = match Record::read(folder) {
         Ok(Some(record)) => format!(" ({} {})", record.store, record.version),
@@ -62,7 +62,7 @@ fn gone(name: &str, folder: &Path) -> String {
     )
 }
 
-/// A lab whose keeper answers.
+/// A lab whose supervisor answers.
 pub fn one(status: &Status, folder: &Path) -> String {
     let mut text = headline(status);
     let mut line = |name: &str, value: &str| {
@@ -74,9 +74,9 @@ pub fn one(status: &Status, folder: &Path) -> String {
     };
     line("url", &record.url);
     line("folder", &folder.display().to_string());
-    line("keeper", &format!("process {}", status.keeper));
-    match &status.owner {
-        Some(owner) => line("ends", &format!("with process {} ({})", owner.pid, owner.name)),
+    line("supervisor", &format!("process {}", status.supervisor));
+    match &status.parent {
+        Some(parent) => line("ends", &format!("with process {} ({})", parent.pid, parent.name)),
         None => line("ends", &format!("by `assay lab down {}`", status.name)),
     }
     for row in nodes(record, &status.states).lines() {
@@ -158,15 +158,15 @@ pub fn next_steps(status: &Status) -> String {
 }
 
 /// All that is known, as one document.
-pub fn json(seen: &[Seen]) -> Result<String> {
-    let labs: Vec<Value> = seen.iter().map(one_json).collect();
+pub fn json(observed: &[LabView]) -> Result<String> {
+    let labs: Vec<Value> = observed.iter().map(one_json).collect();
     Ok(serde_json::to_string_pretty(&json!({ "labs": labs }))? + "\n")
 }
 
-fn one_json(seen: &Seen) -> Value {
-    let Found { name, folder, .. } = &seen.found;
-    let Some(status) = &seen.status else {
-        let state = if seen.silence.is_some() { "silent" } else { "gone" };
+fn one_json(observed: &LabView) -> Value {
+    let Found { name, folder, .. } = &observed.found;
+    let Some(status) = &observed.status else {
+        let state = if observed.silence.is_some() { "silent" } else { "gone" };
         return json!({ "name": name, "state": state, "folder": folder });
     };
     let record = status.record.as_ref();
@@ -184,8 +184,8 @@ fn one_json(seen: &Seen) -> Value {
         "version": record.map(|record| &record.version),
         "url": record.map(|record| &record.url),
         "network": record.map(|record| record.network),
-        "keeper": status.keeper,
-        "owner": status.owner,
+        "supervisor": status.supervisor,
+        "owner": status.parent,
         "ready_ms": status.ready_ms,
         "nodes": record.map(|record| nodes_json(record, &status.states)),
     })

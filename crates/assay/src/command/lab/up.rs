@@ -1,4 +1,4 @@
-//! Brings a lab up, then leaves it to its keeper.
+//! Brings a lab up, then leaves it to its supervisor.
 
 use std::path::PathBuf;
 use std::thread;
@@ -10,10 +10,10 @@ use signal_hook::iterator::Signals;
 
 use super::{number, say, word};
 use crate::exit::{Exit, usage};
-use crate::lab::errand::Errand;
+use crate::lab::job_spec::JobSpec;
 use crate::lab::labs::{Labs, check_name};
-use crate::lab::owner::Owner;
-use crate::lab::start::{Rope, require_free, start_asking};
+use crate::lab::parent::Parent;
+use crate::lab::start::{CancelHandle, require_free, start_asking};
 use crate::options::Options;
 use crate::show::put;
 
@@ -22,43 +22,43 @@ pub fn up(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let labs = Labs::from(&options)?;
     let stays = matches.get_flag("stay");
-    let errand = errand(matches, &labs, &options)?;
-    errand.order()?;
-    require_free(&labs, &errand.name, &errand.folder)?;
-    let rope = Rope::default();
-    cut_at_interrupt(&rope)?;
-    let started = start_asking(&errand, &rope, &mut |text| eprintln!("{text}"))?;
-    eprintln!("{}", whose_end(&errand, stays));
-    let mut text = say::one(&started.status, &errand.folder);
+    let job_spec = job_spec(matches, &labs, &options)?;
+    job_spec.order()?;
+    require_free(&labs, &job_spec.name, &job_spec.folder)?;
+    let cancel_handle = CancelHandle::default();
+    cut_at_interrupt(&cancel_handle)?;
+    let started = start_asking(&job_spec, &cancel_handle, &mut |text| eprintln!("{text}"))?;
+    eprintln!("{}", whose_end(&job_spec, stays));
+    let mut text = say::one(&started.status, &job_spec.folder);
     text.push_str(&say::next_steps(&started.status));
     put(&text, None)?;
     Ok(Exit::Fine)
 }
 
-fn errand(matches: &ArgMatches, labs: &Labs, options: &Options) -> Result<Errand> {
+fn job_spec(matches: &ArgMatches, labs: &Labs, options: &Options) -> Result<JobSpec> {
     let store = word(matches, "store").unwrap_or_default();
     let name = word(matches, "name").unwrap_or(store);
     check_name(name)?;
-    let usual = Errand::of(store, name, labs, options)?;
+    let usual = JobSpec::of(store, name, labs, options)?;
     let dir = word(matches, "dir").map(std::path::absolute).transpose();
     let dir: Option<PathBuf> = dir.map_err(|error| usage(format!("--dir: {error}")))?;
-    let owner = if matches.get_flag("stay") { None } else { Owner::session_leader() };
-    Ok(Errand {
+    let parent = if matches.get_flag("stay") { None } else { Parent::session_leader() };
+    Ok(JobSpec {
         link: dir.is_some().then(|| usual.folder.clone()),
         folder: dir.unwrap_or_else(|| usual.folder.clone()),
         nodes: number(matches, "nodes")?,
-        owner,
+        parent,
         ..usual
     })
 }
 
 /// Which process's end is the lab's, in a line.
-fn whose_end(errand: &Errand, stays: bool) -> String {
-    let name = &errand.name;
-    match &errand.owner {
-        Some(owner) => format!(
+fn whose_end(job_spec: &JobSpec, stays: bool) -> String {
+    let name = &job_spec.name;
+    match &job_spec.parent {
+        Some(parent) => format!(
             "it ends when process {} ({}) does, in which this session began; --stay would keep it",
-            owner.pid, owner.name
+            parent.pid, parent.name
         ),
         None if stays => format!("it stays until `assay lab down {name}`"),
         None => format!(
@@ -68,8 +68,8 @@ fn whose_end(errand: &Errand, stays: bool) -> String {
 }
 
 /// An interrupt ends what was started, the second one does not wait for that.
-fn cut_at_interrupt(rope: &Rope) -> Result<()> {
-    let rope = rope.clone();
+fn cut_at_interrupt(cancel_handle: &CancelHandle) -> Result<()> {
+    let cancel_handle = cancel_handle.clone();
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for interrupts")?;
     let listen = move || {
         for (count, _) in signals.forever().enumerate() {
@@ -77,7 +77,7 @@ fn cut_at_interrupt(rope: &Rope) -> Result<()> {
                 std::process::exit(Exit::Interrupted as i32);
             }
             eprintln!("interrupted: ending what was started");
-            rope.cut();
+            cancel_handle.cut();
         }
     };
     let thread = thread::Builder::new().name("signals".to_owned()).spawn(listen);

@@ -24,7 +24,7 @@ pub fn command() -> Command {
         Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(about)
     };
     Command::new("check")
-        .about("Ask stores what every driver promises; everything in them is removed")
+        .about("Issue stores what every driver promises; everything in them is removed")
         .arg(
             many(
                 "target",
@@ -72,8 +72,8 @@ pub fn check(matches: &ArgMatches) -> Result<Exit> {
         match place.examine(&options) {
             Ok(store) => checked.push(store),
             Err(error) => {
-                eprintln!("error: {}: {error:#}", place.shown());
-                failed.push((place.shown(), format!("{error:#}")));
+                eprintln!("error: {}: {error:#}", place.display());
+                failed.push((place.display(), format!("{error:#}")));
                 exit = code(&error);
             }
         }
@@ -121,7 +121,7 @@ fn lab(text: String) -> Result<Place> {
 }
 
 impl Place {
-    fn shown(&self) -> String {
+    fn display(&self) -> String {
         match self {
             Place::Url(url) => registry::without_secrets(url),
             Place::Lab { text, .. } => format!("--up {text}"),
@@ -130,10 +130,10 @@ impl Place {
 
     fn examine(&self, options: &Options) -> Result<Checked> {
         match self {
-            Place::Url(url) => examine(url, scheme(url), &self.shown()),
+            Place::Url(url) => examine(url, scheme(url), &self.display()),
             Place::Lab { text, store, nodes } => {
-                let wanted = (store.as_str(), *nodes);
-                let lab = RunLab::start(options, wanted, &mut |text| eprintln!("{text}"))?;
+                let expected = (store.as_str(), *nodes);
+                let lab = RunLab::start(options, expected, &mut |text| eprintln!("{text}"))?;
                 examine(lab.url(), text, &format!("version {}", lab.version()))
             }
         }
@@ -182,7 +182,7 @@ fn examine(url: &str, name: &str, place: &str) -> Result<Checked> {
     require_an_answer(store.as_ref()).map_err(from_open)?;
     let mut rulings = survey(store.as_ref());
     if capabilities.takes_queries && !capabilities.is_no_op {
-        // Nobody asks for records and by queries through one and the same store.
+        // Nobody requests records and by queries through one and the same store.
         drop(store);
         let queries = survey_queries(open(url)?.as_ref());
         let is_known = |ruling: &Ruling| rulings.iter().any(|known| known.rule == ruling.rule);
@@ -210,7 +210,7 @@ fn require_an_answer(store: &dyn Store) -> Result<(), OpenError> {
     store.settings().map(|_| ())
 }
 
-/// Every rule that one of the stores was asked about, in order.
+/// Every rule that one of the stores was queried about, in order.
 fn rules(checked: &[Checked]) -> Vec<&'static str> {
     let mut rules = Vec::new();
     for ruling in checked.iter().flat_map(|store| &store.rulings) {
@@ -265,11 +265,11 @@ fn as_text(
 }
 
 fn summary(store: &Checked) -> String {
-    let count = |wanted: &str| {
-        store.rulings.iter().filter(|ruling| store.word(ruling.rule) == wanted).count()
+    let count = |expected: &str| {
+        store.rulings.iter().filter(|ruling| store.word(ruling.rule) == expected).count()
     };
     let counts = [("held", "held"), ("VIOLATED", "violated"), ("refused", "refused")];
-    let counts = counts.map(|(wanted, shown)| format!("{} {shown}", count(wanted)));
+    let counts = counts.map(|(expected, displayed)| format!("{} {displayed}", count(expected)));
     format!("{}, {} not declared ({})", counts.join(", "), count("-"), store.place)
 }
 

@@ -3,7 +3,7 @@
 //! D. Bermbach et al., "BenchFoundry: A Benchmarking Framework for Cloud Storage Services", ICSOC
 //! 2017, section 5.
 
-mod wanted;
+mod expected;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use assay_history::Manifest;
 use assay_model::{Seed, quantity};
 use assay_report::hallmark;
 use assay_report::precision::{
-    Ending, Precision, PrecisionFigures, PrecisionRun, precision_html, precision_json,
+    Precision, PrecisionFigures, PrecisionRun, RunEnd, precision_html, precision_json,
     precision_markdown, precision_text,
 };
 use assay_report::units::rate;
 use assay_workload::script::benchfoundry::{BenchfoundrySpec, Starts as When};
 use clap::ArgMatches;
 
-use crate::asking::Purpose;
 use crate::exit::{Exit, Failure, as_usage, from_open};
+use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::setup::{Setup, changes, typed};
 use crate::shell::quoted;
-use crate::show::{Display, Format, Judged, judge_beside, keep_hallmark, put};
+use crate::show::{AnalyzedRun, Display, Format, analyze_beside, keep_hallmark, put};
 use crate::workload::{Changes, Workload};
-use crate::{bundles, machine, thresholds, whole};
+use crate::{machine, run_dirs, thresholds, whole};
 
-pub use wanted::WITHOUT;
+pub use expected::WITHOUT;
 
-use wanted::{Wanted, run_command, spec_of};
+use expected::{StudyOptions, run_command, spec_of};
 
 /// The result in the study's own directory.
 const RESULT: &str = "study.json";
@@ -42,9 +42,9 @@ const RESULT: &str = "study.json";
 const DATASET: &str = "data-set";
 
 /// A study under way.
-struct Under {
+struct RunningStudy {
     setup: Setup,
-    wanted: Wanted,
+    expected: StudyOptions,
     spec: BenchfoundrySpec,
     changes: Changes,
     root: PathBuf,
@@ -56,16 +56,16 @@ struct Under {
 /// `assay study benchfoundry`.
 pub fn benchfoundry(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
-    let wanted = Wanted::from(matches, &options)?;
+    let expected = StudyOptions::from(matches, &options)?;
     let display = Display::from(&options)?;
     require_format(&options, &display)?;
-    let mut under = Under::begin(matches, options, wanted)?;
+    let mut under = RunningStudy::begin(matches, options, expected)?;
     let listening = Arc::clone(&under.setup.listening);
     under.fill()?;
     // An interrupt between two runs must not lose those that were made.
     let during = listening.during();
     let mut runs = Vec::new();
-    for place in 0..under.wanted.factors.len() {
+    for place in 0..under.expected.factors.len() {
         let run = under.run(place);
         under.say(&run);
         runs.push(run);
@@ -83,31 +83,43 @@ pub fn benchfoundry(matches: &ArgMatches) -> Result<Exit> {
     Ok(exit(&precision, under.interrupts))
 }
 
-impl Under {
-    fn begin(matches: &ArgMatches, options: Options, wanted: Wanted) -> Result<Under> {
+impl RunningStudy {
+    fn begin(
+        matches: &ArgMatches,
+        options: Options,
+        expected: StudyOptions,
+    ) -> Result<RunningStudy> {
         let mut changes = changes(matches, &options)?;
         let mut setup = Setup::with(matches, options, Purpose::Run)?;
         thresholds::take(&mut changes.sets);
         let spec = spec_of(&setup.workload)?.clone();
-        wanted.agree_with(&setup.options, &spec)?;
+        expected.agree_with(&setup.options, &spec)?;
         setup.show = match setup.show {
             Show::Dashboard => Show::Lines,
             other => other,
         };
         let seed = setup.seed;
-        if setup.options.text("bundle").is_none() {
+        if setup.options.text("run-dir").is_none() {
             let runs_dir = setup.options.text("runs-dir").unwrap_or("runs");
             let name = format!("study-{}", setup.workload.name);
-            setup.dir = bundles::fresh(Path::new(runs_dir), &name, seed.0);
+            setup.dir = run_dirs::fresh(Path::new(runs_dir), &name, seed.0);
         }
         let root = setup.dir.clone();
-        for factor in &wanted.factors {
-            bundles::require_free(&dir_of(&root, *factor))?;
+        for factor in &expected.factors {
+            run_dirs::require_free(&dir_of(&root, *factor))?;
         }
-        let under =
-            Under { setup, wanted, spec, changes, root, seed, loaded: "none", interrupts: 0 };
-        // A factor that makes no sense must not be found out after a load.
-        for factor in &under.wanted.factors {
+        let under = RunningStudy {
+            setup,
+            expected,
+            spec,
+            changes,
+            root,
+            seed,
+            loaded: "none",
+            interrupts: 0,
+        };
+        // A factor that is invalid must not be found out after a load.
+        for factor in &under.expected.factors {
             under.workload(*factor)?;
         }
         Ok(under)
@@ -132,15 +144,15 @@ impl Under {
         Ok(())
     }
 
-    /// What is asked with a load factor.
+    /// What is issued with a load factor.
     fn workload(&self, factor: f64) -> Result<Workload> {
         let mut changes = self.changes.clone();
         changes.sets.extend(self.sets(factor));
-        Workload::read(&self.wanted.workload, &changes)
+        Workload::read(&self.expected.workload, &changes)
     }
 
     fn sets(&self, factor: f64) -> [String; 2] {
-        let runtime = self.wanted.warm_up + self.wanted.duration;
+        let runtime = self.expected.warm_up + self.expected.duration;
         [
             format!("process.process_target_scaler={factor}"),
             format!("process.runtime={}", quantity::write_time(runtime)),
@@ -152,35 +164,35 @@ impl Under {
         self.spec.process.weights().iter().sum()
     }
 
-    /// Makes the run of the factor at `place`; whatever comes of it is told, not raised.
+    /// Makes the run of the factor at `place`; whatever comes of it is reported, not raised.
     fn run(&mut self, place: usize) -> PrecisionRun {
-        let factor = self.wanted.factors[place];
+        let factor = self.expected.factors[place];
         let dir = dir_of(&self.root, factor);
-        let attempt = self.ask(place, &dir);
+        let attempt = self.send(place, &dir);
         let is_stopped = matches!(attempt, Ok(Exit::Interrupted));
         self.interrupts += u32::from(is_stopped);
         let ending = match attempt {
-            Ok(Exit::Fine) => Ending::Whole,
-            Ok(Exit::Interrupted) => Ending::Interrupted,
-            Ok(_) => Ending::Failed(reason(&dir)),
-            Err(error) => Ending::Failed(format!("{error:#}")),
+            Ok(Exit::Fine) => RunEnd::Whole,
+            Ok(Exit::Interrupted) => RunEnd::Interrupted,
+            Ok(_) => RunEnd::Failed(reason(&dir)),
+            Err(error) => RunEnd::Failed(format!("{error:#}")),
         };
-        let (figures, ending) = match (self.judge(&dir), ending) {
+        let (figures, ending) = match (self.analyze(&dir), ending) {
             (Ok(figures), ending) => (Some(figures), ending),
-            (Err(error), Ending::Whole) => (None, Ending::Failed(format!("{error:#}"))),
+            (Err(error), RunEnd::Whole) => (None, RunEnd::Failed(format!("{error:#}"))),
             (Err(_), ending) => (None, ending),
         };
         PrecisionRun {
             factor,
             planned_per_s: factor * self.unit_rate(),
-            bundle: name_of(factor),
+            run_dir: name_of(factor),
             ending,
             figures,
         }
     }
 
-    fn ask(&mut self, place: usize, dir: &Path) -> Result<Exit> {
-        let factor = self.wanted.factors[place];
+    fn send(&mut self, place: usize, dir: &Path) -> Result<Exit> {
+        let factor = self.expected.factors[place];
         // What ended the run before does not end this one.
         self.setup.listening.control().go_on();
         self.setup.workload = self.workload(factor)?;
@@ -189,14 +201,14 @@ impl Under {
         self.setup.arrivals = self.setup.seed;
         self.setup.dir = dir.to_owned();
         let planned = self.unit_rate() * factor;
-        let duration = quantity::write_time(self.wanted.duration);
+        let duration = quantity::write_time(self.expected.duration);
         self.setup.options.set("duration", &duration, Origin::Flag);
         if self.spec.process.starts == When::Model {
             self.setup.options.set("rate", &planned.to_string(), Origin::Flag);
         }
         self.setup.command = self.command(factor, planned);
         if self.setup.show != Show::Nothing {
-            let (number, of) = (place + 1, self.wanted.factors.len());
+            let (number, of) = (place + 1, self.expected.factors.len());
             eprintln!("run {number} of {of}: factor {factor}, {} processes", rate(planned));
         }
         self.setup.store.settle().map_err(from_open)?;
@@ -205,39 +217,39 @@ impl Under {
 
     /// The command that makes a run of its own.
     fn command(&self, factor: f64, planned: f64) -> Vec<String> {
-        let mut words = run_command(&typed(), &self.wanted.workload);
+        let mut words = run_command(&typed(), &self.expected.workload);
         for set in self.sets(factor) {
             words.extend(["--set".to_owned(), set]);
         }
         if self.spec.process.starts == When::Model {
             words.extend(["--rate".to_owned(), planned.to_string()]);
         }
-        let duration = quantity::write_time(self.wanted.duration);
+        let duration = quantity::write_time(self.expected.duration);
         words.extend(["--duration".to_owned(), duration]);
         words.extend(["--seed".to_owned(), self.setup.seed.to_string()]);
         words
     }
 
-    fn judge(&self, dir: &Path) -> Result<PrecisionFigures> {
+    fn analyze(&self, dir: &Path) -> Result<PrecisionFigures> {
         let manifest = Manifest::read(dir).map_err(as_usage)?;
         let mut starts = Starts::new(manifest.history.width);
-        let judged = judge_beside(dir, None, &mut |records| starts.push(records))?;
-        keep_hallmark(dir, &judged)?;
-        Ok(figures(&judged, &starts))
+        let analyzed = analyze_beside(dir, None, &mut |records| starts.push(records))?;
+        keep_hallmark(dir, &analyzed)?;
+        Ok(figures(&analyzed, &starts))
     }
 
     /// A line on what came of a run.
     fn say(&self, run: &PrecisionRun) {
         match &run.ending {
-            Ending::Whole => {}
-            Ending::Interrupted if self.interrupts > 1 => {
+            RunEnd::Whole => {}
+            RunEnd::Interrupted if self.interrupts > 1 => {
                 eprintln!("factor {} was interrupted too; the study ends here", run.factor);
             }
-            Ending::Interrupted => eprintln!(
+            RunEnd::Interrupted => eprintln!(
                 "factor {} was interrupted; the study goes on, a second interrupt ends it",
                 run.factor
             ),
-            Ending::Failed(reason) => {
+            RunEnd::Failed(reason) => {
                 eprintln!("warning: factor {} failed: {reason}; the study goes on", run.factor);
             }
         }
@@ -266,7 +278,7 @@ impl Under {
             starts: format!("{}: {starts}", self.setup.workload.name),
             loaded: self.loaded.to_owned(),
             unit_per_s: self.unit_rate(),
-            duration: self.wanted.duration,
+            duration: self.expected.duration,
             seed: self.seed.0,
             machine: format!("{} x {}", machine::cores(), machine::processor()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -282,12 +294,12 @@ impl Under {
     }
 }
 
-/// What a judged run says of the study's question.
-fn figures(judged: &Judged, starts: &Starts) -> PrecisionFigures {
-    let groups = processes(&judged.summary);
+/// What a analyzed run says of the study's question.
+fn figures(analyzed: &AnalyzedRun, starts: &Starts) -> PrecisionFigures {
+    let groups = processes(&analyzed.summary);
     let response = Boxplot::over(groups.iter().map(|group| &group.hits.response));
     let sum = |of: fn(&Group) -> f64| groups.iter().map(|group| of(group)).sum::<f64>();
-    let line = hallmark::line(&judged.facts);
+    let line = hallmark::line(&analyzed.facts);
     let name = line.as_ref().map_or("none", |line| line.name);
     PrecisionFigures {
         starts: starts.boxplot(),
@@ -317,7 +329,7 @@ fn processes(summary: &Summary) -> Vec<&Group> {
 fn reason(dir: &Path) -> String {
     let manifest = Manifest::read(dir).ok();
     let reason = manifest.and_then(|manifest| manifest.reason);
-    reason.unwrap_or_else(|| "nothing that it asked was done".to_owned())
+    reason.unwrap_or_else(|| "nothing that it issued was done".to_owned())
 }
 
 fn name_of(factor: f64) -> String {
@@ -347,7 +359,7 @@ fn show(precision: &Precision, display: &Display) -> Result<()> {
 }
 
 fn exit(precision: &Precision, interrupts: u32) -> Exit {
-    let has_failed = |run: &PrecisionRun| matches!(run.ending, Ending::Failed(_));
+    let has_failed = |run: &PrecisionRun| matches!(run.ending, RunEnd::Failed(_));
     match interrupts {
         0 if precision.runs.iter().any(has_failed) => Exit::Internal,
         0 => Exit::Fine,

@@ -1,31 +1,31 @@
-//! The study of coordinated omission: figures 1, 3, 4, 5 of the paper, in told time.
+//! The study of coordinated omission: figures 1, 3, 4, 5 of the paper, in simulated time.
 //!
 //! Friedrich, Wingerath, Ritter: "Coordinated Omission in NoSQL Database Benchmarking", BTW 2017.
 
-mod bundle;
+mod run_dir;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
-use assay_analysis::sawtooth::{Course, Figures, Sawtooth, Seen};
-use assay_analysis::{Judge, LoadModel, Phases, Question, Summary, Window};
+use assay_analysis::sawtooth::{Figures, LatencyCourse, LatencyKind, Sawtooth};
+use assay_analysis::{AnalysisOptions, Analyzer, LoadModel, Phases, Summary, Window};
 use assay_model::{Nanos, Record, Seed};
 use assay_report::Letters;
 use assay_report::study::{
-    Measure, STUDY_QUANTILES, Sight, SlowClient, Study, StudyClock, StudyRun, study_csv,
+    Measure, MethodResult, STUDY_QUANTILES, SlowClient, Study, StudyClock, StudyRun, study_csv,
     study_html, study_json, study_markdown, study_text,
 };
 use assay_run::{
-    ArrivalProcess, Arrivals, Asks, Closed, Control, Extent, Gauge, Lanes, Latency, Load, Open,
-    Overflow, Spin, Think, execute_in_told_time,
+    ArrivalProcess, Arrivals, Closed, Control, Extent, Latency, LiveCounters, Load, Open, Overflow,
+    Spin, Think, Workers, WorkloadKind, execute_in_simulated_time,
 };
 use assay_store::Store;
-use assay_store::sick::config::Config;
-use assay_store::sick::delay::Delay;
-use assay_store::sick::queue::{Grain, Hiccup};
-use assay_store::sick::{Sick, presets};
+use assay_store::sim::config::Config;
+use assay_store::sim::delay::Delay;
+use assay_store::sim::queue::{Grain, Hiccup};
+use assay_store::sim::{SimulatedStore, presets};
 use assay_workload::{Plan, PlanPhase};
 use clap::ArgMatches;
 
@@ -84,7 +84,7 @@ const RECORDS: u64 = 1_000;
 
 /// One run that is wanted.
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct RunSpec {
     sessions: Option<u32>,
     clock: StudyClock,
     capacity: u32,
@@ -112,7 +112,7 @@ pub fn co(matches: &ArgMatches) -> Result<Exit> {
     let keep = text("keep").map(PathBuf::from);
     let options = Options { figures: figures(text("figures"))?, seed, keep, plans: plans(seed)? };
     output.map_or(Ok(()), |output| require_place("--output", output))?;
-    let study = perform(&options)?;
+    let study = execute(&options)?;
     put(&print(&study), output)?;
     if !study.agreement().holds() {
         eprintln!("error: a result misses its closed form by more than 1 %; see the column off");
@@ -123,7 +123,7 @@ pub fn co(matches: &ArgMatches) -> Result<Exit> {
 
 type Print = fn(&Study) -> String;
 
-/// The form that was asked for, by name or by the output's ending.
+/// The form that was requested, by name or by the output's ending.
 fn form(name: Option<&str>, output: Option<&Path>) -> Result<Print> {
     let forms: [(&str, Print); 5] = [
         ("text", |study| study_text(study, Letters::Unicode)),
@@ -133,7 +133,7 @@ fn form(name: Option<&str>, output: Option<&Path>) -> Result<Print> {
         ("html", study_html),
     ];
     let ending = output.and_then(|path| path.extension()?.to_str());
-    let named = |wanted: &str| forms.iter().find(|(name, _)| *name == wanted);
+    let named = |target: &str| forms.iter().find(|(name, _)| *name == target);
     let found = match (name, ending.and_then(named)) {
         (Some(name), _) => named(name).ok_or_else(|| {
             usage(format!("--format: {name:?} is none of text, json, csv, md, html"))
@@ -152,20 +152,20 @@ fn figures(text: Option<&str>) -> Result<Vec<u32>> {
     figures.filter(|all| all.iter().all(|one| [1, 3, 4, 5].contains(one))).ok_or_else(wrong)
 }
 
-/// What is asked, to load and to run: reads of single records.
+/// What is issued, to load and to run: reads of single records.
 fn plans(seed: Seed) -> Result<[Plan; 2]> {
     // No latency depends on sizes: small ones are quicker to copy.
     let sizes = ["fieldcount=1", "fieldlength=8"].map(str::to_owned).to_vec();
     let changes = Changes { records: Some(RECORDS), properties: sizes, ..Changes::default() };
     let mut workload = Workload::read("ycsb-c", &changes)?;
-    let spec = workload.records_mut().context("ycsb-c asks for records")?;
+    let spec = workload.records_mut().context("ycsb-c requests records")?;
     spec.operations.count = None;
     let plan = |phase| Plan::new(spec, seed, phase).map_err(as_usage);
     Ok([plan(PlanPhase::Load)?, plan(PlanPhase::Run)?])
 }
 
 /// The runs that the wanted figures need, each once.
-fn wanted(figures: &[u32]) -> Vec<Wanted> {
+fn target(figures: &[u32]) -> Vec<RunSpec> {
     let has = |figure: u32| figures.contains(&figure);
     let threads: &[u32] = match (has(4), has(3)) {
         (true, _) => &THREADS,
@@ -176,13 +176,13 @@ fn wanted(figures: &[u32]) -> Vec<Wanted> {
     let (exact, pause) = (StudyClock::Exact, Nanos::ZERO);
     if has(1) {
         let run =
-            |sessions| Wanted { sessions, clock: exact, capacity: CAPACITY, pause, is_slow: true };
+            |sessions| RunSpec { sessions, clock: exact, capacity: CAPACITY, pause, is_slow: true };
         all.extend([run(None), run(Some(1))]);
     }
     for clock in [exact, StudyClock::Milliseconds] {
         let mut add = |sessions, capacity| {
-            let run = Wanted { sessions, clock, capacity, pause, is_slow: false };
-            let is_there = |other: &Wanted| {
+            let run = RunSpec { sessions, clock, capacity, pause, is_slow: false };
+            let is_there = |other: &RunSpec| {
                 !other.is_slow
                     && (other.sessions, other.clock, other.capacity) == (sessions, clock, capacity)
             };
@@ -202,13 +202,13 @@ fn wanted(figures: &[u32]) -> Vec<Wanted> {
     all
 }
 
-fn perform(options: &Options) -> Result<Study> {
-    let runs = wanted(&options.figures);
+fn execute(options: &Options) -> Result<Study> {
+    let runs = target(&options.figures);
     let is_late_shown = options.figures.contains(&4);
-    let slow: Vec<Wanted> = SLOW_CLIENTS
+    let slow: Vec<RunSpec> = SLOW_CLIENTS
         .iter()
         .filter(|_| is_late_shown)
-        .map(|&(threads, pause)| Wanted {
+        .map(|&(threads, pause)| RunSpec {
             sessions: Some(threads),
             clock: StudyClock::Exact,
             capacity: CAPACITY,
@@ -249,7 +249,7 @@ fn each<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> Result<R> + Sync) -> R
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-impl Wanted {
+impl RunSpec {
     fn sawtooth(&self) -> Sawtooth {
         let (rate, operations) = if self.is_slow { SLOW_RATE } else { RATE };
         Sawtooth {
@@ -290,11 +290,11 @@ impl Wanted {
                 in_flight: 1 << 20,
                 overflow: Overflow::Abort,
             }),
-            Some(sessions) => Load::Closed(Closed { sessions, think, pace: Some(rate) }),
+            Some(sessions) => Load::Closed(Closed { sessions, think, target_rate: Some(rate) }),
         }
     }
 
-    /// A name for its bundle.
+    /// A name for its run directory.
     fn name(&self) -> String {
         let clients = match self.sessions {
             None => "open".to_owned(),
@@ -309,45 +309,52 @@ impl Wanted {
     }
 }
 
-/// Loads a fresh store, asks it, and gives what happened.
-fn ask(options: &Options, wanted: &Wanted) -> Result<Vec<Record>> {
+/// Loads a fresh store, loads it, and gives what happened.
+fn send(options: &Options, target: &RunSpec) -> Result<Vec<Record>> {
     let [load, run] = &options.plans;
-    let store = Sick::new(wanted.store(), options.seed).map_err(as_usage)?;
+    let store = SimulatedStore::new(target.store(), options.seed).map_err(as_usage)?;
     store.prepare(&load.layout()).map_err(from_open)?;
-    let closed = Closed { sessions: 1, think: Think::No, pace: None };
+    let closed = Closed { sessions: 1, think: Think::No, target_rate: None };
     let extent = Extent { processes: load.len(), ..Extent::default() };
-    told(options.seed, load, Load::Closed(closed), extent, &store)?;
+    describe(options.seed, load, Load::Closed(closed), extent, &store)?;
     store.settle().map_err(from_open)?;
-    let processes = Some(wanted.sawtooth().operations);
+    let processes = Some(target.sawtooth().operations);
     let extent = Extent { processes, ..Extent::default() };
-    let records = told(options.seed, run, wanted.load(), extent, &store)?;
+    let records = describe(options.seed, run, target.load(), extent, &store)?;
     if let Some(keep) = &options.keep {
-        bundle::keep(&keep.join(wanted.name()), wanted, run, &store, &records)?;
+        run_dir::keep(&keep.join(target.name()), target, run, &store, &records)?;
     }
     Ok(records)
 }
 
-fn told(seed: Seed, plan: &Plan, load: Load, extent: Extent, store: &Sick) -> Result<Vec<Record>> {
+fn describe(
+    seed: Seed,
+    plan: &Plan,
+    load: Load,
+    extent: Extent,
+    store: &SimulatedStore,
+) -> Result<Vec<Record>> {
     let source = || plan.source();
-    let run = Lanes {
-        lanes: 1,
+    let run = Workers {
+        workers: 1,
         source: &source,
-        render: plan.render(),
+        encoder: plan.encoder(),
         fields: plan.layout().tables[0].fields.clone().into(),
-        asks: Asks::Records,
+        workload_kind: WorkloadKind::Records,
         load,
         extent,
         // Nobody gives up: the longest wait is part of what is measured.
-        patience: Nanos::from_secs(3600),
+        timeout: Nanos::from_secs(3600),
         seed,
         is_load: plan.phase() == PlanPhase::Load,
         stop_at_failure: true,
         spin: Spin::Never,
         processors: &[],
     };
-    let gauge = Gauge::new(Latency::Service);
+    let live_counters = LiveCounters::new(Latency::Service);
     let control = Control::new();
-    let (outcome, records) = execute_in_told_time(&run, store, Vec::new(), &gauge, &control)?;
+    let (outcome, records) =
+        execute_in_simulated_time(&run, store, Vec::new(), &live_counters, &control)?;
     match (outcome.trouble(), outcome.first_failure()) {
         (None, None) => Ok(records),
         (trouble, failure) => bail!("a run of the study failed: {trouble:?}, {failure:?}"),
@@ -358,72 +365,72 @@ fn told(seed: Seed, plan: &Plan, load: Load, extent: Extent, store: &Sick) -> Re
 type Time = fn(&Record) -> Nanos;
 
 /// One run with everything that is shown of it.
-fn measure(options: &Options, wanted: &Wanted) -> Result<StudyRun> {
-    let records = ask(options, wanted)?;
-    let sawtooth = wanted.sawtooth();
-    let summary = judge(wanted, &records).with_context(|| wanted.name())?;
-    let sight = |measure: Measure| {
+fn measure(options: &Options, target: &RunSpec) -> Result<StudyRun> {
+    let records = send(options, target)?;
+    let sawtooth = target.sawtooth();
+    let summary = analyze(target, &records).with_context(|| target.name())?;
+    let method = |measure: Measure| {
         let (latency, moment): (Time, Time) = match measure {
             Measure::Service => (Record::service, |record| record.started),
             _ => (Record::response, |record| record.intended),
         };
         let hits = &summary.overall.hits;
         let distribution = if measure == Measure::Service { &hits.service } else { &hits.response };
-        Sight {
+        MethodResult {
             measure,
             found: sawtooth.look(&records, latency, &STUDY_QUANTILES),
-            expected: expected(wanted, measure),
+            expected: expected(target, measure),
             distribution: distribution.clone(),
-            course: Course::of(&records, stretches(wanted), moment, latency),
+            time_course: LatencyCourse::of(&records, stretches(target), moment, latency),
         }
     };
-    let measures: &[Measure] = match wanted.sessions {
+    let measures: &[Measure] = match target.sessions {
         None => &[Measure::Open],
         Some(_) => &[Measure::Intended, Measure::Service],
     };
     Ok(StudyRun {
-        sessions: wanted.sessions,
-        clock: wanted.clock,
+        sessions: target.sessions,
+        clock: target.clock,
         sawtooth,
-        sights: measures.iter().map(|&measure| sight(measure)).collect(),
+        sights: measures.iter().map(|&measure| method(measure)).collect(),
     })
 }
 
 /// What the closed form says; there is none for a clock of whole milliseconds.
-fn expected(wanted: &Wanted, measure: Measure) -> Option<Figures> {
-    let seen = match (measure, wanted.sessions) {
-        (Measure::Service, Some(sessions)) => Seen::Service { sessions },
-        _ => Seen::Response,
+fn expected(target: &RunSpec, measure: Measure) -> Option<Figures> {
+    let observed = match (measure, target.sessions) {
+        (Measure::Service, Some(sessions)) => LatencyKind::Service { sessions },
+        _ => LatencyKind::Response,
     };
-    let is_exact = wanted.clock == StudyClock::Exact;
-    is_exact.then(|| wanted.sawtooth().figures(seen, &STUDY_QUANTILES))
+    let is_exact = target.clock == StudyClock::Exact;
+    is_exact.then(|| target.sawtooth().figures(observed, &STUDY_QUANTILES))
 }
 
 /// Where the chart of the course begins, its stretches and their number.
-fn stretches(wanted: &Wanted) -> (Nanos, Nanos, usize) {
-    match wanted.is_slow {
+fn stretches(target: &RunSpec) -> (Nanos, Nanos, usize) {
+    match target.is_slow {
         true => (Nanos::from_millis(8_950), Nanos::from_millis(100), 40),
         false => (Nanos::from_millis(29_500), Nanos::from_millis(20), 375),
     }
 }
 
-/// Judges a run, in which every operation must have been done.
-fn judge(wanted: &Wanted, records: &[Record]) -> Result<Summary> {
-    let Sawtooth { rate, operations, .. } = wanted.sawtooth();
+/// Analyzes a run, in which every operation must have been done.
+fn analyze(target: &RunSpec, records: &[Record]) -> Result<Summary> {
+    let Sawtooth { rate, operations, .. } = target.sawtooth();
     let length = Nanos((operations as f64 * 1e9 / rate) as u64);
-    let load = match wanted.sessions {
+    let load = match target.sessions {
         None => LoadModel::Open { rate: Some(rate), limit: None },
         Some(sessions) => LoadModel::Closed { sessions: u64::from(sessions), target: Some(rate) },
     };
-    let mut judge = Judge::new(Question {
+    let mut analyzer = Analyzer::new(AnalysisOptions {
         phases: Phases::Measure,
         window: Some(Window { from: Nanos::ZERO, until: length }),
         load,
         expected: Some(operations),
-        ..Question::default()
+        ..AnalysisOptions::default()
     });
-    judge.push(records);
-    let summary = judge.finish();
+    analyzer.push(records);
+    let summary = analyzer.finish();
     let is_whole = summary.overall.counts.hits == operations;
     if !is_whole || !summary.is_balanced || summary.backward_times > 0 {
         bail!("not every operation was done: {:?}", summary.overall.counts);
@@ -432,20 +439,25 @@ fn judge(wanted: &Wanted, records: &[Record]) -> Result<Summary> {
 }
 
 /// When the intended latency of a client that loses time is back to normal.
-fn catch_up(options: &Options, wanted: &Wanted) -> Result<SlowClient> {
-    let records = ask(options, wanted)?;
-    let sawtooth = wanted.sawtooth();
-    let sessions = wanted.sessions.unwrap_or(1);
-    let cycle = wanted.pause + HEALTHY;
+fn catch_up(options: &Options, target: &RunSpec) -> Result<SlowClient> {
+    let records = send(options, target)?;
+    let sawtooth = target.sawtooth();
+    let sessions = target.sessions.unwrap_or(1);
+    let cycle = target.pause + HEALTHY;
     let found = sawtooth.look(&records, Record::response, &[]);
     let last = Nanos((sawtooth.operations as f64 * 1e9 / sawtooth.rate) as u64);
     let is_back = sawtooth.at + found.back_after < last;
     Ok(SlowClient {
         sessions,
-        pause: wanted.pause,
+        pause: target.pause,
         catching_up_at: sawtooth.catching_up_at(sessions, cycle),
         expected_back: sawtooth.back_after_with(sessions, cycle),
         found_back: is_back.then_some(found.back_after),
-        course: Course::of(&records, LATE_STRETCHES, |record| record.intended, Record::response),
+        time_course: LatencyCourse::of(
+            &records,
+            LATE_STRETCHES,
+            |record| record.intended,
+            Record::response,
+        ),
     })
 }

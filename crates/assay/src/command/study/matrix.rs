@@ -1,13 +1,13 @@
-//! `assay study FILE`: stores × workloads × nodes × loads, each cell a bundle.
+//! `assay study FILE`: stores × workloads × nodes × loads, each cell a run directory.
 
-mod ask;
+mod commands;
+mod execute;
 pub mod file;
-mod foreign;
 mod found;
 mod java;
 mod kept;
-mod perform;
 mod plan;
+mod published;
 mod room;
 mod shift;
 
@@ -24,11 +24,11 @@ use assay_report::matrix::{
 use assay_report::units::{count, duration};
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 
-use ask::{OWN_DIR, Target};
+use commands::{OWN_DIR, Target};
+use execute::{StudyEnd, StudyExecutor};
 use file::StudyFile;
 use kept::Kept;
-use perform::{Ending, Performer};
-use plan::{Plan, PlannedCell, Wishes};
+use plan::{Plan, PlannedCell, StudyRequest};
 use shift::Stop;
 
 use crate::command::study::builtin;
@@ -59,27 +59,31 @@ pub fn arguments() -> Vec<Arg> {
             .value_name("FILE")
             .value_hint(ValueHint::FilePath)
             .add(completion::studies())
-            .help("What is asked of which stores: a file, or a built-in study such as kvbench"),
+            .help("What is issued to which stores: a file, or a built-in study such as kvbench"),
         text("dir", "DIR", "The study's directory [default: studies/NAME in runs-dir]")
             .value_hint(ValueHint::DirPath),
         switch("plan", "Only show the cells in their order, and what they need"),
-        switch("retry-failed", "Ask again what has failed"),
+        switch("retry-failed", "Issue again what has failed"),
         switch("replace", "Remove what Assay has in stores with a URL before each of their cells"),
         switch("force", "Begin although memory or disk are too small for it"),
-        text("scale", "FACTOR", "Ask this share of the operations, or for this share of the time"),
-        text("repetitions", "N", "How often each cell is asked, instead of what FILE says"),
+        text(
+            "scale",
+            "FACTOR",
+            "Issue this share of the operations, or for this share of the time",
+        ),
+        text("repetitions", "N", "How often each cell is issued, instead of what FILE says"),
         text("stores", "NAMES", "Only these of FILE's stores, by commas"),
         text("workloads", "NAMES", "Only these of FILE's workloads, by commas"),
-        text("beside", "FIGURES", "Show the figures of others beside ours, from a CSV file")
+        text("published", "FIGURES", "Show the figures of others beside ours, from a CSV file")
             .value_hint(ValueHint::FilePath),
     ]
 }
 
 /// What was typed.
-struct Wanted {
+struct TypedOptions {
     path: PathBuf,
-    wishes: Wishes,
-    beside: Option<PathBuf>,
+    study_request: StudyRequest,
+    published: Option<PathBuf>,
     is_plan: bool,
     retries_failed: bool,
     replaces: bool,
@@ -91,14 +95,14 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
     require_format(&options, &display)?;
-    let wanted = Wanted::from(matches, &options)?;
-    let file = read(&wanted.path)?;
-    let patience = units::duration(&file.give_up)
-        .map_err(|error| usage(format!("{}: give-up: {error}", wanted.path.display())))?;
-    let mut plan = Plan::new(file, &wanted.path, &wanted.wishes)?;
-    let figures = wanted.beside.as_deref().map(foreign::read).transpose()?;
-    let beside = figures.map(|figures| found::beside(&plan, figures)).transpose()?;
-    if wanted.is_plan {
+    let expected = TypedOptions::from(matches, &options)?;
+    let file = read(&expected.path)?;
+    let timeout = units::duration(&file.give_up)
+        .map_err(|error| usage(format!("{}: give-up: {error}", expected.path.display())))?;
+    let mut plan = Plan::new(file, &expected.path, &expected.study_request)?;
+    let figures = expected.published.as_deref().map(published::read).transpose()?;
+    let published = figures.map(|figures| found::published(&plan, figures)).transpose()?;
+    if expected.is_plan {
         put(&listed(&plan, None), display.output.as_deref())?;
         return Ok(Exit::Fine);
     }
@@ -109,16 +113,16 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     let dir = directory(matches, &options, &plan);
     let mut kept = Kept::open(&dir, &plan.name)?;
     kept.look(plan.cells.iter().map(|cell| cell.id.as_str()))?;
-    if wanted.retries_failed {
+    if expected.retries_failed {
         kept.retry_failed();
     }
     kept.require_same(&plan)?;
     let missing: Vec<&PlannedCell> =
         plan.cells.iter().filter(|cell| !kept.is_settled(&cell.id)).collect();
-    if !wanted.replaces {
+    if !expected.replaces {
         require_empty_stores(&missing)?;
     }
-    if !wanted.is_forced {
+    if !expected.is_forced {
         room::require(&plan, &missing, kept.leftovers(&missing), &dir, labs.root())?;
     }
     kept.keep_file(&plan.file)?;
@@ -128,12 +132,12 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     }
     kept::write_whole(&dir.join("order.txt"), &listed(&plan, Some(&kept)))?;
     let stop = Stop::listen()?;
-    let ended = Performer::new(&plan, &mut kept, &labs, &stop, &options, patience)
+    let ended = StudyExecutor::new(&plan, &mut kept, &labs, &stop, &options, timeout)
         .quiet(is_quiet)
-        .perform();
-    // A disk that is full ends the asking, and does not hide what was found before.
-    let ending = *ended.as_ref().unwrap_or(&Ending::Interrupted);
-    let study = found::gather(&plan, &kept, ending, beside);
+        .execute();
+    // A disk that is full ends the load, and does not hide what was found before.
+    let ending = *ended.as_ref().unwrap_or(&StudyEnd::Interrupted);
+    let study = found::gather(&plan, &kept, ending, published);
     let is_kept = found::keep(&dir, &study);
     if ended.is_ok() || !study.matrix.cells.is_empty() {
         show(&study, &display)?;
@@ -161,8 +165,8 @@ fn read(path: &Path) -> Result<StudyFile> {
     StudyFile::parse(study.text, path)
 }
 
-impl Wanted {
-    fn from(matches: &ArgMatches, options: &Options) -> Result<Wanted> {
+impl TypedOptions {
+    fn from(matches: &ArgMatches, options: &Options) -> Result<TypedOptions> {
         let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
         let path = PathBuf::from(text("file").context("a FILE is needed")?);
         let names = |name: &str| -> Vec<String> {
@@ -173,23 +177,23 @@ impl Wanted {
         let repetitions = match text("repetitions").map(units::count) {
             None => None,
             Some(Ok(0)) => {
-                return Err(usage("--repetitions: nothing would be asked; give at least 1"));
+                return Err(usage("--repetitions: nothing would be issued; give at least 1"));
             }
             Some(Ok(number)) => Some(number),
             Some(Err(error)) => return Err(usage(format!("--repetitions: {error}"))),
         };
-        let wishes = Wishes {
+        let study_request = StudyRequest {
             scale: scale(text("scale"))?,
-            // Neither the environment nor files have a say in what a study asks.
+            // Neither the environment nor files have a say in what a study issues.
             seed: if options.is_typed("seed") { options.count("seed")? } else { None },
             repetitions,
             stores: names("stores"),
             workloads: names("workloads"),
         };
-        Ok(Wanted {
+        Ok(TypedOptions {
             path,
-            wishes,
-            beside: text("beside").map(PathBuf::from),
+            study_request,
+            published: text("published").map(PathBuf::from),
             is_plan: matches.get_flag("plan"),
             replaces: matches.get_flag("replace"),
             retries_failed: matches.get_flag("retry-failed"),
@@ -200,8 +204,10 @@ impl Wanted {
 
 /// Refuses to empty what somebody may need.
 fn require_empty_stores(missing: &[&PlannedCell]) -> Result<()> {
-    let emptied = missing.iter().find_map(|cell| match &cell.asks.target {
-        Target::Url(url) if cell.asks.fill.is_some() && !url.contains(OWN_DIR) => Some((url, cell)),
+    let emptied = missing.iter().find_map(|cell| match &cell.workload_kind.target {
+        Target::Url(url) if cell.workload_kind.fill.is_some() && !url.contains(OWN_DIR) => {
+            Some((url, cell))
+        }
         _ => None,
     });
     let Some((url, cell)) = emptied else { return Ok(()) };
@@ -215,14 +221,14 @@ fn require_empty_stores(missing: &[&PlannedCell]) -> Result<()> {
 }
 
 fn no_such_file(path: &Path) -> anyhow::Error {
-    let shown = path.display().to_string();
+    let displayed = path.display().to_string();
     let known = builtin::ALL.iter().map(|study| study.name).chain(["co", "benchfoundry"]);
-    let hint = match assay_model::closest(&shown, known) {
+    let hint = match assay_model::closest(&displayed, known) {
         Some(near) => format!("did you mean {near}?"),
         None => "a study is a TOML file, a built-in one (`assay study ls`), co or benchfoundry"
             .to_owned(),
     };
-    usage(format!("there is no study file {shown}; {hint}"))
+    usage(format!("there is no study file {displayed}; {hint}"))
 }
 
 fn scale(text: Option<&str>) -> Result<f64> {
@@ -263,12 +269,12 @@ fn show(study: &MatrixStudy, display: &Display) -> Result<()> {
     put(&text, display.output.as_deref())
 }
 
-fn exit(study: &MatrixStudy, ending: Ending) -> Exit {
+fn exit(study: &MatrixStudy, ending: StudyEnd) -> Exit {
     match ending {
-        Ending::Interrupted => Exit::Interrupted,
-        // Cells that failed, or whose bundles cannot be read.
-        Ending::All if !study.failed.is_empty() => Exit::Internal,
-        Ending::All => Exit::Fine,
+        StudyEnd::Interrupted => Exit::Interrupted,
+        // Cells that failed, or whose run directories cannot be read.
+        StudyEnd::All if !study.failed.is_empty() => Exit::Internal,
+        StudyEnd::All => Exit::Fine,
     }
 }
 
@@ -320,7 +326,7 @@ fn listed(plan: &Plan, kept: Option<&Kept>) -> String {
     text + &estimate(plan)
 }
 
-/// What is known of how long it takes before anything has been asked.
+/// What is known of how long it takes before anything has been issued.
 fn estimate(plan: &Plan) -> String {
     let setting = |cell: &PlannedCell, name: &str| cell.settings.get(name).cloned();
     let time = |cell: &PlannedCell| {
@@ -335,7 +341,7 @@ fn estimate(plan: &Plan) -> String {
     let sum =
         |of: &dyn Fn(&PlannedCell) -> u64| plan.cells.iter().map(of).fold(0, u64::saturating_add);
     format!(
-        "to ask: {} operations, and {} by the clock; to fill: up to {} records; histories: about \
+        "to issue: {} operations, and {} by the clock; to fill: up to {} records; histories: about \
          {} MiB\n",
         count(sum(&operations)),
         duration(Nanos(sum(&time)), Letters::Ascii),

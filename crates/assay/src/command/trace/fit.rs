@@ -17,7 +17,7 @@ use crate::show::put;
 use crate::whole;
 use crate::workload::{Changes, Workload};
 
-/// So many operations of the spec are looked at to say what it asks.
+/// So many operations of the spec are looked at to say what it issues.
 const LOOKED_AT: u64 = 1_000_000;
 
 /// `assay trace fit`.
@@ -31,7 +31,7 @@ pub fn fit(matches: &ArgMatches) -> Result<Exit> {
     };
     let spec = Spec::from_toml(&trace.header().spec, name, &no_files);
     if trace.header().script.is_some() || spec.is_err() {
-        return Err(usage(format!("{name} asks queries, and only records by key are fitted")));
+        return Err(usage(format!("{name} issues queries, and only records by key are fitted")));
     }
     let is_recorded = spec.is_ok_and(|spec| spec.dataset.is_recorded());
     let load = if is_recorded { workload.preload()? } else { None };
@@ -45,7 +45,7 @@ pub fn fit(matches: &ArgMatches) -> Result<Exit> {
     };
     let text = format!("{}\n{}", head(name, trace, &fitted)?, spec.to_toml());
     whole::write_text(&output, &text)?;
-    put(&told(&output, trace, &fitted, &spec)?, None)?;
+    put(&describe(&output, trace, &fitted, &spec)?, None)?;
     Ok(Exit::Fine)
 }
 
@@ -121,7 +121,7 @@ fn rounded(number: f64) -> f64 {
     (number * 10_000.0).round() / 10_000.0
 }
 
-/// Processes a second, if the trace says when it asks.
+/// Processes a second, if the trace says when it issues.
 fn rate(trace: &Trace) -> Result<Option<f64>> {
     if trace.schedules() == Schedules::Absent {
         return Ok(None);
@@ -141,17 +141,18 @@ fn deletes(fitted: &Fit) -> u64 {
 fn head(name: &str, trace: &Trace, fitted: &Fit) -> Result<String> {
     let mut text = format!("# Fitted to {name}, hash {}.\n", trace.hash());
     if let Some(rate) = rate(trace)? {
-        let _ = writeln!(text, "# It asks {rate:.1} times a second on average: --rate {rate:.1}/s");
+        let _ =
+            writeln!(text, "# It issues {rate:.1} times a second on average: --rate {rate:.1}/s");
     }
     let deletes = deletes(fitted);
     if deletes > 0 {
-        let _ = writeln!(text, "# Left out: {deletes} deletes, which a spec cannot ask.");
+        let _ = writeln!(text, "# Left out: {deletes} deletes, which a spec cannot query.");
     }
     Ok(text)
 }
 
-/// What the trace asks beside what the spec asks, as its operations show when they are drawn.
-fn told(output: &Path, trace: &Trace, fitted: &Fit, spec: &Spec) -> Result<String> {
+/// What the trace issues beside what the spec issues, as its operations show when they are drawn.
+fn describe(output: &Path, trace: &Trace, fitted: &Fit, spec: &Spec) -> Result<String> {
     let mut drawn = spec.clone();
     let operations = fitted.stat.operations.min(LOOKED_AT);
     drawn.operations.count = Some(operations);
@@ -174,9 +175,9 @@ fn told(output: &Path, trace: &Trace, fitted: &Fit, spec: &Spec) -> Result<Strin
             row(name, share(&fitted.stat, name), share(&found, name));
         }
     }
-    let (asked, drawn) = (&fitted.stat.popularity, &found.popularity);
-    row("distinct keys", asked.distinct.to_string(), drawn.distinct.to_string());
-    for (one, other) in asked.hottest.iter().zip(&drawn.hottest) {
+    let (requested, drawn) = (&fitted.stat.popularity, &found.popularity);
+    row("distinct keys", requested.distinct.to_string(), drawn.distinct.to_string());
+    for (one, other) in requested.hottest.iter().zip(&drawn.hottest) {
         let percent = |share: f64| format!("{:.2} %", share * 100.0);
         let name = format!("hottest {} of keys", percent(one.keys));
         row(&name, percent(one.share), percent(other.share));
@@ -206,7 +207,7 @@ fn told(output: &Path, trace: &Trace, fitted: &Fit, spec: &Spec) -> Result<Strin
     let _ = writeln!(text, "\npopularity   {law}; shares are off by at most {off:.1} %");
     let deletes = deletes(fitted);
     if deletes > 0 {
-        let _ = writeln!(text, "left out     {deletes} deletes, which a spec cannot ask");
+        let _ = writeln!(text, "left out     {deletes} deletes, which a spec cannot query");
     }
     let output = output.display();
     let rate = rate(trace)?.map_or(String::new(), |rate| format!(" --rate {rate:.1}/s"));

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_model::{Kind, Nanos, Seed, closest, quantity};
-use assay_trace::foreign::import::USUAL_SEED;
-use assay_trace::foreign::{
-    Facts, Format, ImportForeignError, Imported, Importing, Requests, Spread, load_path, unpacked,
+use assay_trace::imported::import::USUAL_SEED;
+use assay_trace::imported::{
+    Facts, Format, Imported, Importing, Requests, Spread, TraceImportError, load_path, unpacked,
 };
 use assay_trace::{Schedules, Trace, import_csv};
 use assay_workload::spec::{FieldLength, KeyOrder};
@@ -21,19 +21,19 @@ use super::super::benchfoundry;
 use super::{number, path, require_other};
 use crate::exit::{Exit, as_usage, usage};
 use crate::show::put;
-use crate::workload::{Asked, Workload};
+use crate::workload::{Workload, WorkloadSource};
 
 /// The name of standard input.
 const STDIN: &str = "-";
 /// More key spaces than this are no multiple of anything that was measured.
-const AMPLIFY_MAX: u64 = 10_000;
+const REPLICATE_MAX: u64 = 10_000;
 /// A trace is not imported faster or slower than by this factor.
 const SPEED_MAX: f64 = 1e6;
 /// The workload whose data set stands in for one that is not said.
 const STAND_IN: &str = "ycsb-c";
 /// The longest line that is looked at for what it tells of the others, in bytes.
 const TELLING_MAX: u64 = 512;
-/// Commands that are not asked and told by name.
+/// Commands that are not issued and reported by name.
 const NAMED: usize = 8;
 
 /// `assay trace import`.
@@ -93,7 +93,7 @@ fn open(path: &Path) -> Result<File> {
 fn width(csv: &Path) -> Result<u64> {
     let mut file = BufReader::new(open(csv)?);
     let mut line = Vec::new();
-    // What is wrong with a line is told when it is read again; lines with # tell the width.
+    // What is wrong with a line is reported when it is read again; lines with # tell the width.
     while let Ok(1..) = (&mut file).take(TELLING_MAX).read_until(b'\n', &mut line)
         && line.ends_with(b"\n")
         && !line.starts_with(b"#")
@@ -129,19 +129,20 @@ fn import_foreign(matches: &ArgMatches, format: Format, file: &str) -> Result<Ex
     let input = unpacked(input).map_err(|error| named(&error))?;
     let requests = Requests::open(input, format, tolerated).map_err(|error| named(&error))?;
     let plan = recorded(&Facts::default()).and_then(|spec| {
-        Workload::plain(format.name(), Asked::Records(Box::new(spec))).plan(seed, PlanPhase::Run)
+        Workload::plain(format.name(), WorkloadSource::Records(Box::new(spec)))
+            .plan(seed, PlanPhase::Run)
     })?;
     let spec = |facts: &Facts| match recorded(facts) {
         Ok(spec) => spec.to_toml(),
         Err(error) => unreachable!("counts make a spec: {error}"),
     };
     let imported =
-        assay_trace::foreign::import(requests, &output, &importing, &plan.header(seed), &spec);
+        assay_trace::imported::import(requests, &output, &importing, &plan.header(seed), &spec);
     let imported = imported.map_err(|error| match error {
-        ImportForeignError::Write(_) | ImportForeignError::Keys { .. } => as_usage(error),
+        TraceImportError::Write(_) | TraceImportError::Keys { .. } => as_usage(error),
         _ => named(&error),
     })?;
-    put(&told(file, &output, &importing, &imported), None)?;
+    put(&describe(file, &output, &importing, &imported), None)?;
     Ok(Exit::Fine)
 }
 
@@ -193,9 +194,9 @@ fn importing(matches: &ArgMatches) -> Result<Importing> {
             return Err(wrong("sample-keys", "give a share above 0, at most 1, as in 0.1 or 10%"));
         }
     };
-    let amplify = match number(matches, "amplify")?.unwrap_or(1) {
-        copies @ 1..=AMPLIFY_MAX => copies as u32,
-        _ => return Err(wrong("amplify", "give a whole number from 1 to 10000")),
+    let replicate = match number(matches, "replicate")?.unwrap_or(1) {
+        copies @ 1..=REPLICATE_MAX => copies as u32,
+        _ => return Err(wrong("replicate", "give a whole number from 1 to 10000")),
     };
     let speed = match text("speed").map(quantity::share) {
         None => usual.speed,
@@ -212,7 +213,7 @@ fn importing(matches: &ArgMatches) -> Result<Importing> {
     };
     let operations = number(matches, "operations")?;
     if operations == Some(0) {
-        return Err(wrong("operations", "nothing would be asked; give at least 1"));
+        return Err(wrong("operations", "nothing would be issued; give at least 1"));
     }
     let size = |name: &str| -> Result<Option<u32>> {
         let Some(size) = number(matches, name)? else { return Ok(None) };
@@ -221,7 +222,7 @@ fn importing(matches: &ArgMatches) -> Result<Importing> {
     };
     Ok(Importing {
         sample_keys,
-        amplify,
+        replicate,
         speed,
         spread,
         operations,
@@ -232,25 +233,22 @@ fn importing(matches: &ArgMatches) -> Result<Importing> {
 }
 
 /// The greatest value.
-const VALUE_MAX: u32 = assay_trace::foreign::request::VALUE_MAX as u32;
+const VALUE_MAX: u32 = assay_trace::imported::request::VALUE_MAX as u32;
 
-/// What became of a foreign trace, for whoever imported it.
-fn told(file: &str, output: &Path, importing: &Importing, imported: &Imported) -> String {
-    let Imported { written, account, facts, .. } = imported;
+/// What became of an imported trace, for whoever imported it.
+fn describe(file: &str, output: &Path, importing: &Importing, imported: &Imported) -> String {
+    let Imported { written, totals, facts, .. } = imported;
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<12} {value}");
     };
     let file = if file == STDIN { "standard input" } else { file };
-    line("read", format!("{file}: {} lines, {} requests", account.lines, account.requests));
-    if let Some(first) = &account.first_bad {
-        line(
-            "bad lines",
-            format!("{} passed over; {}: {}", account.bad, first.place, first.reason),
-        );
+    line("read", format!("{file}: {} lines, {} requests", totals.lines, totals.requests));
+    if let Some(first) = &totals.first_bad {
+        line("bad lines", format!("{} passed over; {}: {}", totals.bad, first.place, first.reason));
     }
-    if !account.passed_over.is_empty() {
-        line("not asked", passed_over(&account.passed_over));
+    if !totals.passed_over.is_empty() {
+        line("not issued", passed_over(&totals.passed_over));
     }
     let kinds = Kind::OF_RECORDS.into_iter().filter(|kind| facts.of(*kind) > 0);
     let kinds: Vec<String> =
@@ -277,7 +275,7 @@ fn told(file: &str, output: &Path, importing: &Importing, imported: &Imported) -
                 format!("{beside}: {records} records with {bytes} bytes of values"),
             );
         }
-        None => line("to be there", "nothing: every key is written before it is asked for".into()),
+        None => line("to be there", "nothing: every key is written before it is requested".into()),
     }
     let _ = writeln!(text, "\nassay bench {name} -t URL         fills the store, then replays");
     let _ = writeln!(text, "assay load {name} -t URL && assay run {name} -t URL --speed 10");
@@ -289,15 +287,15 @@ fn schedule(imported: &Imported) -> String {
         (Schedules::Absent, _) => {
             "none: the file says no times; give --rate or --closed".to_owned()
         }
-        (Schedules::Baked, Nanos::ZERO) => "all at one time".to_owned(),
-        (Schedules::Baked, span) => {
+        (Schedules::Recorded, Nanos::ZERO) => "all at one time".to_owned(),
+        (Schedules::Recorded, span) => {
             let rate = imported.written.processes as f64 / span.as_secs_f64();
             format!("{span}, {rate:.1}/s on average")
         }
     }
 }
 
-/// The most frequent of the commands that are not asked.
+/// The most frequent of the commands that are not issued.
 fn passed_over(names: &BTreeMap<String, u64>) -> String {
     let mut counted: Vec<(&str, u64)> =
         names.iter().map(|(name, count)| (name.as_str(), *count)).collect();

@@ -1,4 +1,4 @@
-//! One step of a tune: a fresh run with a bundle of its own.
+//! One step of a tune: a fresh run with a run directory of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,22 +6,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use assay_analysis::Verdict;
-use assay_analysis::tune::{Circumstances, Outcome, Overload, Request, Waiting, assess};
+use assay_analysis::tune::{Outcome, Overload, Request, StepContext, Waiting, assess};
 use assay_history::{Manifest, State};
 use assay_model::{Nanos, Seed};
 use assay_store::StoreTime;
 
-use crate::asking::Purpose;
-use crate::command::tune::wanted::Wanted;
+use crate::command::tune::expected::TuneOptions;
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
 use crate::experiment::Experiment;
+use crate::load_config::Purpose;
 use crate::options::Origin;
-use crate::progress::{Glance, Show, Viewer};
+use crate::progress::{Observer, ProgressSnapshot, Show};
+use crate::rate_control::RateControl;
 use crate::setup::Setup;
-use crate::show::{has_hallmark, judge_beside, keep_hallmark, question};
-use crate::steering::Steering;
+use crate::show::{analysis_options, analyze_beside, has_hallmark, keep_hallmark};
 
-/// Ended operations are seen this much later at most: a lane publishes, then somebody looks.
+/// Ended operations are seen this much later at most: a worker publishes, then somebody looks.
 const UNSEEN: Nanos = Nanos::from_millis(300);
 
 /// Flags that only a tune knows, each with a value.
@@ -30,7 +30,7 @@ const OWN_FLAGS: [&str; 7] =
 
 /// Flags that are about the tune's result, each with a value.
 const RESULT_FLAGS: [&str; 7] =
-    ["-o", "--output", "--format", "--bundle", "--seed", "--arrival-seed", "--warm-up"];
+    ["-o", "--output", "--format", "--run-dir", "--seed", "--arrival-seed", "--warm-up"];
 
 /// The directory of the step with this number.
 pub fn dir_of(root: &Path, number: usize) -> PathBuf {
@@ -48,7 +48,7 @@ pub enum Attempt {
 /// Makes steps.
 pub struct Steps {
     setup: Setup,
-    wanted: Wanted,
+    expected: TuneOptions,
     seed: Seed,
     load: String,
     /// Numbers of steps that held although their run has no hallmark.
@@ -57,14 +57,14 @@ pub struct Steps {
 
 impl Steps {
     /// Steps with `setup`; their seeds follow from `seed`.
-    pub fn new(setup: Setup, wanted: Wanted, seed: Seed) -> Steps {
-        Steps { setup, wanted, seed, load: String::new(), unmarked: Vec::new() }
+    pub fn new(setup: Setup, expected: TuneOptions, seed: Seed) -> Steps {
+        Steps { setup, expected, seed, load: String::new(), unmarked: Vec::new() }
     }
 
     /// How long a run of `length` times the usual one takes; nothing where time is simulated.
     pub fn time_of(&self, length: u32) -> Option<Nanos> {
-        let is_simulated = self.setup.store.capabilities().time == StoreTime::Told;
-        let time = self.wanted.step.0 * u64::from(length) + self.wanted.warm_up.0;
+        let is_simulated = self.setup.store.capabilities().time == StoreTime::Simulated;
+        let time = self.expected.step.0 * u64::from(length) + self.expected.warm_up.0;
         (!is_simulated).then_some(Nanos(time))
     }
 
@@ -74,8 +74,8 @@ impl Steps {
     }
 
     /// What the tune is to do.
-    pub fn wanted(&self) -> &Wanted {
-        &self.wanted
+    pub fn expected(&self) -> &TuneOptions {
+        &self.expected
     }
 
     /// The seed from which those of the steps follow.
@@ -83,13 +83,13 @@ impl Steps {
         self.seed
     }
 
-    /// How the steps asked, in words.
+    /// How the steps issued, in words.
     pub fn load(&self) -> &str {
         &self.load
     }
 
     /// What a reader must know, one sentence each.
-    pub fn notices(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<String> {
         let (noun, verb) = match self.unmarked.len() {
             0 => return Vec::new(),
             1 => ("step", "has"),
@@ -106,10 +106,10 @@ impl Steps {
         )]
     }
 
-    /// Makes the step, or judges the one that is there if the tune goes on.
+    /// Makes the step, or analyzers the one that is there if the tune goes on.
     ///
     /// # Errors
-    /// If the run could not be made, or its bundle cannot be read.
+    /// If the run could not be made, or its run directory cannot be read.
     pub fn make(&mut self, request: Request) -> Result<Attempt> {
         let listening = &self.setup.listening;
         // What ended the step before, whoever that was, does not end this one.
@@ -118,45 +118,48 @@ impl Steps {
             return Ok(Attempt::Interrupted);
         }
         let dir = dir_of(&self.setup.dir, request.number);
-        if self.wanted.resumes && dir.exists() && self.is_whole(&dir, request)? {
+        if self.expected.resumes && dir.exists() && self.is_whole(&dir, request)? {
             return Ok(Attempt::Made(self.assess(&dir, request, false)?));
         }
-        self.ask(&dir, request)
+        self.send(&dir, request)
     }
 
     /// Whether the step in `dir` came to its end; moves it out of the way if it did not.
     fn is_whole(&self, dir: &Path, request: Request) -> Result<bool> {
         let manifest = Manifest::read(dir).map_err(as_usage)?;
         if manifest.state != State::Finished {
-            let aside = (1..).map(|number| {
+            let admin_task = (1..).map(|number| {
                 let name = format!("{}-cut-off-{number}", dir.file_name()?.to_str()?);
                 Some(dir.with_file_name(name))
             });
-            let aside = aside.flatten().find(|aside| !aside.exists());
-            let aside = aside.context("the directory of a step has a name")?;
-            std::fs::rename(dir, &aside)
+            let admin_task = admin_task.flatten().find(|admin_task| !admin_task.exists());
+            let admin_task = admin_task.context("the directory of a step has a name")?;
+            std::fs::rename(dir, &admin_task)
                 .with_context(|| format!("cannot move {} aside", dir.display()))?;
             return Ok(false);
         }
-        let asked = manifest.load.settings.get("rate").and_then(|text| text.parse::<f64>().ok());
-        if asked != Some(request.rate) {
+        let requested =
+            manifest.load.settings.get("rate").and_then(|text| text.parse::<f64>().ok());
+        if requested != Some(request.rate) {
             return Err(usage(format!(
-                "--resume: {} is of another tune: it asked {}/s where this one asks {}/s",
+                "--resume: {} is of another tune: it issued {}/s where this one issues {}/s",
                 dir.display(),
-                asked.unwrap_or(0.0),
+                requested.unwrap_or(0.0),
                 request.rate
             )));
         }
         Ok(true)
     }
 
-    fn ask(&mut self, dir: &Path, request: Request) -> Result<Attempt> {
+    fn send(&mut self, dir: &Path, request: Request) -> Result<Attempt> {
         let experiment = self.experiment(dir, request)?;
         let listening = Arc::clone(&self.setup.listening);
         let is_stopped = Arc::new(AtomicBool::new(false));
-        let warden = Warden::new(self.watches(request), request.rate, Arc::clone(&is_stopped));
-        let experiment = Experiment { viewer: warden.map(|one| Box::new(one) as _), ..experiment };
-        let finished = experiment.perform()?;
+        let warden =
+            StepWatchdog::new(self.watches(request), request.rate, Arc::clone(&is_stopped));
+        let experiment =
+            Experiment { run_observer: warden.map(|one| Box::new(one) as _), ..experiment };
+        let finished = experiment.execute()?;
         let is_stopped = is_stopped.load(Ordering::Relaxed);
         // A step that was whole when an interrupt came counts; the next one is not made.
         let is_cut = finished.exit != Exit::Fine && listening.is_interrupted();
@@ -188,15 +191,15 @@ impl Steps {
 
     fn ready(&mut self, request: Request, root: &Path) -> Result<Experiment> {
         let setup = &mut self.setup;
-        // Every step asks the same operations at other moments.
+        // Every step issues the same operations at other moments.
         let arrivals = Seed(self.seed.0.wrapping_add(request.number as u64 + 1));
-        let duration = Nanos(self.wanted.step.0 * u64::from(request.length));
+        let duration = Nanos(self.expected.step.0 * u64::from(request.length));
         let time = |time: Nanos| humantime::format_duration(time.into()).to_string();
         let time = |nanos: Nanos| time(nanos).replace(' ', "");
         let changes = [
             ("rate", request.rate.to_string()),
             ("duration", time(duration)),
-            ("warm-up", time(self.wanted.warm_up)),
+            ("warm-up", time(self.expected.warm_up)),
             ("seed", self.seed.to_string()),
             ("arrival-seed", arrivals.to_string()),
         ];
@@ -232,11 +235,11 @@ impl Steps {
     /// A watch for each promised response time; none where a run is over in a blink, or where the
     /// rate does not say how many have arrived.
     fn watches(&self, request: Request) -> Vec<Overload> {
-        if self.setup.store.capabilities().time == StoreTime::Told || !self.is_even() {
+        if self.setup.store.capabilities().time == StoreTime::Simulated || !self.is_even() {
             return Vec::new();
         }
-        let duration = Nanos(self.wanted.step.0 * u64::from(request.length));
-        let limits = self.wanted.objective.iter().flat_map(|one| one.response_limits());
+        let duration = Nanos(self.expected.step.0 * u64::from(request.length));
+        let limits = self.expected.objective.iter().flat_map(|one| one.response_limits());
         limits
             .map(|(limit, allowed)| Overload::new(request.rate, duration, limit, allowed))
             .collect()
@@ -244,26 +247,26 @@ impl Steps {
 
     fn assess(&mut self, dir: &Path, request: Request, is_stopped: bool) -> Result<Outcome> {
         let manifest = Manifest::read(dir).map_err(as_usage)?;
-        let mut waiting = Waiting::new(question(&manifest, None).window);
-        let judged = judge_beside(dir, None, &mut |records| waiting.push(records))?;
-        keep_hallmark(dir, &judged)?;
-        let circumstances = Circumstances {
+        let mut waiting = Waiting::new(analysis_options(&manifest, None).window);
+        let analyzed = analyze_beside(dir, None, &mut |records| waiting.push(records))?;
+        keep_hallmark(dir, &analyzed)?;
+        let circumstances = StepContext {
             target: request.rate,
             is_even: self.is_even(),
             is_stopped,
             backlog: waiting.backlog(),
-            hallmark: judged.facts.hallmark.as_ref(),
-            requires_hallmark: self.wanted.requires_hallmark,
+            hallmark: analyzed.facts.hallmark.as_ref(),
+            requires_hallmark: self.expected.requires_hallmark,
         };
-        let found = assess(&judged.summary, self.wanted.objective.as_ref(), &circumstances);
-        if found.verdict == Verdict::Held && !has_hallmark(&judged) {
+        let found = assess(&analyzed.summary, self.expected.objective.as_ref(), &circumstances);
+        if found.verdict == Verdict::Held && !has_hallmark(&analyzed) {
             self.unmarked.push(request.number);
         }
         Ok(found)
     }
 }
 
-/// How a step asked, without what is another in each.
+/// How a step issued, without what is another in each.
 fn without_rate(text: &str, rate: f64) -> String {
     let text = text.replace(&format!(" at {rate}/s"), "");
     match (text.split_once("mean "), text.split_once(", cv ")) {
@@ -297,7 +300,7 @@ fn run_command(typed: &[String], changes: &[(&'static str, String)]) -> Vec<Stri
 }
 
 /// Ends a step whose backlog has decided it.
-struct Warden {
+struct StepWatchdog {
     watches: Vec<Overload>,
     rate: f64,
     ended: u64,
@@ -305,63 +308,63 @@ struct Warden {
     is_stopped: Arc<AtomicBool>,
 }
 
-impl Warden {
-    fn new(watches: Vec<Overload>, rate: f64, is_stopped: Arc<AtomicBool>) -> Option<Warden> {
-        let warden = Warden { watches, rate, ended: 0, must_stop: false, is_stopped };
+impl StepWatchdog {
+    fn new(watches: Vec<Overload>, rate: f64, is_stopped: Arc<AtomicBool>) -> Option<StepWatchdog> {
+        let warden = StepWatchdog { watches, rate, ended: 0, must_stop: false, is_stopped };
         (!warden.watches.is_empty()).then_some(warden)
     }
 }
 
-impl Viewer for Warden {
-    fn see(&mut self, glance: &Glance<'_>) {
-        self.ended += glance.tally.processes;
-        if glance.is_ending || glance.at == Nanos::ZERO {
+impl Observer for StepWatchdog {
+    fn see(&mut self, progress_snapshot: &ProgressSnapshot<'_>) {
+        self.ended += progress_snapshot.stats.processes;
+        if progress_snapshot.is_ending || progress_snapshot.at == Nanos::ZERO {
             return;
         }
-        let waiting = self.rate * glance.at.as_secs_f64() - self.ended as f64;
+        let waiting = self.rate * progress_snapshot.at.as_secs_f64() - self.ended as f64;
         let unseen = self.rate * UNSEEN.as_secs_f64();
         // Poisson arrivals may be fewer than the rate says.
-        let unsure = unseen + 4.0 * (self.rate * glance.at.as_secs_f64()).sqrt();
+        let unsure = unseen + 4.0 * (self.rate * progress_snapshot.at.as_secs_f64()).sqrt();
         for watch in &mut self.watches {
-            self.must_stop |= watch.look(glance.at, waiting, unsure);
+            self.must_stop |= watch.look(progress_snapshot.at, waiting, unsure);
         }
     }
 
-    fn step(&mut self, steering: &Steering) {
+    fn step(&mut self, rate_control: &RateControl) {
         if self.must_stop && !self.is_stopped.swap(true, Ordering::Relaxed) {
-            steering.drain();
+            rate_control.drain();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use assay_run::gauge::Tally;
+    use assay_run::live_counters::WorkerStats;
 
     use super::*;
 
     #[test]
-    fn how_steps_ask_is_told_without_their_rates() {
-        for (text, wanted) in [
+    fn how_steps_issue_is_reported_without_their_rates() {
+        for (text, expected) in [
             (
                 "poisson arrivals (gaps: mean 2.00 ms, cv 1) at 500/s, x",
                 "poisson arrivals (gaps: cv 1), x",
             ),
             ("constant arrivals at 500/s, x", "constant arrivals, x"),
         ] {
-            assert_eq!(without_rate(text, 500.0), wanted);
+            assert_eq!(without_rate(text, 500.0), expected);
         }
     }
 
     #[test]
     fn a_step_is_repeated_as_a_run() {
-        let typed = "assay tune ycsb-c -t sick: --slo p99<5ms --min=1k --seed 7 --resume -o a.html \
+        let typed = "assay tune ycsb-c -t sim: --slo p99<5ms --min=1k --seed 7 --resume -o a.html \
                      --arrivals constant";
         let typed: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
         let changes = [("rate", "1500".to_owned()), ("seed", "9".to_owned())];
         assert_eq!(
             run_command(&typed, &changes).join(" "),
-            "assay run ycsb-c -t sick: --arrivals constant --rate 1500 --seed 9"
+            "assay run ycsb-c -t sim: --arrivals constant --rate 1500 --seed 9"
         );
     }
 
@@ -370,19 +373,20 @@ mod tests {
         let is_stopped = Arc::new(AtomicBool::new(false));
         let duration = Nanos::from_secs(20);
         let watch = Overload::new(1_000.0, duration, Nanos::from_millis(50), 0.01);
-        let mut warden = Warden::new(vec![watch], 1_000.0, is_stopped).expect("it has a watch");
+        let mut warden =
+            StepWatchdog::new(vec![watch], 1_000.0, is_stopped).expect("it has a watch");
         (1..20).find(|&second| {
-            let tally = Tally { processes: done, ..Tally::default() };
+            let stats = WorkerStats { processes: done, ..WorkerStats::default() };
             let at = Nanos::from_secs(second);
-            let glance = Glance {
+            let progress_snapshot = ProgressSnapshot {
                 at,
                 elapsed: at,
                 in_flight: 0,
-                tally: &tally,
-                shape: None,
+                stats: &stats,
+                rate_profile: None,
                 is_ending: false,
             };
-            warden.see(&glance);
+            warden.see(&progress_snapshot);
             warden.must_stop
         })
     }

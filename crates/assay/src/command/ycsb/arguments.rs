@@ -7,7 +7,7 @@ use super::bindings;
 use crate::exit::usage;
 use crate::workload::{read_properties, split};
 
-/// What is printed if nothing was asked for.
+/// What is printed if nothing was requested.
 pub fn usage_text() -> String {
     let bindings = bindings::names().collect::<Vec<_>>().join(", ");
     format!("{USAGE}\nbindings: {bindings},\nor a Java class such as site.ycsb.BasicDB\n{OWN}")
@@ -52,7 +52,7 @@ impl Arguments {
     /// Reads the words; `None` if help is wanted.
     ///
     /// # Errors
-    /// If a word makes no sense, as in YCSB, or a file cannot be read.
+    /// If a word is invalid, as in YCSB, or a file cannot be read.
     pub fn parse(words: &[String]) -> Result<Option<Arguments>> {
         let wants_help = |word: &String| word == "-h" || word == "--help" || word == "-help";
         if words.is_empty() || words.iter().any(wants_help) {

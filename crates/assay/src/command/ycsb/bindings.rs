@@ -381,7 +381,8 @@ mod tests {
             ("jdbc", "db.url=jdbc:postgresql:d", "postgres://localhost:5432/d"),
             ("jdbc", "db.url=jdbc:sqlite:a/b.db", "sqlite:a/b.db"),
             ("cassandra-cql", "hosts=a,b:1", "cassandra://a:9042,b:1/ycsb"),
-            ("cassandra-cql", "hosts=a port=2 cassandra.username=u cassandra.password=p cassandra.keyspace=k cassandra.readconsistencylevel=ONE", "cassandra://u:p@a:2/k?read_consistency=ONE"),
+            ("cassandra-cql", "hosts=a port=2 cassandra.username=u cassandra.password=p \
+                               cassandra.keyspace=k cassandra.readconsistencylevel=ONE", "cassandra://u:p@a:2/k?read_consistency=ONE"),
             ("scylla", "scylla.hosts=a scylla.writeconsistencylevel=ALL", "cassandra://a:9042/ycsb?write_consistency=ALL"),
             ("mongodb", "", "mongodb://localhost:27017/ycsb?w=1"),
             ("mongodb", "mongodb.url=mongodb://u:p@a,b/x?w=majority&readPreference=nearest", "mongodb://u:p@a,b/x?w=majority&read_preference=nearest"),
@@ -401,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_binding_cannot_do_is_told() {
+    fn what_a_binding_cannot_do_is_reported() {
         for (name, properties, expected) in [
             ("redis", "", "the redis binding needs -p redis.host="),
             ("jdbc", "db.url=jdbc:oracle:thin", "it must begin with jdbc:postgresql:"),
@@ -417,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_without_an_effect_are_told() {
+    fn properties_without_an_effect_are_reported() {
         let (_, warnings) = found("redis", "redis.host=h redis.prot=1 jdbc.x=1").unwrap();
         assert_eq!(warnings, ["redis.prot changes nothing here"]);
     }

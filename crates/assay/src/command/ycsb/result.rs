@@ -12,7 +12,7 @@ use assay_workload::ycsb::{ClientOptions, Interval};
 
 use super::version::Version;
 use crate::exit::usage;
-use crate::show::{Judged, judge_beside, put};
+use crate::show::{AnalyzedRun, analyze_beside, put};
 
 /// What is measured and printed, as the properties say.
 pub struct Wanted {
@@ -58,29 +58,29 @@ impl Wanted {
         Ok(Wanted { exporter: exporter(options)?, measurement, block, options: options.clone() })
     }
 
-    /// Judges the run in `dir`, and measures it as YCSB would on the way.
+    /// Analyzes the run in `dir`, and measures it as YCSB would on the way.
     ///
     /// # Errors
     /// If its history cannot be read.
-    pub fn judge(&mut self, dir: &Path) -> Result<(Judged, Measures)> {
+    pub fn analyze(&mut self, dir: &Path) -> Result<(AnalyzedRun, Measures)> {
         self.block.transactions = Manifest::read(dir)?.history.transaction_types;
         let mut measurements = Measurements::new(self.measurement.clone());
-        let judged = judge_beside(dir, None, &mut |records| measurements.push(records))?;
-        Ok((judged, measurements.finish()))
+        let analyzed = analyze_beside(dir, None, &mut |records| measurements.push(records))?;
+        Ok((analyzed, measurements.finish()))
     }
 
     /// Prints the result.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn print(&self, judged: &Judged, measures: &Measures) -> Result<()> {
-        let raw = block::raw(measures, &self.block, judged.facts.started_unix_ms);
+    pub fn print(&self, analyzed: &AnalyzedRun, measures: &Measures) -> Result<()> {
+        let raw = block::raw(measures, &self.block, analyzed.facts.started_unix_ms);
         self.print_raw(&raw)?;
         let output = self.options.export_file.as_deref().map(PathBuf::from);
         let lines = block::lines(measures, &self.block);
         put(&block::print(&lines, self.exporter), output.as_deref())?;
         if self.options.hdr_file_output {
-            let (facts, summary) = (&judged.facts, &judged.summary);
+            let (facts, summary) = (&analyzed.facts, &analyzed.summary);
             let logs = assay_report::ycsb_hdr_logs(facts, summary, measures, &self.block)?;
             for (name, log) in logs {
                 let path = format!("{}{name}.hdr", self.options.hdr_output_path);

@@ -4,18 +4,22 @@ use std::time::SystemTime;
 
 use assay_model::{Kind, Nanos};
 use assay_report::ycsb::{Form, MeasurementType, PERCENTILES, StatusLine, StatusMetric};
-use assay_run::{Latencies, Tally};
+use assay_run::{Latencies, WorkerStats};
 use assay_workload::ycsb::{ClientOptions, Interval};
 
 use super::result::measurement_type;
 use super::version::Version;
 use crate::live::interval::{KINDS, Totals};
-use crate::progress::{Glance, Viewer};
+use crate::progress::{Observer, ProgressSnapshot};
 use crate::show::put;
 
 /// Prints a line at once, every `status.interval`, and at the end; about service or response time,
 /// or both.
-pub fn viewer(options: &ClientOptions, version: Version, goal: Option<u64>) -> Box<dyn Viewer> {
+pub fn run_observer(
+    options: &ClientOptions,
+    version: Version,
+    goal: Option<u64>,
+) -> Box<dyn Observer> {
     Box::new(printer(options, version, goal))
 }
 
@@ -26,9 +30,9 @@ fn printer(options: &ClientOptions, version: Version, goal: Option<u64>) -> Prin
         interval: options.interval,
         measurement_type: measurement_type(options),
         version,
-        seen: [false; KINDS],
+        observed: [false; KINDS],
         every: Nanos::from_secs(options.status_interval),
-        fresh: Tally::default(),
+        fresh: WorkerStats::default(),
         totals: Totals::default(),
         elapsed: Nanos::ZERO,
         next: Nanos::ZERO,
@@ -43,23 +47,23 @@ struct Printer {
     measurement_type: MeasurementType,
     version: Version,
     /// Kinds of which something was done: they stay in the lines.
-    seen: [bool; KINDS],
+    observed: [bool; KINDS],
     every: Nanos,
-    fresh: Tally,
+    fresh: WorkerStats,
     totals: Totals,
     elapsed: Nanos,
     next: Nanos,
     before: (u64, Nanos),
 }
 
-impl Viewer for Printer {
-    fn see(&mut self, glance: &Glance<'_>) {
-        self.fresh.add(glance.tally);
-        self.totals.add(glance.tally);
-        self.elapsed = glance.elapsed;
-        if glance.elapsed >= self.next {
+impl Observer for Printer {
+    fn see(&mut self, progress_snapshot: &ProgressSnapshot<'_>) {
+        self.fresh.add(progress_snapshot.stats);
+        self.totals.add(progress_snapshot.stats);
+        self.elapsed = progress_snapshot.elapsed;
+        if progress_snapshot.elapsed >= self.next {
             self.print();
-            self.next = glance.elapsed + self.every;
+            self.next = progress_snapshot.elapsed + self.every;
         }
     }
 
@@ -98,8 +102,8 @@ impl Printer {
 impl Printer {
     /// Op latencies under the names of their kinds, then intended ones. Alone they keep the names.
     fn metrics(&mut self) -> Vec<StatusMetric> {
-        for (kind, seen) in self.seen.iter_mut().enumerate() {
-            *seen |= self.fresh.service[kind].count + self.fresh.response[kind].count > 0;
+        for (kind, observed) in self.observed.iter_mut().enumerate() {
+            *observed |= self.fresh.service[kind].count + self.fresh.response[kind].count > 0;
         }
         let (service, response) = (&self.fresh.service, &self.fresh.response);
         let parts: &[_] = match self.interval {
@@ -109,7 +113,7 @@ impl Printer {
         };
         let mut metrics = Vec::new();
         for (prefix, latencies) in parts {
-            for kind in Kind::ALL.into_iter().filter(|kind| self.seen[*kind as usize]) {
+            for kind in Kind::ALL.into_iter().filter(|kind| self.observed[*kind as usize]) {
                 let name = format!("{prefix}{}", kind.name().to_uppercase());
                 metrics.push(metric(name, &latencies[kind as usize], self.version));
             }

@@ -1,24 +1,24 @@
-//! Pictures of a sequence of glances, at three sizes.
+//! Pictures of a sequence of snapshots, at three sizes.
 
 use assay_model::{Kind, Nanos, Outcome};
 use assay_report::Style;
-use assay_run::Tally;
-use assay_run::arrival::Shape;
+use assay_run::WorkerStats;
+use assay_run::arrival::RateProfile;
 use expect_test::{Expect, expect};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::live::interval::Gathering;
-use crate::progress::{Glance, Goal};
+use crate::progress::{Goal, ProgressSnapshot};
 
 /// A run of 30 s at 20k/s of which so many seconds are over, with a stall in second 6.
 struct Scene {
     caption: Caption,
     gathering: Gathering,
-    story: Story,
+    time_series: TimeSeries,
     latest: Option<Interval>,
-    notices: Notices,
+    warnings: Warnings,
     at: Nanos,
     shows_help: bool,
     is_ending: bool,
@@ -39,9 +39,9 @@ impl Scene {
                 style: Style { colour: true, width: 0, letters: Letters::Unicode },
             },
             gathering: Gathering::new(Nanos::from_secs(1)),
-            story: Story::default(),
+            time_series: TimeSeries::default(),
             latest: None,
-            notices: Notices::default(),
+            warnings: Warnings::default(),
             at: Nanos::ZERO,
             shows_help: false,
             is_ending: false,
@@ -53,21 +53,22 @@ impl Scene {
     fn pass(&mut self, second: u64) {
         let us = if second == 6 { 40_000 } else { 100 + second };
         let done = if second == 6 { 9_000 } else { 20_000 };
-        let mut tally = Tally { offered: done, processes: done, ..Tally::default() };
-        tally.outcomes[Kind::Read as usize][Outcome::Done as usize] = done - 2;
-        tally.outcomes[Kind::Read as usize][Outcome::Refused as usize] = 2;
-        tally.missed[Kind::Read as usize] = 100;
-        tally.lag_max = Nanos::from_micros(15);
-        tally.service[0].record(Nanos::from_micros(us));
-        tally.response[0].record(Nanos::from_micros(us + 1));
+        let mut stats = WorkerStats { offered: done, processes: done, ..WorkerStats::default() };
+        stats.outcomes[Kind::Read as usize][Outcome::Done as usize] = done - 2;
+        stats.outcomes[Kind::Read as usize][Outcome::Refused as usize] = 2;
+        stats.missed[Kind::Read as usize] = 100;
+        stats.lag_max = Nanos::from_micros(15);
+        stats.service[0].record(Nanos::from_micros(us));
+        stats.response[0].record(Nanos::from_micros(us + 1));
         self.at = Nanos::from_secs(second);
         let (at, elapsed) = (self.at, self.at);
-        let shape = Shape::constant(20e3);
-        let (tally, shape) = (&tally, Some(&shape));
-        let glance = Glance { at, elapsed, in_flight: 12, tally, shape, is_ending: false };
-        self.latest = self.gathering.add(&glance);
+        let rate_profile = RateProfile::constant(20e3);
+        let (stats, rate_profile) = (&stats, Some(&rate_profile));
+        let progress_snapshot =
+            ProgressSnapshot { at, elapsed, in_flight: 12, stats, rate_profile, is_ending: false };
+        self.latest = self.gathering.add(&progress_snapshot);
         let latest = self.latest.as_ref().expect("a second fills an interval");
-        self.story.add(latest);
+        self.time_series.add(latest);
     }
 
     fn terminal(&self, columns: u16, rows: u16) -> Terminal<TestBackend> {
@@ -79,8 +80,8 @@ impl Scene {
             rate: Some(20e3),
             latest: self.latest.as_ref(),
             totals: self.gathering.totals(),
-            story: &self.story,
-            notices: &self.notices,
+            time_series: &self.time_series,
+            warnings: &self.warnings,
             is_ending: self.is_ending,
             shows_help: self.shows_help,
         };
@@ -136,7 +137,7 @@ fn nothing_is_known_before_the_first_second() {
 #[test]
 fn an_ordinary_terminal_shows_everything() {
     let mut scene = Scene::after(12);
-    scene.notices.add("rate 20 000/s -> 22 000/s from 12.4 s on");
+    scene.warnings.add("rate 20 000/s -> 22 000/s from 12.4 s on");
     scene.check(
         80,
         24,
@@ -172,7 +173,7 @@ fn an_ordinary_terminal_shows_everything() {
 #[test]
 fn a_small_terminal_shows_what_matters_most() {
     let mut scene = Scene::after(12);
-    scene.notices.add("rate 20 000/s -> 22 000/s from 12.4 s on");
+    scene.warnings.add("rate 20 000/s -> 22 000/s from 12.4 s on");
     scene.check(
         40,
         12,
@@ -276,7 +277,7 @@ fn a_terminal_without_unicode_gets_ascii() {
                       | -      rate / 1.1                                        |
             response  | ]      rate x 2                                          |
             service   | [      rate / 2                                          |
-                      | q      ask no more, wait for what is in flight, report   |
+                      | q      issue no more, wait for what is in flight, report   |
             128 986 do| Ctrl-C the same; a second one waits for nothing          |
                       | ?      close this                                        |
             achieved o+----------------------------------------------------------+
@@ -344,7 +345,7 @@ fn latencies_far_apart_are_shown_on_a_log_scale() {
 #[test]
 fn any_size_can_be_drawn() {
     let mut scene = Scene::after(12);
-    (0..99).for_each(|number| scene.notices.add(&format!("notice {number}")));
+    (0..99).for_each(|number| scene.warnings.add(&format!("notice {number}")));
     scene.shows_help = true;
     for columns in [1, 2, 7, 39, 79, 300] {
         for rows in [1, 2, 3, 5, 9, 14, 80] {

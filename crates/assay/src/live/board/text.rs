@@ -155,7 +155,7 @@ fn figures(view: &View<'_>) -> Vec<Figure> {
     let errors = view.totals.with(Outcome::Refused) + view.totals.with(Outcome::Unknown);
     let dropped = view.totals.with(Outcome::Dropped);
     let figure = |name, text, tone| Figure { name, text, tone };
-    let offered = if view.rate.is_some() { "offered" } else { "asked" };
+    let offered = if view.rate.is_some() { "offered" } else { "issued" };
     let mut figures = vec![
         figure(offered, latest(&|of| rate(of.offered_per_s.round())), Tone::Plain),
         figure(

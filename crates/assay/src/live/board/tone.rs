@@ -1,4 +1,4 @@
-//! What colours mean on the dashboard.
+//! Colours of the dashboard.
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::{bar, border};

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use assay_run::{Closed, Control, Load, Think};
 
 use super::*;
-use crate::port::Papers;
-use crate::port::seen::{Seen, Subject};
-use crate::steering::Steering;
+use crate::port::StatusPages;
+use crate::port::run_status::{RunStatus, Subject};
+use crate::rate_control::RateControl;
 
 /// A desk about a closed load.
-fn desk() -> Desk {
-    let load = Load::Closed(Closed { sessions: 1, think: Think::No, pace: None });
-    let steering = Steering::new(Arc::new(Control::new()), &load);
+fn board() -> StatusBoard {
+    let load = Load::Closed(Closed { sessions: 1, think: Think::No, target_rate: None });
+    let rate_control = RateControl::new(Arc::new(Control::new()), &load);
     let subject = Subject {
         verb: "run",
         workload: "ycsb-c".to_owned(),
@@ -21,27 +21,30 @@ fn desk() -> Desk {
         text: "no think time".to_owned(),
         ..Subject::default()
     };
-    let desk = Desk::default();
-    *desk.papers() = Papers { seen: Seen::beginning(subject), steering: Some(Arc::new(steering)) };
-    desk
+    let board = StatusBoard::default();
+    *board.pages() = StatusPages {
+        observed: RunStatus::beginning(subject),
+        rate_control: Some(Arc::new(rate_control)),
+    };
+    board
 }
 
-fn ask(method: Method, path: &str, body: &str) -> (u16, String) {
-    let asked = Asked { method: &method, path, has_origin: false, body: body.as_bytes() };
-    let answer = answer(&asked, &desk());
+fn send(method: Method, path: &str, body: &str) -> (u16, String) {
+    let requested = HttpRequest { method: &method, path, has_origin: false, body: body.as_bytes() };
+    let answer = answer(&requested, &board());
     (answer.status.as_u16(), answer.body)
 }
 
 #[test]
 fn rates_are_read_as_text_or_json() {
-    for (body, wanted) in [
+    for (body, expected) in [
         ("20k/s", 20e3),
         (" 1250\n", 1250.0),
         ("{\"rate\": 20000}", 20e3),
         ("{\"rate\": 0.5}", 0.5),
         ("{\"rate\": \"20k/s\"}", 20e3),
     ] {
-        assert_eq!(rate(body.as_bytes()), Ok(wanted), "{body}");
+        assert_eq!(rate(body.as_bytes()), Ok(expected), "{body}");
     }
 }
 
@@ -50,16 +53,16 @@ fn what_is_no_rate_is_refused_with_a_reason() {
     for (body, why) in [
         ("", "is no rate"),
         ("fast", "is no rate"),
-        ("0", "asks nothing"),
-        ("-5/s", "asks nothing"),
-        ("{\"rate\": 0}", "asks nothing"),
+        ("0", "must be above 0"),
+        ("-5/s", "must be above 0"),
+        ("{\"rate\": 0}", "must be above 0"),
         ("{\"rate\": 1e300}", "beyond"),
         ("{\"rate\": null}", "another shape"),
         ("{\"rate\": 5, \"for\": 3}", "another shape"),
         ("{\"speed\": 5}", "another shape"),
         ("{\"rate\": ", "EOF"),
     ] {
-        let (status, text) = ask(Method::POST, "/rate", body);
+        let (status, text) = send(Method::POST, "/rate", body);
         assert_eq!(status, 400, "{body}: {text}");
         assert!(text.contains(why), "{body}: {text}");
     }
@@ -68,51 +71,53 @@ fn what_is_no_rate_is_refused_with_a_reason() {
 
 #[test]
 fn a_closed_load_has_no_rate_to_change() {
-    let (status, text) = ask(Method::POST, "/rate", "5/s");
+    let (status, text) = send(Method::POST, "/rate", "5/s");
     assert_eq!(status, 409);
     assert!(text.contains("the load is closed"), "{text}");
 }
 
 #[test]
 fn a_stop_drains() {
-    let desk = desk();
-    let asked = Asked { method: &Method::POST, path: "/stop", has_origin: false, body: b"" };
-    assert_eq!(answer(&asked, &desk).status, StatusCode::OK);
-    assert!(desk.steering().unwrap().is_ending());
+    let board = board();
+    let requested =
+        HttpRequest { method: &Method::POST, path: "/stop", has_origin: false, body: b"" };
+    assert_eq!(answer(&requested, &board).status, StatusCode::OK);
+    assert!(board.rate_control().unwrap().is_ending());
 }
 
 #[test]
 fn web_pages_do_not_steer() {
-    let desk = desk();
+    let board = board();
     for path in ["/stop", "/rate"] {
-        let asked = Asked { method: &Method::POST, path, has_origin: true, body: b"1/s" };
-        assert_eq!(answer(&asked, &desk).status, StatusCode::FORBIDDEN, "{path}");
+        let requested = HttpRequest { method: &Method::POST, path, has_origin: true, body: b"1/s" };
+        assert_eq!(answer(&requested, &board).status, StatusCode::FORBIDDEN, "{path}");
     }
-    assert!(!desk.steering().unwrap().is_ending());
+    assert!(!board.rate_control().unwrap().is_ending());
 }
 
 #[test]
 fn without_a_run_there_is_nothing_to_steer() {
-    let desk = Desk::default();
+    let board = StatusBoard::default();
     for path in ["/stop", "/rate"] {
-        let asked = Asked { method: &Method::POST, path, has_origin: false, body: b"1/s" };
-        assert_eq!(answer(&asked, &desk).status, StatusCode::CONFLICT, "{path}");
+        let requested =
+            HttpRequest { method: &Method::POST, path, has_origin: false, body: b"1/s" };
+        assert_eq!(answer(&requested, &board).status, StatusCode::CONFLICT, "{path}");
     }
-    let asked = Asked { method: &Method::GET, path: "/", has_origin: false, body: b"" };
-    assert!(answer(&asked, &desk).body.contains("\"preparing\""));
+    let requested = HttpRequest { method: &Method::GET, path: "/", has_origin: false, body: b"" };
+    assert!(answer(&requested, &board).body.contains("\"preparing\""));
 }
 
 #[test]
-fn other_paths_or_methods_are_told_what_there_is() {
-    assert_eq!(ask(Method::GET, "/rates", "").0, 404);
-    assert_eq!(ask(Method::POST, "/metrics", "").0, 405);
-    assert_eq!(ask(Method::GET, "/stop", "").0, 405);
-    assert_eq!(ask(Method::DELETE, "/", "").0, 405);
+fn other_paths_or_methods_are_reported_what_there_is() {
+    assert_eq!(send(Method::GET, "/rates", "").0, 404);
+    assert_eq!(send(Method::POST, "/metrics", "").0, 405);
+    assert_eq!(send(Method::GET, "/stop", "").0, 405);
+    assert_eq!(send(Method::DELETE, "/", "").0, 405);
 }
 
 #[test]
 fn the_status_is_json() {
-    let (status, text) = ask(Method::GET, "/", "");
+    let (status, text) = send(Method::GET, "/", "");
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(status, 200);
     assert_eq!(value["workload"], "ycsb-c");

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use assay_run::Tally;
-use assay_run::arrival::Shape;
+use assay_run::WorkerStats;
+use assay_run::arrival::RateProfile;
 
 use super::*;
-use crate::port::seen::Subject;
-use crate::progress::Glance;
+use crate::port::run_status::Subject;
+use crate::progress::ProgressSnapshot;
 
 /// Samples by name with labels, as they are written.
 type Samples = BTreeMap<String, f64>;
@@ -57,7 +57,7 @@ fn family<'a>(name: &'a str, types: &BTreeMap<&'a str, &str>) -> &'a str {
 }
 
 /// A run of which two seconds were seen, 1000 reads of 150 µs in each and one refused update.
-fn seen() -> Seen {
+fn observed() -> RunStatus {
     let subject = Subject {
         verb: "run",
         workload: "a \"quoted\" name".to_owned(),
@@ -65,32 +65,32 @@ fn seen() -> Seen {
         model: "open",
         ..Subject::default()
     };
-    let mut seen = Seen::beginning(subject);
+    let mut observed = RunStatus::beginning(subject);
     for second in 1..=2 {
-        let mut tally = Tally { offered: 1001, processes: 1001, ..Tally::default() };
-        tally.outcomes[Kind::Read as usize][Outcome::Done as usize] = 1000;
-        tally.outcomes[Kind::Update as usize][Outcome::Refused as usize] = 1;
-        tally.missed[Kind::Read as usize] = 3;
+        let mut stats = WorkerStats { offered: 1001, processes: 1001, ..WorkerStats::default() };
+        stats.outcomes[Kind::Read as usize][Outcome::Done as usize] = 1000;
+        stats.outcomes[Kind::Update as usize][Outcome::Refused as usize] = 1;
+        stats.missed[Kind::Read as usize] = 3;
         (0..1000).for_each(|_| {
-            tally.service[Kind::Read as usize].record(Nanos::from_micros(150));
-            tally.response[Kind::Read as usize].record(Nanos::from_micros(250));
+            stats.service[Kind::Read as usize].record(Nanos::from_micros(150));
+            stats.response[Kind::Read as usize].record(Nanos::from_micros(250));
         });
-        let (at, shape) = (Nanos::from_secs(second), Shape::constant(1001.0));
-        seen.add(&Glance {
+        let (at, rate_profile) = (Nanos::from_secs(second), RateProfile::constant(1001.0));
+        observed.add(&ProgressSnapshot {
             at,
             elapsed: at,
             in_flight: 4,
-            tally: &tally,
-            shape: Some(&shape),
+            stats: &stats,
+            rate_profile: Some(&rate_profile),
             is_ending: false,
         });
     }
-    seen
+    observed
 }
 
 #[test]
 fn counters_count_since_the_beginning() {
-    let samples = parse(&metrics(&seen()));
+    let samples = parse(&metrics(&observed()));
     let of = |series: &str| samples[series];
     assert_eq!(of("assay_operations_total{kind=\"read\",outcome=\"done\"}"), 2000.0);
     assert_eq!(of("assay_operations_total{kind=\"update\",outcome=\"refused\"}"), 2.0);
@@ -100,10 +100,10 @@ fn counters_count_since_the_beginning() {
 }
 
 #[test]
-fn gauges_show_the_last_interval() {
-    let samples = parse(&metrics(&seen()));
+fn live_counters_show_the_last_interval() {
+    let samples = parse(&metrics(&observed()));
     for (series, value) in [
-        ("assay_asking", 1.0),
+        ("assay_running", 1.0),
         ("assay_elapsed_seconds", 2.0),
         ("assay_in_flight", 4.0),
         ("assay_intended_rate", 1001.0),
@@ -117,7 +117,7 @@ fn gauges_show_the_last_interval() {
 
 #[test]
 fn histograms_rise_to_their_count() {
-    let samples = parse(&metrics(&seen()));
+    let samples = parse(&metrics(&observed()));
     for (name, first_full) in [("response", "0.0005"), ("service", "0.0002")] {
         let bucket = |le: &str| {
             samples[&format!("assay_{name}_seconds_bucket{{kind=\"read\",le=\"{le}\"}}")]
@@ -134,7 +134,7 @@ fn histograms_rise_to_their_count() {
 
 #[test]
 fn summaries_have_the_quantiles_of_the_last_interval() {
-    let samples = parse(&metrics(&seen()));
+    let samples = parse(&metrics(&observed()));
     let quantile = |name: &str, quantile: &str| {
         samples[&format!("assay_{name}_recent_seconds{{kind=\"read\",quantile=\"{quantile}\"}}")]
     };
@@ -147,13 +147,13 @@ fn summaries_have_the_quantiles_of_the_last_interval() {
 
 #[test]
 fn labels_are_escaped() {
-    let page = metrics(&seen());
+    let page = metrics(&observed());
     assert!(page.contains(r#"workload="a \"quoted\" name",store="fjall:C:\\dir""#), "{page}");
 }
 
 #[test]
 fn a_run_of_which_nothing_was_seen_has_a_page() {
-    let samples = parse(&metrics(&Seen::default()));
-    assert_eq!(samples["assay_asking"], 0.0);
+    let samples = parse(&metrics(&RunStatus::default()));
+    assert_eq!(samples["assay_running"], 0.0);
     assert!(!samples.contains_key("assay_offered_rate"));
 }

@@ -8,9 +8,9 @@ use assay_store::{OwnedRequest, Request};
 use scylla::statement::batch::{Batch, BatchStatement, BatchType};
 
 use super::{Arguments, Cassandra, Conversation, check};
-use crate::cassandra::failure::{Asked, MALFORMED, failure};
+use crate::cassandra::failure::{MALFORMED, RequestKind, failure};
 use crate::cassandra::options::Options;
-use crate::task::{Ending, Gathering, Outcome, RecordJob};
+use crate::task::{Completion, Gathering, Outcome, RecordJob};
 
 /// What is gathered: reads cannot be.
 pub(in crate::cassandra) fn gathering(options: &Options) -> Gathering {
@@ -18,13 +18,13 @@ pub(in crate::cassandra) fn gathering(options: &Options) -> Gathering {
 }
 
 impl Cassandra {
-    /// Asks for a batch. What cannot be asked is refused, and the others are asked without it.
-    pub(super) async fn ask_batch(
+    /// Requests a batch. What cannot be issued is refused, and the others are issued without it.
+    pub(super) async fn send_batch(
         &self,
         conversation: &Conversation,
         job: &mut RecordJob,
         requests: &mut u16,
-    ) -> Result<bool, Ending> {
+    ) -> Result<bool, Completion> {
         let table = job.table();
         let texts = self.plan.tables.get(usize::from(table)).ok_or(MALFORMED)?;
         let inserts: Vec<Request<'_>> = job.batch.iter().map(OwnedRequest::request).collect();
@@ -37,7 +37,7 @@ impl Cassandra {
                     let known = self.statement(conversation, table, shape, requests).await?;
                     statements.push(BatchStatement::from((*known).clone()));
                     arguments.push(Arguments(insert));
-                    Ending::Done { found: true }
+                    Completion::Done { found: true }
                 }
                 Err(ending) => ending,
             };
@@ -46,16 +46,16 @@ impl Cassandra {
         if arguments.is_empty() {
             return Ok(true);
         }
-        let options = &self.dialer.options;
+        let options = &self.connector.options;
         let mut batch = Batch::new_with_statements(options.batch_type, statements);
         batch.set_consistency(options.write);
         batch.set_is_idempotent(false);
         *requests += 1;
         let answered = conversation.session.batch(&batch, arguments).await;
-        let asked = match options.batch_type {
-            BatchType::Logged => Asked::Logged,
-            BatchType::Unlogged | BatchType::Counter => Asked::Unlogged,
+        let requested = match options.batch_type {
+            BatchType::Logged => RequestKind::Logged,
+            BatchType::Unlogged | BatchType::Counter => RequestKind::Unlogged,
         };
-        answered.map(|_| true).map_err(|error| failure(&error, asked))
+        answered.map(|_| true).map_err(|error| failure(&error, requested))
     }
 }

@@ -1,7 +1,7 @@
 //! Several requests for records as one request to etcd: a transaction without a condition.
 //!
 //! So inserts of a batch become final together or not at all, and its reads are of one moment:
-//! more than was asked for, but etcd has no other way to take several at once.
+//! more than was requested, but etcd has no other way to take several at once.
 
 use assay_model::{Kind, Reason};
 use assay_store::{OwnedRequest, Request};
@@ -11,13 +11,13 @@ use crate::etcd::failure::{Doing, Failure, failure};
 use crate::etcd::messages::{RangeRequest, RequestOp, ResponseOp, TxnRequest, TxnResponse, method};
 use crate::etcd::options::Read;
 use crate::etcd::wire::CallError;
-use crate::task::{Ending, Outcome, RecordJob};
+use crate::task::{Completion, Outcome, RecordJob};
 
 /// The kinds that are gathered.
 pub(in crate::etcd) const KINDS: &[Kind] = &[Kind::Read, Kind::Insert];
 
 impl Turn<'_> {
-    /// Carries out a batch. What cannot be asked is refused, and the others are asked without it.
+    /// Carries out a batch. What cannot be issued is refused, and the others are issued without it.
     pub(super) async fn carry_out_batch(
         &mut self,
         job: &mut RecordJob,
@@ -25,21 +25,21 @@ impl Turn<'_> {
     ) -> Result<bool, Failure> {
         let RecordJob { batch, outcomes, .. } = job;
         let requests = || batch.iter().map(OwnedRequest::request);
-        let asked: Vec<Result<RequestOp, Failure>> =
+        let requested: Vec<Result<RequestOp, Failure>> =
             requests().map(|request| self.operation(&request)).collect();
-        let operations = asked.iter().flatten().cloned().collect();
+        let operations = requested.iter().flatten().cloned().collect();
         let is_read = requests().all(|request| request.kind == Kind::Read);
         let doing = if is_read { Doing::Reading } else { Doing::Writing };
-        let mut told = self.transact(operations, doing).await?.into_iter();
-        for (request, asked) in requests().zip(asked) {
+        let mut reported = self.transact(operations, doing).await?.into_iter();
+        for (request, requested) in requests().zip(requested) {
             let begin = rows.len();
-            let answered = asked.map(|_| told.next().unwrap_or_default());
+            let answered = requested.map(|_| reported.next().unwrap_or_default());
             let ended = answered.and_then(|answered| match answered.response_range {
                 Some(range) => self.hand_out(&range.kvs, &request, rows),
                 None => Ok(true),
             });
             let ending = match ended {
-                Ok(found) => Ending::Done { found },
+                Ok(found) => Completion::Done { found },
                 Err(failure) => {
                     rows.truncate(begin);
                     failure.ending
@@ -61,9 +61,9 @@ impl Turn<'_> {
             return Ok(Vec::new());
         }
         let question = TxnRequest { success, ..TxnRequest::default() };
-        let answer: TxnResponse = self.ask(method::TXN, question, doing).await?;
+        let answer: TxnResponse = self.send(method::TXN, question, doing).await?;
         let is_read =
-            |told: &ResponseOp| told.response_range.is_some() == (doing == Doing::Reading);
+            |reported: &ResponseOp| reported.response_range.is_some() == (doing == Doing::Reading);
         if answer.responses.len() != count || !answer.responses.iter().all(is_read) {
             let error = CallError::Garbled("an answer to something else".into());
             return Err(failure(&error, doing));
@@ -81,7 +81,7 @@ impl Turn<'_> {
             }
             Kind::Read => {
                 let serializable = self.read == Read::Serializable;
-                let key = self.shelf.key(request.key);
+                let key = self.key_prefix.key(request.key);
                 let range = RangeRequest { key, serializable, ..RangeRequest::default() };
                 operation.request_range = Some(range);
             }

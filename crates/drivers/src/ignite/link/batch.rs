@@ -1,6 +1,6 @@
 //! Several requests for records as one request to the cluster: `getAll` or `putAll`.
 //!
-//! It goes to the node that owns the first key, which asks the owners of the others: one request
+//! It goes to the node that owns the first key, which issues the owners of the others: one request
 //! of ours, as a thin client in Java makes of it. Keys are sent in their order, for nodes lock
 //! them one after another, and two batches in different orders could wait for each other for ever.
 
@@ -15,7 +15,7 @@ use crate::ignite::object::{Draft, Object};
 use crate::ignite::options::{Insert, Options};
 use crate::ignite::plan::Table;
 use crate::ignite::wire::{Garbled, Reader, Value, operation, put_length, put_text};
-use crate::task::{Ending, Gathering, Outcome, RecordJob};
+use crate::task::{Completion, Gathering, Outcome, RecordJob};
 
 /// What is gathered. There is no `putAll` that keeps what is there.
 pub(in crate::ignite) fn gathering(options: &Options) -> Gathering {
@@ -27,7 +27,7 @@ pub(in crate::ignite) fn gathering(options: &Options) -> Gathering {
 }
 
 impl Turn<'_> {
-    /// Carries out a batch. What cannot be asked is refused, and the others are asked without it.
+    /// Carries out a batch. What cannot be issued is refused, and the others are issued without it.
     pub(super) async fn perform_batch(
         &mut self,
         job: &mut RecordJob,
@@ -73,11 +73,11 @@ impl Turn<'_> {
                     out.extend_from_slice(record);
                 }
             };
-            self.ask(table, first, operation::PUT_ALL, write).await?;
+            self.send(table, first, operation::PUT_ALL, write).await?;
         }
         let ending = |draft: &Result<Vec<u8>, Reason>| match draft {
-            Ok(_) => Ending::Done { found: true },
-            Err(reason) => Ending::Refused(*reason),
+            Ok(_) => Completion::Done { found: true },
+            Err(reason) => Completion::Refused(*reason),
         };
         Ok(drafts.iter().map(|draft| Outcome { ending: ending(draft), rows_end: 0 }).collect())
     }
@@ -98,18 +98,18 @@ impl Turn<'_> {
                 put_length(keys.len(), out);
                 keys.iter().for_each(|key| put_text(key, out));
             };
-            records = entries(self.ask(table, first, operation::GET_ALL, write).await?)?;
+            records = entries(self.send(table, first, operation::GET_ALL, write).await?)?;
         }
         let mut outcomes = Vec::with_capacity(requests.len());
         for request in requests {
             let begin = rows.len();
             let handed = self.hand_out(table, request, records.get(request.key), rows).await;
             let ending = match handed {
-                Ok(found) => Ending::Done { found },
-                Err(Fault::Refused(reason)) => Ending::Refused(reason),
+                Ok(found) => Completion::Done { found },
+                Err(Fault::Refused(reason)) => Completion::Refused(reason),
                 Err(Fault::Trouble(trouble)) => ending(&trouble, self.stage),
             };
-            if !matches!(ending, Ending::Done { .. }) {
+            if !matches!(ending, Completion::Done { .. }) {
                 rows.truncate(begin);
             }
             outcomes.push(Outcome { ending, rows_end: rows.len() });
@@ -142,13 +142,13 @@ fn text(key: &[u8]) -> Result<(), Reason> {
 
 /// The records that were found, by their keys; nothing in place of what is no record.
 pub(in crate::ignite) fn entries(
-    told: &[u8],
+    reported: &[u8],
 ) -> Result<HashMap<Vec<u8>, Option<Vec<u8>>>, Garbled> {
-    let mut told = Reader::new(told);
+    let mut reported = Reader::new(reported);
     let mut entries = HashMap::new();
-    for _ in 0..told.length()? {
-        let Value::Text(key) = told.value()? else { return Err(Garbled) };
-        let record = match told.value()? {
+    for _ in 0..reported.length()? {
+        let Value::Text(key) = reported.value()? else { return Err(Garbled) };
+        let record = match reported.value()? {
             // Some versions tell what is missing.
             Value::Null => continue,
             Value::Object(record) => Some(record.to_vec()),
@@ -168,15 +168,15 @@ mod tests {
     fn records_are_found_by_their_keys() {
         let mut object = vec![0; 24];
         (object[0], object[12]) = (code::OBJECT, 24);
-        let mut told = Vec::new();
-        put_length(3, &mut told);
-        put_text(b"a", &mut told);
-        told.extend(&object);
-        put_text(b"b", &mut told);
-        put_text(b"no record", &mut told);
-        put_text(b"c", &mut told);
-        told.push(code::NULL);
-        let entries = entries(&told).unwrap();
+        let mut reported = Vec::new();
+        put_length(3, &mut reported);
+        put_text(b"a", &mut reported);
+        reported.extend(&object);
+        put_text(b"b", &mut reported);
+        put_text(b"no record", &mut reported);
+        put_text(b"c", &mut reported);
+        reported.push(code::NULL);
+        let entries = entries(&reported).unwrap();
         assert_eq!(entries.len(), 2);
         assert_eq!(entries[&b"a"[..]], Some(object));
         assert_eq!(entries[&b"b"[..]], None);
@@ -184,10 +184,10 @@ mod tests {
 
     #[test]
     fn entries_that_are_cut_or_have_other_keys_are_garbled() {
-        let mut told = Vec::new();
-        put_length(1, &mut told);
-        assert_eq!(entries(&told), Err(Garbled));
-        told.extend([code::BOOL, 1, code::NULL]);
-        assert_eq!(entries(&told), Err(Garbled));
+        let mut reported = Vec::new();
+        put_length(1, &mut reported);
+        assert_eq!(entries(&reported), Err(Garbled));
+        reported.extend([code::BOOL, 1, code::NULL]);
+        assert_eq!(entries(&reported), Err(Garbled));
     }
 }

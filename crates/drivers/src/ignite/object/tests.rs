@@ -58,9 +58,9 @@ fn set<'a>(
 }
 
 /// The record as `name=value`, as an answer has it.
-fn told(bytes: &[u8], asked: Fields) -> String {
+fn describe(bytes: &[u8], requested: Fields) -> String {
     let mut rows = Vec::new();
-    Object::parse(bytes).unwrap().encode(asked, &names(), &types(), &mut rows).unwrap();
+    Object::parse(bytes).unwrap().encode(requested, &names(), &types(), &mut rows).unwrap();
     let mut words = Vec::new();
     Rows::Encoded(&rows).each(|field| {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -95,10 +95,10 @@ fn records_come_back_with_what_was_written() {
     for is_compact in [true, false] {
         for content in [Content::Text, Content::Bytes] {
             let bytes = make(&[(2, b"c"), (0, b"")], content, is_compact);
-            assert_eq!(told(&bytes, Fields::All), "field0= field2=c");
-            assert_eq!(told(&bytes, Fields::Named), "field0= field2=c");
-            assert_eq!(told(&bytes, Fields::One(2)), "field2=c");
-            assert_eq!(told(&bytes, Fields::One(1)), "");
+            assert_eq!(describe(&bytes, Fields::All), "field0= field2=c");
+            assert_eq!(describe(&bytes, Fields::Named), "field0= field2=c");
+            assert_eq!(describe(&bytes, Fields::One(2)), "field2=c");
+            assert_eq!(describe(&bytes, Fields::One(1)), "");
         }
     }
 }
@@ -109,7 +109,7 @@ fn offsets_are_as_wide_as_the_last_needs() {
         let long = "x".repeat(length);
         let bytes = make(&[(0, long.as_bytes()), (2, b"c")], Content::Text, true);
         let whole = format!("field0={long} field2=c");
-        assert_eq!(told(&bytes, Fields::All), whole, "{length}");
+        assert_eq!(describe(&bytes, Fields::All), whole, "{length}");
         let width = match length {
             0..226 => 1,
             226..65_506 => 2,
@@ -127,7 +127,7 @@ fn a_change_keeps_what_it_does_not_name() {
     let mut draft = Object::parse(&old).unwrap().draft(&types).unwrap();
     set(&mut draft, &[(1, b"new")], Content::Text).unwrap();
     let new = write(&draft);
-    assert_eq!(told(&new, Fields::All), "field0=a field1=new field2=c");
+    assert_eq!(describe(&new, Fields::All), "field0=a field1=new field2=c");
     assert_eq!(Object::parse(&new).unwrap().schema, Object::parse(&old).unwrap().schema);
 }
 

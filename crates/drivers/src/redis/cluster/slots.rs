@@ -55,8 +55,8 @@ pub(in crate::redis) struct Map {
 }
 
 impl Map {
-    /// Reads the answer to CLUSTER SLOTS that the node `asked` gave; `None` if it makes no sense.
-    pub(super) fn read(value: &Value, asked: &str) -> Option<Map> {
+    /// Reads the answer to CLUSTER SLOTS that the node `requested` gave; `None` if it is invalid.
+    pub(super) fn read(value: &Value, requested: &str) -> Option<Map> {
         let Value::Array(entries) = value else { return None };
         let mut map = Map::default();
         for entry in entries {
@@ -64,7 +64,7 @@ impl Map {
             let [Value::Integer(first), Value::Integer(last), master, ..] = &entry[..] else {
                 return None;
             };
-            let master = address(master, asked)?;
+            let master = address(master, requested)?;
             let known = map.masters.iter().position(|other| *other == master);
             let place = known.unwrap_or(map.masters.len());
             if place == map.masters.len() {
@@ -92,12 +92,12 @@ impl Map {
     }
 }
 
-/// Host and port of a node; one without a host is where we asked.
-fn address(node: &Value, asked: &str) -> Option<(String, u16)> {
+/// Host and port of a node; one without a host is where we issued.
+fn address(node: &Value, requested: &str) -> Option<(String, u16)> {
     let Value::Array(node) = node else { return None };
     let [host, Value::Integer(port), ..] = &node[..] else { return None };
     let host = match host.text() {
-        Some(b"" | b"?") | None => asked.to_owned(),
+        Some(b"" | b"?") | None => requested.to_owned(),
         Some(host) => String::from_utf8_lossy(host).into_owned(),
     };
     Some((host, u16::try_from(*port).ok()?))
@@ -108,7 +108,7 @@ fn address(node: &Value, asked: &str) -> Option<(String, u16)> {
 pub(in super::super) struct Redirect {
     /// The slot that it is about.
     pub(super) slot: u16,
-    /// The node; without a host it is the one that was asked.
+    /// The node; without a host it is the one that was issued.
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) kind: RedirectKind,
@@ -171,12 +171,12 @@ mod tests {
 
     #[test]
     fn a_map_says_who_has_which_slots() {
-        let told = Value::Array(vec![
+        let reported = Value::Array(vec![
             entry(0, 99, &[node("a", 1), node("b", 2)]),
             entry(100, 16382, &[node("", 3), node("b", 2)]),
             entry(16383, 16383, &[node("a", 1)]),
         ]);
-        let map = Map::read(&told, "asked").unwrap();
+        let map = Map::read(&reported, "asked").unwrap();
         assert_eq!(map.masters, [("a".to_owned(), 1), ("asked".to_owned(), 3)]);
         assert_eq!([0, 99, 100, 16383].map(|slot| map.master_of(slot).unwrap()), [0, 0, 1, 0]);
         assert_eq!(map.missing(), 0);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_that_make_no_sense_are_none() {
+    fn maps_that_are_invalid_are_none() {
         for wrong in [
             Value::Null,
             Value::Array(vec![Value::Null]),

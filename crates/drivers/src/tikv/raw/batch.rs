@@ -3,7 +3,7 @@
 use tikv_client::Error;
 
 use super::Turn;
-use crate::task::{Ending, Outcome, RecordJob};
+use crate::task::{Completion, Outcome, RecordJob};
 use crate::tikv::batch::Batch;
 use crate::tikv::failure::{Doing, Failure, Verdict, verdict};
 use crate::tikv::link::ATTEMPTS;
@@ -15,7 +15,7 @@ impl Turn<'_> {
         job: &mut RecordJob,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
-        let batch = Batch::new(self.shelf, &job.batch);
+        let batch = Batch::new(self.key_prefix, &job.batch);
         job.outcomes = match batch.is_insert() {
             true => self.put_all(batch).await?,
             false => self.get_all(batch, rows).await?,
@@ -38,16 +38,16 @@ impl Turn<'_> {
     /// What a failure of a write means that goes to each region by itself: what one of them refuses
     /// may be done in another.
     async fn open(&mut self, error: &Error, batch: Batch<'_>) -> Failure {
-        let told = verdict(error, Doing::Writing);
-        if told == Verdict::Moved {
-            // It is not asked again, but those after it find the regions.
+        let reported = verdict(error, Doing::Writing);
+        if reported == Verdict::Moved {
+            // It is not run again, but those after it find the regions.
             self.requests += 1;
             let _ = self.patient.batch_get(batch.keys()).await;
         }
-        may_be_done(told.failure())
+        may_be_done(reported.failure())
     }
 
-    /// Asks, and again after the regions were found anew if one was elsewhere.
+    /// Issues, and again after the regions were found anew if one was elsewhere.
     async fn get_all(
         &mut self,
         batch: Batch<'_>,
@@ -55,12 +55,12 @@ impl Turn<'_> {
     ) -> Result<Vec<Outcome>, Failure> {
         loop {
             self.requests += 1;
-            let told = match self.swift.batch_get(batch.keys()).await {
+            let reported = match self.swift.batch_get(batch.keys()).await {
                 Ok(found) => return Ok(batch.hand_out(found, rows)),
                 Err(error) => verdict(&error, Doing::Reading),
             };
-            if told != Verdict::Moved || self.attempts == ATTEMPTS {
-                return Err(told.failure());
+            if reported != Verdict::Moved || self.attempts == ATTEMPTS {
+                return Err(reported.failure());
             }
             self.attempts += 1;
             self.requests += 1;
@@ -73,8 +73,8 @@ impl Turn<'_> {
 /// A failure of a part, as that of all of it.
 fn may_be_done(part: Failure) -> Failure {
     match part.ending {
-        Ending::Refused(reason) => Failure { ending: Ending::Unknown(reason), ..part },
-        Ending::Unknown(_) | Ending::Done { .. } => part,
+        Completion::Refused(reason) => Failure { ending: Completion::Unknown(reason), ..part },
+        Completion::Unknown(_) | Completion::Done { .. } => part,
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
     fn what_a_region_refuses_may_be_done_in_another() {
         for reason in [Reason::Malformed, Reason::Busy, Reason::Full, Reason::Unreachable] {
             let ending = may_be_done(Failure::refused(reason)).ending;
-            assert_eq!(ending, Ending::Unknown(reason));
+            assert_eq!(ending, Completion::Unknown(reason));
         }
     }
 }

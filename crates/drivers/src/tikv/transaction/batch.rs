@@ -6,16 +6,16 @@ use super::{Open, Remembers, Turn, options, pause};
 use crate::task::{Outcome, RecordJob};
 use crate::tikv::batch::{Batch, Pair};
 use crate::tikv::failure::{Doing, Failure, Verdict};
+use crate::tikv::key_prefix::KeyPrefix;
 use crate::tikv::link::ATTEMPTS;
 use crate::tikv::options::Mode;
-use crate::tikv::shelf::Shelf;
 
 impl Turn<'_> {
-    /// Carries out a batch of records on `shelf`. What cannot be asked is refused, and the others
-    /// are asked without it.
+    /// Carries out a batch of records on `key_prefix`. What cannot be issued is refused, and the
+    /// others are issued without it.
     pub(in crate::tikv) async fn carry_out_batch(
         &mut self,
-        shelf: &Shelf,
+        key_prefix: &KeyPrefix,
         job: &mut RecordJob,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
@@ -23,7 +23,7 @@ impl Turn<'_> {
         // a batch may be prewritten, and the library would only undo a pessimistic one's locks of
         // the time before that.
         self.mode = Mode::Optimistic;
-        let batch = Batch::new(shelf, &job.batch);
+        let batch = Batch::new(key_prefix, &job.batch);
         let mut attempt = 1;
         loop {
             let attempted = match batch.is_insert() {
@@ -35,7 +35,7 @@ impl Turn<'_> {
                     job.outcomes = outcomes;
                     return Ok(true);
                 }
-                Err(told) if attempt == ATTEMPTS => return Err(told.failure()),
+                Err(reported) if attempt == ATTEMPTS => return Err(reported.failure()),
                 Err(Verdict::Failed(failure)) => return Err(failure),
                 Err(Verdict::Conflict) => {
                     tokio::time::sleep(pause(attempt, batch.session())).await;
@@ -53,8 +53,8 @@ impl Turn<'_> {
         }
         let mut open = Open::new(self.begin_to_write().await?, Remembers::Writes);
         let written = self.write_all(&mut open, pairs).await;
-        if let Err(told) = &written
-            && self.leaves_locks(&open, told)
+        if let Err(reported) = &written
+            && self.leaves_locks(&open, reported)
         {
             self.release(&mut open).await;
         }
@@ -65,7 +65,7 @@ impl Turn<'_> {
         pairs.iter().for_each(|(key, _)| open.records.note_written(key));
         let puts = pairs.into_iter().map(|(key, value): Pair| Mutation::Put(key.into(), value));
         if let Err(error) = open.transaction.batch_mutate(puts).await {
-            return Err(self.told(&error, Doing::Preparing, open.records.concerned()).await);
+            return Err(self.describe(&error, Doing::Preparing, open.records.concerned()).await);
         }
         self.commit(open).await
     }
@@ -81,7 +81,7 @@ impl Turn<'_> {
             Ok(found) => Ok(batch.hand_out(found, rows)),
             Err(error) => {
                 let keys = batch.keys();
-                Err(self.told(&error, Doing::Reading, keys.iter().map(Vec::as_slice)).await)
+                Err(self.describe(&error, Doing::Reading, keys.iter().map(Vec::as_slice)).await)
             }
         }
     }

@@ -4,13 +4,13 @@ use assay_store::Store;
 use assay_store::conformance::assert_conforms;
 
 use super::shared::{order, shared};
-use super::{asker, store};
-use crate::asker::Asker;
+use super::{store, test_client};
 use crate::batches::{
     holds_what_was_loaded, refuses_alone_what_is_wrong, refuses_whole_what_is_too_large,
 };
 use crate::lab::Cluster;
 use crate::ordeal::keeps_what_it_has_done;
+use crate::test_client::TestClient;
 
 #[test]
 fn cassandra_conforms_with_batches() {
@@ -23,9 +23,9 @@ fn cassandra_conforms_with_batches() {
 fn what_was_loaded_in_batches_is_there() {
     for batch_type in ["unlogged", "logged"] {
         let keyspace = format!("/loaded_{batch_type}");
-        let mut single = asker(&shared(&keyspace));
+        let mut single = test_client(&shared(&keyspace));
         let rest = format!("{keyspace}?batch=16&batch_type={batch_type}");
-        holds_what_was_loaded(&mut asker(&shared(&rest)), &mut single, false);
+        holds_what_was_loaded(&mut test_client(&shared(&rest)), &mut single, false);
     }
 }
 
@@ -34,14 +34,14 @@ fn what_was_loaded_in_batches_is_there() {
 fn a_batch_that_is_too_large_is_refused_whole() {
     for batch_type in ["unlogged", "logged"] {
         let rest = format!("/large_{batch_type}?batch=3&batch_type={batch_type}");
-        refuses_whole_what_is_too_large(&mut asker(&shared(&rest)), 100_000);
+        refuses_whole_what_is_too_large(&mut test_client(&shared(&rest)), 100_000);
     }
 }
 
 #[test]
 fn of_a_batch_only_what_is_wrong_is_refused() {
     let store = store(&shared("/wrong_in_batch?batch=3&in_flight=1"));
-    refuses_alone_what_is_wrong(&mut Asker::open(&store).unwrap());
+    refuses_alone_what_is_wrong(&mut TestClient::open(&store).unwrap());
     let settings = store.settings().unwrap();
     let batch = settings.iter().find(|setting| setting.name == "batch");
     assert_eq!(batch.map(|setting| &*setting.value), Some("3 unlogged"));
@@ -51,6 +51,6 @@ fn of_a_batch_only_what_is_wrong_is_refused() {
 fn no_batch_is_done_that_did_not_survive_kill_9() {
     // With a periodic commit log a kill loses what was acknowledged since the log's last mark.
     let mut cluster = Cluster::start_as(&order(1).choose("commitlog", "batch"));
-    let mut asker = asker(&cluster.url("/batches?in_flight=4&batch=8"));
-    keeps_what_it_has_done(&mut cluster, &mut asker, 500);
+    let mut test_client = test_client(&cluster.url("/batches?in_flight=4&batch=8"));
+    keeps_what_it_has_done(&mut cluster, &mut test_client, 500);
 }

@@ -1,26 +1,26 @@
-//! What requests become when the only node fails or stands still.
+//! Tests of outcomes when the only node fails or stands still.
 
 use std::time::Duration;
 
 use assay_store::{Store, Ticket};
 
 use super::shared::order;
-use super::{asker, store};
-use crate::asker::{Asker, Question, Told, insert, read};
+use super::{store, test_client};
 use crate::lab::Cluster;
 use crate::ordeal::{LOST, UNREACHABLE, keeps_what_it_has_done};
+use crate::test_client::{RequestResult, TestClient, TestRequest, insert, read};
 
 /// Starts it as soon as there is a place for it.
-fn start(asker: &mut Asker, question: &Question<'_>) -> Ticket {
-    while !asker.is_ready() {
-        asker.drain_for(Duration::from_millis(5));
+fn start(test_client: &mut TestClient, question: &TestRequest<'_>) -> Ticket {
+    while !test_client.is_ready() {
+        test_client.drain_for(Duration::from_millis(5));
     }
-    asker.start(question)
+    test_client.start(question)
 }
 
 /// After a session was lost its places come back one by one, within a second.
-fn wait_for_places(asker: &mut Asker) {
-    assert_eq!(asker.drain_for(Duration::from_millis(1500)), []);
+fn wait_for_places(test_client: &mut TestClient) {
+    assert_eq!(test_client.drain_for(Duration::from_millis(1500)), []);
 }
 
 /// One node for all of it, for it takes seconds to start.
@@ -29,44 +29,44 @@ fn a_node_that_stands_still_dies_and_comes_back() {
     // With a periodic commit log a kill loses what was acknowledged since the log's last mark.
     let mut cluster = Cluster::start_as(&order(1).choose("commitlog", "batch"));
     let url = cluster.url("/faults?in_flight=8");
-    let mut asker = asker(&url);
-    assert_eq!(asker.ask(&insert("user", &["a", "b"])), Told::WRITTEN);
-    let row = Told::row("field0=a field1=b");
+    let mut test_client = test_client(&url);
+    assert_eq!(test_client.send(&insert("user", &["a", "b"])), RequestResult::WRITTEN);
+    let row = RequestResult::row("field0=a field1=b");
     let settings = store(&url).settings().unwrap();
     let durability = settings.iter().find(|setting| setting.name == "durability");
     assert_eq!(durability.map(|setting| &*setting.value), Some("commitlog_sync=batch"));
 
     // Frozen: requests wait until it goes on, those that are given up lose their place.
     cluster.freeze(1);
-    let first = asker.start(&read("user"));
-    assert_eq!(asker.drain_for(Duration::from_millis(300)), []);
+    let first = test_client.start(&read("user"));
+    assert_eq!(test_client.drain_for(Duration::from_millis(300)), []);
     cluster.thaw(1);
-    assert_eq!(asker.take(1), [(first, row.clone())]);
+    assert_eq!(test_client.take(1), [(first, row.clone())]);
     cluster.freeze(1);
-    let given_up = asker.start(&read("user"));
-    asker.abandon(given_up);
-    assert_eq!(asker.take(1), [(given_up, LOST)]);
-    // So long that no sign of life comes: what is under way is unknown, then nothing can be asked.
-    let sent = asker.start(&insert("silent", &["a", "b"]));
-    assert_eq!(asker.take(1), [(sent, LOST)]);
-    asker.ask_until(&read("user"), &UNREACHABLE);
+    let given_up = test_client.start(&read("user"));
+    test_client.abandon(given_up);
+    assert_eq!(test_client.take(1), [(given_up, LOST)]);
+    // So long that no sign of life comes: what is under way is unknown, then nothing can be issued.
+    let sent = test_client.start(&insert("silent", &["a", "b"]));
+    assert_eq!(test_client.take(1), [(sent, LOST)]);
+    test_client.send_until(&read("user"), &UNREACHABLE);
     cluster.thaw(1);
-    asker.ask_until(&read("user"), &row);
+    test_client.send_until(&read("user"), &row);
 
     // Killed while it stands still: what was sent is unknown.
-    wait_for_places(&mut asker);
+    wait_for_places(&mut test_client);
     cluster.freeze(1);
     let sent = [read("user"), insert("user2", &["b", "c"])];
-    let sent = sent.map(|question| start(&mut asker, &question));
-    asker.poll();
+    let sent = sent.map(|question| start(&mut test_client, &question));
+    test_client.poll();
     cluster.kill(1);
-    let mut answers = asker.take(2);
+    let mut answers = test_client.take(2);
     answers.sort_by_key(|(ticket, _)| ticket.0);
     assert_eq!(answers, sent.map(|ticket| (ticket, LOST)));
-    asker.ask_until(&read("user"), &UNREACHABLE);
+    test_client.send_until(&read("user"), &UNREACHABLE);
     cluster.restart(1);
-    asker.ask_until(&read("user"), &row);
+    test_client.send_until(&read("user"), &row);
 
     // Killed in the middle of inserts: what was acknowledged is there afterwards.
-    keeps_what_it_has_done(&mut cluster, &mut asker, 500);
+    keeps_what_it_has_done(&mut cluster, &mut test_client, 500);
 }

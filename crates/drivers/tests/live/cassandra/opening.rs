@@ -1,15 +1,15 @@
-//! What is said when there is no Cassandra, or not one that lets us in.
+//! Tests of errors on opening: no Cassandra, or no permission.
 
 use std::io::{Read, Write};
 
 use assay_store::{OpenError, Store};
 
 use super::shared::{cql_at, order, shared};
-use super::{asker, store};
-use crate::asker::{Asker, Told, insert, layout, read, update};
+use super::{store, test_client};
 use crate::impostor;
 use crate::lab::Cluster;
 use crate::server::{Server as Redis, free_port};
+use crate::test_client::{RequestResult, TestClient, insert, layout, read, update};
 
 fn turned_away(url: &str) -> OpenError {
     store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
@@ -23,7 +23,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_asks_whether_the_server_runs() {
+fn a_closed_port_issues_whether_the_server_runs() {
     check_unreachable(&format!("cassandra://127.0.0.1:{}", free_port()), "is the server running");
     check_unreachable("cassandra://no-such-host.invalid", "no address is known for");
 }
@@ -58,8 +58,8 @@ fn servers_that_say_something_else_are_no_cassandra() {
 fn a_dead_node_among_the_hosts_is_passed_over() {
     let live = shared("").replace("cassandra://", "");
     let url = format!("cassandra://127.0.0.1:{},{live}/passed_over", free_port());
-    let mut asker = asker(&url);
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&url);
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn more_copies_than_nodes_are_refused() {
 }
 
 #[test]
-fn strangers_are_told_without_their_password() {
+fn strangers_are_reported_without_their_password() {
     let cluster = Cluster::start_as(&order(1).choose("login", "on"));
     let url = cluster.url("");
     let hosts = url.rsplit_once('@').expect("it has a login").1;
@@ -86,15 +86,15 @@ fn strangers_are_told_without_their_password() {
     for who in ["cassandra:wrong@", "nobody:wrong@"] {
         let error = turned_away(&at(who));
         assert!(matches!(error, OpenError::NotPermitted { .. }), "{who}: {error:?}");
-        let told = error.to_string();
-        assert!(told.contains("check user, password and their rights"), "{told}");
-        assert!(!told.contains("wrong@"), "{told}");
+        let result = error.to_string();
+        assert!(result.contains("check user, password and their rights"), "{result}");
+        assert!(!result.contains("wrong@"), "{result}");
     }
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "cassandra\n").unwrap();
     let url = format!("{}?password_file={}", at("cassandra@"), file.path().display());
-    let mut root = asker(&url);
-    assert_eq!(root.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut root = test_client(&url);
+    assert_eq!(root.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     cql_at(
         &cluster.url(""),
         &[
@@ -103,10 +103,10 @@ fn strangers_are_told_without_their_password() {
         ],
     );
     let ann = store(&at("ann:pw@"));
-    let mut ann = Asker::open(&ann).expect("everything is there already");
-    assert_eq!(ann.ask(&read("user1")), Told::row("field0=a field1=b"));
-    let told = ann.ask(&update("user1", &["c"]));
-    assert_eq!(told, Told::Refused(assay_model::Reason::NotPermitted));
+    let mut ann = TestClient::open(&ann).expect("everything is there already");
+    assert_eq!(ann.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    let result = ann.send(&update("user1", &["c"]));
+    assert_eq!(result, RequestResult::Refused(assay_model::Reason::NotPermitted));
     let error = turned_away(&at("ann:pw@").replace("/ks", "/other"));
     assert!(matches!(error, OpenError::NotPermitted { .. }), "{error:?}");
 }

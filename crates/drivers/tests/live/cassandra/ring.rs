@@ -8,57 +8,70 @@ use assay_store::Store;
 
 use super::shared::order;
 use super::store;
-use crate::asker::{Asker, Told, insert, read};
 use crate::lab::Cluster;
 use crate::listening::assert_listens_at_home;
+use crate::test_client::{RequestResult, TestClient, insert, read};
 
 /// The time between two inserts of the open loop, whatever becomes of them.
 const GAP: Duration = Duration::from_millis(20);
 /// How long the nodes may take to be warm, or to believe that one of them is dead.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Inserts at a fixed rate for `time`, then waits for what is under way; every answer.
-fn open_loop(asker: &mut Asker, name: &str, time: Duration) -> BTreeMap<u32, Told> {
+fn open_loop(
+    test_client: &mut TestClient,
+    name: &str,
+    time: Duration,
+) -> BTreeMap<u32, RequestResult> {
     let start = Instant::now();
     let mut waiting = BTreeMap::new();
     let mut ended = BTreeMap::new();
     let mut next = 0;
     while start.elapsed() < time || !waiting.is_empty() {
-        while start.elapsed() < time && start.elapsed() >= GAP * next && asker.is_ready() {
+        while start.elapsed() < time && start.elapsed() >= GAP * next && test_client.is_ready() {
             let value = next.to_string();
-            let ticket = asker.start(&insert(&format!("{name}{next}"), &[&value, "x"]));
+            let ticket = test_client.start(&insert(&format!("{name}{next}"), &[&value, "x"]));
             waiting.insert(ticket.0, next);
             next += 1;
         }
-        for (ticket, told) in asker.drain_for(Duration::from_millis(1)) {
+        for (ticket, outcome_of) in test_client.drain_for(Duration::from_millis(1)) {
             let number = waiting.remove(&ticket.0).expect("each is answered once");
-            ended.insert(number, told);
+            ended.insert(number, outcome_of);
         }
         assert!(start.elapsed() < time + Duration::from_secs(60), "{} wait", waiting.len());
     }
     ended
 }
 
-fn count(ended: &BTreeMap<u32, Told>, is_counted: impl Fn(&Told) -> bool) -> usize {
-    ended.values().filter(|told| is_counted(told)).count()
+fn count(
+    ended: &BTreeMap<u32, RequestResult>,
+    is_counted: impl Fn(&RequestResult) -> bool,
+) -> usize {
+    ended.values().filter(|outcome_of| is_counted(outcome_of)).count()
 }
 
-fn assert_all_there(asker: &mut Asker, name: &str, ended: &BTreeMap<u32, Told>) {
-    for (number, _) in ended.iter().filter(|(_, told)| **told == Told::WRITTEN) {
+fn assert_all_there(
+    test_client: &mut TestClient,
+    name: &str,
+    ended: &BTreeMap<u32, RequestResult>,
+) {
+    for (number, _) in ended.iter().filter(|(_, outcome_of)| **outcome_of == RequestResult::WRITTEN)
+    {
         // A busy machine may let a read wait for too long; what it finds is what counts.
         let key = format!("{name}{number}");
-        asker.ask_until(&read(&key), &Told::row(&format!("field0={number} field1=x")));
+        test_client
+            .send_until(&read(&key), &RequestResult::row(&format!("field0={number} field1=x")));
     }
 }
 
 /// Inserts one after another until so many in a row end so.
-fn insert_until(asker: &mut Asker, wanted: &Told, in_a_row: u32) {
+fn insert_until(test_client: &mut TestClient, expected: &RequestResult, in_a_row: u32) {
     let start = Instant::now();
     let mut row = 0;
     while row < in_a_row {
-        let told = asker.ask(&insert("again", &["a", "b"]));
-        row = if told == *wanted { row + 1 } else { 0 };
-        assert!(start.elapsed() < PATIENCE, "still {told:?} instead of {wanted:?}");
+        let outcome_of = test_client.send(&insert("again", &["a", "b"]));
+        row = if outcome_of == *expected { row + 1 } else { 0 };
+        assert!(start.elapsed() < TIMEOUT, "still {outcome_of:?} instead of {expected:?}");
     }
 }
 
@@ -66,68 +79,72 @@ fn insert_until(asker: &mut Asker, wanted: &Told, in_a_row: u32) {
 fn quorum_goes_on_when_one_of_three_nodes_dies_and_all_does_not() {
     let mut cluster = Cluster::start_as(&order(3));
     let quorum = store(&cluster.url("/ring?consistency=QUORUM&in_flight=256"));
-    let mut asker = Asker::open(&quorum).unwrap();
-    insert_until(&mut asker, &Told::WRITTEN, 100);
-    let whole = open_loop(&mut asker, "whole", Duration::from_secs(2));
-    let done = count(&whole, |told| *told == Told::WRITTEN);
+    let mut test_client = TestClient::open(&quorum).unwrap();
+    insert_until(&mut test_client, &RequestResult::WRITTEN, 100);
+    let whole = open_loop(&mut test_client, "whole", Duration::from_secs(2));
+    let done = count(&whole, |outcome_of| *outcome_of == RequestResult::WRITTEN);
     assert!(done * 2 > whole.len(), "{whole:?}");
     let settings = quorum.settings().unwrap();
-    let told = |name: &str| {
+    let outcome_of = |name: &str| {
         settings.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
     };
-    assert_eq!(told("replication of ring"), Some("class=NetworkTopologyStrategy datacenter1=3"));
-    assert_eq!(told("visibility"), Some("2 + 2 > 3"));
+    assert_eq!(
+        outcome_of("replication of ring"),
+        Some("class=NetworkTopologyStrategy datacenter1=3")
+    );
+    assert_eq!(outcome_of("visibility"), Some("2 + 2 > 3"));
 
-    let mut all = Asker::open(&store(&cluster.url("/ring?write_consistency=ALL"))).unwrap();
-    insert_until(&mut all, &Told::WRITTEN, 5);
+    let mut all = TestClient::open(&store(&cluster.url("/ring?write_consistency=ALL"))).unwrap();
+    insert_until(&mut all, &RequestResult::WRITTEN, 5);
     cluster.kill(3);
-    let during = open_loop(&mut asker, "during", Duration::from_secs(8));
+    let during = open_loop(&mut test_client, "during", Duration::from_secs(8));
     // What was on its way through the dead node is unknown; the rest goes on.
-    for told in during.values() {
+    for outcome_of in during.values() {
         let may_be = matches!(
-            told,
-            Told::Done(true, _)
-                | Told::Refused(Reason::Busy)
-                | Told::Unknown(Reason::ConnectionLost | Reason::Timeout)
+            outcome_of,
+            RequestResult::Done(true, _)
+                | RequestResult::Refused(Reason::Busy)
+                | RequestResult::Unknown(Reason::ConnectionLost | Reason::Timeout)
         );
-        assert!(may_be, "{told:?}");
+        assert!(may_be, "{outcome_of:?}");
     }
-    let done = count(&during, |told| *told == Told::WRITTEN);
+    let done = count(&during, |outcome_of| *outcome_of == RequestResult::WRITTEN);
     assert!(done * 2 > during.len(), "{done} of {} were done", during.len());
-    insert_until(&mut asker, &Told::WRITTEN, 20);
+    insert_until(&mut test_client, &RequestResult::WRITTEN, 20);
 
     // The others need some time to believe that it is dead; then nothing is tried that needs it.
-    insert_until(&mut all, &Told::Refused(Reason::Busy), 1);
+    insert_until(&mut all, &RequestResult::Refused(Reason::Busy), 1);
     let lacking = open_loop(&mut all, "lacking", Duration::from_secs(2));
-    for told in lacking.values() {
+    for outcome_of in lacking.values() {
         let may_be = matches!(
-            told,
-            Told::Refused(Reason::Busy) | Told::Unknown(Reason::ConnectionLost | Reason::Timeout)
+            outcome_of,
+            RequestResult::Refused(Reason::Busy)
+                | RequestResult::Unknown(Reason::ConnectionLost | Reason::Timeout)
         );
-        assert!(may_be, "{told:?}");
+        assert!(may_be, "{outcome_of:?}");
     }
-    insert_until(&mut asker, &Told::WRITTEN, 20);
-    assert_all_there(&mut asker, "whole", &whole);
-    assert_all_there(&mut asker, "during", &during);
+    insert_until(&mut test_client, &RequestResult::WRITTEN, 20);
+    assert_all_there(&mut test_client, "whole", &whole);
+    assert_all_there(&mut test_client, "during", &during);
 
     cluster.restart(3);
-    insert_until(&mut all, &Told::WRITTEN, 5);
+    insert_until(&mut all, &RequestResult::WRITTEN, 5);
     assert_all_there(&mut all, "during", &during);
 }
 
 #[test]
 fn nothing_is_lost_when_nodes_join_and_leave() {
     let mut cluster = Cluster::start_as(&order(1));
-    let mut asker = Asker::open(&store(&cluster.url("/grows"))).unwrap();
-    let before = open_loop(&mut asker, "before", Duration::from_secs(1));
+    let mut test_client = TestClient::open(&store(&cluster.url("/grows"))).unwrap();
+    let before = open_loop(&mut test_client, "before", Duration::from_secs(1));
     cluster.scale(2);
-    assert_all_there(&mut asker, "before", &before);
-    // The node that joined has a share of the ring: a new session asks it too.
-    let mut wider = Asker::open(&store(&cluster.url("/grows"))).unwrap();
+    assert_all_there(&mut test_client, "before", &before);
+    // The node that joined has a share of the ring: a new session loads it too.
+    let mut wider = TestClient::open(&store(&cluster.url("/grows"))).unwrap();
     let within = open_loop(&mut wider, "within", Duration::from_secs(1));
-    assert!(count(&within, |told| *told == Told::WRITTEN) > 0, "{within:?}");
+    assert!(count(&within, |outcome_of| *outcome_of == RequestResult::WRITTEN) > 0, "{within:?}");
     cluster.scale(1);
-    let mut after = Asker::open(&store(&cluster.url("/grows"))).unwrap();
+    let mut after = TestClient::open(&store(&cluster.url("/grows"))).unwrap();
     assert_all_there(&mut after, "before", &before);
     assert_all_there(&mut after, "within", &within);
 }
@@ -137,14 +154,14 @@ fn a_node_starts_again_although_the_others_are_down() {
     let mut cluster = Cluster::start_as(&order(2));
     assert_listens_at_home(&mut cluster);
     let url = cluster.url("/alone?write_consistency=ALL");
-    let mut asker = Asker::open(&store(&url)).unwrap();
-    insert_until(&mut asker, &Told::WRITTEN, 5);
+    let mut test_client = TestClient::open(&store(&url)).unwrap();
+    insert_until(&mut test_client, &RequestResult::WRITTEN, 5);
     cluster.kill(2);
     cluster.kill(1);
-    // The other one is the seed, which a new node would ask for its place.
+    // The other one is the seed, which a new node would request its place.
     cluster.restart(2);
     cluster.restart(1);
     assert_listens_at_home(&mut cluster);
-    let mut asker = Asker::open(&store(&url)).unwrap();
-    insert_until(&mut asker, &Told::WRITTEN, 5);
+    let mut test_client = TestClient::open(&store(&url)).unwrap();
+    insert_until(&mut test_client, &RequestResult::WRITTEN, 5);
 }

@@ -31,16 +31,16 @@ fn node() -> &'static str {
 /// Starts it on a thread that never ends, for it ends with its thread. Its folder is always the
 /// same, so what is left of it is removed by the next one.
 fn start() -> String {
-    let (tell, told) = mpsc::channel();
+    let (tell, ended) = mpsc::channel();
     std::thread::spawn(move || {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cassandra");
         let cluster = Cluster::start_in(&order(1), folder);
-        let told = tell.send(cluster.url(""));
-        while told.is_ok() {
+        let ended = tell.send(cluster.url(""));
+        while ended.is_ok() {
             std::thread::park();
         }
     });
-    told.recv().expect("the shared node comes up")
+    ended.recv().expect("the shared node comes up")
 }
 
 /// Runs statements by another client than the driver's; the rows of the last one, values with

@@ -1,4 +1,4 @@
-//! What is said when there is no DynamoDB, or not one that we can use; what one says about itself.
+//! Tests of opening DynamoDB: errors when there is none, settings when there is one.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use assay_store::{OpenError, Store};
 
 use super::{start, store};
-use crate::asker::{Asker, PATIENCE, Told, insert, layout, read};
 use crate::impostor;
 use crate::server::{Server as Redis, free_port, make_certificates, new_folder};
+use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, layout, read};
 
 fn turned_away(url: &str) -> OpenError {
     store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
@@ -24,7 +24,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_asks_whether_the_server_runs() {
+fn a_closed_port_issues_whether_the_server_runs() {
     check_unreachable(&format!("dynamodb://127.0.0.1:{}/", free_port()), "is it running");
 }
 
@@ -95,12 +95,12 @@ fn tls_is_spoken_where_the_url_says_so() {
     let url = |rest: &str| format!("dynamodbs://127.0.0.1:{}/tls-?{rest}", veil.port);
     let trusting = url(&format!("connections=2&ca_file={ca}"));
     let start = Instant::now();
-    while store(&trusting).note().is_err() && start.elapsed() < PATIENCE {
+    while store(&trusting).note().is_err() && start.elapsed() < TIMEOUT {
         std::thread::sleep(Duration::from_millis(50));
     }
-    let mut asker = Asker::open(&store(&trusting)).expect("the server is there");
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    let mut test_client = TestClient::open(&store(&trusting)).expect("the server is there");
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
     check_unreachable(&url("connections=2"), "ca_file= names the authority");
     let unveiled = plain.replace("dynamodb://", "dynamodbs://");
     check_unreachable(&unveiled, "if it speaks no TLS, write dynamodb://");
@@ -114,26 +114,26 @@ fn a_server_that_says_nothing_is_given_up() {
 }
 
 #[test]
-fn strangers_are_told_without_their_secret() {
+fn strangers_are_reported_without_their_secret() {
     let cluster = start();
     let url = cluster.url("").replacen("dynamodb://", "dynamodb://not-a-key:s3cret@", 1);
     let error = turned_away(&url);
     assert!(matches!(error, OpenError::NotPermitted { .. }), "{error:?}");
-    let told = error.to_string();
-    assert!(told.contains("check access key, secret and region"), "{told}");
-    assert!(!told.contains("s3cret"), "{told}");
+    let result = error.to_string();
+    assert!(result.contains("check access key, secret and region"), "{result}");
+    assert!(!result.contains("s3cret"), "{result}");
 }
 
 #[test]
-fn a_table_of_another_shape_is_told() {
+fn a_table_of_another_shape_is_reported() {
     let cluster = start();
     store(&cluster.url("?key=id&connections=1")).prepare(&layout(1)).unwrap();
-    let told = turned_away(&cluster.url("?connections=1")).to_string();
-    assert!(told.contains("the key of its table usertable is \"id\"; say key=id"), "{told}");
-    let told = turned_away(&cluster.url("?key=id&columns=bytes")).to_string();
-    assert!(told.contains("usertable is of type S; say columns=text"), "{told}");
-    let told = turned_away(&cluster.url("?key=field0")).to_string();
-    assert!(told.contains("field0 is both the key's attribute and a field"), "{told}");
+    let result = turned_away(&cluster.url("?connections=1")).to_string();
+    assert!(result.contains("the key of its table usertable is \"id\"; say key=id"), "{result}");
+    let result = turned_away(&cluster.url("?key=id&columns=bytes")).to_string();
+    assert!(result.contains("usertable is of type S; say columns=text"), "{result}");
+    let result = turned_away(&cluster.url("?key=field0")).to_string();
+    assert!(result.contains("field0 is both the key's attribute and a field"), "{result}");
 }
 
 #[test]
@@ -158,6 +158,6 @@ fn settings_say_that_it_is_a_stand_in() {
 fn opening_waits_for_no_table() {
     let cluster = start();
     let store = store(&cluster.url("?connections=3"));
-    let asker = Asker::open(&store).unwrap();
-    assert!(asker.is_ready());
+    let test_client = TestClient::open(&store).unwrap();
+    assert!(test_client.is_ready());
 }

@@ -4,13 +4,13 @@ use assay_model::Reason;
 use assay_store::Store;
 use assay_store::conformance::assert_conforms;
 
-use super::{asker, start, store};
-use crate::asker::{Asker, Told, commit, insert, layout, read};
+use super::{start, store, test_client};
 use crate::batches::{
     holds_what_was_loaded, read_together, refuses_alone_what_is_wrong,
     refuses_whole_what_is_too_large,
 };
 use crate::ordeal::keeps_what_it_has_done;
+use crate::test_client::{RequestResult, TestClient, commit, insert, layout, read};
 
 #[test]
 fn etcd_conforms_with_batches() {
@@ -23,15 +23,16 @@ fn etcd_conforms_with_batches() {
 #[test]
 fn what_was_loaded_in_batches_is_there() {
     let cluster = start(1);
-    let (mut batched, mut single) = (asker(&cluster.url("?batch=16")), asker(&cluster.url("")));
+    let (mut batched, mut single) =
+        (test_client(&cluster.url("?batch=16")), test_client(&cluster.url("")));
     holds_what_was_loaded(&mut batched, &mut single, true);
 }
 
 #[test]
 fn a_batch_that_is_too_large_is_refused_whole() {
     let cluster = start(1);
-    let mut asker = asker(&cluster.url("?batch=3&connections=1"));
-    refuses_whole_what_is_too_large(&mut asker, 1_600_000);
+    let mut test_client = test_client(&cluster.url("?batch=3&connections=1"));
+    refuses_whole_what_is_too_large(&mut test_client, 1_600_000);
 }
 
 #[test]
@@ -41,33 +42,41 @@ fn of_a_batch_only_what_is_wrong_is_refused() {
     ours.prepare(&layout(2)).unwrap();
     // The note of a store whose prefix is our table is a record of ours by its name.
     store(&cluster.url("/p/usertable")).keep_note(r#"{"field0":"eA=="}"#).unwrap();
-    let mut asker = Asker::open(&ours).unwrap();
-    refuses_alone_what_is_wrong(&mut asker);
-    let told = read_together(&mut asker, &["a", "_assay", "missing"]);
-    assert_eq!(told, [Told::row("field0=1"), Told::Refused(Reason::WrongType), Told::MISSING]);
+    let mut test_client = TestClient::open(&ours).unwrap();
+    refuses_alone_what_is_wrong(&mut test_client);
+    let result = read_together(&mut test_client, &["a", "_assay", "missing"]);
+    assert_eq!(
+        result,
+        [
+            RequestResult::row("field0=1"),
+            RequestResult::Refused(Reason::WrongType),
+            RequestResult::MISSING
+        ]
+    );
 }
 
 #[test]
 fn no_batch_is_done_that_did_not_survive_kill_9() {
     let mut cluster = start(1);
-    let mut asker = asker(&cluster.url("?connections=4&batch=8"));
-    keeps_what_it_has_done(&mut cluster, &mut asker, 500);
+    let mut test_client = test_client(&cluster.url("?connections=4&batch=8"));
+    keeps_what_it_has_done(&mut cluster, &mut test_client, 500);
 }
 
 #[test]
 fn a_batch_after_a_commit_is_none() {
     let cluster = start(1);
-    let mut asker = asker(&cluster.url("?batch=2&connections=1"));
-    asker.begin(1);
-    assert_eq!(asker.ask(&insert("user0", &["a", "b"]).of(1)), Told::WRITTEN);
-    assert_eq!(asker.ask(&commit().of(1)), Told::WRITTEN);
+    let mut test_client = test_client(&cluster.url("?batch=2&connections=1"));
+    test_client.begin(1);
+    assert_eq!(test_client.send(&insert("user0", &["a", "b"]).of(1)), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&commit().of(1)), RequestResult::WRITTEN);
     let keys = ["user1", "user2"];
     for (session, key) in (2..).zip(keys) {
-        asker.start(&insert(key, &["c", "d"]).of(session));
+        test_client.start(&insert(key, &["c", "d"]).of(session));
     }
-    let told: Vec<Told> = asker.take(keys.len()).into_iter().map(|(_, told)| told).collect();
-    assert_eq!(told, [Told::WRITTEN, Told::WRITTEN]);
+    let result: Vec<RequestResult> =
+        test_client.take(keys.len()).into_iter().map(|(_, result)| result).collect();
+    assert_eq!(result, [RequestResult::WRITTEN, RequestResult::WRITTEN]);
     for key in keys {
-        assert_eq!(asker.ask(&read(key)), Told::row("field0=c field1=d"), "{key}");
+        assert_eq!(test_client.send(&read(key)), RequestResult::row("field0=c field1=d"), "{key}");
     }
 }

@@ -6,16 +6,16 @@ use assay_model::Reason;
 use assay_store::Store;
 
 use super::opening::etcdctl;
-use super::{asker, start, store};
-use crate::asker::{Asker, PATIENCE, Told, insert, read, update};
+use super::{start, store, test_client};
 use crate::lab::Cluster;
+use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, read, update};
 
 /// The node that is the leader, by what the cluster says about itself.
 fn leader(cluster: &Cluster) -> usize {
     let settings = store(&cluster.url("")).settings().expect("the cluster is there");
     let members = settings.iter().find(|setting| setting.name == "members");
     let leader = members
-        .expect("members are told")
+        .expect("members are reported")
         .value
         .split(", ")
         .find(|member| member.contains(" leader"));
@@ -24,21 +24,22 @@ fn leader(cluster: &Cluster) -> usize {
 }
 
 /// Inserts and reads for `time`, sixteen at once; every answer, with the number of its record.
-fn load(asker: &mut Asker, from: u32, time: Duration) -> Vec<(u32, Told)> {
+fn load(test_client: &mut TestClient, from: u32, time: Duration) -> Vec<(u32, RequestResult)> {
     let start = Instant::now();
     let mut waiting = std::collections::HashMap::new();
     let mut ended = Vec::new();
     let mut next = from;
     while start.elapsed() < time || !waiting.is_empty() {
-        while start.elapsed() < time && asker.is_ready() {
+        while start.elapsed() < time && test_client.is_ready() {
             let value = next.to_string();
-            waiting.insert(asker.start(&insert(&format!("user{next}"), &[&value, "x"])), next);
+            waiting
+                .insert(test_client.start(&insert(&format!("user{next}"), &[&value, "x"])), next);
             next += 1;
         }
-        for (ticket, told) in asker.take(1) {
-            ended.push((waiting.remove(&ticket).expect("each is answered once"), told));
+        for (ticket, result) in test_client.take(1) {
+            ended.push((waiting.remove(&ticket).expect("each is answered once"), result));
         }
-        if ended.last().is_some_and(|(_, told)| matches!(told, Told::Refused(_))) {
+        if ended.last().is_some_and(|(_, result)| matches!(result, RequestResult::Refused(_))) {
             // Refusals come at once.
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -46,8 +47,8 @@ fn load(asker: &mut Asker, from: u32, time: Duration) -> Vec<(u32, Told)> {
     ended
 }
 
-fn done(ended: &[(u32, Told)]) -> usize {
-    ended.iter().filter(|(_, told)| *told == Told::WRITTEN).count()
+fn done(ended: &[(u32, RequestResult)]) -> usize {
+    ended.iter().filter(|(_, result)| *result == RequestResult::WRITTEN).count()
 }
 
 #[test]
@@ -67,38 +68,40 @@ fn a_cluster_conforms_and_tells_its_roles() {
 #[test]
 fn a_cluster_goes_on_when_its_leader_dies() {
     let mut cluster = start(3);
-    let mut asker = asker(&cluster.url("?connections=15&connect_timeout=1000"));
-    let before = load(&mut asker, 0, Duration::from_millis(500));
+    let mut test_client = test_client(&cluster.url("?connections=15&connect_timeout=1000"));
+    let before = load(&mut test_client, 0, Duration::from_millis(500));
     assert_eq!(done(&before), before.len());
     let leader = leader(&cluster);
     let first = before.len() as u32;
     cluster.kill(leader);
     // Followers pass writes on to the dead leader until they miss it; seven seconds later they give
     // up waiting for those.
-    let during = load(&mut asker, first, Duration::from_secs(10));
+    let during = load(&mut test_client, first, Duration::from_secs(10));
     assert!(done(&during) > 0, "nothing was done without the old leader");
-    for (_, told) in &during {
+    for (_, result) in &during {
         let may_be = matches!(
-            told,
-            Told::Done(true, _)
-                | Told::Unknown(Reason::ConnectionLost | Reason::Timeout | Reason::Busy)
-                | Told::Refused(Reason::Unreachable | Reason::Busy)
+            result,
+            RequestResult::Done(true, _)
+                | RequestResult::Unknown(Reason::ConnectionLost | Reason::Timeout | Reason::Busy)
+                | RequestResult::Refused(Reason::Unreachable | Reason::Busy)
         );
-        assert!(may_be, "{told:?}");
+        assert!(may_be, "{result:?}");
     }
     assert!(done(&during) < during.len(), "somebody must have noticed");
     cluster.restart(leader);
     // Until all agree on a leader again.
-    asker.ask_until(&insert("settled", &["a", "b"]), &Told::WRITTEN);
-    let after = load(&mut asker, first + during.len() as u32, Duration::from_millis(500));
+    test_client.send_until(&insert("settled", &["a", "b"]), &RequestResult::WRITTEN);
+    let after = load(&mut test_client, first + during.len() as u32, Duration::from_millis(500));
     assert_eq!(done(&after), after.len());
     // What is done is there, what was refused is not.
-    for (number, told) in before.iter().chain(&during).chain(&after) {
-        let found = asker.ask(&read(&format!("user{number}")));
-        match told {
-            Told::Done(..) => assert_eq!(found, Told::row(&format!("field0={number} field1=x"))),
-            Told::Refused(_) => assert_eq!(found, Told::MISSING, "{number}"),
-            Told::Unknown(_) => {}
+    for (number, result) in before.iter().chain(&during).chain(&after) {
+        let found = test_client.send(&read(&format!("user{number}")));
+        match result {
+            RequestResult::Done(..) => {
+                assert_eq!(found, RequestResult::row(&format!("field0={number} field1=x")))
+            }
+            RequestResult::Refused(_) => assert_eq!(found, RequestResult::MISSING, "{number}"),
+            RequestResult::Unknown(_) => {}
         }
     }
 }
@@ -107,56 +110,56 @@ fn a_cluster_goes_on_when_its_leader_dies() {
 fn a_frozen_member_is_left_for_another() {
     let mut cluster = start(3);
     let frozen = leader(&cluster) % 3 + 1;
-    let mut asker = asker(&cluster.url("?connections=3&connect_timeout=300"));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&cluster.url("?connections=3&connect_timeout=300"));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     cluster.freeze(frozen);
     // One request to each member: that to the frozen one is given up.
-    let sent: Vec<_> = (0..3).map(|_| asker.start(&read("user1"))).collect();
-    let answered = asker.take(2);
-    assert!(answered.iter().all(|(_, told)| *told == Told::row("field0=a field1=b")));
+    let sent: Vec<_> = (0..3).map(|_| test_client.start(&read("user1"))).collect();
+    let answered = test_client.take(2);
+    assert!(answered.iter().all(|(_, result)| *result == RequestResult::row("field0=a field1=b")));
     let left = sent.into_iter().find(|sent| answered.iter().all(|(ticket, _)| ticket != sent));
     let left = left.expect("one was not answered");
-    asker.abandon(left);
-    assert_eq!(asker.take(1), [(left, Told::Unknown(Reason::ConnectionLost))]);
-    asker.drain_for(Duration::from_millis(1500));
+    test_client.abandon(left);
+    assert_eq!(test_client.take(1), [(left, RequestResult::Unknown(Reason::ConnectionLost))]);
+    test_client.drain_for(Duration::from_millis(1500));
     for _ in 0..20 {
-        let sent: Vec<_> = (0..3).map(|_| asker.start(&update("user1", &["c"]))).collect();
-        let told = asker.take(sent.len());
-        assert!(told.iter().all(|(_, told)| *told == Told::WRITTEN), "{told:?}");
+        let sent: Vec<_> = (0..3).map(|_| test_client.start(&update("user1", &["c"]))).collect();
+        let result = test_client.take(sent.len());
+        assert!(result.iter().all(|(_, result)| *result == RequestResult::WRITTEN), "{result:?}");
     }
 }
 
 #[test]
 fn without_a_majority_nothing_is_written_but_stale_reads_go_on() {
     let mut cluster = start(3);
-    let mut asker = asker(&cluster.url("?connections=3&connect_timeout=500"));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    let mut stale = Asker::open(&store(&cluster.url("?read=serializable"))).unwrap();
-    // Until the one that stays has heard of it.
+    let mut test_client = test_client(&cluster.url("?connections=3&connect_timeout=500"));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let mut stale = TestClient::open(&store(&cluster.url("?read=serializable"))).unwrap();
+    // Until the one that stays has received of it.
     let last = cluster.url("").rsplit_once(',').expect("there are three").1.to_owned();
-    let mut third = Asker::open(&store(&format!("etcd://{last}?read=serializable"))).unwrap();
-    third.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    let mut third = TestClient::open(&store(&format!("etcd://{last}?read=serializable"))).unwrap();
+    third.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
     cluster.kill(1);
     cluster.kill(2);
-    stale.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    stale.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
     // The server waits for others for seven seconds, then gives up what may still happen.
-    asker.ask_until(&insert("user2", &["a", "b"]), &Told::Unknown(Reason::Timeout));
+    test_client.send_until(&insert("user2", &["a", "b"]), &RequestResult::Unknown(Reason::Timeout));
     cluster.restart(1);
     cluster.restart(2);
-    asker.ask_until(&insert("user3", &["a", "b"]), &Told::WRITTEN);
-    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    test_client.send_until(&insert("user3", &["a", "b"]), &RequestResult::WRITTEN);
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
 fn members_join_and_leave_under_load() {
     let mut cluster = start(1);
     let url = cluster.url("?connections=8");
-    let mut asker = asker(&url);
+    let mut test_client = test_client(&url);
     let mut from = 0;
     for nodes in [3, 2, 1] {
         cluster.scale(nodes);
-        asker.ask_until(&insert("settled", &["a", "b"]), &Told::WRITTEN);
-        let ended = load(&mut asker, from, Duration::from_millis(300));
+        test_client.send_until(&insert("settled", &["a", "b"]), &RequestResult::WRITTEN);
+        let ended = load(&mut test_client, from, Duration::from_millis(300));
         assert_eq!(done(&ended), ended.len(), "with {nodes} nodes");
         from += ended.len() as u32;
         let settings = store(&cluster.url("")).settings().unwrap();
@@ -164,8 +167,8 @@ fn members_join_and_leave_under_load() {
         assert_eq!(replication.value, format!("{nodes} voters"));
     }
     for number in 0..from {
-        let expected = Told::row(&format!("field0={number} field1=x"));
-        assert_eq!(asker.ask(&read(&format!("user{number}"))), expected);
+        let expected = RequestResult::row(&format!("field0={number} field1=x"));
+        assert_eq!(test_client.send(&read(&format!("user{number}"))), expected);
     }
 }
 
@@ -173,20 +176,20 @@ fn members_join_and_leave_under_load() {
 fn voters(cluster: &Cluster) -> String {
     let settings = store(&cluster.url("")).settings().expect("the cluster is there");
     let replication = settings.into_iter().find(|setting| setting.name == "replication");
-    replication.expect("replication is told").value
+    replication.expect("replication is reported").value
 }
 
 #[test]
 fn a_member_that_is_dead_can_leave() {
     let mut cluster = start(3);
-    let mut asker = asker(&cluster.url("?connections=3"));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&cluster.url("?connections=3"));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     cluster.kill(3);
     cluster.scale(2);
     assert_eq!(voters(&cluster), "2 voters");
     cluster.scale(3);
     assert_eq!(voters(&cluster), "3 voters");
-    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
@@ -199,8 +202,8 @@ fn a_leave_that_was_left_half_done_is_done_to_its_end() {
     // An attempt to let it leave came so far. Members change only when each of them has been seen
     // for five seconds.
     let start = Instant::now();
-    while let Err(told) = etcdctl(&cluster, &format!("member remove {id}")) {
-        assert!(start.elapsed() < PATIENCE, "{told}");
+    while let Err(result) = etcdctl(&cluster, &format!("member remove {id}")) {
+        assert!(start.elapsed() < TIMEOUT, "{result}");
         std::thread::sleep(Duration::from_millis(200));
     }
     cluster.scale(2);

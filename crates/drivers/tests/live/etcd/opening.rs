@@ -1,4 +1,4 @@
-//! What is said when there is no etcd, or not one that lets us in; what one says about itself.
+//! Tests of opening etcd: errors when there is none, settings when there is one.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use assay_store::{OpenError, Store};
 
-use super::{asker, start, store};
-use crate::asker::{PATIENCE, Told, insert, layout, read};
+use super::{start, store, test_client};
 use crate::impostor;
 use crate::lab::Cluster;
 use crate::server::{Server as Redis, free_port, make_certificates, new_folder};
+use crate::test_client::{RequestResult, TIMEOUT, insert, layout, read};
 
 fn turned_away(url: &str) -> OpenError {
     store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
@@ -41,7 +41,7 @@ pub(super) fn etcdctl(cluster: &Cluster, words: &str) -> Result<String, String> 
 }
 
 #[test]
-fn a_closed_port_asks_whether_the_server_runs() {
+fn a_closed_port_issues_whether_the_server_runs() {
     check_unreachable(&format!("etcd://127.0.0.1:{}", free_port()), "is the server running");
 }
 
@@ -76,8 +76,8 @@ fn a_dead_endpoint_is_passed_over() {
     let cluster = start(1);
     let live = cluster.url("").replace("etcd://", "");
     let url = format!("etcd://127.0.0.1:{},{live}/p?connections=4", free_port());
-    let mut asker = asker(&url);
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&url);
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     let settings = store(&url).settings().unwrap();
     let endpoints = settings.iter().find(|setting| setting.name == "endpoints").unwrap();
     assert!(endpoints.value.contains("(did not answer)"), "{endpoints:?}");
@@ -85,7 +85,7 @@ fn a_dead_endpoint_is_passed_over() {
 }
 
 #[test]
-fn strangers_are_told_without_their_password() {
+fn strangers_are_reported_without_their_password() {
     let cluster = start(1);
     let at = |who: &str| cluster.url("/p?connections=2").replace("://", &format!("://{who}"));
     let error = turned_away(&at("ann:wrong@"));
@@ -102,12 +102,12 @@ fn strangers_are_told_without_their_password() {
     ] {
         etcdctl(&cluster, words).unwrap();
     }
-    let mut let_in = asker(&at("ann:right@"));
-    assert_eq!(let_in.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut let_in = test_client(&at("ann:right@"));
+    assert_eq!(let_in.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "right\n").unwrap();
     let url = format!("{}&password_file={}", at("ann@"), file.path().display());
-    assert_eq!(asker(&url).ask(&read("user1")), Told::row("field0=a field1=b"));
+    assert_eq!(test_client(&url).send(&read("user1")), RequestResult::row("field0=a field1=b"));
     let advices = [
         ("ann:wrong@", "check user, password and their rights"),
         ("bob:right@", "check user, password and their rights"),
@@ -117,9 +117,9 @@ fn strangers_are_told_without_their_password() {
     for (who, advice) in advices {
         let error = turned_away(&at(who));
         assert!(matches!(error, OpenError::NotPermitted { .. }), "{who}: {error:?}");
-        let told = error.to_string();
-        assert!(told.contains(advice), "{who}: {told}");
-        assert!(!told.contains("wrong@") && !told.contains("right@"), "{told}");
+        let result = error.to_string();
+        assert!(result.contains(advice), "{who}: {result}");
+        assert!(!result.contains("wrong@") && !result.contains("right@"), "{result}");
     }
     assert!(store(&at("ann:right@")).settings().is_ok());
 }
@@ -170,13 +170,13 @@ fn tls_is_spoken_where_the_url_says_so() {
     let url = |scheme: &str, rest: &str| format!("{scheme}://127.0.0.1:{}/p{rest}", veiled.port);
     let trusting = url("etcds", &format!("?connections=4&ca_file={ca}"));
     let start = Instant::now();
-    while store(&trusting).note().is_err() && start.elapsed() < PATIENCE {
+    while store(&trusting).note().is_err() && start.elapsed() < TIMEOUT {
         std::thread::sleep(Duration::from_millis(50));
     }
     for url in [trusting, url("etcds", "?tls_insecure=true")] {
-        let mut asker = asker(&url);
-        assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-        assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+        let mut test_client = test_client(&url);
+        assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+        assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
     }
     check_unreachable(&url("etcds", ""), "name the authority that signed its certificate");
     check_unreachable(&url("etcd", ""), "one that wants TLS (etcds://)");

@@ -4,26 +4,28 @@ use std::time::{Duration, Instant};
 
 use assay_model::Reason;
 
-use super::{asker, order, start, store};
-use crate::asker::{Asker, PATIENCE, Told, commit, delete, insert, read, scan, update};
+use super::{order, start, store, test_client};
 use crate::lab::Cluster;
 use crate::mapped::queries_conform;
 use crate::ordeal::{LOST, UNREACHABLE};
+use crate::test_client::{
+    RequestResult, TIMEOUT, TestClient, commit, delete, insert, read, scan, update,
+};
 
-const CONFLICT: Told = Told::Refused(Reason::Conflict);
+const CONFLICT: RequestResult = RequestResult::Refused(Reason::Conflict);
 const OLD: &str = "field0=a field1=b";
 
 /// A client of a fresh cluster, in which `user1` and `user2` hold [`OLD`].
-fn with_old(cluster: &Cluster, rest: &str) -> Asker {
-    let mut asker = asker(&cluster.url(rest));
+fn with_old(cluster: &Cluster, rest: &str) -> TestClient {
+    let mut test_client = test_client(&cluster.url(rest));
     for key in ["user1", "user2"] {
-        assert_eq!(asker.ask(&insert(key, &["a", "b"])), Told::WRITTEN);
+        assert_eq!(test_client.send(&insert(key, &["a", "b"])), RequestResult::WRITTEN);
     }
-    asker
+    test_client
 }
 
-fn rows(rows: &[&str]) -> Told {
-    Told::Done(true, rows.iter().map(|row| (*row).to_owned()).collect())
+fn rows(rows: &[&str]) -> RequestResult {
+    RequestResult::Done(true, rows.iter().map(|row| (*row).to_owned()).collect())
 }
 
 #[test]
@@ -35,153 +37,158 @@ fn queries_conform_through_a_mapping() {
 #[test]
 fn who_wrote_what_another_has_changed_since_is_refused() {
     let cluster = start(1);
-    let mut asker = with_old(&cluster, "");
-    asker.begin(1);
-    assert_eq!(asker.ask(&update("user1", &["x"]).of(1)), Told::WRITTEN);
-    assert_eq!(asker.last_requests(), 1);
-    assert_eq!(asker.ask(&update("user1", &["c"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&commit().of(1)), CONFLICT);
-    assert_eq!(asker.last_requests(), 1);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=c field1=b"));
+    let mut test_client = with_old(&cluster, "");
+    test_client.begin(1);
+    assert_eq!(test_client.send(&update("user1", &["x"]).of(1)), RequestResult::WRITTEN);
+    assert_eq!(test_client.last_requests(), 1);
+    assert_eq!(test_client.send(&update("user1", &["c"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&commit().of(1)), CONFLICT);
+    assert_eq!(test_client.last_requests(), 1);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=b"));
     // Also if it was not there when it was read, and is written elsewhere.
-    asker.begin(1);
-    assert_eq!(asker.ask(&read("user3").of(1)), Told::MISSING);
-    assert_eq!(asker.ask(&insert("user4", &["x", "y"]).of(1)), Told::WRITTEN);
-    assert_eq!(asker.last_requests(), 0);
-    assert_eq!(asker.ask(&insert("user3", &["c", "d"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&commit().of(1)), CONFLICT);
-    assert_eq!(asker.ask(&read("user4")), Told::MISSING);
+    test_client.begin(1);
+    assert_eq!(test_client.send(&read("user3").of(1)), RequestResult::MISSING);
+    assert_eq!(test_client.send(&insert("user4", &["x", "y"]).of(1)), RequestResult::WRITTEN);
+    assert_eq!(test_client.last_requests(), 0);
+    assert_eq!(test_client.send(&insert("user3", &["c", "d"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&commit().of(1)), CONFLICT);
+    assert_eq!(test_client.send(&read("user4")), RequestResult::MISSING);
 }
 
 #[test]
 fn of_two_that_write_what_the_other_has_read_one_is_refused() {
     let cluster = start(1);
-    let mut asker = with_old(&cluster, "");
+    let mut test_client = with_old(&cluster, "");
     for session in [1, 2] {
-        asker.begin(session);
+        test_client.begin(session);
         for key in ["user1", "user2"] {
-            assert_eq!(asker.ask(&read(key).of(session)), Told::row(OLD));
+            assert_eq!(test_client.send(&read(key).of(session)), RequestResult::row(OLD));
         }
     }
-    assert_eq!(asker.ask(&update("user1", &["c"]).of(1)), Told::WRITTEN);
-    assert_eq!(asker.ask(&update("user2", &["c"]).of(2)), Told::WRITTEN);
-    assert_eq!(asker.ask(&commit().of(2)), Told::WRITTEN);
-    assert_eq!(asker.ask(&commit().of(1)), CONFLICT);
+    assert_eq!(test_client.send(&update("user1", &["c"]).of(1)), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&update("user2", &["c"]).of(2)), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&commit().of(2)), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&commit().of(1)), CONFLICT);
 }
 
 /// What becomes of a transaction that scans two records from `user1` on, then writes another,
 /// when somebody meanwhile does something.
-fn scanned(asker: &mut Asker, meanwhile: impl FnOnce(&mut Asker)) -> Told {
-    asker.begin(1);
-    assert_eq!(asker.ask(&scan("user1", 2).of(1)), rows(&[OLD, OLD]));
-    assert_eq!(asker.ask(&insert("other", &["x", "y"]).of(1)), Told::WRITTEN);
-    meanwhile(asker);
+fn scanned(test_client: &mut TestClient, meanwhile: impl FnOnce(&mut TestClient)) -> RequestResult {
+    test_client.begin(1);
+    assert_eq!(test_client.send(&scan("user1", 2).of(1)), rows(&[OLD, OLD]));
+    assert_eq!(test_client.send(&insert("other", &["x", "y"]).of(1)), RequestResult::WRITTEN);
+    meanwhile(test_client);
     // It reads as of its begin, whatever happened.
-    assert_eq!(asker.ask(&scan("user1", 2).of(1)), rows(&[OLD, OLD]));
-    asker.ask(&commit().of(1))
+    assert_eq!(test_client.send(&scan("user1", 2).of(1)), rows(&[OLD, OLD]));
+    test_client.send(&commit().of(1))
 }
 
 #[test]
 fn what_comes_into_or_goes_from_a_range_that_was_scanned_conflicts() {
     let cluster = start(1);
-    let mut asker = with_old(&cluster, "");
-    let told = scanned(&mut asker, |asker| {
-        assert_eq!(asker.ask(&insert("user1x", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = with_old(&cluster, "");
+    let result = scanned(&mut test_client, |test_client| {
+        assert_eq!(test_client.send(&insert("user1x", &["a", "b"])), RequestResult::WRITTEN);
     });
-    assert_eq!(told, CONFLICT);
-    let told = scanned(&mut asker, |asker| {
-        assert_eq!(asker.ask(&delete("user1x")), Told::WRITTEN);
+    assert_eq!(result, CONFLICT);
+    let result = scanned(&mut test_client, |test_client| {
+        assert_eq!(test_client.send(&delete("user1x")), RequestResult::WRITTEN);
     });
-    assert_eq!(told, CONFLICT);
-    let told = scanned(&mut asker, |asker| {
-        assert_eq!(asker.ask(&insert("user3", &["a", "b"])), Told::WRITTEN);
+    assert_eq!(result, CONFLICT);
+    let result = scanned(&mut test_client, |test_client| {
+        assert_eq!(test_client.send(&insert("user3", &["a", "b"])), RequestResult::WRITTEN);
     });
-    assert_eq!(told, Told::WRITTEN, "it has not looked behind its limit");
+    assert_eq!(result, RequestResult::WRITTEN, "it has not looked behind its limit");
 }
 
 #[test]
 fn who_only_reads_sees_one_moment_and_is_never_refused() {
     let cluster = start(1);
-    let mut asker = with_old(&cluster, "?read=serializable");
-    asker.begin(1);
-    assert_eq!(asker.ask(&read("user1").of(1)), Told::row(OLD));
+    let mut test_client = with_old(&cluster, "?read=serializable");
+    test_client.begin(1);
+    assert_eq!(test_client.send(&read("user1").of(1)), RequestResult::row(OLD));
     for key in ["user1", "user2"] {
-        assert_eq!(asker.ask(&update(key, &["c"])), Told::WRITTEN);
+        assert_eq!(test_client.send(&update(key, &["c"])), RequestResult::WRITTEN);
     }
-    assert_eq!(asker.ask(&scan("user1", 5).of(1)), rows(&[OLD, OLD]));
-    assert_eq!(asker.ask(&read("user2").of(1)), Told::row(OLD));
-    assert_eq!(asker.last_requests(), 0, "it was read already");
-    assert_eq!(asker.ask(&commit().of(1)), Told::WRITTEN);
-    assert_eq!(asker.last_requests(), 0);
+    assert_eq!(test_client.send(&scan("user1", 5).of(1)), rows(&[OLD, OLD]));
+    assert_eq!(test_client.send(&read("user2").of(1)), RequestResult::row(OLD));
+    assert_eq!(test_client.last_requests(), 0, "it was read already");
+    assert_eq!(test_client.send(&commit().of(1)), RequestResult::WRITTEN);
+    assert_eq!(test_client.last_requests(), 0);
 }
 
 #[test]
 fn more_than_the_server_takes_at_once_is_refused_whole() {
     let cluster = Cluster::start_as(&order(1).choose("max-txn-ops", "8"));
-    let mut asker = with_old(&cluster, "");
+    let mut test_client = with_old(&cluster, "");
     let keys: Vec<String> = (0..9).map(|number| format!("many{number}")).collect();
-    for (count, expected) in [(8, Told::WRITTEN), (9, Told::Refused(Reason::Unsupported))] {
-        asker.begin(1);
+    for (count, expected) in
+        [(8, RequestResult::WRITTEN), (9, RequestResult::Refused(Reason::Unsupported))]
+    {
+        test_client.begin(1);
         for key in &keys[..count] {
-            assert_eq!(asker.ask(&insert(key, &["x", "y"]).of(1)), Told::WRITTEN);
+            assert_eq!(test_client.send(&insert(key, &["x", "y"]).of(1)), RequestResult::WRITTEN);
         }
-        assert_eq!(asker.ask(&commit().of(1)), expected);
+        assert_eq!(test_client.send(&commit().of(1)), expected);
     }
-    assert_eq!(asker.ask(&read("many7")), Told::row("field0=x field1=y"));
-    assert_eq!(asker.ask(&read("many8")), Told::MISSING);
+    assert_eq!(test_client.send(&read("many7")), RequestResult::row("field0=x field1=y"));
+    assert_eq!(test_client.send(&read("many8")), RequestResult::MISSING);
 }
 
 #[test]
 fn a_server_that_dies_before_the_commit_leaves_nothing_of_the_transaction() {
     let mut cluster = start(1);
-    let mut asker = with_old(&cluster, "?connections=1");
-    asker.begin(1);
-    assert_eq!(asker.ask(&update("user1", &["x"]).of(1)), Told::WRITTEN);
-    assert!(!asker.is_ready());
+    let mut test_client = with_old(&cluster, "?connections=1");
+    test_client.begin(1);
+    assert_eq!(test_client.send(&update("user1", &["x"]).of(1)), RequestResult::WRITTEN);
+    assert!(!test_client.is_ready());
     cluster.kill(1);
     let killed = Instant::now();
     // As soon as the loss is seen, everything can be refused at once.
-    while !asker.is_ready() {
-        assert!(killed.elapsed() < PATIENCE, "the loss is never seen");
-        asker.drain_for(Duration::from_millis(5));
+    while !test_client.is_ready() {
+        assert!(killed.elapsed() < TIMEOUT, "the loss is never seen");
+        test_client.drain_for(Duration::from_millis(5));
     }
-    assert_eq!(asker.ask(&commit().of(1)), UNREACHABLE);
+    assert_eq!(test_client.send(&commit().of(1)), UNREACHABLE);
     cluster.restart(1);
-    asker.ask_until(&read("user1"), &Told::row(OLD));
+    test_client.send_until(&read("user1"), &RequestResult::row(OLD));
 }
 
 #[test]
 fn a_commit_whose_answer_is_lost_is_unknown_and_whole() {
     let mut cluster = start(1);
-    let mut asker = with_old(&cluster, "?connections=1");
-    asker.begin(1);
+    let mut test_client = with_old(&cluster, "?connections=1");
+    test_client.begin(1);
     for key in ["user1", "user2"] {
-        assert_eq!(asker.ask(&update(key, &["x"]).of(1)), Told::WRITTEN);
+        assert_eq!(test_client.send(&update(key, &["x"]).of(1)), RequestResult::WRITTEN);
     }
     cluster.freeze(1);
-    let ticket = asker.start(&commit().of(1));
-    assert_eq!(asker.drain_for(Duration::from_millis(100)), []);
+    let ticket = test_client.start(&commit().of(1));
+    assert_eq!(test_client.drain_for(Duration::from_millis(100)), []);
     cluster.kill(1);
-    assert_eq!(asker.take(1), [(ticket, LOST)]);
+    assert_eq!(test_client.take(1), [(ticket, LOST)]);
     cluster.restart(1);
-    asker.ask_until(&read("user3"), &Told::MISSING);
-    let [first, second] = ["user1", "user2"].map(|key| asker.ask(&read(key)));
+    test_client.send_until(&read("user3"), &RequestResult::MISSING);
+    let [first, second] = ["user1", "user2"].map(|key| test_client.send(&read(key)));
     assert_eq!(first, second, "both were changed or neither");
 }
 
 #[test]
 fn a_step_that_loses_its_server_ends_its_transaction() {
     let mut cluster = start(1);
-    let mut asker = with_old(&cluster, "?connections=1");
-    asker.begin(1);
-    assert_eq!(asker.ask(&insert("user3", &["x", "y"]).of(1)), Told::WRITTEN);
+    let mut test_client = with_old(&cluster, "?connections=1");
+    test_client.begin(1);
+    assert_eq!(test_client.send(&insert("user3", &["x", "y"]).of(1)), RequestResult::WRITTEN);
     cluster.freeze(1);
-    let ticket = asker.start(&update("user1", &["x"]).of(1));
-    assert_eq!(asker.drain_for(Duration::from_millis(100)), []);
+    let ticket = test_client.start(&update("user1", &["x"]).of(1));
+    assert_eq!(test_client.drain_for(Duration::from_millis(100)), []);
     cluster.kill(1);
-    assert_eq!(asker.take(1), [(ticket, Told::Refused(Reason::ConnectionLost))]);
-    assert_eq!(asker.ask(&commit().of(1)), Told::Refused(Reason::TransactionFailed));
+    assert_eq!(test_client.take(1), [(ticket, RequestResult::Refused(Reason::ConnectionLost))]);
+    assert_eq!(
+        test_client.send(&commit().of(1)),
+        RequestResult::Refused(Reason::TransactionFailed)
+    );
     cluster.restart(1);
-    asker.ask_until(&read("user1"), &Told::row(OLD));
-    assert_eq!(asker.ask(&read("user3")), Told::MISSING);
+    test_client.send_until(&read("user1"), &RequestResult::row(OLD));
+    assert_eq!(test_client.send(&read("user3")), RequestResult::MISSING);
 }

@@ -3,11 +3,11 @@
 use assay_store::conformance::assert_conforms;
 
 use super::faults::{assert_true, insert_around, persistent};
-use super::{asker, store};
-use crate::asker::{Told, read};
+use super::{store, test_client};
 use crate::batches::{holds_what_was_loaded, read_together, refuses_alone_what_is_wrong};
 use crate::lab::Cluster;
 use crate::ordeal::insert_until_killed;
+use crate::test_client::{RequestResult, read};
 
 #[test]
 fn ignite_conforms_with_batches() {
@@ -23,8 +23,8 @@ fn what_was_loaded_in_batches_is_there() {
     let cluster = Cluster::start("ignite", 3);
     for caches in ["atomic", "transactional"] {
         let rest = format!("/{caches}?backups=1&atomicity={caches}");
-        let mut single = asker(&cluster.url(&rest));
-        let mut batched = asker(&cluster.url(&format!("{rest}&batch=16")));
+        let mut single = test_client(&cluster.url(&rest));
+        let mut batched = test_client(&cluster.url(&format!("{rest}&batch=16")));
         holds_what_was_loaded(&mut batched, &mut single, true);
     }
 }
@@ -32,29 +32,33 @@ fn what_was_loaded_in_batches_is_there() {
 #[test]
 fn of_a_batch_only_what_is_wrong_is_refused() {
     let cluster = Cluster::start("ignite", 1);
-    let mut asker = asker(&cluster.url("?batch=3&connections=1"));
-    refuses_alone_what_is_wrong(&mut asker);
-    let told = read_together(&mut asker, &["a", "missing", "c"]);
-    let expected = [Told::row("field0=1"), Told::MISSING, Told::row("field0=3 field1=4")];
-    assert_eq!(told, expected);
+    let mut test_client = test_client(&cluster.url("?batch=3&connections=1"));
+    refuses_alone_what_is_wrong(&mut test_client);
+    let result = read_together(&mut test_client, &["a", "missing", "c"]);
+    let expected = [
+        RequestResult::row("field0=1"),
+        RequestResult::MISSING,
+        RequestResult::row("field0=3 field1=4"),
+    ];
+    assert_eq!(result, expected);
 }
 
 #[test]
 fn no_batch_is_done_that_did_not_survive_kill_9() {
     let mut cluster = Cluster::start_as(&persistent());
-    let mut asker = asker(&cluster.url("?connections=4&batch=8"));
-    let ended = insert_until_killed(&mut cluster, &mut asker, 500);
+    let mut test_client = test_client(&cluster.url("?connections=4&batch=8"));
+    let ended = insert_until_killed(&mut cluster, &mut test_client, 500);
     cluster.restart(1);
-    asker.ask_until(&read("user0"), &Told::row("field0=0 field1=x"));
-    assert_true(&mut asker, ended);
+    test_client.send_until(&read("user0"), &RequestResult::row("field0=0 field1=x"));
+    assert_true(&mut test_client, ended);
 }
 
 #[test]
 fn batches_go_on_when_one_of_three_nodes_is_killed() {
     let mut cluster = Cluster::start("ignite", 3);
-    let mut asker = asker(&cluster.url("?connections=4&backups=1&batch=8"));
-    let ended = insert_around(&mut asker, &mut || cluster.kill(2));
-    let done = ended.values().filter(|told| **told == Told::WRITTEN).count();
+    let mut test_client = test_client(&cluster.url("?connections=4&backups=1&batch=8"));
+    let ended = insert_around(&mut test_client, &mut || cluster.kill(2));
+    let done = ended.values().filter(|result| **result == RequestResult::WRITTEN).count();
     assert!(done > ended.len() / 2, "only {done} of {} were done", ended.len());
-    assert_true(&mut asker, ended);
+    assert_true(&mut test_client, ended);
 }

@@ -1,14 +1,14 @@
-//! What is said when there is no Ignite, or not one that we can use; what one says about itself.
+//! Tests of opening Ignite: errors when there is none, settings when there is one.
 
 use std::io::Write;
 
 use assay_store::{OpenError, Store};
 
-use super::{asker, store};
-use crate::asker::{Told, insert, layout, read, scan};
+use super::{store, test_client};
 use crate::impostor;
 use crate::lab::Cluster;
 use crate::server::{Server as Redis, free_port};
+use crate::test_client::{RequestResult, insert, layout, read, scan};
 
 fn turned_away(url: &str) -> OpenError {
     store(url).prepare(&layout(2)).expect_err("there is nothing to prepare")
@@ -22,7 +22,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_asks_whether_the_node_runs() {
+fn a_closed_port_issues_whether_the_node_runs() {
     check_unreachable(&format!("ignite://127.0.0.1:{}", free_port()), "is the node running");
 }
 
@@ -88,10 +88,10 @@ fn a_cluster_says_what_it_is_and_a_prefix_keeps_caches_apart() {
     assert_eq!(value("atomicity"), "transactional");
     assert_eq!(value("write_sync"), "primary_sync");
     assert_eq!((value("backups"), value("partition_loss_policy")), ("1".into(), "IGNORE".into()));
-    let mut first = asker(&cluster.url("/bench"));
-    let mut second = asker(&cluster.url(""));
-    assert_eq!(first.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(second.ask(&read("user1")), Told::MISSING);
-    assert_eq!(second.ask(&scan("user", 5)), Told::MISSING);
+    let mut first = test_client(&cluster.url("/bench"));
+    let mut second = test_client(&cluster.url(""));
+    assert_eq!(first.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(second.send(&read("user1")), RequestResult::MISSING);
+    assert_eq!(second.send(&scan("user", 5)), RequestResult::MISSING);
     store.clear().unwrap();
 }

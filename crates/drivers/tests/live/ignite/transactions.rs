@@ -9,25 +9,28 @@ use assay_store::{Isolation, Store, Ticket};
 
 use super::faults::{persistent, until_prepared};
 use super::store;
-use crate::asker::{Asker, PATIENCE, Question, Told, delete, insert, read, scan, update};
-use crate::half_way::{afterwards, before, half_way, seen};
+use crate::half_way::{afterwards, before, half_way, observed};
 use crate::lab::Cluster;
 use crate::mapped::queries_conform;
 use crate::ordeal::{LOST, UNREACHABLE};
+use crate::test_client::{
+    RequestResult, TIMEOUT, TestClient, TestRequest, delete, insert, read, scan, update,
+};
 
 const LEVELS: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
-const TIMEOUT: Told = Told::Refused(Reason::Timeout);
+const TIMEOUT: RequestResult = RequestResult::Refused(Reason::Timeout);
 /// A timeout that nothing runs into: a test that waits for it fails.
 const LONG: &str = "transaction_timeout=60000";
 
 /// A client of transactions in caches of its own, with records `user1`, `user2` and `user3`.
-fn with_three(cluster: &Cluster, prefix: &str, options: &str) -> Asker {
+fn with_three(cluster: &Cluster, prefix: &str, options: &str) -> TestClient {
     let rest = format!("/{prefix}?atomicity=transactional&{options}");
-    let mut asker = Asker::open(&store(&cluster.url(&rest))).expect("the cluster is there");
+    let mut test_client =
+        TestClient::open(&store(&cluster.url(&rest))).expect("the cluster is there");
     for key in ["user1", "user2", "user3"] {
-        assert_eq!(asker.ask(&insert(key, &["a", "b"])), Told::WRITTEN);
+        assert_eq!(test_client.send(&insert(key, &["a", "b"])), RequestResult::WRITTEN);
     }
-    asker
+    test_client
 }
 
 #[test]
@@ -39,7 +42,7 @@ fn queries_conform_through_a_mapping() {
 }
 
 /// The same at each isolation.
-fn at_each_level(cluster: &Cluster) -> impl Iterator<Item = (&'static str, Asker)> {
+fn at_each_level(cluster: &Cluster) -> impl Iterator<Item = (&'static str, TestClient)> {
     LEVELS.into_iter().map(|level| {
         let options = format!("isolation={level}&{LONG}&connections=4");
         (level, with_three(cluster, &level.replace('-', ""), &options))
@@ -47,31 +50,34 @@ fn at_each_level(cluster: &Cluster) -> impl Iterator<Item = (&'static str, Asker
 }
 
 /// Nobody has to wait for a lock that was left.
-fn nothing_is_locked(asker: &mut Asker) {
+fn nothing_is_locked(test_client: &mut TestClient) {
     for key in ["user1", "user2", "user3"] {
         // What was left just now may still be on its way to be undone.
         let start = Instant::now();
         loop {
-            asker.begin(3);
-            let told = asker.ask(&update(key, &["a", "b"]).of(3));
-            if told == Told::WRITTEN {
+            test_client.begin(3);
+            let outcome_of = test_client.send(&update(key, &["a", "b"]).of(3));
+            if outcome_of == RequestResult::WRITTEN {
                 break;
             }
-            assert_eq!(told, TIMEOUT);
-            assert!(start.elapsed() < PATIENCE, "{key} is locked");
+            assert_eq!(outcome_of, TIMEOUT);
+            assert!(start.elapsed() < TIMEOUT, "{key} is locked");
         }
-        assert_eq!(asker.end(3, Kind::Commit), Told::WRITTEN);
+        assert_eq!(test_client.end(3, Kind::Commit), RequestResult::WRITTEN);
     }
 }
 
-/// The answers to these, in the order in which they were asked.
-fn in_order<const N: usize>(asker: &mut Asker, tickets: [Ticket; N]) -> [Told; N] {
-    let answers = asker.take(N);
-    let told = |ticket: Ticket| {
+/// The answers to these, in the order in which they were issued.
+fn in_order<const N: usize>(
+    test_client: &mut TestClient,
+    tickets: [Ticket; N],
+) -> [RequestResult; N] {
+    let answers = test_client.take(N);
+    let outcome_of = |ticket: Ticket| {
         let answer = answers.iter().find(|(other, _)| *other == ticket);
-        answer.map(|(_, told)| told.clone()).expect("each ticket is answered once")
+        answer.map(|(_, outcome_of)| outcome_of.clone()).expect("each ticket is answered once")
     };
-    tickets.map(told)
+    tickets.map(outcome_of)
 }
 
 #[test]
@@ -97,37 +103,37 @@ fn each_isolation_conforms() {
 #[test]
 fn a_transaction_is_committed_whole_and_seen_before_by_itself_alone() {
     let cluster = Cluster::start("ignite", 1);
-    for (level, mut asker) in at_each_level(&cluster) {
-        half_way(&mut asker);
-        assert_eq!(seen(&mut asker, 2), before(), "{level}");
-        assert_eq!(seen(&mut asker, 1), afterwards(), "{level}");
-        assert_eq!(asker.end(1, Kind::Commit), Told::WRITTEN, "{level}");
-        assert_eq!(seen(&mut asker, 2), afterwards(), "{level}");
-        assert_eq!(seen(&mut asker, 1), afterwards(), "{level}");
-        let late = Told::Refused(Reason::TransactionFailed);
-        assert_eq!(asker.end(1, Kind::Commit), late, "{level}");
+    for (level, mut test_client) in at_each_level(&cluster) {
+        half_way(&mut test_client);
+        assert_eq!(observed(&mut test_client, 2), before(), "{level}");
+        assert_eq!(observed(&mut test_client, 1), afterwards(), "{level}");
+        assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN, "{level}");
+        assert_eq!(observed(&mut test_client, 2), afterwards(), "{level}");
+        assert_eq!(observed(&mut test_client, 1), afterwards(), "{level}");
+        let late = RequestResult::Refused(Reason::TransactionFailed);
+        assert_eq!(test_client.end(1, Kind::Commit), late, "{level}");
     }
 }
 
 #[test]
 fn what_was_rolled_back_left_or_abandoned_is_gone_without_a_lock() {
-    let ends: [fn(&mut Asker); 3] = [
-        |asker| assert_eq!(asker.end(1, Kind::Rollback), Told::WRITTEN),
-        |asker| asker.leave(1),
-        |asker| {
-            let step = asker.start(&update("user3", &["x"]).of(1));
-            asker.abandon(step);
+    let ends: [fn(&mut TestClient); 3] = [
+        |test_client| assert_eq!(test_client.end(1, Kind::Rollback), RequestResult::WRITTEN),
+        |test_client| test_client.leave(1),
+        |test_client| {
+            let step = test_client.start(&update("user3", &["x"]).of(1));
+            test_client.abandon(step);
             // It may be answered all the same.
-            asker.drain_for(Duration::from_millis(200));
+            test_client.drain_for(Duration::from_millis(200));
         },
     ];
     let cluster = Cluster::start("ignite", 1);
-    for (level, mut asker) in at_each_level(&cluster) {
+    for (level, mut test_client) in at_each_level(&cluster) {
         for end in ends {
-            half_way(&mut asker);
-            end(&mut asker);
-            nothing_is_locked(&mut asker);
-            assert_eq!(seen(&mut asker, 1), before(), "{level}");
+            half_way(&mut test_client);
+            end(&mut test_client);
+            nothing_is_locked(&mut test_client);
+            assert_eq!(observed(&mut test_client, 1), before(), "{level}");
         }
     }
 }
@@ -135,8 +141,8 @@ fn what_was_rolled_back_left_or_abandoned_is_gone_without_a_lock() {
 #[test]
 fn each_step_tells_its_requests() {
     let cluster = Cluster::start("ignite", 1);
-    for (level, mut asker) in at_each_level(&cluster) {
-        asker.begin(1);
+    for (level, mut test_client) in at_each_level(&cluster) {
+        test_client.begin(1);
         // The first has one more: the transaction begins.
         for (question, requests) in [
             (read("user3"), 2),
@@ -146,14 +152,17 @@ fn each_step_tells_its_requests() {
             (scan("user0", 2), 2),
             (delete("user2"), 1),
         ] {
-            assert!(matches!(asker.ask(&question.of(1)), Told::Done(true, _)), "{level}");
-            assert_eq!(asker.last_requests(), requests, "{level}");
+            assert!(
+                matches!(test_client.send(&question.of(1)), RequestResult::Done(true, _)),
+                "{level}"
+            );
+            assert_eq!(test_client.last_requests(), requests, "{level}");
         }
-        assert_eq!(asker.end(1, Kind::Commit), Told::WRITTEN, "{level}");
-        assert_eq!(asker.last_requests(), 1, "{level}");
-        asker.begin(1);
-        assert_eq!(asker.end(1, Kind::Commit), Told::WRITTEN, "{level}");
-        assert_eq!(asker.last_requests(), 0, "{level}: nothing was begun");
+        assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN, "{level}");
+        assert_eq!(test_client.last_requests(), 1, "{level}");
+        test_client.begin(1);
+        assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN, "{level}");
+        assert_eq!(test_client.last_requests(), 0, "{level}: nothing was begun");
     }
 }
 
@@ -161,35 +170,35 @@ fn each_step_tells_its_requests() {
 #[test]
 fn a_scan_sees_what_its_transaction_wrote() {
     let cluster = Cluster::start("ignite", 2);
-    for (level, mut asker) in at_each_level(&cluster) {
+    for (level, mut test_client) in at_each_level(&cluster) {
         let rows = |numbers: &mut dyn Iterator<Item = u32>| {
-            Told::Done(true, numbers.map(|number| format!("field0={number}")).collect())
+            RequestResult::Done(true, numbers.map(|number| format!("field0={number}")).collect())
         };
         for number in (0..1200).step_by(2) {
             let (key, value) = (format!("key{number:04}"), number.to_string());
-            assert_eq!(asker.ask(&insert(&key, &[&value])), Told::WRITTEN);
+            assert_eq!(test_client.send(&insert(&key, &[&value])), RequestResult::WRITTEN);
         }
-        asker.begin(1);
+        test_client.begin(1);
         for number in (1..100).step_by(2) {
             let (key, value) = (format!("key{number:04}"), number.to_string());
-            assert_eq!(asker.ask(&insert(&key, &[&value]).of(1)), Told::WRITTEN);
+            assert_eq!(test_client.send(&insert(&key, &[&value]).of(1)), RequestResult::WRITTEN);
             let gone = format!("key{:04}", 1000 + number);
-            assert_eq!(asker.ask(&delete(&gone).of(1)), Told::MISSING);
+            assert_eq!(test_client.send(&delete(&gone).of(1)), RequestResult::MISSING);
             let gone = format!("key{:04}", 1000 + number - 1);
-            assert_eq!(asker.ask(&delete(&gone).of(1)), Told::WRITTEN);
+            assert_eq!(test_client.send(&delete(&gone).of(1)), RequestResult::WRITTEN);
         }
         let own = |number: &u32| {
             (*number < 100 || number.is_multiple_of(2)) && !(1000..1100).contains(number)
         };
         let all = rows(&mut (0..1200).filter(own));
-        assert_eq!(asker.ask(&scan("key", 600).of(1)), all, "{level}");
+        assert_eq!(test_client.send(&scan("key", 600).of(1)), all, "{level}");
         let some = rows(&mut (980..1200).filter(own).take(20));
-        assert_eq!(asker.ask(&scan("key0980", 20).of(1)), some, "{level}");
-        assert_eq!(asker.ask(&scan("key1198", 1).of(1)), rows(&mut std::iter::once(1198)));
+        assert_eq!(test_client.send(&scan("key0980", 20).of(1)), some, "{level}");
+        assert_eq!(test_client.send(&scan("key1198", 1).of(1)), rows(&mut std::iter::once(1198)));
         let others = rows(&mut (0..1200_u32).filter(|number| number.is_multiple_of(2)));
-        assert_eq!(asker.ask(&scan("key", 600).of(2)), others, "{level}");
-        assert_eq!(asker.end(1, Kind::Commit), Told::WRITTEN, "{level}");
-        assert_eq!(asker.ask(&scan("key", 600).of(2)), all, "{level}");
+        assert_eq!(test_client.send(&scan("key", 600).of(2)), others, "{level}");
+        assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN, "{level}");
+        assert_eq!(test_client.send(&scan("key", 600).of(2)), all, "{level}");
     }
 }
 
@@ -197,31 +206,31 @@ fn a_scan_sees_what_its_transaction_wrote() {
 #[test]
 fn of_two_that_read_before_they_write_no_update_is_lost() {
     let cluster = Cluster::start("ignite", 1);
-    let mut asker = with_three(&cluster, "locks", &format!("{LONG}&connections=4"));
-    asker.begin(1);
-    assert_eq!(asker.ask(&read("user1").of(1)), Told::row("field0=a field1=b"));
-    asker.begin(2);
-    let second = asker.start(&read("user1").of(2));
-    assert_eq!(asker.drain_for(Duration::from_millis(100)), [], "it waits for the lock");
-    let first = asker.start(&update("user1", &["c"]).of(1));
-    assert_eq!(asker.take(1), [(first, Told::WRITTEN)]);
-    let commit = asker.start(&Question { kind: Kind::Commit, ..read("") }.of(1));
-    let expected = [Told::WRITTEN, Told::row("field0=c field1=b")];
-    assert_eq!(in_order(&mut asker, [commit, second]), expected);
-    assert_eq!(asker.end(2, Kind::Commit), Told::WRITTEN);
+    let mut test_client = with_three(&cluster, "locks", &format!("{LONG}&connections=4"));
+    test_client.begin(1);
+    assert_eq!(test_client.send(&read("user1").of(1)), RequestResult::row("field0=a field1=b"));
+    test_client.begin(2);
+    let second = test_client.start(&read("user1").of(2));
+    assert_eq!(test_client.drain_for(Duration::from_millis(100)), [], "it waits for the lock");
+    let first = test_client.start(&update("user1", &["c"]).of(1));
+    assert_eq!(test_client.take(1), [(first, RequestResult::WRITTEN)]);
+    let commit = test_client.start(&TestRequest { kind: Kind::Commit, ..read("") }.of(1));
+    let expected = [RequestResult::WRITTEN, RequestResult::row("field0=c field1=b")];
+    assert_eq!(in_order(&mut test_client, [commit, second]), expected);
+    assert_eq!(test_client.end(2, Kind::Commit), RequestResult::WRITTEN);
 
-    let mut asker = with_three(&cluster, "compared", "isolation=serializable&connections=4");
+    let mut test_client = with_three(&cluster, "compared", "isolation=serializable&connections=4");
     for session in [1, 2] {
-        asker.begin(session);
-        let told = asker.ask(&read("user1").of(session));
-        assert_eq!(told, Told::row("field0=a field1=b"));
+        test_client.begin(session);
+        let outcome_of = test_client.send(&read("user1").of(session));
+        assert_eq!(outcome_of, RequestResult::row("field0=a field1=b"));
     }
-    assert_eq!(asker.ask(&update("user1", &["c"]).of(1)), Told::WRITTEN);
-    assert_eq!(asker.ask(&update("user1", &["d"]).of(2)), Told::WRITTEN);
-    assert_eq!(asker.end(2, Kind::Commit), Told::WRITTEN);
-    assert_eq!(asker.end(1, Kind::Commit), Told::Refused(Reason::Conflict));
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=d field1=b"));
-    assert!(asker.is_ready());
+    assert_eq!(test_client.send(&update("user1", &["c"]).of(1)), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&update("user1", &["d"]).of(2)), RequestResult::WRITTEN);
+    assert_eq!(test_client.end(2, Kind::Commit), RequestResult::WRITTEN);
+    assert_eq!(test_client.end(1, Kind::Commit), RequestResult::Refused(Reason::Conflict));
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=d field1=b"));
+    assert!(test_client.is_ready());
 }
 
 /// Also what was missing, found by a scan, or to be inserted only if nothing is there.
@@ -229,23 +238,35 @@ fn of_two_that_read_before_they_write_no_update_is_lost() {
 fn a_serializable_commit_is_refused_if_what_it_read_changed() {
     let cluster = Cluster::start("ignite", 1);
     let options = "isolation=serializable&insert=put_if_absent&connections=4";
-    let mut asker = with_three(&cluster, "tx", options);
-    let steps: [(Question<'_>, Question<'_>); 4] = [
+    let mut test_client = with_three(&cluster, "tx", options);
+    let steps: [(TestRequest<'_>, TestRequest<'_>); 4] = [
         (read("new1"), insert("new1", &["x"])),
         (scan("user", 3), update("user3", &["x"])),
         (insert("new2", &["mine"]), insert("new2", &["x"])),
         (read("user2"), delete("user2")),
     ];
     for (number, (own, other)) in steps.into_iter().enumerate() {
-        asker.begin(1);
-        let told = asker.ask(&own.of(1));
-        assert!(matches!(told, Told::Done(..)), "{number}: {told:?}");
-        assert_eq!(asker.ask(&update("user1", &["y"]).of(1)), Told::WRITTEN, "{number}");
-        assert_eq!(asker.ask(&other.of(2)), Told::WRITTEN, "{number}");
-        assert_eq!(asker.end(1, Kind::Commit), Told::Refused(Reason::Conflict), "{number}");
-        assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"), "{number}");
+        test_client.begin(1);
+        let outcome_of = test_client.send(&own.of(1));
+        assert!(matches!(outcome_of, RequestResult::Done(..)), "{number}: {outcome_of:?}");
+        assert_eq!(
+            test_client.send(&update("user1", &["y"]).of(1)),
+            RequestResult::WRITTEN,
+            "{number}"
+        );
+        assert_eq!(test_client.send(&other.of(2)), RequestResult::WRITTEN, "{number}");
+        assert_eq!(
+            test_client.end(1, Kind::Commit),
+            RequestResult::Refused(Reason::Conflict),
+            "{number}"
+        );
+        assert_eq!(
+            test_client.send(&read("user1")),
+            RequestResult::row("field0=a field1=b"),
+            "{number}"
+        );
     }
-    assert_eq!(asker.ask(&read("new2")), Told::row("field0=x"));
+    assert_eq!(test_client.send(&read("new2")), RequestResult::row("field0=x"));
 }
 
 /// Where reads do not lock, updates still keep each other's fields, and an insert finds out.
@@ -253,41 +274,47 @@ fn a_serializable_commit_is_refused_if_what_it_read_changed() {
 fn read_committed_transactions_lose_no_fields() {
     let cluster = Cluster::start("ignite", 1);
     let options = format!("isolation=read-committed&insert=put_if_absent&{LONG}&connections=4");
-    let mut asker = with_three(&cluster, "tx", &options);
-    asker.begin(1);
-    assert_eq!(asker.ask(&read("user1").of(1)), Told::row("field0=a field1=b"));
-    let other = asker.start_changing(2, "user1", 1, "d");
-    assert_eq!(asker.take(1), [(other, Told::WRITTEN)]);
-    assert_eq!(asker.ask(&read("user1").of(1)), Told::row("field0=a field1=d"));
-    assert_eq!(asker.ask(&update("user1", &["c"]).of(1)), Told::WRITTEN);
-    let waiting = asker.start_changing(2, "user1", 1, "e");
-    assert_eq!(asker.drain_for(Duration::from_millis(100)), [], "it waits for the lock");
-    let commit = asker.start(&Question { kind: Kind::Commit, ..read("") }.of(1));
-    assert_eq!(in_order(&mut asker, [commit, waiting]), [Told::WRITTEN, Told::WRITTEN]);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=c field1=e"));
-    asker.begin(1);
-    let again = asker.ask(&insert("user1", &["x"]).of(1));
-    assert_eq!(again, Told::Refused(Reason::Exists));
-    nothing_is_locked(&mut asker);
+    let mut test_client = with_three(&cluster, "tx", &options);
+    test_client.begin(1);
+    assert_eq!(test_client.send(&read("user1").of(1)), RequestResult::row("field0=a field1=b"));
+    let other = test_client.start_changing(2, "user1", 1, "d");
+    assert_eq!(test_client.take(1), [(other, RequestResult::WRITTEN)]);
+    assert_eq!(test_client.send(&read("user1").of(1)), RequestResult::row("field0=a field1=d"));
+    assert_eq!(test_client.send(&update("user1", &["c"]).of(1)), RequestResult::WRITTEN);
+    let waiting = test_client.start_changing(2, "user1", 1, "e");
+    assert_eq!(test_client.drain_for(Duration::from_millis(100)), [], "it waits for the lock");
+    let commit = test_client.start(&TestRequest { kind: Kind::Commit, ..read("") }.of(1));
+    assert_eq!(
+        in_order(&mut test_client, [commit, waiting]),
+        [RequestResult::WRITTEN, RequestResult::WRITTEN]
+    );
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=e"));
+    test_client.begin(1);
+    let again = test_client.send(&insert("user1", &["x"]).of(1));
+    assert_eq!(again, RequestResult::Refused(Reason::Exists));
+    nothing_is_locked(&mut test_client);
 }
 
 #[test]
 fn transactions_that_wait_for_each_other_end_by_their_timeout() {
     let cluster = Cluster::start("ignite", 1);
-    let mut asker = with_three(&cluster, "tx", "transaction_timeout=1000&connections=4");
+    let mut test_client = with_three(&cluster, "tx", "transaction_timeout=1000&connections=4");
     for (session, key) in [(1, "user1"), (2, "user2")] {
-        asker.begin(session);
-        let told = asker.ask(&update(key, &["c"]).of(session));
+        test_client.begin(session);
+        let outcome_of = test_client.send(&update(key, &["c"]).of(session));
         // On a slow machine it may be over already.
-        assert!([Told::WRITTEN, TIMEOUT].contains(&told), "{told:?}");
+        assert!([RequestResult::WRITTEN, TIMEOUT].contains(&outcome_of), "{outcome_of:?}");
     }
     let steps = [(1, "user2"), (2, "user1")];
-    let steps = steps.map(|(session, key)| asker.start(&update(key, &["d"]).of(session)));
-    let told = in_order(&mut asker, steps);
-    assert!(told.contains(&TIMEOUT), "{told:?}");
-    assert!(told.iter().all(|told| [Told::WRITTEN, TIMEOUT].contains(told)), "{told:?}");
-    [1, 2].into_iter().for_each(|session| asker.leave(session));
-    nothing_is_locked(&mut asker);
+    let steps = steps.map(|(session, key)| test_client.start(&update(key, &["d"]).of(session)));
+    let outcome_of = in_order(&mut test_client, steps);
+    assert!(outcome_of.contains(&TIMEOUT), "{outcome_of:?}");
+    assert!(
+        outcome_of.iter().all(|outcome_of| [RequestResult::WRITTEN, TIMEOUT].contains(outcome_of)),
+        "{outcome_of:?}"
+    );
+    [1, 2].into_iter().for_each(|session| test_client.leave(session));
+    nothing_is_locked(&mut test_client);
 }
 
 #[test]
@@ -295,26 +322,33 @@ fn a_transaction_that_takes_too_long_is_undone_and_refused() {
     let cluster = Cluster::start("ignite", 1);
     let short = "transaction_timeout=2000&connections=4";
     for (prefix, level) in [("locks", "repeatable-read"), ("compared", "serializable")] {
-        let mut asker = with_three(&cluster, prefix, &format!("{short}&isolation={level}"));
+        let mut test_client = with_three(&cluster, prefix, &format!("{short}&isolation={level}"));
         for end in [Kind::Commit, Kind::Update] {
-            asker.begin(1);
-            let told = asker.ask(&update("user1", &["c"]).of(1));
-            assert!([Told::WRITTEN, TIMEOUT].contains(&told), "{level}: {told:?}");
+            test_client.begin(1);
+            let outcome_of = test_client.send(&update("user1", &["c"]).of(1));
+            assert!(
+                [RequestResult::WRITTEN, TIMEOUT].contains(&outcome_of),
+                "{level}: {outcome_of:?}"
+            );
             let start = Instant::now();
-            let is_open = told == Told::WRITTEN;
+            let is_open = outcome_of == RequestResult::WRITTEN;
             while start.elapsed() < Duration::from_millis(2500) {
-                asker.drain_for(Duration::from_millis(100));
+                test_client.drain_for(Duration::from_millis(100));
             }
             if is_open {
                 let last = match end {
-                    Kind::Commit => asker.end(1, Kind::Commit),
-                    _ => asker.ask(&update("user1", &["d"]).of(1)),
+                    Kind::Commit => test_client.end(1, Kind::Commit),
+                    _ => test_client.send(&update("user1", &["d"]).of(1)),
                 };
                 assert_eq!(last, TIMEOUT, "{level}");
             }
-            assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"), "{level}");
-            nothing_is_locked(&mut asker);
-            assert_eq!(asker.ask(&update("user1", &["a", "b"])), Told::WRITTEN);
+            assert_eq!(
+                test_client.send(&read("user1")),
+                RequestResult::row("field0=a field1=b"),
+                "{level}"
+            );
+            nothing_is_locked(&mut test_client);
+            assert_eq!(test_client.send(&update("user1", &["a", "b"])), RequestResult::WRITTEN);
         }
     }
 }
@@ -324,32 +358,33 @@ fn a_transaction_that_takes_too_long_is_undone_and_refused() {
 #[test]
 fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open() {
     let mut cluster = Cluster::start_as(&persistent());
-    let mut asker = with_three(&cluster, "tx", &format!("{LONG}&connections=3"));
+    let mut test_client = with_three(&cluster, "tx", &format!("{LONG}&connections=3"));
     for (session, key) in [(1, "user1"), (2, "user2"), (3, "user3")] {
-        asker.begin(session);
-        assert_eq!(asker.ask(&update(key, &["c"]).of(session)), Told::WRITTEN);
+        test_client.begin(session);
+        assert_eq!(test_client.send(&update(key, &["c"]).of(session)), RequestResult::WRITTEN);
     }
     cluster.freeze(1);
-    let commit = asker.start(&Question { kind: Kind::Commit, ..read("") }.of(1));
-    let step = asker.start(&update("user2", &["d"]).of(2));
-    assert_eq!(asker.drain_for(Duration::from_millis(100)), []);
+    let commit = test_client.start(&TestRequest { kind: Kind::Commit, ..read("") }.of(1));
+    let step = test_client.start(&update("user2", &["d"]).of(2));
+    assert_eq!(test_client.drain_for(Duration::from_millis(100)), []);
     cluster.kill(1);
-    let lost = Told::Refused(Reason::ConnectionLost);
-    assert_eq!(in_order(&mut asker, [commit, step]), [LOST, lost]);
+    let lost = RequestResult::Refused(Reason::ConnectionLost);
+    assert_eq!(in_order(&mut test_client, [commit, step]), [LOST, lost]);
     // It is ready to refuse once it knows that the third connection is gone too.
     let start = Instant::now();
-    while !asker.is_ready() && start.elapsed() < PATIENCE {
-        asker.drain_for(Duration::from_millis(5));
+    while !test_client.is_ready() && start.elapsed() < TIMEOUT {
+        test_client.drain_for(Duration::from_millis(5));
     }
-    assert_eq!(asker.end(3, Kind::Commit), UNREACHABLE);
+    assert_eq!(test_client.end(3, Kind::Commit), UNREACHABLE);
     cluster.restart(1);
     let url = cluster.url("/tx?atomicity=transactional");
     until_prepared(&store(&url));
-    let (old, new) = (Told::row("field0=a field1=b"), Told::row("field0=c field1=b"));
-    asker.ask_until(&read("user3"), &old);
-    assert_eq!(asker.ask(&read("user2")), old);
-    assert!([old, new].contains(&asker.ask(&read("user1"))));
-    nothing_is_locked(&mut asker);
+    let (old, new) =
+        (RequestResult::row("field0=a field1=b"), RequestResult::row("field0=c field1=b"));
+    test_client.send_until(&read("user3"), &old);
+    assert_eq!(test_client.send(&read("user2")), old);
+    assert!([old, new].contains(&test_client.send(&read("user1"))));
+    nothing_is_locked(&mut test_client);
 }
 
 /// Sessions whose transactions are open at a node of two that is killed cannot go on; the others
@@ -358,23 +393,28 @@ fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open() {
 fn a_killed_node_of_two_takes_its_own_transactions_along() {
     let mut cluster = Cluster::start("ignite", 2);
     let rest = format!("/tx?atomicity=transactional&backups=1&connections=20&{LONG}");
-    let mut asker = Asker::open(&store(&cluster.url(&rest))).expect("the cluster is there");
+    let mut test_client =
+        TestClient::open(&store(&cluster.url(&rest))).expect("the cluster is there");
     let key = |session: u32| format!("user{session}");
     for session in 0..20 {
-        assert_eq!(asker.ask(&insert(&key(session), &["a", "b"])), Told::WRITTEN);
+        assert_eq!(test_client.send(&insert(&key(session), &["a", "b"])), RequestResult::WRITTEN);
     }
     for session in 0..20 {
-        asker.begin(session);
-        assert_eq!(asker.ask(&update(&key(session), &["c"]).of(session)), Told::WRITTEN);
+        test_client.begin(session);
+        assert_eq!(
+            test_client.send(&update(&key(session), &["c"]).of(session)),
+            RequestResult::WRITTEN
+        );
     }
     cluster.kill(2);
     let mut committed = BTreeSet::new();
     for session in 0..20 {
-        match asker.end(session, Kind::Commit) {
-            Told::Done(..) => drop(committed.insert(session)),
-            Told::Refused(Reason::Unreachable | Reason::ConnectionLost | Reason::Busy) => {}
+        match test_client.end(session, Kind::Commit) {
+            RequestResult::Done(..) => drop(committed.insert(session)),
+            RequestResult::Refused(Reason::Unreachable | Reason::ConnectionLost | Reason::Busy) => {
+            }
             // Its node goes on, but the other one had a copy.
-            Told::Unknown(_) => asker.leave(session),
+            RequestResult::Unknown(_) => test_client.leave(session),
             other => panic!("session {session} got {other:?}"),
         }
     }
@@ -382,13 +422,13 @@ fn a_killed_node_of_two_takes_its_own_transactions_along() {
     assert!(committed.len() < 20, "none was open at the node that was killed");
     let start = Instant::now();
     for session in 0..20 {
-        let told = asker.ask(&read(&key(session)));
-        let new = Told::row("field0=c field1=b");
-        assert!(!committed.contains(&session) || told == new, "{session}: {told:?}");
-        asker.begin(session);
-        let told = asker.ask(&update(&key(session), &["d"]).of(session));
-        assert_eq!(told, Told::WRITTEN, "{session}");
-        assert_eq!(asker.end(session, Kind::Commit), Told::WRITTEN, "{session}");
+        let outcome_of = test_client.send(&read(&key(session)));
+        let new = RequestResult::row("field0=c field1=b");
+        assert!(!committed.contains(&session) || outcome_of == new, "{session}: {outcome_of:?}");
+        test_client.begin(session);
+        let outcome_of = test_client.send(&update(&key(session), &["d"]).of(session));
+        assert_eq!(outcome_of, RequestResult::WRITTEN, "{session}");
+        assert_eq!(test_client.end(session, Kind::Commit), RequestResult::WRITTEN, "{session}");
     }
-    assert!(start.elapsed() < PATIENCE, "somebody waited for locks");
+    assert!(start.elapsed() < TIMEOUT, "somebody waited for locks");
 }

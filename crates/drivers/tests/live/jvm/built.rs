@@ -1,4 +1,4 @@
-//! Our Java part, built for the tests that ask it.
+//! Our Java part, built for the tests that load it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,8 +19,8 @@ pub fn built() -> &'static Path {
             .arg("package")
             .output()
             .expect("Maven is there");
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "Maven does not build our Java part: {told}");
+        let result = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "Maven does not build our Java part: {result}");
         target
     })
 }

@@ -1,17 +1,17 @@
-//! What is wrong before the first operation, told so that somebody can put it right.
+//! Tests of errors before the first operation, which say how to put it right.
 
 use super::*;
 
 #[test]
 fn a_class_that_is_missing_or_cannot_be_used_is_named() {
-    for (class, told) in [
+    for (class, result) in [
         ("Missing", "there is no class assay.trial.Missing on its class path; check the spelling"),
         ("NoBinding", "class assay.trial.NoBinding is no binding: it does not extend site.ycsb.DB"),
         ("Unfinished", "class assay.trial.Unfinished is abstract"),
         ("Secretive", "class assay.trial.Secretive has no public constructor without arguments"),
     ] {
         let complaint = text(&trial(class, ""));
-        assert!(complaint.contains(told), "{class}: {complaint}");
+        assert!(complaint.contains(result), "{class}: {complaint}");
         assert!(complaint.contains("cannot do this"), "{class}: {complaint}");
     }
 }
@@ -54,13 +54,13 @@ fn the_same_binding_twice_is_two_versions_too() {
 #[test]
 fn what_init_throws_is_the_error() {
     let store = store(&trial("Trial", "&p.trial.fail=db1"));
-    let told = Asker::open(&*store).err().expect("init throws").to_string();
+    let result = TestClient::open(&*store).err().expect("init throws").to_string();
     assert!(
-        told.contains(
+        result.contains(
             "failed: the binding's init has thrown site.ycsb.DBException: no such server: db1, \
              because of java.io.IOException: refused; check its properties"
         ),
-        "{told}"
+        "{result}"
     );
 }
 

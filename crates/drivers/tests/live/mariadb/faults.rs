@@ -1,15 +1,15 @@
-//! What requests become when the server fails, refuses, or ends a transaction.
+//! Tests of outcomes when the server fails, refuses, or ends a transaction.
 
 use assay_model::{Datum, Decimal, Kind, Reason};
-use assay_store::conformance::queries::{Caller, Heard, catalogue};
+use assay_store::conformance::queries::{Caller, QueryAnswer, catalogue};
 use assay_store::{Existing, Step, Store};
 
 use super::server::Server;
-use super::{asker, store};
-use crate::asker::{Told, insert, read, update};
+use super::{store, test_client};
 use crate::ordeal::{
     LOST, comes_back, goes_on, keeps_what_it_has_done, killed_while_it_stands_still, stands_still,
 };
+use crate::test_client::{RequestResult, insert, read, update};
 
 /// Queries of the suite's bank: open an account, read it, raise its balance.
 const OPEN: u16 = 2;
@@ -39,24 +39,24 @@ fn bank(url: &str) -> Caller {
 #[test]
 fn a_killed_server_leaves_what_was_sent_unknown() {
     let mut server = Server::start(&[]);
-    let mut asker = asker(&server.url("?connections=2"));
-    killed_while_it_stands_still(&mut server, &mut asker);
-    comes_back(&mut server, &mut asker);
+    let mut test_client = test_client(&server.url("?connections=2"));
+    killed_while_it_stands_still(&mut server, &mut test_client);
+    comes_back(&mut server, &mut test_client);
 }
 
 #[test]
 fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
     let mut server = Server::start(&[]);
-    let mut asker = asker(&server.url("?connections=1"));
-    stands_still(&mut server, &mut asker);
-    goes_on(&mut server, &mut asker);
+    let mut test_client = test_client(&server.url("?connections=1"));
+    stands_still(&mut server, &mut test_client);
+    goes_on(&mut server, &mut test_client);
 }
 
 #[test]
 fn nothing_is_done_that_did_not_survive_kill_9() {
     let mut server = Server::start(&[]);
-    let mut asker = asker(&server.url("?connections=8"));
-    keeps_what_it_has_done(&mut server, &mut asker, 500);
+    let mut test_client = test_client(&server.url("?connections=8"));
+    keeps_what_it_has_done(&mut server, &mut test_client, 500);
 }
 
 #[test]
@@ -64,20 +64,20 @@ fn transactions_survive_kill_9_whole_or_not_at_all() {
     let mut server = Server::start(&[]);
     let url = server.url("?connections=2");
     let mut caller = bank(&url);
-    assert_eq!(caller.ask(0, OPEN, &account(0)), Heard::WRITTEN);
+    assert_eq!(caller.send(0, OPEN, &account(0)), QueryAnswer::WRITTEN);
     let mut committed = Vec::new();
     for number in 1..=40 {
-        assert_eq!(caller.begin(1, OPEN, &account(number)), Heard::WRITTEN);
+        assert_eq!(caller.begin(1, OPEN, &account(number)), QueryAnswer::WRITTEN);
         if number == 40 {
             server.kill();
         }
-        let heard = caller.ask(1, DEPOSIT, &deposit(0));
+        let received = caller.send(1, DEPOSIT, &deposit(0));
         if number == 40 {
-            assert_eq!(heard, Heard::Unknown(Reason::ConnectionLost));
+            assert_eq!(received, QueryAnswer::Unknown(Reason::ConnectionLost));
             break;
         }
-        assert_eq!(heard, Heard::WRITTEN);
-        assert_eq!(caller.end(1, Step::Commit), Heard::WRITTEN);
+        assert_eq!(received, QueryAnswer::WRITTEN);
+        assert_eq!(caller.end(1, Step::Commit), QueryAnswer::WRITTEN);
         committed.push(number);
     }
     server.restart();
@@ -86,22 +86,22 @@ fn transactions_survive_kill_9_whole_or_not_at_all() {
     let mut caller = Caller::open(&again, 0).unwrap();
     let at = |number| [Datum::Int(1), Datum::Int(number)];
     for number in committed {
-        assert_eq!(caller.ask(0, ACCOUNT, &at(number)), Heard::rows(&["'Ann' 1"]));
+        assert_eq!(caller.send(0, ACCOUNT, &at(number)), QueryAnswer::rows(&["'Ann' 1"]));
     }
-    assert_eq!(caller.ask(0, ACCOUNT, &at(40)), Heard::MISSING);
-    assert_eq!(caller.ask(0, ACCOUNT, &at(0)), Heard::rows(&["'Ann' 40"]));
+    assert_eq!(caller.send(0, ACCOUNT, &at(40)), QueryAnswer::MISSING);
+    assert_eq!(caller.send(0, ACCOUNT, &at(0)), QueryAnswer::rows(&["'Ann' 40"]));
 }
 
 #[test]
 fn a_commit_whose_answer_is_lost_is_unknown() {
     let mut server = Server::start(&[]);
     let mut caller = bank(&server.url("?connections=2"));
-    assert_eq!(caller.begin(1, OPEN, &account(1)), Heard::WRITTEN);
+    assert_eq!(caller.begin(1, OPEN, &account(1)), QueryAnswer::WRITTEN);
     server.freeze();
     let commit = caller.start_end(1, Step::Commit).unwrap();
     caller.pass(5);
     server.kill();
-    assert_eq!(caller.take(), Some((commit, Heard::Unknown(Reason::ConnectionLost))));
+    assert_eq!(caller.take(), Some((commit, QueryAnswer::Unknown(Reason::ConnectionLost))));
 }
 
 #[test]
@@ -109,27 +109,27 @@ fn a_lock_waited_for_too_long_undoes_the_whole_transaction() {
     let server = Server::start(&["--innodb-lock-wait-timeout=1"]);
     let mut caller = bank(&server.url("?connections=3"));
     for number in [1, 2] {
-        assert_eq!(caller.ask(0, OPEN, &account(number)), Heard::WRITTEN);
+        assert_eq!(caller.send(0, OPEN, &account(number)), QueryAnswer::WRITTEN);
     }
-    assert_eq!(caller.begin(1, DEPOSIT, &deposit(1)), Heard::WRITTEN);
-    assert_eq!(caller.begin(2, DEPOSIT, &deposit(2)), Heard::WRITTEN);
-    assert_eq!(caller.ask(2, DEPOSIT, &deposit(1)), Heard::Refused(Reason::Conflict));
-    assert_eq!(caller.end(1, Step::Commit), Heard::WRITTEN);
+    assert_eq!(caller.begin(1, DEPOSIT, &deposit(1)), QueryAnswer::WRITTEN);
+    assert_eq!(caller.begin(2, DEPOSIT, &deposit(2)), QueryAnswer::WRITTEN);
+    assert_eq!(caller.send(2, DEPOSIT, &deposit(1)), QueryAnswer::Refused(Reason::Conflict));
+    assert_eq!(caller.end(1, Step::Commit), QueryAnswer::WRITTEN);
     let at = |number| [Datum::Int(1), Datum::Int(number)];
-    assert_eq!(caller.ask(0, ACCOUNT, &at(1)), Heard::rows(&["'Ann' 2"]));
-    assert_eq!(caller.ask(0, ACCOUNT, &at(2)), Heard::rows(&["'Ann' 1"]));
+    assert_eq!(caller.send(0, ACCOUNT, &at(1)), QueryAnswer::rows(&["'Ann' 2"]));
+    assert_eq!(caller.send(0, ACCOUNT, &at(2)), QueryAnswer::rows(&["'Ann' 1"]));
 }
 
 #[test]
 fn a_connection_that_the_server_ends_is_made_anew() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server.url("?connections=1"));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&server.url("?connections=1"));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     let threads = "SELECT id FROM information_schema.processlist WHERE user = 'root' \
                    AND id <> CONNECTION_ID() AND db = 'test'";
     server.sql(&format!("KILL {}", server.sql(threads)));
-    assert_eq!(asker.ask(&read("user1")), LOST);
-    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&read("user1")), LOST);
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
@@ -137,24 +137,36 @@ fn a_server_that_takes_no_writes_or_does_not_let_us_says_so() {
     let server = Server::start(&[]);
     server.sql("CREATE USER ann IDENTIFIED BY 'pw'; GRANT CREATE, SELECT, INSERT ON test.* TO ann");
     let url = format!("mysql://ann:pw@127.0.0.1:{}/test?connections=1", server.port);
-    let mut asker = asker(&url);
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&update("user1", &["c"])), Told::Refused(Reason::NotPermitted));
+    let mut test_client = test_client(&url);
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(
+        test_client.send(&update("user1", &["c"])),
+        RequestResult::Refused(Reason::NotPermitted)
+    );
     server.sql("SET GLOBAL read_only = 1");
-    assert_eq!(asker.ask(&insert("user2", &["a", "b"])), Told::Refused(Reason::ReadOnly));
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
-    assert_eq!(asker.ask(&read("user2")), Told::MISSING);
+    assert_eq!(
+        test_client.send(&insert("user2", &["a", "b"])),
+        RequestResult::Refused(Reason::ReadOnly)
+    );
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&read("user2")), RequestResult::MISSING);
 }
 
 #[test]
 fn a_row_that_does_not_fit_is_refused_whole() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server.url("?connections=1"));
+    let mut test_client = test_client(&server.url("?connections=1"));
     let long = "k".repeat(300);
-    assert_eq!(asker.ask(&insert(&long, &["a", "b"])), Told::Refused(Reason::Malformed));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&insert("user1", &["c", "d"])), Told::Refused(Reason::Exists));
-    let nothing = crate::asker::Question { kind: Kind::Update, ..read("user1") };
-    assert_eq!(asker.ask(&nothing), Told::Refused(Reason::Malformed));
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    assert_eq!(
+        test_client.send(&insert(&long, &["a", "b"])),
+        RequestResult::Refused(Reason::Malformed)
+    );
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(
+        test_client.send(&insert("user1", &["c", "d"])),
+        RequestResult::Refused(Reason::Exists)
+    );
+    let nothing = crate::test_client::TestRequest { kind: Kind::Update, ..read("user1") };
+    assert_eq!(test_client.send(&nothing), RequestResult::Refused(Reason::Malformed));
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
 }

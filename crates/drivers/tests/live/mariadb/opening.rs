@@ -1,4 +1,4 @@
-//! What is said when there is no MariaDB, or not one that we can use; what one says about itself.
+//! Tests of opening MariaDB: errors when there is none, settings when there is one.
 
 use std::io::Write;
 
@@ -6,10 +6,10 @@ use assay_store::conformance::queries::catalogue;
 use assay_store::{Existing, OpenError, Store};
 
 use super::server::Server;
-use super::{asker, assert_works, store};
-use crate::asker::{Asker, Told, insert, layout, read, scan};
+use super::{assert_works, store, test_client};
 use crate::impostor;
 use crate::server::{Server as Redis, free_port};
+use crate::test_client::{RequestResult, TestClient, insert, layout, read, scan};
 
 fn turned_away(url: &str) -> OpenError {
     store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
@@ -23,7 +23,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_asks_whether_the_server_runs() {
+fn a_closed_port_issues_whether_the_server_runs() {
     let url = format!("mariadb://127.0.0.1:{}/test", free_port());
     check_unreachable(&url, "is the server running");
     check_unreachable("mariadb://127.0.0.1/test?socket=/no/such/socket", "is the server running");
@@ -51,7 +51,7 @@ fn a_server_that_says_something_else_is_no_mariadb() {
 }
 
 #[test]
-fn strangers_are_told_without_their_password() {
+fn strangers_are_reported_without_their_password() {
     let server = Server::start(&[]);
     server.sql("CREATE USER ann IDENTIFIED BY 'right'; GRANT ALL ON test.* TO ann");
     let at = |who: &str, database: &str| {
@@ -64,16 +64,16 @@ fn strangers_are_told_without_their_password() {
     for (who, database) in [("ann:wrong", "test"), ("bob:wrong", "test"), ("ann:right", "mysql")] {
         let error = turned_away(&at(who, database));
         assert!(matches!(error, OpenError::NotPermitted { .. }), "{who} {database}: {error:?}");
-        let told = error.to_string();
-        assert!(told.contains("check user, password and their rights"), "{told}");
-        assert!(!told.contains("wrong@") && !told.contains("right@"), "{told}");
+        let result = error.to_string();
+        assert!(result.contains("check user, password and their rights"), "{result}");
+        assert!(!result.contains("wrong@") && !result.contains("right@"), "{result}");
     }
     let error = turned_away(&at("root", "nowhere"));
     assert!(error.to_string().contains("create the database or name another"), "{error}");
 }
 
 #[test]
-fn a_full_house_is_told() {
+fn a_full_house_is_reported() {
     let server = Server::start(&["--max-connections=10"]);
     let store = store(&server.url("?connections=40"));
     store.prepare(&layout(1)).unwrap();
@@ -96,12 +96,12 @@ fn records_lie_as_ycsb_lays_them() {
          (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT); \
          INSERT INTO test.usertable VALUES ('user1', 'a', 'b'), ('user2', 'c', NULL)",
     );
-    let mut asker = asker(&server.url("?connections=1"));
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
-    assert_eq!(asker.ask(&read("user2")), Told::row("field0=c"));
-    assert_eq!(asker.ask(&insert("user3", &["d", "e"])), Told::WRITTEN);
+    let mut test_client = test_client(&server.url("?connections=1"));
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&read("user2")), RequestResult::row("field0=c"));
+    assert_eq!(test_client.send(&insert("user3", &["d", "e"])), RequestResult::WRITTEN);
     let rows = ["field0=c", "field0=d field1=e"].map(str::to_owned).to_vec();
-    assert_eq!(asker.ask(&scan("user11", 5)), Told::Done(true, rows));
+    assert_eq!(test_client.send(&scan("user11", 5)), RequestResult::Done(true, rows));
     let row = server.sql("SELECT * FROM test.usertable WHERE YCSB_KEY = 'user3'");
     assert_eq!(row, "user3\td\te");
     let error = store(&server.url("")).prepare(&layout(3)).unwrap_err().to_string();
@@ -113,20 +113,20 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
     let server = Server::start(&[]);
     let store = store(&server.url("?connections=1"));
     let prepare = |existing| store.prepare_queries(&catalogue().into(), existing);
-    let told = prepare(Existing::Use).unwrap_err().to_string();
+    let result = prepare(Existing::Use).unwrap_err().to_string();
     let expected = "it lacks these tables: branch, account, kinds; load them first";
-    assert!(told.contains(expected), "{told}");
+    assert!(result.contains(expected), "{result}");
     prepare(Existing::Refuse).unwrap();
     server.sql("INSERT INTO test.branch VALUES (1, 'Ulm')");
-    let told = prepare(Existing::Refuse).unwrap_err().to_string();
-    assert!(told.contains("it has these tables already: branch, account, kinds;"), "{told}");
+    let result = prepare(Existing::Refuse).unwrap_err().to_string();
+    assert!(result.contains("it has these tables already: branch, account, kinds;"), "{result}");
     prepare(Existing::Use).unwrap();
     assert_eq!(server.sql("SELECT count(*) FROM test.branch"), "1");
     prepare(Existing::Replace).unwrap();
     assert_eq!(server.sql("SELECT count(*) FROM test.branch"), "0");
     server.sql("ALTER TABLE test.account DROP COLUMN owner");
-    let told = prepare(Existing::Use).unwrap_err().to_string();
-    assert!(told.contains("its table account has no column owner"), "{told}");
+    let result = prepare(Existing::Use).unwrap_err().to_string();
+    assert!(result.contains("its table account has no column owner"), "{result}");
 }
 
 #[test]
@@ -152,9 +152,9 @@ fn opening_prepares_what_was_prepared() {
     let server = Server::start(&[]);
     let store = store(&server.url("?connections=2"));
     store.prepare(&layout(2)).unwrap();
-    let mut asker = Asker::open(&store).unwrap();
-    assert_eq!(asker.ask(&read("user1")), Told::MISSING);
+    let mut test_client = TestClient::open(&store).unwrap();
+    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
     server.sql("DROP TABLE test.usertable");
-    let told = asker.ask(&read("user1"));
-    assert_eq!(told, Told::Refused(assay_model::Reason::Malformed));
+    let result = test_client.send(&read("user1"));
+    assert_eq!(result, RequestResult::Refused(assay_model::Reason::Malformed));
 }

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, getuid, kill_process};
 use crate::ordeal::Mortal;
 use crate::server::{free_port, new_folder, until_stopped};
 
-const START_PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running server with its folder. Its user `root` needs no password, its database is `test`.
 pub struct Server {
@@ -61,7 +61,7 @@ impl Server {
             .args([format!("--port={}", self.port), format!("--execute={statement}")])
             .output()
             .expect("the client comes with the server");
-        assert!(output.status.success(), "{statement}: {}", told(&output));
+        assert!(output.status.success(), "{statement}: {}", outcome_of(&output));
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
@@ -94,7 +94,7 @@ impl Server {
 
     fn comes_up(&mut self) -> bool {
         let start = Instant::now();
-        while start.elapsed() < START_PATIENCE {
+        while start.elapsed() < START_TIMEOUT {
             if self.process.try_wait().expect("the process is ours").is_some() {
                 return false;
             }
@@ -160,11 +160,11 @@ fn spawn(port: u16, folder: &Path, arguments: &[String]) -> Child {
         .expect("setpriv comes with util-linux")
 }
 
-/// A server that takes connections says who it is before it is asked.
+/// A server that takes connections says who it is before it is issued.
 fn is_greeting(port: u16) -> bool {
     let Ok(mut socket) = TcpStream::connect(("127.0.0.1", port)) else { return false };
-    let patience = Some(Duration::from_secs(1));
-    socket.set_read_timeout(patience).is_ok() && socket.read_exact(&mut [0; 5]).is_ok()
+    let timeout = Some(Duration::from_secs(1));
+    socket.set_read_timeout(timeout).is_ok() && socket.read_exact(&mut [0; 5]).is_ok()
 }
 
 /// Makes the server's own tables in a new folder.
@@ -181,7 +181,7 @@ fn install(folder: &Path) {
         command.arg("--user=root");
     }
     let output = command.output().expect("mariadb-install-db comes with the server");
-    assert!(output.status.success(), "mariadb-install-db failed: {}", told(&output));
+    assert!(output.status.success(), "mariadb-install-db failed: {}", outcome_of(&output));
 }
 
 /// Makes sure that a server is here, installing Debian's package if it is not.
@@ -196,7 +196,7 @@ fn need() {
     assert!(is_there(), "MariaDB is missing and could not be installed: install mariadb-server");
 }
 
-fn told(output: &Output) -> String {
+fn outcome_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

@@ -1,4 +1,4 @@
-//! What requests become when a server fails, or is full.
+//! Tests of outcomes when a server fails, or is full.
 
 use std::time::Duration;
 
@@ -6,108 +6,115 @@ use assay_model::Reason;
 use assay_store::{Store, Ticket};
 
 use super::server::{Server, url};
-use super::{asker, store};
-use crate::asker::{Told, delete, insert, read, update};
+use super::{store, test_client};
 use crate::impostor;
 use crate::ordeal::{LOST, UNREACHABLE, answers_in_order};
+use crate::test_client::{RequestResult, delete, insert, read, update};
 
 #[test]
 fn ten_thousand_requests_in_flight_are_answered_in_order() {
     let server = Server::start(&[]);
-    answers_in_order(&mut asker(&server.url("/?connections=1&depth=10000")), 10_000);
+    answers_in_order(&mut test_client(&server.url("/?connections=1&depth=10000")), 10_000);
 }
 
 #[test]
 fn a_killed_server_leaves_unknown_what_may_have_happened() {
     let mut server = Server::start(&[]);
-    let mut asker = asker(&server.url("/?connections=1"));
-    assert_eq!(asker.ask(&insert("user1", &["a"])), Told::WRITTEN);
+    let mut test_client = test_client(&server.url("/?connections=1"));
+    assert_eq!(test_client.send(&insert("user1", &["a"])), RequestResult::WRITTEN);
     server.freeze();
     let sent = [
-        asker.start(&read("user1")),
-        asker.start(&insert("u2", &["b"])),
-        asker.start(&delete("u")),
+        test_client.start(&read("user1")),
+        test_client.start(&insert("u2", &["b"])),
+        test_client.start(&delete("u")),
         // Only its read was sent.
-        asker.start(&update("user1", &["b"])),
+        test_client.start(&update("user1", &["b"])),
     ];
-    asker.poll();
+    test_client.poll();
     server.kill();
-    let ends = [LOST, LOST, LOST, Told::Refused(Reason::ConnectionLost)];
-    let expected: Vec<(Ticket, Told)> = sent.into_iter().zip(ends).collect();
-    assert_eq!(asker.take(4), expected);
-    assert_eq!(asker.ask(&read("user1")), UNREACHABLE);
-    assert_eq!(asker.drain_for(Duration::from_millis(100)), []);
-    assert_eq!(asker.ask(&update("user1", &["b"])), UNREACHABLE);
-    assert!(asker.is_ready());
+    let ends = [LOST, LOST, LOST, RequestResult::Refused(Reason::ConnectionLost)];
+    let expected: Vec<(Ticket, RequestResult)> = sent.into_iter().zip(ends).collect();
+    assert_eq!(test_client.take(4), expected);
+    assert_eq!(test_client.send(&read("user1")), UNREACHABLE);
+    assert_eq!(test_client.drain_for(Duration::from_millis(100)), []);
+    assert_eq!(test_client.send(&update("user1", &["b"])), UNREACHABLE);
+    assert!(test_client.is_ready());
     server.restart();
-    asker.ask_until(&read("user1"), &Told::MISSING);
-    assert_eq!(asker.ask(&insert("user1", &["b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&update("user1", &["c"])), Told::WRITTEN);
+    test_client.send_until(&read("user1"), &RequestResult::MISSING);
+    assert_eq!(test_client.send(&insert("user1", &["b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&update("user1", &["c"])), RequestResult::WRITTEN);
 }
 
 #[test]
 fn keys_of_other_servers_go_on_while_one_is_gone() {
     let mut servers = [(); 3].map(|()| Server::start(&[]));
-    let mut asker = asker(&url(&servers, ""));
+    let mut test_client = test_client(&url(&servers, ""));
     let keys: Vec<String> = (0..60).map(|number| format!("user{number}")).collect();
     for key in &keys {
-        assert_eq!(asker.ask(&insert(key, &["a", "b"])), Told::WRITTEN);
+        assert_eq!(test_client.send(&insert(key, &["a", "b"])), RequestResult::WRITTEN);
     }
     let held: usize = servers[1].stat("curr_items").parse().unwrap();
     servers[1].kill();
-    asker.drain_for(Duration::from_millis(50));
-    let told: Vec<Told> = keys.iter().map(|key| asker.ask(&read(key))).collect();
-    let gone = told.iter().filter(|told| **told == UNREACHABLE).count();
-    let there = told.iter().filter(|told| **told == Told::row("field0=a field1=b")).count();
+    test_client.drain_for(Duration::from_millis(50));
+    let result: Vec<RequestResult> = keys.iter().map(|key| test_client.send(&read(key))).collect();
+    let gone = result.iter().filter(|result| **result == UNREACHABLE).count();
+    let there =
+        result.iter().filter(|result| **result == RequestResult::row("field0=a field1=b")).count();
     // The probe of opening may still have been there.
     assert!(gone > 0 && (gone..=gone + 1).contains(&held), "{gone} of {held}");
     assert_eq!(gone + there, 60);
     servers[1].restart();
-    let lost = keys.iter().zip(told).find(|(_, told)| *told == UNREACHABLE).unwrap().0;
-    asker.ask_until(&read(lost), &Told::MISSING);
+    let lost = keys.iter().zip(result).find(|(_, result)| *result == UNREACHABLE).unwrap().0;
+    test_client.send_until(&read(lost), &RequestResult::MISSING);
 }
 
 #[test]
 fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server.url("/?connections=1&depth=2"));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&server.url("/?connections=1&depth=2"));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     server.freeze();
-    let first = asker.start(&update("user1", &["c"]));
-    let second = asker.start(&read("user1"));
-    assert!(!asker.is_ready());
-    asker.abandon(first);
-    assert_eq!(asker.drain_for(Duration::from_millis(100)), []);
+    let first = test_client.start(&update("user1", &["c"]));
+    let second = test_client.start(&read("user1"));
+    assert!(!test_client.is_ready());
+    test_client.abandon(first);
+    assert_eq!(test_client.drain_for(Duration::from_millis(100)), []);
     server.thaw();
-    let mut came = asker.take(2);
+    let mut came = test_client.take(2);
     came.sort_by_key(|(ticket, _)| ticket.0);
     // The read was sent before the second half of the update.
-    assert_eq!(came, [(first, Told::WRITTEN), (second, Told::row("field0=a field1=b"))]);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=c field1=b"));
+    assert_eq!(
+        came,
+        [(first, RequestResult::WRITTEN), (second, RequestResult::row("field0=a field1=b"))]
+    );
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=b"));
 }
 
 #[test]
-fn a_connection_that_stays_silent_after_patience_has_ended_is_given_up() {
+fn a_connection_that_stays_silent_after_the_timeout_has_expired_is_given_up() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server.url("/?connections=1"));
+    let mut test_client = test_client(&server.url("/?connections=1"));
     server.freeze();
-    let first = asker.start(&insert("user1", &["a"]));
-    asker.abandon(first);
-    assert_eq!(asker.take(1), [(first, LOST)]);
+    let first = test_client.start(&insert("user1", &["a"]));
+    test_client.abandon(first);
+    assert_eq!(test_client.take(1), [(first, LOST)]);
     server.thaw();
-    asker.ask_until(&insert("user2", &["a"]), &Told::WRITTEN);
+    test_client.send_until(&insert("user2", &["a"]), &RequestResult::WRITTEN);
 }
 
 #[test]
 fn full_memory_throws_records_away_without_a_word() {
     let server = Server::start(&["-m", "8"]);
     let memcached = store(&server.url(""));
-    let mut asker = asker(&server.url(""));
+    let mut test_client = test_client(&server.url(""));
     let value = "x".repeat(10_000);
     for number in 0..2000 {
-        assert_eq!(asker.ask(&insert(&format!("user{number}"), &[&value])), Told::WRITTEN);
+        assert_eq!(
+            test_client.send(&insert(&format!("user{number}"), &[&value])),
+            RequestResult::WRITTEN
+        );
     }
-    assert_eq!(asker.ask(&read("user0")), Told::MISSING);
+    assert_eq!(test_client.send(&read("user0")), RequestResult::MISSING);
     let settings = memcached.settings().unwrap();
     let evicted = settings.iter().find(|setting| setting.name == "evictions so far").unwrap();
     assert!(evicted.value.parse::<u32>().unwrap() > 500, "{evicted:?}");
@@ -116,37 +123,43 @@ fn full_memory_throws_records_away_without_a_word() {
 #[test]
 fn without_eviction_a_write_without_room_is_unknown() {
     let server = Server::start(&["-m", "8", "-M"]);
-    let mut asker = asker(&server.url(""));
+    let mut test_client = test_client(&server.url(""));
     let value = "x".repeat(10_000);
-    let full = Told::Unknown(Reason::Full);
+    let full = RequestResult::Unknown(Reason::Full);
     let mut number = 0;
-    while asker.ask(&insert(&format!("user{number}"), &[&value])) != full {
+    while test_client.send(&insert(&format!("user{number}"), &[&value])) != full {
         number += 1;
         assert!(number < 2000, "8 MB do not hold 20");
     }
     // That is why: memcached removes the record that it has no room to write over.
-    assert_eq!(asker.ask(&read("user0")), Told::row(&format!("field0={value}")));
-    let told = asker.ask(&update("user0", &[&"y".repeat(9_000)]));
-    assert_eq!(told, full);
-    assert_eq!(asker.ask(&read("user0")), Told::MISSING);
+    assert_eq!(test_client.send(&read("user0")), RequestResult::row(&format!("field0={value}")));
+    let result = test_client.send(&update("user0", &[&"y".repeat(9_000)]));
+    assert_eq!(result, full);
+    assert_eq!(test_client.send(&read("user0")), RequestResult::MISSING);
 }
 
 #[test]
 fn records_that_are_too_large_are_refused_and_stay() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server.url(""));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&server.url(""));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     let large = "x".repeat(1 << 20);
-    assert_eq!(asker.ask(&insert("user1", &[&large])), Told::Refused(Reason::Full));
-    assert_eq!(asker.ask(&update("user1", &[&large])), Told::Refused(Reason::Full));
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&insert("user1", &[&large])), RequestResult::Refused(Reason::Full));
+    assert_eq!(test_client.send(&update("user1", &[&large])), RequestResult::Refused(Reason::Full));
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
     // The largest that fits: 1 MiB less 63 bytes, the key, and the names and lengths of fields.
     let most = (1 << 20) - 63 - "usertable-user1".len() - 2 - 2 * 6 - 2 * 6 - 1;
     let value = "x".repeat(most);
-    assert_eq!(asker.ask(&insert("user1", &[&value, "b"])), Told::WRITTEN);
+    assert_eq!(test_client.send(&insert("user1", &[&value, "b"])), RequestResult::WRITTEN);
     let more = "x".repeat(most + 1);
-    assert_eq!(asker.ask(&insert("user1", &[&more, "b"])), Told::Refused(Reason::Full));
-    assert_eq!(asker.ask(&read("user1")), Told::row(&format!("field0={value} field1=b")));
+    assert_eq!(
+        test_client.send(&insert("user1", &[&more, "b"])),
+        RequestResult::Refused(Reason::Full)
+    );
+    assert_eq!(
+        test_client.send(&read("user1")),
+        RequestResult::row(&format!("field0={value} field1=b"))
+    );
 }
 
 #[test]
@@ -154,11 +167,11 @@ fn a_garbled_answer_makes_everything_in_flight_unknown() {
     let port = impostor::listen(|socket| {
         converse(socket);
     });
-    let mut asker = asker(&format!("memcached://127.0.0.1:{port}/?connections=1"));
-    let tickets = [asker.start(&read("user1")), asker.start(&insert("user1", &["a"]))];
-    let garbled = Told::Unknown(Reason::Garbled);
-    assert_eq!(asker.take(2), tickets.map(|ticket| (ticket, garbled.clone())));
-    asker.ask_until(&insert("user1", &["a"]), &Told::WRITTEN);
+    let mut test_client = test_client(&format!("memcached://127.0.0.1:{port}/?connections=1"));
+    let tickets = [test_client.start(&read("user1")), test_client.start(&insert("user1", &["a"]))];
+    let garbled = RequestResult::Unknown(Reason::Garbled);
+    assert_eq!(test_client.take(2), tickets.map(|ticket| (ticket, garbled.clone())));
+    test_client.send_until(&insert("user1", &["a"]), &RequestResult::WRITTEN);
 }
 
 /// Answers as a memcached does, except to reads.

@@ -1,4 +1,4 @@
-//! What is said when there is no memcached, or not one that we can use.
+//! Tests of errors on opening: no memcached, or one that cannot be used.
 
 use std::io::{Read, Write};
 
@@ -6,9 +6,9 @@ use assay_store::{OpenError, Store};
 
 use super::server::Server;
 use super::store;
-use crate::asker::{Asker, Told, insert, layout, read};
 use crate::impostor;
 use crate::server::free_port;
+use crate::test_client::{RequestResult, TestClient, insert, layout, read};
 
 fn complaint(url: &str) -> OpenError {
     store(url).prepare(&layout(1)).expect_err("it must not open")
@@ -22,14 +22,14 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_asks_whether_the_server_runs() {
+fn a_closed_port_issues_whether_the_server_runs() {
     let url = format!("memcached://127.0.0.1:{}", free_port());
     check_unreachable(&url, "is the server running");
     check_unreachable("memcached://no-such-host.invalid", "the name \"no-such-host.invalid\"");
 }
 
 #[test]
-fn one_dead_server_of_several_is_told() {
+fn one_dead_server_of_several_is_reported() {
     let server = Server::start(&[]);
     let dead = free_port();
     let url = format!("memcached://127.0.0.1:{},127.0.0.1:{dead}", server.port);
@@ -54,7 +54,7 @@ fn another_kind_of_server_is_no_memcached() {
 }
 
 #[test]
-fn an_old_version_is_told() {
+fn an_old_version_is_reported() {
     let port = impostor::listen(|mut socket| {
         let _ = socket.read(&mut [0; 1024]);
         let _ = socket.write_all(b"VERSION 1.5.22\r\n");
@@ -73,7 +73,7 @@ fn a_server_that_numbers_no_changes_is_refused() {
 }
 
 #[test]
-fn a_full_house_is_told() {
+fn a_full_house_is_reported() {
     let server = Server::start(&["-c", "30"]);
     // The server counts a connection when one of its threads takes it: only who was answered, or
     // turned away, is known to be counted.
@@ -104,12 +104,14 @@ fn a_password_opens_the_door() {
     assert!(matches!(error, OpenError::NotPermitted { .. }), "{error}");
     assert!(error.to_string().contains("check user and password"), "{error}");
     assert!(!error.to_string().contains("wr0ng"), "{error}");
-    let mut asker =
-        Asker::open(&store(&format!("memcached://ann:s3cret@127.0.0.1:{}", server.port))).unwrap();
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client =
+        TestClient::open(&store(&format!("memcached://ann:s3cret@127.0.0.1:{}", server.port)))
+            .unwrap();
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     server.kill();
-    asker.ask_until(&read("user1"), &Told::Refused(assay_model::Reason::Unreachable));
+    test_client
+        .send_until(&read("user1"), &RequestResult::Refused(assay_model::Reason::Unreachable));
     server.restart();
-    asker.ask_until(&read("user1"), &Told::MISSING);
+    test_client.send_until(&read("user1"), &RequestResult::MISSING);
     std::fs::remove_dir_all(folder).unwrap();
 }

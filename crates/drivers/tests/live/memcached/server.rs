@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, getuid, kill_process};
 
 use crate::server::{free_port, until_stopped};
 
-const START_PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running memcached.
 pub struct Server {
@@ -42,26 +42,26 @@ impl Server {
     }
 
     /// What the server answers to these bytes within a moment.
-    pub fn ask(&self, command: &str) -> String {
+    pub fn send(&self, command: &str) -> String {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).expect("it is running");
-        // What is asked last is answered last.
+        // What is issued last is answered last.
         socket.write_all(format!("{command}mn\r\n").as_bytes()).expect("it listens");
-        let mut told = Vec::new();
+        let mut result = Vec::new();
         let mut room = [0; 4096];
-        while !told.ends_with(b"MN\r\n") {
+        while !result.ends_with(b"MN\r\n") {
             let count = socket.read(&mut room).expect("it answers");
-            assert!(count > 0, "it closed after {:?}", String::from_utf8_lossy(&told));
-            told.extend_from_slice(&room[..count]);
+            assert!(count > 0, "it closed after {:?}", String::from_utf8_lossy(&result));
+            result.extend_from_slice(&room[..count]);
         }
-        told.truncate(told.len() - 4);
-        String::from_utf8(told).expect("the tests write text")
+        result.truncate(result.len() - 4);
+        String::from_utf8(result).expect("the tests write text")
     }
 
     /// One of its counts.
     pub fn stat(&self, name: &str) -> String {
-        let told = self.ask("stats\r\n");
+        let result = self.send("stats\r\n");
         let start = format!("STAT {name} ");
-        let line = told.lines().find_map(|line| line.strip_prefix(&start));
+        let line = result.lines().find_map(|line| line.strip_prefix(&start));
         line.expect("it counts that").to_owned()
     }
 
@@ -94,7 +94,7 @@ impl Server {
 
     fn comes_up(&mut self) -> bool {
         let start = Instant::now();
-        while start.elapsed() < START_PATIENCE {
+        while start.elapsed() < START_TIMEOUT {
             if self.process.try_wait().expect("the process is ours").is_some() {
                 return false;
             }

@@ -1,34 +1,34 @@
-//! What requests become when the server dies or freezes.
+//! Tests of outcomes when the server dies or freezes.
 
-use super::asker;
-use crate::asker::{Told, insert, read};
+use super::test_client;
 use crate::lab::Cluster;
 use crate::ordeal::{
     UNREACHABLE, comes_back, goes_on, keeps_what_it_has_done, killed_while_it_stands_still,
     stands_still,
 };
+use crate::test_client::{RequestResult, insert, read};
 
 #[test]
 fn a_killed_server_leaves_what_was_sent_unknown() {
     let mut cluster = Cluster::start("ferretdb", 1);
-    let mut asker = asker(&cluster.url("?connections=2"));
-    killed_while_it_stands_still(&mut cluster, &mut asker);
-    comes_back(&mut cluster, &mut asker);
+    let mut test_client = test_client(&cluster.url("?connections=2"));
+    killed_while_it_stands_still(&mut cluster, &mut test_client);
+    comes_back(&mut cluster, &mut test_client);
 }
 
 #[test]
 fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
     let mut cluster = Cluster::start("ferretdb", 1);
-    let mut asker = asker(&cluster.url("?connections=1&connect_timeout=300"));
-    assert_eq!(asker.ask(&insert("user0", &["a", "b"])), Told::WRITTEN);
-    stands_still(&mut cluster, &mut asker);
-    asker.ask_until(&read("user1"), &UNREACHABLE);
-    goes_on(&mut cluster, &mut asker);
+    let mut test_client = test_client(&cluster.url("?connections=1&connect_timeout=300"));
+    assert_eq!(test_client.send(&insert("user0", &["a", "b"])), RequestResult::WRITTEN);
+    stands_still(&mut cluster, &mut test_client);
+    test_client.send_until(&read("user1"), &UNREACHABLE);
+    goes_on(&mut cluster, &mut test_client);
 }
 
 #[test]
 fn nothing_is_done_that_did_not_survive_kill_9() {
     let mut cluster = Cluster::start("ferretdb", 1);
-    let mut asker = asker(&cluster.url("?connections=8"));
-    keeps_what_it_has_done(&mut cluster, &mut asker, 300);
+    let mut test_client = test_client(&cluster.url("?connections=8"));
+    keeps_what_it_has_done(&mut cluster, &mut test_client, 300);
 }

@@ -1,16 +1,16 @@
-//! What is said when there is no MongoDB; what one says about itself.
+//! Tests of opening MongoDB: errors when there is none, settings when there is one.
 
 use std::io::Write;
 
 use assay_model::{Layout, Reason, Table};
-use assay_store::conformance::talk::{Ask, Got, Talk};
+use assay_store::conformance::talk::{Got, TestRequest, TestSession};
 use assay_store::{OpenError, Store};
 
-use super::{asker, store};
-use crate::asker::{Told, insert, layout, read};
+use super::{store, test_client};
 use crate::impostor;
 use crate::lab::Cluster;
 use crate::server::{Server as Redis, free_port};
+use crate::test_client::{RequestResult, insert, layout, read};
 
 fn turned_away(url: &str) -> OpenError {
     store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
@@ -24,7 +24,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_asks_whether_the_server_runs() {
+fn a_closed_port_issues_whether_the_server_runs() {
     let url = format!("mongodb://127.0.0.1:{}/test?connect_timeout=500", free_port());
     check_unreachable(&url, "is the server running");
 }
@@ -47,7 +47,7 @@ fn servers_that_say_something_else_are_no_mongodb() {
 }
 
 #[test]
-fn a_replica_set_that_is_none_is_told() {
+fn a_replica_set_that_is_none_is_reported() {
     let cluster = Cluster::start("ferretdb", 1);
     let url = cluster.url("?replica_set=rs0&connect_timeout=1000");
     check_unreachable(&url, "check host, port and replica_set");
@@ -78,9 +78,10 @@ fn keys_that_are_no_text_are_refused_or_kept_as_bytes() {
     ] {
         store.clear().unwrap();
         store.prepare(&layout(2)).unwrap();
-        let mut talk = Talk::open(store, 0).unwrap();
-        let told = [Ask::insert(key, &[b"a", b"b"]), Ask::read(key)].map(|ask| talk.ask(&ask));
-        assert_eq!(told, expected);
+        let mut talk = TestSession::open(store, 0).unwrap();
+        let result = [TestRequest::insert(key, &[b"a", b"b"]), TestRequest::read(key)]
+            .map(|request| talk.send(&request));
+        assert_eq!(result, expected);
     }
 }
 
@@ -93,7 +94,7 @@ fn ferretdb_is_not_taken_for_mongodb() {
         setting.map_or("", |setting| setting.value.as_str())
     };
     assert_eq!(value("server"), "FerretDB 1.24.2, not MongoDB");
-    assert_eq!(value("durability"), "not told");
+    assert_eq!(value("durability"), "not reported");
     assert_eq!(value("connections"), "16");
     assert_eq!(value("read preference"), "primary");
     assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
@@ -102,9 +103,9 @@ fn ferretdb_is_not_taken_for_mongodb() {
 #[test]
 fn what_is_there_is_kept() {
     let cluster = Cluster::start("ferretdb", 1);
-    let mut asker = asker(&cluster.url(""));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&cluster.url(""));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     store(&cluster.url("")).prepare(&layout(2)).unwrap();
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
     store(&cluster.url("?connections=2")).clear().unwrap();
 }

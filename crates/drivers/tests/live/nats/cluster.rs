@@ -8,12 +8,12 @@ use assay_model::Reason;
 use assay_store::Store;
 use assay_store::conformance::assert_conforms;
 
-use super::{asker, roomy, store};
-use crate::asker::{Asker, Told, insert, layout, read};
+use super::{roomy, store, test_client};
 use crate::lab::Cluster;
+use crate::test_client::{RequestResult, TestClient, insert, layout, read};
 
 /// Who waits longer than this gives up.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 fn value(url: &str, name: &str) -> String {
     let store = store(url);
@@ -25,7 +25,7 @@ fn value(url: &str, name: &str) -> String {
 
 /// Inserts records one by one until one is written, giving up each after a while; tells how all
 /// ended, with their numbers.
-fn insert_until_written(asker: &mut Asker, from: u32) -> Vec<(u32, Told)> {
+fn insert_until_written(test_client: &mut TestClient, from: u32) -> Vec<(u32, RequestResult)> {
     let mut ended = Vec::new();
     let start = Instant::now();
     for number in from.. {
@@ -34,19 +34,19 @@ fn insert_until_written(asker: &mut Asker, from: u32) -> Vec<(u32, Told)> {
             "nothing is written any more: {ended:?}"
         );
         let key = format!("user{number}");
-        let ticket = asker.start(&insert(&key, &[&number.to_string(), "x"]));
-        let asked = Instant::now();
+        let ticket = test_client.start(&insert(&key, &[&number.to_string(), "x"]));
+        let requested = Instant::now();
         let mut answers = Vec::new();
-        while answers.is_empty() && asked.elapsed() < PATIENCE {
-            answers = asker.drain_for(Duration::from_millis(5));
+        while answers.is_empty() && requested.elapsed() < TIMEOUT {
+            answers = test_client.drain_for(Duration::from_millis(5));
         }
         if answers.is_empty() {
-            asker.abandon(ticket);
-            answers = asker.take(1);
+            test_client.abandon(ticket);
+            answers = test_client.take(1);
         }
-        let (_, told) = answers.remove(0);
-        let is_written = told == Told::WRITTEN;
-        ended.push((number, told));
+        let (_, result) = answers.remove(0);
+        let is_written = result == RequestResult::WRITTEN;
+        ended.push((number, result));
         if is_written {
             break;
         }
@@ -80,30 +80,35 @@ fn a_bucket_with_replicas_goes_on_when_its_leader_dies() {
     let url = cluster.url("?replicas=3&connections=4&connect_timeout=1000");
     let leader = value(&url, "assay_usertable.leader");
     let leader: usize = leader.trim_start_matches('n').parse().expect("nodes are numbers");
-    let mut asker = asker(&url);
-    let mut ended = insert_until_written(&mut asker, 0);
+    let mut test_client = test_client(&url);
+    let mut ended = insert_until_written(&mut test_client, 0);
     cluster.kill(leader);
-    let during = insert_until_written(&mut asker, ended.len() as u32);
-    for (_, told) in &during {
+    let during = insert_until_written(&mut test_client, ended.len() as u32);
+    for (_, result) in &during {
         let may_be = matches!(
-            told,
-            Told::Done(true, _)
-                | Told::Unknown(Reason::ConnectionLost | Reason::StoreError)
-                | Told::Refused(Reason::Unreachable | Reason::Busy)
+            result,
+            RequestResult::Done(true, _)
+                | RequestResult::Unknown(Reason::ConnectionLost | Reason::StoreError)
+                | RequestResult::Refused(Reason::Unreachable | Reason::Busy)
         );
-        assert!(may_be, "{told:?}");
+        assert!(may_be, "{result:?}");
     }
     ended.extend(during);
     cluster.restart(leader);
-    for (number, told) in &ended {
+    for (number, result) in &ended {
         // A replica that answers reads may be behind for a moment.
         let key = format!("user{number}");
-        match told {
-            Told::Done(..) => {
-                asker.ask_until(&read(&key), &Told::row(&format!("field0={number} field1=x")));
+        match result {
+            RequestResult::Done(..) => {
+                test_client.send_until(
+                    &read(&key),
+                    &RequestResult::row(&format!("field0={number} field1=x")),
+                );
             }
-            Told::Refused(_) => asker.ask_until(&read(&key), &Told::MISSING),
-            Told::Unknown(_) => {}
+            RequestResult::Refused(_) => {
+                test_client.send_until(&read(&key), &RequestResult::MISSING)
+            }
+            RequestResult::Unknown(_) => {}
         }
     }
 }
@@ -111,21 +116,21 @@ fn a_bucket_with_replicas_goes_on_when_its_leader_dies() {
 #[test]
 fn servers_join_and_leave() {
     let mut cluster = Cluster::start("nats", 3);
-    let mut three = asker(&cluster.url("?replicas=3"));
-    assert_eq!(three.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut three = test_client(&cluster.url("?replicas=3"));
+    assert_eq!(three.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     cluster.scale(4);
     // Somebody of the four has each of them, alone.
     for number in 0..12 {
-        let mut one = asker(&cluster.url(&format!("/one{number}")));
-        assert_eq!(one.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+        let mut one = test_client(&cluster.url(&format!("/one{number}")));
+        assert_eq!(one.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     }
     cluster.scale(3);
-    let row = Told::row("field0=a field1=b");
-    three.ask_until(&read("user1"), &row);
+    let row = RequestResult::row("field0=a field1=b");
+    three.send_until(&read("user1"), &row);
     assert_eq!(value(&cluster.url("?replicas=3"), "assay_usertable.replicas"), "3");
     for number in 0..12 {
-        let mut one = asker(&cluster.url(&format!("/one{number}")));
-        assert_eq!(one.ask(&read("user1")), row, "{number}");
+        let mut one = test_client(&cluster.url(&format!("/one{number}")));
+        assert_eq!(one.send(&read("user1")), row, "{number}");
     }
 }
 
@@ -133,7 +138,7 @@ fn servers_join_and_leave() {
 fn a_server_alone_takes_no_other_in() {
     let mut cluster = Cluster::start("nats", 1);
     let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
-    let told = cluster.lab().scale(2, &Watch::new(&stop, &tell)).expect_err("it is no cluster");
-    assert!(matches!(told, LabError::Order(_)), "{told}");
-    assert!(told.to_string().contains("start with two or more"), "{told}");
+    let result = cluster.lab().scale(2, &Watch::new(&stop, &tell)).expect_err("it is no cluster");
+    assert!(matches!(result, LabError::Order(_)), "{result}");
+    assert!(result.to_string().contains("start with two or more"), "{result}");
 }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use assay_store::{OpenError, Store};
 
 use super::store;
-use crate::asker::layout;
 use crate::impostor;
+use crate::test_client::layout;
 
 const MIB: u64 = 1 << 20;
 /// What comes between two looks, with what the operating system keeps of a connection.
@@ -42,8 +42,8 @@ fn flood_a_request(mut socket: TcpStream, said: &AtomicU64) {
     if socket.write_all(greeting.as_bytes()).is_err() {
         return;
     }
-    let heard = BufReader::new(socket.try_clone().expect("there is a descriptor left"));
-    for line in heard.lines().map_while(Result::ok) {
+    let received = BufReader::new(socket.try_clone().expect("there is a descriptor left"));
+    for line in received.lines().map_while(Result::ok) {
         if line.starts_with("PING") {
             let _ = socket.write_all(b"PONG\r\n");
         }

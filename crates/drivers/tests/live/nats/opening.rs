@@ -1,4 +1,4 @@
-//! What is said when there is no NATS, or not one that lets us in; what one says about itself.
+//! Tests of opening NATS: errors when there is none, settings when there is one.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use assay_store::{OpenError, Store};
 
-use super::{asker, store};
-use crate::asker::{Told, insert, layout, read};
+use super::{store, test_client};
 use crate::impostor;
 use crate::lab::Cluster;
 use crate::server::{Server as Redis, free_port};
+use crate::test_client::{RequestResult, insert, layout, read};
 
 fn turned_away(url: &str) -> OpenError {
     store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
@@ -46,7 +46,7 @@ impl Drop for Plain {
 }
 
 #[test]
-fn a_closed_port_asks_whether_the_server_runs() {
+fn a_closed_port_issues_whether_the_server_runs() {
     check_unreachable(&format!("nats://127.0.0.1:{}", free_port()), "is the server running");
 }
 
@@ -68,7 +68,7 @@ fn servers_that_say_something_else_are_no_nats() {
 }
 
 #[test]
-fn a_server_without_jetstream_is_told() {
+fn a_server_without_jetstream_is_reported() {
     // The lab sees to it that the program is there.
     drop(Cluster::start("nats", 1));
     let port = free_port();
@@ -87,18 +87,18 @@ fn a_server_without_jetstream_is_told() {
 }
 
 #[test]
-fn strangers_are_told_without_their_password() {
+fn strangers_are_reported_without_their_password() {
     let cluster = Cluster::start("nats", 1);
     let at = |who: &str| cluster.url("").replace("nats://", &format!("nats://{who}@"));
-    let mut asker = asker(&at("bench:bench"));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    let mut test_client = test_client(&at("bench:bench"));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
     for who in ["bench:wrong", "token"] {
         let error = turned_away(&at(who));
         assert!(matches!(error, OpenError::NotPermitted { .. }), "{who}: {error:?}");
-        let told = error.to_string();
-        assert!(told.contains("check user, password or token"), "{told}");
-        assert!(!told.contains("wrong") && !told.contains("token@"), "{told}");
+        let result = error.to_string();
+        assert!(result.contains("check user, password or token"), "{result}");
+        assert!(!result.contains("wrong") && !result.contains("token@"), "{result}");
     }
 }
 
@@ -106,8 +106,8 @@ fn strangers_are_told_without_their_password() {
 fn a_dead_server_is_passed_over() {
     let cluster = Cluster::start("nats", 1);
     let dead = format!("nats://127.0.0.1:{},", free_port());
-    let mut asker = asker(&cluster.url("").replace("nats://", &dead));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&cluster.url("").replace("nats://", &dead));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
 }
 
 #[test]
@@ -134,10 +134,10 @@ fn settings_say_what_they_mean() {
 #[test]
 fn a_bucket_that_is_there_is_kept_as_it_is() {
     let cluster = Cluster::start("nats", 1);
-    let mut asker = asker(&cluster.url(""));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&cluster.url(""));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     store(&cluster.url("")).prepare(&layout(2)).unwrap();
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
     let error = turned_away(&cluster.url("?storage=memory"));
     assert!(matches!(error, OpenError::Contents { .. }), "{error:?}");
     assert!(error.to_string().contains("leave the option storage out"), "{error}");

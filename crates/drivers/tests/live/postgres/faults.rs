@@ -1,25 +1,25 @@
-//! What requests become when the server fails, refuses, or waits.
+//! Tests of outcomes when the server fails, refuses, or waits.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use assay_model::{Datum, Reason};
-use assay_store::conformance::queries::{Caller, Heard, catalogue};
+use assay_store::conformance::queries::{Caller, QueryAnswer, catalogue};
 use assay_store::{Existing, Step, Store};
 
 use super::server::Server;
 use super::store;
-use crate::asker::{Asker, Told, insert, read, update};
+use crate::test_client::{RequestResult, TestClient, insert, read, update};
 
-const LOST: Told = Told::Unknown(Reason::ConnectionLost);
-const UNREACHABLE: Told = Told::Refused(Reason::Unreachable);
+const LOST: RequestResult = RequestResult::Unknown(Reason::ConnectionLost);
+const UNREACHABLE: RequestResult = RequestResult::Refused(Reason::Unreachable);
 
 /// The numbers of two queries of the suite's catalogue.
 const OPEN: u16 = 2;
 const ACCOUNT: u16 = 3;
 
-fn asker(server: &Server, rest: &str) -> Asker {
-    Asker::open(&store(&server.url(rest))).expect("the server is there")
+fn test_client(server: &Server, rest: &str) -> TestClient {
+    TestClient::open(&store(&server.url(rest))).expect("the server is there")
 }
 
 /// A conversation in queries; the relations are new.
@@ -36,58 +36,58 @@ fn account(number: i64) -> [Datum<'static>; 4] {
 #[test]
 fn a_killed_server_leaves_what_was_sent_unknown() {
     let mut server = Server::start(&[]);
-    let mut asker = asker(&server, "?connections=2");
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&server, "?connections=2");
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     server.freeze();
-    let sent = [asker.start(&read("user1")), asker.start(&update("user1", &["c"]))];
-    assert!(!asker.is_ready());
-    assert_eq!(asker.drain_for(Duration::from_millis(50)), []);
+    let sent = [test_client.start(&read("user1")), test_client.start(&update("user1", &["c"]))];
+    assert!(!test_client.is_ready());
+    assert_eq!(test_client.drain_for(Duration::from_millis(50)), []);
     server.kill();
-    let mut answers = asker.take(2);
+    let mut answers = test_client.take(2);
     answers.sort_by_key(|(ticket, _)| ticket.0);
     assert_eq!(answers, sent.map(|ticket| (ticket, LOST)));
-    assert_eq!(asker.ask(&read("user1")), UNREACHABLE);
-    assert!(asker.is_ready());
+    assert_eq!(test_client.send(&read("user1")), UNREACHABLE);
+    assert!(test_client.is_ready());
 
     server.restart();
-    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
 fn an_idle_client_notices_that_the_server_is_gone() {
     let mut server = Server::start(&[]);
-    let mut asker = asker(&server, "?connections=2");
+    let mut test_client = test_client(&server, "?connections=2");
     server.kill();
-    assert_eq!(asker.drain_for(Duration::from_millis(50)), []);
-    assert_eq!(asker.ask(&read("user1")), UNREACHABLE);
+    assert_eq!(test_client.drain_for(Duration::from_millis(50)), []);
+    assert_eq!(test_client.send(&read("user1")), UNREACHABLE);
 }
 
 #[test]
 fn a_commit_whose_answer_is_lost_is_unknown() {
     let mut server = Server::start(&[]);
     let mut caller = caller(&server, "?connections=1");
-    assert_eq!(caller.begin(1, OPEN, &account(1)), Heard::WRITTEN);
+    assert_eq!(caller.begin(1, OPEN, &account(1)), QueryAnswer::WRITTEN);
     server.freeze();
     let commit = caller.start_end(1, Step::Commit).unwrap();
     caller.pass(10);
     server.kill();
-    assert_eq!(caller.take(), Some((commit, Heard::Unknown(Reason::ConnectionLost))));
+    assert_eq!(caller.take(), Some((commit, QueryAnswer::Unknown(Reason::ConnectionLost))));
 }
 
 #[test]
 fn a_transaction_whose_server_dies_before_its_commit_is_refused() {
     let mut server = Server::start(&[]);
     let mut caller = caller(&server, "?connections=1");
-    assert_eq!(caller.begin(1, OPEN, &account(1)), Heard::WRITTEN);
+    assert_eq!(caller.begin(1, OPEN, &account(1)), QueryAnswer::WRITTEN);
     server.kill();
     caller.pass(10);
-    assert_eq!(caller.end(1, Step::Commit), Heard::Refused(Reason::Unreachable));
+    assert_eq!(caller.end(1, Step::Commit), QueryAnswer::Refused(Reason::Unreachable));
     server.restart();
     let account = [Datum::Int(1), Datum::Int(1)];
     for _ in 0..200 {
-        match caller.ask(1, ACCOUNT, &account) {
-            Heard::Done { found: false, .. } => return,
-            other => assert_eq!(other, Heard::Refused(Reason::Unreachable)),
+        match caller.send(1, ACCOUNT, &account) {
+            QueryAnswer::Done { found: false, .. } => return,
+            other => assert_eq!(other, QueryAnswer::Refused(Reason::Unreachable)),
         }
         caller.pass(10);
     }
@@ -103,13 +103,13 @@ fn what_was_committed_survives_a_server_killed_in_the_midst() {
     for number in 0..40 {
         if number == 30 {
             // Between two steps of a transaction that was begun.
-            assert_eq!(talk.begin(9, OPEN, &account(1_000)), Heard::WRITTEN);
+            assert_eq!(talk.begin(9, OPEN, &account(1_000)), QueryAnswer::WRITTEN);
             server.kill();
         }
         let began = talk.begin(1, OPEN, &account(number));
         match (began, talk.end(1, Step::Commit)) {
-            (Heard::Done { .. }, Heard::Done { .. }) => committed.push(number),
-            (_, Heard::Done { .. }) => panic!("{number}: a commit of nothing was done"),
+            (QueryAnswer::Done { .. }, QueryAnswer::Done { .. }) => committed.push(number),
+            (_, QueryAnswer::Done { .. }) => panic!("{number}: a commit of nothing was done"),
             _ => assert!(number >= 30, "{number} failed before the server did"),
         }
     }
@@ -121,39 +121,39 @@ fn what_was_committed_survives_a_server_killed_in_the_midst() {
 #[test]
 fn a_connection_that_the_server_ends_is_made_anew() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server, "?connections=1");
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&server, "?connections=1");
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     let ours = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                 WHERE application_name = 'assay'";
     // The connection that prepared may not be gone yet.
     assert!(server.sql(ours).lines().any(|line| line == "t"));
-    assert_eq!(asker.drain_for(Duration::from_millis(5)), []);
-    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    assert_eq!(test_client.drain_for(Duration::from_millis(5)), []);
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
-fn a_frozen_connection_is_given_up_after_patience() {
+fn a_frozen_connection_is_given_up_after_the_timeout() {
     let server = Server::start(&[]);
-    let mut asker = asker(&server, "?connections=1");
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&server, "?connections=1");
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     server.freeze();
-    let first = asker.start(&read("user1"));
-    asker.abandon(first);
-    assert_eq!(asker.take(1), [(first, LOST)]);
+    let first = test_client.start(&read("user1"));
+    test_client.abandon(first);
+    assert_eq!(test_client.take(1), [(first, LOST)]);
     server.thaw();
-    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
 fn a_server_that_is_read_only_refuses_writes() {
     let server = Server::start(&[]);
-    let mut first = asker(&server, "");
-    assert_eq!(first.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut first = test_client(&server, "");
+    assert_eq!(first.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     server.sql("ALTER SYSTEM SET default_transaction_read_only = on");
     server.sql("SELECT pg_reload_conf()");
-    first.ask_until(&insert("user2", &["a", "b"]), &Told::Refused(Reason::ReadOnly));
-    assert_eq!(first.ask(&update("user1", &["c"])), Told::Refused(Reason::ReadOnly));
-    assert_eq!(first.ask(&read("user1")), Told::row("field0=a field1=b"));
+    first.send_until(&insert("user2", &["a", "b"]), &RequestResult::Refused(Reason::ReadOnly));
+    assert_eq!(first.send(&update("user1", &["c"])), RequestResult::Refused(Reason::ReadOnly));
+    assert_eq!(first.send(&read("user1")), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
@@ -162,18 +162,18 @@ fn waits_that_the_server_bounds_are_refused() {
     server.sql("ALTER SYSTEM SET lock_timeout = '50ms'");
     server.sql("SELECT pg_reload_conf()");
     let mut caller = caller(&server, "?connections=2");
-    assert_eq!(caller.begin(1, OPEN, &account(1)), Heard::WRITTEN);
+    assert_eq!(caller.begin(1, OPEN, &account(1)), QueryAnswer::WRITTEN);
     // The same key, not committed: it waits for the other one's end.
-    assert_eq!(caller.ask(2, OPEN, &account(1)), Heard::Refused(Reason::Busy));
+    assert_eq!(caller.send(2, OPEN, &account(1)), QueryAnswer::Refused(Reason::Busy));
     assert!(caller.end(1, Step::Commit).is_done());
-    assert_eq!(caller.ask(2, OPEN, &account(1)), Heard::Refused(Reason::Exists));
+    assert_eq!(caller.send(2, OPEN, &account(1)), QueryAnswer::Refused(Reason::Exists));
 }
 
 #[test]
 fn values_that_do_not_fit_are_malformed() {
     let server = Server::start(&[]);
     let mut caller = caller(&server, "");
-    let malformed = Heard::Refused(Reason::Malformed);
+    let malformed = QueryAnswer::Refused(Reason::Malformed);
     let long = "x".repeat(21);
     let [branch, number, owner, balance] = account(1);
     let wrong = [
@@ -185,8 +185,8 @@ fn values_that_do_not_fit_are_malformed() {
         [branch, number, owner, Datum::Int(10_000_000_000)],
     ];
     for arguments in wrong {
-        assert_eq!(caller.ask(1, OPEN, &arguments), malformed, "{arguments:?}");
+        assert_eq!(caller.send(1, OPEN, &arguments), malformed, "{arguments:?}");
         assert_eq!(caller.begin(1, OPEN, &arguments), malformed, "{arguments:?}");
     }
-    assert_eq!(caller.ask(1, OPEN, &account(1)), Heard::WRITTEN);
+    assert_eq!(caller.send(1, OPEN, &account(1)), QueryAnswer::WRITTEN);
 }

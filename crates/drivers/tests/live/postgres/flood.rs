@@ -9,8 +9,8 @@ use assay_model::Reason;
 use assay_store::Store;
 
 use super::store;
-use crate::asker::{Asker, Told, layout, read};
 use crate::impostor;
+use crate::test_client::{RequestResult, TestClient, layout, read};
 
 const MIB: u64 = 1 << 20;
 /// What the operating system keeps of a connection, both ends together.
@@ -125,24 +125,24 @@ fn check(said: &AtomicU64, most: u64) {
 #[test]
 fn a_greeting_without_an_end_is_cut_off() {
     let (url, said) = flooding(Where::Greeting);
-    let told = store(&url).prepare(&layout(1)).unwrap_err().to_string();
-    assert!(told.contains("more than any answer"), "{told}");
+    let result = store(&url).prepare(&layout(1)).unwrap_err().to_string();
+    assert!(result.contains("more than any answer"), "{result}");
     check(&said, MIB);
 }
 
 #[test]
 fn an_answer_without_an_end_beside_a_run_is_cut_off() {
     let (url, said) = flooding(Where::BesideARun);
-    let told = store(&url).prepare(&layout(1)).unwrap_err().to_string();
-    assert!(told.contains("longer than any answer"), "{told}");
+    let result = store(&url).prepare(&layout(1)).unwrap_err().to_string();
+    assert!(result.contains("longer than any answer"), "{result}");
     check(&said, 16 * MIB);
 }
 
 #[test]
 fn rows_without_an_end_are_cut_off() {
     let (url, said) = flooding(Where::Query);
-    let mut asker = Asker::open_wide(&store(&url), 1).unwrap();
-    assert_eq!(asker.ask(&read("user1")), Told::Unknown(Reason::ConnectionLost));
-    // The connection is made anew at once, and asked nothing.
+    let mut test_client = TestClient::open_wide(&store(&url), 1).unwrap();
+    assert_eq!(test_client.send(&read("user1")), RequestResult::Unknown(Reason::ConnectionLost));
+    // The connection is made anew at once, and issued nothing.
     check(&said, 64 * MIB);
 }

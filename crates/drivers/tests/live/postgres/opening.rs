@@ -5,15 +5,15 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use assay_drivers::postgres::Postgres;
-use assay_store::conformance::queries::{Caller, Heard, catalogue};
+use assay_store::conformance::queries::{Caller, QueryAnswer, catalogue};
 use assay_store::conformance::{find_mark, leave_mark};
 use assay_store::{Existing, OpenError, Store};
 
 use super::server::Server;
 use super::store;
-use crate::asker::{Asker, Told, insert, layout, read};
 use crate::impostor::listen;
 use crate::server::free_port;
+use crate::test_client::{RequestResult, TestClient, insert, layout, read};
 
 fn error(store: &Postgres) -> OpenError {
     store.prepare(&layout(2)).expect_err("it cannot be opened")
@@ -24,9 +24,9 @@ fn a_unix_socket_is_a_host_too() {
     let server = Server::start(&[]);
     let folder = server.folder().display().to_string().replace('/', "%2F");
     let url = format!("postgres://postgres@{folder}:{}/postgres", server.port);
-    let mut asker = Asker::open(&store(&url)).unwrap();
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+    let mut test_client = TestClient::open(&store(&url)).unwrap();
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
@@ -37,19 +37,19 @@ fn records_lie_as_ycsb_lays_them() {
     );
     server.sql("INSERT INTO usertable VALUES ('user1', 'a', 'b'), ('user2', 'c', NULL)");
     let store = store(&server.url(""));
-    let mut asker = Asker::open(&store).unwrap();
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
-    assert_eq!(asker.ask(&read("user2")), Told::row("field0=c"));
-    assert_eq!(asker.ask(&insert("user3", &["d", "e"])), Told::WRITTEN);
+    let mut test_client = TestClient::open(&store).unwrap();
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    assert_eq!(test_client.send(&read("user2")), RequestResult::row("field0=c"));
+    assert_eq!(test_client.send(&insert("user3", &["d", "e"])), RequestResult::WRITTEN);
     assert_eq!(server.sql("SELECT * FROM usertable WHERE ycsb_key = 'user3'"), "user3|d|e");
 }
 
 #[test]
-fn a_table_without_a_field_is_told() {
+fn a_table_without_a_field_is_reported() {
     let server = Server::start(&[]);
     server.sql("CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT)");
-    let told = error(&store(&server.url(""))).to_string();
-    assert!(told.contains("table usertable has no column field1"), "{told}");
+    let outcome_of = error(&store(&server.url(""))).to_string();
+    assert!(outcome_of.contains("table usertable has no column field1"), "{outcome_of}");
 }
 
 #[test]
@@ -64,33 +64,34 @@ fn what_was_written_is_there_after_the_server_was_killed() {
 #[test]
 fn nobody_there_is_unreachable() {
     let url = format!("postgres://127.0.0.1:{}/postgres", free_port());
-    let told = error(&store(&url));
-    assert!(matches!(told, OpenError::Unreachable { .. }), "{told}");
-    assert!(told.to_string().contains("is the server running"), "{told}");
+    let outcome_of = error(&store(&url));
+    assert!(matches!(outcome_of, OpenError::Unreachable { .. }), "{outcome_of}");
+    assert!(outcome_of.to_string().contains("is the server running"), "{outcome_of}");
 }
 
 #[test]
 fn somebody_who_never_answers_is_not_waited_for_for_ever() {
     let port = listen(|mut socket| drop(socket.read_to_end(&mut Vec::new())));
-    let told = error(&store(&format!("postgres://127.0.0.1:{port}/postgres?connect_timeout=50")));
-    assert!(matches!(told, OpenError::Unreachable { .. }), "{told}");
-    assert!(told.to_string().contains("within 50 ms"), "{told}");
+    let outcome_of =
+        error(&store(&format!("postgres://127.0.0.1:{port}/postgres?connect_timeout=50")));
+    assert!(matches!(outcome_of, OpenError::Unreachable { .. }), "{outcome_of}");
+    assert!(outcome_of.to_string().contains("within 50 ms"), "{outcome_of}");
 }
 
 #[test]
-fn a_database_that_is_not_there_is_told() {
+fn a_database_that_is_not_there_is_reported() {
     let server = Server::start(&[]);
-    let told = error(&store(&format!("postgres://postgres@127.0.0.1:{}/shop", server.port)));
-    assert!(told.to_string().contains("createdb"), "{told}");
+    let outcome_of = error(&store(&format!("postgres://postgres@127.0.0.1:{}/shop", server.port)));
+    assert!(outcome_of.to_string().contains("createdb"), "{outcome_of}");
 }
 
 #[test]
-fn more_connections_than_the_server_has_are_told() {
+fn more_connections_than_the_server_has_are_reported() {
     let server = Server::start(&[]);
     let store = store(&server.url("?connections=80"));
     store.prepare(&layout(2)).unwrap();
-    let told = store.open(0).err().expect("there are 60 connections").to_string();
-    assert!(told.contains("lower connections="), "{told}");
+    let outcome_of = store.open(0).err().expect("there are 60 connections").to_string();
+    assert!(outcome_of.contains("lower connections="), "{outcome_of}");
 }
 
 #[test]
@@ -110,18 +111,18 @@ fn passwords_are_checked() {
         store(&right).prepare(&layout(2)).unwrap();
     }
     for wrong in [url("ann:no", ""), url("ann", "")] {
-        let told = error(&store(&wrong));
-        assert!(matches!(told, OpenError::NotPermitted { .. }), "{told}");
-        assert!(told.to_string().contains("password"), "{told}");
+        let outcome_of = error(&store(&wrong));
+        assert!(matches!(outcome_of, OpenError::NotPermitted { .. }), "{outcome_of}");
+        assert!(outcome_of.to_string().contains("password"), "{outcome_of}");
     }
 }
 
 #[test]
-fn tls_protects_whoever_asks_for_it() {
+fn tls_protects_whoever_requests_it_for_it() {
     let server = Server::start_tls();
     let encrypted = |store: &Postgres| {
-        let mut asker = Asker::open(store).expect("the server is there");
-        assert_eq!(asker.ask(&read("user1")), Told::MISSING);
+        let mut test_client = TestClient::open(store).expect("the server is there");
+        assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
         server.sql(
             "SELECT bool_or(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
                     WHERE application_name = 'assay'",
@@ -132,15 +133,15 @@ fn tls_protects_whoever_asks_for_it() {
     assert_eq!(encrypted(&store(&server.url("?sslmode=require"))), "t");
     let verified = format!("?sslmode=verify-full&ca_file={ca}");
     assert_eq!(encrypted(&store(&server.url(&verified))), "t");
-    let told = error(&store(&server.url("?sslmode=verify-full"))).to_string();
-    assert!(told.contains("ca_file="), "{told}");
+    let outcome_of = error(&store(&server.url("?sslmode=verify-full"))).to_string();
+    assert!(outcome_of.contains("ca_file="), "{outcome_of}");
 }
 
 #[test]
-fn a_server_without_tls_is_told() {
+fn a_server_without_tls_is_reported() {
     let server = Server::start(&[]);
-    let told = error(&store(&server.url("?sslmode=require"))).to_string();
-    assert!(told.contains("sslmode=disable"), "{told}");
+    let outcome_of = error(&store(&server.url("?sslmode=require"))).to_string();
+    assert!(outcome_of.contains("sslmode=disable"), "{outcome_of}");
 }
 
 #[test]
@@ -166,20 +167,25 @@ fn relations_that_differ_are_named() {
     let server = Server::start(&[]);
     let store = store(&server.url("?connections=1"));
     let catalogue = Arc::new(catalogue());
-    let told = |existing| store.prepare_queries(&catalogue, existing).unwrap_err().to_string();
-    assert!(told(Existing::Use).contains("there is no table branch"), "{}", told(Existing::Use));
+    let outcome_of =
+        |existing| store.prepare_queries(&catalogue, existing).unwrap_err().to_string();
+    assert!(
+        outcome_of(Existing::Use).contains("there is no table branch"),
+        "{}",
+        outcome_of(Existing::Use)
+    );
     store.prepare_queries(&catalogue, Existing::Refuse).unwrap();
-    let refused = told(Existing::Refuse);
+    let refused = outcome_of(Existing::Refuse);
     assert!(refused.contains("there is a table branch, account, kinds already"), "{refused}");
     server.sql("ALTER TABLE account DROP COLUMN owner");
-    let missing = told(Existing::Use);
+    let missing = outcome_of(Existing::Use);
     assert!(missing.contains("table account has no column owner"), "{missing}");
     store.prepare_queries(&catalogue, Existing::Replace).unwrap();
     let mut caller = Caller::open(&store, 0).unwrap();
-    assert_eq!(caller.ask(0, 6, &[assay_model::Datum::Text("Ann")]), Heard::MISSING);
+    assert_eq!(caller.send(0, 6, &[assay_model::Datum::Text("Ann")]), QueryAnswer::MISSING);
     drop(caller);
     server.sql("CREATE VIEW cities AS SELECT city FROM branch");
-    let kept = told(Existing::Replace);
+    let kept = outcome_of(Existing::Replace);
     assert!(kept.contains("(2BP01)"), "{kept}");
     server.sql("DROP VIEW cities");
     store.clear().unwrap();

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, getuid, kill_process};
 
 use crate::server::{free_port, make_certificates, new_folder, until_ended, until_stopped};
 
-const START_PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Where Debian keeps the servers, a folder for each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
@@ -55,7 +55,7 @@ impl Server {
             .arg(&cluster)
             .output()
             .expect("initdb comes with the server");
-        assert!(output.status.success(), "initdb failed: {}", told(&output));
+        assert!(output.status.success(), "initdb failed: {}", outcome_of(&output));
         let settings: Vec<String> = settings.iter().map(|text| (*text).to_owned()).collect();
         // A free port may be taken by somebody else before the server has it.
         for _ in 0..5 {
@@ -87,7 +87,7 @@ impl Server {
             .args(["--no-psqlrc", "--tuples-only", "--no-align", "--command", statement])
             .output()
             .expect("psql comes with the server");
-        assert!(output.status.success(), "{statement}: {}", told(&output));
+        assert!(output.status.success(), "{statement}: {}", outcome_of(&output));
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
@@ -135,7 +135,7 @@ impl Server {
 
     fn comes_up(&mut self) -> bool {
         let start = Instant::now();
-        while start.elapsed() < START_PATIENCE {
+        while start.elapsed() < START_TIMEOUT {
             if self.process.try_wait().expect("the process is ours").is_some() {
                 return false;
             }
@@ -237,7 +237,7 @@ fn need() {
     );
 }
 
-fn told(output: &Output) -> String {
+fn outcome_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

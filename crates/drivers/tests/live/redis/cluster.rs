@@ -10,8 +10,10 @@ use assay_store::conformance::assert_conforms;
 use assay_store::{OpenError, Store, Ticket};
 
 use super::store;
-use crate::asker::{Asker, PATIENCE, Told, delete, insert, layout, read, scan, update};
 use crate::server::{FREE_PORT, Server, free_port};
+use crate::test_client::{
+    RequestResult, TIMEOUT, TestClient, delete, insert, layout, read, scan, update,
+};
 
 /// A cluster of a test's own.
 struct Cluster {
@@ -55,8 +57,8 @@ impl Cluster {
         store(&self.url(rest))
     }
 
-    fn asker(&self, rest: &str) -> Asker {
-        Asker::open(&self.store(rest)).expect("the cluster is there")
+    fn test_client(&self, rest: &str) -> TestClient {
+        TestClient::open(&self.store(rest)).expect("the cluster is there")
     }
 
     /// Until each of as many replicas as masters has what its master has: the rest is lost with it.
@@ -71,7 +73,7 @@ impl Cluster {
     fn until(&self, mut is_so: impl FnMut() -> bool) {
         let start = Instant::now();
         while !is_so() {
-            assert!(start.elapsed() < PATIENCE, "it did not come about");
+            assert!(start.elapsed() < TIMEOUT, "it did not come about");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -110,11 +112,11 @@ fn node() -> Server {
 
 fn cli(words: &[String]) {
     let output = Command::new("redis-cli").args(words).output().expect("redis-cli is there");
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{words:?}: {told}");
+    let result = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{words:?}: {result}");
 }
 
-const BUSY: Told = Told::Refused(Reason::Busy);
+const BUSY: RequestResult = RequestResult::Refused(Reason::Busy);
 
 #[test]
 fn a_cluster_conforms() {
@@ -130,11 +132,11 @@ fn a_cluster_conforms() {
 fn records_are_spread_while_the_index_is_in_one_place() {
     let cluster = Cluster::start(3, 0);
     let redis = cluster.store("");
-    let mut asker = Asker::open(&redis).unwrap();
+    let mut test_client = TestClient::open(&redis).unwrap();
     for number in 0..90 {
         let key = format!("user{number}");
-        assert_eq!(asker.ask(&insert(&key, &["a", "b"])), Told::WRITTEN);
-        assert_eq!(asker.last_requests(), 2);
+        assert_eq!(test_client.send(&insert(&key, &["a", "b"])), RequestResult::WRITTEN);
+        assert_eq!(test_client.last_requests(), 2);
     }
     let sizes: Vec<u32> =
         cluster.nodes.iter().map(|node| node.cli(&["DBSIZE"]).parse().unwrap()).collect();
@@ -142,13 +144,15 @@ fn records_are_spread_while_the_index_is_in_one_place() {
     assert!(sizes.iter().all(|size| *size > 10), "{sizes:?}");
     let index = &cluster.nodes[cluster.place_of("_indices")];
     assert_eq!(index.cli(&["ZCARD", "_indices"]), "90");
-    assert_eq!(asker.ask(&update("user7", &["c"])), Told::WRITTEN);
-    assert_eq!(asker.last_requests(), 1);
-    assert_eq!(asker.ask(&read("user7")), Told::row("field0=c field1=b"));
-    let Told::Done(true, rows) = asker.ask(&scan("user1", 5)) else { panic!("it finds rows") };
-    assert_eq!((rows.len(), asker.last_requests()), (5, 6));
-    assert_eq!(asker.ask(&delete("user7")), Told::WRITTEN);
-    assert_eq!(asker.ask(&delete("user7")), Told::MISSING);
+    assert_eq!(test_client.send(&update("user7", &["c"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.last_requests(), 1);
+    assert_eq!(test_client.send(&read("user7")), RequestResult::row("field0=c field1=b"));
+    let RequestResult::Done(true, rows) = test_client.send(&scan("user1", 5)) else {
+        panic!("it finds rows")
+    };
+    assert_eq!((rows.len(), test_client.last_requests()), (5, 6));
+    assert_eq!(test_client.send(&delete("user7")), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&delete("user7")), RequestResult::MISSING);
     redis.keep_note("loaded").unwrap();
     assert_eq!(redis.note().unwrap().as_deref(), Some("loaded"));
     redis.clear().unwrap();
@@ -160,15 +164,18 @@ fn without_the_index_every_request_is_one_command() {
     let cluster = Cluster::start(3, 0);
     let redis = cluster.store("?index=off");
     redis.clear().unwrap();
-    let mut asker = Asker::open(&redis).unwrap();
+    let mut test_client = TestClient::open(&redis).unwrap();
     for number in 0..9 {
-        assert_eq!(asker.ask(&insert(&format!("user{number}"), &["a", "b"])), Told::WRITTEN);
-        assert_eq!(asker.last_requests(), 1);
+        assert_eq!(
+            test_client.send(&insert(&format!("user{number}"), &["a", "b"])),
+            RequestResult::WRITTEN
+        );
+        assert_eq!(test_client.last_requests(), 1);
     }
-    assert_eq!(asker.ask(&scan("user1", 1)), Told::Refused(Reason::Unsupported));
+    assert_eq!(test_client.send(&scan("user1", 1)), RequestResult::Refused(Reason::Unsupported));
     assert!(redis.clear().unwrap_err().to_string().contains("index=off"));
     for number in 0..9 {
-        assert_eq!(asker.ask(&delete(&format!("user{number}"))), Told::WRITTEN);
+        assert_eq!(test_client.send(&delete(&format!("user{number}"))), RequestResult::WRITTEN);
     }
     redis.keep_note("loaded").unwrap();
     redis.clear().unwrap();
@@ -180,24 +187,24 @@ fn tables_in_key_order_are_scanned_over_all_nodes() {
     let cluster = Cluster::start(3, 0);
     let mut layout = layout(2);
     layout.tables[0].needs_key_order = true;
-    let mut asker = Asker::open_laid(&cluster.store(""), &layout).unwrap();
+    let mut test_client = TestClient::open_laid(&cluster.store(""), &layout).unwrap();
     for key in ["user3", "user1", "user2"] {
-        assert_eq!(asker.ask(&insert(key, &[key, "x"])), Told::WRITTEN);
+        assert_eq!(test_client.send(&insert(key, &[key, "x"])), RequestResult::WRITTEN);
     }
-    assert_eq!(asker.ask(&update("user9", &["c"])), Told::MISSING);
-    assert_eq!(asker.ask(&update("user2", &["c"])), Told::WRITTEN);
+    assert_eq!(test_client.send(&update("user9", &["c"])), RequestResult::MISSING);
+    assert_eq!(test_client.send(&update("user2", &["c"])), RequestResult::WRITTEN);
     let place = cluster.place_of("usertable:user3");
     cluster.nodes[place].cli(&["DEL", "usertable:user3"]);
     let rows = vec!["field0=user1 field1=x".into(), "field0=c field1=x".into(), String::new()];
-    assert_eq!(asker.ask(&scan("user1", 9)), Told::Done(true, rows));
+    assert_eq!(test_client.send(&scan("user1", 9)), RequestResult::Done(true, rows));
 }
 
 #[test]
 fn a_slot_that_moved_is_followed_once_then_known() {
     let cluster = Cluster::start(3, 0);
-    let mut asker = cluster.asker("");
+    let mut test_client = cluster.test_client("");
     let key = cluster.key_at(0, "moved");
-    assert_eq!(asker.ask(&insert(&key, &["a", "b"])), Told::WRITTEN);
+    assert_eq!(test_client.send(&insert(&key, &["a", "b"])), RequestResult::WRITTEN);
     let from = cluster.id(0);
     // All of the first node's slots.
     cli(&["--cluster", "reshard", &format!("127.0.0.1:{}", cluster.nodes[0].port)]
@@ -206,55 +213,55 @@ fn a_slot_that_moved_is_followed_once_then_known() {
         .chain(["--cluster-slots", "5461", "--cluster-yes"])
         .map(str::to_owned)
         .collect::<Vec<_>>());
-    assert_eq!(asker.ask(&read(&key)), Told::row("field0=a field1=b"));
-    assert_eq!(asker.last_requests(), 2);
-    // Meanwhile it asks for the map.
+    assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
+    assert_eq!(test_client.last_requests(), 2);
+    // Meanwhile it requests the map.
     cluster.until(|| {
-        assert_eq!(asker.ask(&read(&key)), Told::row("field0=a field1=b"));
-        asker.last_requests() == 1
+        assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
+        test_client.last_requests() == 1
     });
     let other = format!("{key}again");
-    assert_eq!(asker.ask(&insert(&other, &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.last_requests(), 2);
+    assert_eq!(test_client.send(&insert(&other, &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.last_requests(), 2);
 }
 
 #[test]
-fn a_slot_on_its_way_is_asked_for_at_both_ends() {
+fn a_slot_on_its_way_is_requested_at_both_ends() {
     let cluster = Cluster::start(3, 0);
-    let mut asker = cluster.asker("");
+    let mut test_client = cluster.test_client("");
     let key = cluster.key_at(0, "way");
     let slot = cluster.nodes[0].cli(&["CLUSTER", "KEYSLOT", &key]);
     let (from, to) = (cluster.id(0), cluster.id(1));
     cluster.nodes[1].cli(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &from]);
     cluster.nodes[0].cli(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &to]);
     // The record's command, ASKING and the command again, and the entry in the index.
-    assert_eq!(asker.ask(&insert(&key, &["a", "b"])), Told::WRITTEN);
-    assert_eq!(asker.last_requests(), 4);
-    assert_eq!(asker.ask(&read(&key)), Told::row("field0=a field1=b"));
-    assert_eq!(asker.last_requests(), 3);
-    assert_eq!(asker.ask(&scan(&key, 1)), Told::row("field0=a field1=b"));
-    assert_eq!(asker.last_requests(), 4);
+    assert_eq!(test_client.send(&insert(&key, &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.last_requests(), 4);
+    assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
+    assert_eq!(test_client.last_requests(), 3);
+    assert_eq!(test_client.send(&scan(&key, 1)), RequestResult::row("field0=a field1=b"));
+    assert_eq!(test_client.last_requests(), 4);
 }
 
 #[test]
 fn a_command_that_is_sent_round_in_circles_is_refused() {
     let cluster = Cluster::start(3, 0);
-    let mut asker = cluster.asker("");
+    let mut test_client = cluster.test_client("");
     let key = cluster.key_at(0, "circle");
     let slot = cluster.nodes[0].cli(&["CLUSTER", "KEYSLOT", &key]);
     // The first sends it to the second, which does not take it in.
     cluster.nodes[0].cli(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &cluster.id(1)]);
-    assert_eq!(asker.ask(&read(&key)), BUSY);
-    assert_eq!(asker.last_requests(), 3);
+    assert_eq!(test_client.send(&read(&key)), BUSY);
+    assert_eq!(test_client.last_requests(), 3);
 }
 
 #[test]
 fn a_killed_master_is_replaced_by_its_replica() {
     let mut cluster = Cluster::start(3, 1);
-    let mut asker = cluster.asker("?connections=2");
+    let mut test_client = cluster.test_client("?connections=2");
     let keys: Vec<String> = (0..60).map(|number| format!("user{number}")).collect();
     for key in &keys {
-        assert_eq!(asker.ask(&insert(key, &["a", "b"])), Told::WRITTEN);
+        assert_eq!(test_client.send(&insert(key, &["a", "b"])), RequestResult::WRITTEN);
     }
     cluster.until_replicated();
     // Not the one with the index, so that scans go on being possible for those who look.
@@ -264,77 +271,80 @@ fn a_killed_master_is_replaced_by_its_replica() {
     assert!(!lost.is_empty());
     cluster.nodes[victim].freeze();
     let sent: HashMap<Ticket, String> =
-        lost.iter().map(|key| (asker.start(&update(key, &["c"])), key.clone())).collect();
-    asker.drain_for(Duration::from_millis(20));
+        lost.iter().map(|key| (test_client.start(&update(key, &["c"])), key.clone())).collect();
+    test_client.drain_for(Duration::from_millis(20));
     cluster.nodes[victim].kill();
-    for (ticket, told) in asker.take(sent.len()) {
+    for (ticket, result) in test_client.take(sent.len()) {
         assert!(sent.contains_key(&ticket));
-        assert_eq!(told, Told::Unknown(Reason::ConnectionLost));
+        assert_eq!(result, RequestResult::Unknown(Reason::ConnectionLost));
     }
-    assert_eq!(asker.ask(&read(&lost[0])), Told::Refused(Reason::Unreachable));
+    assert_eq!(test_client.send(&read(&lost[0])), RequestResult::Refused(Reason::Unreachable));
     let start = Instant::now();
     let mut refused = HashMap::new();
     let again = loop {
-        match asker.ask(&read(&lost[0])) {
-            Told::Refused(reason) => *refused.entry(reason).or_insert(0) += 1,
-            told => break told,
+        match test_client.send(&read(&lost[0])) {
+            RequestResult::Refused(reason) => *refused.entry(reason).or_insert(0) += 1,
+            result => break result,
         }
-        assert!(start.elapsed() < PATIENCE, "the replica did not take over: {refused:?}");
-        asker.drain_for(Duration::from_millis(10));
+        assert!(start.elapsed() < TIMEOUT, "the replica did not take over: {refused:?}");
+        test_client.drain_for(Duration::from_millis(10));
     };
     assert!(refused.keys().all(|reason| [Reason::Unreachable, Reason::Busy].contains(reason)));
-    assert_eq!(again, Told::row("field0=a field1=b"));
+    assert_eq!(again, RequestResult::row("field0=a field1=b"));
     for key in &keys {
-        // Another master may not have heard yet that the cluster is whole again.
-        asker.ask_until(&update(key, &["d"]), &Told::WRITTEN);
-        asker.ask_until(&read(key), &Told::row("field0=d field1=b"));
+        // Another master may not have received yet that the cluster is whole again.
+        test_client.send_until(&update(key, &["d"]), &RequestResult::WRITTEN);
+        test_client.send_until(&read(key), &RequestResult::row("field0=d field1=b"));
     }
     // The old master comes back as a replica, which disturbs nobody.
     cluster.nodes[victim].restart();
-    asker.drain_for(Duration::from_millis(500));
+    test_client.drain_for(Duration::from_millis(500));
     for key in &lost {
-        asker.ask_until(&read(key), &Told::row("field0=d field1=b"));
+        test_client.send_until(&read(key), &RequestResult::row("field0=d field1=b"));
     }
 }
 
 #[test]
 fn a_frozen_master_is_replaced_too() {
     let cluster = Cluster::start(3, 1);
-    let mut asker = cluster.asker("?connect_timeout=500");
+    let mut test_client = cluster.test_client("?connect_timeout=500");
     let victim = cluster.place_of("user1");
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     cluster.until_replicated();
     cluster.nodes[victim].freeze();
-    let given_up = asker.start(&read("user1"));
-    asker.drain_for(Duration::from_millis(50));
-    asker.abandon(given_up);
-    assert_eq!(asker.take(1), [(given_up, Told::Unknown(Reason::ConnectionLost))]);
-    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    let given_up = test_client.start(&read("user1"));
+    test_client.drain_for(Duration::from_millis(50));
+    test_client.abandon(given_up);
+    assert_eq!(test_client.take(1), [(given_up, RequestResult::Unknown(Reason::ConnectionLost))]);
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
     cluster.nodes[victim].thaw();
-    asker.drain_for(Duration::from_millis(500));
-    asker.ask_until(&update("user1", &["c"]), &Told::WRITTEN);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=c field1=b"));
+    test_client.drain_for(Duration::from_millis(500));
+    test_client.send_until(&update("user1", &["c"]), &RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=b"));
 }
 
 #[test]
 fn without_a_replica_the_keys_of_a_killed_master_are_refused() {
     let mut cluster = Cluster::start(3, 0);
-    let mut asker = cluster.asker("");
+    let mut test_client = cluster.test_client("");
     for number in 0..30 {
-        asker.ask(&insert(&format!("user{number}"), &["a", "b"]));
+        test_client.send(&insert(&format!("user{number}"), &["a", "b"]));
     }
     let index = cluster.place_of("_indices");
     let gone = cluster.key_at((index + 1) % 3, "gone");
     // Looked for while every slot has somebody: later the others only say that the cluster is down.
     let there = cluster.key_at(index, "there");
     cluster.nodes[(index + 1) % 3].kill();
-    asker.ask_until(&read(&gone), &Told::Refused(Reason::Unreachable));
+    test_client.send_until(&read(&gone), &RequestResult::Refused(Reason::Unreachable));
     // Half of an insert does not happen where the other half cannot.
-    assert_eq!(asker.ask(&insert(&gone, &["a", "b"])), Told::Refused(Reason::Unreachable));
-    asker.ask_until(&read(&there), &BUSY);
+    assert_eq!(
+        test_client.send(&insert(&gone, &["a", "b"])),
+        RequestResult::Refused(Reason::Unreachable)
+    );
+    test_client.send_until(&read(&there), &BUSY);
     cluster.nodes[(index + 1) % 3].restart();
-    asker.ask_until(&read(&there), &Told::MISSING);
-    asker.ask_until(&read(&gone), &Told::MISSING);
+    test_client.send_until(&read(&there), &RequestResult::MISSING);
+    test_client.send_until(&read(&gone), &RequestResult::MISSING);
 }
 
 #[test]
@@ -358,7 +368,7 @@ fn complaint(url: &str) -> OpenError {
 }
 
 #[test]
-fn what_is_no_whole_cluster_is_told() {
+fn what_is_no_whole_cluster_is_reported() {
     let single = Server::start(&[]);
     let error = complaint(&format!("redis+cluster://127.0.0.1:{}", single.port));
     assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
@@ -371,8 +381,8 @@ fn what_is_no_whole_cluster_is_told() {
     let cluster = Cluster::start(3, 0);
     let dead = free_port();
     let url = format!("redis-cluster://127.0.0.1:{dead},127.0.0.1:{}", cluster.nodes[2].port);
-    let mut asker = Asker::open(&store(&url)).unwrap();
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = TestClient::open(&store(&url)).unwrap();
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     assert!(store(&url).capabilities().can(Kind::Scan));
     let error = complaint(&format!("redis://127.0.0.1:{}", cluster.nodes[0].port));
     assert!(error.to_string().contains("redis+cluster://"), "{error}");

@@ -7,22 +7,22 @@ use assay_lab::{Order, recipes};
 use assay_model::Reason;
 use assay_store::conformance::assert_conforms;
 
-use super::{asker, store};
-use crate::asker::{PATIENCE, Told, insert, read, update};
+use super::{store, test_client};
 use crate::lab::Cluster;
+use crate::test_client::{RequestResult, TIMEOUT, insert, read, update};
 
-/// Asks until it is answered with a record, refused meanwhile.
-fn until_back(asker: &mut crate::asker::Asker, key: &str) {
+/// Issues until it is answered with a record, refused meanwhile.
+fn until_back(test_client: &mut crate::test_client::TestClient, key: &str) {
     let start = Instant::now();
     loop {
-        match asker.ask(&read(key)) {
-            Told::Done(true, _) => return,
-            Told::Refused(Reason::Unreachable | Reason::Busy)
-            | Told::Unknown(Reason::ConnectionLost) => {}
+        match test_client.send(&read(key)) {
+            RequestResult::Done(true, _) => return,
+            RequestResult::Refused(Reason::Unreachable | Reason::Busy)
+            | RequestResult::Unknown(Reason::ConnectionLost) => {}
             other => panic!("{other:?}"),
         }
-        assert!(start.elapsed() < PATIENCE, "{key} does not come back");
-        asker.drain_for(Duration::from_millis(10));
+        assert!(start.elapsed() < TIMEOUT, "{key} does not come back");
+        test_client.drain_for(Duration::from_millis(10));
     }
 }
 
@@ -46,7 +46,7 @@ fn until_replicated(url: &str, fewest: u64) {
         if keys[0] == keys[1] && keys[0] >= fewest {
             return;
         }
-        assert!(start.elapsed() < PATIENCE, "masters and replicas hold {keys:?} keys");
+        assert!(start.elapsed() < TIMEOUT, "masters and replicas hold {keys:?} keys");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -55,17 +55,20 @@ fn until_replicated(url: &str, fewest: u64) {
 fn the_labs_cluster_grows_then_shrinks_under_requests() {
     let mut cluster = Cluster::start("redis-cluster", 3);
     assert_conforms(&store(&cluster.url("")));
-    let mut asker = asker(&cluster.url(""));
+    let mut test_client = test_client(&cluster.url(""));
     for number in 0..300 {
-        assert_eq!(asker.ask(&insert(&format!("user{number}"), &["a", "b"])), Told::WRITTEN);
+        assert_eq!(
+            test_client.send(&insert(&format!("user{number}"), &["a", "b"])),
+            RequestResult::WRITTEN
+        );
     }
     for nodes in [4, 3] {
         cluster.scale(nodes);
         for number in 0..300 {
             let key = format!("user{number}");
-            until_back(&mut asker, &key);
-            assert_eq!(asker.ask(&update(&key, &["c"])), Told::WRITTEN);
-            assert_eq!(asker.ask(&read(&key)), Told::row("field0=c field1=b"));
+            until_back(&mut test_client, &key);
+            assert_eq!(test_client.send(&update(&key, &["c"])), RequestResult::WRITTEN);
+            assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=c field1=b"));
         }
     }
 }
@@ -76,33 +79,36 @@ fn the_labs_cluster_outlives_a_master() {
     // Six nodes are three masters with a replica each.
     let order = Order::of(recipe).nodes(6);
     let mut cluster = Cluster::start_as(&order);
-    let mut asker = asker(&cluster.url("?connections=2"));
+    let mut test_client = test_client(&cluster.url("?connections=2"));
     for number in 0..100 {
-        assert_eq!(asker.ask(&insert(&format!("user{number}"), &["a", "b"])), Told::WRITTEN);
+        assert_eq!(
+            test_client.send(&insert(&format!("user{number}"), &["a", "b"])),
+            RequestResult::WRITTEN
+        );
     }
     until_replicated(&cluster.url(""), 100);
     // redis-cli makes the first ones the masters.
     cluster.kill(2);
     for number in 0..100 {
         let key = format!("user{number}");
-        until_back(&mut asker, &key);
-        assert_eq!(asker.ask(&update(&key, &["c"])), Told::WRITTEN);
+        until_back(&mut test_client, &key);
+        assert_eq!(test_client.send(&update(&key, &["c"])), RequestResult::WRITTEN);
     }
     cluster.restart(2);
-    assert_eq!(asker.ask(&read("user1")), Told::row("field0=c field1=b"));
+    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=b"));
 }
 
 #[test]
 fn the_labs_sentinels_find_a_new_master() {
     let mut cluster = Cluster::start("redis-sentinel", 3);
-    let mut asker = asker(&cluster.url(""));
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = test_client(&cluster.url(""));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     cluster.kill(1);
     // What the old master had may be lost with it.
-    asker.ask_until(&insert("user1", &["a", "b"]), &Told::WRITTEN);
-    asker.ask_until(&update("user1", &["c"]), &Told::WRITTEN);
+    test_client.send_until(&insert("user1", &["a", "b"]), &RequestResult::WRITTEN);
+    test_client.send_until(&update("user1", &["c"]), &RequestResult::WRITTEN);
     cluster.restart(1);
-    asker.drain_for(Duration::from_secs(2));
-    asker.ask_until(&update("user1", &["d"]), &Told::WRITTEN);
-    asker.ask_until(&read("user1"), &Told::row("field0=d field1=b"));
+    test_client.drain_for(Duration::from_secs(2));
+    test_client.send_until(&update("user1", &["d"]), &RequestResult::WRITTEN);
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=d field1=b"));
 }

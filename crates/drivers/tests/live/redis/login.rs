@@ -3,9 +3,9 @@
 use assay_drivers::redis::{Options, Password, Redis};
 use assay_store::{OpenError, Store};
 
-use super::{asker, assert_works, store};
-use crate::asker::{Asker, Told, insert, layout};
+use super::{assert_works, store, test_client};
 use crate::server::Server;
+use crate::test_client::{RequestResult, TestClient, insert, layout};
 
 fn turned_away(url: &str) -> String {
     match store(url).prepare(&layout(1)) {
@@ -26,24 +26,27 @@ fn a_password_opens_the_door() {
     let password = Some(Password::new("se:cret"));
     let options = Options { password, ..Options::new("127.0.0.1", port) };
     let redis = Redis::new(options).unwrap();
-    assert_eq!(Asker::open(&redis).unwrap().ask(&insert("u", &["a"])), Told::WRITTEN);
+    assert_eq!(
+        TestClient::open(&redis).unwrap().send(&insert("u", &["a"])),
+        RequestResult::WRITTEN
+    );
 }
 
 #[test]
-fn a_wrong_password_is_told_without_showing_it() {
+fn a_wrong_password_is_reported_without_showing_it() {
     let server = Server::start(&["--requirepass", "right"]);
-    let told = turned_away(&format!("redis://:wrong@127.0.0.1:{}", server.port));
-    assert!(told.contains("check user and password"), "{told}");
-    assert!(!told.contains("wrong@"), "{told}");
-    let told = turned_away(&server.url(""));
-    assert!(told.contains("put the password into the URL"), "{told}");
+    let result = turned_away(&format!("redis://:wrong@127.0.0.1:{}", server.port));
+    assert!(result.contains("check user and password"), "{result}");
+    assert!(!result.contains("wrong@"), "{result}");
+    let result = turned_away(&server.url(""));
+    assert!(result.contains("put the password into the URL"), "{result}");
 }
 
 #[test]
-fn a_missing_password_is_told_in_the_older_protocol_too() {
+fn a_missing_password_is_reported_in_the_older_protocol_too() {
     let server = Server::start(&["--requirepass", "right", "--rename-command", "HELLO", ""]);
-    let told = turned_away(&server.url(""));
-    assert!(told.contains("put the password into the URL"), "{told}");
+    let result = turned_away(&server.url(""));
+    assert!(result.contains("put the password into the URL"), "{result}");
     assert_works(&format!("redis://:right@127.0.0.1:{}", server.port));
 }
 
@@ -57,10 +60,10 @@ fn a_user_may_do_what_the_list_says() {
     assert_eq!(appendonly.value, "unknown");
     assert!(appendonly.meaning.contains("forbidden"));
     // The record was written but the index was not: half of the insert happened.
-    let told = asker(&url).ask(&insert("user1", &["a"]));
-    assert_eq!(told, Told::Unknown(assay_model::Reason::NotPermitted));
-    let told = turned_away(&format!("redis://bob:pw@127.0.0.1:{}", server.port));
-    assert!(told.contains("WRONGPASS"), "{told}");
+    let result = test_client(&url).send(&insert("user1", &["a"]));
+    assert_eq!(result, RequestResult::Unknown(assay_model::Reason::NotPermitted));
+    let result = turned_away(&format!("redis://bob:pw@127.0.0.1:{}", server.port));
+    assert!(result.contains("WRONGPASS"), "{result}");
 }
 
 #[test]

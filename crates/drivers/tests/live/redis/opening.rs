@@ -1,13 +1,13 @@
-//! What is said when there is no Redis, or not one that we can use.
+//! Tests of errors on opening: no Redis, or one that cannot be used.
 
 use std::io::{Read, Write};
 
 use assay_store::{OpenError, Store};
 
 use super::{assert_works, store};
-use crate::asker::layout;
 use crate::impostor;
 use crate::server::{Server, free_port};
+use crate::test_client::layout;
 
 fn unreachable(url: &str) -> String {
     match store(url).prepare(&layout(1)) {
@@ -22,12 +22,12 @@ fn check(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_asks_whether_the_server_runs() {
+fn a_closed_port_issues_whether_the_server_runs() {
     check(&format!("redis://127.0.0.1:{}", free_port()), "is the server running");
 }
 
 #[test]
-fn an_unknown_name_is_told() {
+fn an_unknown_name_is_reported() {
     check("redis://no-such-host.invalid", "the name \"no-such-host.invalid\"");
 }
 
@@ -42,16 +42,16 @@ fn a_web_server_is_no_redis() {
 
 #[test]
 fn a_ping_that_is_answered_by_no_pong_is_no_redis() {
-    for (answer, shown) in [("+HELLO\r\n", "HELLO"), (":1\r\n", "1"), ("*0\r\n", "Array")] {
+    for (answer, displayed) in [("+HELLO\r\n", "HELLO"), (":1\r\n", "1"), ("*0\r\n", "Array")] {
         let answers = [("PING", answer)];
         let port = impostor::listen(move |socket| impostor::converse(socket, &answers));
         let reason = unreachable(&format!("redis://127.0.0.1:{port}"));
-        assert!(reason.contains("instead of PONG") && reason.contains(shown), "{reason}");
+        assert!(reason.contains("instead of PONG") && reason.contains(displayed), "{reason}");
     }
 }
 
 #[test]
-fn a_key_that_another_node_has_names_the_way_to_ask_a_cluster() {
+fn a_key_that_another_node_has_names_the_way_to_query_a_cluster() {
     let answers = [("GET", "-MOVED 12182 127.0.0.1:7002\r\n")];
     let port = impostor::listen(move |socket| impostor::converse(socket, &answers));
     let error = store(&format!("redis://127.0.0.1:{port}")).note().unwrap_err();
@@ -68,7 +68,7 @@ fn a_silent_server_is_not_waited_for_long() {
 }
 
 #[test]
-fn tls_is_trusted_only_as_told() {
+fn tls_is_trusted_only_as_reported() {
     let server = Server::start_tls();
     let ca = server.folder().join("ca.crt");
     assert_works(&server.url(&format!("?ca_file={}", ca.display())));
@@ -102,16 +102,17 @@ fn a_node_of_a_cluster_is_refused() {
     server.cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
     let start = std::time::Instant::now();
     while !server.cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok") {
-        assert!(start.elapsed() < crate::asker::PATIENCE);
+        assert!(start.elapsed() < crate::test_client::TIMEOUT);
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     assert_works(&server.url(""));
 }
 
 #[test]
-fn a_full_house_is_told() {
+fn a_full_house_is_reported() {
     let server = Server::start(&[]);
-    // Told when it is up: a server that begins with so few has hardly a descriptor for its port.
+    // Reported when it is up: a server that begins with so few has hardly a descriptor for its
+    // port.
     let mut guest = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     guest.write_all(b"CONFIG SET maxclients 1\r\n").unwrap();
     let mut answer = [0; 64];

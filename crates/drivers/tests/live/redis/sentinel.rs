@@ -10,8 +10,8 @@ use assay_store::conformance::assert_conforms;
 use assay_store::{OpenError, Store};
 
 use super::store;
-use crate::asker::{Asker, PATIENCE, Told, insert, layout, read, update};
 use crate::server::{Server, free_port, new_folder};
+use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, layout, read, update};
 
 /// A sentinel, gone when the test is.
 struct Sentinel {
@@ -78,13 +78,13 @@ impl Watched {
             (0..3).map(|_| Sentinel::start(servers[0].port, "")).collect();
         let watched = Watched { servers, sentinels };
         let knows_all = |sentinel: &Sentinel| {
-            let told = sentinel.cli(&["SENTINEL", "MASTER", "m1"]);
-            let fact = |name: &str, value: &str| told.contains(&format!("{name}\n{value}\n"));
+            let result = sentinel.cli(&["SENTINEL", "MASTER", "m1"]);
+            let fact = |name: &str, value: &str| result.contains(&format!("{name}\n{value}\n"));
             fact("num-slaves", "2") && fact("num-other-sentinels", "2") && fact("flags", "master")
         };
         let start = Instant::now();
         while !watched.sentinels.iter().all(knows_all) {
-            assert!(start.elapsed() < PATIENCE, "the sentinels do not find each other");
+            assert!(start.elapsed() < TIMEOUT, "the sentinels do not find each other");
             std::thread::sleep(Duration::from_millis(50));
         }
         watched
@@ -114,20 +114,20 @@ fn a_master_that_sentinels_know_conforms() {
 #[test]
 fn a_killed_master_is_replaced_by_a_replica() {
     let mut watched = Watched::start();
-    let mut asker = Asker::open(&store(&watched.url("/m1?connections=2"))).unwrap();
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = TestClient::open(&store(&watched.url("/m1?connections=2"))).unwrap();
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     let start = Instant::now();
     while watched.servers[1..].iter().any(|server| server.cli(&["DBSIZE"]) != "2") {
-        assert!(start.elapsed() < PATIENCE);
+        assert!(start.elapsed() < TIMEOUT);
         std::thread::sleep(Duration::from_millis(10));
     }
     watched.servers[0].freeze();
-    let sent = asker.start(&update("user1", &["c"]));
-    asker.poll();
+    let sent = test_client.start(&update("user1", &["c"]));
+    test_client.poll();
     watched.servers[0].kill();
-    assert_eq!(asker.take(1), [(sent, Told::Unknown(Reason::ConnectionLost))]);
-    assert_eq!(asker.ask(&read("user1")), Told::Refused(Reason::Unreachable));
-    asker.ask_until(&read("user1"), &Told::row("field0=a field1=b"));
+    assert_eq!(test_client.take(1), [(sent, RequestResult::Unknown(Reason::ConnectionLost))]);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::Refused(Reason::Unreachable));
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
     // Sentinels may change their minds again on a busy machine, with what was written in between.
     let start = Instant::now();
     let has_it = |server: &Server| {
@@ -135,16 +135,16 @@ fn a_killed_master_is_replaced_by_a_replica() {
             && server.cli(&["HGET", "user1", "field0"]) == "d"
     };
     loop {
-        asker.ask_until(&update("user1", &["d"]), &Told::WRITTEN);
+        test_client.send_until(&update("user1", &["d"]), &RequestResult::WRITTEN);
         if watched.servers[1..].iter().any(has_it) {
             break;
         }
-        assert!(start.elapsed() < PATIENCE, "no replica took over");
+        assert!(start.elapsed() < TIMEOUT, "no replica took over");
     }
     // The old master comes back, as a replica, and nobody writes to it.
     watched.servers[0].restart();
-    asker.drain_for(Duration::from_millis(500));
-    asker.ask_until(&update("user1", &["e"]), &Told::WRITTEN);
+    test_client.drain_for(Duration::from_millis(500));
+    test_client.send_until(&update("user1", &["e"]), &RequestResult::WRITTEN);
 }
 
 #[test]
@@ -153,10 +153,10 @@ fn sentinels_that_are_gone_are_passed_over() {
     let dead = free_port();
     let rest = watched.url("/m1").split_off("redis+sentinel://".len());
     let url = format!("redis-sentinel://127.0.0.1:{dead},{rest}");
-    let mut asker = Asker::open(&store(&url)).unwrap();
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = TestClient::open(&store(&url)).unwrap();
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     watched.servers[0].kill();
-    asker.ask_until(&insert("user2", &["a", "b"]), &Told::WRITTEN);
+    test_client.send_until(&insert("user2", &["a", "b"]), &RequestResult::WRITTEN);
 }
 
 fn complaint(url: &str) -> OpenError {
@@ -169,7 +169,7 @@ fn who_does_not_know_the_master_says_so() {
     let sentinel = Sentinel::start(master.port, "requirepass s3cret");
     let start = Instant::now();
     while !sentinel.cli(&["-a", "s3cret", "PING"]).contains("PONG") {
-        assert!(start.elapsed() < PATIENCE);
+        assert!(start.elapsed() < TIMEOUT);
         std::thread::sleep(Duration::from_millis(10));
     }
     let file = sentinel.folder.join("password");
@@ -182,8 +182,8 @@ fn who_does_not_know_the_master_says_so() {
     let error = complaint(&format!("{at}/m2{rest}"));
     assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
     assert!(error.to_string().contains("knows no master \"m2\" but m1"), "{error}");
-    let mut asker = Asker::open(&store(&format!("{at}/m1{rest}"))).unwrap();
-    assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
+    let mut test_client = TestClient::open(&store(&format!("{at}/m1{rest}"))).unwrap();
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     let error = complaint(&format!("redis+sentinel://127.0.0.1:{}/m1", master.port));
     assert!(error.to_string().contains("is no sentinel"), "{error}");
     let error = complaint(&format!("redis+sentinel://127.0.0.1:{}/m1", free_port()));

@@ -1,4 +1,4 @@
-//! What is said when there is no TiKV, or not one that we can use; what one says about itself.
+//! Tests of opening TiKV: errors when there is none, settings when there is one.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use assay_model::{Layout, Table};
 use assay_store::{OpenError, Store};
 
-use super::{asker, order, start, store};
-use crate::asker::{Told, insert, layout, read};
+use super::{order, start, store, test_client};
 use crate::impostor;
 use crate::lab::Cluster;
 use crate::server::{Server as Redis, free_port};
+use crate::test_client::{RequestResult, insert, layout, read};
 
 /// What preparing says, which must not take long.
 fn turned_away(url: &str) -> OpenError {
@@ -29,7 +29,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_asks_whether_the_server_runs() {
+fn a_closed_port_issues_whether_the_server_runs() {
     let url = format!("tikv://127.0.0.1:{}/", free_port());
     check_unreachable(&url, "is the placement driver (PD) running?");
     let url = format!("tikv://127.0.0.1:{},127.0.0.1:{}/?mode=raw", free_port(), free_port());
@@ -89,14 +89,14 @@ fn one_placement_driver_of_several_is_enough() {
     let host = cluster.url("").replace("tikv://", "");
     for mode in ["raw", "optimistic"] {
         let url = format!("tikv://127.0.0.1:{},{host}?mode={mode}", free_port());
-        let mut asker = asker(&url);
-        assert_eq!(asker.ask(&insert("user1", &["a", "b"])), Told::WRITTEN);
-        assert_eq!(asker.ask(&read("user1")), Told::row("field0=a field1=b"));
+        let mut test_client = test_client(&url);
+        assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+        assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
     }
 }
 
 #[test]
-fn a_placement_driver_without_servers_is_told() {
+fn a_placement_driver_without_servers_is_reported() {
     let order = order().choose("state", "offline");
     let cluster = Cluster::start_unasked(&order);
     for mode in ["raw", "optimistic"] {
@@ -113,7 +113,7 @@ fn names_with_a_colon_are_refused() {
 }
 
 #[test]
-fn certificates_that_are_not_there_are_told() {
+fn certificates_that_are_not_there_are_reported() {
     let url = "tikv://127.0.0.1:1/?ca_file=/no/ca&cert_file=/no/cert&key_file=/no/key";
     let error = assay_drivers::tikv::TiKv::from_url(url).unwrap_err();
     assert!(error.to_string().contains("/no/"), "{error}");
@@ -146,17 +146,19 @@ fn clearing_takes_our_tables_alone() {
         let cluster = start();
         let url = cluster.url(mode);
         let table = |name: &str| {
-            let mut wanted = layout(2);
-            wanted.tables[0].name = name.into();
-            wanted
+            let mut expected = layout(2);
+            expected.tables[0].name = name.into();
+            expected
         };
         let (ours, others) = (store(&url), store(&url));
-        let mut mine = crate::asker::Asker::open_laid(&ours, &table("usertable")).unwrap();
-        let mut theirs = crate::asker::Asker::open_laid(&others, &table("usertables")).unwrap();
-        for asker in [&mut mine, &mut theirs] {
+        let mut mine =
+            crate::test_client::TestClient::open_laid(&ours, &table("usertable")).unwrap();
+        let mut theirs =
+            crate::test_client::TestClient::open_laid(&others, &table("usertables")).unwrap();
+        for test_client in [&mut mine, &mut theirs] {
             for number in 0..20 {
-                let told = asker.ask(&insert(&format!("user{number}"), &["a", "b"]));
-                assert_eq!(told, Told::WRITTEN);
+                let result = test_client.send(&insert(&format!("user{number}"), &["a", "b"]));
+                assert_eq!(result, RequestResult::WRITTEN);
             }
         }
         ours.keep_note("here").unwrap();
@@ -165,11 +167,11 @@ fn clearing_takes_our_tables_alone() {
         assert_eq!(ours.note().unwrap(), None);
         for number in 0..20 {
             let key = format!("user{number}");
-            assert_eq!(mine.ask(&read(&key)), Told::MISSING);
-            assert_eq!(theirs.ask(&read(&key)), Told::row("field0=a field1=b"));
+            assert_eq!(mine.send(&read(&key)), RequestResult::MISSING);
+            assert_eq!(theirs.send(&read(&key)), RequestResult::row("field0=a field1=b"));
         }
         // What is there is kept.
         others.prepare(&table("usertables")).unwrap();
-        assert_eq!(theirs.ask(&read("user1")), Told::row("field0=a field1=b"));
+        assert_eq!(theirs.send(&read("user1")), RequestResult::row("field0=a field1=b"));
     }
 }

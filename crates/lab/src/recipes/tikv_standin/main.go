@@ -77,7 +77,7 @@ func serve(address string, register func(*grpc.Server)) {
 	log.Fatal(server.Serve(listener))
 }
 
-// The part of a placement driver that clients ask.
+// The part of a placement driver that clients issue.
 type placement struct {
 	pdpb.UnimplementedPDServer
 	url     string

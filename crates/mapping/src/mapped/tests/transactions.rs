@@ -4,12 +4,12 @@ use assay_store::conformance::ledger::Ledger;
 
 use super::*;
 
-/// Account (1, 7) of Ann with 5.00, its client, and what the inner client was asked since.
+/// Account (1, 7) of Ann with 5.00, its client, and what the inner client was issued since.
 struct Bank {
     mapped: Mapped,
     client: Box<dyn Client>,
     catalogue: Arc<Catalogue>,
-    asked: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Mutex<Vec<String>>>,
     inbox: Inbox,
     tickets: u64,
 }
@@ -26,15 +26,15 @@ impl Bank {
     }
 
     fn with(failing: Failing) -> Bank {
-        let (catalogue, asked) = (accounts(), Arc::clone(&failing.asked));
+        let (catalogue, requested) = (accounts(), Arc::clone(&failing.requested));
         let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
         let mapped = Mapped::new(Arc::new(failing), physical);
         mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap();
         let client = mapped.open(0).unwrap();
         let inbox = Inbox::default();
-        let mut bank = Bank { mapped, client, catalogue, asked, inbox, tickets: 0 };
+        let mut bank = Bank { mapped, client, catalogue, requested, inbox, tickets: 0 };
         let ann = [Datum::Int(1), Datum::Int(7), Datum::Text("ann"), Datum::Int(5)];
-        assert_eq!(bank.ask(9, "open", &ann), "done [3]");
+        assert_eq!(bank.run(9, "open", &ann), "done [3]");
         bank.client = bank.mapped.open(1).unwrap();
         bank
     }
@@ -55,8 +55,8 @@ impl Bank {
         Step::Query(queries.position(|query| query.name == name).unwrap() as u16 + 1)
     }
 
-    fn told(&mut self, ticket: Ticket) -> String {
-        // Each answer lets one more request be asked.
+    fn describe(&mut self, ticket: Ticket) -> String {
+        // Each answer lets one more request be issued.
         for _ in 0..100 {
             self.client.poll(Nanos::ZERO, &mut self.inbox);
         }
@@ -67,22 +67,22 @@ impl Bank {
 
     fn begin(&mut self, session: u32, name: &str, arguments: &[Datum<'_>]) -> String {
         let ticket = self.send(session, self.query(name), true, arguments);
-        self.told(ticket)
+        self.describe(ticket)
     }
 
-    fn ask(&mut self, session: u32, name: &str, arguments: &[Datum<'_>]) -> String {
+    fn run(&mut self, session: u32, name: &str, arguments: &[Datum<'_>]) -> String {
         let ticket = self.send(session, self.query(name), false, arguments);
-        self.told(ticket)
+        self.describe(ticket)
     }
 
     fn end(&mut self, session: u32, step: Step) -> String {
         let ticket = self.send(session, step, false, &[]);
-        self.told(ticket)
+        self.describe(ticket)
     }
 
-    /// What the inner client was asked since the last time.
+    /// What the inner client was issued since the last time.
     fn log(&self) -> String {
-        std::mem::take(&mut *self.asked.lock().unwrap()).join(", ")
+        std::mem::take(&mut *self.requested.lock().unwrap()).join(", ")
     }
 }
 
@@ -90,30 +90,30 @@ impl Bank {
 fn a_transaction_is_one_of_the_inner_store() {
     let mut bank = Bank::new(NEVER, Failure::Refused);
     assert_eq!(bank.begin(3, "pay", &PAY), "done [2]");
-    assert_eq!(bank.ask(3, "get", &ANN), "('ann', 7.00) [1]");
+    assert_eq!(bank.run(3, "get", &ANN), "('ann', 7.00) [1]");
     assert_eq!(bank.end(3, Step::Commit), "done [1]");
     assert_eq!(bank.log(), "begin 3, read 3, update 3, read 3, commit 3");
     assert_eq!(bank.begin(3, "pay", &PAY), "done [2]");
     assert_eq!(bank.end(3, Step::Rollback), "done [1]");
     assert_eq!(bank.log(), "begin 3, read 3, update 3, rollback 3");
-    assert_eq!(bank.ask(3, "get", &ANN), "('ann', 7.00) [1]");
+    assert_eq!(bank.run(3, "get", &ANN), "('ann', 7.00) [1]");
     assert_eq!(bank.end(3, Step::Commit), "refused: transaction-failed [1]");
 }
 
 #[test]
 fn a_query_of_several_requests_is_a_transaction_by_itself() {
     let mut bank = Bank::new(NEVER, Failure::Refused);
-    assert_eq!(bank.ask(3, "pay", &PAY), "done [3]");
+    assert_eq!(bank.run(3, "pay", &PAY), "done [3]");
     assert_eq!(bank.log(), "begin 3, read 3, update 3, commit 3, leave 3");
-    assert_eq!(bank.ask(3, "of", &[int(1)]), "(7) [2]");
+    assert_eq!(bank.run(3, "of", &[int(1)]), "(7) [2]");
     assert_eq!(bank.log(), "begin 3, scan 3, commit 3, leave 3");
     // One request is atomic as it is.
-    assert_eq!(bank.ask(3, "get", &ANN), "('ann', 7.00) [1]");
-    assert_eq!(bank.ask(3, "rename", &[Datum::Text("bo"), int(1), int(7)]), "done [1]");
-    assert_eq!(bank.ask(3, "close", &ANN), "done [1]");
+    assert_eq!(bank.run(3, "get", &ANN), "('ann', 7.00) [1]");
+    assert_eq!(bank.run(3, "rename", &[Datum::Text("bo"), int(1), int(7)]), "done [1]");
+    assert_eq!(bank.run(3, "close", &ANN), "done [1]");
     assert_eq!(bank.log(), "read 3, update 3, delete 3");
-    // What finds nothing to ask has nothing to commit.
-    assert_eq!(bank.ask(3, "between", &[int(1), int(5), int(3)]), "nothing [0]");
+    // What finds nothing to issue has nothing to commit.
+    assert_eq!(bank.run(3, "between", &[int(1), int(5), int(3)]), "nothing [0]");
     assert_eq!(bank.log(), "begin 3, leave 3");
 }
 
@@ -127,20 +127,20 @@ fn of_two_sums_on_the_way_together_none_is_lost() {
     let answers: Vec<(Ticket, String)> = bank.inbox.answers.drain(..).collect();
     let (done, refused) = ("done [3]".to_owned(), "refused: conflict [3]".to_owned());
     assert_eq!(answers, [(tickets[0], done), (tickets[1], refused)]);
-    assert_eq!(bank.ask(3, "get", &ANN), "('ann', 7.00) [1]");
+    assert_eq!(bank.run(3, "get", &ANN), "('ann', 7.00) [1]");
 }
 
 /// What a transaction of one query answers when a request fails, and what the balance is then.
 fn failed(at: u64, end: Failure, query: &str, begins: bool) -> (String, String) {
     let mut bank = Bank::new(at, end);
     let arguments: &[Datum<'_>] = if query == "of" { &PAY[1..2] } else { &PAY };
-    let told = match begins {
+    let describe = match begins {
         true => bank.begin(3, query, arguments),
-        false => bank.ask(3, query, arguments),
+        false => bank.run(3, query, arguments),
     };
     assert!(bank.log().ends_with("leave 3"));
     assert!(bank.client.is_ready());
-    (told, bank.ask(3, "get", &ANN))
+    (describe, bank.run(3, "get", &ANN))
 }
 
 #[test]
@@ -161,11 +161,11 @@ fn what_a_failed_step_wrote_is_undone_so_it_is_refused() {
 
 #[test]
 fn a_commit_or_a_select_whose_answer_is_lost_is_unknown() {
-    let (told, _) = failed(2, Failure::Unknown, "pay", false);
-    assert_eq!(told, "unknown: connection-lost [3]");
+    let (describe, _) = failed(2, Failure::Unknown, "pay", false);
+    assert_eq!(describe, "unknown: connection-lost [3]");
     for begins in [true, false] {
-        let (told, _) = failed(0, Failure::Unknown, "of", begins);
-        assert_eq!(told, "unknown: connection-lost [1]");
+        let (describe, _) = failed(0, Failure::Unknown, "of", begins);
+        assert_eq!(describe, "unknown: connection-lost [1]");
     }
     let mut bank = Bank::new(2, Failure::Unknown);
     assert_eq!(bank.begin(3, "pay", &PAY), "done [2]");
@@ -176,16 +176,16 @@ fn a_commit_or_a_select_whose_answer_is_lost_is_unknown() {
 fn a_step_that_is_not_even_begun_ends_its_transaction() {
     let mut bank = Bank::new(NEVER, Failure::Refused);
     assert_eq!(bank.begin(3, "pay", &PAY), "done [2]");
-    assert_eq!(bank.ask(3, "pay", &ANN), "refused: malformed [1]");
+    assert_eq!(bank.run(3, "pay", &ANN), "refused: malformed [1]");
     assert_eq!(bank.begin(3, "open", &OPEN), "done [2]");
     let void = [Datum::Null, int(1), int(8)];
-    assert_eq!(bank.ask(3, "void", &void), "refused: malformed [0]");
+    assert_eq!(bank.run(3, "void", &void), "refused: malformed [0]");
     assert_eq!(
         bank.log(),
         "begin 3, read 3, update 3, leave 3, begin 3, read 3, insert 3, leave 3"
     );
-    assert_eq!(bank.ask(3, "get", &ANN), "('ann', 5.00) [1]");
-    assert_eq!(bank.ask(3, "get", &[int(1), int(8)]), "nothing [1]");
+    assert_eq!(bank.run(3, "get", &ANN), "('ann', 5.00) [1]");
+    assert_eq!(bank.run(3, "get", &[int(1), int(8)]), "nothing [1]");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_step_never_waits_for_a_connection_that_its_transaction_has() {
     assert!(!bank.client.is_ready());
     let other = bank.send(4, bank.query("pay"), true, &PAY);
     let step = bank.send(3, bank.query("pay"), false, &PAY);
-    assert_eq!(bank.told(step), "done [2]");
+    assert_eq!(bank.describe(step), "done [2]");
     let commit = bank.send(3, Step::Commit, false, &[]);
     for _ in 0..100 {
         bank.client.poll(Nanos::ZERO, &mut bank.inbox);
@@ -222,7 +222,7 @@ fn a_step_never_waits_for_a_connection_that_its_transaction_has() {
     let third = bank.send(5, bank.query("pay"), true, &PAY);
     bank.client.abandon(third);
     assert_eq!(bank.end(4, Step::Commit), "done [1]");
-    assert_eq!(bank.ask(3, "get", &ANN), "('ann', 9.00) [1]");
+    assert_eq!(bank.run(3, "get", &ANN), "('ann', 9.00) [1]");
 }
 
 #[test]
@@ -237,12 +237,12 @@ fn a_process_that_leaves_undoes_its_transaction() {
 #[test]
 fn settings_tell_whether_there_are_transactions() {
     let catalogue = accounts();
-    let told = |mapped: &Mapped| {
+    let describe = |mapped: &Mapped| {
         let settings = mapped.settings().unwrap();
         settings.into_iter().find(|setting| setting.name == "transactions").unwrap().value
     };
     let bank = Bank::new(NEVER, Failure::Refused);
-    assert_eq!(told(&bank.mapped), "serializable");
+    assert_eq!(describe(&bank.mapped), "serializable");
     assert_eq!(bank.mapped.capabilities().isolation, Some(Isolation::Serializable));
-    assert_eq!(told(&plain(&catalogue)), "best effort");
+    assert_eq!(describe(&plain(&catalogue)), "best effort");
 }

@@ -88,7 +88,7 @@ fn compare() -> Value {
         ("new", side()),
         ("differences", list_of(difference)),
         ("conditions", list_of(condition)),
-        ("footing", one_of(&["runs", "within-run"])),
+        ("basis", one_of(&["runs", "within-run"])),
         ("is_judged", described(boolean(), "whether BASE and NEW are like for like, or forced")),
         ("confidence", number()),
         ("level", number()),

@@ -1,4 +1,4 @@
-//! What the suite asks: a bank with branches, accounts, one row of every type.
+//! Schema of the suite: a bank with branches, accounts, one row of every type.
 
 use assay_model::query::{
     Change, ColumnRef, Comparison, Delete, Direction, Filter, Insert, Join, Select, Term, Update,
@@ -6,10 +6,10 @@ use assay_model::query::{
 use assay_model::schema::ForeignKey;
 use assay_model::{Catalogue, Column, ColumnType, Datum, Query, Relation, Schema, Statement};
 
-use crate::sql::{Dialect, ask};
+use crate::sql::{Dialect, query_text};
 
 /// The queries, by their numbers.
-pub(super) mod ask_for {
+pub(super) mod query_ids {
     /// Adds a branch: id, city.
     pub const ADD_BRANCH: u16 = 1;
     /// Adds an account: branch, number, owner, balance.
@@ -177,7 +177,7 @@ fn with_city() -> Statement {
     })
 }
 
-/// The relations and queries that the suite asks.
+/// The relations and queries that the suite issues.
 pub fn catalogue() -> Catalogue {
     let by_key = || equals(&[0, 1], 0);
     let parameter = || Term::Parameter(0);
@@ -209,10 +209,10 @@ pub fn catalogue() -> Catalogue {
 /// The query with the text and the types that follow from what it means.
 fn written(schema: &Schema, name: &str, statement: Statement) -> Query {
     let query = Query { name: name.into(), text: String::new(), statement, parameters: vec![] };
-    let asked = ask(Dialect::MySql, schema, &query);
+    let requested = query_text(Dialect::MySql, schema, &query);
     let mut parameters: Vec<(u16, ColumnType)> =
-        asked.arguments.iter().copied().zip(asked.kinds).collect();
+        requested.arguments.iter().copied().zip(requested.kinds).collect();
     parameters.sort_by_key(|(number, _)| *number);
     let parameters = parameters.into_iter().map(|(_, kind)| kind).collect();
-    Query { text: asked.text, parameters, ..query }
+    Query { text: requested.text, parameters, ..query }
 }

@@ -12,12 +12,12 @@ use crate::request::{Call, Step, Ticket};
 use crate::seam::{Client, OpenError, Store};
 
 /// How often an answer is waited for before it is given up: about ten seconds in all.
-const PATIENCE_ROUNDS: u32 = 2_000;
-const PATIENCE: Duration = Duration::from_millis(5);
+const TIMEOUT_ROUNDS: u32 = 2_000;
+const TIMEOUT: Duration = Duration::from_millis(5);
 
 /// An answer that owns its rows, each value as SQL writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum QueryAnswer {
     /// The store answered.
     Done {
         /// Whether anything was there.
@@ -33,43 +33,43 @@ pub enum Heard {
     Silence,
 }
 
-impl Heard {
+impl QueryAnswer {
     /// A change that went through.
-    pub const WRITTEN: Heard = Heard::Done { found: true, rows: Vec::new() };
+    pub const WRITTEN: QueryAnswer = QueryAnswer::Done { found: true, rows: Vec::new() };
     /// Nothing was there.
-    pub const MISSING: Heard = Heard::Done { found: false, rows: Vec::new() };
+    pub const MISSING: QueryAnswer = QueryAnswer::Done { found: false, rows: Vec::new() };
 
     /// These rows, values separated by blanks.
-    pub fn rows(rows: &[&str]) -> Heard {
+    pub fn rows(rows: &[&str]) -> QueryAnswer {
         let row = |row: &&str| row.split(' ').map(str::to_owned).collect();
-        Heard::Done { found: !rows.is_empty(), rows: rows.iter().map(row).collect() }
+        QueryAnswer::Done { found: !rows.is_empty(), rows: rows.iter().map(row).collect() }
     }
 
     /// Whether the store answered.
     pub fn is_done(&self) -> bool {
-        matches!(self, Heard::Done { .. })
+        matches!(self, QueryAnswer::Done { .. })
     }
 
-    fn of(answer: Answer<'_>) -> Heard {
+    fn of(answer: Answer<'_>) -> QueryAnswer {
         let reply = match answer {
             Answer::Done(reply) => reply,
-            Answer::Refused(reason) => return Heard::Refused(reason),
-            Answer::Unknown(reason) => return Heard::Unknown(reason),
+            Answer::Refused(reason) => return QueryAnswer::Refused(reason),
+            Answer::Unknown(reason) => return QueryAnswer::Unknown(reason),
         };
         let mut rows = vec![Vec::new(); reply.rows.count() as usize];
         reply.rows.each(|field| {
             let datum = Datum::decode(field.value).filter(|(_, rest)| rest.is_empty());
             rows[field.row as usize].push(match datum {
-                Some((datum, _)) => shown(datum),
+                Some((datum, _)) => display(datum),
                 None => format!("garbled {:?}", field.value),
             });
         });
-        Heard::Done { found: reply.found, rows }
+        QueryAnswer::Done { found: reply.found, rows }
     }
 }
 
 /// Numbers that are equal look equal, whatever their scale.
-fn shown(datum: Datum<'_>) -> String {
+fn display(datum: Datum<'_>) -> String {
     let text = datum.to_string();
     match datum {
         Datum::Decimal(_) if text.contains('.') => {
@@ -79,21 +79,21 @@ fn shown(datum: Datum<'_>) -> String {
     }
 }
 
-impl fmt::Display for Heard {
+impl fmt::Display for QueryAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Heard::Done { found, rows } => {
+            QueryAnswer::Done { found, rows } => {
                 let rows: Vec<String> = rows.iter().map(|row| row.join(" ")).collect();
                 write!(f, "done, found = {found}, [{}]", rows.join("; "))
             }
-            Heard::Refused(reason) => write!(f, "refused ({})", reason.name()),
-            Heard::Unknown(reason) => write!(f, "unknown ({})", reason.name()),
-            Heard::Silence => write!(f, "no answer"),
+            QueryAnswer::Refused(reason) => write!(f, "refused ({})", reason.name()),
+            QueryAnswer::Unknown(reason) => write!(f, "unknown ({})", reason.name()),
+            QueryAnswer::Silence => write!(f, "no answer"),
         }
     }
 }
 
-/// One client that asks queries, with its own idea of now.
+/// One client that issues queries, with its own idea of now.
 pub struct Caller {
     client: Box<dyn Client>,
     now: Nanos,
@@ -104,46 +104,46 @@ pub struct Caller {
 }
 
 #[derive(Default)]
-struct Inbox(VecDeque<(Ticket, Heard)>);
+struct Inbox(VecDeque<(Ticket, QueryAnswer)>);
 
 impl Answers for Inbox {
     fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
-        self.0.push_back((ticket, Heard::of(answer)));
+        self.0.push_back((ticket, QueryAnswer::of(answer)));
     }
 }
 
 impl Caller {
-    /// Opens a client of `store` as lane `lane`.
+    /// Opens a client of `store` as worker `worker`.
     ///
     /// # Errors
     /// If the store cannot be opened.
-    pub fn open(store: &dyn Store, lane: usize) -> Result<Caller, OpenError> {
-        let client = store.open(lane)?;
+    pub fn open(store: &dyn Store, worker: usize) -> Result<Caller, OpenError> {
+        let client = store.open(worker)?;
         let within = HashSet::new();
         Ok(Caller { client, now: Nanos::ZERO, next: 0, inbox: Inbox::default(), within })
     }
 
-    /// Asks a query that is a transaction by itself, or goes on in one.
-    pub fn ask(&mut self, session: u32, query: u16, arguments: &[Datum<'_>]) -> Heard {
+    /// Issues a query that is a transaction by itself, or goes on in one.
+    pub fn send(&mut self, session: u32, query: u16, arguments: &[Datum<'_>]) -> QueryAnswer {
         let ticket = self.start(session, query, arguments);
         self.await_answer(session, ticket)
     }
 
-    /// Asks a query that opens a transaction.
-    pub fn begin(&mut self, session: u32, query: u16, arguments: &[Datum<'_>]) -> Heard {
+    /// Issues a query that opens a transaction.
+    pub fn begin(&mut self, session: u32, query: u16, arguments: &[Datum<'_>]) -> QueryAnswer {
         let ticket = self.start_first(session, query, arguments);
         self.await_answer(session, ticket)
     }
 
     /// Ends the transaction of `session`.
-    pub fn end(&mut self, session: u32, step: Step) -> Heard {
+    pub fn end(&mut self, session: u32, step: Step) -> QueryAnswer {
         let ticket = self.start_end(session, step);
         self.await_answer(session, ticket)
     }
 
     /// Starts a query without waiting for its answer.
     pub fn start(&mut self, session: u32, query: u16, arguments: &[Datum<'_>]) -> Option<Ticket> {
-        self.send(session, Step::Query(query), false, arguments)
+        self.submit(session, Step::Query(query), false, arguments)
     }
 
     /// Starts a query that opens a transaction.
@@ -153,19 +153,19 @@ impl Caller {
         query: u16,
         arguments: &[Datum<'_>],
     ) -> Option<Ticket> {
-        let ticket = self.send(session, Step::Query(query), true, arguments);
+        let ticket = self.submit(session, Step::Query(query), true, arguments);
         self.within.insert(session);
         ticket
     }
 
     /// Starts the end of a transaction.
     pub fn start_end(&mut self, session: u32, step: Step) -> Option<Ticket> {
-        let ticket = self.send(session, step, false, &[]);
+        let ticket = self.submit(session, step, false, &[]);
         self.within.remove(&session);
         ticket
     }
 
-    fn send(
+    fn submit(
         &mut self,
         session: u32,
         step: Step,
@@ -186,22 +186,22 @@ impl Caller {
         Some(ticket)
     }
 
-    fn await_answer(&mut self, session: u32, ticket: Option<Ticket>) -> Heard {
-        let Some(ticket) = ticket else { return Heard::Silence };
-        while let Some((answered, heard)) = self.take() {
+    fn await_answer(&mut self, session: u32, ticket: Option<Ticket>) -> QueryAnswer {
+        let Some(ticket) = ticket else { return QueryAnswer::Silence };
+        while let Some((answered, received)) = self.take() {
             if answered == ticket {
-                if !heard.is_done() {
+                if !received.is_done() {
                     // A step that fails ends its transaction.
                     self.within.remove(&session);
                 }
-                return heard;
+                return received;
             }
         }
-        Heard::Silence
+        QueryAnswer::Silence
     }
 
     /// The next answer, waited for; `None` if none comes.
-    pub fn take(&mut self) -> Option<(Ticket, Heard)> {
+    pub fn take(&mut self) -> Option<(Ticket, QueryAnswer)> {
         self.wait_until(|caller| !caller.inbox.0.is_empty());
         self.inbox.0.pop_front()
     }
@@ -222,36 +222,36 @@ impl Caller {
     pub fn pass(&mut self, rounds: u32) {
         for _ in 0..rounds {
             self.client.poll(self.now, &mut self.inbox);
-            self.client.wait(PATIENCE);
-            self.now = self.now.saturating_add(PATIENCE.into());
+            self.client.wait(TIMEOUT);
+            self.now = self.now.saturating_add(TIMEOUT.into());
         }
     }
 
-    /// Asks, and compares the answer.
+    /// Issues, and compares the answer.
     pub(super) fn expect(
         &mut self,
         query: u16,
         arguments: &[Datum<'_>],
-        expected: Heard,
+        expected: QueryAnswer,
     ) -> Result<(), Broken> {
         self.expect_in(0, query, arguments, expected)
     }
 
-    /// Asks in a session, and compares the answer.
+    /// Issues in a session, and compares the answer.
     pub(super) fn expect_in(
         &mut self,
         session: u32,
         query: u16,
         arguments: &[Datum<'_>],
-        expected: Heard,
+        expected: QueryAnswer,
     ) -> Result<(), Broken> {
-        let heard = self.ask(session, query, arguments);
-        same(query, heard, expected)
+        let received = self.send(session, query, arguments);
+        same(query, received, expected)
     }
 
-    /// Polls and waits until `done`; told time jumps to when the next answer is due.
+    /// Polls and waits until `done`; simulated time jumps to when the next answer is due.
     fn wait_until(&mut self, done: impl Fn(&Caller) -> bool) -> bool {
-        for _ in 0..PATIENCE_ROUNDS {
+        for _ in 0..TIMEOUT_ROUNDS {
             if done(self) {
                 return true;
             }
@@ -262,8 +262,8 @@ impl Caller {
             match self.client.due() {
                 Some(due) => self.now = self.now.max(due),
                 None => {
-                    self.client.wait(PATIENCE);
-                    self.now = self.now.saturating_add(PATIENCE.into());
+                    self.client.wait(TIMEOUT);
+                    self.now = self.now.saturating_add(TIMEOUT.into());
                 }
             }
         }
@@ -272,11 +272,11 @@ impl Caller {
 }
 
 /// Complains unless both are the same.
-pub(super) fn same(query: u16, heard: Heard, expected: Heard) -> Result<(), Broken> {
-    if heard == expected {
+pub(super) fn same(query: u16, received: QueryAnswer, expected: QueryAnswer) -> Result<(), Broken> {
+    if received == expected {
         return Ok(());
     }
     let catalogue = super::catalogue();
     let text = &catalogue.query(query).text;
-    Err(Broken::by(format!("{text} gave {heard} instead of {expected}")))
+    Err(Broken::by(format!("{text} gave {received} instead of {expected}")))
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use assay_model::{Datum, Decimal, Reason};
 
-use super::bank::{ask_for, catalogue};
-use super::caller::{Caller, Heard};
+use super::bank::{catalogue, query_ids};
+use super::caller::{Caller, QueryAnswer};
 use super::fresh;
 use crate::conformance::{Broken, Rule, always, ensure, rule};
 use crate::seam::{Existing, Store};
@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(always, "an order by other columns holds, up to a limit", order),
     rule(always, "rows are found by a column that is no key", by_owner),
     rule(always, "rows of two relations are joined", join),
-    rule(always, "one client sees what another was told is written", two_clients),
+    rule(always, "one client sees what another was reported is written", two_clients),
     rule(always, "a query that does not exist is refused, as are wrong arguments", wrong),
     rule(always, "relations that exist are refused, replaced or used", existing),
 ];
@@ -54,7 +54,7 @@ pub(super) fn open(
     cents: i64,
 ) -> Result<(), Broken> {
     let arguments = [int(branch), int(number), owner, money(cents)];
-    caller.expect(ask_for::OPEN, &arguments, Heard::WRITTEN)
+    caller.expect(query_ids::OPEN, &arguments, QueryAnswer::WRITTEN)
 }
 
 /// One row of all types, read back.
@@ -62,10 +62,10 @@ fn there_and_back(store: &dyn Store, values: &[Datum<'_>; 10], row: &[&str]) -> 
     let mut caller = Caller::open(store, 0)?;
     let mut arguments = vec![int(7)];
     arguments.extend(values);
-    caller.expect(ask_for::ADD_KINDS, &arguments, Heard::WRITTEN)?;
+    caller.expect(query_ids::ADD_KINDS, &arguments, QueryAnswer::WRITTEN)?;
     let row = row.iter().map(|value| (*value).to_owned()).collect();
-    let expected = Heard::Done { found: true, rows: vec![row] };
-    caller.expect(ask_for::KINDS, &[int(7)], expected)
+    let expected = QueryAnswer::Done { found: true, rows: vec![row] };
+    caller.expect(query_ids::KINDS, &[int(7)], expected)
 }
 
 fn types(store: &dyn Store) -> Result<(), Broken> {
@@ -130,63 +130,63 @@ fn no_value(store: &dyn Store) -> Result<(), Broken> {
     there_and_back(store, &[Datum::Null; 10], &["NULL"; 10])?;
     let mut caller = with_ann(store)?;
     open(&mut caller, 1, 2, Datum::Null, 0)?;
-    caller.expect(ask_for::ACCOUNT, &[int(1), int(2)], Heard::rows(&["NULL 0"]))?;
-    caller.expect(ask_for::OF_OWNER, &[Datum::Null], Heard::MISSING)?;
-    caller.expect(ask_for::ACCOUNT, &[int(1), Datum::Null], Heard::MISSING)?;
-    caller.expect(ask_for::RENAME, &[Datum::Null, int(1), int(1)], Heard::WRITTEN)?;
-    caller.expect(ask_for::ACCOUNT, &[int(1), int(1)], Heard::rows(&["NULL 10.5"]))?;
-    caller.expect(ask_for::CLOSE, &[int(1), Datum::Null], Heard::MISSING)
+    caller.expect(query_ids::ACCOUNT, &[int(1), int(2)], QueryAnswer::rows(&["NULL 0"]))?;
+    caller.expect(query_ids::OF_OWNER, &[Datum::Null], QueryAnswer::MISSING)?;
+    caller.expect(query_ids::ACCOUNT, &[int(1), Datum::Null], QueryAnswer::MISSING)?;
+    caller.expect(query_ids::RENAME, &[Datum::Null, int(1), int(1)], QueryAnswer::WRITTEN)?;
+    caller.expect(query_ids::ACCOUNT, &[int(1), int(1)], QueryAnswer::rows(&["NULL 10.5"]))?;
+    caller.expect(query_ids::CLOSE, &[int(1), Datum::Null], QueryAnswer::MISSING)
 }
 
 fn missing(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
-    caller.expect(ask_for::ACCOUNT, &[int(1), int(2)], Heard::MISSING)?;
-    caller.expect(ask_for::ACCOUNT, &[int(2), int(1)], Heard::MISSING)?;
-    caller.expect(ask_for::RANGE, &[int(1), int(2), int(9), int(10)], Heard::MISSING)?;
-    caller.expect(ask_for::WITH_CITY, &[int(1)], Heard::MISSING)
+    caller.expect(query_ids::ACCOUNT, &[int(1), int(2)], QueryAnswer::MISSING)?;
+    caller.expect(query_ids::ACCOUNT, &[int(2), int(1)], QueryAnswer::MISSING)?;
+    caller.expect(query_ids::RANGE, &[int(1), int(2), int(9), int(10)], QueryAnswer::MISSING)?;
+    caller.expect(query_ids::WITH_CITY, &[int(1)], QueryAnswer::MISSING)
 }
 
 fn insert_again(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
-    let heard = caller.ask(0, ask_for::OPEN, &[int(1), int(1), BOB, money(1)]);
-    let after = match heard {
-        Heard::Refused(Reason::Exists) => "'Ann' 10.5",
-        Heard::Done { found: true, .. } => "'Bob' 0.01",
-        _ => return Err(Broken::by(format!("it gave {heard}"))),
+    let received = caller.send(0, query_ids::OPEN, &[int(1), int(1), BOB, money(1)]);
+    let after = match received {
+        QueryAnswer::Refused(Reason::Exists) => "'Ann' 10.5",
+        QueryAnswer::Done { found: true, .. } => "'Bob' 0.01",
+        _ => return Err(Broken::by(format!("it gave {received}"))),
     };
-    caller.expect(ask_for::ACCOUNT, &[int(1), int(1)], Heard::rows(&[after]))
+    caller.expect(query_ids::ACCOUNT, &[int(1), int(1)], QueryAnswer::rows(&[after]))
 }
 
 fn update(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
-    caller.expect(ask_for::RENAME, &[BOB, int(1), int(1)], Heard::WRITTEN)?;
-    caller.expect(ask_for::ACCOUNT, &[int(1), int(1)], Heard::rows(&["'Bob' 10.5"]))?;
-    caller.expect(ask_for::RENAME, &[ANN, int(1), int(2)], Heard::MISSING)?;
-    caller.expect(ask_for::ACCOUNT, &[int(1), int(2)], Heard::MISSING)
+    caller.expect(query_ids::RENAME, &[BOB, int(1), int(1)], QueryAnswer::WRITTEN)?;
+    caller.expect(query_ids::ACCOUNT, &[int(1), int(1)], QueryAnswer::rows(&["'Bob' 10.5"]))?;
+    caller.expect(query_ids::RENAME, &[ANN, int(1), int(2)], QueryAnswer::MISSING)?;
+    caller.expect(query_ids::ACCOUNT, &[int(1), int(2)], QueryAnswer::MISSING)
 }
 
 fn sums(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     let account = [int(1), int(1)];
     for _ in 0..10 {
-        caller.expect(ask_for::DEPOSIT, &[money(10), int(1), int(1)], Heard::WRITTEN)?;
+        caller.expect(query_ids::DEPOSIT, &[money(10), int(1), int(1)], QueryAnswer::WRITTEN)?;
     }
-    caller.expect(ask_for::ACCOUNT, &account, Heard::rows(&["'Ann' 11.5"]))?;
-    caller.expect(ask_for::WITHDRAW, &[money(1151), int(1), int(1)], Heard::WRITTEN)?;
-    caller.expect(ask_for::ACCOUNT, &account, Heard::rows(&["'Ann' -0.01"]))?;
-    caller.expect(ask_for::DEPOSIT, &[int(2), int(1), int(1)], Heard::WRITTEN)?;
-    caller.expect(ask_for::ACCOUNT, &account, Heard::rows(&["'Ann' 1.99"]))
+    caller.expect(query_ids::ACCOUNT, &account, QueryAnswer::rows(&["'Ann' 11.5"]))?;
+    caller.expect(query_ids::WITHDRAW, &[money(1151), int(1), int(1)], QueryAnswer::WRITTEN)?;
+    caller.expect(query_ids::ACCOUNT, &account, QueryAnswer::rows(&["'Ann' -0.01"]))?;
+    caller.expect(query_ids::DEPOSIT, &[int(2), int(1), int(1)], QueryAnswer::WRITTEN)?;
+    caller.expect(query_ids::ACCOUNT, &account, QueryAnswer::rows(&["'Ann' 1.99"]))
 }
 
 fn delete(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     let account = [int(1), int(1)];
-    caller.expect(ask_for::CLOSE, &account, Heard::WRITTEN)?;
-    caller.expect(ask_for::ACCOUNT, &account, Heard::MISSING)?;
-    caller.expect(ask_for::OF_OWNER, &[ANN], Heard::MISSING)?;
-    caller.expect(ask_for::CLOSE, &account, Heard::MISSING)?;
+    caller.expect(query_ids::CLOSE, &account, QueryAnswer::WRITTEN)?;
+    caller.expect(query_ids::ACCOUNT, &account, QueryAnswer::MISSING)?;
+    caller.expect(query_ids::OF_OWNER, &[ANN], QueryAnswer::MISSING)?;
+    caller.expect(query_ids::CLOSE, &account, QueryAnswer::MISSING)?;
     open(&mut caller, 1, 1, BOB, 5)?;
-    caller.expect(ask_for::ACCOUNT, &account, Heard::rows(&["'Bob' 0.05"]))
+    caller.expect(query_ids::ACCOUNT, &account, QueryAnswer::rows(&["'Bob' 0.05"]))
 }
 
 /// Accounts whose numbers are of both signs and of several lengths, and one of another branch.
@@ -203,7 +203,7 @@ fn range(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = numbered(store)?;
     let mut expect = |from, below, most, rows: &[&str]| {
         let arguments = [int(1), int(from), int(below), int(most)];
-        caller.expect(ask_for::RANGE, &arguments, Heard::rows(rows))
+        caller.expect(query_ids::RANGE, &arguments, QueryAnswer::rows(rows))
     };
     expect(-100, 1_000, 10, &["-20", "-1", "0", "2", "9", "10", "100"])?;
     expect(-1, 10, 10, &["-1", "0", "2", "9"])?;
@@ -213,41 +213,45 @@ fn range(store: &dyn Store) -> Result<(), Broken> {
 
 fn order(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = numbered(store)?;
-    caller.expect(ask_for::RICHEST, &[int(1)], Heard::rows(&["100 1", "10 0.1"]))?;
+    caller.expect(query_ids::RICHEST, &[int(1)], QueryAnswer::rows(&["100 1", "10 0.1"]))?;
     open(&mut caller, 1, 50, ANN, 10)?;
-    caller.expect(ask_for::CLOSE, &[int(1), int(100)], Heard::WRITTEN)?;
-    caller.expect(ask_for::RICHEST, &[int(1)], Heard::rows(&["10 0.1", "50 0.1"]))
+    caller.expect(query_ids::CLOSE, &[int(1), int(100)], QueryAnswer::WRITTEN)?;
+    caller.expect(query_ids::RICHEST, &[int(1)], QueryAnswer::rows(&["10 0.1", "50 0.1"]))
 }
 
 fn by_owner(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = numbered(store)?;
-    caller.expect(ask_for::OF_OWNER, &[BOB], Heard::rows(&["2 3"]))?;
-    caller.expect(ask_for::RENAME, &[ANN, int(2), int(3)], Heard::WRITTEN)?;
-    caller.expect(ask_for::OF_OWNER, &[BOB], Heard::MISSING)?;
-    let heard = caller.ask(0, ask_for::OF_OWNER, &[ANN]);
-    let Heard::Done { rows, .. } = &heard else {
-        return Err(Broken::by(format!("it gave {heard}")));
+    caller.expect(query_ids::OF_OWNER, &[BOB], QueryAnswer::rows(&["2 3"]))?;
+    caller.expect(query_ids::RENAME, &[ANN, int(2), int(3)], QueryAnswer::WRITTEN)?;
+    caller.expect(query_ids::OF_OWNER, &[BOB], QueryAnswer::MISSING)?;
+    let received = caller.send(0, query_ids::OF_OWNER, &[ANN]);
+    let QueryAnswer::Done { rows, .. } = &received else {
+        return Err(Broken::by(format!("it gave {received}")));
     };
-    ensure(rows.len() == 8, || format!("eight accounts are Ann's, it gave {heard}"))
+    ensure(rows.len() == 8, || format!("eight accounts are Ann's, it gave {received}"))
 }
 
 fn join(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = numbered(store)?;
     for (id, city) in [(2, "Bonn"), (3, "Ulm")] {
-        caller.expect(ask_for::ADD_BRANCH, &[int(id), Datum::Text(city)], Heard::WRITTEN)?;
+        caller.expect(
+            query_ids::ADD_BRANCH,
+            &[int(id), Datum::Text(city)],
+            QueryAnswer::WRITTEN,
+        )?;
     }
     open(&mut caller, 2, 1, ANN, 1)?;
-    caller.expect(ask_for::WITH_CITY, &[int(2)], Heard::rows(&["'Bonn' 1", "'Bonn' 3"]))?;
-    caller.expect(ask_for::WITH_CITY, &[int(3)], Heard::MISSING)?;
-    caller.expect(ask_for::WITH_CITY, &[int(1)], Heard::MISSING)
+    caller.expect(query_ids::WITH_CITY, &[int(2)], QueryAnswer::rows(&["'Bonn' 1", "'Bonn' 3"]))?;
+    caller.expect(query_ids::WITH_CITY, &[int(3)], QueryAnswer::MISSING)?;
+    caller.expect(query_ids::WITH_CITY, &[int(1)], QueryAnswer::MISSING)
 }
 
 fn two_clients(store: &dyn Store) -> Result<(), Broken> {
     let mut one = Caller::open(store, 0)?;
     let mut other = Caller::open(store, 1)?;
-    other.expect(ask_for::ACCOUNT, &[int(1), int(1)], Heard::MISSING)?;
+    other.expect(query_ids::ACCOUNT, &[int(1), int(1)], QueryAnswer::MISSING)?;
     open(&mut one, 1, 1, ANN, 7)?;
-    other.expect(ask_for::ACCOUNT, &[int(1), int(1)], Heard::rows(&["'Ann' 0.07"]))
+    other.expect(query_ids::ACCOUNT, &[int(1), int(1)], QueryAnswer::rows(&["'Ann' 0.07"]))
 }
 
 fn wrong(store: &dyn Store) -> Result<(), Broken> {
@@ -259,16 +263,16 @@ fn wrong(store: &dyn Store) -> Result<(), Broken> {
     for (query, arguments) in [
         (0, &account[..]),
         (beyond, &account[..]),
-        (ask_for::ACCOUNT, too_few),
-        (ask_for::ACCOUNT, &too_many[..]),
+        (query_ids::ACCOUNT, too_few),
+        (query_ids::ACCOUNT, &too_many[..]),
     ] {
-        let heard = caller.ask(0, query, arguments);
+        let received = caller.send(0, query, arguments);
         let count = arguments.len();
-        ensure(matches!(heard, Heard::Refused(_)), || {
-            format!("query {query} with {count} arguments gave {heard}")
+        ensure(matches!(received, QueryAnswer::Refused(_)), || {
+            format!("query {query} with {count} arguments gave {received}")
         })?;
     }
-    caller.expect(ask_for::ACCOUNT, &account, Heard::rows(&["'Ann' 10.5"]))
+    caller.expect(query_ids::ACCOUNT, &account, QueryAnswer::rows(&["'Ann' 10.5"]))
 }
 
 fn existing(store: &dyn Store) -> Result<(), Broken> {
@@ -278,11 +282,11 @@ fn existing(store: &dyn Store) -> Result<(), Broken> {
     ensure(refused.is_err(), || "relations that are there were taken for new ones".into())?;
     store.prepare_queries(&catalogue, Existing::Use)?;
     let mut caller = Caller::open(store, 0)?;
-    caller.expect(ask_for::ACCOUNT, &[int(1), int(1)], Heard::rows(&["'Ann' 10.5"]))?;
+    caller.expect(query_ids::ACCOUNT, &[int(1), int(1)], QueryAnswer::rows(&["'Ann' 10.5"]))?;
     drop(caller);
     fresh(store)?;
     let mut caller = Caller::open(store, 0)?;
-    caller.expect(ask_for::ACCOUNT, &[int(1), int(1)], Heard::MISSING)?;
+    caller.expect(query_ids::ACCOUNT, &[int(1), int(1)], QueryAnswer::MISSING)?;
     drop(caller);
     store.clear()?;
     let missing = store.prepare_queries(&catalogue, Existing::Use);

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use assay_model::{Datum, Reason};
 
-use super::bank::ask_for;
-use super::caller::{Caller, Heard, same};
+use super::bank::query_ids;
+use super::caller::{Caller, QueryAnswer, same};
 use super::singles::{ANN, BOB, int, money, open, with_ann};
 use crate::capabilities::{Calls, Isolation};
 use crate::conformance::{Broken, Rule, ensure, rule};
@@ -56,24 +56,24 @@ fn deposit(cents: i64, [branch, number]: [Datum<'static>; 2]) -> [Datum<'static>
 
 /// Session 1 has begun to open a second account, and has raised the first by one.
 fn half_way(caller: &mut Caller) -> Result<(), Broken> {
-    let heard = caller.begin(1, ask_for::OPEN, &[int(1), int(2), BOB, money(5)]);
-    same(ask_for::OPEN, heard, Heard::WRITTEN)?;
-    caller.expect_in(1, ask_for::DEPOSIT, &deposit(100, FIRST), Heard::WRITTEN)
+    let received = caller.begin(1, query_ids::OPEN, &[int(1), int(2), BOB, money(5)]);
+    same(query_ids::OPEN, received, QueryAnswer::WRITTEN)?;
+    caller.expect_in(1, query_ids::DEPOSIT, &deposit(100, FIRST), QueryAnswer::WRITTEN)
 }
 
 fn expect_neither(caller: &mut Caller) -> Result<(), Broken> {
-    caller.expect(ask_for::ACCOUNT, &FIRST, Heard::rows(&["'Ann' 10.5"]))?;
-    caller.expect(ask_for::ACCOUNT, &SECOND, Heard::MISSING)
+    caller.expect(query_ids::ACCOUNT, &FIRST, QueryAnswer::rows(&["'Ann' 10.5"]))?;
+    caller.expect(query_ids::ACCOUNT, &SECOND, QueryAnswer::MISSING)
 }
 
 fn expect_both(caller: &mut Caller) -> Result<(), Broken> {
-    caller.expect(ask_for::ACCOUNT, &FIRST, Heard::rows(&["'Ann' 11.5"]))?;
-    caller.expect(ask_for::ACCOUNT, &SECOND, Heard::rows(&["'Bob' 0.05"]))
+    caller.expect(query_ids::ACCOUNT, &FIRST, QueryAnswer::rows(&["'Ann' 11.5"]))?;
+    caller.expect(query_ids::ACCOUNT, &SECOND, QueryAnswer::rows(&["'Bob' 0.05"]))
 }
 
 fn ended(caller: &mut Caller, session: u32, step: Step) -> Result<(), Broken> {
-    let heard = caller.end(session, step);
-    ensure(heard.is_done(), || format!("{step:?} gave {heard}"))
+    let received = caller.end(session, step);
+    ensure(received.is_done(), || format!("{step:?} gave {received}"))
 }
 
 fn commit(store: &dyn Store) -> Result<(), Broken> {
@@ -95,8 +95,8 @@ fn roll_back(store: &dyn Store) -> Result<(), Broken> {
 fn own_writes(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     half_way(&mut caller)?;
-    caller.expect_in(1, ask_for::ACCOUNT, &FIRST, Heard::rows(&["'Ann' 11.5"]))?;
-    caller.expect_in(1, ask_for::ACCOUNT, &SECOND, Heard::rows(&["'Bob' 0.05"]))?;
+    caller.expect_in(1, query_ids::ACCOUNT, &FIRST, QueryAnswer::rows(&["'Ann' 11.5"]))?;
+    caller.expect_in(1, query_ids::ACCOUNT, &SECOND, QueryAnswer::rows(&["'Bob' 0.05"]))?;
     ended(&mut caller, 1, Step::Commit)
 }
 
@@ -112,14 +112,14 @@ fn leave(store: &dyn Store) -> Result<(), Broken> {
 
 fn failure(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
-    let heard = caller.ask(0, ask_for::OPEN, &[int(1), int(1), BOB, money(1)]);
-    if heard.is_done() {
+    let received = caller.send(0, query_ids::OPEN, &[int(1), int(1), BOB, money(1)]);
+    if received.is_done() {
         // This store overwrites, so nothing fails.
         return Ok(());
     }
     half_way(&mut caller)?;
     let again = [int(1), int(1), BOB, money(1)];
-    caller.expect_in(1, ask_for::OPEN, &again, Heard::Refused(Reason::Exists))?;
+    caller.expect_in(1, query_ids::OPEN, &again, QueryAnswer::Refused(Reason::Exists))?;
     expect_neither(&mut caller)?;
     half_way(&mut caller)?;
     ended(&mut caller, 1, Step::Commit)?;
@@ -130,7 +130,7 @@ fn late_commit(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     half_way(&mut caller)?;
     caller.leave(1);
-    // Nobody should ask it; what matters is that nothing comes of it.
+    // Nobody should load it; what matters is that nothing comes of it.
     caller.end(1, Step::Commit);
     expect_neither(&mut caller)
 }
@@ -138,13 +138,13 @@ fn late_commit(store: &dyn Store) -> Result<(), Broken> {
 fn begin_again(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     half_way(&mut caller)?;
-    let heard = caller.begin(1, ask_for::OPEN, &[int(1), int(2), BOB, money(5)]);
-    if matches!(heard, Heard::Refused(_)) {
+    let received = caller.begin(1, query_ids::OPEN, &[int(1), int(2), BOB, money(5)]);
+    if matches!(received, QueryAnswer::Refused(_)) {
         // Its connection was the only one, and is still busy with undoing.
         return expect_neither(&mut caller);
     }
-    same(ask_for::OPEN, heard, Heard::WRITTEN)?;
-    caller.expect_in(1, ask_for::DEPOSIT, &deposit(100, FIRST), Heard::WRITTEN)?;
+    same(query_ids::OPEN, received, QueryAnswer::WRITTEN)?;
+    caller.expect_in(1, query_ids::DEPOSIT, &deposit(100, FIRST), QueryAnswer::WRITTEN)?;
     ended(&mut caller, 1, Step::Commit)?;
     expect_both(&mut caller)
 }
@@ -152,10 +152,10 @@ fn begin_again(store: &dyn Store) -> Result<(), Broken> {
 fn isolation(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     half_way(&mut caller)?;
-    let heard = caller.ask(2, ask_for::ACCOUNT, &SECOND);
+    let received = caller.send(2, query_ids::ACCOUNT, &SECOND);
     // A store that locks what is read may rather refuse, or make the reader wait too long.
-    let is_hidden = matches!(heard, Heard::Refused(_)) || heard == Heard::MISSING;
-    ensure(is_hidden, || format!("another session read {heard}"))?;
+    let is_hidden = matches!(received, QueryAnswer::Refused(_)) || received == QueryAnswer::MISSING;
+    ensure(is_hidden, || format!("another session read {received}"))?;
     ended(&mut caller, 1, Step::Commit)?;
     expect_both(&mut caller)
 }
@@ -163,7 +163,7 @@ fn isolation(store: &dyn Store) -> Result<(), Broken> {
 fn abandon(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     half_way(&mut caller)?;
-    let ticket = caller.start(1, ask_for::DEPOSIT, &deposit(100, FIRST));
+    let ticket = caller.start(1, query_ids::DEPOSIT, &deposit(100, FIRST));
     let ticket = ticket.ok_or_else(never)?;
     caller.abandon(1, ticket);
     caller.pass(20);
@@ -175,20 +175,21 @@ fn abandon(store: &dyn Store) -> Result<(), Broken> {
 
 fn lock(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
-    let heard = caller.begin(1, ask_for::BALANCE, &FIRST);
-    same(ask_for::BALANCE, heard, Heard::rows(&["10.5"]))?;
-    let second = caller.start_first(2, ask_for::BALANCE, &FIRST).ok_or_else(never)?;
+    let received = caller.begin(1, query_ids::BALANCE, &FIRST);
+    same(query_ids::BALANCE, received, QueryAnswer::rows(&["10.5"]))?;
+    let second = caller.start_first(2, query_ids::BALANCE, &FIRST).ok_or_else(never)?;
     caller.pass(10);
-    let change = caller.start(1, ask_for::SET_BALANCE, &deposit(1150, FIRST)).ok_or_else(never)?;
-    let (mut waiting, mut heard) = (HashMap::from([(second, 2), (change, 1)]), None);
+    let change =
+        caller.start(1, query_ids::SET_BALANCE, &deposit(1150, FIRST)).ok_or_else(never)?;
+    let (mut waiting, mut received) = (HashMap::from([(second, 2), (change, 1)]), None);
     while let Some((ticket, answer)) = caller.take() {
         match waiting.remove(&ticket) {
             Some(1) => {
-                same(ask_for::SET_BALANCE, answer, Heard::WRITTEN)?;
+                same(query_ids::SET_BALANCE, answer, QueryAnswer::WRITTEN)?;
                 let commit = caller.start_end(1, Step::Commit).ok_or_else(never)?;
                 waiting.insert(commit, 3);
             }
-            Some(2) => heard = Some(answer),
+            Some(2) => received = Some(answer),
             Some(_) => ensure(answer.is_done(), || format!("the commit gave {answer}"))?,
             None => return Err(Broken::by(format!("{ticket:?} was answered twice"))),
         }
@@ -196,23 +197,23 @@ fn lock(store: &dyn Store) -> Result<(), Broken> {
             break;
         }
     }
-    let heard = heard.unwrap_or(Heard::Silence);
-    if heard == Heard::rows(&["10.5"]) {
+    let received = received.unwrap_or(QueryAnswer::Silence);
+    if received == QueryAnswer::rows(&["10.5"]) {
         writes_nothing(&mut caller)?;
-    } else if may_conflict(&heard)? {
-        same(ask_for::BALANCE, heard, Heard::rows(&["11.5"]))?;
+    } else if may_conflict(&received)? {
+        same(query_ids::BALANCE, received, QueryAnswer::rows(&["11.5"]))?;
         ended(&mut caller, 2, Step::Commit)?;
     }
-    caller.expect(ask_for::ACCOUNT, &FIRST, Heard::rows(&["'Ann' 11.5"]))
+    caller.expect(query_ids::ACCOUNT, &FIRST, QueryAnswer::rows(&["'Ann' 11.5"]))
 }
 
 /// Session 2 has read a balance that was changed since: a store that makes nobody wait must not
 /// let it write by that.
 fn writes_nothing(caller: &mut Caller) -> Result<(), Broken> {
-    let heard = caller.ask(2, ask_for::SET_BALANCE, &deposit(1150, FIRST));
-    if may_conflict(&heard)? {
-        let heard = caller.end(2, Step::Commit);
-        ensure(!may_conflict(&heard)?, || "who read the old balance wrote by it".into())?;
+    let received = caller.send(2, query_ids::SET_BALANCE, &deposit(1150, FIRST));
+    if may_conflict(&received)? {
+        let received = caller.end(2, Step::Commit);
+        ensure(!may_conflict(&received)?, || "who read the old balance wrote by it".into())?;
     }
     Ok(())
 }
@@ -228,27 +229,28 @@ fn many(store: &dyn Store) -> Result<(), Broken> {
         // Two at a time: whoever has few connections must still come through.
         while begun < SESSIONS && open.len() < 2 {
             let arguments = [int(1), int(begun.into()), ANN, money(1)];
-            let ticket = caller.start_first(begun, ask_for::OPEN, &arguments).ok_or_else(never)?;
+            let ticket =
+                caller.start_first(begun, query_ids::OPEN, &arguments).ok_or_else(never)?;
             open.insert(ticket, (begun, false));
             begun += 1;
         }
-        let Some((ticket, heard)) = caller.take() else {
+        let Some((ticket, received)) = caller.take() else {
             return Err(Broken::by(format!("{} tickets were never answered", open.len())));
         };
         let (session, is_last) = open
             .remove(&ticket)
             .ok_or_else(|| Broken::by(format!("{ticket:?} was answered twice")))?;
-        match heard {
-            Heard::Done { .. } if is_last => committed += 1,
-            Heard::Done { .. } => {
+        match received {
+            QueryAnswer::Done { .. } if is_last => committed += 1,
+            QueryAnswer::Done { .. } => {
                 let ticket = caller.start_end(session, Step::Commit).ok_or_else(never)?;
                 open.insert(ticket, (session, true));
             }
             // They may be in each other's way; then the session tries again from the start.
-            Heard::Refused(Reason::Conflict | Reason::Busy) => {
+            QueryAnswer::Refused(Reason::Conflict | Reason::Busy) => {
                 caller.leave(session);
                 let arguments = [int(1), int(session.into()), ANN, money(1)];
-                let ticket = caller.start_first(session, ask_for::OPEN, &arguments);
+                let ticket = caller.start_first(session, query_ids::OPEN, &arguments);
                 open.insert(ticket.ok_or_else(never)?, (session, false));
             }
             other => return Err(Broken::by(format!("session {session} got {other}"))),
@@ -257,14 +259,14 @@ fn many(store: &dyn Store) -> Result<(), Broken> {
     let rows: Vec<String> = (0..SESSIONS).map(|number| number.to_string()).collect();
     let numbers: Vec<&str> = rows.iter().map(String::as_str).collect();
     let all = [int(1), int(0), int(1_000), int(1_000)];
-    caller.expect(ask_for::RANGE, &all, Heard::rows(&numbers))
+    caller.expect(query_ids::RANGE, &all, QueryAnswer::rows(&numbers))
 }
 
 /// How a step that may be refused came out; anything but an answer or a conflict breaks the rule.
-fn may_conflict(heard: &Heard) -> Result<bool, Broken> {
-    match heard {
-        Heard::Done { .. } => Ok(true),
-        Heard::Refused(Reason::Conflict | Reason::Busy | Reason::Timeout) => Ok(false),
+fn may_conflict(received: &QueryAnswer) -> Result<bool, Broken> {
+    match received {
+        QueryAnswer::Done { .. } => Ok(true),
+        QueryAnswer::Refused(Reason::Conflict | Reason::Busy | Reason::Timeout) => Ok(false),
         other => Err(Broken::by(format!("a step gave {other}"))),
     }
 }
@@ -275,13 +277,13 @@ fn come_to_ends(caller: &mut Caller, steps: [(Ticket, u32); 2]) -> Result<u32, B
     let mut open = HashMap::from(steps.map(|(ticket, session)| (ticket, (session, false))));
     let mut committed = 0;
     while !open.is_empty() {
-        let Some((ticket, heard)) = caller.take() else {
+        let Some((ticket, received)) = caller.take() else {
             return Err(Broken::by("they wait for each other for ever"));
         };
         let (session, is_commit) = open
             .remove(&ticket)
             .ok_or_else(|| Broken::by(format!("{ticket:?} was answered twice")))?;
-        match (may_conflict(&heard)?, is_commit) {
+        match (may_conflict(&received)?, is_commit) {
             (true, true) => committed += 1,
             (true, false) => {
                 let commit = caller.start_end(session, Step::Commit).ok_or_else(never)?;
@@ -301,37 +303,37 @@ fn never() -> Broken {
 fn deadlock(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     open(&mut caller, 1, 2, BOB, 0)?;
-    let first = caller.begin(1, ask_for::DEPOSIT, &deposit(1, FIRST));
-    let second = caller.begin(2, ask_for::DEPOSIT, &deposit(1, SECOND));
+    let first = caller.begin(1, query_ids::DEPOSIT, &deposit(1, FIRST));
+    let second = caller.begin(2, query_ids::DEPOSIT, &deposit(1, SECOND));
     if !may_conflict(&first)? || !may_conflict(&second)? {
         // Kept apart from the very beginning.
         return Ok(());
     }
-    let one = caller.start(1, ask_for::DEPOSIT, &deposit(1, SECOND)).ok_or_else(never)?;
-    let other = caller.start(2, ask_for::DEPOSIT, &deposit(1, FIRST)).ok_or_else(never)?;
+    let one = caller.start(1, query_ids::DEPOSIT, &deposit(1, SECOND)).ok_or_else(never)?;
+    let other = caller.start(2, query_ids::DEPOSIT, &deposit(1, FIRST)).ok_or_else(never)?;
     let committed = come_to_ends(&mut caller, [(one, 1), (other, 2)])?;
     ensure(committed < 2, || "both went through".into())?;
     let balance = if committed == 1 { "'Ann' 10.51" } else { "'Ann' 10.5" };
-    caller.expect(ask_for::ACCOUNT, &FIRST, Heard::rows(&[balance]))
+    caller.expect(query_ids::ACCOUNT, &FIRST, QueryAnswer::rows(&[balance]))
 }
 
 fn read_twice(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
-    let before = caller.begin(1, ask_for::ACCOUNT, &FIRST);
-    same(ask_for::ACCOUNT, before, Heard::rows(&["'Ann' 10.5"]))?;
+    let before = caller.begin(1, query_ids::ACCOUNT, &FIRST);
+    same(query_ids::ACCOUNT, before, QueryAnswer::rows(&["'Ann' 10.5"]))?;
     // A store that locks what was read makes the writer wait, so nobody waits for it here.
-    let writer = caller.start(2, ask_for::DEPOSIT, &deposit(100, FIRST)).ok_or_else(never)?;
+    let writer = caller.start(2, query_ids::DEPOSIT, &deposit(100, FIRST)).ok_or_else(never)?;
     caller.pass(10);
-    let reader = caller.start(1, ask_for::ACCOUNT, &FIRST).ok_or_else(never)?;
+    let reader = caller.start(1, query_ids::ACCOUNT, &FIRST).ok_or_else(never)?;
     let mut tickets = HashMap::from([(reader, "read"), (writer, "write")]);
-    while let Some((ticket, heard)) = caller.take() {
+    while let Some((ticket, received)) = caller.take() {
         let what = tickets.remove(&ticket);
         if what == Some("read") {
-            same(ask_for::ACCOUNT, heard, Heard::rows(&["'Ann' 10.5"]))?;
+            same(query_ids::ACCOUNT, received, QueryAnswer::rows(&["'Ann' 10.5"]))?;
             ended(&mut caller, 1, Step::Commit)?;
             break;
         }
-        may_conflict(&heard)?;
+        may_conflict(&received)?;
     }
     ensure(!tickets.contains_key(&reader), || "the second read was never answered".into())
 }
@@ -339,17 +341,17 @@ fn read_twice(store: &dyn Store) -> Result<(), Broken> {
 /// Both read 10.50, both write what they read and one more: both committed would lose one.
 fn lost_update(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
-    let reads = [1, 2].map(|session| caller.begin(session, ask_for::ACCOUNT, &FIRST));
-    for heard in &reads {
-        if !may_conflict(heard)? {
+    let reads = [1, 2].map(|session| caller.begin(session, query_ids::ACCOUNT, &FIRST));
+    for received in &reads {
+        if !may_conflict(received)? {
             // Kept apart from the very beginning.
             return Ok(());
         }
     }
     let arguments = deposit(1150, FIRST);
-    let one = caller.start(1, ask_for::SET_BALANCE, &arguments).ok_or_else(never)?;
-    let other = caller.start(2, ask_for::SET_BALANCE, &arguments).ok_or_else(never)?;
+    let one = caller.start(1, query_ids::SET_BALANCE, &arguments).ok_or_else(never)?;
+    let other = caller.start(2, query_ids::SET_BALANCE, &arguments).ok_or_else(never)?;
     let committed = come_to_ends(&mut caller, [(one, 1), (other, 2)])?;
     ensure(committed == 1, || format!("{committed} of them committed"))?;
-    caller.expect(ask_for::ACCOUNT, &FIRST, Heard::rows(&["'Ann' 11.5"]))
+    caller.expect(query_ids::ACCOUNT, &FIRST, QueryAnswer::rows(&["'Ann' 11.5"]))
 }

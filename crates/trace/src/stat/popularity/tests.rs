@@ -44,9 +44,9 @@ fn the_hottest_keys_of_a_known_split_have_their_share() {
     let cold = (20..100).flat_map(|key| [key; 2]);
     let found = count(1000, hot.chain(cold));
     let shares: Vec<f64> = found.hottest.iter().map(|hottest| hottest.share).collect();
-    let wanted = [40.0 / 960.0, 400.0 / 960.0, 800.0 / 960.0];
-    for (share, wanted) in shares.iter().zip(wanted) {
-        assert!((share - wanted).abs() < 1e-12, "{shares:?}");
+    let expected = [40.0 / 960.0, 400.0 / 960.0, 800.0 / 960.0];
+    for (share, expected) in shares.iter().zip(expected) {
+        assert!((share - expected).abs() < 1e-12, "{shares:?}");
     }
 }
 
@@ -74,8 +74,8 @@ fn estimates_agree_with_counts() {
     assert!(matches!(estimated.accuracy, Accuracy::Estimated { sampled: 1..4097, .. }));
     let ratio = estimated.distinct as f64 / exact.distinct as f64;
     assert!((ratio - 1.0).abs() < 0.06, "distinct {ratio}");
-    for (found, wanted) in estimated.hottest.iter().zip(&exact.hottest) {
-        assert!((found.share - wanted.share).abs() < 0.03, "{found:?} {wanted:?}");
+    for (found, expected) in estimated.hottest.iter().zip(&exact.hottest) {
+        assert!((found.share - expected.share).abs() < 0.03, "{found:?} {expected:?}");
     }
     let top = |found: &Popularity| found.top.iter().map(|key| key.key).collect::<Vec<_>>();
     assert_eq!(top(&estimated), top(&exact));

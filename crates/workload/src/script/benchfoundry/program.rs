@@ -1,4 +1,4 @@
-//! What BenchFoundry's processes do.
+//! Processes of BenchFoundry's workload.
 
 use assay_model::script::ProcessBuilder;
 use assay_model::seed::{Stream, mix};
@@ -121,7 +121,7 @@ impl Run {
             Keys::Consistent => self.rows.foreign(name, key),
         };
         let arguments: Vec<_> = std::iter::once(key).chain(foreign).map(int).collect();
-        into.ask(Query::Read(name).ask(), key, &arguments);
+        into.issue(Query::Read(name).issue(), key, &arguments);
         key
     }
 
@@ -170,10 +170,10 @@ impl Program for Run {
             }
             _ => {
                 let new_order = self.read(Name::NewOrder, draws, into);
-                into.ask(Query::NewOrderDelete.ask(), new_order, &[int(new_order)]);
+                into.issue(Query::NewOrderDelete.issue(), new_order, &[int(new_order)]);
                 let order = self.read(Name::Orders, draws, into);
                 let carrier = int(draws.below(100));
-                into.ask(Query::OrderCarrier.ask(), order, &[carrier, int(order)]);
+                into.issue(Query::OrderCarrier.issue(), order, &[carrier, int(order)]);
                 self.read(Name::OrderLine, draws, into);
                 let customer = draws.below(self.rows.of(Name::Customer));
                 update_customer(customer, draws, into);

@@ -1,6 +1,6 @@
-//! What BenchFoundry's transactions ask.
+//! Queries of BenchFoundry's transactions.
 
-use assay_model::script::Ask;
+use assay_model::script::QueryRef;
 use assay_model::{Kind, Named};
 
 use super::table::Name;
@@ -39,8 +39,8 @@ pub(super) const QUERIES: [Query; 19] = [
     Query::OrderCarrier,
 ];
 
-/// How often one transaction of each type asks what, in the order of the transactions' numbers.
-const ASKED: [(Query, [f64; 4]); 13] = [
+/// How often one transaction of each type issues what, in the order of the transactions' numbers.
+const REQUESTED: [(Query, [f64; 4]); 13] = [
     (Query::Read(Name::Warehouse), [1.0, 0.0, 1.0, 0.0]),
     (Query::Read(Name::District), [1.0, 0.0, 1.0, 0.0]),
     (Query::Read(Name::Customer), [1.0, 1.0, 1.0, 0.0]),
@@ -56,14 +56,14 @@ const ASKED: [(Query, [f64; 4]); 13] = [
     (Query::NewOrderDelete, [0.0, 0.0, 0.0, 1.0]),
 ];
 
-/// As in [`ASKED`], for the one query that only deliveries ask.
+/// As in [`REQUESTED`], for the one query that only deliveries issue.
 const CARRIER: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
 
-/// How often each query is asked for one transaction of a mix with these weights, on average.
+/// How often each query is requested one transaction of a mix with these weights, on average.
 pub(super) fn frequencies(weights: &[f64; 4]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
     let mut frequencies = vec![0.0; QUERIES.len()];
-    for (query, times) in ASKED.into_iter().chain([(Query::OrderCarrier, CARRIER)]) {
+    for (query, times) in REQUESTED.into_iter().chain([(Query::OrderCarrier, CARRIER)]) {
         let shares = weights.iter().zip(times).map(|(weight, times)| weight / sum * times);
         frequencies[query.place()] = shares.sum();
     }
@@ -72,18 +72,18 @@ pub(super) fn frequencies(weights: &[f64; 4]) -> Vec<f64> {
 
 impl Query {
     fn place(self) -> usize {
-        QUERIES.iter().position(|one| *one == self).expect("every query that is asked is listed")
+        QUERIES.iter().position(|one| *one == self).expect("every query that is issued is listed")
     }
 
     /// How a process names it.
-    pub(super) fn ask(self) -> Ask {
+    pub(super) fn issue(self) -> QueryRef {
         let kind = match self {
             Query::Read(_) => Kind::Read,
             Query::Insert(_) => Kind::Insert,
             Query::CustomerUpdate | Query::OrderCarrier => Kind::Update,
             Query::NewOrderDelete => Kind::Delete,
         };
-        Ask { statement: self.place() as u16 + 1, kind }
+        QueryRef { statement: self.place() as u16 + 1, kind }
     }
 
     /// Its name with its text.

@@ -320,7 +320,7 @@ pub(super) fn insert(
     let mut row = vec![int(key)];
     row.extend(foreign.iter().map(|other| int(*other)));
     row.extend(content.iter().map(Cell::argument));
-    into.ask(Query::Insert(name).ask(), key, &row);
+    into.issue(Query::Insert(name).issue(), key, &row);
 }
 
 /// Adds an update of all that a customer holds, by the customer's key alone.
@@ -328,7 +328,7 @@ pub(super) fn update_customer(key: u64, draws: &mut Draws, into: &mut ProcessBui
     let content = content(Name::Customer, draws);
     let mut arguments: Vec<Argument<'_>> = content.iter().map(Cell::argument).collect();
     arguments.push(int(key));
-    into.ask(Query::CustomerUpdate.ask(), key, &arguments);
+    into.issue(Query::CustomerUpdate.issue(), key, &arguments);
 }
 
 fn content(name: Name, draws: &mut Draws) -> Vec<Cell> {

@@ -1,4 +1,4 @@
-//! Who reads, who writes, in the order of time.
+//! Readers with writers of Consbench, in the order of time.
 
 use assay_model::script::ProcessBuilder;
 use assay_model::seed::Stream;
@@ -7,7 +7,7 @@ use assay_model::{Nanos, Seed};
 use super::spec::{ConsbenchSpec, Poll};
 use super::{INSERT, QUERIES, READ, UPDATE};
 use crate::plan::streams;
-use crate::script::program::{Program, ask, int, text};
+use crate::script::program::{Program, int, issue, text};
 
 /// What a row holds before its test.
 const BEFORE: &str = "-1";
@@ -33,7 +33,7 @@ impl Program for Load {
 
     fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
         into.transaction(1, Nanos::ZERO)
-            .ask(ask(&QUERIES, INSERT), process, &[int(process), text(BEFORE)])
+            .issue(issue(&QUERIES, INSERT), process, &[int(process), text(BEFORE)])
             .commit();
     }
 }
@@ -161,14 +161,14 @@ impl Program for Run {
     }
 
     fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
-        let read = ask(&QUERIES, READ);
+        let read = issue(&QUERIES, READ);
         match self.part(process) {
             Part::WarmUp => {
                 let draws = &mut self.keys.draws(process);
                 into.transaction(WARM_UP, Nanos::ZERO);
                 for _ in 0..self.warm_up_reads {
                     let key = draws.below(self.tests);
-                    into.ask(read, key, &[int(key)]);
+                    into.issue(read, key, &[int(key)]);
                 }
                 into.commit();
             }
@@ -176,7 +176,7 @@ impl Program for Run {
                 let millis = (self.begin(test) + self.lead).0 / 1_000_000;
                 let value = millis.to_string();
                 into.transaction(WRITE, Nanos::ZERO)
-                    .ask(ask(&QUERIES, UPDATE), test, &[text(&value), int(test)])
+                    .issue(issue(&QUERIES, UPDATE), test, &[text(&value), int(test)])
                     .commit();
             }
             Part::Read { test, .. } => {
@@ -185,7 +185,7 @@ impl Program for Run {
                     Poll::Chained => self.polls,
                 };
                 for _ in 0..reads {
-                    into.transaction(POLL, Nanos::ZERO).ask(read, test, &[int(test)]).commit();
+                    into.transaction(POLL, Nanos::ZERO).issue(read, test, &[int(test)]).commit();
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! How many readers reach all replicas.
+//! Number of readers that reach all replicas.
 
 /// The probability that `readers`, each at a replica drawn uniformly, reach all `replicas`.
 ///
@@ -30,7 +30,7 @@ pub fn readers_needed(replicas: u64, at_least: f64) -> u64 {
     readers
 }
 
-/// The greatest probability that is asked for; closer to 1 rounding would count.
+/// The greatest probability that is requested; closer to 1 rounding would count.
 pub const PROBABILITY_MAX: f64 = 0.999_999;
 
 /// How likely each number of replicas is reached.

@@ -1,4 +1,4 @@
-//! How many tests there are, how each is made.
+//! Spec of Consbench: number of tests, shape of each.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::spec::{Problem, number};
 const TESTS_MAX: u64 = i32::MAX as u64;
 /// More replicas want thousands of readers.
 const REPLICAS_MAX: u64 = 100;
-/// A lane keeps the operations of a process in memory, transactions are numbered by 16 bits.
+/// A worker keeps the operations of a process in memory, transactions are numbered by 16 bits.
 const READS_MAX: u64 = 60_000;
 /// Operations are numbered by 64 bits, with room for the width of a process.
 const READS_OF_ALL_MAX: u128 = 1_000_000_000_000_000;
@@ -60,7 +60,7 @@ pub struct TestSection {
     #[serde(deserialize_with = "number::share")]
     #[schemars(schema_with = "number::share_schema")]
     pub probability: f64,
-    /// How many readers stand for one that the probability asks for.
+    /// How many readers stand for one that the probability requests.
     #[serde(deserialize_with = "number::whole")]
     #[schemars(schema_with = "number::whole_schema")]
     pub readers_per_machine: u64,
@@ -151,8 +151,8 @@ impl Default for WarmUpSection {
 }
 
 impl ConsbenchSpec {
-    /// The machines that the generator plans for: one for each reader that the probability asks
-    /// for, with one for the writer.
+    /// The machines that the generator plans for: one for each reader that the probability requests
+    /// , with one for the writer.
     pub fn machines(&self) -> u64 {
         readers_needed(self.test.replicas, self.test.probability) + 1
     }

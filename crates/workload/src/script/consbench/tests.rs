@@ -85,13 +85,13 @@ fn the_warm_up_comes_first_and_reads_rows_that_exist() {
 }
 
 #[test]
-fn tests_that_would_overlap_are_refused_unless_asked_for() {
+fn tests_that_would_overlap_are_refused_unless_requested() {
     let short = SMALL.replace("\"3s\"", "\"1s\"");
-    let wanted = "test:5: test.duration = 1s: a test begins every 333333333ns, but each takes \
+    let expected = "test:5: test.duration = 1s: a test begins every 333333333ns, but each takes \
                   600ms: take fewer tests, a longer duration or a shorter staleness";
-    assert_eq!(problem(&short), wanted);
-    let asked = format!("{short}overlap = true\npoll = \"chained\"\n{NO_WARM_UP}");
-    let lines = lines(&plan(&asked, PlanPhase::Run));
+    assert_eq!(problem(&short), expected);
+    let issued = format!("{short}overlap = true\npoll = \"chained\"\n{NO_WARM_UP}");
+    let lines = lines(&plan(&issued, PlanPhase::Run));
     assert!(lines.windows(2).all(|pair| pair[0].2 <= pair[1].2), "times rise");
     assert!(problem(&format!("{short}overlap = true\n")).contains("chained"));
 }

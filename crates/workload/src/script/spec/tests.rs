@@ -3,7 +3,7 @@
 use assay_model::Seed;
 
 use super::{ScriptName, ScriptSpec};
-use crate::gallery;
+use crate::builtin;
 use crate::script::tpcc::Think;
 
 fn error(text: &str) -> String {
@@ -23,8 +23,8 @@ fn sizes_shares_and_names_are_read() {
 }
 
 #[test]
-fn every_script_of_the_gallery_comes_back_from_its_own_text() {
-    let scripts: Vec<ScriptSpec> = gallery::all().filter_map(gallery::Entry::script).collect();
+fn every_script_of_the_built_in_workloads_comes_back_from_its_own_text() {
+    let scripts: Vec<ScriptSpec> = builtin::all().filter_map(builtin::Entry::script).collect();
     assert_eq!(scripts.len(), 6);
     for spec in scripts {
         let again = ScriptSpec::from_toml(&spec.to_toml(), "again").unwrap();
@@ -65,8 +65,8 @@ fn slips_are_found_with_their_line_and_what_was_meant() {
              within a hundred days",
         ),
     ];
-    for (text, wanted) in cases {
-        assert_eq!(error(text), wanted);
+    for (text, expected) in cases {
+        assert_eq!(error(text), expected);
     }
     let negative = error("workload = \"tpcc\"\n[transactions]\npayment = -1\n");
     assert!(negative.contains("a weight is a number from 0"), "{negative}");
@@ -74,7 +74,7 @@ fn slips_are_found_with_their_line_and_what_was_meant() {
 
 #[test]
 fn schemas_name_every_key_that_is_written() {
-    for spec in gallery::all().filter_map(gallery::Entry::script) {
+    for spec in builtin::all().filter_map(builtin::Entry::script) {
         let schema = ScriptSpec::json_schema(spec.name()).to_string();
         let document: toml::Table = spec.to_toml().parse().unwrap();
         let sections = document.values().filter_map(toml::Value::as_table);

@@ -1,7 +1,7 @@
 //! The consistency conditions of TPC-C that a store must hold after a run (clauses 3.3.2.1–4).
 //!
-//! An [`Examination`] says what is to be asked and is told the rows that come back; a logical query
-//! does not count, so it counts. It is told rows one by one and keeps sums only.
+//! An [`Examination`] says what is to be issued and is reported the rows that come back; a logical
+//! query does not count, so it counts. It is reported rows one by one and keeps sums only.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use super::DISTRICTS;
 use super::query::Query;
 use super::spec::TpccSpec;
 
-/// Orders whose rows are asked for at once, so that answers stay small.
+/// Orders whose rows are requested at once, so that answers stay small.
 const CHUNK: i64 = 200;
 /// No order has a number from here on: numbers have 32 bits.
 const ORDERS_END: i64 = i32::MAX as i64;
@@ -56,12 +56,12 @@ impl Condition {
     }
 }
 
-/// One query to be asked.
+/// One query to be issued.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct ConditionQuery {
     /// Its place in the plan's queries plus one.
     pub statement: u16,
-    /// What it is asked with.
+    /// What it is issued with.
     pub arguments: Vec<Datum<'static>>,
 }
 
@@ -91,14 +91,14 @@ pub struct Violation {
     /// The district's number, for conditions of districts.
     pub district: Option<u64>,
     /// The left side of the condition.
-    pub left: Side,
+    pub left: ConditionTerm,
     /// A right side that differs.
-    pub right: Side,
+    pub right: ConditionTerm,
 }
 
 /// One side of a condition with what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Side {
+pub struct ConditionTerm {
     /// What it is, as the formula names it.
     pub name: &'static str,
     /// Its value; `None` if the store gave no row, or no number.
@@ -128,14 +128,14 @@ enum Stage {
     Done,
 }
 
-/// Asks for what the conditions are about, warehouse by warehouse, and judges it.
+/// Requests what the conditions are about, warehouse by warehouse, and analyzers it.
 ///
 /// ```
 /// # use assay_workload::script::tpcc::{TpccSpec, conditions::Examination};
-/// # fn ask(statement: u16) -> Vec<Vec<assay_model::Datum<'static>>> { Vec::new() }
+/// # fn issue(statement: u16) -> Vec<Vec<assay_model::Datum<'static>>> { Vec::new() }
 /// let mut examination = Examination::new(&TpccSpec::default());
-/// while let Some(question) = examination.question() {
-///     ask(question.statement).iter().for_each(|row| examination.row(row));
+/// while let Some(condition_query) = examination.condition_query() {
+///     issue(condition_query.statement).iter().for_each(|row| examination.row(row));
 ///     examination.answered();
 /// }
 /// let findings = examination.findings();
@@ -172,8 +172,8 @@ impl Examination {
         }
     }
 
-    /// What to ask next; `None` at the end.
-    pub fn question(&self) -> Option<Question> {
+    /// What to issue next; `None` at the end.
+    pub fn condition_query(&self) -> Option<ConditionQuery> {
         let (warehouse, district) = (self.warehouse as i64, self.district as i64);
         let (query, numbers) = match self.stage {
             Stage::Warehouse => (Query::CheckWarehouse, vec![warehouse]),
@@ -189,7 +189,7 @@ impl Examination {
             Stage::Done => return None,
         };
         let arguments = numbers.into_iter().map(Datum::Int).collect();
-        Some(Question { statement: query.ask().statement, arguments })
+        Some(ConditionQuery { statement: query.issue().statement, arguments })
     }
 
     /// Takes one row that answers the question.
@@ -225,7 +225,7 @@ impl Examination {
         self.stage = match self.stage {
             Stage::Warehouse => Stage::Districts,
             Stage::Districts => {
-                self.judge_warehouse();
+                self.analyze_warehouse();
                 self.begin_district()
             }
             Stage::LastOrder => Stage::NewOrders,
@@ -233,7 +233,7 @@ impl Examination {
             Stage::Orders(from) => Stage::Lines(from),
             Stage::Lines(from) => match self.chunk_end(from) {
                 ORDERS_END => {
-                    self.judge_district();
+                    self.analyze_district();
                     self.next_district()
                 }
                 end => Stage::Orders(end),
@@ -275,15 +275,15 @@ impl Examination {
         Stage::Warehouse
     }
 
-    fn judge_warehouse(&mut self) {
-        let left = Side { name: "w_ytd", value: self.paid };
-        let right = Side { name: "sum(d_ytd)", value: self.paid_to_districts };
+    fn analyze_warehouse(&mut self) {
+        let left = ConditionTerm { name: "w_ytd", value: self.paid };
+        let right = ConditionTerm { name: "sum(d_ytd)", value: self.paid_to_districts };
         self.compare(Condition::Paid, None, left, [right]);
     }
 
-    fn judge_district(&mut self) {
+    fn analyze_district(&mut self) {
         let found = self.found;
-        let side = |name, number: Option<i64>| Side { name, value: number.map(of_whole) };
+        let side = |name, number: Option<i64>| ConditionTerm { name, value: number.map(of_whole) };
         let district = Some(self.district);
         let left = side("d_next_o_id - 1", found.next.map(|next| next - 1));
         let greatest = found.greatest_new.map(|_| side("max(no_o_id)", found.greatest_new));
@@ -307,8 +307,8 @@ impl Examination {
         &mut self,
         condition: Condition,
         district: Option<u64>,
-        left: Side,
-        rights: impl IntoIterator<Item = Side>,
+        left: ConditionTerm,
+        rights: impl IntoIterator<Item = ConditionTerm>,
     ) {
         let finding = &mut self.findings[condition as usize];
         finding.examined += 1;

@@ -1,4 +1,4 @@
-//! What follows from a customer's number alone, so that a run knows it without asking.
+//! Properties of a customer that follow from its number alone, without a query.
 
 use assay_model::Seed;
 use assay_model::seed::Stream;

@@ -17,7 +17,7 @@ const FIRST: u16 = 0;
 
 /// Adds one Delivery, of all districts in one transaction.
 ///
-/// The standard queues it and lets the terminal go on; here it is asked as any other. The oldest
+/// The standard queues it and lets the terminal go on; here it is issued as any other. The oldest
 /// order is locked as it is found, so that no other delivery takes it.
 pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let carrier = turn.draws.below(10) + 1;
@@ -31,17 +31,17 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
 fn deliver(place: Place, carrier: u64, at: i64, into: &mut ProcessBuilder<'_>) {
     let (warehouse, district) = (int(place.warehouse), int(place.district));
     let key = keyed(&[place.warehouse, place.district]);
-    let oldest = into.ask(Query::OldestNewOrder.ask(), key, &[warehouse, district]).last();
+    let oldest = into.issue(Query::OldestNewOrder.issue(), key, &[warehouse, district]).last();
     let order: Argument<'_> = Taken::first(oldest, FIRST).into();
     let named = [warehouse, district, order];
-    into.ask(Query::NewOrderDelete.ask(), key, &named);
-    let orderer = into.ask(Query::OrderCustomer.ask(), key, &named).last();
+    into.issue(Query::NewOrderDelete.issue(), key, &named);
+    let orderer = into.issue(Query::OrderCustomer.issue(), key, &named).last();
     let [.., number] = named;
-    into.ask(Query::OrderCarrier.ask(), key, &[int(carrier), warehouse, district, number]);
-    into.ask(Query::LinesDelivered.ask(), key, &[moment(at), warehouse, district, number]);
-    let amounts = into.ask(Query::LineAmounts.ask(), key, &named).last();
+    into.issue(Query::OrderCarrier.issue(), key, &[int(carrier), warehouse, district, number]);
+    into.issue(Query::LinesDelivered.issue(), key, &[moment(at), warehouse, district, number]);
+    let amounts = into.issue(Query::LineAmounts.issue(), key, &named).last();
     let sum = Taken { pick: Pick::Sum, ..Taken::first(amounts, FIRST) };
     let customer = Taken::first(orderer, FIRST);
     let change = [sum.into(), warehouse, district, customer.into()];
-    into.ask(Query::CustomerDelivered.ask(), key, &change);
+    into.issue(Query::CustomerDelivered.issue(), key, &change);
 }

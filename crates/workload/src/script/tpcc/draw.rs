@@ -106,10 +106,10 @@ mod tests {
 
     #[test]
     fn draws_follow_the_formula() {
-        let wanted = theory(157);
+        let expected = theory(157);
         let counts = counted(200_000, 1000, |draws| nurand(255, 157, 0, 999, draws));
-        chi_square_holds(&counts, |number| wanted[number]);
-        let hottest = wanted.iter().fold(0.0f64, |most, share| most.max(*share));
+        chi_square_holds(&counts, |number| expected[number]);
+        let hottest = expected.iter().fold(0.0f64, |most, share| most.max(*share));
         assert!(hottest > 0.005, "some numbers come more often than one in a thousand: {hottest}");
     }
 

@@ -35,7 +35,7 @@ struct Line {
 /// Adds one New-Order.
 ///
 /// The district's counter is raised first, which locks its row until the end, then read: so the
-/// number belongs to this order alone under read committed as well. Lines are asked for in the
+/// number belongs to this order alone under read committed as well. Lines are requested in the
 /// order of their stocks, so that two orders never wait for each other.
 pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let place = turn.district();
@@ -46,23 +46,23 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let is_local = lines.iter().all(|line| line.supplier == place.warehouse);
     let (warehouse, district) = (int(place.warehouse), int(place.district));
     let key = keyed(&[place.warehouse, place.district]);
-    into.ask(Query::WarehouseTax.ask(), place.warehouse, &[warehouse]);
-    into.ask(Query::NextOrder.ask(), key, &[warehouse, district]);
-    let read = into.ask(Query::District.ask(), key, &[warehouse, district]).last();
+    into.issue(Query::WarehouseTax.issue(), place.warehouse, &[warehouse]);
+    into.issue(Query::NextOrder.issue(), key, &[warehouse, district]);
+    let read = into.issue(Query::District.issue(), key, &[warehouse, district]).last();
     let order = Argument::Taken(Taken { plus: -1, ..Taken::first(read, NEXT_ORDER) });
     let named = [warehouse, district, int(customer)];
-    into.ask(Query::CustomerDiscount.ask(), place.key(customer), &named);
+    into.issue(Query::CustomerDiscount.issue(), place.key(customer), &named);
     let (count, local) = (int(lines.len() as u64), int(u64::from(is_local)));
     let carrier = Argument::Given(Datum::Null);
     let row = [warehouse, district, order, int(customer), moment(turn.at), carrier, count, local];
-    into.ask(Query::OrderInsert.ask(), key, &row);
-    into.ask(Query::NewOrderInsert.ask(), key, &[warehouse, district, order]);
+    into.issue(Query::OrderInsert.issue(), key, &row);
+    into.issue(Query::NewOrderInsert.issue(), key, &[warehouse, district, order]);
     let missing = is_undone.then(|| lines.pop()).flatten();
     lines.sort_unstable_by_key(|line| (line.supplier, line.item, line.number));
     lines.iter().for_each(|line| add_line(place, order, line, into));
     if missing.is_some() {
         let unused = turn.run.rows.items + 1;
-        into.ask(Query::Item.ask(), unused, &[int(unused)]);
+        into.issue(Query::Item.issue(), unused, &[int(unused)]);
         into.rollback();
     } else {
         into.commit();
@@ -83,13 +83,13 @@ fn lines(turn: &mut Turn<'_>) -> Vec<Line> {
 fn add_line(place: Place, order: Argument<'_>, line: &Line, into: &mut ProcessBuilder<'_>) {
     let Line { number, item, supplier, quantity } = *line;
     let stock = keyed(&[supplier, item]);
-    let priced = into.ask(Query::Item.ask(), item, &[int(item)]).last();
-    let read = into.ask(Query::Stock.ask(), stock, &[int(supplier), int(item)]).last();
+    let priced = into.issue(Query::Item.issue(), item, &[int(item)]).last();
+    let read = into.issue(Query::Stock.issue(), stock, &[int(supplier), int(item)]).last();
     let left =
         Taken { plus: -(quantity as i64), wrap: Some(REFILL), ..Taken::first(read, QUANTITY) };
     let remote = int(u64::from(supplier != place.warehouse));
     let change = [left.into(), int(quantity), remote, int(supplier), int(item)];
-    into.ask(Query::StockUpdate.ask(), stock, &change);
+    into.issue(Query::StockUpdate.issue(), stock, &change);
     let amount = Taken { times: quantity as i64, ..Taken::first(priced, PRICE) };
     let note = Taken::first(read, FIRST_DISTRICT + place.district as u16 - 1);
     let row = [
@@ -104,5 +104,5 @@ fn add_line(place: Place, order: Argument<'_>, line: &Line, into: &mut ProcessBu
         amount.into(),
         note.into(),
     ];
-    into.ask(Query::LineInsert.ask(), stock, &row);
+    into.issue(Query::LineInsert.issue(), stock, &row);
 }

@@ -1,4 +1,4 @@
-//! Order-Status: a customer asks what became of the last order (clause 2.6).
+//! Order-Status: a customer issues what became of the last order (clause 2.6).
 
 use assay_model::Taken;
 use assay_model::script::ProcessBuilder;
@@ -19,9 +19,9 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let key = place.key(named.customer);
     let customer = find(&named, into);
     if named.name.is_none() {
-        into.ask(Query::CustomerBalance.ask(), key, &[warehouse, district, customer]);
+        into.issue(Query::CustomerBalance.issue(), key, &[warehouse, district, customer]);
     }
-    let last = into.ask(Query::LastOrder.ask(), key, &[warehouse, district, customer]).last();
+    let last = into.issue(Query::LastOrder.issue(), key, &[warehouse, district, customer]).last();
     let order = Taken::first(last, ORDER);
-    into.ask(Query::Lines.ask(), key, &[warehouse, district, order.into()]).commit();
+    into.issue(Query::Lines.issue(), key, &[warehouse, district, order.into()]).commit();
 }

@@ -50,7 +50,7 @@ pub(super) fn find<'a>(named: &Named, into: &mut ProcessBuilder<'_>) -> Argument
     let last = last_name(name);
     let arguments = [int(warehouse), int(district), text(&last)];
     let key = named.place.key(named.customer);
-    let place = into.ask(Query::CustomerByName.ask(), key, &arguments).last();
+    let place = into.issue(Query::CustomerByName.issue(), key, &arguments).last();
     Taken { pick: Pick::Middle, ..Taken::first(place, CUSTOMER) }.into()
 }
 
@@ -71,10 +71,10 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let amount = turn.draws.below(499_901) as i64 + 100;
     let (warehouse, district) = (int(place.warehouse), int(place.district));
     let key = keyed(&[place.warehouse, place.district]);
-    into.ask(Query::WarehousePaid.ask(), place.warehouse, &[cents(amount), warehouse]);
-    into.ask(Query::WarehouseAddress.ask(), place.warehouse, &[warehouse]);
-    into.ask(Query::DistrictPaid.ask(), key, &[cents(amount), warehouse, district]);
-    into.ask(Query::DistrictAddress.ask(), key, &[warehouse, district]);
+    into.issue(Query::WarehousePaid.issue(), place.warehouse, &[cents(amount), warehouse]);
+    into.issue(Query::WarehouseAddress.issue(), place.warehouse, &[warehouse]);
+    into.issue(Query::DistrictPaid.issue(), key, &[cents(amount), warehouse, district]);
+    into.issue(Query::DistrictAddress.issue(), key, &[warehouse, district]);
     let customer = find(&named, into);
     let read = add_customer(&named, customer, place, amount, turn, into);
     let note = turn.run.rows.paid_at(place);
@@ -89,7 +89,7 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
         cents(amount),
         text(&note),
     ];
-    into.ask(Query::HistoryInsert.ask(), of_customer.key(named.customer), &row).commit();
+    into.issue(Query::HistoryInsert.issue(), of_customer.key(named.customer), &row).commit();
 }
 
 /// Changes the customer, then reads it; gives back the place of the latter.
@@ -108,8 +108,8 @@ fn add_customer(
     let who = [warehouse, district, customer];
     if !customers.has_bad_credit(place, number) {
         let change = [cents(amount), cents(amount), warehouse, district, customer];
-        into.ask(Query::CustomerPaid.ask(), key, &change);
-        return into.ask(Query::Customer.ask(), key, &who).last();
+        into.issue(Query::CustomerPaid.issue(), key, &change);
+        return into.issue(Query::Customer.issue(), key, &who).last();
     }
     let mut notes = format!(
         "{number} {} {} {} {} {}.{:02}|",
@@ -123,6 +123,6 @@ fn add_customer(
     notes += &customers.notes(place, number);
     notes.truncate(NOTES_MOST);
     let change = [cents(amount), cents(amount), text(&notes), warehouse, district, customer];
-    into.ask(Query::BadCustomerPaid.ask(), key, &change);
-    into.ask(Query::BadCustomer.ask(), key, &who).last()
+    into.issue(Query::BadCustomerPaid.issue(), key, &change);
+    into.issue(Query::BadCustomer.issue(), key, &who).last()
 }

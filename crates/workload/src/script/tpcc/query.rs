@@ -1,9 +1,9 @@
-//! What TPC-C asks in SQL.
+//! Queries of TPC-C in SQL.
 
 use assay_model::Kind;
-use assay_model::script::Ask;
+use assay_model::script::QueryRef;
 
-use crate::script::program::{QueryText, ask};
+use crate::script::program::{QueryText, issue};
 
 /// The queries, by their places in [`QUERIES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub(super) enum Query {
 
 impl Query {
     /// How a process names it.
-    pub(super) fn ask(self) -> Ask {
-        ask(&QUERIES, self as usize)
+    pub(super) fn issue(self) -> QueryRef {
+        issue(&QUERIES, self as usize)
     }
 }
 
@@ -261,9 +261,9 @@ pub(super) const QUERIES: [QueryText; 42] = [
     ),
 ];
 
-/// How often one transaction of each type asks what, on average, in the order of
+/// How often one transaction of each type issues what, on average, in the order of
 /// [`TRANSACTIONS`](super::TRANSACTIONS).
-const ASKED: [(Query, [f64; 5]); 31] = [
+const REQUESTED: [(Query, [f64; 5]); 31] = [
     (Query::WarehouseTax, [1.0, 0.0, 0.0, 0.0, 0.0]),
     (Query::NextOrder, [1.0, 0.0, 0.0, 0.0, 0.0]),
     (Query::District, [1.0, 0.0, 0.0, 0.0, 1.0]),
@@ -297,12 +297,12 @@ const ASKED: [(Query, [f64; 5]); 31] = [
     (Query::RecentStock, [0.0, 0.0, 0.0, 0.0, 1.0]),
 ];
 
-/// How often each query is asked for one transaction of a mix with these weights, on average; 0
+/// How often each query is requested one transaction of a mix with these weights, on average; 0
 /// for those of the load and of the conditions.
 pub(super) fn frequencies(weights: &[f64; 5]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
     let mut frequencies = vec![0.0; QUERIES.len()];
-    for (query, times) in ASKED {
+    for (query, times) in REQUESTED {
         let shares = weights.iter().zip(times).map(|(weight, times)| weight / sum * times);
         frequencies[query as usize] = shares.sum();
     }

@@ -148,7 +148,7 @@ impl Rows {
         let price = draws.below(9_901) as i64 + 100;
         let notes = brand(draws);
         let row = [int(id), int(image), text(&name), cents(price), text(&notes)];
-        into.ask(Query::ItemInsert.ask(), id, &row);
+        into.issue(Query::ItemInsert.issue(), id, &row);
     }
 
     pub(super) fn add_stock(&self, warehouse: u64, item: u64, into: &mut ProcessBuilder<'_>) {
@@ -159,7 +159,7 @@ impl Rows {
         let mut row = vec![int(warehouse), int(item), int(quantity)];
         row.extend(districts.iter().map(|district| text(district)));
         row.extend([int(0), int(0), int(0), text(&notes)]);
-        into.ask(Query::StockInsert.ask(), keyed(&[warehouse, item]), &row);
+        into.issue(Query::StockInsert.issue(), keyed(&[warehouse, item]), &row);
     }
 
     /// W_NAME with the draws that follow.
@@ -187,7 +187,7 @@ impl Rows {
         let mut row = vec![int(id), text(&name)];
         row.extend(address.arguments());
         row.extend([decimal(tax, 4), cents(30_000_000)]);
-        into.ask(Query::WarehouseInsert.ask(), id, &row);
+        into.issue(Query::WarehouseInsert.issue(), id, &row);
     }
 
     pub(super) fn add_district(&self, place: Place, into: &mut ProcessBuilder<'_>) {
@@ -198,7 +198,7 @@ impl Rows {
         let mut row = vec![int(place.warehouse), int(place.district), text(&name)];
         row.extend(address.arguments());
         row.extend([decimal(tax, 4), cents(3_000_000), int(self.orders + 1)]);
-        into.ask(Query::DistrictInsert.ask(), keyed(&[place.warehouse, place.district]), &row);
+        into.issue(Query::DistrictInsert.issue(), keyed(&[place.warehouse, place.district]), &row);
     }
 
     /// The customer with the one payment that every customer has made.
@@ -217,7 +217,7 @@ impl Rows {
         row.extend([text(&phone), moment(LOADED_AT), text(credit), cents(5_000_000)]);
         row.extend([decimal(discount, 4), cents(-1_000), cents(1_000), int(1), int(0)]);
         row.push(text(&notes));
-        into.ask(Query::CustomerInsert.ask(), place.key(id), &row);
+        into.issue(Query::CustomerInsert.issue(), place.key(id), &row);
         let paid = random(ALPHANUMERICS, 12, 24, draws);
         let history = [
             warehouse,
@@ -230,7 +230,7 @@ impl Rows {
             cents(1_000),
             text(&paid),
         ];
-        into.ask(Query::HistoryInsert.ask(), place.key(id), &history);
+        into.issue(Query::HistoryInsert.issue(), place.key(id), &history);
     }
 
     /// The order with its lines, and the note that it is not delivered yet, if so.
@@ -246,13 +246,13 @@ impl Rows {
         let orderer = int(self.orderer(place, id));
         let entry = moment(LOADED_AT);
         let row = [warehouse, district, int(id), orderer, entry, carrier, int(lines), int(1)];
-        into.ask(Query::OrderInsert.ask(), place.key(id), &row);
+        into.issue(Query::OrderInsert.issue(), place.key(id), &row);
         for number in 1..=lines {
             self.add_line(place, id, number, is_delivered, into);
         }
         if !is_delivered {
             let row = [warehouse, district, int(id)];
-            into.ask(Query::NewOrderInsert.ask(), place.key(id), &row);
+            into.issue(Query::NewOrderInsert.issue(), place.key(id), &row);
         }
     }
 
@@ -285,7 +285,7 @@ impl Rows {
             cents(amount),
             text(&notes),
         ];
-        into.ask(Query::LineInsert.ask(), place.key(order), &row);
+        into.issue(Query::LineInsert.issue(), place.key(order), &row);
     }
 }
 

@@ -37,9 +37,9 @@ pub(super) struct Run {
 /// What one transaction is drawn from.
 pub(super) struct Turn<'a> {
     pub(super) run: &'a Run,
-    /// The terminal that asks.
+    /// The terminal that issues.
     pub(super) home: Place,
-    /// When it is asked, for the dates in rows: a millisecond after the one before.
+    /// When it is issued, for the dates in rows: a millisecond after the one before.
     pub(super) at: i64,
     pub(super) draws: Draws,
 }
@@ -60,8 +60,8 @@ impl Run {
         }
     }
 
-    /// What passes before transaction `number` is asked: its keying time, and the think time of one
-    /// of its type.
+    /// What passes before transaction `number` is issued: its keying time, and the think time of
+    /// one of its type.
     fn delay(&self, kind: usize, number: u64) -> Nanos {
         if self.think == Think::None {
             return Nanos::ZERO;

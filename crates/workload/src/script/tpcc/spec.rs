@@ -1,4 +1,4 @@
-//! How large TPC-C is, with what it asks how often.
+//! Spec of TPC-C: its size, its mix.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const OF_DISTRICT: u64 = 3_000;
 const WAREHOUSES_MAX: u64 = 1_000_000;
 /// Fifteen lines of an order with one item that does not exist want some to choose from.
 const ITEMS_LEAST: u64 = 20;
-/// A lane keeps all operations of a process in flight in memory; a process's places have 16 bits.
+/// A worker keeps all operations of a process in flight in memory; a process's places have 16 bits.
 const TRANSACTIONS_MAX: u64 = 500;
 
 /// TPC-C.
@@ -27,9 +27,9 @@ pub struct TpccSpec {
     pub workload: ScriptName,
     /// The rows that a load writes.
     pub dataset: TpccDataset,
-    /// What a run asks.
+    /// What a run issues.
     pub transactions: TpccTransactions,
-    /// How much of that one terminal asks in one process.
+    /// How much of that one terminal issues in one process.
     pub process: TpccProcess,
 }
 
@@ -77,7 +77,7 @@ pub struct TpccTransactions {
     #[serde(deserialize_with = "number::share")]
     #[schemars(schema_with = "number::share_schema")]
     pub payment: f64,
-    /// A customer asks what became of the last order.
+    /// A customer issues what became of the last order.
     #[serde(deserialize_with = "number::share")]
     #[schemars(schema_with = "number::share_schema")]
     pub order_status: f64,
@@ -91,7 +91,7 @@ pub struct TpccTransactions {
     pub stock_level: f64,
 }
 
-/// How much one terminal asks in one process.
+/// How much one terminal issues in one process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TpccProcess {
@@ -103,7 +103,7 @@ pub struct TpccProcess {
     pub think: Think,
 }
 
-/// Whether somebody types what is asked, and looks at what comes back.
+/// Whether somebody types what is issued, and looks at what comes back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Think {

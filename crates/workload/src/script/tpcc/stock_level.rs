@@ -21,9 +21,9 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let home = turn.home;
     let (warehouse, district) = (int(home.warehouse), int(home.district));
     let key = keyed(&[home.warehouse, home.district]);
-    let read = into.ask(Query::District.ask(), key, &[warehouse, district]).last();
+    let read = into.issue(Query::District.issue(), key, &[warehouse, district]).last();
     let next = Taken::first(read, NEXT_ORDER);
     let from = Taken { plus: -ORDERS, ..next };
-    into.ask(Query::RecentStock.ask(), key, &[warehouse, district, from.into(), next.into()]);
+    into.issue(Query::RecentStock.issue(), key, &[warehouse, district, from.into(), next.into()]);
     into.commit();
 }

@@ -1,4 +1,4 @@
-//! TPC-C asked of a store of rows in memory.
+//! TPC-C issued to a store of rows in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ fn plan(text: &str, seed: u64, phase: PlanPhase) -> ScriptPlan {
 }
 
 /// Operations and arguments of the processes with these numbers.
-fn asked(plan: &ScriptPlan, processes: impl Iterator<Item = u64>) -> Vec<(Operation, Arguments)> {
+fn issued(plan: &ScriptPlan, processes: impl Iterator<Item = u64>) -> Vec<(Operation, Arguments)> {
     let mut source = plan.source();
     let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
     let mut all = Vec::new();
@@ -40,23 +40,23 @@ fn asked(plan: &ScriptPlan, processes: impl Iterator<Item = u64>) -> Vec<(Operat
 
 #[test]
 fn every_query_is_at_its_place_and_gets_as_many_arguments_as_it_wants() {
-    let wanted = |text: &str| text.matches('?').count();
-    let mut seen = BTreeSet::new();
+    let expected = |text: &str| text.matches('?').count();
+    let mut observed = BTreeSet::new();
     let phases = [PlanPhase::Load, PlanPhase::Run].map(|phase| plan(SMALL, 1, phase));
     for plan in &phases {
-        for (operation, arguments) in asked(plan, 0..2000) {
+        for (operation, arguments) in issued(plan, 0..2000) {
             let Some(place) = operation.statement.checked_sub(1) else {
                 assert!(operation.kind.ends_transaction());
                 continue;
             };
             let query = &QUERIES[usize::from(place)];
-            assert_eq!(arguments.of(0).count(), wanted(query.text), "{}", query.name);
+            assert_eq!(arguments.of(0).count(), expected(query.text), "{}", query.name);
             assert_eq!(operation.kind, query.kind);
-            seen.insert(place);
+            observed.insert(place);
         }
     }
     let checks = QUERIES.iter().filter(|query| query.name.starts_with("check."));
-    assert_eq!(seen.len() + checks.count(), QUERIES.len());
+    assert_eq!(observed.len() + checks.count(), QUERIES.len());
     let names: BTreeSet<&str> = QUERIES.iter().map(|query| query.name).collect();
     assert_eq!(names.len(), QUERIES.len());
     assert_eq!(QUERIES[Query::CheckLines as usize].name, "check.lines");
@@ -65,14 +65,14 @@ fn every_query_is_at_its_place_and_gets_as_many_arguments_as_it_wants() {
 }
 
 #[test]
-fn the_same_seed_asks_the_same_on_any_lane() {
+fn the_same_seed_issues_the_same_on_any_blocking_thread() {
     let text = format!("{SMALL}[process]\ntransactions = 3\n");
-    let one = asked(&plan(&text, 7, PlanPhase::Run), 0..60);
+    let one = issued(&plan(&text, 7, PlanPhase::Run), 0..60);
     let plan = plan(&text, 7, PlanPhase::Run);
-    let mut lanes: Vec<(Operation, Arguments)> =
-        (0..3).flat_map(|lane| asked(&plan, (lane..60).step_by(3))).collect();
-    lanes.sort_by_key(|(operation, _)| operation.index);
-    assert!(one == lanes);
+    let mut workers: Vec<(Operation, Arguments)> =
+        (0..3).flat_map(|worker| issued(&plan, (worker..60).step_by(3))).collect();
+    workers.sort_by_key(|(operation, _)| operation.index);
+    assert!(one == workers);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_load_writes_every_key_once_and_as_many_rows_as_there_are() {
     let plan = plan(SMALL, 3, PlanPhase::Load);
     let mut rows: BTreeMap<u16, BTreeSet<Vec<u8>>> = BTreeMap::new();
     let mut count = 0u64;
-    for (operation, arguments) in asked(&plan, 0..plan.len().unwrap()) {
+    for (operation, arguments) in issued(&plan, 0..plan.len().unwrap()) {
         if operation.kind == Kind::Insert {
             rows.entry(operation.statement).or_default().insert(arguments.encoded(0).to_vec());
             count += 1;
@@ -99,10 +99,10 @@ fn a_load_writes_every_key_once_and_as_many_rows_as_there_are() {
 }
 
 #[test]
-fn arguments_are_taken_from_what_was_asked_before() {
+fn arguments_are_taken_from_what_was_issued_before() {
     let plan = plan(SMALL, 5, PlanPhase::Run);
     let width = plan.width();
-    for (operation, arguments) in asked(&plan, 0..500) {
+    for (operation, arguments) in issued(&plan, 0..500) {
         let place = operation.index % width;
         for argument in arguments.of(0) {
             if let Argument::Taken(taken) = argument {
@@ -132,14 +132,14 @@ fn findings(engine: &mut Engine, text: &str) -> Vec<Finding> {
         panic!("this is TPC-C")
     };
     let mut examination = Examination::new(&spec);
-    while let Some(question) = examination.question() {
+    while let Some(condition_query) = examination.condition_query() {
         let encode = |datum: &Datum<'_>| {
             let mut bytes = Vec::new();
             datum.encode(&mut bytes);
             bytes
         };
-        let arguments: Vec<Vec<u8>> = question.arguments.iter().map(encode).collect();
-        for row in engine.query(question.statement, &arguments) {
+        let arguments: Vec<Vec<u8>> = condition_query.arguments.iter().map(encode).collect();
+        for row in engine.query(condition_query.statement, &arguments) {
             let row: Vec<Datum<'_>> =
                 row.iter().map(|bytes| Datum::decode(bytes).unwrap().0).collect();
             examination.row(&row);
@@ -152,8 +152,8 @@ fn findings(engine: &mut Engine, text: &str) -> Vec<Finding> {
 #[test]
 fn all_conditions_hold_after_a_load() {
     for finding in findings(&mut after(0, SMALL), SMALL) {
-        let wanted = if finding.condition == Condition::Paid { 2 } else { 20 };
-        assert_eq!((finding.examined, &finding.violations[..]), (wanted, &[][..]));
+        let expected = if finding.condition == Condition::Paid { 2 } else { 20 };
+        assert_eq!((finding.examined, &finding.violations[..]), (expected, &[][..]));
     }
 }
 
@@ -199,7 +199,8 @@ fn every_key_that_a_run_names_exists() {
 
 /// A line, `condition warehouse/district: left != right`, for every violation.
 fn violations(engine: &mut Engine) -> Vec<String> {
-    let side = |side: &conditions::Side| side.value.map_or("none".into(), |n| n.to_string());
+    let side =
+        |side: &conditions::ConditionTerm| side.value.map_or("none".into(), |n| n.to_string());
     let mut lines = Vec::new();
     for finding in findings(engine, SMALL) {
         for found in &finding.violations {
@@ -279,7 +280,7 @@ fn a_customer_found_by_name_is_the_one_that_the_plan_means() {
 fn transactions_follow_the_mix() {
     let mut counts = [0u64; 5];
     let mut undone = 0;
-    for (operation, _) in asked(&plan(SMALL, 9, PlanPhase::Run), 0..20_000) {
+    for (operation, _) in issued(&plan(SMALL, 9, PlanPhase::Run), 0..20_000) {
         if operation.ends_transaction {
             counts[usize::from(operation.transaction_type) - 1] += 1;
             undone += u64::from(operation.kind == Kind::Rollback);
@@ -290,7 +291,7 @@ fn transactions_follow_the_mix() {
     assert!((45..140).contains(&undone), "{undone}");
 }
 
-/// The whole numbers among the arguments of every operation that asks `query`.
+/// The whole numbers among the arguments of every operation that issues `query`.
 fn numbers(query: Query, operations: &[(Operation, Arguments)]) -> Vec<Vec<i64>> {
     let of_query = operations.iter().filter(|(one, _)| one.statement == query as u16 + 1);
     let whole = |argument| match argument {
@@ -306,7 +307,7 @@ fn share(all: &[Vec<i64>], is_one: impl Fn(&[i64]) -> bool) -> f64 {
 
 #[test]
 fn so_many_are_remote_or_found_by_name_as_the_standard_wants() {
-    let all = asked(&plan(SMALL, 13, PlanPhase::Run), 0..20_000);
+    let all = issued(&plan(SMALL, 13, PlanPhase::Run), 0..20_000);
     let payments = numbers(Query::HistoryInsert, &all);
     let remote = share(&payments, |row| row[0] != row[4]);
     assert!((0.138..0.162).contains(&remote), "{remote} of {} payments", payments.len());
@@ -325,16 +326,16 @@ fn so_many_are_remote_or_found_by_name_as_the_standard_wants() {
 #[test]
 fn with_one_warehouse_nothing_is_remote() {
     let text = SMALL.replace("warehouses = 2", "warehouses = 1");
-    let all = asked(&plan(&text, 13, PlanPhase::Run), 0..3_000);
+    let all = issued(&plan(&text, 13, PlanPhase::Run), 0..3_000);
     assert_eq!(share(&numbers(Query::HistoryInsert, &all), |row| row[0] != 1 || row[4] != 1), 0.0);
     assert_eq!(share(&numbers(Query::LineInsert, &all), |row| row[5] != 1), 0.0);
 }
 
 #[test]
-fn terminals_think_for_as_long_as_the_standard_wants_only_if_asked() {
+fn terminals_think_for_as_long_as_the_standard_wants_only_if_issued() {
     let thinking = format!("{SMALL}[process]\ntransactions = 2\nthink = \"standard\"\n");
     let mut sums = [(0.0, 0.0); 5];
-    for (operation, _) in asked(&plan(&thinking, 4, PlanPhase::Run), 0..5_000) {
+    for (operation, _) in issued(&plan(&thinking, 4, PlanPhase::Run), 0..5_000) {
         if operation.think.0 > 0 {
             let (count, sum) = &mut sums[usize::from(operation.transaction_type) - 1];
             *count += 1.0;
@@ -349,6 +350,6 @@ fn terminals_think_for_as_long_as_the_standard_wants_only_if_asked() {
         let mean: f64 = sum / count;
         assert!((mean - keying - think).abs() < 5.0 * think / f64::sqrt(count), "{mean}");
     }
-    let hurried = asked(&plan(SMALL, 4, PlanPhase::Run), 0..100);
+    let hurried = issued(&plan(SMALL, 4, PlanPhase::Run), 0..100);
     assert!(hurried.iter().all(|(operation, _)| operation.think.0 == 0));
 }

@@ -1,4 +1,4 @@
-//! A study file: what is asked of which stores, how, how often.
+//! A study file: what is issued to which stores, how, how often.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::ask::shown;
+use super::commands::display;
 use crate::exit::usage;
 use crate::options::{KEYS, Key, Shape, Verb, text_of};
 
@@ -28,7 +28,7 @@ pub struct StudyFile {
     /// What a reader of the page should know of it.
     #[serde(default)]
     pub about: String,
-    /// How often each cell is asked, at least once.
+    /// How often each cell is issued, at least once.
     #[serde(default = "one", deserialize_with = "amount")]
     #[schemars(with = "Amount")]
     pub repetitions: u64,
@@ -48,15 +48,15 @@ pub struct StudyFile {
     #[schemars(with = "Option<Amount>")]
     pub operations: Option<u64>,
     /// How long a cell may take before it is given up.
-    #[serde(default = "patience")]
+    #[serde(default = "timeout")]
     pub give_up: String,
-    /// Workloads that need no more than their names: of the gallery, or files.
+    /// Workloads that need no more than their names: of the built-in workloads, or files.
     #[serde(default)]
     pub workloads: Vec<String>,
     /// Workloads with changes.
     #[serde(default, rename = "workload")]
     pub workload: Vec<WorkloadSection>,
-    /// How stores are asked; one client that waits for its answers if nothing is said.
+    /// How stores are queried; one client that waits for its answers if nothing is said.
     #[serde(default)]
     pub load: Vec<LoadSection>,
     /// The stores.
@@ -71,7 +71,7 @@ pub struct StudyFile {
     pub run: toml::Table,
     /// How the figures of others that are shown beside ours came about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beside: Option<BesideSection>,
+    pub published: Option<PublishedSection>,
 }
 
 /// A workload with changes.
@@ -80,7 +80,7 @@ pub struct StudyFile {
 pub struct WorkloadSection {
     /// Its name in the study.
     pub name: String,
-    /// The workload of the gallery, or a file, beside the study file first.
+    /// The workload of the built-in workloads, or a file, beside the study file first.
     pub spec: String,
     /// Changes of keys: `dataset.fields=1`.
     #[serde(default)]
@@ -95,7 +95,7 @@ pub struct WorkloadSection {
     pub operations: Option<u64>,
 }
 
-/// A way to ask, or several that differ in one number.
+/// A way to query, or several that differ in one number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LoadSection {
@@ -105,10 +105,10 @@ pub struct LoadSection {
     /// Open loop: rates, such as `1k/s`.
     #[serde(default)]
     pub rate: Vec<String>,
-    /// How long to ask; a closed loop without it asks so many operations.
+    /// How long to issue; a closed loop without it issues so many operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<String>,
-    /// Asked and recorded before that.
+    /// Issued and recorded before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<String>,
     /// Operations of its runs, instead of those of study or workload.
@@ -147,7 +147,7 @@ pub struct StoreSection {
     /// What must be said of it wherever it is shown, such as that it is a stand-in.
     #[serde(default)]
     pub label: String,
-    /// Whether it ends with the process that asks, so that each run fills it itself.
+    /// Whether it ends with the process that issues, so that each run fills it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volatile: Option<bool>,
     /// Settings of its runs, over those of all runs.
@@ -192,7 +192,7 @@ impl Refill {
         match self {
             Refill::EachRun => "each-run",
             Refill::WhenChanged => "when-changed",
-            Refill::Undo => "undo",
+            Refill::Undo => "clean-up",
         }
     }
 }
@@ -204,7 +204,7 @@ pub enum Refill {
     /// Before every run.
     #[default]
     EachRun,
-    /// When the run before has inserted or deleted, asked another data set, or failed.
+    /// When the run before has inserted or deleted, issued another data set, or failed.
     WhenChanged,
     /// The same, but each run deletes what it has inserted, after it was measured.
     Undo,
@@ -213,7 +213,7 @@ pub enum Refill {
 /// How the figures of others came about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BesideSection {
+pub struct PublishedSection {
     /// Where they are from, in a few words.
     pub name: String,
     /// Operations of each of their runs.
@@ -248,7 +248,7 @@ const fn one() -> u64 {
     1
 }
 
-fn patience() -> String {
+fn timeout() -> String {
     "2h".to_owned()
 }
 
@@ -280,7 +280,7 @@ fn amount<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
 
 fn perhaps<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     match amount(from)? {
-        0 => Err(D::Error::custom("nothing would be asked; give at least 1")),
+        0 => Err(D::Error::custom("nothing would be issued; give at least 1")),
         number => Ok(Some(number)),
     }
 }
@@ -289,7 +289,7 @@ fn perhaps<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
 pub const DECIDED: [&str; 32] = [
     "arrival-seed",
     "at",
-    "bundle",
+    "run-dir",
     "closed",
     "color",
     "consistency",
@@ -314,14 +314,14 @@ pub const DECIDED: [&str; 32] = [
     "runs-dir",
     "seed",
     "target",
-    "undo-inserts",
+    "clean-up-inserts",
     "up",
     "url-options",
     "version",
     "warm-up",
 ];
 
-/// The name of a workload of which only this is said: a name of the gallery, or a file.
+/// The name of a workload of which only this is said: a name of the built-in workloads, or a file.
 pub fn name_of_spec(spec: &str) -> &str {
     let path = Path::new(spec);
     match path.extension() {
@@ -341,18 +341,18 @@ impl StudyFile {
     /// Reads a study file.
     ///
     /// # Errors
-    /// If it cannot be read, has an unknown key, or a value makes no sense.
+    /// If it cannot be read, has an unknown key, or a value is invalid.
     pub fn read(path: &Path) -> Result<StudyFile> {
-        let shown = path.display();
+        let displayed = path.display();
         let text = std::fs::read_to_string(path)
-            .map_err(|error| usage(format!("cannot read the study file {shown}: {error}")))?;
+            .map_err(|error| usage(format!("cannot read the study file {displayed}: {error}")))?;
         StudyFile::parse(&text, path)
     }
 
     /// Reads the text of a study file, which stands in `path`.
     ///
     /// # Errors
-    /// If it has an unknown key, or a value makes no sense.
+    /// If it has an unknown key, or a value is invalid.
     pub fn parse(text: &str, path: &Path) -> Result<StudyFile> {
         let file: StudyFile = toml::from_str(text)
             .map_err(|error| usage(message(&error, text, &path.display().to_string())))?;
@@ -372,16 +372,16 @@ impl StudyFile {
         let clean = |settings: &mut toml::Table| {
             for (name, value) in settings.iter_mut() {
                 if let toml::Value::String(text) = value {
-                    *text = shown(name, text);
+                    *text = display(name, text);
                 }
             }
         };
         clean(&mut file.run);
         for store in &mut file.stores {
             clean(&mut store.run);
-            store.url = store.url.as_deref().map(|url| shown("target", url));
+            store.url = store.url.as_deref().map(|url| display("target", url));
             let options = store.url_options.as_deref();
-            store.url_options = options.map(|options| shown("url-options", options));
+            store.url_options = options.map(|options| display("url-options", options));
             let secrets = store.option.iter_mut().filter(|(name, _)| names_a_secret(name));
             secrets.for_each(|(_, value)| *value = "…".to_owned());
         }
@@ -396,7 +396,7 @@ impl StudyFile {
     fn check(&self, path: &Path) -> Result<()> {
         let wrong = |reason: &str| usage(format!("{}: {reason}", path.display()));
         if self.repetitions == 0 {
-            return Err(wrong("repetitions = 0: nothing would be asked; give at least 1"));
+            return Err(wrong("repetitions = 0: nothing would be issued; give at least 1"));
         }
         if self.workloads.is_empty() && self.workload.is_empty() {
             return Err(wrong("no workload: write workloads = [\"ycsb-a\"], for example"));
@@ -450,7 +450,7 @@ fn check_load(load: &LoadSection) -> Result<(), String> {
         return Err("[[load]]: say either closed = [CLIENTS] or rate = [\"RATE\"]".to_owned());
     }
     if load.closed.contains(&0) {
-        return Err("[[load]]: closed = 0 asks nothing; give at least 1 client".to_owned());
+        return Err("[[load]]: closed = 0 issues nothing; give at least 1 client".to_owned());
     }
     if !load.rate.is_empty() && load.duration.is_none() && load.operations.is_none() {
         return Err("[[load]]: a rate needs a duration, such as \"30s\", or operations".to_owned());
@@ -560,13 +560,13 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_says_why() {
+    fn what_is_invalid_says_why() {
         for (text, part) in [
             (
                 format!("repetition = 3\n{SMALL}"),
                 "s.toml:1: unknown key \"repetition\"; did you mean",
             ),
-            (format!("repetitions = 0\n{SMALL}"), "repetitions = 0: nothing would be asked"),
+            (format!("repetitions = 0\n{SMALL}"), "repetitions = 0: nothing would be issued"),
             (format!("records = \"many\"\n{SMALL}"), "\"many\" is no whole number"),
             ("workloads = [\"a\"]\nstore = []\n".to_owned(), "no store"),
             (SMALL.replace("\"ycsb-a\"", ""), "no workload"),
@@ -575,15 +575,15 @@ mod tests {
             (format!("{SMALL}nodes = [3]\n"), "nodes is for stores that are started here"),
             (format!("{SMALL}[[load]]\n"), "say either closed"),
             (format!("{SMALL}[[load]]\nrate = [\"1k/s\"]\n"), "a rate needs a duration"),
-            (format!("{SMALL}[[load]]\nclosed = [0]\n"), "asks nothing"),
+            (format!("{SMALL}[[load]]\nclosed = [0]\n"), "issues nothing"),
             (format!("{SMALL}[run]\ntimout = \"1s\"\n"), "did you mean timeout?"),
             (format!("{SMALL}[run]\nseed = 3\n"), "seed is not for settings"),
             (format!("{SMALL}[run]\nforce = \"yes\"\n"), "force is a switch: write force = true"),
             (format!("{SMALL}[run]\ntimeout = \"\"\n"), "timeout is empty"),
             (format!("{SMALL}[fill]\nwhen = \"each\"\n"), "unknown value \"each\""),
         ] {
-            let told = read(&text).unwrap_err();
-            assert!(told.contains(part), "{text}: {told}");
+            let reported = read(&text).unwrap_err();
+            assert!(reported.contains(part), "{text}: {reported}");
         }
     }
 
@@ -609,7 +609,7 @@ mod tests {
             + "workloads = [\"ycsb-a\"]\n[run]\ntimeout = \"1s\"\n[[load]]\nclosed = [2]\n"
             + "[[store]]\nname = \"r\"\nurl = \"redis://me:s3\\u0063ret@h?password=s3cret\"\n"
             + "[[store]]\nname = \"e\"\nup = \"etcd\"\noption = { password = \"s3cret\" }\n\
-               url-options = \"token=s3cret&a=1\"\nrun = { lanes = 1 }\n\
+               url-options = \"token=s3cret&a=1\"\nrun = { workers = 1 }\n\
                skip = [{ nodes = 3, reason = \"slow\" }]\n";
         let file = read(&text).unwrap();
         let kept = toml::to_string(&toml::Table::try_from(file.without_secrets()).unwrap());

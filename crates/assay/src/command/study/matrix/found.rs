@@ -1,26 +1,26 @@
-//! From the study's directory to what it says.
+//! Result of a study, from its directory.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
 use assay_analysis::hallmark::Hallmark;
-use assay_analysis::matrix::foreign::{ForeignFigure, Mix, Terms};
-use assay_analysis::matrix::{Cell, Matrix, figures, tier};
+use assay_analysis::matrix::published::{Mix, PublishedFigure, Terms};
+use assay_analysis::matrix::{Cell, Matrix, durability, figures};
 use assay_history::{Manifest, SheetColumn, SheetValues, write_sheet};
 use assay_model::{Nanos, Setting};
 use assay_report::matrix::{
-    Beside, CellFacts, FailedCell, MatrixStudy, StudyLoad, StudyStore, matrix_csv, matrix_html,
-    matrix_json, matrix_markdown, matrix_sheet,
+    CellFacts, FailedCell, MatrixStudy, PublishedFigures, StudyLoad, StudyStore, matrix_csv,
+    matrix_html, matrix_json, matrix_markdown, matrix_sheet,
 };
 
-use super::file::BesideSection;
+use super::execute::StudyEnd;
+use super::file::PublishedSection;
 use super::kept::{CellRecord, CellState, Kept, write_whole};
-use super::perform::Ending;
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
 use crate::shell::quoted;
-use crate::show::{HALLMARK_FILE, Judged, judge, keep_hallmark};
+use crate::show::{AnalyzedRun, HALLMARK_FILE, analyze_run, keep_hallmark};
 use crate::{machine, setup};
 
 /// Where what the study found is kept in its directory.
@@ -30,8 +30,13 @@ const SHEET: &str = "cells.parquet";
 const STAND_IN: &str = "stand-in";
 
 /// Reads everything that has come of the cells.
-pub fn gather(plan: &Plan, kept: &Kept, ending: Ending, beside: Option<Beside>) -> MatrixStudy {
-    let mut study = empty(plan, ending, beside);
+pub fn gather(
+    plan: &Plan,
+    kept: &Kept,
+    ending: StudyEnd,
+    published: Option<PublishedFigures>,
+) -> MatrixStudy {
+    let mut study = empty(plan, ending, published);
     let mut took = Nanos::ZERO;
     let mut began: Vec<&CellRecord> = Vec::new();
     for cell in &plan.cells {
@@ -41,15 +46,15 @@ pub fn gather(plan: &Plan, kept: &Kept, ending: Ending, beside: Option<Beside>) 
         took = Nanos(took.0 + parts.into_iter().flatten().sum::<u64>());
         match record.state {
             CellState::Done => {
-                let dir = kept.bundle(&cell.id);
+                let dir = kept.run_dir(&cell.id);
                 match read(&dir) {
-                    Ok((manifest, judged)) => {
+                    Ok((manifest, analyzed)) => {
                         if !dir.join(HALLMARK_FILE).exists()
-                            && let Err(error) = keep_hallmark(&dir, &judged)
+                            && let Err(error) = keep_hallmark(&dir, &analyzed)
                         {
                             study.notes.push(format!("{}: {error:#}", cell.id));
                         }
-                        add(&mut study, cell, record, &manifest, &judged);
+                        add(&mut study, cell, record, &manifest, &analyzed);
                     }
                     Err(error) => study.failed.push(unreadable(cell, &dir, &error)),
                 }
@@ -69,7 +74,7 @@ pub fn gather(plan: &Plan, kept: &Kept, ending: Ending, beside: Option<Beside>) 
     let strangers = kept.strangers(plan);
     if strangers > 0 {
         let text = format!(
-            "the directory holds {strangers} cells that are not asked for now; they are not shown"
+            "the directory holds {strangers} cells that are not requested now; they are not shown"
         );
         study.notes.push(text);
     }
@@ -78,20 +83,21 @@ pub fn gather(plan: &Plan, kept: &Kept, ending: Ending, beside: Option<Beside>) 
     study
 }
 
-/// One bundle that cannot be read does not cost the others their page.
-fn unreadable(cell: &PlannedCell, bundle: &Path, error: &anyhow::Error) -> FailedCell {
-    let dir = bundle.parent().unwrap_or(bundle).display();
+/// One run directory that cannot be read does not cost the others their page.
+fn unreadable(cell: &PlannedCell, run_dir: &Path, error: &anyhow::Error) -> FailedCell {
+    let dir = run_dir.parent().unwrap_or(run_dir).display();
     FailedCell {
         id: cell.id.clone(),
         setup: cell.setup,
         reason: format!(
-            "it came to its end, but its bundle cannot be read: {error:#}; remove {dir} and the \
-             same command asks it again"
+            "it came to its end, but its run directory cannot be read: {error:#}; remove {dir} \
+             and the \
+             same command loads it again"
         ),
     }
 }
 
-fn empty(plan: &Plan, ending: Ending, beside: Option<Beside>) -> MatrixStudy {
+fn empty(plan: &Plan, ending: StudyEnd, published: Option<PublishedFigures>) -> MatrixStudy {
     let title = match plan.file.title.is_empty() {
         true => format!("The study {}", plan.name),
         false => plan.file.title.clone(),
@@ -128,42 +134,42 @@ fn empty(plan: &Plan, ending: Ending, beside: Option<Beside>) -> MatrixStudy {
         fits: Vec::new(),
         facts: Vec::new(),
         failed: Vec::new(),
-        is_interrupted: ending == Ending::Interrupted,
+        is_interrupted: ending == StudyEnd::Interrupted,
         scale: plan.scale,
         took: Nanos::ZERO,
         order: Vec::new(),
         is_as_drawn: true,
-        beside,
+        published,
         notes: plan.skipped.clone(),
     }
 }
 
-/// Judges a bundle that is whole.
-fn read(dir: &Path) -> Result<(Manifest, Judged)> {
-    Ok((Manifest::read(dir)?, judge(dir, None)?))
+/// Analyzes a run directory that is whole.
+fn read(dir: &Path) -> Result<(Manifest, AnalyzedRun)> {
+    Ok((Manifest::read(dir)?, analyze_run(dir, None)?))
 }
 
-/// Adds a cell that was judged.
+/// Adds a cell that was analyzed.
 fn add(
     study: &mut MatrixStudy,
     cell: &PlannedCell,
     record: &CellRecord,
     manifest: &Manifest,
-    judged: &Judged,
+    analyzed: &AnalyzedRun,
 ) {
-    let hallmark = judged.facts.hallmark.as_ref();
+    let hallmark = analyzed.facts.hallmark.as_ref();
     let settings: Vec<Setting> =
         manifest.store.settings.iter().cloned().map(Setting::from).collect();
     study.matrix.cells.push(Cell {
         setup: cell.setup,
         repetition: cell.repetition,
-        figures: figures(&judged.summary, hallmark.map(|hallmark| hallmark.verdict)),
-        tier: tier::tier(&settings),
-        is_no_op: judged.facts.store.is_no_op,
+        figures: figures(&analyzed.summary, hallmark.map(|hallmark| hallmark.verdict)),
+        durability: durability::durability(&settings),
+        is_no_op: analyzed.facts.store.is_no_op,
     });
     study.facts.push(CellFacts {
         id: cell.id.clone(),
-        bundle: Kept::bundle_name(&cell.id),
+        run_dir: Kept::run_dir_name(&cell.id),
         commands: record.commands.clone(),
         settings,
         fill: record.fill_ns.map(Nanos),
@@ -181,10 +187,10 @@ fn remarks(hallmark: &Hallmark) -> String {
 fn label(study: &mut MatrixStudy) {
     for (cell, facts) in study.matrix.cells.iter().zip(&study.facts) {
         let store = &mut study.stores[cell.setup.store];
-        let told = facts.settings.iter().find(|setting| {
+        let reported = facts.settings.iter().find(|setting| {
             [&setting.value, &setting.meaning].iter().any(|text| text.contains(STAND_IN))
         });
-        if let Some(setting) = told.filter(|_| store.label.is_empty()) {
+        if let Some(setting) = reported.filter(|_| store.label.is_empty()) {
             let text =
                 if setting.value.contains(STAND_IN) { &setting.value } else { &setting.meaning };
             store.label = text.clone();
@@ -224,7 +230,11 @@ fn columns(study: &MatrixStudy) -> Vec<SheetColumn> {
 
 /// Refuses names that no rule could use: nothing would be found wrong in figures that nobody held
 /// against each other.
-fn require_known(plan: &Plan, section: &BesideSection, figures: &[ForeignFigure]) -> Result<()> {
+fn require_known(
+    plan: &Plan,
+    section: &PublishedSection,
+    figures: &[PublishedFigure],
+) -> Result<()> {
     if section.operations == 0 || section.clients == 0 {
         return Err(usage("[beside]: operations and clients are at least 1"));
     }
@@ -250,7 +260,7 @@ fn require_known(plan: &Plan, section: &BesideSection, figures: &[ForeignFigure]
 }
 
 /// The workloads that figures are of.
-fn listed(figures: &[ForeignFigure]) -> String {
+fn listed(figures: &[PublishedFigure]) -> String {
     let names: BTreeSet<&str> = figures.iter().map(|figure| figure.workload.as_str()).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
@@ -259,10 +269,11 @@ fn listed(figures: &[ForeignFigure]) -> String {
 ///
 /// # Errors
 /// If the study file does not say that.
-pub fn beside(plan: &Plan, figures: Vec<ForeignFigure>) -> Result<Beside> {
-    let section = plan.file.beside.as_ref().ok_or_else(|| {
+pub fn published(plan: &Plan, figures: Vec<PublishedFigure>) -> Result<PublishedFigures> {
+    let section = plan.file.published.as_ref().ok_or_else(|| {
         usage(
-            "--beside: the study file has no section [beside], which says how many operations and \
+            "--published: the study file has no section [beside], which says how many operations \
+             and \
              clients the figures are of:\n  [beside]\n  name = \"the paper\"\n  operations = \
              \"100k\"\n  clients = 4\n  workloads = { ycsb-a = \"A\" }",
         )
@@ -273,7 +284,7 @@ pub fn beside(plan: &Plan, figures: Vec<ForeignFigure>) -> Result<Beside> {
         let theirs = name_of(&workload.name)?;
         (!workload.mix.is_empty()).then(|| Mix { workload: theirs, shares: workload.mix.clone() })
     });
-    Ok(Beside {
+    Ok(PublishedFigures {
         name: section.name.clone(),
         terms: Terms {
             operations: section.operations as f64,

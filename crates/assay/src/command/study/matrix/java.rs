@@ -1,4 +1,4 @@
-//! What decides the figures of a store in Java, beside its URL.
+//! Java settings that decide the figures of a store, beside its URL.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub fn settings(url: &str) -> Result<Vec<(String, String)>> {
     if !url.starts_with(SCHEME) {
         return Ok(Vec::new());
     }
-    let variable = |name: &str| Some((format!("${name}"), shown(&std::env::var(name).ok()?)));
+    let variable = |name: &str| Some((format!("${name}"), display(&std::env::var(name).ok()?)));
     let mut settings: Vec<(String, String)> = VARIABLES.into_iter().filter_map(variable).collect();
     let options = url.split_once('?').map_or("", |(_, options)| options).split('&');
     for (name, value) in options.filter_map(|option| option.split_once('=')) {
@@ -40,20 +40,20 @@ pub fn settings(url: &str) -> Result<Vec<(String, String)>> {
             _ => continue,
         };
         for file in files {
-            settings.extend(told(file)?.map(|text| (format!("{name} {file}"), text)));
+            settings.extend(describe(file)?.map(|text| (format!("{name} {file}"), text)));
         }
     }
     Ok(settings)
 }
 
 /// A variable's words without what nobody else may know.
-fn shown(text: &str) -> String {
+fn display(text: &str) -> String {
     text.split_whitespace().map(redacted).collect::<Vec<_>>().join(" ")
 }
 
 /// What is in a file, in a folder of classes, or in the archives that `folder/*` names; `None` if
 /// there is none of them.
-fn told(file: &str) -> Result<Option<String>> {
+fn describe(file: &str) -> Result<Option<String>> {
     let path = Path::new(file);
     let files = match file.strip_suffix("/*").map(Path::new) {
         Some(folder) if folder.is_dir() => {
@@ -137,8 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn passwords_in_variables_are_not_told() {
+    fn passwords_in_variables_are_not_reported() {
         let text = "-Xmx1g  -Djavax.net.ssl.keyStorePassword=x -Du=m://a:b@h/y";
-        assert_eq!(shown(text), "-Xmx1g -Djavax.net.ssl.keyStorePassword=… -Du=m://…@h/y");
+        assert_eq!(display(text), "-Xmx1g -Djavax.net.ssl.keyStorePassword=… -Du=m://…@h/y");
     }
 }

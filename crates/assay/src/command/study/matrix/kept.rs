@@ -1,4 +1,4 @@
-//! The study's directory: what was asked, what has come of each cell.
+//! The study's directory: what was issued, what has come of each cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use assay_history::{Manifest, ManifestError, State};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::ask::differences;
+use super::commands::differences;
 use super::file::StudyFile;
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
@@ -29,7 +29,7 @@ const MARK_FORMAT: u32 = 1;
 /// The study file as it was run.
 const FILE: &str = "study.toml";
 
-/// The file whose lock says that somebody works on the study.
+/// The file whose lock says that the study is running in another process.
 const LOCK: &str = "lock";
 
 /// The directory of the cells.
@@ -41,7 +41,7 @@ const RECORD: &str = "cell.toml";
 /// What a file system counts the blocks of a file in.
 const BLOCK_BYTES: u64 = 512;
 
-/// Differences that are told; more only by their number.
+/// Differences that are reported; more only by their number.
 const TOLD: usize = 6;
 
 /// What has come of a cell.
@@ -58,7 +58,7 @@ pub struct CellRecord {
     pub reason: String,
     /// Our version.
     pub assay: String,
-    /// The machine that asked.
+    /// The client machine.
     pub machine: String,
     /// When it began and ended, as text with a time zone.
     pub began: String,
@@ -68,7 +68,7 @@ pub struct CellRecord {
     pub start_ns: Option<u64>,
     /// How long it took to fill the store; nothing if that was not done, or by the run itself.
     pub fill_ns: Option<u64>,
-    /// How long the command took that asked.
+    /// How long the command took that issued.
     pub run_ns: u64,
     /// The commands that repeat it, one after the other.
     pub commands: Vec<String>,
@@ -80,7 +80,7 @@ pub struct CellRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CellState {
-    /// Its bundle is whole.
+    /// Its run directory is whole.
     Done,
     /// There is a reason.
     #[default]
@@ -120,7 +120,7 @@ struct Mark {
 pub struct Kept {
     dir: PathBuf,
     records: BTreeMap<String, CellRecord>,
-    /// Cells that have failed, and are asked again.
+    /// Cells that have failed, and are run again.
     again: BTreeSet<String>,
     _lock: File,
 }
@@ -139,7 +139,8 @@ impl Kept {
             File::create(&lock).with_context(|| format!("cannot write {}", lock.display()))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
             usage(format!(
-                "somebody works on the study in {}: wait for the other `assay study`, or end it",
+                "the study is running in another process in {}: wait for the other `assay study`, \
+                 or end it",
                 dir.display()
             ))
         })?;
@@ -153,7 +154,7 @@ impl Kept {
         Ok(Kept { dir: dir.to_owned(), records, again, _lock: lock })
     }
 
-    /// Reads the records of the plan's cells, and changes nothing; a cell without is still asked.
+    /// Reads the records of the plan's cells, and changes nothing; a cell without is still issued.
     ///
     /// # Errors
     /// If there is a record that cannot be read.
@@ -166,19 +167,19 @@ impl Kept {
         Ok(())
     }
 
-    /// Asks those again that have failed; the record of each stays until it is its turn.
+    /// Issues those again that have failed; the record of each stays until it is its turn.
     pub fn retry_failed(&mut self) {
         let records = self.records.iter();
         let failed = records.filter(|(_, record)| record.state == CellState::Failed);
         self.again = failed.map(|(id, _)| id.clone()).collect();
     }
 
-    /// Whether a cell is not asked any more.
+    /// Whether a cell is not issued any more.
     pub fn is_settled(&self, id: &str) -> bool {
         self.records.contains_key(id) && !self.again.contains(id)
     }
 
-    /// Refuses to go on with cells that were asked otherwise.
+    /// Refuses to go on with cells that were issued otherwise.
     ///
     /// # Errors
     /// If there are such cells; says in what they differ.
@@ -204,25 +205,25 @@ impl Kept {
         if found.is_empty() {
             return Ok(());
         }
-        let mut told: Vec<String> = Vec::new();
+        let mut reported: Vec<String> = Vec::new();
         for (text, id) in &found {
-            if !told.iter().any(|line| line.starts_with(text.as_str())) {
-                told.push(format!("{text} (first in {id})"));
+            if !reported.iter().any(|line| line.starts_with(text.as_str())) {
+                reported.push(format!("{text} (first in {id})"));
             }
         }
-        let more = told.len().saturating_sub(TOLD);
-        told.truncate(TOLD);
+        let more = reported.len().saturating_sub(TOLD);
+        reported.truncate(TOLD);
         let more = if more > 0 { format!("\n  … and {more} more") } else { String::new() };
         let advice = match is_all_failed {
-            true => "they have all failed: --retry-failed asks them as the file says now",
+            true => "they have all failed: --retry-failed issues them as the file says now",
             false => {
                 "keep them and take another directory by --dir, or remove that one to begin anew"
             }
         };
         Err(usage(format!(
-            "{} holds cells of this study that were asked otherwise:\n  {}{more}\n{advice}",
+            "{} holds cells of this study that were issued otherwise:\n  {}{more}\n{advice}",
             self.dir.display(),
-            told.join("\n  ")
+            reported.join("\n  ")
         )))
     }
 
@@ -242,13 +243,13 @@ impl Kept {
         self.dir.join(CELLS).join(id)
     }
 
-    /// The bundle of a cell's run.
-    pub fn bundle(&self, id: &str) -> PathBuf {
+    /// The run directory of a cell's run.
+    pub fn run_dir(&self, id: &str) -> PathBuf {
         self.cell_dir(id).join("run")
     }
 
-    /// The bundle of a cell's run, seen from the directory.
-    pub fn bundle_name(id: &str) -> String {
+    /// The run directory of a cell's run, seen from the directory.
+    pub fn run_dir_name(id: &str) -> String {
         format!("{CELLS}/{id}/run")
     }
 
@@ -295,7 +296,7 @@ impl Kept {
         remove(&self.cell_dir(&cell.id))
     }
 
-    /// Keeps what has come of a cell; from now on it is not asked again.
+    /// Keeps what has come of a cell; from now on it is not run again.
     ///
     /// # Errors
     /// If the disk does not take it.
@@ -319,19 +320,19 @@ pub fn machine() -> String {
 /// If it holds anything else: the cells in it would be somebody else's.
 fn require_mark(dir: &Path, name: &str) -> Result<bool> {
     let path = dir.join(MARK);
-    let shown = path.display();
+    let displayed = path.display();
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return require_empty(dir).map(|()| false);
         }
-        Err(error) => return Err(usage(format!("cannot read {shown}: {error}"))),
+        Err(error) => return Err(usage(format!("cannot read {displayed}: {error}"))),
     };
     let mark: Mark = toml::from_str(&text)
-        .map_err(|error| usage(format!("{shown} says no study: {}", error.message())))?;
+        .map_err(|error| usage(format!("{displayed} says no study: {}", error.message())))?;
     if mark.format > MARK_FORMAT {
         return Err(usage(format!(
-            "{shown} has format {}, newer than {MARK_FORMAT}; use the release that wrote it",
+            "{displayed} has format {}, newer than {MARK_FORMAT}; use the release that wrote it",
             mark.format
         )));
     }
@@ -370,26 +371,27 @@ fn require_empty(dir: &Path) -> Result<()> {
 /// The record of the cell in `dir`; `None` if the cell has not come to its end.
 ///
 /// # Errors
-/// If that cannot be told: what a later release or a damaged disk has left there may be of worth.
+/// If that is not known: what a later release or a damaged disk has left there may be of worth.
 fn read(dir: &Path) -> Result<Option<CellRecord>> {
     let path = dir.join(RECORD);
-    let shown = path.display();
+    let displayed = path.display();
     let unread = |reason: String| {
         usage(format!(
-            "{reason}; nothing was removed: to ask the cell again, remove {}",
+            "{reason}; nothing was removed: to issue the cell again, remove {}",
             dir.display()
         ))
     };
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unread(format!("cannot read {shown}: {error}"))),
+        Err(error) => return Err(unread(format!("cannot read {displayed}: {error}"))),
     };
-    let record: CellRecord = toml::from_str(&text)
-        .map_err(|error| unread(format!("{shown} is no record of a cell: {}", error.message())))?;
+    let record: CellRecord = toml::from_str(&text).map_err(|error| {
+        unread(format!("{displayed} is no record of a cell: {}", error.message()))
+    })?;
     if record.format > FORMAT {
         return Err(usage(format!(
-            "{shown} has format {}, newer than {FORMAT}; use the release that wrote it",
+            "{displayed} has format {}, newer than {FORMAT}; use the release that wrote it",
             record.format
         )));
     }
@@ -399,7 +401,7 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
     match Manifest::read(&dir.join("run")) {
         Ok(manifest) => Ok((manifest.state == State::Finished).then_some(record)),
         Err(ManifestError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
-        // It is told among the cells that failed, and costs the others nothing.
+        // It is reported among the cells that failed, and costs the others nothing.
         Err(ManifestError::Parse { .. }) => Ok(Some(record)),
         Err(error) => Err(unread(error.to_string())),
     }
@@ -453,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn half_cells_are_asked_and_failed_ones_kept_until_they_are_tried_again() {
+    fn half_cells_are_issued_and_failed_ones_kept_until_they_are_tried_again() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("s");
         let mut kept = Kept::open(&dir, "s").unwrap();
@@ -462,7 +464,7 @@ mod tests {
             fs::create_dir_all(kept.cell_dir(id)).unwrap();
         }
         kept.end(record("failed", CellState::Failed)).unwrap();
-        // A record without its bundle is worth nothing.
+        // A record without its run directory is worth nothing.
         kept.end(record("unsealed", CellState::Done)).unwrap();
         drop(kept);
         let mut kept = Kept::open(&dir, "s").unwrap();
@@ -471,28 +473,28 @@ mod tests {
         assert!(!kept.is_settled("half") && !kept.is_settled("unsealed"));
         kept.retry_failed();
         assert!(!kept.is_settled("failed"));
-        assert!(kept.record("failed").is_some(), "it is there until it is asked");
+        assert!(kept.record("failed").is_some(), "it is there until it is issued");
         assert!(ids.iter().all(|id| kept.cell_dir(id).exists()), "looking removes nothing");
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_and_stays() {
+    fn what_cannot_be_read_is_reported_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         let mut kept = Kept::open(&folder.path().join("s"), "s").unwrap();
         let run = kept.cell_dir("c").join("run");
         fs::create_dir_all(&run).unwrap();
         kept.end(record("c", CellState::Done)).unwrap();
         fs::write(run.join("run.toml"), "format = 9999\n").unwrap();
-        let told = kept.look(["c"].into_iter()).unwrap_err().to_string();
-        assert!(told.contains("use the release that wrote it"), "{told}");
-        // A bundle that is damaged is not asked again unless somebody removes it.
+        let reported = kept.look(["c"].into_iter()).unwrap_err().to_string();
+        assert!(reported.contains("use the release that wrote it"), "{reported}");
+        // A run directory that is damaged is not run again unless somebody removes it.
         fs::write(run.join("run.toml"), "format = \u{0}").unwrap();
         kept.look(["c"].into_iter()).unwrap();
         assert!(kept.is_settled("c"));
         fs::remove_file(kept.cell_dir("c").join(RECORD)).unwrap();
         fs::create_dir(kept.cell_dir("c").join(RECORD)).unwrap();
-        let told = kept.look(["c"].into_iter()).unwrap_err().to_string();
-        assert!(told.contains("cannot read") && run.exists(), "{told}");
+        let reported = kept.look(["c"].into_iter()).unwrap_err().to_string();
+        assert!(reported.contains("cannot read") && run.exists(), "{reported}");
     }
 
     #[test]
@@ -501,7 +503,7 @@ mod tests {
         let dir = folder.path().join("s");
         let _kept = Kept::open(&dir, "s").unwrap();
         let second = Kept::open(&dir, "s").err().unwrap().to_string();
-        assert!(second.contains("somebody works on the study"), "{second}");
+        assert!(second.contains("the study is running in another process"), "{second}");
         let named = Kept::open(&dir, "t").err().unwrap().to_string();
         assert!(named.contains("holds the study s, not t"), "{named}");
         fs::write(folder.path().join("mine.txt"), "").unwrap();
@@ -514,8 +516,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join(CELLS)).unwrap();
         fs::write(folder.path().join(CELLS).join("notes.txt"), "mine").unwrap();
-        let told = Kept::open(folder.path(), "s").err().unwrap().to_string();
-        assert!(told.contains("there is no assay-study.toml in it"), "{told}");
+        let reported = Kept::open(folder.path(), "s").err().unwrap().to_string();
+        assert!(reported.contains("there is no assay-study.toml in it"), "{reported}");
         let names = fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name());
         assert_eq!(names.collect::<Vec<_>>(), [CELLS]);
         assert!(folder.path().join(CELLS).join("notes.txt").exists());

@@ -1,17 +1,17 @@
-//! From a study file to its cells, in the order in which they are asked.
+//! Plan of a study: its cells in the order in which they run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use assay_analysis::matrix::{Of, Setup};
+use assay_analysis::matrix::{OperationFilter, Setup};
 use assay_drivers::registry;
 use assay_lab::{Network, Order, recipes};
 use assay_model::{Kind, Nanos, Seed, quantity};
 use assay_run::clock;
 use assay_workload::{PlanPhase, Spec};
 
-use super::ask::{Ask, Asks, Target};
+use super::commands::{CellCommand, CellCommands, Target};
 use super::file::{
     DECIDED, LoadSection, Refill, StoreSection, StudyFile, WorkloadSection, flag, is_of_fill_too,
     name_of_spec, names_a_file,
@@ -28,8 +28,8 @@ const ORDER: u64 = 0x53_54_55;
 /// The stream of the seeds of arrivals.
 const ARRIVALS: u64 = 0x53_54_56;
 
-/// Stores that end with the process that asks.
-const VOLATILE: [&str; 3] = ["memory", "null", "sick"];
+/// Stores that end with the process that issues.
+const VOLATILE: [&str; 3] = ["memory", "null", "sim"];
 
 /// Stores whose opening makes files, or starts a virtual machine.
 const OPENED_WITH_FILES: [&str; 6] = ["fjall", "jvm", "lmdb", "redb", "rocksdb", "sqlite"];
@@ -39,7 +39,7 @@ const CELLS_MAX: u64 = 100_000;
 
 /// What somebody wants of a study beside its file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wishes {
+pub struct StudyRequest {
     /// Operations and durations as a share of what the file says.
     pub scale: f64,
     /// The seed, instead of the file's.
@@ -63,15 +63,15 @@ pub struct Plan {
     pub stores: Vec<StoreSection>,
     /// The workloads that are wanted.
     pub workloads: Vec<PlannedWorkload>,
-    /// The ways to ask.
+    /// The ways to measure.
     pub loads: Vec<PlannedLoad>,
-    /// How often each cell is asked.
+    /// How often each cell is issued.
     pub repetitions: u32,
     /// The seed.
     pub seed: u64,
     /// Operations and durations as a share of what the file says.
     pub scale: f64,
-    /// The cells in the order in which they are asked; those of a shift follow each other.
+    /// The cells in the order in which they are issued; those of a shift follow each other.
     pub cells: Vec<PlannedCell>,
     /// What was left out, with the reason.
     pub skipped: Vec<String>,
@@ -100,13 +100,13 @@ pub struct PlannedWorkload {
     pub dataset: String,
     /// Bytes of its data set, roughly; 0 if it is not known.
     pub bytes: u64,
-    /// What it asks, as a number that another text changes.
+    /// What it issues, as a number that another text changes.
     pub hash: String,
     /// Which share of its operations is of which sort.
-    pub mix: Vec<(Of, f64)>,
+    pub mix: Vec<(OperationFilter, f64)>,
 }
 
-/// A way to ask.
+/// A way to query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedLoad {
     /// Its name in the study.
@@ -119,7 +119,7 @@ pub struct PlannedLoad {
     pub rate: Option<String>,
     /// How long.
     pub duration: Option<Nanos>,
-    /// Asked before that.
+    /// Issued before that.
     pub warm_up: Option<Nanos>,
     /// Operations, if the load says so.
     pub operations: Option<u64>,
@@ -136,9 +136,9 @@ pub struct PlannedCell {
     pub repetition: u32,
     /// The cluster that it shares with others of the same shift: its name.
     pub shift: String,
-    /// How it is asked.
-    pub asks: Asks,
-    /// Everything that it was asked with, by name.
+    /// How it is issued.
+    pub workload_kind: CellCommands,
+    /// Everything that it was issued with, by name.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -146,26 +146,26 @@ impl Plan {
     /// Compiles the study in `path`.
     ///
     /// # Errors
-    /// If a store, a workload or a load cannot be, or nothing is left to ask.
-    pub fn new(file: StudyFile, path: &Path, wishes: &Wishes) -> Result<Plan> {
+    /// If a store, a workload or a load cannot be, or nothing is left to issue.
+    pub fn new(file: StudyFile, path: &Path, study_request: &StudyRequest) -> Result<Plan> {
         let wrong = |reason: String| usage(format!("{}: {reason}", path.display()));
         let name = file.name_of(path);
         check_name("the study", &name).map_err(wrong)?;
-        let stores = wanted(&file.stores, &wishes.stores, |store| &store.name)
+        let stores = expected(&file.stores, &study_request.stores, |store| &store.name)
             .map_err(|reason| usage(format!("--stores: {reason}")))?;
         for store in &stores {
             check_name("store", &store.name).map_err(wrong)?;
             check_store(store, &file)?;
         }
         let workloads = workloads(&file, path)?;
-        let loads = loads(&file, wishes.scale).map_err(wrong)?;
+        let loads = loads(&file, study_request.scale).map_err(wrong)?;
         require_distinct(&file, &workloads, &loads).map_err(wrong)?;
         require_known_skips(&file, &workloads, &loads).map_err(wrong)?;
-        let workloads = wanted(&workloads, &wishes.workloads, |workload| &workload.name)
+        let workloads = expected(&workloads, &study_request.workloads, |workload| &workload.name)
             .map_err(|reason| usage(format!("--workloads: {reason}")))?;
-        let repetitions = wishes.repetitions.unwrap_or(file.repetitions);
+        let repetitions = study_request.repetitions.unwrap_or(file.repetitions);
         let repetitions = u32::try_from(repetitions).unwrap_or(u32::MAX);
-        let seed = wishes.seed.unwrap_or(file.seed);
+        let seed = study_request.seed.unwrap_or(file.seed);
         let mut plan = Plan {
             name,
             stores,
@@ -173,14 +173,14 @@ impl Plan {
             loads,
             repetitions,
             seed,
-            scale: wishes.scale,
+            scale: study_request.scale,
             cells: Vec::new(),
             skipped: Vec::new(),
             file,
         };
         plan.expand()?;
         if plan.cells.is_empty() {
-            return Err(wrong("every cell is skipped: nothing is left to ask".to_owned()));
+            return Err(wrong("every cell is skipped: nothing is left to issue".to_owned()));
         }
         plan.check_commands().map_err(wrong)?;
         Ok(plan)
@@ -188,21 +188,21 @@ impl Plan {
 
     /// Notes what the data of the stores is on that are started here: disks decide figures.
     pub fn note_labs(&mut self, place: &str) {
-        for cell in self.cells.iter_mut().filter(|cell| cell.asks.target.is_up()) {
+        for cell in self.cells.iter_mut().filter(|cell| cell.workload_kind.target.is_up()) {
             cell.settings.insert("labs on".to_owned(), place.to_owned());
         }
     }
 
     /// What no command takes must not be found out cell by cell.
     fn check_commands(&self) -> Result<(), String> {
-        let mut seen = BTreeSet::new();
+        let mut observed = BTreeSet::new();
         for cell in &self.cells {
-            if !seen.insert((cell.setup.store, cell.setup.load)) {
+            if !observed.insert((cell.setup.store, cell.setup.load)) {
                 continue;
             }
-            for ask in cell.asks.fill.iter().chain([&cell.asks.run]) {
-                let told = |error| format!("{}, `assay {}`: {error:#}", cell.id, ask.verb);
-                ask.check().map_err(told)?;
+            for send in cell.workload_kind.fill.iter().chain([&cell.workload_kind.run]) {
+                let describe = |error| format!("{}, `assay {}`: {error:#}", cell.id, send.verb);
+                send.check().map_err(describe)?;
             }
         }
         Ok(())
@@ -210,9 +210,9 @@ impl Plan {
 
     /// Every cell, in order.
     fn expand(&mut self) -> Result<()> {
-        let (left_out, asked): (Vec<Setup>, Vec<Setup>) =
+        let (left_out, requested): (Vec<Setup>, Vec<Setup>) =
             self.setups().into_iter().partition(|setup| self.skip(*setup).is_some());
-        let number = (asked.len() as u64).saturating_mul(u64::from(self.repetitions));
+        let number = (requested.len() as u64).saturating_mul(u64::from(self.repetitions));
         if number > CELLS_MAX {
             let name = &self.name;
             return Err(usage(format!("{name} has {number} cells, more than {CELLS_MAX}")));
@@ -229,7 +229,7 @@ impl Plan {
             .map(|store| java::settings(store.url.as_deref().unwrap_or_default()));
         let of_java: Vec<Vec<(String, String)>> = of_java.collect::<Result<_>>()?;
         let mut cells = Vec::new();
-        for setup in asked {
+        for setup in requested {
             for repetition in 1..=self.repetitions {
                 let mut cell = self.cell(setup, repetition)?;
                 cell.settings.extend(of_java[setup.store].iter().cloned());
@@ -254,7 +254,7 @@ impl Plan {
         let nodes = stores.flat_map(|(store, section)| {
             nodes_of(section, &self.file).into_iter().map(move |nodes| (store, nodes))
         });
-        let asked = nodes.flat_map(|(store, nodes)| {
+        let requested = nodes.flat_map(|(store, nodes)| {
             let workloads = 0..self.workloads.len();
             workloads.map(move |workload| (store, nodes, workload))
         });
@@ -262,17 +262,17 @@ impl Plan {
             let loads = 0..self.loads.len();
             loads.map(move |load| Setup { store, workload, nodes, load })
         };
-        asked.flat_map(loads).collect()
+        requested.flat_map(loads).collect()
     }
 
     fn skip(&self, setup: Setup) -> Option<String> {
-        let fits = |wanted: &Option<String>, name: &str| {
-            wanted.as_ref().is_none_or(|wanted| wanted == name)
+        let fits = |expected: &Option<String>, name: &str| {
+            expected.as_ref().is_none_or(|expected| expected == name)
         };
         let workload = &self.workloads[setup.workload].name;
         let load = &self.loads[setup.load].name;
-        let nodes = |wanted: Option<u64>| {
-            wanted.is_none_or(|wanted| setup.nodes.map(|nodes| nodes as u64) == Some(wanted))
+        let nodes = |expected: Option<u64>| {
+            expected.is_none_or(|expected| setup.nodes.map(|nodes| nodes as u64) == Some(expected))
         };
         let skip = self.stores[setup.store].skip.iter().find(|skip| {
             fits(&skip.workload, workload) && fits(&skip.load, load) && nodes(skip.nodes)
@@ -292,23 +292,23 @@ impl Plan {
         let section = &self.stores[setup.store];
         let shift = match &section.up {
             Some(_) => cluster(section, setup.nodes),
-            // What nobody has to start can be asked in any order.
+            // What nobody has to start can be issued in any order.
             None => id.clone(),
         };
-        let asks = self.asks(setup, repetition)?;
-        let mut settings = asks.settings();
-        if asks.fill.is_some() {
+        let workload_kind = self.workload_kind(setup, repetition)?;
+        let mut settings = workload_kind.settings();
+        if workload_kind.fill.is_some() {
             settings.insert("fill when".to_owned(), self.file.fill.when.name().to_owned());
         }
-        for (name, value) in &asks.run.flags {
+        for (name, value) in &workload_kind.run.flags {
             if names_a_file(name) && Path::new(value).is_file() {
                 settings.insert(format!("{name}'s content"), hash(&content(Path::new(value))?));
             }
         }
-        Ok(PlannedCell { id, setup, repetition, shift, asks, settings })
+        Ok(PlannedCell { id, setup, repetition, shift, workload_kind, settings })
     }
 
-    fn asks(&self, setup: Setup, repetition: u32) -> Result<Asks> {
+    fn workload_kind(&self, setup: Setup, repetition: u32) -> Result<CellCommands> {
         let store = &self.stores[setup.store];
         let (workload, load) = (&self.workloads[setup.workload], &self.loads[setup.load]);
         let mut shared: Vec<(String, String)> = Vec::new();
@@ -346,9 +346,9 @@ impl Plan {
                 add(name, text);
             }
         }
-        // Whatever the lab starts can delete; of others nobody knows before they are asked.
+        // Whatever the lab starts can delete; of others nobody knows before they are issued.
         if self.file.fill.when == Refill::Undo && workload.inserts_only && store.up.is_some() {
-            add("undo-inserts", String::new());
+            add("clean-up-inserts", String::new());
         }
         add("seed", self.seed.to_string());
         let draw = Seed(self.seed).draws(ARRIVALS, u64::from(repetition)).bits();
@@ -358,17 +358,17 @@ impl Plan {
         fill.push(("closed".to_owned(), self.file.fill.closed.to_string()));
         fill.push(("seed".to_owned(), self.seed.to_string()));
         fill.push(("fresh".to_owned(), String::new()));
-        let ask = |verb, flags| Ask { verb, spec: workload.spec.clone(), flags };
-        Ok(Asks {
+        let send = |verb, flags| CellCommand { verb, spec: workload.spec.clone(), flags };
+        Ok(CellCommands {
             target: target(store, setup.nodes),
-            fill: (!is_volatile(store)).then(|| ask("load", fill)),
-            run: ask("run", run),
+            fill: (!is_volatile(store)).then(|| send("load", fill)),
+            run: send("run", run),
             workload: workload.named.clone(),
             workload_hash: workload.hash.clone(),
         })
     }
 
-    /// How many operations a run asks, if not only its duration ends it.
+    /// How many operations a run issues, if not only its duration ends it.
     fn operations(&self, workload: &PlannedWorkload, load: &PlannedLoad) -> Result<Option<u64>> {
         let said = match load.duration {
             // A rate with a duration has as many as that gives.
@@ -379,7 +379,7 @@ impl Plan {
             Some(operations) => Ok(Some(scaled(operations, self.scale))),
             None if load.duration.is_some() => Ok(None),
             None => Err(usage(format!(
-                "study {}: {} does not say how long {} asks it: give operations, or the load a \
+                "study {}: {} does not say how long {} loads it: give operations, or the load a \
                  duration",
                 self.name, workload.name, load.name
             ))),
@@ -403,7 +403,7 @@ fn target(store: &StoreSection, nodes: Option<usize>) -> Target {
     }
 }
 
-/// Whether a store ends with the process that asks it.
+/// Whether a store ends with the process that loads it.
 fn is_volatile(store: &StoreSection) -> bool {
     let scheme = store.url.as_deref().and_then(|url| url.split(':').next());
     store.volatile.unwrap_or(scheme.is_some_and(|scheme| VOLATILE.contains(&scheme)))
@@ -454,7 +454,7 @@ fn check_url(url: &str) -> Result<()> {
 }
 
 /// Those of `all` whose names are `names`, in the order of the file; all if there are none.
-fn wanted<T: Clone>(
+fn expected<T: Clone>(
     all: &[T],
     names: &[String],
     name_of: impl Fn(&T) -> &String,
@@ -468,8 +468,8 @@ fn wanted<T: Clone>(
             });
         }
     }
-    let is_wanted = |one: &&T| names.is_empty() || names.contains(name_of(one));
-    Ok(all.iter().filter(is_wanted).cloned().collect())
+    let is_expected = |one: &&T| names.is_empty() || names.contains(name_of(one));
+    Ok(all.iter().filter(is_expected).cloned().collect())
 }
 
 /// Names become those of directories, labs and columns.
@@ -558,14 +558,14 @@ fn require_known_skips(
         for skip in &store.skip {
             let workloads = workloads.iter().map(|workload| workload.name.as_str()).collect();
             let loads = loads.iter().map(|load| load.name.as_str()).collect();
-            let is_there = |wanted: u64| {
-                nodes.iter().any(|nodes| nodes.map(|nodes| nodes as u64) == Some(wanted))
+            let is_there = |expected: u64| {
+                nodes.iter().any(|nodes| nodes.map(|nodes| nodes as u64) == Some(expected))
             };
             known("workload", skip.workload.as_deref(), workloads)
                 .and_then(|()| known("load", skip.load.as_deref(), loads))
                 .and_then(|()| match skip.nodes {
-                    Some(wanted) if !is_there(wanted) => {
-                        Err(format!("it is never asked on {wanted} nodes"))
+                    Some(expected) if !is_there(expected) => {
+                        Err(format!("it is never issued on {expected} nodes"))
                     }
                     _ => Ok(()),
                 })
@@ -598,9 +598,9 @@ fn workloads(file: &StudyFile, path: &Path) -> Result<Vec<PlannedWorkload>> {
 
 fn workload(section: WorkloadSection, file: &StudyFile, path: &Path) -> Result<PlannedWorkload> {
     check_name("workload", &section.name).map_err(usage)?;
-    let beside = path.parent().map(|folder| folder.join(&section.spec));
-    let spec = match beside.filter(|beside| beside.is_file()) {
-        Some(beside) => beside.display().to_string(),
+    let published = path.parent().map(|folder| folder.join(&section.spec));
+    let spec = match published.filter(|published| published.is_file()) {
+        Some(published) => published.display().to_string(),
         None => section.spec.clone(),
     };
     let records = section.records.or(file.records);
@@ -619,7 +619,7 @@ fn workload(section: WorkloadSection, file: &StudyFile, path: &Path) -> Result<P
     let own = plain.and_then(|spec| spec.operations.count);
     let kinds = read.kinds_used(PlanPhase::Run);
     let text = plain.map_or_else(|| section.spec.clone(), Spec::to_toml);
-    // A file says more than what is asked: settings, thresholds, a trace's operations.
+    // A file says more than what is issued: settings, thresholds, a trace's operations.
     let bytes = match Path::new(&spec).is_file() {
         true => content(Path::new(&spec))?,
         false => Vec::new(),
@@ -652,14 +652,14 @@ fn bytes_of(spec: &Spec) -> u64 {
 }
 
 /// Weights as shares of their sum.
-fn mix_of(spec: &Spec) -> Vec<(Of, f64)> {
+fn mix_of(spec: &Spec) -> Vec<(OperationFilter, f64)> {
     let operations = &spec.operations;
     let weights = [
-        (Of::Kind(Kind::Read), operations.read),
-        (Of::Kind(Kind::Update), operations.update),
-        (Of::Kind(Kind::Insert), operations.insert),
-        (Of::Kind(Kind::Scan), operations.scan),
-        (Of::ReadModifyWrite, operations.read_modify_write),
+        (OperationFilter::Kind(Kind::Read), operations.read),
+        (OperationFilter::Kind(Kind::Update), operations.update),
+        (OperationFilter::Kind(Kind::Insert), operations.insert),
+        (OperationFilter::Kind(Kind::Scan), operations.scan),
+        (OperationFilter::ReadModifyWrite, operations.read_modify_write),
     ];
     let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
     let shares = weights.into_iter().filter(|(_, weight)| *weight > 0.0);

@@ -1,4 +1,4 @@
-//! Whether the machine has what the cells of a study need.
+//! Room on this machine for the cells of a study: disk, memory.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use assay_lab::recipes;
 use assay_model::Nanos;
 use rustix::fs::{stat, statvfs};
 
-use super::ask::Target;
+use super::commands::Target;
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
 use crate::{machine, units};
@@ -15,7 +15,7 @@ use crate::{machine, units};
 /// Bytes that a record of a sealed history takes.
 const SEALED_BYTES: u64 = 16;
 
-/// Operations per second of a store in this process that is asked without pause; nobody knows
+/// Operations per second of a store in this process that is issued without pause; nobody knows
 /// before, and most are slower.
 const IN_PROCESS_PER_S: f64 = 500e3;
 
@@ -46,11 +46,11 @@ pub struct Need {
 pub fn need(plan: &Plan, cell: &PlannedCell) -> Need {
     let rows = plan.workloads[cell.setup.workload].bytes / MIB;
     let grown = rows.saturating_mul(GROWTH);
-    let Target::Up { recipe, nodes, .. } = &cell.asks.target else {
-        return match &cell.asks.fill {
+    let Target::Up { recipe, nodes, .. } = &cell.workload_kind.target else {
+        return match &cell.workload_kind.fill {
             Some(_) => Need { memory_mib: 0, disk_mib: grown },
-            // What nobody fills beforehand is in the memory of the process that asks.
-            None if keeps_nothing_here(&cell.asks.target) => Need::default(),
+            // What nobody fills beforehand is in the memory of the process that issues.
+            None if keeps_nothing_here(&cell.workload_kind.target) => Need::default(),
             None => Need { memory_mib: rows.saturating_mul(IN_MEMORY), disk_mib: 0 },
         };
     };
@@ -68,7 +68,7 @@ fn keeps_nothing_here(target: &Target) -> bool {
 }
 
 fn guessed_per_s(cell: &PlannedCell) -> f64 {
-    match &cell.asks.target {
+    match &cell.workload_kind.target {
         Target::Url(url) if !url.contains("//") => IN_PROCESS_PER_S,
         _ => SERVER_PER_S,
     }
@@ -121,11 +121,11 @@ pub fn require(
              store out by --stores, or insist with --force",
             cell.id,
             most.memory_mib,
-            if cell.asks.target.is_up() { "nodes" } else { "records" }
+            if cell.workload_kind.target.is_up() { "nodes" } else { "records" }
         )));
     }
     let most = |is_of_lab: bool| {
-        let of = needs.clone().filter(|(_, cell)| cell.asks.target.is_up() == is_of_lab);
+        let of = needs.clone().filter(|(_, cell)| cell.workload_kind.target.is_up() == is_of_lab);
         of.map(|(need, _)| need.disk_mib).max().unwrap_or(0)
     };
     let own = most(false).saturating_add(histories_mib(plan, missing));
@@ -139,12 +139,12 @@ pub fn require(
     }
 }
 
-fn require_disk(wanted: u64, dir: &Path, flag: &str) -> Result<()> {
+fn require_disk(expected: u64, dir: &Path, flag: &str) -> Result<()> {
     let Ok(found) = statvfs(existing(dir)) else { return Ok(()) };
     let free = found.f_bavail.saturating_mul(found.f_frsize) / MIB;
-    if wanted > free {
+    if expected > free {
         return Err(usage(format!(
-            "the study needs about {wanted} MiB on disk, and {free} MiB are free for {}: take \
+            "the study needs about {expected} MiB on disk, and {free} MiB are free for {}: take \
              fewer records or operations (--scale 0.1), another {flag}, or insist with --force",
             dir.display()
         )));

@@ -13,11 +13,11 @@ use rustix::fs::{FlockOperation, flock};
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag::{register, register_conditional_shutdown};
 
-use super::ask::Target;
+use super::commands::Target;
 use crate::exit::{Exit, Failure, usage};
-use crate::lab::errand::Errand;
-use crate::lab::owner::Owner;
-use crate::lab::start::{Rope, require_free, start};
+use crate::lab::job_spec::JobSpec;
+use crate::lab::parent::Parent;
+use crate::lab::start::{CancelHandle, require_free, start};
 use crate::lab::{LabClient, Labs};
 use crate::options::Options;
 use crate::signals::ending;
@@ -25,7 +25,7 @@ use crate::signals::ending;
 /// How often somebody who waits for a lab looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long a lab may take to end. Servers that are told to end get less than that each.
+/// How long a lab may take to end. Servers that are instructed to end get less than that each.
 const DOWN_MAX: Duration = Duration::from_secs(300);
 
 /// The longest name of a lab.
@@ -35,26 +35,26 @@ const NAME_MAX: usize = 40;
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Listens for interrupts: the first is told, the second ends the program at once.
+    /// Listens for interrupts: the first is reported, the second ends the program at once.
     ///
     /// # Errors
     /// If the system does not let us.
     pub fn listen() -> Result<Stop> {
-        let wanted = Arc::new(AtomicBool::new(false));
+        let expected = Arc::new(AtomicBool::new(false));
         for signal in ending() {
             let code = Exit::Interrupted as i32;
             // The shell and the system both tell that a terminal has gone: no second wish.
             if signal != SIGHUP {
-                register_conditional_shutdown(signal, code, Arc::clone(&wanted))
+                register_conditional_shutdown(signal, code, Arc::clone(&expected))
                     .context("cannot listen for interrupts")?;
             }
-            register(signal, Arc::clone(&wanted)).context("cannot listen for interrupts")?;
+            register(signal, Arc::clone(&expected)).context("cannot listen for interrupts")?;
         }
-        Ok(Stop(wanted))
+        Ok(Stop(expected))
     }
 
     /// Whether there was an interrupt.
-    pub fn is_wanted(&self) -> bool {
+    pub fn is_expected(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -63,7 +63,7 @@ impl Stop {
 pub struct Shift {
     key: (u32, String),
     client: LabClient,
-    keeper: Child,
+    supervisor: Child,
 }
 
 impl Shift {
@@ -81,34 +81,34 @@ impl Shift {
     ) -> Result<Shift> {
         // Another study would find the same name free, until this one's lab has it.
         let _naming = naming(labs, stop)?;
-        let errand = errand(name, target, labs, options)?;
-        errand.order()?;
-        let rope = Rope::default();
+        let job_spec = job_spec(name, target, labs, options)?;
+        job_spec.order()?;
+        let cancel_handle = CancelHandle::default();
         let is_over = AtomicBool::new(false);
         let started = thread::scope(|scope| {
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
-                    if stop.is_wanted() {
-                        rope.cut();
+                    if stop.is_expected() {
+                        cancel_handle.cut();
                     }
                     thread::sleep(LOOK);
                 }
             });
-            let started = start(&errand, &rope, &mut |text| tell(text));
+            let started = start(&job_spec, &cancel_handle, &mut |text| tell(text));
             is_over.store(true, Ordering::Relaxed);
             started
         });
         let started = started.inspect_err(|_| {
-            // The reason has been told, and nobody comes back to a lab of a cell.
-            let _ = assay_lab::clean(&errand.folder);
+            // The reason has been reported, and nobody comes back to a lab of a cell.
+            let _ = assay_lab::clean(&job_spec.folder);
         })?;
-        let mut keeper = started.keeper;
-        let client = LabClient::connect(labs, &errand.name).inspect_err(|_| {
+        let mut supervisor = started.supervisor;
+        let client = LabClient::connect(labs, &job_spec.name).inspect_err(|_| {
             // Nobody could end it otherwise before the study is over.
-            end_within(&mut keeper, Duration::ZERO);
-            let _ = assay_lab::clean(&errand.folder);
+            end_within(&mut supervisor, Duration::ZERO);
+            let _ = assay_lab::clean(&job_spec.folder);
         })?;
-        Ok(Shift { key, client, keeper })
+        Ok(Shift { key, client, supervisor })
     }
 
     /// The repetition with the name of the shift.
@@ -128,37 +128,38 @@ impl Drop for Shift {
         if let Err(error) = self.client.down_while(&|| begun.elapsed() < DOWN_MAX) {
             eprintln!("warning: the lab {} did not end by itself: {error:#}", self.client.name());
         }
-        end_within(&mut self.keeper, DOWN_MAX.saturating_sub(begun.elapsed()));
+        end_within(&mut self.supervisor, DOWN_MAX.saturating_sub(begun.elapsed()));
     }
 }
 
-/// Waits so long for the end of a lab's keeper, then ends it; its guard ends what it has started.
-fn end_within(keeper: &mut Child, patience: Duration) {
+/// Waits so long for the end of a lab's supervisor, then ends it; its guard ends what it has
+/// started.
+fn end_within(supervisor: &mut Child, timeout: Duration) {
     let begun = Instant::now();
-    while let Ok(None) = keeper.try_wait() {
-        if begun.elapsed() >= patience {
+    while let Ok(None) = supervisor.try_wait() {
+        if begun.elapsed() >= timeout {
             // It may have ended by itself in this moment.
-            let _ = keeper.kill();
-            let _ = keeper.wait();
+            let _ = supervisor.kill();
+            let _ = supervisor.wait();
             return;
         }
         thread::sleep(LOOK);
     }
 }
 
-fn errand(name: &str, target: &Target, labs: &Labs, options: &Options) -> Result<Errand> {
+fn job_spec(name: &str, target: &Target, labs: &Labs, options: &Options) -> Result<JobSpec> {
     let Target::Up { recipe, nodes, version, choices } = target else {
         return Err(usage("only a store that is started here has a lab"));
     };
     let name = free_name(name, labs)?;
-    let owner = Owner::this_process().context("the system does not show this process")?;
-    Ok(Errand {
+    let parent = Parent::this_process().context("the system does not show this process")?;
+    Ok(JobSpec {
         nodes: *nodes,
         version: version.clone(),
         network: Network::Loopback,
         choices: choices.clone(),
-        owner: Some(owner),
-        ..Errand::of(recipe, &name, labs, options)?
+        parent: Some(parent),
+        ..JobSpec::of(recipe, &name, labs, options)?
     })
 }
 
@@ -172,7 +173,7 @@ fn naming(labs: &Labs, stop: &Stop) -> Result<File> {
     fs::create_dir_all(root).with_context(unmade)?;
     let folder = File::open(root).with_context(unmade)?;
     while flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
-        if stop.is_wanted() {
+        if stop.is_expected() {
             let message = "stopped before it was its turn to start a lab".to_owned();
             return Err(Failure { exit: Exit::Interrupted, message }.into());
         }
@@ -202,9 +203,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keeper_that_does_not_end_is_ended() {
-        let mut keeper = Command::new("sleep").arg("600").spawn().unwrap();
-        end_within(&mut keeper, Duration::from_millis(100));
-        assert_eq!(keeper.try_wait().unwrap().and_then(|status| status.signal()), Some(9));
+    fn a_supervisor_that_does_not_end_is_ended() {
+        let mut supervisor = Command::new("sleep").arg("600").spawn().unwrap();
+        end_within(&mut supervisor, Duration::from_millis(100));
+        assert_eq!(supervisor.try_wait().unwrap().and_then(|status| status.signal()), Some(9));
     }
 }

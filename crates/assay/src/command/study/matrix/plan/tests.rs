@@ -1,4 +1,4 @@
-//! What becomes of a small study file.
+//! Tests of plans of small study files.
 
 use std::collections::BTreeSet;
 
@@ -33,18 +33,24 @@ skip = [{ workload = "ycsb-e", load = "closed-4", reason = "no time" }]
 const SETTINGS: &str = "workloads = [\"ycsb-a\"]\n[run]\n";
 const STUDY_REST: &str = "[[store]]\nname = \"etcd\"\nup = \"etcd\"\n";
 
-fn wishes() -> Wishes {
-    Wishes { scale: 1.0, seed: None, repetitions: None, stores: Vec::new(), workloads: Vec::new() }
+fn study_request() -> StudyRequest {
+    StudyRequest {
+        scale: 1.0,
+        seed: None,
+        repetitions: None,
+        stores: Vec::new(),
+        workloads: Vec::new(),
+    }
 }
 
-fn compile(text: &str, wishes: &Wishes) -> Result<Plan, String> {
+fn compile(text: &str, study_request: &StudyRequest) -> Result<Plan, String> {
     let file: StudyFile = toml::from_str(text).map_err(|error| error.to_string())?;
-    Plan::new(file, Path::new("s.toml"), wishes).map_err(|error| format!("{error:#}"))
+    Plan::new(file, Path::new("s.toml"), study_request).map_err(|error| format!("{error:#}"))
 }
 
 #[test]
 fn every_combination_is_a_cell_but_those_left_out() {
-    let plan = compile(STUDY, &wishes()).unwrap();
+    let plan = compile(STUDY, &study_request()).unwrap();
     // (2 numbers of nodes + 1) × 2 workloads × 3 loads − 1, three times.
     assert_eq!(plan.cells.len(), 17 * 3);
     let ids: BTreeSet<&str> = plan.cells.iter().map(|cell| cell.id.as_str()).collect();
@@ -57,7 +63,7 @@ fn every_combination_is_a_cell_but_those_left_out() {
 
 #[test]
 fn the_order_is_drawn_repetition_by_repetition_and_shift_by_shift() {
-    let plan = compile(STUDY, &wishes()).unwrap();
+    let plan = compile(STUDY, &study_request()).unwrap();
     let repetitions: Vec<u32> = plan.cells.iter().map(|cell| cell.repetition).collect();
     assert!(repetitions.is_sorted());
     // Cells of one cluster follow each other within a repetition, so it is started once.
@@ -67,47 +73,48 @@ fn the_order_is_drawn_repetition_by_repetition_and_shift_by_shift() {
     let different: BTreeSet<_> = shifts.iter().collect();
     assert_eq!(stretches, different.len());
     let ids = |plan: &Plan| plan.cells.iter().map(|cell| cell.id.clone()).collect::<Vec<_>>();
-    assert_eq!(ids(&plan), ids(&compile(STUDY, &wishes()).unwrap()));
-    let other = compile(STUDY, &Wishes { seed: Some(2), ..wishes() }).unwrap();
+    assert_eq!(ids(&plan), ids(&compile(STUDY, &study_request()).unwrap()));
+    let other = compile(STUDY, &StudyRequest { seed: Some(2), ..study_request() }).unwrap();
     assert_ne!(ids(&plan), ids(&other));
     // What is added does not disturb the order of what is there.
-    let fewer = compile(STUDY, &Wishes { workloads: vec!["ycsb-a".to_owned()], ..wishes() });
+    let fewer =
+        compile(STUDY, &StudyRequest { workloads: vec!["ycsb-a".to_owned()], ..study_request() });
     let kept: Vec<String> = ids(&plan).into_iter().filter(|id| id.contains("ycsb-a")).collect();
     assert_eq!(ids(&fewer.unwrap()), kept);
 }
 
 #[test]
 fn a_cell_is_two_commands_of_this_program() {
-    let plan = compile(STUDY, &Wishes { scale: 0.1, ..wishes() }).unwrap();
+    let plan = compile(STUDY, &StudyRequest { scale: 0.1, ..study_request() }).unwrap();
     let find = |id: &str| plan.cells.iter().find(|cell| cell.id == id).unwrap();
     let etcd = find("etcd-3n-ycsb-a-closed-4-r1");
-    let run = etcd.asks.run.words(&[]).join(" ");
+    let run = etcd.workload_kind.run.words(&[]).join(" ");
     assert!(
         run.starts_with("run ycsb-a --records 100 --closed 4 --operations 100 --seed 1"),
         "{run}"
     );
-    let fill = etcd.asks.fill.as_ref().unwrap().words(&[]).join(" ");
+    let fill = etcd.workload_kind.fill.as_ref().unwrap().words(&[]).join(" ");
     assert_eq!(fill, "load ycsb-a --records 100 --closed 16 --seed 1 --fresh");
-    let lab = etcd.asks.lab_words("x").unwrap().join(" ");
+    let lab = etcd.workload_kind.lab_words("x").unwrap().join(" ");
     assert_eq!(lab, "lab up etcd --name x --nodes 3");
     let open = find("memory-ycsb-a-open-200-r1");
-    let run = open.asks.run.words(&[]).join(" ");
+    let run = open.workload_kind.run.words(&[]).join(" ");
     assert!(run.contains("--rate 200/s --duration 1s") && !run.contains("--operations"), "{run}");
-    // It ends with the process that asks, which therefore fills it.
-    assert_eq!(open.asks.fill, None);
+    // It ends with the process that issues, which therefore fills it.
+    assert_eq!(open.workload_kind.fill, None);
     // Each repetition has arrivals of its own.
     let seed = |id: &str| find(id).settings["arrival-seed"].clone();
     assert_ne!(seed("memory-ycsb-a-open-200-r1"), seed("memory-ycsb-a-open-200-r2"));
 }
 
 #[test]
-fn settings_tell_whether_a_cell_was_asked_alike() {
-    let settings = |text: &str| compile(text, &wishes()).unwrap().cells[0].settings.clone();
+fn settings_tell_whether_a_cell_was_issued_alike() {
+    let settings = |text: &str| compile(text, &study_request()).unwrap().cells[0].settings.clone();
     let differ = |text: &str| {
-        let other = compile(text, &wishes()).unwrap();
-        let first = &compile(STUDY, &wishes()).unwrap().cells[0];
+        let other = compile(text, &study_request()).unwrap();
+        let first = &compile(STUDY, &study_request()).unwrap().cells[0];
         let same = other.cells.iter().find(|cell| cell.id == first.id).unwrap();
-        crate::command::study::matrix::ask::differences(&same.settings, &first.settings)
+        crate::command::study::matrix::commands::differences(&same.settings, &first.settings)
     };
     assert_eq!(settings(STUDY), settings(&format!("title = \"x\"\n{STUDY}")));
     assert_eq!(differ(STUDY), [""; 0]);
@@ -126,7 +133,7 @@ fn the_content_of_files_that_settings_name_counts() {
     let text = format!("{STUDY}\n[run]\nmapping = \"{}\"\n", path.display());
     let content = |written: &str| {
         std::fs::write(&path, written).unwrap();
-        compile(&text, &wishes()).unwrap().cells[0].settings["mapping's content"].clone()
+        compile(&text, &study_request()).unwrap().cells[0].settings["mapping's content"].clone()
     };
     assert_eq!(content("a"), content("a"));
     assert_ne!(content("a"), content("b"));
@@ -135,11 +142,11 @@ fn the_content_of_files_that_settings_name_counts() {
 #[test]
 fn a_switch_is_a_flag_without_a_value() {
     let run = |setting: &str| {
-        let plan = compile(&format!("{STUDY}\n[run]\n{setting}\n"), &wishes()).unwrap();
-        plan.cells[0].asks.run.words(&[]).join(" ")
+        let plan = compile(&format!("{STUDY}\n[run]\n{setting}\n"), &study_request()).unwrap();
+        plan.cells[0].workload_kind.run.words(&[]).join(" ")
     };
-    let on = run("force = true\nlanes = 2");
-    assert!(on.contains("--force --lanes 2"), "{on}");
+    let on = run("force = true\nthreads = 2");
+    assert!(on.contains("--force --threads 2"), "{on}");
     assert!(!run("force = false").contains("--force"));
 }
 
@@ -152,31 +159,31 @@ fn no_two_cells_have_one_name() {
         )
     };
     let memory = |name: &str| format!("[[store]]\nname = \"{name}\"\nurl = \"memory:\"\n");
-    // Also if only one of them is asked for now.
-    let one = Wishes { stores: vec!["m".to_owned()], ..wishes() };
+    // Also if only one of them is requested now.
+    let one = StudyRequest { stores: vec!["m".to_owned()], ..study_request() };
     let both = text(&(memory("m") + &memory("m-x")));
-    let told = compile(&both, &one).unwrap_err();
+    let reported = compile(&both, &one).unwrap_err();
     let part = "store m with workload x-c and load closed-1, store m-x with workload c and load \
                 closed-1: both would be called m-x-c-closed-1";
-    assert!(told.contains(part), "{told}");
+    assert!(reported.contains(part), "{reported}");
     let etcd =
         |name: &str, nodes: &str| format!("[[store]]\nname = \"{name}\"\nup = \"etcd\"\n{nodes}");
     let clusters = text(&(etcd("e", "nodes = [3]\n") + &etcd("e-3n", "")));
-    let told = compile(&clusters, &wishes()).unwrap_err();
-    assert!(told.contains("store e, store e-3n: both would be called e-3n"), "{told}");
-    compile(&text(&memory("m")), &wishes()).unwrap();
+    let reported = compile(&clusters, &study_request()).unwrap_err();
+    assert!(reported.contains("store e, store e-3n: both would be called e-3n"), "{reported}");
+    compile(&text(&memory("m")), &study_request()).unwrap();
 }
 
 #[test]
 fn only_cells_that_are_missing_need_space() {
     let text = STUDY.replace("operations = 1000", "operations = \"100M\"");
-    let plan = compile(&text.replace("200/s", "1M/s"), &wishes()).unwrap();
+    let plan = compile(&text.replace("200/s", "1M/s"), &study_request()).unwrap();
     let all: Vec<&PlannedCell> = plan.cells.iter().collect();
     let mib = |cells: &[&PlannedCell]| room::histories_mib(&plan, cells);
     // 100 million records of 16 bytes when sealed, those of one cell with 100 more before.
     assert_eq!((mib(&[]), mib(&all[..1]) > 900), (0, true));
     assert!(mib(&all) > mib(&all[..1]) * 2);
-    // A rate asks as much as it has time for: 10 s.
+    // A rate issues as much as it has time for: 10 s.
     let open = all.iter().find(|cell| cell.id.contains("open")).unwrap();
     assert_eq!(mib(&[open]), 10_000_100 * 116 / (1 << 20));
 }
@@ -185,7 +192,7 @@ fn only_cells_that_are_missing_need_space() {
 fn the_studies_that_come_along_become_cells() {
     for (name, cells) in [("kvbench.toml", 648), ("chronicle.toml", 504)] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies").join(name);
-        let plan = Plan::new(StudyFile::read(&path).unwrap(), &path, &wishes()).unwrap();
+        let plan = Plan::new(StudyFile::read(&path).unwrap(), &path, &study_request()).unwrap();
         assert_eq!(plan.cells.len(), cells, "{name}");
     }
 }
@@ -193,7 +200,7 @@ fn the_studies_that_come_along_become_cells() {
 #[test]
 fn stores_in_memory_need_memory_and_no_disk() {
     let text = STUDY.replace("records = 100\n", "records = \"1M\"\n");
-    let plan = compile(&text, &wishes()).unwrap();
+    let plan = compile(&text, &study_request()).unwrap();
     let need = |store: &str| {
         room::need(&plan, plan.cells.iter().find(|cell| cell.id.starts_with(store)).unwrap())
     };
@@ -204,13 +211,13 @@ fn stores_in_memory_need_memory_and_no_disk() {
 
 #[test]
 fn cells_are_counted_before_they_are_made() {
-    let many = Wishes { repetitions: Some(u64::MAX), ..wishes() };
-    let told = compile(STUDY, &many).unwrap_err();
-    assert!(told.contains("more than 100000"), "{told}");
+    let many = StudyRequest { repetitions: Some(u64::MAX), ..study_request() };
+    let reported = compile(STUDY, &many).unwrap_err();
+    assert!(reported.contains("more than 100000"), "{reported}");
 }
 
 #[test]
-fn what_cannot_be_asked_says_why() {
+fn what_cannot_be_issued_says_why() {
     for (text, part) in [
         (STUDY.replace("up = \"etcd\"", "up = \"etdc\""), "did you mean etcd?"),
         (STUDY.replace("[1, 3]", "[1, 30]"), "store etcd: "),
@@ -222,7 +229,10 @@ fn what_cannot_be_asked_says_why() {
         (STUDY.replace("\"memory\"", "\"a b\""), "the name of store"),
         (STUDY.replace("duration = \"10s\"", "duration = \"0s\""), "--duration: nothing would be"),
         (format!("{SETTINGS}timeout = \"soon\"\n{STUDY_REST}"), "`assay load`: --timeout: "),
-        (format!("{SETTINGS}lanes = 0\n{STUDY_REST}"), "--lanes: nothing can be asked with none"),
+        (
+            format!("{SETTINGS}workers = 0\n{STUDY_REST}"),
+            "--threads: nothing can be issued with none",
+        ),
         (STUDY.replace("[[load]]\nrate", "[fill]\nclosed = 0\n[[load]]\nrate"), "--closed: "),
         (
             STUDY.replace("workload = \"ycsb-e\", load", "workload = \"ycsb_e\", load"),
@@ -232,16 +242,16 @@ fn what_cannot_be_asked_says_why() {
             STUDY.replace("closed-4\", reason", "closed-2\", reason"),
             "there is no load \"closed-2\"",
         ),
-        (STUDY.replace("load = \"closed-4\"", "nodes = 3"), "it is never asked on 3 nodes"),
+        (STUDY.replace("load = \"closed-4\"", "nodes = 3"), "it is never issued on 3 nodes"),
         (STUDY.replace("operations = 1000\n", ""), ""),
     ] {
-        match compile(&text, &wishes()) {
-            Err(told) => assert!(told.contains(part), "{text}: {told}"),
-            // YCSB's own files say how much they ask.
+        match compile(&text, &study_request()) {
+            Err(reported) => assert!(reported.contains(part), "{text}: {reported}"),
+            // YCSB's own files say how much they issue.
             Ok(_) => assert_eq!(part, "", "{text}"),
         }
     }
-    let wrong = |wishes: Wishes| compile(STUDY, &wishes).unwrap_err();
-    let none = wrong(Wishes { stores: vec!["etd".to_owned()], ..wishes() });
+    let wrong = |study_request: StudyRequest| compile(STUDY, &study_request).unwrap_err();
+    let none = wrong(StudyRequest { stores: vec!["etd".to_owned()], ..study_request() });
     assert!(none.contains("--stores: there is no \"etd\"; did you mean etcd?"), "{none}");
 }

@@ -1,0 +1,342 @@
+//! Statistics of one kind of operation, counted while records come.
+
+use assay_model::{Nanos, Outcome, Reason, Record};
+
+use crate::latency_stats::{LatencyRecorder, LatencyStats, Times};
+use crate::options::Window;
+use crate::summary::{Counts, Group, Rates};
+
+/// Reason codes are below this.
+const REASONS: usize = 32;
+
+/// Everything that is kept of one kind, or of one transaction type.
+#[derive(Clone, Debug, Default)]
+pub struct KindStats {
+    hits: u64,
+    misses: u64,
+    good: u64,
+    bytes_in: u64,
+    bytes_out: u64,
+    rows: u64,
+    found_without_version: u64,
+    failures: Failures,
+    hit: LatencyStats,
+    miss: LatencyStats,
+    fail: LatencyStats,
+    /// What happened within the window.
+    pub traffic: Traffic,
+}
+
+/// How often each outcome other than done came with each reason.
+#[derive(Clone, Debug)]
+struct Failures([[u64; REASONS]; Outcome::ALL.len()]);
+
+impl Default for Failures {
+    fn default() -> Failures {
+        Failures([[0; REASONS]; Outcome::ALL.len()])
+    }
+}
+
+impl Failures {
+    fn of(&self, outcome: Outcome) -> u64 {
+        self.0[outcome as usize].iter().sum()
+    }
+
+    fn list(&self) -> Vec<(Outcome, Reason, u64)> {
+        let pairs = Outcome::ALL
+            .into_iter()
+            .flat_map(|outcome| Reason::ALL.iter().map(move |&reason| (outcome, reason)));
+        pairs
+            .map(|(outcome, reason)| (outcome, reason, self.0[outcome as usize][reason as usize]))
+            .filter(|(_, _, count)| *count > 0)
+            .collect()
+    }
+}
+
+/// What an operation, or a whole transaction, moved.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moved {
+    /// Value bytes received.
+    pub bytes_in: u64,
+    /// Value bytes sent.
+    pub bytes_out: u64,
+    /// Records returned.
+    pub rows: u64,
+    /// Reads that found something without a version.
+    pub without_version: u64,
+}
+
+impl Moved {
+    /// What `record` moved, if it was done.
+    #[inline]
+    pub fn by(record: &Record) -> Moved {
+        if record.outcome != Outcome::Done {
+            return Moved::default();
+        }
+        let bytes = u64::from(record.bytes);
+        let writes = record.kind.writes();
+        let has_no_version = record.version_read == assay_model::version::NONE;
+        Moved {
+            bytes_in: if writes { 0 } else { bytes },
+            bytes_out: if writes { bytes } else { 0 },
+            rows: u64::from(record.rows),
+            without_version: u64::from(!writes && record.found && has_no_version),
+        }
+    }
+}
+
+/// How an operation, or a whole transaction, ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why, if not done.
+    pub reason: Reason,
+    /// Whether it met its record.
+    pub found: bool,
+    /// Whether a user got something from it.
+    pub good: bool,
+}
+
+impl Completion {
+    /// How `record` ended.
+    #[inline]
+    pub fn of(record: &Record) -> Completion {
+        let is_done = record.outcome == Outcome::Done;
+        Completion {
+            outcome: record.outcome,
+            reason: record.reason,
+            found: record.found,
+            good: is_done && (record.found || record.kind.writes()),
+        }
+    }
+}
+
+impl KindStats {
+    /// Counts one operation that was intended in `slot`.
+    #[inline(always)]
+    pub fn add(&mut self, slot: usize, ending: Completion, times: Times, moved: Moved) {
+        self.good += u64::from(ending.good);
+        self.bytes_in += moved.bytes_in;
+        self.bytes_out += moved.bytes_out;
+        self.rows += moved.rows;
+        self.found_without_version += moved.without_version;
+        match ending.outcome {
+            Outcome::Done if ending.found => {
+                self.hits += 1;
+                self.hit.add(slot, times);
+            }
+            Outcome::Done => self.add_miss(slot, times),
+            _ => self.add_failure(slot, ending, times),
+        }
+    }
+
+    /// Apart from the hot path, which it would make longer.
+    #[inline(never)]
+    fn add_miss(&mut self, slot: usize, times: Times) {
+        self.misses += 1;
+        self.miss.add(slot, times);
+    }
+
+    #[inline(never)]
+    fn add_failure(&mut self, slot: usize, ending: Completion, times: Times) {
+        self.failures.0[ending.outcome as usize][ending.reason as usize] += 1;
+        if ending.outcome != Outcome::Dropped {
+            self.fail.add(slot, times);
+        }
+    }
+
+    /// Adds what `other` counted, on the same slot clock.
+    pub fn merge(&mut self, other: &KindStats) {
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.good += other.good;
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.rows += other.rows;
+        self.found_without_version += other.found_without_version;
+        let theirs = other.failures.0.iter().flatten();
+        for (mine, theirs) in self.failures.0.iter_mut().flatten().zip(theirs) {
+            *mine += theirs;
+        }
+        self.hit.merge(&other.hit);
+        self.miss.merge(&other.miss);
+        self.fail.merge(&other.fail);
+        self.traffic.merge(&other.traffic);
+    }
+
+    /// Follows the slot clock.
+    pub fn double(&mut self, times: u32) {
+        for latency_stats in [&mut self.hit, &mut self.miss, &mut self.fail] {
+            latency_stats.double(times);
+        }
+    }
+
+    /// How many were offered.
+    pub fn offered(&self) -> u64 {
+        let failed = [Outcome::Refused, Outcome::Unknown, Outcome::Dropped];
+        let failed: u64 = failed.into_iter().map(|outcome| self.failures.of(outcome)).sum();
+        self.hits + self.misses + failed
+    }
+
+    /// The share that was answered of what was wanted of the store, or `None` if nothing was.
+    pub fn success_ratio(&self) -> Option<f64> {
+        let refused = &self.failures.0[Outcome::Refused as usize];
+        let about_request = Reason::ALL.iter().filter(|reason| reason.is_about_request());
+        let refused: u64 = about_request.map(|reason| refused[*reason as usize]).sum();
+        let given_up = &self.failures.0[Outcome::Dropped as usize];
+        let expected = self.offered() - given_up[Reason::TransactionFailed as usize];
+        let answered = self.hits + self.misses + refused;
+        (expected > 0).then(|| answered as f64 / expected as f64)
+    }
+
+    /// The lag of everything that was issued.
+    pub fn lag(&self) -> LatencyRecorder {
+        let mut lag = self.hit.lag().clone();
+        lag.merge(self.miss.lag());
+        lag.merge(self.fail.lag());
+        lag
+    }
+
+    /// What was counted, with rates over `duration`.
+    pub fn finish(&self, duration: Nanos, target: Option<f64>) -> Group {
+        let counts = Counts {
+            offered: self.offered(),
+            done: self.hits + self.misses,
+            refused: self.failures.of(Outcome::Refused),
+            unknown: self.failures.of(Outcome::Unknown),
+            dropped: self.failures.of(Outcome::Dropped),
+            hits: self.hits,
+            misses: self.misses,
+            good: self.good,
+            reasons: self.failures.list(),
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            rows: self.rows,
+            found_without_version: self.found_without_version,
+        };
+        Group {
+            counts,
+            rates: self.traffic.rates(duration, target),
+            hits: self.hit.finish(duration),
+            misses: self.miss.finish(duration),
+            failed: self.fail.finish(duration),
+        }
+    }
+}
+
+/// What happened within the window, whichever side of its edges the rest of the operation is on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Traffic {
+    offered: u64,
+    attempted: u64,
+    done: u64,
+    good: u64,
+    ended: u64,
+    response_ns: u128,
+    service_ns: u128,
+    inside_ns: u128,
+}
+
+impl Traffic {
+    /// Counts what of an operation lies in `window`.
+    #[inline]
+    pub fn add(&mut self, window: Window, span: Span, ending: Completion) {
+        self.offered += u64::from(window.contains(span.intended));
+        if ending.outcome == Outcome::Dropped {
+            return;
+        }
+        self.attempted += u64::from(window.contains(span.started));
+        let inside = span.ended.min(window.until).since(span.started.max(window.from));
+        self.inside_ns += u128::from(inside.0);
+        if window.contains(span.ended) {
+            self.done += u64::from(ending.outcome == Outcome::Done);
+            self.good += u64::from(ending.good);
+            self.ended += 1;
+            self.response_ns += u128::from(span.ended.since(span.intended).0);
+            self.service_ns += u128::from(span.ended.since(span.started).0);
+        }
+    }
+
+    /// Adds what `other` counted.
+    pub fn merge(&mut self, other: &Traffic) {
+        self.offered += other.offered;
+        self.attempted += other.attempted;
+        self.done += other.done;
+        self.good += other.good;
+        self.ended += other.ended;
+        self.response_ns += other.response_ns;
+        self.service_ns += other.service_ns;
+        self.inside_ns += other.inside_ns;
+    }
+
+    fn rates(&self, duration: Nanos, target: Option<f64>) -> Rates {
+        let per_s = |count| ratio(count as f64, duration.as_secs_f64());
+        let done_per_s = per_s(self.done);
+        let offered_per_s = per_s(self.offered);
+        Rates {
+            target_per_s: target,
+            offered_per_s,
+            attempted_per_s: per_s(self.attempted),
+            done_per_s,
+            goodput_per_s: per_s(self.good),
+            reached: ratio(done_per_s, target.unwrap_or(offered_per_s)),
+        }
+    }
+
+    /// Operations that were issued and ended, per second.
+    pub fn ended_per_s(&self, duration: Nanos) -> f64 {
+        ratio(self.ended as f64, duration.as_secs_f64())
+    }
+
+    /// Mean response and service time of those, in seconds.
+    pub fn means_s(&self) -> (f64, f64) {
+        let mean = |sum: u128| ratio(sum as f64 / 1e9, self.ended as f64);
+        (mean(self.response_ns), mean(self.service_ns))
+    }
+
+    /// Mean number of requests that the store had.
+    pub fn mean_in_flight(&self, duration: Nanos) -> f64 {
+        ratio(self.inside_ns as f64, duration.0 as f64)
+    }
+}
+
+/// The three times of an operation, or of a whole transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// When the load model issued.
+    pub intended: Nanos,
+    /// When the first request left us.
+    pub started: Nanos,
+    /// When the last answer came.
+    pub ended: Nanos,
+}
+
+impl Span {
+    /// The times of `record`.
+    #[inline]
+    pub fn of(record: &Record) -> Span {
+        Span { intended: record.intended, started: record.started, ended: record.ended }
+    }
+
+    /// Their differences.
+    #[inline]
+    pub fn times(&self) -> Times {
+        Times {
+            response: self.ended.since(self.intended),
+            service: self.ended.since(self.started),
+            lag: self.started.since(self.intended),
+        }
+    }
+
+    /// Whether they are in order.
+    #[inline]
+    pub fn is_forward(&self) -> bool {
+        self.intended <= self.started && self.started <= self.ended
+    }
+}
+
+/// `a` / `b`, or 0 where there is nothing to divide by.
+pub fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 0.0 }
+}

@@ -1,0 +1,75 @@
+//! Load, run, bench: the verbs that load a store.
+
+use anyhow::Result;
+use clap::ArgMatches;
+
+use crate::exit::{Exit, usage};
+use crate::load_config::Purpose;
+use crate::options::Options;
+use crate::parent_death;
+use crate::repeat;
+use crate::setup::Setup;
+
+/// `assay load`: fills a store.
+pub fn load(matches: &ArgMatches) -> Result<Exit> {
+    parent_death::heed()?;
+    let options = Options::gather(matches)?;
+    if let Some(store) = options.text("up") {
+        return Err(usage(format!(
+            "--up {store}: what was loaded would end with this command; start the store with \
+             `assay lab up`, then load it with --lab, or use `assay bench --up {store}`"
+        )));
+    }
+    let mut setup = Setup::with(matches, options, Purpose::Load)?;
+    let dir = setup.dir.clone();
+    let finished = setup.load(&dir)?;
+    setup.show_result(&finished)
+}
+
+/// `assay run`: queries a store.
+pub fn run(matches: &ArgMatches) -> Result<Exit> {
+    parent_death::heed()?;
+    let options = Options::gather(matches)?;
+    if let Some(times) = repeat::times(&options)? {
+        return repeat::execute(matches, options, Purpose::Run, times);
+    }
+    let mut setup = Setup::with(matches, options, Purpose::Run)?;
+    let finished = setup.run(Purpose::Run)?;
+    setup.show_result(&finished)
+}
+
+/// `assay bench`: load, run, report.
+pub fn bench(matches: &ArgMatches) -> Result<Exit> {
+    let options = Options::gather(matches)?;
+    if let Some(times) = repeat::times(&options)? {
+        return repeat::execute(matches, options, Purpose::Bench, times);
+    }
+    let mut setup = Setup::with(matches, options, Purpose::Bench)?;
+    let keeps_store = setup.options.text("target").is_some() || setup.options.switch("keep")?;
+    let exit = load_and_run(&mut setup);
+    if exit.is_ok() && !keeps_store {
+        remove_store(setup);
+    }
+    exit
+}
+
+fn load_and_run(setup: &mut Setup) -> Result<Exit> {
+    let loaded = setup.load(&setup.dir.join("load"))?;
+    if loaded.exit != Exit::Fine {
+        return setup.show_result(&loaded);
+    }
+    let finished = setup.run(Purpose::Bench)?;
+    setup.show_result(&finished)
+}
+
+/// Removes the store that was made for this bench alone.
+pub fn remove_store(setup: Setup) {
+    let path = setup.dir.join("store");
+    drop(setup);
+    match std::fs::remove_dir_all(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            eprintln!("warning: cannot remove {}: {error}", path.display());
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,155 @@
+//! The simulated store as a server of its own, the list of its presets.
+
+mod connection;
+mod csv;
+mod server;
+
+use std::fmt::Write as _;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use assay_drivers::sim;
+use assay_model::Seed;
+use assay_store::sim::presets;
+use assay_store::sim::redis::Keyspace;
+use assay_store::truth::Fault;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+
+use self::server::{Served, Server};
+use crate::exit::{Exit, usage};
+use crate::setup::draw_seed;
+use crate::show::put;
+use crate::signals::ending;
+use crate::units;
+
+/// What can be typed.
+pub fn command() -> Command {
+    let text = |name: &'static str, value: &'static str, about: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(about)
+    };
+    let switch = |name: &'static str, about: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(about)
+    };
+    let serve = Command::new("serve")
+        .about("Answer any client of Redis, as slow and as faulty as described")
+        .arg(
+            text("preset", "NAME|FILE", "A preset, a .toml or SickStore's .yml; then ?KEY=VALUE&…")
+                .default_value("healthy")
+                .value_hint(ValueHint::FilePath),
+        )
+        .arg(
+            text("listen", "ADDRESS", "Where; with port 0 the system chooses a free one")
+                .default_value("127.0.0.1:0"),
+        )
+        .arg(switch("expose", "Listen on an address that other machines reach"))
+        .arg(text("for", "TIME", "End after this time; default: when interrupted"))
+        .arg(text("seed", "N", "The seed; default: drawn and shown"))
+        .arg(switch("loading", "At once and healthy until a client says SICK SETTLE"))
+        .arg(
+            text("truth", "FILE", "Write what really happened as CSV at the end")
+                .value_hint(ValueHint::FilePath),
+        );
+    Command::new("sim")
+        .about("The store that is faulty in known ways")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(serve)
+        .subcommand(Command::new("presets").about("The simulated stores that have a name"))
+}
+
+/// `assay sim`.
+pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
+    match matches.subcommand() {
+        Some(("presets", _)) => list(),
+        Some(("serve", matches)) => serve(matches),
+        _ => Ok(Exit::Usage),
+    }
+}
+
+fn list() -> Result<Exit> {
+    let mut text = String::new();
+    for (name, about) in presets::list() {
+        writeln!(text, "{name:<20} {about}")?;
+    }
+    put(&text, None)?;
+    Ok(Exit::Fine)
+}
+
+fn serve(matches: &ArgMatches) -> Result<Exit> {
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let preset = text("preset").unwrap_or("healthy");
+    let config = sim::config(preset).map_err(usage)?;
+    let seed = match text("seed") {
+        Some(seed) => {
+            Seed(seed.parse().map_err(|_| usage(format!("--seed {seed} is no whole number")))?)
+        }
+        None => draw_seed()?,
+    };
+    let length = text("for").map(units::duration).transpose();
+    let length = length.map_err(|error| usage(format!("--for: {error:#}")))?;
+    let truth = text("truth").map(PathBuf::from);
+    if let Some(path) = &truth {
+        // A place that cannot be written must not be found out when all is over.
+        put("", Some(path))?;
+    }
+    let listener = listen(text("listen").unwrap_or_default(), matches.get_flag("expose"))?;
+    let address = listener.local_addr().context("the socket has no address")?;
+    let keyspace = match matches.get_flag("loading") {
+        true => Keyspace::to_be_loaded(config, seed),
+        false => Keyspace::new(config, seed),
+    };
+    let keyspace = keyspace.map_err(usage)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in ending() {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .context("cannot listen for interrupts")?;
+    }
+    let name = &keyspace.world().config().name;
+    let seed = keyspace.world().seed();
+    put(&format!("the simulated store {name} (seed {seed}) listens on {address}\n"), None)?;
+    let served = Server::new(listener, keyspace)?.serve(length, &stop)?;
+    put(&summary(&served), None)?;
+    if let Some(path) = truth {
+        put(&csv::table(&served.keyspace), Some(&path))?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn listen(text: &str, is_exposed: bool) -> Result<TcpListener> {
+    let address: SocketAddr = text
+        .parse()
+        .map_err(|_| usage(format!("--listen {text} is no address; write 127.0.0.1:6380")))?;
+    if !address.ip().is_loopback() && !is_exposed {
+        return Err(usage(format!(
+            "--listen {text} can be reached by other machines, and nobody is requested a \
+             password; give --expose too if you want that"
+        )));
+    }
+    TcpListener::bind(address).map_err(|error| usage(format!("cannot listen on {text}: {error}")))
+}
+
+/// What the server did, in a few lines.
+fn summary(served: &Served) -> String {
+    let world = served.keyspace.world();
+    let entries = world.log().entries();
+    let mut text = format!(
+        "{} connections, {} commands, {} of them requests of the store\n",
+        served.connections,
+        served.commands,
+        world.count(),
+    );
+    for &fault in Fault::ALL {
+        let count = entries.iter().filter(|truth| truth.faults.has(fault)).count();
+        if count > 0 {
+            text.push_str(&format!("{:<16} {count}\n", fault.name()));
+        }
+    }
+    if world.log().lost() > 0 {
+        let lost = world.log().lost();
+        text.push_str(&format!("{lost} requests had no room in the truth log\n"));
+    }
+    text
+}

@@ -1,0 +1,165 @@
+//! Options of the study: factors, length, workload.
+
+use anyhow::{Context, Result};
+use assay_model::Nanos;
+use assay_workload::ScriptSpec;
+use assay_workload::script::benchfoundry::{BenchfoundrySpec, Starts};
+use clap::ArgMatches;
+
+use crate::exit::usage;
+use crate::options::Options;
+use crate::workload::{Workload, WorkloadSource};
+
+/// How long the paper sustained each load.
+const DURATION: Nanos = Nanos::from_secs(120);
+
+/// More runs than this are a slip of the finger.
+const MOST: usize = 100;
+
+/// Larger factors are no load that one machine can issue.
+const FACTOR_MAX: f64 = 1e6;
+
+/// Flags that only this study knows, each with a value.
+const OWN_FLAGS: [&str; 2] = ["--factors", "--workload"];
+
+/// Settings of a run that the study decides.
+pub const WITHOUT: [&str; 8] =
+    ["rate", "speed", "closed", "think", "target-throughput", "operations", "repeat", "records"];
+
+/// Flags that are about the study's result or the place of its runs, each with a value.
+const RESULT_FLAGS: [&str; 7] =
+    ["-o", "--output", "--format", "--run-dir", "--seed", "--arrival-seed", "--duration"];
+
+/// What is wanted.
+pub struct StudyOptions {
+    /// SPEC.
+    pub workload: String,
+    /// The load factors in the order in which they are issued.
+    pub factors: Vec<f64>,
+    /// How long each run measures.
+    pub duration: Nanos,
+    /// What is issued before, each time.
+    pub warm_up: Nanos,
+}
+
+impl StudyOptions {
+    /// Reads what was typed.
+    ///
+    /// # Errors
+    /// If something is invalid.
+    pub fn from(matches: &ArgMatches, options: &Options) -> Result<StudyOptions> {
+        for name in WITHOUT {
+            if options.given(name).is_some() {
+                return Err(options.wrong(name, "the load factors say what each run issues"));
+            }
+        }
+        let duration = options.duration("duration")?.unwrap_or(DURATION);
+        if duration == Nanos::ZERO {
+            return Err(options.wrong("duration", "nothing would be issued; give more than 0s"));
+        }
+        let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+        Ok(StudyOptions {
+            workload: text("spec").context("the workload has a default")?.to_owned(),
+            factors: factors(text("factors").context("the factors have a default")?)?,
+            duration,
+            warm_up: options.duration("warm-up")?.unwrap_or(Nanos::ZERO),
+        })
+    }
+
+    /// Whether the settings go together with what the workload says of its own schedule.
+    ///
+    /// # Errors
+    /// If they do not.
+    pub fn agree_with(&self, options: &Options, spec: &BenchfoundrySpec) -> Result<()> {
+        if spec.process.starts != Starts::Model && options.given("arrivals").is_some() {
+            let reason = "the workload says itself when processes begin; \
+                          --workload tpcc-benchfoundry-corrected leaves it to the load model";
+            return Err(options.wrong("arrivals", reason));
+        }
+        Ok(())
+    }
+}
+
+/// Load factors between commas.
+fn factors(text: &str) -> Result<Vec<f64>> {
+    let mut factors = Vec::new();
+    for word in text.split(',').map(str::trim) {
+        let factor = word.parse::<f64>().ok().filter(|factor| *factor > 0.0);
+        let factor = factor.filter(|factor| *factor <= FACTOR_MAX).ok_or_else(|| {
+            usage(format!(
+                "--factors: {word:?} is no load factor; give numbers above 0, such as 1,5,25"
+            ))
+        })?;
+        if factors.contains(&factor) {
+            return Err(usage(format!("--factors: {word} is there twice")));
+        }
+        factors.push(factor);
+    }
+    match factors.len() > MOST {
+        true => Err(usage(format!("--factors: {} are more than {MOST} runs", factors.len()))),
+        false => Ok(factors),
+    }
+}
+
+/// The specification of a workload that this study can issue.
+///
+/// # Errors
+/// If it is another workload.
+pub fn spec_of(workload: &Workload) -> Result<&BenchfoundrySpec> {
+    match &workload.requested {
+        WorkloadSource::Script(ScriptSpec::TpccBenchfoundry(spec)) => Ok(spec),
+        _ => Err(usage(format!(
+            "--workload: {} has no load factor; give tpcc-benchfoundry, tpcc-benchfoundry-paper, \
+             tpcc-benchfoundry-corrected or a TOML file with workload = \"tpcc-benchfoundry\"",
+            workload.name
+        ))),
+    }
+}
+
+/// The command line of one run as far as it does not depend on the factor.
+pub fn run_command(typed: &[String], workload: &str) -> Vec<String> {
+    let mut words = vec!["assay".to_owned(), "run".to_owned(), workload.to_owned()];
+    let mut typed = typed.iter().skip(3);
+    while let Some(word) = typed.next() {
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        if OWN_FLAGS.contains(&name) || RESULT_FLAGS.contains(&name) {
+            if name == word {
+                typed.next();
+            }
+            continue;
+        }
+        if word != "--replace" {
+            words.push(word.clone());
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_are_numbers_above_zero_each_once() {
+        assert_eq!(factors("1, 2.5,625").unwrap(), [1.0, 2.5, 625.0]);
+        for (text, why) in [
+            ("1,x", "\"x\" is no load factor"),
+            ("0", "\"0\" is no load factor"),
+            ("nan", "no load factor"),
+            ("5,5", "there twice"),
+            ("", "\"\" is no load factor"),
+        ] {
+            let error = factors(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_run_of_the_study_is_repeated_as_a_run() {
+        let typed = "assay study benchfoundry -t sqlite:a --factors 1,5 --replace -o a.html \
+                     --workload=x --duration 3s --seed 4";
+        let typed: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
+        let words = run_command(&typed, "tpcc-benchfoundry");
+        assert_eq!(words.join(" "), "assay run tpcc-benchfoundry -t sqlite:a");
+    }
+}

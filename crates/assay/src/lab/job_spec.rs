@@ -1,0 +1,142 @@
+//! Job spec: the lab that a supervisor is started for.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use assay_drivers::registry;
+use assay_lab::{House, Network, Order, Recipe, recipes};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::usage;
+use crate::lab::failure::from_lab;
+use crate::lab::labs::{Labs, house};
+use crate::lab::parent::Parent;
+use crate::options::Options;
+
+/// The line that makes a lab stay when whoever started it has gone.
+pub const KEEP: &str = "keep";
+
+/// A lab that somebody wants to be kept: the first line that a supervisor reads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// The lab's name.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Where a link to the folder is made, if that is elsewhere.
+    pub link: Option<PathBuf>,
+    /// The recipe's name.
+    pub store: String,
+    /// How many nodes.
+    pub nodes: Option<usize>,
+    /// Which version.
+    pub version: Option<String>,
+    /// Where nodes live.
+    pub network: Network,
+    /// What was chosen of the recipe's choices.
+    pub choices: BTreeMap<String, String>,
+    /// The process that the lab ends with, if any.
+    pub parent: Option<Parent>,
+    /// Where programs are kept.
+    pub package_cache: PathBuf,
+    /// Where installed programs are looked for first.
+    pub places: Vec<PathBuf>,
+    /// Whether missing programs may be installed or fetched.
+    #[serde(default)]
+    pub may_install: bool,
+}
+
+/// The settings that say how a lab is to be, besides its store.
+pub const WISHES: [&str; 3] = ["version", "network", "option"];
+
+impl JobSpec {
+    /// A lab of this store that is called `name`, in its usual place, as the settings want it.
+    ///
+    /// # Errors
+    /// If a setting is invalid, or this user has no home.
+    pub fn of(store: &str, name: &str, labs: &Labs, options: &Options) -> Result<JobSpec> {
+        let House { package_cache, places, .. } = house()?;
+        Ok(JobSpec {
+            folder: labs.place(name),
+            name: name.to_owned(),
+            link: None,
+            store: store.to_owned(),
+            nodes: None,
+            version: options.text("version").map(str::to_owned),
+            network: match options.text("network") {
+                None | Some("loopback") => Network::Loopback,
+                Some("namespaces") => Network::Namespaces,
+                Some(_) => return Err(options.wrong("network", "it is loopback or namespaces")),
+            },
+            choices: choices(options)?,
+            parent: None,
+            package_cache,
+            places,
+            may_install: options.switch("install")?,
+        })
+    }
+
+    /// What the lab is requested for, if it can be had.
+    ///
+    /// # Errors
+    /// If there is no such recipe, version, number of nodes or choice, or this binary has no driver
+    /// that could tell whether the store is ready.
+    pub fn order(&self) -> Result<Order> {
+        let recipe = recipes::find(&self.store).map_err(usage)?;
+        let order = Order {
+            recipe,
+            nodes: self.nodes,
+            version: self.version.clone(),
+            network: self.network,
+            choices: self.choices.clone(),
+        };
+        order.check(&recipe.card()).map_err(|error| from_lab(&error))?;
+        require_driver(recipe)?;
+        require_root(self.network)?;
+        Ok(order)
+    }
+
+    /// Where programs are.
+    pub fn house(&self) -> House {
+        House {
+            package_cache: self.package_cache.clone(),
+            places: self.places.clone(),
+            may_install: self.may_install,
+        }
+    }
+}
+
+fn choices(options: &Options) -> Result<BTreeMap<String, String>> {
+    let text = options.text("option").unwrap_or_default();
+    let given = text.split(';').map(str::trim).filter(|pair| !pair.is_empty());
+    let split = |text: &str| match text.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err(options.wrong("option", &format!("{text}: write it as NAME=VALUE"))),
+    };
+    given.map(split).collect()
+}
+
+/// The cargo feature that this binary lacks to tell whether the recipe's store is ready, if any.
+pub fn missing_feature(recipe: &dyn Recipe) -> Option<&'static str> {
+    let scheme = recipe.scheme();
+    let listed = registry::list().into_iter().find(|listed| listed.scheme == scheme)?;
+    listed.feature.filter(|_| !listed.is_compiled_in)
+}
+
+/// Ready means a record written and read, so there is no lab without a driver.
+fn require_driver(recipe: &dyn Recipe) -> Result<()> {
+    let Some(feature) = missing_feature(recipe) else { return Ok(()) };
+    Err(usage(format!(
+        "this binary was built without the driver that says when {} is ready; build it with \
+         `--features {feature}`",
+        recipe.card().name
+    )))
+}
+
+fn require_root(network: Network) -> Result<()> {
+    if network == Network::Loopback || rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    Err(usage("--network namespaces needs root; loopback, the usual network, does not"))
+}

@@ -1,0 +1,89 @@
+//! Control socket of a supervisor, which only its user may open.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rustix::fs::Mode;
+use rustix::process::umask;
+
+use super::{Job, Kept, answer, describe};
+use crate::exit::Exit;
+use crate::lab::wire::{Reply, Request};
+
+/// How long somebody may take to say what is wanted, or to take in a line of the answer.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest request.
+const REQUEST_BYTES_MAX: u64 = 4096;
+/// How long the main thread may take to look at the nodes; longer means that it does something.
+const LOOK_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Opens the socket at `path`; requests become jobs.
+pub fn open(path: &Path, kept: Arc<Kept>, jobs: Sender<Job>) -> Result<()> {
+    let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
+    let listener = UnixListener::bind(path);
+    umask(before);
+    let listener = listener.with_context(|| format!("cannot listen at {}", path.display()))?;
+    // One after the other: nobody needs longer than it takes to read a line.
+    let serve = move || {
+        for test_client in listener.incoming().flatten() {
+            receive(test_client, &kept, &jobs);
+        }
+    };
+    let thread = thread::Builder::new().name("desk".to_owned()).spawn(serve);
+    thread.context("cannot start a thread that hears requests")?;
+    Ok(())
+}
+
+fn receive(test_client: UnixStream, kept: &Kept, jobs: &Sender<Job>) {
+    let is_patient = test_client.set_read_timeout(Some(TIMEOUT)).is_ok()
+        && test_client.set_write_timeout(Some(TIMEOUT)).is_ok();
+    let mut line = String::new();
+    let read = BufReader::new((&test_client).take(REQUEST_BYTES_MAX)).read_line(&mut line);
+    if !is_patient || read.is_err() {
+        return;
+    }
+    match serde_json::from_str(&line) {
+        Ok(Request::Status) => {
+            look(kept, jobs);
+            answer(&test_client, &Reply::Done { status: Box::new(kept.status()) });
+        }
+        Ok(Request::Down) => {
+            // Whatever goes on is not wanted any more.
+            kept.raise();
+            hand_over(Job::Do { request: Request::Down, test_client }, jobs);
+        }
+        Ok(request) => match kept.begin(&describe(&request)) {
+            Ok(()) => hand_over(Job::Do { request, test_client }, jobs),
+            Err(text) => answer(&test_client, &senseless(text)),
+        },
+        Err(error) => {
+            let text = format!("the supervisor does not understand {line:?}: {error}");
+            answer(&test_client, &senseless(text));
+        }
+    }
+}
+
+fn senseless(text: String) -> Reply {
+    Reply::Failed { text, exit: Exit::Usage as u8, is_not_installed: false }
+}
+
+/// Lets the main thread look at the nodes, unless it does something else.
+fn look(kept: &Kept, jobs: &Sender<Job>) {
+    if kept.status().doing.is_some() {
+        return;
+    }
+    let (then, looked) = channel();
+    hand_over(Job::Look { then }, jobs);
+    let _ = looked.recv_timeout(LOOK_TIMEOUT);
+}
+
+/// The main thread may have gone; then the process ends, and its sockets with it.
+fn hand_over(job: Job, jobs: &Sender<Job>) {
+    let _ = jobs.send(job);
+}

@@ -1,0 +1,461 @@
+//! Load configuration from settings: load model, length, workers.
+
+use anyhow::Result;
+use assay_analysis::DEADLINE;
+use assay_model::Nanos;
+use assay_run::{
+    ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, RateProfile, Spin, Think,
+    processors,
+};
+use assay_store::Calls;
+
+use crate::arrivals::Calendar;
+use crate::exit::usage;
+use crate::options::Options;
+use crate::{arrivals, machine, units};
+
+/// Sessions that load a store over a network if nobody says how many.
+const LOAD_SESSIONS: u32 = 16;
+
+/// More workers than this are a mistake on any machine that we know.
+const WORKERS_MAX: u64 = 1024;
+
+/// More sessions or processes in flight than this do not fit into a worker's tickets.
+const IN_FLIGHT_MAX: u64 = 1 << 22;
+
+/// More blocking threads per worker than this do not help any store.
+const BLOCKING_THREADS_MAX: u64 = 256;
+
+/// A trace is not replayed faster than this.
+const SPEED_MAX: f64 = 1e6;
+
+/// How long a workload that has no length of its own is measured if nobody says how long.
+pub const USUAL_DURATION: Nanos = Nanos::from_secs(10);
+
+/// What is requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Filling a store.
+    Load,
+    /// The run of a bench, which has a length of its own if nobody says any.
+    Bench,
+    /// A run.
+    Run,
+}
+
+/// How a store is queried.
+#[derive(Clone, Debug)]
+pub struct LoadConfig {
+    /// The load model.
+    pub load: Load,
+    /// The run's length.
+    pub extent: Extent,
+    /// Timeout of an answer.
+    pub timeout: Nanos,
+    /// Worker threads.
+    pub workers: usize,
+    /// Whether they burn processor time to be punctual.
+    pub spin: Spin,
+    /// The processors that they are held to, in turn; none leaves them to the system.
+    pub processors: Vec<usize>,
+    /// Blocking threads per worker around a blocking store; 0 calls it on the worker itself.
+    pub blocking_threads: usize,
+    /// The most requests that the client of a worker has in flight, if the store bounds that.
+    pub room: Option<usize>,
+    /// An answer that comes later than this is none in time.
+    pub deadline: Nanos,
+}
+
+impl LoadConfig {
+    /// The most processes that are issued if `planned` are planned: an extent in transactions may
+    /// say more.
+    pub fn processes(&self, planned: Option<u64>) -> Option<u64> {
+        [self.extent.processes, planned].into_iter().flatten().min()
+    }
+
+    /// Reads the settings for `purpose` with a store whose client works as `calls` says.
+    ///
+    /// `planned` is the number of processes that the spec requests by itself, `calendar` who may
+    /// bring a schedule of its own.
+    ///
+    /// # Errors
+    /// If a setting is invalid, or two contradict each other.
+    pub fn from(
+        options: &Options,
+        purpose: Purpose,
+        calls: Calls,
+        planned: Option<u64>,
+        calendar: Calendar<'_>,
+    ) -> Result<LoadConfig> {
+        let load = load_model(options, purpose, calls, calendar)?;
+        let workers = workers(options, &load, calls)?;
+        let timeout = options.duration("timeout")?.unwrap_or(Nanos::from_secs(10));
+        if timeout == Nanos::ZERO {
+            return Err(options.wrong("timeout", "without a timeout nothing is ever answered"));
+        }
+        let deadline = options.duration("deadline")?.unwrap_or(DEADLINE);
+        if deadline == Nanos::ZERO {
+            return Err(options.wrong("deadline", "no answer comes in no time"));
+        }
+        Ok(LoadConfig {
+            room: None,
+            deadline,
+            extent: extent(options, purpose, planned, &load, calendar)?,
+            timeout,
+            workers,
+            spin: spin(options, workers)?,
+            processors: held_to(options)?,
+            blocking_threads: blocking_threads(options, &load, workers, calls)?,
+            load,
+        })
+    }
+
+    /// The most requests of arrivals that are in flight at once: as many as the load model allows,
+    /// or as the clients of all workers take.
+    pub fn in_flight(&self, open: &Open) -> usize {
+        let room = self.room.map_or(usize::MAX, |room| room.saturating_mul(self.workers));
+        open.in_flight.min(room)
+    }
+
+    /// The load model in words.
+    pub fn describe(&self) -> String {
+        let mut text = match &self.load {
+            Load::Open(open) => {
+                let bound = self.in_flight(open);
+                let allowed = match bound < open.in_flight {
+                    true => format!(" (what its connections take; --in-flight {})", open.in_flight),
+                    false => String::new(),
+                };
+                format!(
+                    "{}, at most {bound} in flight{allowed}, then {}",
+                    describe_arrivals(&open.arrivals, &self.extent),
+                    overflow_name(open.overflow)
+                )
+            }
+            Load::Closed(closed) => {
+                let think = match closed.think {
+                    Think::No => "no think time".to_owned(),
+                    Think::Constant(time) => format!("think time {time}"),
+                    Think::Exponential(mean) => format!("exponential think time, mean {mean}"),
+                };
+                match closed.target_rate {
+                    Some(target_rate) => format!("{think}, paced at {target_rate}/s"),
+                    None => think,
+                }
+            }
+        };
+        text += &format!("; timeout {}", self.timeout);
+        if self.blocking_threads > 0 {
+            text += &format!("; {} blocking threads per worker", self.blocking_threads);
+        }
+        text
+    }
+}
+
+/// The name of an overflow policy.
+pub const fn overflow_name(overflow: Overflow) -> &'static str {
+    match overflow {
+        Overflow::Queue => "queue",
+        Overflow::Drop => "drop",
+        Overflow::Abort => "abort",
+    }
+}
+
+/// Arrivals in words, with mean and coefficient of variation of their gaps.
+fn describe_arrivals(arrivals: &Arrivals, extent: &Extent) -> String {
+    let Arrivals { rate_profile, process } = arrivals;
+    let planned = planned_rate(rate_profile, extent);
+    let mut text = match rate_profile.constant_rate() {
+        Some(rate) => format!("{process} arrivals at {}/s", rounded(rate)),
+        None => format!("{process} arrivals at {rate_profile}"),
+    };
+    let cv = process.cv(planned).map(|cv| format!(", cv {}", rounded(cv))).unwrap_or_default();
+    if planned > 0.0 {
+        // Where the rate runs over time, its mean over the run stands for it.
+        let about = if rate_profile.constant_rate().is_some() { "" } else { " over the run" };
+        let gap = Nanos((1e9 / planned + 0.5) as u64);
+        text += &format!(" (gaps: mean {gap}{about}{cv})");
+    }
+    text
+}
+
+/// Arrivals per second that a shape plans over a run, as far as the length of that is known.
+fn planned_rate(rate_profile: &RateProfile, extent: &Extent) -> f64 {
+    let end = match (extent.end(), extent.processes) {
+        (Nanos::NEVER, Some(processes)) => rate_profile.moment(processes as f64),
+        (end, _) => end,
+    };
+    rate_profile.mean_rate(extent.warm_up, end)
+}
+
+/// A number with at most three digits after the point.
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
+fn load_model(
+    options: &Options,
+    purpose: Purpose,
+    calls: Calls,
+    calendar: Calendar<'_>,
+) -> Result<Load> {
+    let measures = purpose != Purpose::Load;
+    let is_replay = measures && is_replay(options, calendar);
+    let has_rate = measures && (is_replay || options.text("rate").is_some());
+    let closed = options.count("closed")?;
+    match (has_rate, closed) {
+        (true, Some(_)) => Err(usage(
+            "--rate issues in open loop and --closed in closed loop: give one of them \
+             (--target-throughput is for a closed loop with a target)",
+        )),
+        (true, None) => open(options, calendar),
+        (false, _) if measures && options.given("speed").is_some() => {
+            let reason = match calendar {
+                Calendar::Trace(_) if closed.is_none() => {
+                    "the trace has no schedule to be replayed faster"
+                }
+                _ => "only a trace's own schedule can be replayed faster",
+            };
+            Err(options.wrong("speed", reason))
+        }
+        (false, sessions) => closed_model(options, purpose, calls, sessions),
+    }
+}
+
+/// Whether a trace's own schedule is requested, or nobody says anything else than that trace.
+fn is_replay(options: &Options, calendar: Calendar<'_>) -> bool {
+    let has_schedule = calendar.has_schedule();
+    match options.given("arrivals") {
+        Some(text) => text.trim() == "trace",
+        None => has_schedule && options.text("rate").is_none() && options.text("closed").is_none(),
+    }
+}
+
+fn open(options: &Options, calendar: Calendar<'_>) -> Result<Load> {
+    for name in ["think", "target-throughput"] {
+        if options.given(name).is_some() {
+            return Err(options.wrong(name, "only sessions of a closed loop do that"));
+        }
+    }
+    let policies =
+        [("queue", Overflow::Queue), ("drop", Overflow::Drop), ("abort", Overflow::Abort)];
+    let arrivals = open_arrivals(options, calendar)?;
+    let in_flight = bounded(options, "in-flight", IN_FLIGHT_MAX)?.unwrap_or(4096) as usize;
+    let overflow = options.choice("overflow", &policies)?;
+    Ok(Load::Open(Open { arrivals, in_flight, overflow }))
+}
+
+/// The arrival process and the rate; a trace's own schedule brings its rate with it.
+fn open_arrivals(options: &Options, calendar: Calendar<'_>) -> Result<Arrivals> {
+    let text = match is_replay(options, calendar) {
+        true => "trace",
+        false => options.text("arrivals").unwrap_or("poisson"),
+    };
+    let process = arrivals::process(text, calendar)
+        .map_err(|error| options.wrong("arrivals", &error.to_string()))?;
+    let rate = match options.text("rate") {
+        Some(text) => Some(
+            arrivals::rate_profile(text)
+                .map_err(|error| options.wrong("rate", &error.to_string()))?,
+        ),
+        None => None,
+    };
+    let speed = match options.text("speed").map(assay_model::quantity::share) {
+        None => None,
+        Some(Some(speed)) if speed > 0.0 && speed <= SPEED_MAX => Some(speed),
+        Some(_) => return Err(options.wrong("speed", "give a factor above 0, such as 2 or 0.5")),
+    };
+    let rate_profile = match (&process, rate, speed) {
+        (_, Some(_), Some(_)) => {
+            return Err(options.wrong("speed", "--rate says already how fast: give one of them"));
+        }
+        (ArrivalProcess::Recorded(timetable), None, speed) => {
+            RateProfile::constant(timetable.rate() * speed.unwrap_or(1.0))
+        }
+        (_, None, _) => return Err(usage("how many arrivals? give --rate, such as --rate 20k/s")),
+        (_, Some(rate_profile), None) => rate_profile,
+    };
+    Ok(Arrivals { rate_profile, process })
+}
+
+fn closed_model(
+    options: &Options,
+    purpose: Purpose,
+    calls: Calls,
+    sessions: Option<u64>,
+) -> Result<Load> {
+    bounded(options, "closed", IN_FLIGHT_MAX)?;
+    for name in ["arrivals", "in-flight", "overflow"] {
+        if purpose != Purpose::Load && options.is_typed(name) {
+            return Err(options.wrong(name, "only an open loop does that; give --rate as well"));
+        }
+    }
+    let usual = usual_sessions(purpose, calls, machine::cores() as u32);
+    let sessions = sessions.map_or(usual, |sessions| sessions as u32);
+    let measures = purpose != Purpose::Load;
+    let think = if measures { think(options)? } else { Think::No };
+    let target_rate = if measures { options.rate("target-throughput")? } else { None };
+    Ok(Load::Closed(Closed { sessions, think, target_rate }))
+}
+
+/// Sessions of a closed loop if nobody says how many, on a machine of `cores` processors.
+fn usual_sessions(purpose: Purpose, calls: Calls, cores: u32) -> u32 {
+    match (purpose, calls) {
+        (Purpose::Run, _) => 1,
+        (Purpose::Load, Calls::Pipelined) => LOAD_SESSIONS,
+        // The store's own threads work on the same processors: one is left to them.
+        (_, Calls::Blocking) => cores.saturating_sub(1).max(1),
+        _ => cores,
+    }
+}
+
+/// A whole number from 1 to `most`.
+fn bounded(options: &Options, name: &str, most: u64) -> Result<Option<u64>> {
+    match options.count(name)? {
+        Some(0) => Err(options.wrong(name, "nothing can be issued with none; give at least 1")),
+        Some(many) if many > most => {
+            Err(options.wrong(name, &format!("{many} is more than the {most} that are possible")))
+        }
+        other => Ok(other),
+    }
+}
+
+fn think(options: &Options) -> Result<Think> {
+    let Some(text) = options.text("think") else { return Ok(Think::No) };
+    let parse = |time: &str| {
+        units::duration(time).map_err(|error| options.wrong("think", &error.to_string()))
+    };
+    match text.strip_prefix("exp:") {
+        Some(mean) => Ok(Think::Exponential(parse(mean)?)),
+        None => Ok(Think::Constant(parse(text)?)),
+    }
+}
+
+fn extent(
+    options: &Options,
+    purpose: Purpose,
+    planned: Option<u64>,
+    load: &Load,
+    calendar: Calendar<'_>,
+) -> Result<Extent> {
+    if purpose == Purpose::Load {
+        return Ok(Extent { processes: planned, ..Extent::default() });
+    }
+    let given = options.count("operations")?;
+    let duration = options.duration("duration")?;
+    if duration == Some(Nanos::ZERO) {
+        return Err(options.wrong("duration", "nothing would be issued; give more than 0s"));
+    }
+    let usual = if is_replay(options, calendar) { calendar.warm_up() } else { Nanos::ZERO };
+    let warm_up = options.duration("warm-up")?.unwrap_or(usual);
+    let (processes, duration) = match (given, duration, purpose) {
+        (None, None, _) if stages_end(load).is_some() => (planned, stages(options, load, warm_up)?),
+        (None, None, Purpose::Bench) if matches!(calendar, Calendar::None) => {
+            (None, Some(USUAL_DURATION))
+        }
+        (None, None, _) => (planned, None),
+        (given, duration, _) => (given, duration),
+    };
+    if let (Load::Open(open), None) = (load, duration)
+        && open.arrivals.rate_profile.is_silent_from(Nanos::NEVER)
+    {
+        let reason = "nothing arrives after its end, so the run may never end; give --duration";
+        return Err(options.wrong("rate", reason));
+    }
+    if processes.is_none() && duration.is_none() {
+        return Err(usage("the spec does not say how long: give --duration or --operations"));
+    }
+    Ok(Extent { processes, duration, warm_up })
+}
+
+/// When the last stage of the rate ends, if it has stages.
+fn stages_end(load: &Load) -> Option<Nanos> {
+    match load {
+        Load::Open(open) => open.arrivals.rate_profile.end(),
+        Load::Closed(_) => None,
+    }
+}
+
+/// How long to measure if the stages say it.
+fn stages(options: &Options, load: &Load, warm_up: Nanos) -> Result<Option<Nanos>> {
+    match stages_end(load) {
+        Some(end) if end <= warm_up => Err(options.wrong(
+            "warm-up",
+            &format!("the stages of the rate end after {end}, so nothing would be measured"),
+        )),
+        end => Ok(end.map(|end| end.since(warm_up))),
+    }
+}
+
+fn workers(options: &Options, load: &Load, calls: Calls) -> Result<usize> {
+    let usual = usual_workers(load, calls);
+    let workers =
+        bounded(options, "threads", WORKERS_MAX)?.map_or(usual, |workers| workers as usize);
+    Ok(workers.min(places(load)))
+}
+
+/// How many processes a load model has in flight at most.
+fn places(load: &Load) -> usize {
+    match load {
+        Load::Open(open) => open.in_flight,
+        Load::Closed(closed) => closed.sessions as usize,
+    }
+}
+
+/// Workers if nobody says how many.
+pub fn usual_workers(load: &Load, calls: Calls) -> usize {
+    let usual = match (load, calls) {
+        // A store that blocks its caller needs a thread per session to have them all at once.
+        (Load::Closed(_), Calls::Blocking) => 64,
+        _ => (machine::cores() / 2).max(1),
+    };
+    usual.min(places(load))
+}
+
+/// Blocking threads per worker if nobody says how many.
+pub fn usual_blocking_threads(load: &Load, workers: usize, calls: Calls) -> usize {
+    match load {
+        Load::Closed(closed) if calls == Calls::Blocking && closed.sessions as usize > workers => {
+            (closed.sessions as usize).div_ceil(workers)
+        }
+        Load::Open(_) if calls == Calls::Blocking => 8,
+        _ => 0,
+    }
+}
+
+fn spin(options: &Options, workers: usize) -> Result<Spin> {
+    let auto = if workers < machine::cores() { Spin::LastStretch } else { Spin::Never };
+    options.choice("spin", &[("auto", auto), ("always", Spin::Always), ("never", Spin::Never)])
+}
+
+fn held_to(options: &Options) -> Result<Vec<usize>> {
+    let Some(text) = options.given("cpu-list") else { return Ok(Vec::new()) };
+    processors::parse(text).map_err(|error| options.wrong("cpu-list", &error.to_string()))
+}
+
+fn blocking_threads(options: &Options, load: &Load, workers: usize, calls: Calls) -> Result<usize> {
+    let usual = usual_blocking_threads(load, workers, calls);
+    match (options.count("blocking-threads")?, load) {
+        (Some(many), _) if many > BLOCKING_THREADS_MAX => Err(options.wrong(
+            "blocking-threads",
+            &format!("more than {BLOCKING_THREADS_MAX} per worker are too many"),
+        )),
+        (Some(given), Load::Open(_)) if calls == Calls::Blocking => Ok(given as usize),
+        _ => Ok(usual),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_on_an_embedded_store_leave_it_a_processor() {
+        let sessions = |cores| usual_sessions(Purpose::Bench, Calls::Blocking, cores);
+        assert_eq!([1, 2, 8].map(sessions), [1, 1, 7]);
+        assert_eq!(usual_sessions(Purpose::Load, Calls::Blocking, 2), 1);
+        assert_eq!(usual_sessions(Purpose::Bench, Calls::Pipelined, 2), 2);
+        assert_eq!(usual_sessions(Purpose::Load, Calls::Pipelined, 2), 16);
+        assert_eq!(usual_sessions(Purpose::Run, Calls::Blocking, 8), 1);
+    }
+}

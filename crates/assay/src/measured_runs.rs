@@ -1,0 +1,64 @@
+//! The runs of one set-up with their figures: a run directory, or a group of them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use assay_analysis::compare::{Resampling, RunFigures, Sampler};
+use assay_history::{Columns, History, Manifest, Repeat};
+
+use crate::exit::{as_usage, usage};
+use crate::run_dirs;
+use crate::show::{AnalyzedRun, analysis_options, analyze_run};
+
+/// One run, analyzed, with what its blocks say about chance.
+pub struct Measured {
+    /// The run directory.
+    pub dir: PathBuf,
+    /// The run directory's manifest.
+    pub manifest: Manifest,
+    /// Facts with figures.
+    pub analyzed: AnalyzedRun,
+    /// The figures with their replicates.
+    pub figures: RunFigures,
+}
+
+/// All runs of the run directory or group `dir`; their draws are numbered from `first`.
+///
+/// # Errors
+/// If one of them cannot be read, or there is none.
+pub fn measure_all(dir: &Path, first: u64) -> Result<Vec<Measured>> {
+    if !run_dirs::is_group(dir) {
+        return Ok(vec![measure(dir, first)?]);
+    }
+    let repeat = Repeat::read(dir).map_err(as_usage)?;
+    if repeat.runs.is_empty() {
+        return Err(usage(format!("{}: none of its runs came to its end", dir.display())));
+    }
+    let numbered = repeat.run_dirs(dir).into_iter().zip(first..);
+    numbered.map(|(run_dir, number)| measure(&run_dir, number)).collect()
+}
+
+/// The run of the run directory `dir`, which draws by `number`.
+///
+/// # Errors
+/// If the run directory is not one, or its history cannot be read.
+pub fn measure(dir: &Path, number: u64) -> Result<Measured> {
+    let manifest = Manifest::read(dir).map_err(as_usage)?;
+    let analyzed = analyze_run(dir, None)?;
+    let mut sampler = Sampler::new(analysis_options(&manifest, None));
+    let mut history = History::open(dir).map_err(as_usage)?;
+    history.each_batch(Columns::ALL, |batch| sampler.push(batch.records))?;
+    let cpu_ns = cpu_ns(&manifest);
+    let figures = sampler.finish(&analyzed.summary, cpu_ns, Resampling::of_run(number));
+    let figures = match &analyzed.facts.hallmark {
+        Some(hallmark) => figures.examined(hallmark),
+        None => figures,
+    };
+    Ok(Measured { dir: dir.to_owned(), manifest, analyzed, figures })
+}
+
+/// Processor time of the workers per operation, over the whole run.
+fn cpu_ns(manifest: &Manifest) -> Option<f64> {
+    let sum = manifest.load.settings.get("worker_cpu_ns")?.parse::<f64>().ok()?;
+    (manifest.counters.offered > 0).then(|| sum / manifest.counters.offered as f64)
+}

@@ -1,0 +1,107 @@
+//! Makes connections, or says in words why one cannot be made.
+
+use std::fs;
+
+use assay_store::OpenError;
+use mysql_async::{Conn, Error, IoError, Opts, OptsBuilder};
+
+use super::options::Options;
+
+/// What is needed to connect.
+pub(super) struct Connector {
+    pub(super) options: Options,
+    library: Opts,
+}
+
+impl Connector {
+    /// Reads the password from its file, if there is one.
+    pub(super) fn new(options: Options) -> Result<Connector, OpenError> {
+        let mut library = options.library.clone();
+        if let Some(path) = &options.password_file {
+            let text = fs::read_to_string(path).map_err(|error| OpenError::Url {
+                url: options.to_string(),
+                reason: format!("password_file {}: {error}", path.display()),
+            })?;
+            let password = text.lines().next().unwrap_or_default().to_owned();
+            library = OptsBuilder::from_opts(library).pass(Some(password)).into();
+        }
+        Ok(Connector { options, library })
+    }
+
+    /// A connection that is greeted, let in, and set up.
+    pub(super) async fn dial(&self) -> Result<Conn, OpenError> {
+        let timeout = self.options.connect_timeout;
+        match tokio::time::timeout(timeout, Conn::new(self.library.clone())).await {
+            Ok(Ok(connection)) => Ok(connection),
+            Ok(Err(error)) => Err(self.explain(&error)),
+            Err(_) => Err(self.unreachable(format!(
+                "no greeting came within {} ms: either nobody listens there or it is no MariaDB, \
+                 for PostgreSQL and Redis wait for their clients to speak first; check host and \
+                 port",
+                timeout.as_millis()
+            ))),
+        }
+    }
+
+    fn store(&self) -> String {
+        self.options.to_string()
+    }
+
+    fn unreachable(&self, reason: String) -> OpenError {
+        OpenError::Unreachable { store: self.store(), reason }
+    }
+
+    /// Why there is no connection.
+    fn explain(&self, error: &Error) -> OpenError {
+        let store = self.store();
+        match error {
+            Error::Server(error) => {
+                let reported = format!("it says: {} ({})", error.message, error.code);
+                match error.code {
+                    1044 | 1045 | 1129 | 1130 | 1142 | 1227 | 1698 => {
+                        let reason = format!("{reported}; check user, password and their rights");
+                        OpenError::NotPermitted { store, reason }
+                    }
+                    1049 => {
+                        let reason = format!("{reported}; create the database or name another");
+                        OpenError::Failed { store, reason }
+                    }
+                    1040 | 1203 | 1226 => {
+                        let reason = format!(
+                            "{reported}; raise max_connections or say connections=N with less"
+                        );
+                        OpenError::Failed { store, reason }
+                    }
+                    _ => OpenError::Failed { store, reason: reported },
+                }
+            }
+            Error::Io(IoError::Io(error)) => self.unreachable(of_io(error)),
+            Error::Driver(_) | Error::Other(_) | Error::Url(_) => self.unreachable(format!(
+                "what answers is no MariaDB or MySQL that we understand ({error}); check host and \
+                 port"
+            )),
+        }
+    }
+
+    /// What went wrong with `text`, which was issued to make the store ready or to look at it.
+    pub(super) fn failed(&self, text: &str, error: &Error) -> OpenError {
+        let store = self.store();
+        let Error::Server(error) = error else { return self.explain(error) };
+        let reason = format!("to {text} it says: {} ({})", error.message, error.code);
+        match error.code {
+            1044 | 1142 | 1143 | 1227 => OpenError::NotPermitted { store, reason },
+            _ => OpenError::Failed { store, reason },
+        }
+    }
+}
+
+fn of_io(error: &std::io::Error) -> String {
+    use std::io::ErrorKind::{ConnectionRefused, NotFound, UnexpectedEof};
+    match error.kind() {
+        ConnectionRefused | NotFound => format!("{error}; is the server running?"),
+        UnexpectedEof => {
+            format!("it hung up before its greeting was over ({error}); check host and port")
+        }
+        _ => format!("{error}; check host and port"),
+    }
+}

@@ -1,0 +1,140 @@
+//! Makes the library's clients, or says in words why the server cannot be reached.
+
+use assay_store::OpenError;
+use mongodb::bson::{Document, doc};
+use mongodb::error::{Error, ErrorKind};
+use mongodb::{Client, Database};
+
+use super::options::Options;
+
+/// What is needed to connect.
+pub(super) struct Connector {
+    pub(super) options: Options,
+}
+
+impl Connector {
+    /// A client that has not connected yet. Its tasks run on the runtime that calls this.
+    pub(super) fn client(&self) -> Result<Client, OpenError> {
+        Client::with_options(self.options.library()).map_err(|error| self.explain("", &error))
+    }
+
+    /// Waits until a server that takes requests lets us in.
+    pub(super) async fn reach(&self, client: &Client) -> Result<(), OpenError> {
+        let database = client.database(&self.options.database);
+        let timeout = self.options.connect_timeout;
+        let mut last = None;
+        let reaching = async {
+            loop {
+                match database.run_command(doc! { "ping": 1 }).await {
+                    Ok(_) => return Ok(()),
+                    Err(error) if is_nobody_there(&error) => last = Some(error),
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        let reached = tokio::time::timeout(timeout, reaching).await;
+        match (reached, last) {
+            (Ok(Ok(())), _) => Ok(()),
+            (Ok(Err(error)), _) => Err(self.explain("ping", &error)),
+            (Err(_), Some(error)) => Err(self.explain("ping", &error)),
+            (Err(_), None) => {
+                let reason = format!(
+                    "no answer came within {} ms; check host and port",
+                    timeout.as_millis()
+                );
+                Err(self.unreachable(reason))
+            }
+        }
+    }
+
+    /// A database over connections of its own, apart from every worker.
+    pub(super) async fn admin(&self) -> Result<AdminConnection<'_>, OpenError> {
+        let client = self.client()?;
+        self.reach(&client).await?;
+        let database = client.database(&self.options.database);
+        Ok(AdminConnection { connector: self, client, database })
+    }
+
+    pub(super) fn store(&self) -> String {
+        self.options.to_string()
+    }
+
+    fn unreachable(&self, reason: String) -> OpenError {
+        OpenError::Unreachable { store: self.store(), reason }
+    }
+
+    /// What went wrong with `what`, which was issued to make the store ready or to look at it.
+    fn explain(&self, what: &str, error: &Error) -> OpenError {
+        let store = self.store();
+        match &*error.kind {
+            ErrorKind::Authentication { message, .. } => OpenError::NotPermitted {
+                store,
+                reason: format!("{message}; check user, password and auth_source"),
+            },
+            ErrorKind::Command(error) => {
+                let reported = format!("to {what} it says: {} ({})", error.message, error.code);
+                match error.code {
+                    13 | 18 | 8000 => {
+                        let reason = format!(
+                            "{reported}; check user, password, auth_source and their rights"
+                        );
+                        OpenError::NotPermitted { store, reason }
+                    }
+                    _ => OpenError::Failed { store, reason: reported },
+                }
+            }
+            ErrorKind::IncompatibleServer { message, .. } => {
+                OpenError::Unsupported { store, reason: message.clone() }
+            }
+            ErrorKind::InvalidArgument { message, .. } => {
+                OpenError::Url { url: store, reason: message.clone() }
+            }
+            ErrorKind::ServerSelection { message, .. } if message.contains("onnection refused") => {
+                self.unreachable("connection refused; is the server running?".into())
+            }
+            ErrorKind::ServerSelection { message, .. } if message.contains("incompatible") => {
+                OpenError::Unsupported { store, reason: message.clone() }
+            }
+            ErrorKind::ServerSelection { message, .. } => self.unreachable(format!(
+                "no MongoDB that takes what is issued answers there ({message}); check host, port \
+                 and replica_set"
+            )),
+            ErrorKind::Io(error) => {
+                self.unreachable(format!("{error}; check host and port, or look at its log"))
+            }
+            _ => OpenError::Failed { store, reason: format!("{what}: {}", error.kind) },
+        }
+    }
+}
+
+/// Whether the library found nobody to issue, as yet.
+fn is_nobody_there(error: &Error) -> bool {
+    let kind = &*error.kind;
+    matches!(kind, ErrorKind::ServerSelection { .. } | ErrorKind::ConnectionPoolCleared { .. })
+}
+
+/// A database over connections of its own.
+pub(super) struct AdminConnection<'a> {
+    connector: &'a Connector,
+    pub(super) client: Client,
+    pub(super) database: Database,
+}
+
+impl AdminConnection<'_> {
+    pub(super) fn failed(&self, what: &str, error: &Error) -> OpenError {
+        self.connector.explain(what, error)
+    }
+
+    /// What the server answers to a command of its `admin` database; `None` if it does not know it,
+    /// or does not tell us.
+    pub(super) async fn send(&self, command: Document) -> Result<Option<Document>, OpenError> {
+        let what = command.keys().next().cloned().unwrap_or_default();
+        match self.client.database("admin").run_command(command).await {
+            Ok(answer) => Ok(Some(answer)),
+            Err(error) => match &*error.kind {
+                ErrorKind::Command(_) => Ok(None),
+                _ => Err(self.failed(&what, &error)),
+            },
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Makes connections to a PostgreSQL, says why it cannot.
+
+use std::error::Error as _;
+use std::io;
+
+use assay_store::{Isolation, OpenError};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::config::{Host, SslMode, SslNegotiation};
+use tokio_postgres::{Client, Config, Connection, Error, NoTls, Socket};
+
+use super::options::Options;
+use super::stream::{Allowance, Carrier, Tls};
+use super::wire::{Closed, Wire};
+
+/// The most that a server may say before it is issued anything: some dozens of short settings.
+const GREETING_BYTES_MAX: usize = 1 << 20;
+
+/// Everything that making a connection needs, read once.
+#[derive(Clone)]
+pub(super) struct Connector {
+    pub(super) options: Options,
+    config: Config,
+    tls: Option<Tls>,
+}
+
+impl Connector {
+    /// Reads the file that the options name.
+    pub(super) fn new(options: Options) -> Result<Connector, OpenError> {
+        let wrong = |reason| OpenError::Url { url: options.to_string(), reason };
+        let mut config = options.config.clone();
+        if let Some(path) = &options.password_file {
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                wrong(format!("password_file {} cannot be read: {error}", path.display()))
+            })?;
+            config.password(text.lines().next().unwrap_or_default());
+        }
+        let tls = options.tls.map(|trust| Tls::new(options.ca_file.as_deref(), trust));
+        let tls = tls.transpose().map_err(wrong)?;
+        name_hosts(&mut config);
+        Ok(Connector { options, config, tls })
+    }
+
+    /// A connection whose transactions are kept apart as the options say.
+    pub(super) async fn dial(&self) -> Result<Wire, OpenError> {
+        // The library bounds only the connecting: something that never answers needs a bound too.
+        let timeout = self.options.connect_timeout;
+        let connected = match tokio::time::timeout(timeout, self.connect()).await {
+            Ok(connected) => connected,
+            Err(_) => {
+                return Err(self.unreachable(format!(
+                    "nothing that a PostgreSQL would say came within {} ms: either nobody listens \
+                     there or it is none; check host and port",
+                    timeout.as_millis()
+                )));
+            }
+        };
+        let mut wire = connected.map_err(|error| self.turned_away(&error))?;
+        let setting =
+            format!("SET default_transaction_isolation = '{}'", level(self.options.isolation));
+        self.run(&mut wire, &setting).await?;
+        Ok(wire)
+    }
+
+    async fn connect(&self) -> Result<Wire, Error> {
+        let allowance = Allowance::new(GREETING_BYTES_MAX);
+        let carrier = Carrier { tls: self.tls.clone(), allowance: allowance.clone() };
+        let is_file = |host: &Host| matches!(host, Host::Unix(_));
+        match &self.tls {
+            Some(_) => self.config.connect(carrier).await.map(|made| wired(made, allowance)),
+            // A file of this machine is nobody's to flood, and the library lets nothing around it.
+            None if self.config.get_hosts().iter().any(is_file) => {
+                self.config.connect(NoTls).await.map(|made| wired(made, allowance))
+            }
+            None => {
+                // What the library takes for TLS without a greeting is the plain socket, counted.
+                let mut config = self.config.clone();
+                config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
+                config.connect(carrier).await.map(|made| wired(made, allowance))
+            }
+        }
+    }
+
+    /// Runs statements that give nothing back.
+    pub(super) async fn run(&self, wire: &mut Wire, sql: &str) -> Result<(), OpenError> {
+        match wire.drive(|client| client.batch_execute(sql)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(self.failed(sql, &error)),
+            Err(closed) => Err(self.hung_up(&closed)),
+        }
+    }
+
+    pub(super) fn hung_up(&self, closed: &Closed) -> OpenError {
+        self.unreachable(match closed.is_flooded {
+            true => "what it says is longer than any answer: it is no PostgreSQL".into(),
+            false => "the server closed the connection".into(),
+        })
+    }
+
+    /// What an error in answer to `sql` means to the one who started us.
+    pub(super) fn failed(&self, sql: &str, error: &Error) -> OpenError {
+        let store = self.options.to_string();
+        let Some(error) = error.as_db_error() else {
+            return self.unreachable(format!("the connection broke: {}", deepest(error)));
+        };
+        let first: String = sql.chars().take(60).collect();
+        let reason = format!("to {first:?} it says: {} ({})", error.message(), error.code().code());
+        match error.code().code() {
+            "42501" | "28000" => OpenError::NotPermitted { store, reason },
+            _ => OpenError::Failed { store, reason },
+        }
+    }
+
+    fn turned_away(&self, error: &Error) -> OpenError {
+        let store = self.options.to_string();
+        if let Some(reported) = error.as_db_error() {
+            let says = format!("it says: {}", reported.message());
+            return match reported.code().code() {
+                "28P01" | "28000" => {
+                    let reason = format!("{says}; check user and password, and pg_hba.conf");
+                    OpenError::NotPermitted { store, reason }
+                }
+                "3D000" => {
+                    let reason = format!("{says}; make it with `createdb`, or name another");
+                    OpenError::Unsupported { store, reason }
+                }
+                "53300" => {
+                    let advice = "lower connections= or raise max_connections";
+                    OpenError::Failed { store, reason: format!("{says}; {advice}") }
+                }
+                "57P03" => OpenError::Failed { store, reason: format!("{says}; try again later") },
+                code => OpenError::Failed { store, reason: format!("{says} ({code})") },
+            };
+        }
+        let text = deepest(error);
+        if text.contains("TLS") {
+            return self.unreachable(format!(
+                "{text}; if it speaks none use sslmode=disable, if its certificate is not trusted \
+                 name the authority with ca_file=, or give up knowing it with sslmode=require"
+            ));
+        }
+        if text.contains("password") {
+            let advice = "put it into the URL, or name a file with password_file=";
+            return OpenError::NotPermitted { store, reason: format!("{text}; {advice}") };
+        }
+        let refused = error
+            .source()
+            .and_then(|source| source.downcast_ref::<io::Error>())
+            .is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        self.unreachable(match refused {
+            true => format!("{text}; is the server running, and is this its port?"),
+            false => format!("{text}; check host and port, or give it longer (connect_timeout=)"),
+        })
+    }
+
+    fn unreachable(&self, reason: String) -> OpenError {
+        OpenError::Unreachable { store: self.options.to_string(), reason }
+    }
+}
+
+fn wired<S>((client, mover): (Client, Connection<Socket, S>), allowance: Allowance) -> Wire
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
+    Wire::new(client, Box::pin(mover), allowance)
+}
+
+/// Names hosts that are given by their addresses only: without a name the library lets nothing
+/// around a socket.
+fn name_hosts(config: &mut Config) {
+    if config.get_hosts().is_empty() {
+        for address in config.get_hostaddrs().to_vec() {
+            config.host(address.to_string());
+        }
+    }
+}
+
+/// The innermost reason of an error of the library, whose own words are few.
+fn deepest(error: &Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// A level as PostgreSQL calls it.
+fn level(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadCommitted => "read committed",
+        Isolation::RepeatableRead => "repeatable read",
+        Isolation::Serializable => "serializable",
+    }
+}

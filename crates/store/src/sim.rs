@@ -1,0 +1,117 @@
+//! The store that is faulty in known ways: the faults on which the thermometer is tested.
+//!
+//! It never waits: for every request it computes what the answer is and when it would be due
+//! ([`World`]). Reported the time by a simulation it is as fast as that computation; reported the
+//! time by a wall clock it lets its answers lie until they are due. What really happened is kept in
+//! the truth log. `docs/simulated-store.md` describes the model with every option.
+//!
+//! Until it is first settled, a simulated store answers at once and is healthy, so that it can be
+//! loaded. [`Store::settle`] makes everything written so far visible everywhere; clocks,
+//! queues, hiccups and draws begin anew with the next request.
+
+pub mod config;
+pub mod delay;
+pub mod fault_model;
+pub mod options;
+pub mod presets;
+pub mod quantity;
+pub mod queue;
+pub mod redis;
+
+mod chain;
+mod client;
+mod log;
+mod rows;
+mod settings;
+mod sickstore;
+mod spread;
+pub mod tree;
+
+pub mod world;
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use assay_model::{Kind, Layout, Seed, Setting};
+
+use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
+use crate::seam::{Client, OpenError, Store};
+use crate::truth::Truth;
+use client::{Columns, SimulatedClient, lock};
+
+pub use config::Config;
+pub use log::Log;
+pub use world::World;
+
+/// A store that is faulty as its [`Config`] says.
+pub struct SimulatedStore {
+    world: Arc<Mutex<World>>,
+    layout: RwLock<Arc<[Columns]>>,
+}
+
+impl SimulatedStore {
+    /// A store without records. It draws from `seed` unless `config` names another.
+    ///
+    /// # Errors
+    /// If `config` is invalid, with a sentence.
+    pub fn new(config: Config, seed: Seed) -> Result<SimulatedStore, String> {
+        let world = Arc::new(Mutex::new(World::new(config, seed)?));
+        Ok(SimulatedStore { world, layout: RwLock::default() })
+    }
+}
+
+impl Store for SimulatedStore {
+    fn capabilities(&self) -> Capabilities {
+        let merges = lock(&self.world).config().updates == config::Updates::Merge;
+        Capabilities {
+            name: "sim",
+            data_model: DataModel::KeyValue,
+            kinds: Kind::OF_RECORDS.to_vec(),
+            calls: Calls::Pipelined,
+            hidden_retries: None,
+            keeps_other_fields: merges,
+            scan_order: ScanOrder::Key,
+            is_no_op: false,
+            is_persistent: false,
+            time: StoreTime::Simulated,
+            takes_queries: false,
+            isolation: None,
+        }
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        let mut world = lock(&self.world);
+        let columns = layout
+            .tables
+            .iter()
+            .map(|table| Columns { table: world.table(&table.name), fields: table.fields.clone() });
+        let columns: Arc<[Columns]> = columns.collect();
+        *self.layout.write().unwrap_or_else(PoisonError::into_inner) = columns;
+        Ok(())
+    }
+
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        let layout = Arc::clone(&self.layout.read().unwrap_or_else(PoisonError::into_inner));
+        Ok(Box::new(SimulatedClient::new(Arc::clone(&self.world), layout)))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        Ok(settings::tell(&lock(&self.world)))
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        lock(&self.world).clear();
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<(), OpenError> {
+        lock(&self.world).settle();
+        Ok(())
+    }
+
+    fn truth(&self, visit: &mut dyn FnMut(&Truth)) {
+        lock(&self.world).log().entries().iter().for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests;

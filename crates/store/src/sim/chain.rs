@@ -1,0 +1,187 @@
+//! The versions of one record, each with the times from which the nodes show it.
+
+use std::sync::Arc;
+
+use assay_model::Nanos;
+
+/// One version of a record.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// The store's own number; numbers rise with every write.
+    pub number: u64,
+    /// When it was written.
+    pub at: Nanos,
+    /// The record, in our own encoding; `None` says that it was removed.
+    pub row: Option<Arc<[u8]>>,
+    /// From when on each node shows it.
+    pub observed: Visibility,
+    /// From when on no node shows it any more.
+    pub until: Nanos,
+    /// What is odd about it.
+    pub mark: Mark,
+}
+
+/// From when on nodes show a version.
+#[derive(Clone, Debug)]
+pub enum Visibility {
+    /// All of them from this moment on.
+    From(Nanos),
+    /// Each from its own moment on, by node.
+    Each(Box<[Nanos]>),
+}
+
+/// What is odd about a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Nothing.
+    Plain,
+    /// It is the first half of the version after it, which has the same number.
+    Half,
+    /// It was refused but can be read for a while.
+    Dirty,
+    /// It was acknowledged but will be undone.
+    Undone,
+    /// It is a write that had been done before.
+    Again,
+}
+
+impl Visibility {
+    /// From when on `node` shows it.
+    pub fn by(&self, node: usize) -> Nanos {
+        match self {
+            Visibility::From(moment) => *moment,
+            Visibility::Each(moments) => moments[node],
+        }
+    }
+
+    /// From when on every node shows it.
+    pub fn by_all(&self) -> Nanos {
+        match self {
+            Visibility::From(moment) => *moment,
+            Visibility::Each(moments) => moments.iter().copied().max().unwrap_or(Nanos::NEVER),
+        }
+    }
+
+    /// The same, `span` later.
+    pub fn later(&self, span: Nanos) -> Visibility {
+        match self {
+            Visibility::From(moment) => Visibility::From(moment.saturating_add(span)),
+            Visibility::Each(each) => {
+                Visibility::Each(each.iter().map(|moment| moment.saturating_add(span)).collect())
+            }
+        }
+    }
+}
+
+impl Version {
+    /// Whether it was acknowledged and stays.
+    pub fn is_committed(&self) -> bool {
+        matches!(self.mark, Mark::Plain | Mark::Again)
+    }
+
+    fn is_shown(&self, node: usize, at: Nanos) -> bool {
+        self.observed.by(node) <= at && at < self.until
+    }
+
+    /// What it takes to keep: itself, its row, and the moments of its nodes.
+    pub fn bytes(&self) -> usize {
+        let moments = match &self.observed {
+            Visibility::From(_) => 0,
+            Visibility::Each(moments) => size_of_val::<[Nanos]>(moments),
+        };
+        size_of::<Version>() + self.row.as_ref().map_or(0, |row| row.len()) + moments
+    }
+}
+
+/// The versions of one record, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct Chain {
+    versions: Vec<Version>,
+}
+
+/// What a node shows of a record, beside what there is.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The version shown, if there is one; it may say that the record was removed.
+    pub displayed: Option<&'a Version>,
+    /// How many newer versions there are.
+    pub behind: u32,
+    /// When the newest of those was written.
+    pub newest_at: Option<Nanos>,
+}
+
+impl Chain {
+    /// What `node` shows at `moment`, measured against all that has been written.
+    pub fn view(&self, node: usize, moment: Nanos) -> View<'_> {
+        let place = self.versions.iter().rposition(|version| version.is_shown(node, moment));
+        let displayed = place.map(|place| &self.versions[place]);
+        let newer = &self.versions[place.map_or(0, |place| place + 1)..];
+        let number = displayed.map_or(0, |version| version.number);
+        let missed = || newer.iter().filter(|one| one.is_committed() && one.number != number);
+        View {
+            displayed,
+            behind: missed().count() as u32,
+            newest_at: missed().next_back().map(|version| version.at),
+        }
+    }
+
+    /// The record as it is, whoever may see it already; `None` if there is none.
+    pub fn current(&self) -> Option<&Arc<[u8]>> {
+        self.versions.iter().rev().find(|version| version.is_committed())?.row.as_ref()
+    }
+
+    /// Adds what is newer than all the others; tells how many bytes more that is.
+    pub fn push(&mut self, version: Version) -> usize {
+        let bytes = version.bytes();
+        self.versions.push(version);
+        bytes
+    }
+
+    /// Forgets what no node will show after `horizon`, then the oldest beyond `most`.
+    ///
+    /// Tells how many bytes that frees, and how many versions were forgotten too early.
+    pub fn prune(&mut self, horizon: Nanos, most: usize) -> (usize, u64) {
+        let bytes = |versions: &[Version]| versions.iter().map(Version::bytes).sum::<usize>();
+        let before = bytes(&self.versions);
+        if self.versions.iter().any(|version| version.until <= horizon) {
+            self.versions.retain(|version| version.until > horizon);
+        }
+        let is_everywhere =
+            |version: &Version| version.is_committed() && version.observed.by_all() <= horizon;
+        if let Some(place) = self.versions.iter().rposition(is_everywhere) {
+            self.versions.drain(..place);
+        }
+        let early = self.versions.len().saturating_sub(most.max(1));
+        self.versions.drain(..early);
+        (before - bytes(&self.versions), early as u64)
+    }
+
+    /// Keeps only what is acknowledged, shown everywhere from the beginning; tells what is freed.
+    pub fn settle(&mut self) -> usize {
+        let before = self.bytes();
+        let last = self.versions.iter().rposition(Version::is_committed);
+        let kept =
+            last.map(|place| self.versions.swap_remove(place)).filter(|one| one.row.is_some());
+        self.versions.clear();
+        if let Some(version) = kept {
+            let observed = Visibility::From(Nanos::ZERO);
+            self.versions.push(Version { at: Nanos::ZERO, observed, mark: Mark::Plain, ..version });
+        }
+        before - self.bytes()
+    }
+
+    /// Whether nothing is left to show but that the record was removed, everywhere.
+    pub fn is_gone(&self, horizon: Nanos) -> bool {
+        self.versions.iter().all(|one| one.row.is_none() && one.observed.by_all() <= horizon)
+    }
+
+    /// What all versions take.
+    pub fn bytes(&self) -> usize {
+        self.versions.iter().map(Version::bytes).sum()
+    }
+
+    /// All that there is, oldest first.
+    pub fn versions(&self) -> &[Version] {
+        &self.versions
+    }
+}
