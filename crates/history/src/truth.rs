@@ -25,6 +25,10 @@ use crate::place;
 /// Rows that are gathered before they are written: a few MB.
 const GROUP: usize = 1 << 16;
 
+/// The column of the faults that a request had, and its name in earlier releases.
+const FAULTS: &str = "faults";
+const OLD_FAULTS: &str = "illnesses";
+
 /// What really happened to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TruthRow {
@@ -91,7 +95,7 @@ impl TruthWriter {
         let path = place::truth(dir);
         let begin = || {
             let out = File::create(temporary(&path))?;
-            let mut file = SerializedFileWriter::new(out, schema()?, properties())?;
+            let mut file = SerializedFileWriter::new(out, schema(FAULTS)?, properties())?;
             let version = KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string());
             file.append_key_value_metadata(version);
             Ok(file)
@@ -164,7 +168,7 @@ fn properties() -> Arc<WriterProperties> {
     Arc::new(properties.build())
 }
 
-fn schema() -> Result<TypePtr, ParquetError> {
+fn schema(faults: &str) -> Result<TypePtr, ParquetError> {
     let field = |name, physical, repetition, logical| {
         Type::primitive_type_builder(name, physical)
             .with_repetition(repetition)
@@ -187,7 +191,7 @@ fn schema() -> Result<TypePtr, ParquetError> {
         text("kind")?,
         text("key")?,
         number("node", 16)?,
-        text("faults")?,
+        text(faults)?,
         time("version", Repetition::OPTIONAL)?,
         number("versions_behind", 32)?,
         time("staleness", Repetition::REQUIRED)?,
@@ -250,7 +254,10 @@ fn put<T: DataType>(
 
 fn read(path: &Path) -> Result<Vec<TruthRow>, ParquetError> {
     let file = SerializedFileReader::new(File::open(path)?)?;
-    let rows = file.get_row_iter(Some(schema()?.as_ref().clone()))?;
+    let columns = file.metadata().file_metadata().schema_descr().columns();
+    let has = |name: &str| columns.iter().any(|column| column.name() == name);
+    let faults = if has(FAULTS) { FAULTS } else { OLD_FAULTS };
+    let rows = file.get_row_iter(Some(schema(faults)?.as_ref().clone()))?;
     rows.map(|row| read_row(&row?)).collect()
 }
 

@@ -71,6 +71,7 @@ pub struct StudyFile {
     pub run: toml::Table,
     /// How the figures of others that are shown beside ours came about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "beside")]
     pub published: Option<PublishedSection>,
 }
 
@@ -192,7 +193,7 @@ impl Refill {
         match self {
             Refill::EachRun => "each-run",
             Refill::WhenChanged => "when-changed",
-            Refill::Undo => "clean-up",
+            Refill::CleanUp => "clean-up",
         }
     }
 }
@@ -207,7 +208,8 @@ pub enum Refill {
     /// When the run before has inserted or deleted, issued another data set, or failed.
     WhenChanged,
     /// The same, but each run deletes what it has inserted, after it was measured.
-    Undo,
+    #[serde(alias = "undo")]
+    CleanUp,
 }
 
 /// How the figures of others came about.
