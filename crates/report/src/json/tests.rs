@@ -99,7 +99,7 @@ fn the_schema_refuses_what_is_wrong() {
 fn figures_are_where_the_documentation_says() {
     let result = parsed();
     let at = |pointer: &str| result.pointer(pointer).cloned().unwrap_or(Value::Null);
-    assert_eq!(at("/schema"), "assay/result/v1");
+    assert_eq!(at("/schema"), "assay/result/v2");
     assert_eq!(at("/kinds/read/hits/response/percentiles_ns/p99"), 1_287_000);
     assert_eq!(at("/kinds/read/hits/service/percentiles_ns/max"), 1_180_000);
     assert_eq!(at("/kinds/read/hits/response/confidence/p50/dependence"), 1.5);
