@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::commands::display;
 use crate::exit::usage;
-use crate::options::{KEYS, Key, Shape, Verb, text_of};
+use crate::options::{KEYS, Key, Shape, Verb, current, text_of};
 
 /// A study as its author writes it. `docs/study.md` describes every key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -451,7 +451,7 @@ fn check_load(load: &LoadSection) -> Result<(), String> {
 /// Settings of runs that exist, that a study does not decide itself, and that say something.
 fn check_settings(settings: &toml::Table, place: &str) -> Result<(), String> {
     for (name, value) in settings {
-        if DECIDED.contains(&name.as_str()) {
+        if DECIDED.contains(&current(name)) {
             return Err(format!(
                 "{place}: {name} is not for settings: the study's other keys decide it"
             ));
@@ -483,7 +483,7 @@ fn check_settings(settings: &toml::Table, place: &str) -> Result<(), String> {
 
 /// The setting of runs that is called `name`.
 fn setting(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.name == name && key.verbs.contains(&Verb::Run))
+    KEYS.iter().find(|key| key.name == current(name) && key.verbs.contains(&Verb::Run))
 }
 
 /// Whether a setting's value is the name of a file, whose content counts.
