@@ -35,7 +35,7 @@ pub fn csv(facts: &Facts, summary: &Summary) -> String {
         sheet.row("process", "unfinished", "operations", processes.unfinished);
     }
     sheet.group("all", &summary.overall);
-    sheet.distribution("all", "all.lag", &summary.lag);
+    sheet.distribution("all", "issued.lag", &summary.lag);
     sheet.text
 }
 

@@ -125,7 +125,7 @@ fn tagged(summary: &Summary) -> Vec<(String, &Distribution)> {
         push_group(&mut all, &types.name, &types.group);
     }
     push_group(&mut all, "all", &summary.overall);
-    all.push(("all-lag".to_owned(), &summary.lag));
+    all.push(("issued-lag".to_owned(), &summary.lag));
     all.retain(|(_, distribution)| distribution.count > 0);
     all
 }

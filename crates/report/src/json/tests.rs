@@ -87,7 +87,7 @@ fn the_schema_refuses_what_is_wrong() {
     assert_eq!(
         all_faults(&value),
         [
-            "/load: \"workers\" is missing",
+            "/load: \"threads\" is missing",
             "/overall/counts/done: has another type",
             "/run/state: is none of the enumerated texts",
             ": surplus is not in the schema",

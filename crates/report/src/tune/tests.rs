@@ -169,8 +169,8 @@ fn the_first_line_says_how_it_ended() {
     check(
         &searched(endless, |request| answer(request, 1e9)),
         &expect![[r#"
-        UNSETTLED: the search took too many steps; 400/s held last with read.p99 < 5
-        ms, errors < 1 %, unconfirmed"#]],
+            UNDECIDED: the search took too many steps; 400/s held last with read.p99 < 5
+            ms, errors < 1 %, unconfirmed"#]],
     );
     let mut stopped = found();
     stopped.time_course = TuneKind::Search { plan, ending: None, best: None };
@@ -182,7 +182,7 @@ fn the_first_line_says_how_it_ended() {
     );
     let ending = SearchEnd::Undecided { best: None, why: Undecided::NonMonotone };
     stopped.time_course = TuneKind::Search { plan, ending: Some(ending), best: None };
-    assert!(first_line(&stopped).starts_with("UNSETTLED: rates held again and again above"));
+    assert!(first_line(&stopped).starts_with("UNDECIDED: rates held again and again above"));
 }
 
 #[test]
