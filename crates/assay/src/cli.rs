@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::completion;
-use crate::options::{KEYS, Key, Shape, Verb};
+use crate::options::{ALIASES, KEYS, Key, Shape, Verb};
 
 /// The whole command line.
 pub fn command() -> Command {
@@ -96,7 +96,8 @@ fn argument(key: &Key) -> Arg {
         Some(default) => format!("{} [default: {default}]", key.about),
         None => key.about.to_owned(),
     };
-    let arg = Arg::new(key.name).long(key.name).help(about);
+    let old = ALIASES.iter().filter(|(_, new)| *new == key.name).map(|(old, _)| *old);
+    let arg = Arg::new(key.name).long(key.name).aliases(old).help(about);
     let arg = match key.letter {
         Some(letter) => arg.short(letter),
         None => arg,
@@ -366,7 +367,7 @@ fn import() -> Command {
         )
         .arg(text("skip-bad", "N", "Pass over up to N bad lines [default: 0]"))
         .arg(text("sample-keys", "SHARE", "Keep only this share of the keys, such as 10%"))
-        .arg(text("replicate", "N", "Issue each request in N key spaces"))
+        .arg(text("replicate", "N", "Issue each request in N key spaces").alias("amplify"))
         .arg(text("speed", "FACTOR", "Write the schedule so many times faster"))
         .arg(text("spread", "HOW", "Within a stamp: even or random [default: even]"))
         .arg(text("operations", "N", "Only the first N"))

@@ -14,7 +14,7 @@ use clap::parser::ValueSource;
 use crate::exit::usage;
 use crate::units;
 
-pub use keys::{KEYS, Key, Shape, Verb};
+pub use keys::{ALIASES, KEYS, Key, Shape, Verb, current};
 
 /// Names of environment variables begin with this.
 const ENVIRONMENT: &str = "ASSAY_";
@@ -159,6 +159,7 @@ impl Options {
         let mut options = Options::default();
         options.add_defaults();
         for (name, value) in flags {
+            let name = current(name);
             if let Some(key) = KEYS.iter().find(|key| key.name == name) {
                 let text = if key.shape == Shape::Switch { "true" } else { value };
                 options.set(key.name, text, Origin::Flag);
@@ -352,7 +353,7 @@ pub fn text_of(value: toml::Value) -> String {
 }
 
 fn find(name: &str, place: &str) -> Result<&'static Key> {
-    if let Some(key) = KEYS.iter().find(|key| key.name == name) {
+    if let Some(key) = KEYS.iter().find(|key| key.name == current(name)) {
         return Ok(key);
     }
     let hint = match assay_model::closest(name, KEYS.iter().map(|key| key.name)) {

@@ -58,6 +58,9 @@ pub fn changed(
 
 /// The name, if there is such a threshold and the value makes sense.
 fn known(name: &str, value: f64, place: &str) -> Result<String> {
+    // Earlier releases called a worker a lane.
+    let name = name.replace("lane_", "worker_");
+    let name = name.as_str();
     if Thresholds::default().set(name, value) {
         return Ok(name.to_owned());
     }

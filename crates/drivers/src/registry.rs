@@ -420,7 +420,7 @@ const KNOWN: &[Known] = &[
             feature: None,
             is_compiled_in: true,
         },
-        aliases: &[],
+        aliases: &["sick"],
         open: open_simulated,
     },
     Known {

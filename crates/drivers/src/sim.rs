@@ -11,7 +11,7 @@ use assay_store::sim::{Config, SimulatedStore, presets};
 /// If there is no such preset or file, or an option is invalid.
 pub fn open(url: &str, seed: Seed) -> Result<SimulatedStore, OpenError> {
     let wrong = |reason: String| OpenError::Url { url: url.into(), reason };
-    let config = config(url.strip_prefix("sim:").unwrap_or("")).map_err(wrong)?;
+    let config = config(url.split_once(':').map_or("", |(_, rest)| rest)).map_err(wrong)?;
     SimulatedStore::new(config, seed).map_err(wrong)
 }
 

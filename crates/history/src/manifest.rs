@@ -18,6 +18,14 @@ use crate::place;
 /// The version of the manifest format that this crate writes.
 pub const VERSION: u32 = 1;
 
+/// Settings of the load that had another name in earlier releases.
+const OLD_SETTINGS: [(&str, &str); 4] = [
+    ("pace", "target-throughput"),
+    ("workers", "blocking-threads"),
+    ("asked_all", "issued_all"),
+    ("lane_cpu_ns", "worker_cpu_ns"),
+];
+
 /// The whole of `run.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -355,8 +363,23 @@ impl Manifest {
         if found > VERSION {
             return Err(ManifestError::Newer { path, found });
         }
-        toml::from_str(&text)
-            .map_err(|error| ManifestError::Parse { path, source: Box::new(error) })
+        let manifest: Manifest = toml::from_str(&text)
+            .map_err(|error| ManifestError::Parse { path, source: Box::new(error) })?;
+        Ok(manifest.with_current_names())
+    }
+
+    /// Renames the settings of the load that earlier releases called otherwise.
+    fn with_current_names(mut self) -> Manifest {
+        let settings = &mut self.load.settings;
+        for (old, new) in OLD_SETTINGS {
+            if let Some(value) = settings.remove(old) {
+                settings.entry(new.to_owned()).or_insert(value);
+            }
+        }
+        if let Some(time) = settings.get_mut("time").filter(|time| *time == "told") {
+            *time = "simulated".to_owned();
+        }
+        self
     }
 
     /// Writes `run.toml` of the run directory `dir`; a reader sees the old one or the new one,

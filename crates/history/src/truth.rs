@@ -24,6 +24,10 @@ use crate::{place, table};
 /// Rows that are gathered before they are written: a few MB.
 const GROUP: usize = 1 << 16;
 
+/// The column of the faults that a request had, and its name in earlier releases.
+const FAULTS: &str = "faults";
+const OLD_FAULTS: &str = "illnesses";
+
 /// What really happened to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TruthRow {
@@ -90,7 +94,7 @@ impl TruthWriter {
         let path = place::truth(dir);
         let begin = || {
             let out = File::create(temporary(&path))?;
-            let mut file = SerializedFileWriter::new(out, schema()?, properties())?;
+            let mut file = SerializedFileWriter::new(out, schema(FAULTS)?, properties())?;
             let version = KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string());
             file.append_key_value_metadata(version);
             Ok(file)
@@ -211,7 +215,7 @@ fn text_field(name: &str) -> Result<TypePtr, ParquetError> {
     field(name, Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String))
 }
 
-fn schema() -> Result<TypePtr, ParquetError> {
+fn schema(faults: &str) -> Result<TypePtr, ParquetError> {
     let whole = |bits: i8| Some(LogicalType::integer(bits, false));
     let time = |name, repetition| field(name, Physical::INT64, repetition, None);
     let number = |name, bits| field(name, Physical::INT32, Repetition::REQUIRED, whole(bits));
@@ -222,7 +226,7 @@ fn schema() -> Result<TypePtr, ParquetError> {
         text_field("kind")?,
         text_field("key")?,
         number("node", 16)?,
-        text_field("faults")?,
+        text_field(faults)?,
         time("version", Repetition::OPTIONAL)?,
         number("versions_behind", 32)?,
         time("staleness", Repetition::REQUIRED)?,
@@ -284,8 +288,12 @@ fn put<T: DataType>(
 }
 
 fn read(path: &Path) -> Result<Vec<TruthRow>, ParquetError> {
+    let file = table::open(path)?;
+    let columns = file.metadata().file_metadata().schema_descr().columns();
+    let has_faults = columns.iter().any(|column| column.name() == FAULTS);
+    let schema = schema(if has_faults { FAULTS } else { OLD_FAULTS })?;
     let mut rows = Vec::new();
-    table::each_row(path, Some(schema()?.as_ref().clone()), |row| {
+    table::each_row(path, Some(schema.as_ref().clone()), |row| {
         rows.push(read_row(row)?);
         Ok(())
     })?;

@@ -28,6 +28,8 @@ impl EventKind {
 
     /// The kind with this name.
     pub fn from_name(name: &str) -> Option<EventKind> {
+        // Earlier releases called a warning a notice.
+        let name = if name == "notice" { "warning" } else { name };
         [EventKind::Phase, EventKind::Fault, EventKind::Change, EventKind::Warning]
             .into_iter()
             .find(|kind| kind.name() == name)

@@ -14,7 +14,7 @@ use crate::facts::Facts;
 use shape::{IntervalLine, ResultObject, SeriesObject, SummaryLine};
 
 /// The version of the object that [`json`] prints.
-pub const SCHEMA: &str = "assay/result/v1";
+pub const SCHEMA: &str = "assay/result/v2";
 
 /// The version of the lines that [`ndjson`] prints.
 pub const INTERVAL_SCHEMA: &str = "assay/interval/v1";

@@ -243,7 +243,7 @@ mod tests {
         let with = |is_held| {
             let (mut facts, summary) = ill("nothing");
             let (name, rule) = ("TPC-C 3.3.2.1".to_owned(), "w_ytd = sum(d_ytd)".to_owned());
-            facts.findings = vec![RuleFinding { name, rule, is_held, text: "told".to_owned() }];
+            facts.findings = vec![RuleFinding { name, rule, is_held, text: "reported".to_owned() }];
             Run { facts, summary }
         };
         let failed = "name=\"TPC-C 3.3.2.1, w_ytd = sum(d_ytd)\"><failure message=\"reported\"";

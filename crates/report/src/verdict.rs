@@ -671,7 +671,7 @@ mod tests {
         });
         let names: Vec<&str> =
             found.iter().map(|shout| shout.split(':').next().unwrap_or_default()).collect();
-        assert_eq!(names, ["WRONG VALUES", "UNBALANCED", "INTERRUPTED", "NO STORE", "NOTICE"]);
+        assert_eq!(names, ["WRONG VALUES", "UNBALANCED", "INTERRUPTED", "NO STORE", "WARNING"]);
     }
 
     #[test]

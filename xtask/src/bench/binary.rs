@@ -41,7 +41,7 @@ impl Ran {
     }
 }
 
-/// Where the figures are in the binary's JSON, whose schema is `assay/result/v1`.
+/// Where the figures are in the binary's JSON, whose schema is `assay/result/v2`.
 pub const DONE_PER_S: &str = "overall.rates.done_per_s";
 const OFFERED: &str = "overall.counts.offered";
 /// How many operations were done.

@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_document_named_in_a_comment_exists() {
         let found = rules(&[MAP, INDEX, WORDS, DECISION], "// docs/nothing.md\n// in flight");
-        assert_eq!(found, ["crates/run/src/lane.rs links"]);
+        assert_eq!(found, ["crates/run/src/worker.rs links"]);
     }
 
     #[test]

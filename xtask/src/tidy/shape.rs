@@ -8,7 +8,10 @@ const COLUMNS_MAX: usize = 100;
 const FUNCTION_LINES_MAX: usize = 70;
 const NESTING_MAX: usize = 4;
 
-/// The first line is `//!` with one sentence that has no "and".
+/// Words that begin a question instead of the name of a thing.
+const QUESTIONS: [&str; 5] = ["What", "Where", "When", "How", "Whether"];
+
+/// The first line is `//!` with one sentence that names a thing.
 pub fn check_headline(source: &Source) -> Vec<Finding> {
     let first = source.text.lines().next().unwrap_or("");
     let Some(sentence) = first.strip_prefix("//! ") else {
@@ -19,9 +22,9 @@ pub fn check_headline(source: &Source) -> Vec<Finding> {
         )];
     };
     let prose: String = sentence.split('`').step_by(2).collect();
-    let mut words = prose.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-    if words.any(|word| word == "and") {
-        let advice = "say it without \"and\": name the one idea, or make two files";
+    let first_word = sentence.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+    if QUESTIONS.contains(&first_word) {
+        let advice = format!("name the thing that the file defines, not \"{first_word} …\"");
         return vec![source.finding(1, "headline", advice)];
     }
     // A full stop before a small letter belongs to an abbreviation, as in "et al. with".
@@ -146,11 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_is_one_sentence_without_and() {
+    fn a_first_line_is_one_sentence_that_names_a_thing() {
         let count = |text: &str| check_headline(&source(text)).len();
         assert_eq!(count("//! One operation's life.\n"), 0);
         assert_eq!(count("//! The word `and` in code is no conjunction.\n"), 0);
-        assert_eq!(count("//! Reads files and sockets.\n"), 1);
+        assert_eq!(count("//! Reader of files and sockets.\n"), 0);
+        assert_eq!(count("//! What a reader does.\n"), 1);
+        assert_eq!(count("//! Whether a file can be read.\n"), 1);
         assert_eq!(count("//! No full stop\n"), 1);
         assert_eq!(count("//! Two. Sentences.\n"), 1);
         assert_eq!(count("//! The generator of Gray et al. with a constant.\n"), 0);

@@ -4,14 +4,8 @@ use crate::tidy::finding::Finding;
 use crate::tidy::lexer::{Lexed, Sort};
 use crate::tidy::source::Source;
 
-const BANNED: [&str; 12] = [
-    "manager", "handler", "helper", "util", "common", "misc", "base", "impl", "factory", "wrapper",
-    "data", "info",
-];
-
-/// Terms of the field that contain a banned word with a meaning of its own.
-const TERMS: [(&str, &str); 4] =
-    [("base", "table"), ("data", "model"), ("data", "set"), ("data", "type")];
+/// Ordinary nouns such as `manager` or `data` are names where they are the right word; these are not.
+const BANNED: [&str; 4] = ["helper", "util", "misc", "impl"];
 
 /// Declared names have no banned word in them; names of others may be used as they are.
 pub fn check_words(source: &Source) -> Vec<Finding> {
@@ -31,15 +25,11 @@ pub fn check_words(source: &Source) -> Vec<Finding> {
 }
 
 fn banned_word(name: &str) -> Option<&'static str> {
+    let singular = |text: &str| text.strip_suffix('s').unwrap_or(text).to_owned();
     let words = split_words(name);
-    words.iter().enumerate().find_map(|(at, word)| {
-        let next = words.get(at + 1).map_or("", String::as_str);
-        let singular = |text: &str| text.strip_suffix('s').unwrap_or(text).to_owned();
-        if TERMS.iter().any(|(first, second)| word == first && singular(next) == *second) {
-            return None;
-        }
-        BANNED.into_iter().find(|banned| word == banned || singular(word) == *banned)
-    })
+    let is_banned =
+        |banned: &&str| words.iter().any(|word| word == banned || singular(word) == **banned);
+    BANNED.into_iter().find(|banned| is_banned(banned))
 }
 
 /// The words of a `snake_case` or `CamelCase` name, in small letters.
@@ -143,29 +133,25 @@ mod tests {
 
     #[test]
     fn empty_names_are_found_where_they_are_declared() {
-        assert_eq!(found("struct LaneManager;"), [1]);
-        assert_eq!(found("fn f(\n    data: &[u8],\n) {}"), [2]);
-        assert_eq!(found("struct S {\n    pub info: u8,\n}"), [2]);
-        assert_eq!(found("enum E {\n    A,\n    #[x]\n    BaseCase { helpers: u8 },\n}"), [4, 4]);
-        assert_eq!(found("fn f() {\n    let mut data = 1;\n}"), [2]);
+        assert_eq!(found("struct LaneHelper;"), [1]);
+        assert_eq!(found("fn f(\n    util: &[u8],\n) {}"), [2]);
+        assert_eq!(found("struct S {\n    pub misc: u8,\n}"), [2]);
+        assert_eq!(found("enum E {\n    A,\n    #[x]\n    MiscCase { helpers: u8 },\n}"), [4, 4]);
+        assert_eq!(found("fn f() {\n    let mut helper = 1;\n}"), [2]);
         assert_eq!(found("mod utils;"), [1]);
     }
 
     #[test]
     fn names_of_others_may_be_used() {
-        assert_eq!(found("use parquet::data_type::DataType;"), [0; 0]);
-        assert_eq!(found("fn f() { x.data().info(); }"), [0; 0]);
-        assert_eq!(found("fn f() { S { data: 1 } }"), [0; 0]);
-        assert_eq!(found("impl Worker { fn f(database: u8, base64: u8) {} }"), [0; 0]);
+        assert_eq!(found("use futures::util::FutureExt;"), [0; 0]);
+        assert_eq!(found("fn f() { x.helper().misc(); }"), [0; 0]);
+        assert_eq!(found("impl Worker { fn f(utility: u8) {} }"), [0; 0]);
     }
 
     #[test]
-    fn terms_of_the_field_keep_their_words() {
-        assert_eq!(found("enum DataModel { KeyValue }"), [0; 0]);
-        assert_eq!(found("fn f(data_set: u8, data_sets: u8) {}"), [0; 0]);
-        assert_eq!(found("enum Role { BaseTable } fn f(base_tables: u8) {}"), [0; 0]);
-        assert_eq!(found("struct DataHolder;"), [1]);
-        assert_eq!(found("struct TableBase;"), [1]);
+    fn ordinary_nouns_are_names() {
+        assert_eq!(found("struct ConnectionManager { data: u8 } mod common;"), [0; 0]);
+        assert_eq!(found("fn f(info: u8, base: u8) {}"), [0; 0]);
     }
 
     #[test]

@@ -80,8 +80,8 @@ fn wrong_shapes_say_what_a_right_one_looks_like() {
     check(
         rate_profile("30s@0,1m@0"),
         &expect![[r#"
-            error: stages at 0: the rate must be above 0; give one of them a rate, as in
-            30s@1k,2m@1k..20k,5m@20k"#]],
+            error: stages at 0: the rate must be above 0; give one of them a rate,
+            as in 30s@1k,2m@1k..20k,5m@20k"#]],
     );
     check(
         rate_profile("spik:1k..2k,at=1s,for=1s"),

@@ -47,12 +47,13 @@ pub fn command() -> Command {
         .arg(switch("expose", "Listen on an address that other machines reach"))
         .arg(text("for", "TIME", "End after this time; default: when interrupted"))
         .arg(text("seed", "N", "The seed; default: drawn and shown"))
-        .arg(switch("loading", "At once and healthy until a client says SICK SETTLE"))
+        .arg(switch("loading", "At once and healthy until a client says SIM QUIESCE"))
         .arg(
             text("truth", "FILE", "Write what really happened as CSV at the end")
                 .value_hint(ValueHint::FilePath),
         );
     Command::new("sim")
+        .alias("sick")
         .about("The store that is faulty in known ways")
         .subcommand_required(true)
         .arg_required_else_help(true)

@@ -118,7 +118,8 @@ impl<'a> ObservedWindow<'a> {
 
 /// The number of a worker by its name.
 fn number(part: &str) -> Option<usize> {
-    part.strip_prefix("worker-")?.parse().ok()
+    // Earlier releases called a worker a lane.
+    part.strip_prefix("worker-").or_else(|| part.strip_prefix("lane-"))?.parse().ok()
 }
 
 #[cfg(test)]

@@ -66,6 +66,20 @@ const fn switch(name: &'static str, verbs: &'static [Verb], about: &'static str)
     Key { name, letter: None, value: "", about, default: None, shape: Shape::Switch, verbs }
 }
 
+/// Names that settings had in earlier releases, with those that they have now.
+pub const ALIASES: &[(&str, &str)] = &[
+    ("lanes", "threads"),
+    ("workers", "blocking-threads"),
+    ("bundle", "run-dir"),
+    ("pace", "target-throughput"),
+    ("undo-inserts", "clean-up-inserts"),
+];
+
+/// The name that a setting has now, whatever name it was given by.
+pub fn current(name: &str) -> &str {
+    ALIASES.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
+}
+
 /// All settings.
 pub const KEYS: &[Key] = &[
     Key {

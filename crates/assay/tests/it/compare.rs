@@ -34,7 +34,7 @@ fn equal_set_ups_do_not_differ_and_a_slower_one_does() {
     for row in equal["figures"].as_array().unwrap().iter().filter(|row| row["requested"] == true) {
         assert!(!["higher", "lower"].contains(&row["finding"].as_str().unwrap()), "{row}");
     }
-    assert_eq!(text(&equal, "/schema"), "assay/compare/v1");
+    assert_eq!(text(&equal, "/schema"), "assay/compare/v2");
     assert_eq!(text(&equal, "/footing"), "within-run");
     let slower = place.fine("compare a slow --format json").json();
     assert_eq!(finding(&slower, "response p50"), "higher");
@@ -190,7 +190,7 @@ fn a_comparison_takes_every_form() {
     let place = three();
     for (format, sign) in [
         ("text", "NEW/BASE"),
-        ("json", "\"schema\": \"assay/compare/v1\""),
+        ("json", "\"schema\": \"assay/compare/v2\""),
         ("csv", "figure,unit,base,new,base_runs,new_runs,effect,low,high,finding,requested"),
         ("md", "| NEW/BASE |"),
         ("html", "<!doctype html>"),

@@ -64,7 +64,7 @@ fn a_report_takes_every_form() {
     let place = bench();
     for (format, sign) in [
         ("text", "Throughput"),
-        ("json", "\"schema\": \"assay/result/v1\""),
+        ("json", "\"schema\": \"assay/result/v2\""),
         ("ndjson", "{\""),
         ("csv", "kind,metric,unit,value"),
         ("md", "| "),

@@ -14,7 +14,7 @@ fn describe(url: &str) -> String {
         let mut address = parsed(url)?;
         address.count("connections", 8)?;
         address.choose("mode", &[("fast", 1), ("safe", 2)])?;
-        address.millis("patience")?;
+        address.millis("timeout")?;
         address.parsed::<u64>("cas", "a number")?;
         address.password_file()?;
         address.finish()
@@ -42,7 +42,7 @@ fn every_part_has_its_place() {
     );
     assert_eq!(address.path, "a b");
     assert_eq!(address.choose("mode", &[("fast", 1), ("safe", 2)]).unwrap(), Some(2));
-    assert_eq!(address.millis("patience").unwrap(), Some(Duration::from_millis(250)));
+    assert_eq!(address.millis("timeout").unwrap(), Some(Duration::from_millis(250)));
     assert_eq!(address.count("connections", 8).unwrap(), None);
     address.finish().unwrap();
 }

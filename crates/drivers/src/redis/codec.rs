@@ -531,7 +531,7 @@ mod tests {
             Kind::Scan,
             Fields::One(0),
             "*7 ZRANGEBYSCORE _indices 111578566 +inf LIMIT 0 9 \
-             (ScanKeys(Issued { table: 0, fields: One(0) }), None)",
+             (ScanKeys(RecordRequest { table: 0, fields: One(0) }), None)",
         );
     }
 
@@ -585,7 +585,7 @@ mod tests {
             Kind::Scan,
             Fields::All,
             "*7 ZRANGEBYLEX _order:b [user1 + LIMIT 0 9 \
-             (ScanKeys(Issued { table: 1, fields: All }), None)",
+             (ScanKeys(RecordRequest { table: 1, fields: All }), None)",
         );
     }
 

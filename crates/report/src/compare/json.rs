@@ -8,7 +8,7 @@ use crate::units::Letters;
 use crate::verdict::model_name;
 
 /// The version of the object that [`json()`] prints.
-pub const SCHEMA: &str = "assay/compare/v1";
+pub const SCHEMA: &str = "assay/compare/v2";
 
 /// The comparison as one indented JSON object with a line end.
 ///

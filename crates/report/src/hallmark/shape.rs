@@ -13,7 +13,7 @@ use crate::facts::Facts;
 use crate::units::percentile_name;
 
 /// The version of the object that [`json()`] prints.
-pub const SCHEMA: &str = "assay/hallmark/v1";
+pub const SCHEMA: &str = "assay/hallmark/v2";
 
 /// The hallmark as one indented JSON object with a line end; none if the run was not examined.
 pub fn json(facts: &Facts) -> Option<String> {

@@ -118,7 +118,7 @@ fn the_schema_refuses_what_is_wrong() {
     assert_eq!(
         all_faults(&value),
         [
-            "/load: \"workers\" is missing",
+            "/load: \"threads\" is missing",
             "/overall/counts/done: has another type",
             "/run/state: is none of the enumerated texts",
             ": surplus is not in the schema",
@@ -130,7 +130,7 @@ fn the_schema_refuses_what_is_wrong() {
 fn figures_are_where_the_documentation_says() {
     let result = parsed();
     let at = |pointer: &str| result.pointer(pointer).cloned().unwrap_or(Value::Null);
-    assert_eq!(at("/schema"), "assay/result/v1");
+    assert_eq!(at("/schema"), "assay/result/v2");
     assert_eq!(at("/kinds/read/hits/response/percentiles_ns/p99"), 1_287_000);
     assert_eq!(at("/kinds/read/hits/service/percentiles_ns/max"), 1_180_000);
     assert_eq!(at("/kinds/read/hits/response/confidence/p50/dependence"), 1.5);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{MappedQuery, Mapping, Requested, Stored};
 
 /// The version of the object.
-pub const SCHEMA: &str = "assay/mapping/v1";
+pub const SCHEMA: &str = "assay/mapping/v2";
 
 #[derive(Serialize)]
 struct MappingObject<'a> {

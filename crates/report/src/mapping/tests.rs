@@ -122,7 +122,7 @@ fn markdown_has_a_heading_for_each_query() {
 #[test]
 fn json_has_numbers_and_lists() {
     let value: serde_json::Value = serde_json::from_str(&json(&sample())).unwrap();
-    assert_eq!(value["schema"], "assay/mapping/v1");
+    assert_eq!(value["schema"], "assay/mapping/v2");
     assert_eq!(value["cost"], 1.75);
     assert_eq!(value["requests"], 6.75);
     assert_eq!(value["queries"][0]["requests"][1]["key"][1], "id > ?2");

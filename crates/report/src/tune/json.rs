@@ -9,7 +9,7 @@ use super::{TuneKind, Tuning, words};
 use crate::units::Letters;
 
 /// The version of the object.
-pub const SCHEMA: &str = "assay/tune/v1";
+pub const SCHEMA: &str = "assay/tune/v2";
 
 #[derive(Serialize)]
 struct TuneObject<'a> {

@@ -178,7 +178,7 @@ fn the_first_line_says_how_it_ended() {
     check(
         &searched(endless, |request| answer(request, 1e9)),
         &expect![[r#"
-            UNSETTLED: the search took too many steps; 400/s held last with read.p99 < 5
+            UNDECIDED: the search took too many steps; 400/s held last with read.p99 < 5
             ms, errors < 1 %, unconfirmed
             INTERVAL: held at 400/s, no higher rate failed"#]],
     );
@@ -193,7 +193,7 @@ fn the_first_line_says_how_it_ended() {
     );
     let ending = SearchEnd::Undecided { best: None, why: Undecided::NonMonotone };
     stopped.time_course = TuneKind::Search { plan, ending: Some(ending), best: None };
-    assert!(first_line(&stopped).starts_with("UNSETTLED: rates held again and again above"));
+    assert!(first_line(&stopped).starts_with("UNDECIDED: rates held again and again above"));
 }
 
 /// A search of which nothing above 400/s could be reported, for the client was late.

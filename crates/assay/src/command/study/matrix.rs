@@ -75,6 +75,7 @@ pub fn arguments() -> Vec<Arg> {
         text("stores", "NAMES", "Only these of FILE's stores, by commas"),
         text("workloads", "NAMES", "Only these of FILE's workloads, by commas"),
         text("published", "FIGURES", "Show the figures of others beside ours, from a CSV file")
+            .alias("beside")
             .value_hint(ValueHint::FilePath),
     ]
 }

@@ -153,11 +153,12 @@ impl Conversation {
                 keyspace.sets.clear();
                 write::simple("OK", out);
             }
-            b"SICK" if second == b"SETTLE" => {
+            // SICK SETTLE is what earlier releases call it.
+            b"SIM" | b"SICK" if second == b"QUIESCE" || second == b"SETTLE" => {
                 keyspace.world.settle();
                 write::simple("OK", out);
             }
-            b"SICK" => return Some(Err(unknown_subcommand(name, words))),
+            b"SIM" | b"SICK" => return Some(Err(unknown_subcommand(name, words))),
             _ => return None,
         }
         Some(Ok(()))

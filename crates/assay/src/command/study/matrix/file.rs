@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::commands::display;
 use crate::exit::usage;
-use crate::options::{KEYS, Key, Shape, Verb, text_of};
+use crate::options::{KEYS, Key, Shape, Verb, current, text_of};
 
 /// A study as its author writes it. `docs/study.md` describes every key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -71,6 +71,7 @@ pub struct StudyFile {
     pub run: toml::Table,
     /// How the figures of others that are shown beside ours came about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "beside")]
     pub published: Option<PublishedSection>,
 }
 
@@ -192,7 +193,7 @@ impl Refill {
         match self {
             Refill::EachRun => "each-run",
             Refill::WhenChanged => "when-changed",
-            Refill::Undo => "clean-up",
+            Refill::CleanUp => "clean-up",
         }
     }
 }
@@ -207,7 +208,8 @@ pub enum Refill {
     /// When the run before has inserted or deleted, issued another data set, or failed.
     WhenChanged,
     /// The same, but each run deletes what it has inserted, after it was measured.
-    Undo,
+    #[serde(alias = "undo")]
+    CleanUp,
 }
 
 /// How the figures of others came about.
@@ -461,7 +463,7 @@ fn check_load(load: &LoadSection) -> Result<(), String> {
 /// Settings of runs that exist, that a study does not decide itself, and that say something.
 fn check_settings(settings: &toml::Table, place: &str) -> Result<(), String> {
     for (name, value) in settings {
-        if DECIDED.contains(&name.as_str()) {
+        if DECIDED.contains(&current(name)) {
             return Err(format!(
                 "{place}: {name} is not for settings: the study's other keys decide it"
             ));
@@ -493,7 +495,7 @@ fn check_settings(settings: &toml::Table, place: &str) -> Result<(), String> {
 
 /// The setting of runs that is called `name`.
 fn setting(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.name == name && key.verbs.contains(&Verb::Run))
+    KEYS.iter().find(|key| key.name == current(name) && key.verbs.contains(&Verb::Run))
 }
 
 /// Whether a setting's value is the name of a file, whose content counts.

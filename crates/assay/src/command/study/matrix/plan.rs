@@ -347,7 +347,7 @@ impl Plan {
             }
         }
         // Whatever the lab starts can delete; of others nobody knows before they are issued.
-        if self.file.fill.when == Refill::Undo && workload.inserts_only && store.up.is_some() {
+        if self.file.fill.when == Refill::CleanUp && workload.inserts_only && store.up.is_some() {
             add("clean-up-inserts", String::new());
         }
         add("seed", self.seed.to_string());
