@@ -35,7 +35,7 @@ pub(crate) fn guarded<T>(
         let reported = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             if !READS.get() {
-                describe(panic);
+                reported(panic);
             }
         }));
     });
