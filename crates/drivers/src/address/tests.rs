@@ -33,7 +33,7 @@ fn a_host_is_enough() {
 #[test]
 fn every_part_has_its_place() {
     let mut address =
-        parsed("stores://ann:p%40ss:w@[::1]:1,other:2,third/a%20b?mode=safe&patience=250").unwrap();
+        parsed("stores://ann:p%40ss:w@[::1]:1,other:2,third/a%20b?mode=safe&timeout=250").unwrap();
     assert_eq!(address.scheme, "stores");
     assert_eq!(address.authorities(), ["[::1]:1", "other:2", "third:7000"]);
     assert_eq!(
@@ -77,7 +77,7 @@ fn wrong_addresses_say_what_is_wrong() {
         ("store://a:b@h?password_file=/pw", "give one of them"),
         ("store://h?connections=9", "from 1 to 8, not \"9\""),
         ("store://h?mode=slow", "fast or safe, not \"slow\""),
-        ("store://h?patience=1s", "from 1 to 600000"),
+        ("store://h?timeout=1s", "from 1 to 600000"),
         ("store://h?cas=x", "option cas is a number, not \"x\""),
         ("store://h?mod=fast", "did you mean \"mode\""),
         ("store://h?fsync=off", "there are connections, mode, timeout"),
