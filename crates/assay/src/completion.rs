@@ -11,7 +11,7 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 
-use crate::command::study::builtin;
+use crate::command::study::builtin as studies;
 use crate::options::Options;
 use crate::run_dirs;
 
@@ -22,7 +22,7 @@ pub fn workloads() -> ArgValueCompleter {
 
 /// The studies that come with the program, and files.
 pub fn studies() -> ArgValueCompleter {
-    values(|| names(builtin::ALL.iter().map(|study| (study.name, study.about()))), Paths::Files)
+    values(|| names(studies::ALL.iter().map(|study| (study.name, study.about()))), Paths::Files)
 }
 
 /// What the URLs of the stores begin with.

@@ -396,7 +396,7 @@ fn every_flipped_byte_is_an_error() {
 }
 
 /// What a run would request, with when: everything that damage must not change.
-fn describe(path: &Path) -> Option<(Digest, Schedules, Vec<Option<Nanos>>)> {
+fn read_whole(path: &Path) -> Option<(Digest, Schedules, Vec<Option<Nanos>>)> {
     let trace = Trace::open(path).ok()?;
     let hash = trace.verify().ok()?;
     let Some(mut schedule) = trace.schedule().ok()? else {
@@ -422,7 +422,7 @@ fn a_flipped_bit_neither_hides_a_schedule_nor_changes_it() {
     let path = scratch.path("t.trace");
     write_scheduled(&path);
     let whole = std::fs::read(&path).unwrap();
-    let expected = describe(&path).unwrap();
+    let expected = read_whole(&path).unwrap();
     assert_eq!((expected.1, expected.2.len()), (Schedules::Recorded, 41));
     let names: Vec<usize> =
         whole.windows(8).enumerate().filter(|(_, w)| w == b"intended").map(|(at, _)| at).collect();
@@ -433,7 +433,7 @@ fn a_flipped_bit_neither_hides_a_schedule_nor_changes_it() {
         let mut broken = whole.clone();
         broken[at] ^= 1 << bit;
         std::fs::write(&path, &broken).unwrap();
-        let found = describe(&path);
+        let found = read_whole(&path);
         assert!(found.is_none() || found.as_ref() == Some(&expected), "bit {bit} of byte {at}");
     }
 }
