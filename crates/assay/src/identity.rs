@@ -90,7 +90,7 @@ fn counters(manifest: &Manifest, endings: &Endings) -> Option<String> {
 
 /// A window that goes on after the run had ended was not written by that run.
 fn window(manifest: &Manifest) -> Option<String> {
-    if manifest.load.settings.get(TIME).is_some_and(|time| time == "told") {
+    if manifest.load.settings.get(TIME).is_some_and(|time| time == "simulated") {
         return None;
     }
     let moment = |text: &str| humantime::parse_rfc3339(text).ok();
@@ -153,7 +153,7 @@ mod tests {
         let said = window(&ending_at(1 << 63)).expect("292 years are too long");
         assert!(said.contains("after 9223372036 s and the run after 30 s"), "{said}");
         let mut reported = ending_at(1 << 63);
-        reported.load.settings.insert(TIME.to_owned(), "told".to_owned());
+        reported.load.settings.insert(TIME.to_owned(), "simulated".to_owned());
         assert_eq!(window(&reported), None);
     }
 

@@ -182,7 +182,7 @@ pub fn terminal(tuning: &Tuning, style: Style) -> String {
             page.titled(&title, &text);
         }
     }
-    page.heading("To repeat it");
+    page.heading("Reproduce with");
     page.command(&tuning.command);
     page.text
 }

@@ -57,12 +57,13 @@ fn a_spec_that_is_nowhere_names_those_that_are() {
         &Place::new(),
         "run ycsb-g -t null:",
         &expect![[r#"
-            there is no file ycsb-g, and no built-in workload is called workload "ycsb-g" (did
-            you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e,
-            ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
-            chronicle-10-95, tpcc, tpcc-benchfoundry, tpcc-benchfoundry-paper,
-            tpcc-benchfoundry-corrected, consbench, consbench-repo, facebook-etc,
-            rocksdb-mixgraph, twitter-cluster-1 to twitter-cluster-54"#]],
+            there is no file ycsb-g, and no built-in workload is called workload
+            "ycsb-g" (did you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c,
+            ycsb-d, ycsb-e, ycsb-f, chronicle-100-50, chronicle-100-95,
+            chronicle-10-50, chronicle-10-95, tpcc, tpcc-benchfoundry,
+            tpcc-benchfoundry-paper, tpcc-benchfoundry-corrected, consbench,
+            consbench-repo, facebook-etc, rocksdb-mixgraph, twitter-cluster-1 to
+            twitter-cluster-54"#]],
     );
 }
 
@@ -260,8 +261,8 @@ fn a_rate_must_issue_something() {
     check_flags(
         "-t null: --rate 5k/s --closed 2",
         &expect![[r#"
-        --rate issues in open loop and --closed in closed loop: give one of them
-        (--target-throughput is for a closed loop with a target)"#]],
+            --rate issues in open loop and --closed in closed loop: give one of
+            them (--target-throughput is for a closed loop with a target)"#]],
     );
     check_flags(
         "-t null: --rate 5k/s --think 1ms",
@@ -315,27 +316,27 @@ fn a_store_must_exist() {
     check_flags(
         "-t hbase://127.0.0.1",
         &expect![[r#"
-            store URL "hbase://127.0.0.1" is invalid: there is no store
-            "hbase"; there are fjall, redb, lmdb, rocksdb, sqlite, mariadb, mysql,
-            redis, rediss, valkey, valkeys, redis+cluster, redis-cluster,
-            rediss+cluster, rediss-cluster, valkey+cluster, valkey-cluster,
-            valkeys+cluster, valkeys-cluster, redis+sentinel, redis-sentinel,
-            rediss+sentinel, rediss-sentinel, valkey+sentinel, valkey-sentinel,
-            valkeys+sentinel, valkeys-sentinel, postgres, postgresql, mongodb,
-            nats, etcd, etcds, tikv, cassandra, scylla, memcached, dynamodb,
-            dynamodbs, ignite, jvm, memory, sick, null"#]],
+            store URL "hbase://127.0.0.1" is invalid: there is no store "hbase";
+            there are fjall, redb, lmdb, rocksdb, sqlite, mariadb, mysql, redis,
+            rediss, valkey, valkeys, redis+cluster, redis-cluster, rediss+cluster,
+            rediss-cluster, valkey+cluster, valkey-cluster, valkeys+cluster,
+            valkeys-cluster, redis+sentinel, redis-sentinel, rediss+sentinel,
+            rediss-sentinel, valkey+sentinel, valkey-sentinel, valkeys+sentinel,
+            valkeys-sentinel, postgres, postgresql, mongodb, nats, etcd, etcds,
+            tikv, cassandra, scylla, memcached, dynamodb, dynamodbs, ignite, jvm,
+            memory, sim, sick, null"#]],
     );
     check_flags(
         "-t redsi://127.0.0.1",
         &expect![[r#"
-        store URL "redsi://127.0.0.1" is invalid: there is no store
-        "redsi"; did you mean redis:?"#]],
+            store URL "redsi://127.0.0.1" is invalid: there is no store "redsi";
+            did you mean redis:?"#]],
     );
     check_flags(
         "-t null:?spni=1ms",
         &expect![[r#"
-        store URL "null:?spni=1ms" is invalid: its only option is spin;
-        write null:?spin=5us"#]],
+            store URL "null:?spni=1ms" is invalid: its only option is spin; write
+            null:?spin=5us"#]],
     );
     check_flags(
         "-t fjall:",
@@ -436,7 +437,7 @@ fn events_that_cannot_be_read_cost_nothing_else() {
     let events = place.path("b/events.parquet");
     let whole = fs::read(&events).unwrap();
     fs::write(&events, &whole[..whole.len() / 2]).unwrap();
-    place.fine("report b").shows("NOTICE: cannot read b/events.parquet").shows("Throughput");
+    place.fine("report b").shows("WARNING: cannot read b/events.parquet").shows("Throughput");
 }
 
 #[test]
@@ -618,8 +619,8 @@ fn a_settings_file_with_an_unknown_key_stops_everything_that_reads_it() {
         &place,
         "run ycsb-a -t null: --operations 5",
         &expect![[r#"
-        rate (from assay.toml): a rate of -3 issues nothing; give a rate above
-        0, for example 20k/s"#]],
+            rate (from assay.toml): a rate of -3: the rate must be above 0; give
+            one, for example 20k/s"#]],
     );
     place.write("assay.toml", "rate = \n");
     check(
@@ -650,7 +651,7 @@ fn a_variable_that_is_no_setting_is_answered_with_the_nearest_one() {
     }
     let mut command = place.command("run ycsb-a -t null: --operations 5");
     command.env("ASSAY_RATE", "-2");
-    let said = "rate (from environment ASSAY_RATE): a rate of -2 issues nothing";
+    let said = "rate (from environment ASSAY_RATE): a rate of -2: the rate must be above 0";
     place.spawn(command).wait().code(2).says(said);
 }
 

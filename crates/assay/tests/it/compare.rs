@@ -35,7 +35,7 @@ fn equal_set_ups_do_not_differ_and_a_slower_one_does() {
         assert!(!["higher", "lower"].contains(&row["finding"].as_str().unwrap()), "{row}");
     }
     assert_eq!(text(&equal, "/schema"), "assay/compare/v2");
-    assert_eq!(text(&equal, "/footing"), "within-run");
+    assert_eq!(text(&equal, "/basis"), "within-run");
     let slower = place.fine("compare a slow --format json").json();
     assert_eq!(finding(&slower, "response p50"), "higher");
     assert_eq!(finding(&slower, "service p50"), "higher");
@@ -256,7 +256,7 @@ fn a_group_is_found_by_the_names_of_runs() {
     place.assay("report --format hdr").code(2).says("repeated runs are text, json");
     place.assay("history repair last").code(2).says("is a group of repeated runs: name one");
     let compared = place.fine("compare --format json").json();
-    assert_eq!(text(&compared, "/footing"), "runs");
+    assert_eq!(text(&compared, "/basis"), "runs");
     assert_eq!(compared["base"]["runs"].as_array().unwrap().len(), 3);
     place.fine("compare").shows("Between runs (standard deviation of the runs' own figures)");
     let seeds = place.list("runs");

@@ -67,7 +67,7 @@ fn a_replay_is_as_fast_as_wanted() {
     assert!(times.iter().zip(0..).all(|(time, turn)| time.0.abs_diff(turn * 5_000_000) <= 1));
     place.fine("trace import twitter cache.csv --speed 10 -o fast.trace");
     place.fine("run fast.trace -t memory: --run-dir recorded -q");
-    let recorded = intended(&place.path("baked"));
+    let recorded = intended(&place.path("recorded"));
     assert!(times.iter().zip(&recorded).all(|(one, other)| one.0.abs_diff(other.0) <= 1));
     // A rate issues by a process of its own, in closed loop there are no times.
     place.fine("run cache.trace -t memory: --rate 5k/s --run-dir rate -q");

@@ -604,7 +604,7 @@ fn what_can_be_started_is_listed_with_what_is_missing() {
 fn a_supervisor_is_not_started_by_hand() {
     let labs = Labs::new();
     labs.lab("keep redis").code(2).says("a supervisor is started by `assay lab up`");
-    labs.lab("guard").code(2).says("a guard is started by a supervisor");
+    labs.lab("watchdog").code(2).says("a watchdog is started by a supervisor");
     let help = labs.lab("--help").code(0);
     assert!(!help.out.contains("keep "), "{}", help.out);
 }

@@ -565,7 +565,7 @@ fn figures_of_others_are_shown_with_what_is_wrong_in_them() {
     let ran = ran.shows("a and b are one series under two names: 6 of 6 run times are the same");
     ran.shows("b: 1 of 2 run times are more than a third off");
     let page = place.read("runs/studies/s/study.html");
-    assert!(page.contains("id=\"beside\"") && page.contains("column foreign"), "no figures");
+    assert!(page.contains("id=\"published\"") && page.contains("column foreign"), "no figures");
     place.write("wrong.csv", "system,workload\n");
     let wrong = place.assay("study s.toml --published wrong.csv").code(2);
     wrong.says("--published: wrong.csv:1: there is no column nodes");

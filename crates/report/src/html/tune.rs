@@ -47,7 +47,7 @@ pub fn tune_html(tuning: &Tuning) -> String {
         body += &format!("<dt>{title}</dt><dd>{}</dd>", sections::grouped(&escape(&text)));
     }
     body += "</dl>\n</section>\n";
-    body += &sections::section("repeat", "To repeat it", "");
+    body += &sections::section("repeat", "Reproduce with", "");
     let command = escape(&tuning.command);
     body += &format!("<pre tabindex=\"0\"><code>{command}</code></pre>\n</section>\n");
     page(&tuning.title, &body, &charts.iter().collect::<Vec<_>>())
@@ -317,6 +317,6 @@ mod tests {
     #[test]
     fn a_tune_without_steps_is_still_a_page() {
         let none = Tuning { steps: Vec::new(), curve: Vec::new(), ..found() };
-        assert!(tune_html(&none).contains("To repeat it"));
+        assert!(tune_html(&none).contains("Reproduce with"));
     }
 }

@@ -56,7 +56,7 @@ pub fn watchdog() -> Result<Exit> {
     let _ = std::io::stdin().read_to_string(&mut received);
     let session = session_of(std::process::id()).filter(|_| received == WATCH);
     let session =
-        session.ok_or_else(|| usage("a guard is started by a supervisor, not by hand"))?;
+        session.ok_or_else(|| usage("a watchdog is started by a supervisor, not by hand"))?;
     let own = std::process::id();
     for _ in 0..ROUNDS {
         let left = session_members(session).into_iter().filter(|pid| *pid != own);
