@@ -502,7 +502,8 @@ impl Connection {
         while let Some(Pending { ticket, step, from }) = self.pending.pop_front() {
             match step {
                 Step::InsertRecord | Step::DeleteRecord | Step::ScanRow(_) => continue,
-                Step::GreetingMust | Step::GreetingWish | Step::GreetingMaster => continue,
+                Step::GreetingMust | Step::GreetingPong => continue,
+                Step::GreetingWish | Step::GreetingMaster => continue,
                 Step::Asking => continue,
                 Step::Map => {
                     self.news.push(News::Map(None));
