@@ -1,9 +1,37 @@
 //! The command line: what can be typed.
 
-use clap::{Arg, ArgAction, Command, ValueHint};
+use std::ffi::OsString;
+
+use anyhow::Result;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::completion;
-use crate::options::{ALIASES, KEYS, Key, Shape, Verb};
+use crate::options::{ALIASES, KEYS, Key, Shape, Verb, two_names};
+
+/// Flags that are no settings, by the names that they had in earlier releases and have now.
+const RENAMED_FLAGS: [(&str, &str); 2] = [("amplify", "replicate"), ("beside", "published")];
+
+/// What the words of a command line say; ends the process if that is help or a slip.
+///
+/// # Errors
+/// If a flag is given by two names.
+pub fn parse(words: &[OsString]) -> Result<ArgMatches> {
+    command().try_get_matches_from(words).or_else(|error| {
+        // To clap, a name and its alias are one flag that is given twice.
+        let pairs = ALIASES.iter().chain(&RENAMED_FLAGS);
+        let mut both = pairs.filter(|(old, new)| is_flag_in(words, old) && is_flag_in(words, new));
+        match both.next().filter(|_| error.kind() == ErrorKind::ArgumentConflict) {
+            Some((old, new)) => Err(two_names(&format!("--{old}"), &format!("--{new}"))),
+            None => error.exit(),
+        }
+    })
+}
+
+fn is_flag_in(words: &[OsString], name: &str) -> bool {
+    let flags = words.iter().filter_map(|word| word.to_str()?.strip_prefix("--"));
+    flags.filter_map(|flag| flag.split('=').next()).any(|flag| flag == name)
+}
 
 /// The whole command line.
 pub fn command() -> Command {

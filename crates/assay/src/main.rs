@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     clap_complete::CompleteEnv::with_factory(cli::command).complete();
     let ended = signals::outlive_file_limits()
         .and_then(|()| parent_death::words())
-        .and_then(|words| dispatch(&cli::command().get_matches_from(words)));
+        .and_then(|words| dispatch(&cli::parse(&words)?));
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {

@@ -1,5 +1,9 @@
 //! The settings that exist, each under one name everywhere.
 
+use anyhow::Result;
+
+use crate::exit::usage;
+
 /// A command that takes settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
@@ -78,6 +82,23 @@ pub const ALIASES: &[(&str, &str)] = &[
 /// The name that a setting has now, whatever name it was given by.
 pub fn current(name: &str) -> &str {
     ALIASES.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
+}
+
+/// Refuses settings of one place of which one is given by both its names.
+///
+/// # Errors
+/// If there is one.
+pub fn require_one_name<'a>(place: &str, names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let names: Vec<&str> = names.collect();
+    match ALIASES.iter().find(|(old, new)| names.contains(old) && names.contains(new)) {
+        Some((old, new)) => Err(two_names(&format!("{place}: {old}"), new)),
+        None => Ok(()),
+    }
+}
+
+/// The usage error that one thing is given by its earlier name and by that of now.
+pub fn two_names(old: &str, new: &str) -> anyhow::Error {
+    usage(format!("{old} is the earlier name of {new}: give one of them"))
 }
 
 /// All settings.

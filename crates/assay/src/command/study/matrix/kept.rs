@@ -12,10 +12,11 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::commands::differences;
-use super::file::StudyFile;
+use super::file::{Refill, StudyFile};
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
 use crate::machine;
+use crate::options::current;
 
 /// The version of the format of records of cells.
 const FORMAT: u32 = 1;
@@ -386,7 +387,7 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unread(format!("cannot read {displayed}: {error}"))),
     };
-    let record: CellRecord = toml::from_str(&text).map_err(|error| {
+    let mut record: CellRecord = toml::from_str(&text).map_err(|error| {
         unread(format!("{displayed} is no record of a cell: {}", error.message()))
     })?;
     if record.format > FORMAT {
@@ -395,6 +396,7 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
             record.format
         )));
     }
+    record.settings = std::mem::take(&mut record.settings).into_iter().map(renamed).collect();
     if record.state == CellState::Failed {
         return Ok(Some(record));
     }
@@ -404,6 +406,16 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
         // It is reported among the cells that failed, and costs the others nothing.
         Err(ManifestError::Parse { .. }) => Ok(Some(record)),
         Err(error) => Err(unread(error.to_string())),
+    }
+}
+
+/// A setting of a record under the name that it has now.
+fn renamed((name, value): (String, String)) -> (String, String) {
+    match name.strip_prefix("fill ") {
+        // Earlier releases called it so in the study file.
+        Some("when") if value == "undo" => (name, Refill::CleanUp.name().to_owned()),
+        Some(of_fill) => (format!("fill {}", current(of_fill)), value),
+        None => (current(&name).to_owned(), value),
     }
 }
 

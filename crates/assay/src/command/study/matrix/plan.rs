@@ -405,8 +405,8 @@ fn target(store: &StoreSection, nodes: Option<usize>) -> Target {
 
 /// Whether a store ends with the process that loads it.
 fn is_volatile(store: &StoreSection) -> bool {
-    let scheme = store.url.as_deref().and_then(|url| url.split(':').next());
-    store.volatile.unwrap_or(scheme.is_some_and(|scheme| VOLATILE.contains(&scheme)))
+    let listed = store.url.as_deref().and_then(|url| registry::require_scheme(url).ok());
+    store.volatile.unwrap_or(listed.is_some_and(|listed| VOLATILE.contains(&listed.scheme)))
 }
 
 fn nodes_of(store: &StoreSection, file: &StudyFile) -> Vec<Option<usize>> {
