@@ -142,7 +142,7 @@ pub enum Finding {
     TooFew,
     /// A run has no value of it: nothing was found whose latency it could be.
     Absent,
-    /// The hallmark of a run withdraws it, so that it is not analyzed.
+    /// The hallmark of a run withdraws it, so that it is not compared.
     Withdrawn,
 }
 

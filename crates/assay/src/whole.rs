@@ -32,7 +32,7 @@ pub fn write(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result
     let mut file = File::create(&made)
         .map_err(|error| usage(format!("cannot write {}: {error}", path.display())))?;
     if is_other {
-        return write(&mut file);
+        return write(&mut file).with_context(|| format!("cannot write {}", path.display()));
     }
     let whole = write(&mut file)
         .and_then(|()| Ok(file.sync_all()?))
@@ -40,7 +40,7 @@ pub fn write(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result
     if whole.is_err() {
         let _ = fs::remove_file(&made);
     }
-    whole.with_context(|| format!("{} is not written", path.display()))
+    whole.with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn partial(path: &Path) -> PathBuf {

@@ -111,13 +111,13 @@ fn a_figure_that_a_hallmark_withdraws_is_not_analyzed_and_passes_no_gate() {
     place.fine(&format!("{words} --records 100 --run-dir short -q"));
     let compared = place.fine("compare a short --format json").json();
     assert_eq!(finding(&compared, "response p50"), "withdrawn");
-    assert_eq!(text(&compared, "/findings/0/name"), "not analyzed");
+    assert_eq!(text(&compared, "/findings/0/name"), "not compared");
     assert!(text(&compared, "/findings/1/text").starts_with("BASE"));
     assert_eq!(text(&compared, "/findings/2/name"), "HALLMARK INVALID");
     assert!(text(&compared, "/findings/2/text").starts_with("NEW: sample-size: the window lasts"));
     for condition in ["p50>+1%", "p50>+1000%", "throughput<-5%"] {
         let gate = format!("compare a short --fail-on {condition}");
-        place.assay(&gate).code(5).shows(&format!("NOT JUDGED: {condition} is about a figure"));
+        place.assay(&gate).code(5).shows(&format!("NOT COMPARED: {condition} is about a figure"));
     }
 }
 

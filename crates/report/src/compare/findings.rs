@@ -51,7 +51,7 @@ fn trial(trial: &Trial) -> Finding {
             finding(Level::Alarm, "cannot tell", "cannot be analyzed; longer runs, or more, tell")
         }
         ConditionOutcome::Withdrawn => {
-            finding(Level::Alarm, "not analyzed", "is about a figure that a hallmark withdraws")
+            finding(Level::Alarm, "not compared", "is about a figure that a hallmark withdraws")
         }
     }
 }
@@ -89,7 +89,7 @@ fn undecided(requested: &[&Row]) -> Finding {
     }
     if requested.iter().all(|row| row.finding == RowFinding::Withdrawn) {
         let text = "the hallmarks withdraw every figure in question".to_owned();
-        return Finding { level: Level::Caution, name: "not analyzed", text };
+        return Finding { level: Level::Caution, name: "not compared", text };
     }
     let open = [RowFinding::Open, RowFinding::TooFew, RowFinding::Absent, RowFinding::Withdrawn];
     let open = open.map(list).concat();

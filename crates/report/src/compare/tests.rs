@@ -183,7 +183,7 @@ fn the_hallmarks_of_both_sides_stand_right_below_the_first_line() {
 fn a_withdrawn_figure_is_not_analyzed_and_says_so() {
     let withdrawn = Row { interval: None, ..row(P99, RowFinding::Withdrawn, 1.5) };
     let displayed = contrast(vec![withdrawn.clone()]);
-    assert_eq!(first(&displayed), "NOT JUDGED: the hallmarks withdraw every figure in question");
+    assert_eq!(first(&displayed), "NOT COMPARED: the hallmarks withdraw every figure in question");
     let mut analyzed = contrast(vec![row(Measure::Throughput, RowFinding::Same, 1.0), withdrawn]);
     assert!(first(&analyzed).ends_with("for response p99 (withdrawn by a hallmark)"));
     let trial = Trial {
@@ -192,12 +192,14 @@ fn a_withdrawn_figure_is_not_analyzed_and_says_so() {
         row: Some(analyzed.comparison.rows[1].clone()),
     };
     analyzed.trials.push(trial);
-    assert!(first(&analyzed).starts_with("NOT JUDGED: p99>+10% is about a figure that a hallmark"));
+    assert!(
+        first(&analyzed).starts_with("NOT COMPARED: p99>+10% is about a figure that a hallmark")
+    );
     assert!(crate::junit::compare(&analyzed).contains("failures=\"0\" skipped=\"1\""));
     let page = crate::compare_html(&analyzed);
     assert!(page.contains("response p99: withdrawn"), "{page}");
     assert!(csv(&analyzed).contains(",,,withdrawn,true"));
-    assert!(markdown(&analyzed).contains("Withdrawn: not analyzed"));
+    assert!(markdown(&analyzed).contains("Withdrawn: not compared"));
 }
 
 #[test]

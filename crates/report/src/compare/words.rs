@@ -235,7 +235,7 @@ pub fn meaning(comparison: &Comparison) -> String {
     };
     let is_withdrawn = comparison.rows.iter().any(|row| row.finding == Finding::Withdrawn);
     let withdrawn = match is_withdrawn {
-        true => " Withdrawn: not analyzed, for the hallmark of a run withdraws it.",
+        true => " Withdrawn: not compared, for the hallmark of a run withdraws it.",
         false => "",
     };
     let demands = &comparison.demands;

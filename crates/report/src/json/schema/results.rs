@@ -73,7 +73,7 @@ fn compare() -> Value {
     let effect = "a ratio, or a difference of shares; null if a side lacks the figure";
     let row = object(&[
         ("figure", text()),
-        ("asked", described(boolean(), "whether the verdict is about it")),
+        ("requested", described(boolean(), "whether the verdict is about it")),
         ("scale", one_of(&["ratio", "difference"])),
         ("base", or_null(object(&spread()))),
         ("new", or_null(object(&spread()))),
@@ -156,7 +156,7 @@ fn tune() -> Value {
         ("knee", or_null(knee)),
         ("inversions", list_of(list_of(count()))),
         ("steps", list_of(step())),
-        ("notices", list_of(text())),
+        ("warnings", list_of(text())),
     ]);
     object(&fields)
 }

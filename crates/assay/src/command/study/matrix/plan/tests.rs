@@ -230,7 +230,7 @@ fn what_cannot_be_issued_says_why() {
         (STUDY.replace("duration = \"10s\"", "duration = \"0s\""), "--duration: nothing would be"),
         (format!("{SETTINGS}timeout = \"soon\"\n{STUDY_REST}"), "`assay load`: --timeout: "),
         (
-            format!("{SETTINGS}workers = 0\n{STUDY_REST}"),
+            format!("{SETTINGS}threads = 0\n{STUDY_REST}"),
             "--threads: nothing can be issued with none",
         ),
         (STUDY.replace("[[load]]\nrate", "[fill]\nclosed = 0\n[[load]]\nrate"), "--closed: "),
