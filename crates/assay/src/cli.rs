@@ -51,7 +51,7 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(load_command("bench", Verb::Bench, "Load, run, report: the 60-second path"))
         .subcommand(load_command("load", Verb::Load, "Fill a store with a workload's data set"))
-        .subcommand(load_command("run", Verb::Run, "Load a store, keep every operation, report"))
+        .subcommand(load_command("run", Verb::Run, "Measure a store, keep every operation, report"))
         .subcommand(tune())
         .subcommand(showing("analyze", "Analyze a run directory's history again"))
         .subcommand(showing("report", "Show a run directory's result in another form"))
@@ -332,7 +332,7 @@ fn trace() -> Command {
         )
         .subcommand(
             Command::new("stat")
-                .about("Mix, sizes and key popularity, wanted beside found")
+                .about("Mix, sizes and key popularity, expected and actual")
                 .arg(file("trace", "The trace")),
         )
         .subcommand(
@@ -361,7 +361,7 @@ fn trace() -> Command {
 
 fn fit() -> Command {
     Command::new("fit")
-        .about("Make a synthetic spec that issues like a trace, trace beside spec")
+        .about("Make a synthetic spec that resembles a trace, and compare the two")
         .arg(file("trace", "The trace"))
 }
 
@@ -397,7 +397,7 @@ fn import() -> Command {
         .arg(text("sample-keys", "SHARE", "Keep only this share of the keys, such as 10%"))
         .arg(text("replicate", "N", "Issue each request in N key spaces").alias("amplify"))
         .arg(text("speed", "FACTOR", "Write the schedule so many times faster"))
-        .arg(text("spread", "HOW", "Within a stamp: even or random [default: even]"))
+        .arg(text("spread", "HOW", "Within a timestamp: even or random [default: even]"))
         .arg(text("operations", "N", "Only the first N"))
         .arg(text("value-size", "SIZE", "Values whose size nobody knows [default: 100]"))
         .arg(text("fill-misses", "SIZE", "Load keys that only missed, too, with such values"))

@@ -59,7 +59,7 @@ use clap::ArgMatches;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    // A shell that completes a line requests values and for nothing else.
+    // A shell that completes a line expects values, and nothing else.
     clap_complete::CompleteEnv::with_factory(cli::command).complete();
     let ended = signals::outlive_file_limits()
         .and_then(|()| parent_death::words())

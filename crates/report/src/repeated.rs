@@ -161,7 +161,7 @@ pub fn terminal(group: &Group, style: Style) -> String {
     page.heading("Between runs");
     page.table(&table(group, style.letters));
     page.note(&meaning(group));
-    page.heading("To repeat it");
+    page.heading("Reproduce with");
     page.command(&group.command);
     page.text
 }

@@ -102,7 +102,7 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
             page.indented(&format!("{assignment}  ({})", setting.meaning));
         }
     }
-    page.heading("To repeat it");
+    page.heading("Reproduce with");
     page.command(&facts.command);
     page.text
 }

@@ -11,7 +11,7 @@ pub enum Verb {
     Bench,
     /// Fill a store.
     Load,
-    /// Load a store.
+    /// Measure a store.
     Run,
     /// Seek the highest rate that holds an objective.
     Tune,
@@ -112,7 +112,7 @@ pub const KEYS: &[Key] = &[
         "STORE[:N]",
         None,
         LOADING,
-        "Start this store here with N nodes, load it, end it; `assay lab ls` lists them",
+        "Start this store here with N nodes, measure it, end it; `assay lab ls` lists them",
     ),
     text("version", "V", None, LOADING, "With --up: which version; `assay lab ls` lists them"),
     text(
@@ -246,7 +246,7 @@ pub const KEYS: &[Key] = &[
     switch("resume", TUNING, "Go on with the steps that are in --run-dir DIR"),
     text(
         "at",
-        "DEEDS",
+        "ACTIONS",
         None,
         MEASURING,
         "What is done to the lab's store meanwhile: '300s: scale to 2; 10m: kill node 1'",
@@ -256,7 +256,7 @@ pub const KEYS: &[Key] = &[
         "TIME",
         Some("10s"),
         LOADING,
-        "Timeout of an answer of a server; then it is unknown",
+        "How long to wait for an answer of a server; then its outcome is unknown",
     ),
     text(
         "deadline",
@@ -306,13 +306,7 @@ pub const KEYS: &[Key] = &[
     ),
     text("records", "N", None, LOADING, "Records in the data set, instead of the spec's"),
     text("runs-dir", "DIR", Some("runs"), ALL, "Where run directories are kept"),
-    text(
-        "run-dir",
-        "DIR",
-        None,
-        LOADING,
-        "The run directory's directory, instead of a new one in runs-dir",
-    ),
+    text("run-dir", "DIR", None, LOADING, "The run directory, instead of a new one in runs-dir"),
     text(
         "format",
         "FORMAT",
@@ -341,7 +335,7 @@ pub const KEYS: &[Key] = &[
         "Serve GET /metrics, POST /rate, POST /stop on this port, such as 9464; 0 chooses one",
     ),
     switch("port-any", LOADING, "Let --port be an address that other machines reach"),
-    switch("force", LOADING, "Issue although the data set was loaded with other parameters"),
+    switch("force", LOADING, "Run although the data set was loaded with other parameters"),
     switch("keep", &[Bench], "Keep the embedded store that was made for this bench"),
     switch("fresh", &[Load], "Remove what an earlier load put there first"),
     switch("replace", &[Bench, Load], "Remove what is there first: tables with all rows"),

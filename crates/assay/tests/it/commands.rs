@@ -16,7 +16,7 @@ fn shell(place: &Place, line: &str) -> Ran {
 
 /// The command that a report says repeats its run, as it stands there.
 fn repeating(report: &Ran) -> String {
-    let (_, line) = report.out.split_once("To repeat it\n").expect("every report has it");
+    let (_, line) = report.out.split_once("Reproduce with\n").expect("every report has it");
     line.to_owned()
 }
 

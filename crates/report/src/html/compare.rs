@@ -91,7 +91,7 @@ pub fn group_html(group: &Group) -> String {
     body += &sections::section("course", "Response p99 over time", "From the measured start on.");
     body += &figure(&charts[1]);
     body += "</section>\n";
-    body += &sections::section("repeat", "To repeat it", "");
+    body += &sections::section("repeat", "Reproduce with", "");
     body += &command(&group.command);
     body += "</section>\n";
     page(&title, &body, &charts.iter().collect::<Vec<_>>())
@@ -248,7 +248,7 @@ fn captioned(title: &str, chart: &LineChart) -> String {
 }
 
 fn repetition(sides: &[(&str, &ComparedSetup)]) -> String {
-    let mut out = sections::section("repeat", "To repeat it", "");
+    let mut out = sections::section("repeat", "Reproduce with", "");
     for (title, side) in sides {
         let _ = writeln!(out, "<h3>{title}</h3>");
         out += &command(&side.typical().facts.command);

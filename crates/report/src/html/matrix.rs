@@ -532,7 +532,7 @@ fn repetition(study: &MatrixStudy) -> String {
                   was drawn: what changed with time may look like a difference between stores."
             .to_owned(),
     };
-    let mut out = sections::section("repeat", "To repeat it", &escape(&lead));
+    let mut out = sections::section("repeat", "Reproduce with", &escape(&lead));
     let command = escape(&study.command);
     let _ = writeln!(out, "<pre tabindex=\"0\"><code>{command}</code></pre>");
     let order: Vec<String> =

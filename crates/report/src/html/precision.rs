@@ -30,7 +30,7 @@ pub fn precision_html(precision: &Precision) -> String {
         body += &format!("<dt>{title}</dt><dd>{}</dd>", sections::grouped(&escape(&text)));
     }
     body += "</dl>\n</section>\n";
-    body += &sections::section("repeat", "To repeat it", "");
+    body += &sections::section("repeat", "Reproduce with", "");
     let command = escape(&precision.command);
     body += &format!("<pre tabindex=\"0\"><code>{command}</code></pre>\n</section>\n");
     page(&format!("Scheduling precision: {}", precision.title), &body, &[])

@@ -227,7 +227,7 @@ pub fn circumstances(facts: &Facts, summary: &Summary) -> String {
 
 /// How to run it once more.
 pub fn repetition(facts: &Facts) -> String {
-    let mut out = section("repeat", "To repeat it", "");
+    let mut out = section("repeat", "Reproduce with", "");
     let _ = writeln!(out, "<pre tabindex=\"0\"><code>{}</code></pre>", escape(&facts.command),);
     let mut ids = format!(
         "<dl>\n<dt>run</dt><dd>{}</dd>\n<dt>seed</dt><dd class=\"hash\">{}</dd>\n",

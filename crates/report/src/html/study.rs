@@ -36,7 +36,7 @@ pub fn study_html(study: &Study) -> String {
     body += &late(study, &mut charts);
     body += &differences();
     body += &numbers(study);
-    body += &sections::section("repeat", "To repeat it", "");
+    body += &sections::section("repeat", "Reproduce with", "");
     body +=
         &format!("<pre tabindex=\"0\"><code>{}</code></pre>\n</section>\n", escape(&study.command));
     page("The study of coordinated omission", &body, &charts.iter().collect::<Vec<_>>())

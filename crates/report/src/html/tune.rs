@@ -47,7 +47,7 @@ pub fn tune_html(tuning: &Tuning) -> String {
         body += &format!("<dt>{title}</dt><dd>{}</dd>", sections::grouped(&escape(&text)));
     }
     body += "</dl>\n</section>\n";
-    body += &sections::section("repeat", "To repeat it", "");
+    body += &sections::section("repeat", "Reproduce with", "");
     let command = escape(&tuning.command);
     body += &format!("<pre tabindex=\"0\"><code>{command}</code></pre>\n</section>\n");
     page(&tuning.title, &body, &charts.iter().collect::<Vec<_>>())
@@ -136,7 +136,7 @@ fn latency(tuning: &Tuning) -> Option<LineChart> {
         first_latency(tuning.objective.as_ref())
     {
         let limit = Some(limit.0 as f64);
-        lines.push(line("promised", "offered", &[12, 4], vec![limit; xs.len()]));
+        lines.push(line("objective", "offered", &[12, 4], vec![limit; xs.len()]));
     }
     let known = || lines.iter().flat_map(|line| line.values.iter().flatten().copied());
     Some(LineChart {
@@ -248,7 +248,7 @@ mod tests {
         for part in [
             "<strong>sustained</strong>",
             "id=\"tune-latency\"",
-            "promised",
+            "objective",
             "<ol class=\"events\"><li>sustained: 800/s</li>",
             "step 6",
             "&lt;script&gt;",
@@ -317,6 +317,6 @@ mod tests {
     #[test]
     fn a_tune_without_steps_is_still_a_page() {
         let none = Tuning { steps: Vec::new(), curve: Vec::new(), ..found() };
-        assert!(tune_html(&none).contains("To repeat it"));
+        assert!(tune_html(&none).contains("Reproduce with"));
     }
 }

@@ -35,7 +35,7 @@ pub fn matrix_text(study: &MatrixStudy, letters: Letters) -> String {
             let _ = writeln!(out, "  {line}");
         }
     }
-    let _ = write!(out, "\nto repeat it: {}\n", study.command);
+    let _ = write!(out, "\nreproduce with: {}\n", study.command);
     out
 }
 
@@ -60,7 +60,7 @@ pub fn matrix_markdown(study: &MatrixStudy) -> String {
         }
         out.push('\n');
     }
-    let _ = writeln!(out, "To repeat it: `{}`", study.command.replace('`', "'"));
+    let _ = writeln!(out, "Reproduce with: `{}`", study.command.replace('`', "'"));
     out
 }
 

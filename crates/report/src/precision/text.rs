@@ -31,7 +31,7 @@ pub fn precision_text(precision: &Precision, style: Style) -> String {
     }
     page.heading("The paper's own runs");
     PAPER.iter().for_each(|text| page.indented(text));
-    page.heading("To repeat it");
+    page.heading("Reproduce with");
     page.command(&precision.command);
     page.text
 }

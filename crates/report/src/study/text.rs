@@ -25,7 +25,7 @@ pub fn study_text(study: &Study, letters: Letters) -> String {
             let _ = writeln!(out, "  {line}");
         }
     }
-    let _ = write!(out, "\n{MEANING}\nto repeat it: {}\n", study.command);
+    let _ = write!(out, "\n{MEANING}\nreproduce with: {}\n", study.command);
     out
 }
 
@@ -45,7 +45,7 @@ pub fn study_markdown(study: &Study) -> String {
     for (title, text) in DIFFERENCES {
         let _ = write!(out, "\n* *{title}.* {text}\n");
     }
-    let _ = write!(out, "\nTo repeat it: `{}`\n", study.command);
+    let _ = write!(out, "\nReproduce with: `{}`\n", study.command);
     out
 }
 

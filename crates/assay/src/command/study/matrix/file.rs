@@ -28,7 +28,7 @@ pub struct StudyFile {
     /// What a reader of the page should know of it.
     #[serde(default)]
     pub about: String,
-    /// How often each cell is issued, at least once.
+    /// How often each cell is run, at least once.
     #[serde(default = "one", deserialize_with = "amount")]
     #[schemars(with = "Amount")]
     pub repetitions: u64,

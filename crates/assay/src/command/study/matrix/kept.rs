@@ -180,7 +180,7 @@ impl Kept {
         self.records.contains_key(id) && !self.again.contains(id)
     }
 
-    /// Refuses to go on with cells that were issued otherwise.
+    /// Refuses to go on with cells that were run otherwise.
     ///
     /// # Errors
     /// If there are such cells; says in what they differ.
@@ -216,13 +216,13 @@ impl Kept {
         reported.truncate(TOLD);
         let more = if more > 0 { format!("\n  … and {more} more") } else { String::new() };
         let advice = match is_all_failed {
-            true => "they have all failed: --retry-failed issues them as the file says now",
+            true => "they have all failed: --retry-failed runs them as the file says now",
             false => {
                 "keep them and take another directory by --dir, or remove that one to begin anew"
             }
         };
         Err(usage(format!(
-            "{} holds cells of this study that were issued otherwise:\n  {}{more}\n{advice}",
+            "{} holds cells of this study that were run otherwise:\n  {}{more}\n{advice}",
             self.dir.display(),
             reported.join("\n  ")
         )))
@@ -378,7 +378,7 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
     let displayed = path.display();
     let unread = |reason: String| {
         usage(format!(
-            "{reason}; nothing was removed: to issue the cell again, remove {}",
+            "{reason}; nothing was removed: to run the cell again, remove {}",
             dir.display()
         ))
     };

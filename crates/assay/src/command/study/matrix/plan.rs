@@ -65,7 +65,7 @@ pub struct Plan {
     pub workloads: Vec<PlannedWorkload>,
     /// The ways to measure.
     pub loads: Vec<PlannedLoad>,
-    /// How often each cell is issued.
+    /// How often each cell is run.
     pub repetitions: u32,
     /// The seed.
     pub seed: u64,
@@ -146,7 +146,7 @@ impl Plan {
     /// Compiles the study in `path`.
     ///
     /// # Errors
-    /// If a store, a workload or a load cannot be, or nothing is left to issue.
+    /// If a store, a workload or a load cannot be, or nothing is left to run.
     pub fn new(file: StudyFile, path: &Path, study_request: &StudyRequest) -> Result<Plan> {
         let wrong = |reason: String| usage(format!("{}: {reason}", path.display()));
         let name = file.name_of(path);
@@ -180,7 +180,7 @@ impl Plan {
         };
         plan.expand()?;
         if plan.cells.is_empty() {
-            return Err(wrong("every cell is skipped: nothing is left to issue".to_owned()));
+            return Err(wrong("every cell is skipped: nothing is left to run".to_owned()));
         }
         plan.check_commands().map_err(wrong)?;
         Ok(plan)
@@ -565,7 +565,7 @@ fn require_known_skips(
                 .and_then(|()| known("load", skip.load.as_deref(), loads))
                 .and_then(|()| match skip.nodes {
                     Some(expected) if !is_there(expected) => {
-                        Err(format!("it is never issued on {expected} nodes"))
+                        Err(format!("it never runs on {expected} nodes"))
                     }
                     _ => Ok(()),
                 })
