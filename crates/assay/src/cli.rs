@@ -1,9 +1,37 @@
 //! The command line: what can be typed.
 
-use clap::{Arg, ArgAction, Command, ValueHint};
+use std::ffi::OsString;
+
+use anyhow::Result;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::completion;
-use crate::options::{ALIASES, KEYS, Key, Shape, Verb};
+use crate::options::{ALIASES, KEYS, Key, Shape, Verb, two_names};
+
+/// Flags that are no settings, by the names that they had in earlier releases and have now.
+const RENAMED_FLAGS: [(&str, &str); 2] = [("amplify", "replicate"), ("beside", "published")];
+
+/// What the words of a command line say; ends the process if that is help or a slip.
+///
+/// # Errors
+/// If a flag is given by two names.
+pub fn parse(words: &[OsString]) -> Result<ArgMatches> {
+    command().try_get_matches_from(words).or_else(|error| {
+        // To clap, a name and its alias are one flag that is given twice.
+        let pairs = ALIASES.iter().chain(&RENAMED_FLAGS);
+        let mut both = pairs.filter(|(old, new)| is_flag_in(words, old) && is_flag_in(words, new));
+        match both.next().filter(|_| error.kind() == ErrorKind::ArgumentConflict) {
+            Some((old, new)) => Err(two_names(&format!("--{old}"), &format!("--{new}"))),
+            None => error.exit(),
+        }
+    })
+}
+
+fn is_flag_in(words: &[OsString], name: &str) -> bool {
+    let flags = words.iter().filter_map(|word| word.to_str()?.strip_prefix("--"));
+    flags.filter_map(|flag| flag.split('=').next()).any(|flag| flag == name)
+}
 
 /// The whole command line.
 pub fn command() -> Command {
@@ -23,7 +51,7 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(load_command("bench", Verb::Bench, "Load, run, report: the 60-second path"))
         .subcommand(load_command("load", Verb::Load, "Fill a store with a workload's data set"))
-        .subcommand(load_command("run", Verb::Run, "Load a store, keep every operation, report"))
+        .subcommand(load_command("run", Verb::Run, "Measure a store, keep every operation, report"))
         .subcommand(tune())
         .subcommand(showing("analyze", "Analyze a run directory's history again"))
         .subcommand(showing("report", "Show a run directory's result in another form"))
@@ -304,7 +332,7 @@ fn trace() -> Command {
         )
         .subcommand(
             Command::new("stat")
-                .about("Mix, sizes and key popularity, wanted beside found")
+                .about("Mix, sizes and key popularity, expected and actual")
                 .arg(file("trace", "The trace")),
         )
         .subcommand(
@@ -333,7 +361,7 @@ fn trace() -> Command {
 
 fn fit() -> Command {
     Command::new("fit")
-        .about("Make a synthetic spec that issues like a trace, trace beside spec")
+        .about("Make a synthetic spec that resembles a trace, and compare the two")
         .arg(file("trace", "The trace"))
 }
 
@@ -369,7 +397,7 @@ fn import() -> Command {
         .arg(text("sample-keys", "SHARE", "Keep only this share of the keys, such as 10%"))
         .arg(text("replicate", "N", "Issue each request in N key spaces").alias("amplify"))
         .arg(text("speed", "FACTOR", "Write the schedule so many times faster"))
-        .arg(text("spread", "HOW", "Within a stamp: even or random [default: even]"))
+        .arg(text("spread", "HOW", "Within a timestamp: even or random [default: even]"))
         .arg(text("operations", "N", "Only the first N"))
         .arg(text("value-size", "SIZE", "Values whose size nobody knows [default: 100]"))
         .arg(text("fill-misses", "SIZE", "Load keys that only missed, too, with such values"))

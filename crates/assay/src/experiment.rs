@@ -58,7 +58,7 @@ pub struct Experiment {
     pub stops_at_failure: bool,
     /// The seed.
     pub seed: Seed,
-    /// The run directory's directory.
+    /// The run directory.
     pub dir: PathBuf,
     /// The manifest as far as it is known before the run.
     pub manifest: Manifest,

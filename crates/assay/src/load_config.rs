@@ -205,7 +205,7 @@ fn load_model(
     let closed = options.count("closed")?;
     match (has_rate, closed) {
         (true, Some(_)) => Err(usage(
-            "--rate issues in open loop and --closed in closed loop: give one of them \
+            "--rate is an open loop and --closed a closed loop: give one of them \
              (--target-throughput is for a closed loop with a target)",
         )),
         (true, None) => open(options, calendar),

@@ -59,11 +59,11 @@ use clap::ArgMatches;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    // A shell that completes a line requests values and for nothing else.
+    // A shell that completes a line expects values, and nothing else.
     clap_complete::CompleteEnv::with_factory(cli::command).complete();
     let ended = signals::outlive_file_limits()
         .and_then(|()| parent_death::words())
-        .and_then(|words| dispatch(&cli::command().get_matches_from(words)));
+        .and_then(|words| dispatch(&cli::parse(&words)?));
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {

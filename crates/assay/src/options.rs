@@ -14,7 +14,7 @@ use clap::parser::ValueSource;
 use crate::exit::usage;
 use crate::units;
 
-pub use keys::{ALIASES, KEYS, Key, Shape, Verb, current};
+pub use keys::{ALIASES, KEYS, Key, Shape, Verb, current, require_one_name, two_names};
 
 /// Names of environment variables begin with this.
 const ENVIRONMENT: &str = "ASSAY_";
@@ -183,6 +183,7 @@ impl Options {
             let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count()) + 1;
             usage(format!("{}:{line} is no TOML: {}", path.display(), error.message()))
         })?;
+        require_one_name(&path.display().to_string(), table.keys().map(String::as_str))?;
         for (name, value) in table {
             if let (HALLMARK, toml::Value::Table(thresholds)) = (name.as_str(), &value) {
                 self.hallmark.push((path.to_owned(), thresholds.clone()));
@@ -201,8 +202,10 @@ impl Options {
     pub fn add_beneath(&mut self, path: &str, settings: &toml::Table) -> Result<()> {
         let rivals = RIVALS.iter().filter(|(name, _)| self.given(name).is_some());
         let beaten: Vec<&str> = rivals.flat_map(|(_, rivals)| rivals.iter().copied()).collect();
+        let place = format!("{path}, section [run]");
+        require_one_name(&place, settings.keys().map(String::as_str))?;
         for (name, value) in settings {
-            let key = find(name, &format!("{path}, section [run]"))?;
+            let key = find(name, &place)?;
             if self.given(key.name).is_none() && !beaten.contains(&key.name) {
                 let origin = Origin::File(PathBuf::from(path));
                 self.set(key.name, &text_of(value.clone()), origin);
@@ -212,11 +215,17 @@ impl Options {
     }
 
     fn add_environment(&mut self, environment: &[(String, String)]) -> Result<()> {
-        for (variable, text) in environment.iter().filter(|(name, _)| name != OF_STORES) {
-            if let Some(rest) = variable.strip_prefix(ENVIRONMENT) {
-                let key = find(&rest.to_lowercase().replace('_', "-"), variable)?;
-                self.set(key.name, text, Origin::Environment(variable.clone()));
-            }
+        let variables = environment.iter().filter(|(name, _)| name != OF_STORES);
+        let settings: Vec<(String, &str, &str)> = variables
+            .filter_map(|(variable, text)| {
+                let name = variable.strip_prefix(ENVIRONMENT)?.to_lowercase().replace('_', "-");
+                Some((name, variable.as_str(), text.as_str()))
+            })
+            .collect();
+        require_one_name("the environment", settings.iter().map(|(name, ..)| name.as_str()))?;
+        for (name, variable, text) in settings {
+            let key = find(&name, variable)?;
+            self.set(key.name, text, Origin::Environment(variable.to_owned()));
         }
         Ok(())
     }

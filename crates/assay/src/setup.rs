@@ -59,7 +59,7 @@ pub struct Setup {
     pub store: Arc<dyn Store>,
     /// Its URL without secrets.
     pub url: String,
-    /// The run directory's directory.
+    /// The run directory.
     pub dir: PathBuf,
     /// Hears the keyboard.
     pub listening: Arc<Listening>,
@@ -532,7 +532,7 @@ impl Setup {
             return load_config;
         }
         if load_config.workers > 1 && self.options.given("threads").is_some() {
-            eprintln!("warning: {} runs in simulated time with one blocking thread", self.url);
+            eprintln!("warning: {} runs in simulated time with one worker", self.url);
         }
         let processors = Vec::new();
         LoadConfig { workers: 1, blocking_threads: 0, spin: Spin::Never, processors, ..load_config }

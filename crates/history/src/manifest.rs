@@ -18,6 +18,16 @@ use crate::place;
 /// The version of the manifest format that this crate writes.
 pub const VERSION: u32 = 1;
 
+/// Words in the text of the load that were others in earlier releases.
+const OLD_WORDS: [(&str, &str); 3] = [
+    ("; patience ", "; timeout "),
+    (" workers per lane", " blocking threads per worker"),
+    ("; in told time", "; in simulated time"),
+];
+
+/// The simulated store's name in earlier releases, and now.
+const OLD_STORE: (&str, &str) = ("sick", "sim");
+
 /// Settings of the load that had another name in earlier releases.
 const OLD_SETTINGS: [(&str, &str); 4] = [
     ("pace", "target-throughput"),
@@ -152,6 +162,21 @@ pub struct StoreSection {
     pub capabilities: BTreeMap<String, String>,
     /// Its effective settings.
     pub settings: Vec<SettingSection>,
+}
+
+impl StoreSection {
+    /// Gives the store the name `new` if it has the name `old`.
+    fn rename(&mut self, (old, new): (&str, &str)) {
+        if self.name != old {
+            return;
+        }
+        new.clone_into(&mut self.name);
+        if let Some(rest) = self.url.strip_prefix(old).filter(|rest| rest.starts_with(':')) {
+            self.url = format!("{new}{rest}");
+        }
+        let settings = self.settings.iter_mut().filter(|setting| setting.name == old);
+        settings.for_each(|setting| new.clone_into(&mut setting.name));
+    }
 }
 
 /// One effective setting.
@@ -379,6 +404,10 @@ impl Manifest {
         if let Some(time) = settings.get_mut("time").filter(|time| *time == "told") {
             *time = "simulated".to_owned();
         }
+        for (old, new) in OLD_WORDS {
+            self.load.text = self.load.text.replace(old, new);
+        }
+        self.store.rename(OLD_STORE);
         self
     }
 

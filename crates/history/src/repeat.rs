@@ -21,6 +21,7 @@ pub struct Repeat {
     /// The command line, word by word, secrets redacted.
     pub command: Vec<String>,
     /// How many runs were wanted.
+    #[serde(alias = "wanted")]
     pub expected: u32,
     /// In which state a run meets the store.
     pub state: Meeting,
@@ -33,6 +34,7 @@ pub struct Repeat {
 #[serde(default)]
 pub struct RepeatedRun {
     /// Its run directory, a directory in the group's.
+    #[serde(alias = "bundle")]
     pub run_dir: String,
     /// From which its arrivals follow, in decimal digits.
     pub arrival_seed: String,

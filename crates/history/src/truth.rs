@@ -171,7 +171,7 @@ pub fn count_faults(dir: &Path) -> Result<Option<BTreeMap<String, u64>>, TruthEr
 }
 
 fn count(path: &Path) -> Result<BTreeMap<String, u64>, ParquetError> {
-    let column = text_field("faults")?;
+    let column = text_field(faults_column(path)?)?;
     let schema = Type::group_type_builder("truth").with_fields(vec![column]).build()?;
     let mut counts = BTreeMap::new();
     table::each_row(path, Some(schema), |row| {
@@ -288,11 +288,16 @@ fn put<T: DataType>(
     column.close()
 }
 
-fn read(path: &Path) -> Result<Vec<TruthRow>, ParquetError> {
+/// What the column of the faults is called in this file.
+fn faults_column(path: &Path) -> Result<&'static str, ParquetError> {
     let file = table::open(path)?;
     let columns = file.metadata().file_metadata().schema_descr().columns();
     let has_faults = columns.iter().any(|column| column.name() == FAULTS);
-    let schema = schema(if has_faults { FAULTS } else { OLD_FAULTS })?;
+    Ok(if has_faults { FAULTS } else { OLD_FAULTS })
+}
+
+fn read(path: &Path) -> Result<Vec<TruthRow>, ParquetError> {
+    let schema = schema(faults_column(path)?)?;
     let mut rows = Vec::new();
     table::each_row(path, Some(schema.as_ref().clone()), |row| {
         rows.push(read_row(row)?);

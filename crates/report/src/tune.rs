@@ -96,7 +96,7 @@ pub(crate) fn steps(tuning: &Tuning, letters: Letters) -> Table {
         ("p50", Side::Right),
     ];
     columns.extend(names.iter().map(|name| (name.as_str(), Side::Right)));
-    columns.push(("holds", Side::Left));
+    columns.push(("met", Side::Left));
     let mut table = Table::new(&columns);
     for step in &tuning.steps {
         let figures = &step.outcome.figures;
@@ -154,7 +154,7 @@ pub(crate) fn circumstances(tuning: &Tuning, letters: Letters) -> Vec<(&'static 
     let mut lines = vec![("store", tuning.url.clone())];
     if let Some(objective) = &tuning.objective {
         let terms: Vec<String> = objective.terms.iter().map(|one| term(one, letters)).collect();
-        lines.push(("promised", terms.join(", ")));
+        lines.push(("objective", terms.join(", ")));
     }
     lines.push(("load", tuning.load.clone()));
     lines.push(("seed", tuning.seed.to_string()));

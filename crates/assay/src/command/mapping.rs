@@ -206,7 +206,7 @@ fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Re
             let physical = mapped::read(file)?;
             if physical.class != class {
                 let other = physical.class.name();
-                return Err(usage(format!("{file} is for {other} stores: issue --class {other}")));
+                return Err(usage(format!("{file} is for {other} stores: give --class {other}")));
             }
             (physical, file.clone(), Vec::new())
         }

@@ -14,7 +14,7 @@ use crate::show::put;
 /// What can be typed.
 pub fn command(places: [Arg; 2], install: Arg) -> Command {
     Command::new("stores")
-        .about("The stores that can be issued, by URL; check: whether they keep the contract")
+        .about("The stores that can be measured, by URL; check: whether they keep the contract")
         .subcommand(check::command().args(places).arg(install))
 }
 

@@ -15,6 +15,8 @@ use crate::lab::wire::{Fault, Reply, Request, Status};
 
 /// The file in a lab's folder that its supervisor listens at.
 pub const SOCKET: &str = "supervisor.sock";
+/// The same of a lab that an earlier release has started.
+const OLD_SOCKET: &str = "keeper.sock";
 /// How long a supervisor may take to say how the lab is.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often whoever waits for something that takes long checks whether he still does.
@@ -161,7 +163,8 @@ impl LabClient {
             }
             _ => unreachable(format!("cannot query the supervisor of lab {}: {error}", self.name)),
         };
-        let mut socket = UnixStream::connect(self.folder.join(SOCKET)).map_err(broken)?;
+        let connect = |name| UnixStream::connect(self.folder.join(name));
+        let mut socket = connect(SOCKET).or_else(|_| connect(OLD_SOCKET)).map_err(broken)?;
         let look = match timeout {
             Timeout::Limited(time) => time,
             Timeout::While(_) => LOOK,

@@ -18,7 +18,7 @@ const PLACES: [&str; 3] = ["target", "up", "lab"];
 /// Names of labs of runs begin with this; the number of the process follows.
 const OWN_NAME: &str = "up-";
 
-/// A lab with the store that is issued. One of our own ends with this value, and with this process.
+/// A lab with the store to measure. One of our own ends with this value, and with this process.
 pub struct RunLab {
     client: LabClient,
     record: Record,
@@ -162,7 +162,7 @@ pub fn which(options: &Options) -> Result<Option<&'static str>> {
         ([one], _) | ([], [one]) => Ok(Some(*one)),
         ([], []) => Ok(None),
         ([], several) | (several, _) => Err(usage(format!(
-            "--{} all name the store that is issued; give one of them",
+            "--{} all name the store to measure; give one of them",
             several.join(", --")
         ))),
     }

@@ -92,6 +92,7 @@ pub struct Status {
     /// The lab's name.
     pub name: String,
     /// The process that keeps it.
+    #[serde(alias = "keeper")]
     pub supervisor: u32,
     /// What it does at present besides running, for example `starting: fetching etcd`.
     pub doing: Option<String>,
@@ -102,6 +103,7 @@ pub struct Status {
     /// How long it took until a record had been written and read, in milliseconds.
     pub ready_ms: Option<u64>,
     /// The process that it ends with, if there is one.
+    #[serde(alias = "owner")]
     pub parent: Option<Parent>,
 }
 

@@ -1,5 +1,9 @@
 //! The settings that exist, each under one name everywhere.
 
+use anyhow::Result;
+
+use crate::exit::usage;
+
 /// A command that takes settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
@@ -7,7 +11,7 @@ pub enum Verb {
     Bench,
     /// Fill a store.
     Load,
-    /// Load a store.
+    /// Measure a store.
     Run,
     /// Seek the highest rate that holds an objective.
     Tune,
@@ -80,6 +84,23 @@ pub fn current(name: &str) -> &str {
     ALIASES.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
 }
 
+/// Refuses settings of one place of which one is given by both its names.
+///
+/// # Errors
+/// If there is one.
+pub fn require_one_name<'a>(place: &str, names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let names: Vec<&str> = names.collect();
+    match ALIASES.iter().find(|(old, new)| names.contains(old) && names.contains(new)) {
+        Some((old, new)) => Err(two_names(&format!("{place}: {old}"), new)),
+        None => Ok(()),
+    }
+}
+
+/// The usage error that one thing is given by its earlier name and by that of now.
+pub fn two_names(old: &str, new: &str) -> anyhow::Error {
+    usage(format!("{old} is the earlier name of {new}: give one of them"))
+}
+
 /// All settings.
 pub const KEYS: &[Key] = &[
     Key {
@@ -91,7 +112,7 @@ pub const KEYS: &[Key] = &[
         "STORE[:N]",
         None,
         LOADING,
-        "Start this store here with N nodes, load it, end it; `assay lab ls` lists them",
+        "Start this store here with N nodes, measure it, end it; `assay lab ls` lists them",
     ),
     text("version", "V", None, LOADING, "With --up: which version; `assay lab ls` lists them"),
     text(
@@ -225,7 +246,7 @@ pub const KEYS: &[Key] = &[
     switch("resume", TUNING, "Go on with the steps that are in --run-dir DIR"),
     text(
         "at",
-        "DEEDS",
+        "ACTIONS",
         None,
         MEASURING,
         "What is done to the lab's store meanwhile: '300s: scale to 2; 10m: kill node 1'",
@@ -235,7 +256,7 @@ pub const KEYS: &[Key] = &[
         "TIME",
         Some("10s"),
         LOADING,
-        "Timeout of an answer of a server; then it is unknown",
+        "How long to wait for an answer of a server; then its outcome is unknown",
     ),
     text(
         "deadline",
@@ -285,13 +306,7 @@ pub const KEYS: &[Key] = &[
     ),
     text("records", "N", None, LOADING, "Records in the data set, instead of the spec's"),
     text("runs-dir", "DIR", Some("runs"), ALL, "Where run directories are kept"),
-    text(
-        "run-dir",
-        "DIR",
-        None,
-        LOADING,
-        "The run directory's directory, instead of a new one in runs-dir",
-    ),
+    text("run-dir", "DIR", None, LOADING, "The run directory, instead of a new one in runs-dir"),
     text(
         "format",
         "FORMAT",
@@ -320,7 +335,7 @@ pub const KEYS: &[Key] = &[
         "Serve GET /metrics, POST /rate, POST /stop on this port, such as 9464; 0 chooses one",
     ),
     switch("port-any", LOADING, "Let --port be an address that other machines reach"),
-    switch("force", LOADING, "Issue although the data set was loaded with other parameters"),
+    switch("force", LOADING, "Run although the data set was loaded with other parameters"),
     switch("keep", &[Bench], "Keep the embedded store that was made for this bench"),
     switch("fresh", &[Load], "Remove what an earlier load put there first"),
     switch("replace", &[Bench, Load], "Remove what is there first: tables with all rows"),

@@ -57,13 +57,12 @@ fn a_spec_that_is_nowhere_names_those_that_are() {
         &Place::new(),
         "run ycsb-g -t null:",
         &expect![[r#"
-            there is no file ycsb-g, and no built-in workload is called workload
-            "ycsb-g" (did you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c,
-            ycsb-d, ycsb-e, ycsb-f, chronicle-100-50, chronicle-100-95,
-            chronicle-10-50, chronicle-10-95, tpcc, tpcc-benchfoundry,
-            tpcc-benchfoundry-paper, tpcc-benchfoundry-corrected, consbench,
-            consbench-repo, facebook-etc, rocksdb-mixgraph, twitter-cluster-1 to
-            twitter-cluster-54"#]],
+            there is no file ycsb-g, and no built-in workload is called "ycsb-g" (did
+            you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e,
+            ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
+            chronicle-10-95, tpcc, tpcc-benchfoundry, tpcc-benchfoundry-paper,
+            tpcc-benchfoundry-corrected, consbench, consbench-repo, facebook-etc,
+            rocksdb-mixgraph, twitter-cluster-1 to twitter-cluster-54"#]],
     );
 }
 
@@ -261,8 +260,8 @@ fn a_rate_must_issue_something() {
     check_flags(
         "-t null: --rate 5k/s --closed 2",
         &expect![[r#"
-            --rate issues in open loop and --closed in closed loop: give one of
-            them (--target-throughput is for a closed loop with a target)"#]],
+        --rate is an open loop and --closed a closed loop: give one of them
+        (--target-throughput is for a closed loop with a target)"#]],
     );
     check_flags(
         "-t null: --rate 5k/s --think 1ms",

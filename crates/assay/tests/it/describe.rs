@@ -175,8 +175,7 @@ fn simulated_time_has_one_blocking_thread_which_is_said() {
     let place = Place::new();
     let words = "run ycsb-c -t sim:hickup200_max10000 --rate 100/s --operations 200 --threads 4";
     let ran = place.fine(&format!("{words} --records 50 --run-dir b"));
-    ran.says("runs in simulated time with one blocking thread")
-        .shows("in simulated time; 1 worker");
+    ran.says("runs in simulated time with one worker").shows("in simulated time; 1 worker");
     let manifest = manifest(&place, "b");
     assert_eq!(manifest.load.workers, 1);
     assert_eq!(manifest.load.settings.get("time").map(String::as_str), Some("simulated"));

@@ -322,7 +322,7 @@ fn a_run_queries_a_lab_by_its_name() {
     assert_eq!(manifest(&labs.place, "b").store.url, url);
     assert_eq!(text(&labs.status(), "/state"), "up");
     let both = format!("run ycsb-c --lab redis -t {url}");
-    labs.place.assay(&both).code(2).says("--target, --lab all name the store that is issued");
+    labs.place.assay(&both).code(2).says("--target, --lab all name the store to measure");
     let both = labs.place.assay("bench --up redis -t null:").code(2);
     both.says("--target, --up all name the store");
     labs.place.assay("run ycsb-a --lab rdis").code(2).says("did you mean redis?");

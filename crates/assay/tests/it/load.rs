@@ -241,7 +241,7 @@ fn lengths_that_contradict_the_rate_are_refused() {
         "--rate 1s@1k,1s@0 --operations 2000",
         "--rate: nothing arrives after its end, so the run may never end; give --duration",
     );
-    refused(&place, "--rate 1s@1k --closed 2", "--rate issues in open loop and --closed in closed");
+    refused(&place, "--rate 1s@1k --closed 2", "--rate is an open loop and --closed a closed");
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod commands;
 mod compare;
 mod describe;
 mod duckdb;
+mod earlier;
 mod full_disk;
 mod golden;
 mod hallmark;

@@ -93,5 +93,5 @@ fn what_cannot_be_explained_says_what_to_do() {
     wrong("tpcc --class relational --save x.toml", "leave it out");
     wrong("tpcc --class key-value --mapping gone.toml", "gone.toml");
     place.fine("mapping explain tpcc --class key-value --save kv.toml");
-    wrong("tpcc --class column --mapping kv.toml", "issue --class key-value");
+    wrong("tpcc --class column --mapping kv.toml", "give --class key-value");
 }

@@ -95,7 +95,7 @@ fn a_sweep_draws_the_curve_with_its_limit() {
     let words = "--slo p90<20ms --sweep rate=200..1400:lin:7 --step 4s -o curve.html -q";
     tune(&place, words).code(0);
     let page = place.read("curve.html");
-    for part in ["<strong>swept</strong>", "<strong>knee</strong>", "promised", "tune-latency"] {
+    for part in ["<strong>swept</strong>", "<strong>knee</strong>", "objective", "tune-latency"] {
         assert!(page.contains(part), "{part} is missing");
     }
     let without = tune(&place, "--sweep rate=100..800:log:4 --step 2s --format json -q");

@@ -202,7 +202,7 @@ impl Connector {
             | ExecutionError::ConnectionPoolError(_)
             | ExecutionError::PrepareError(PrepareError::ConnectionPoolError(_))
             | ExecutionError::LastAttemptError(RequestAttemptError::BrokenConnectionError(_)) => {
-                self.unreachable(format!("{error}; issued {text}"))
+                self.unreachable(format!("{error}; tried {text}"))
             }
             ExecutionError::LastAttemptError(RequestAttemptError::DbError(kind, reported)) => {
                 let reason = format!("to {text} it says: {reported}");
@@ -220,7 +220,7 @@ impl Connector {
                     _ => OpenError::Failed { store, reason },
                 }
             }
-            other => OpenError::Failed { store, reason: format!("{other}; issued {text}") },
+            other => OpenError::Failed { store, reason: format!("{other}; tried {text}") },
         }
     }
 }

@@ -49,7 +49,7 @@ fn server(name: Option<&str>) -> Setting {
             "a stand-in: one process with SQLite behind it; its figures say nothing of DynamoDB",
         ),
         Some(name) => setting("server", name, "the table that was measured"),
-        None => setting("server", "unknown", "there is no table yet to issue"),
+        None => setting("server", "unknown", "there is no table yet that could tell"),
     }
 }
 
@@ -66,7 +66,7 @@ fn durability(name: Option<&str>) -> Setting {
             "every write",
             "by its maker's word a write is on disks in several zones before it is answered",
         ),
-        None => setting("durability", "unknown", "there is no table yet to issue"),
+        None => setting("durability", "unknown", "there is no table yet that could tell"),
     }
 }
 

@@ -183,10 +183,12 @@ fn of_reads(cache: &Cache) -> &'static str {
     match (cache.reads_from_backup, cache.write_sync) {
         (false, _) => "reads are answered from the primary copy",
         (true, WriteSync::FullSync) => {
-            "the node that is issued may answer from its backup copy, which has all that is \
+            "the node that gets a request may answer from its backup copy, which has all that is \
              answered"
         }
-        (true, _) => "the node that is issued may answer from its backup copy, which may be older",
+        (true, _) => {
+            "the node that gets a request may answer from its backup copy, which may be older"
+        }
     }
 }
 

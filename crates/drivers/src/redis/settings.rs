@@ -73,7 +73,7 @@ impl Facts {
 
     fn cluster(&self) -> Setting {
         let (value, meaning) = match self.get("cluster_enabled") {
-            Some("1") => ("yes", "keys are divided among nodes; this server alone is issued"),
+            Some("1") => ("yes", "keys are divided among nodes; this server alone is used"),
             Some(_) => ("no", "every key is on this server"),
             None => (UNKNOWN, "the server does not tell"),
         };

@@ -48,7 +48,7 @@ impl Recipe for Ignite {
     fn card(&self) -> Card {
         Card {
             name: "ignite",
-            summary: "an Ignite 2 cluster with SQL; caches are made by who issues",
+            summary: "an Ignite 2 cluster with SQL; caches are made by the client",
             versions: &[Version { name: "2.17.0", source: "Maven's ignite-core, -indexing" }],
             nodes: NodeCounts { allowed: 1..=7, usual: 1 },
             scaling: Scaling::Online,

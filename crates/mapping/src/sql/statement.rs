@@ -78,7 +78,7 @@ impl Reader<'_> {
             }
         }
         if scope.relations().is_empty() {
-            let reason = "name the relation that is issued: FROM …".into();
+            let reason = "name the relation that is queried: FROM …".into();
             return Err(ParseError::Wrong { place: text.start(), reason });
         }
         conditions.extend(&parts.condition);

@@ -136,7 +136,7 @@ fn latency(tuning: &Tuning) -> Option<LineChart> {
         first_latency(tuning.objective.as_ref())
     {
         let limit = Some(limit.0 as f64);
-        lines.push(line("promised", "offered", &[12, 4], vec![limit; xs.len()]));
+        lines.push(line("objective", "offered", &[12, 4], vec![limit; xs.len()]));
     }
     let known = || lines.iter().flat_map(|line| line.values.iter().flatten().copied());
     Some(LineChart {
@@ -248,7 +248,7 @@ mod tests {
         for part in [
             "<strong>sustained</strong>",
             "id=\"tune-latency\"",
-            "promised",
+            "objective",
             "<ol class=\"events\"><li>sustained: 800/s</li>",
             "step 6",
             "&lt;script&gt;",

@@ -271,7 +271,7 @@ fn hallmarks(study: &MatrixStudy) -> Option<(Level, String)> {
         return Some((Level::Fine, "every run has one".to_owned()));
     }
     let text = format!(
-        "{} of {} runs have one, {} are invalid, {} is not known; † marks figures of setups with \
+        "{} of {} runs have one, {} are invalid, {} not assessable; † marks figures of setups with \
          a run that has none",
         count(valid),
         count(all),

@@ -24,7 +24,7 @@ pub fn command() -> Command {
         Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(about)
     };
     Command::new("check")
-        .about("Issue stores what every driver promises; everything in them is removed")
+        .about("Check what every driver promises of its store; everything in it is removed")
         .arg(
             many(
                 "target",

@@ -63,15 +63,15 @@ pub fn arguments() -> Vec<Arg> {
         text("dir", "DIR", "The study's directory [default: studies/NAME in runs-dir]")
             .value_hint(ValueHint::DirPath),
         switch("plan", "Only show the cells in their order, and what they need"),
-        switch("retry-failed", "Issue again what has failed"),
+        switch("retry-failed", "Run again what has failed"),
         switch("replace", "Remove what Assay has in stores with a URL before each of their cells"),
         switch("force", "Begin although memory or disk are too small for it"),
         text(
             "scale",
             "FACTOR",
-            "Issue this share of the operations, or for this share of the time",
+            "Issue this share of the operations, or run for this share of the time",
         ),
-        text("repetitions", "N", "How often each cell is issued, instead of what FILE says"),
+        text("repetitions", "N", "How often each cell is run, instead of what FILE says"),
         text("stores", "NAMES", "Only these of FILE's stores, by commas"),
         text("workloads", "NAMES", "Only these of FILE's workloads, by commas"),
         text("published", "FIGURES", "Show the figures of others beside ours, from a CSV file")

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::commands::display;
 use crate::exit::usage;
-use crate::options::{KEYS, Key, Shape, Verb, current, text_of};
+use crate::options::{KEYS, Key, Shape, Verb, current, require_one_name, text_of};
 
 /// A study as its author writes it. `docs/study.md` describes every key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ pub struct StudyFile {
     /// What a reader of the page should know of it.
     #[serde(default)]
     pub about: String,
-    /// How often each cell is issued, at least once.
+    /// How often each cell is run, at least once.
     #[serde(default = "one", deserialize_with = "amount")]
     #[schemars(with = "Amount")]
     pub repetitions: u64,
@@ -356,9 +356,16 @@ impl StudyFile {
     /// # Errors
     /// If it has an unknown key, or a value is invalid.
     pub fn parse(text: &str, path: &Path) -> Result<StudyFile> {
-        let file: StudyFile = toml::from_str(text)
-            .map_err(|error| usage(message(&error, text, &path.display().to_string())))?;
+        let displayed = path.display().to_string();
+        let mut file: StudyFile =
+            toml::from_str(text).map_err(|error| usage(message(&error, text, &displayed)))?;
         file.check(path)?;
+        let of_stores = file.stores.iter_mut().map(|store| &mut store.run);
+        for settings in of_stores.chain([&mut file.run]) {
+            require_one_name(&displayed, settings.keys().map(String::as_str))?;
+            let settings_now = std::mem::take(settings).into_iter();
+            settings.extend(settings_now.map(|(name, value)| (current(&name).to_owned(), value)));
+        }
         Ok(file)
     }
 

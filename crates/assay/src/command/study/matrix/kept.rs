@@ -12,10 +12,11 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::commands::differences;
-use super::file::StudyFile;
+use super::file::{Refill, StudyFile};
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
 use crate::machine;
+use crate::options::current;
 
 /// The version of the format of records of cells.
 const FORMAT: u32 = 1;
@@ -179,7 +180,7 @@ impl Kept {
         self.records.contains_key(id) && !self.again.contains(id)
     }
 
-    /// Refuses to go on with cells that were issued otherwise.
+    /// Refuses to go on with cells that were run otherwise.
     ///
     /// # Errors
     /// If there are such cells; says in what they differ.
@@ -215,13 +216,13 @@ impl Kept {
         reported.truncate(TOLD);
         let more = if more > 0 { format!("\n  … and {more} more") } else { String::new() };
         let advice = match is_all_failed {
-            true => "they have all failed: --retry-failed issues them as the file says now",
+            true => "they have all failed: --retry-failed runs them as the file says now",
             false => {
                 "keep them and take another directory by --dir, or remove that one to begin anew"
             }
         };
         Err(usage(format!(
-            "{} holds cells of this study that were issued otherwise:\n  {}{more}\n{advice}",
+            "{} holds cells of this study that were run otherwise:\n  {}{more}\n{advice}",
             self.dir.display(),
             reported.join("\n  ")
         )))
@@ -377,7 +378,7 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
     let displayed = path.display();
     let unread = |reason: String| {
         usage(format!(
-            "{reason}; nothing was removed: to issue the cell again, remove {}",
+            "{reason}; nothing was removed: to run the cell again, remove {}",
             dir.display()
         ))
     };
@@ -386,7 +387,7 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unread(format!("cannot read {displayed}: {error}"))),
     };
-    let record: CellRecord = toml::from_str(&text).map_err(|error| {
+    let mut record: CellRecord = toml::from_str(&text).map_err(|error| {
         unread(format!("{displayed} is no record of a cell: {}", error.message()))
     })?;
     if record.format > FORMAT {
@@ -395,6 +396,7 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
             record.format
         )));
     }
+    record.settings = std::mem::take(&mut record.settings).into_iter().map(renamed).collect();
     if record.state == CellState::Failed {
         return Ok(Some(record));
     }
@@ -404,6 +406,16 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
         // It is reported among the cells that failed, and costs the others nothing.
         Err(ManifestError::Parse { .. }) => Ok(Some(record)),
         Err(error) => Err(unread(error.to_string())),
+    }
+}
+
+/// A setting of a record under the name that it has now.
+fn renamed((name, value): (String, String)) -> (String, String) {
+    match name.strip_prefix("fill ") {
+        // Earlier releases called it so in the study file.
+        Some("when") if value == "undo" => (name, Refill::CleanUp.name().to_owned()),
+        Some(of_fill) => (format!("fill {}", current(of_fill)), value),
+        None => (current(&name).to_owned(), value),
     }
 }
 

@@ -65,7 +65,7 @@ pub struct Plan {
     pub workloads: Vec<PlannedWorkload>,
     /// The ways to measure.
     pub loads: Vec<PlannedLoad>,
-    /// How often each cell is issued.
+    /// How often each cell is run.
     pub repetitions: u32,
     /// The seed.
     pub seed: u64,
@@ -146,7 +146,7 @@ impl Plan {
     /// Compiles the study in `path`.
     ///
     /// # Errors
-    /// If a store, a workload or a load cannot be, or nothing is left to issue.
+    /// If a store, a workload or a load cannot be, or nothing is left to run.
     pub fn new(file: StudyFile, path: &Path, study_request: &StudyRequest) -> Result<Plan> {
         let wrong = |reason: String| usage(format!("{}: {reason}", path.display()));
         let name = file.name_of(path);
@@ -180,7 +180,7 @@ impl Plan {
         };
         plan.expand()?;
         if plan.cells.is_empty() {
-            return Err(wrong("every cell is skipped: nothing is left to issue".to_owned()));
+            return Err(wrong("every cell is skipped: nothing is left to run".to_owned()));
         }
         plan.check_commands().map_err(wrong)?;
         Ok(plan)
@@ -405,8 +405,8 @@ fn target(store: &StoreSection, nodes: Option<usize>) -> Target {
 
 /// Whether a store ends with the process that loads it.
 fn is_volatile(store: &StoreSection) -> bool {
-    let scheme = store.url.as_deref().and_then(|url| url.split(':').next());
-    store.volatile.unwrap_or(scheme.is_some_and(|scheme| VOLATILE.contains(&scheme)))
+    let listed = store.url.as_deref().and_then(|url| registry::require_scheme(url).ok());
+    store.volatile.unwrap_or(listed.is_some_and(|listed| VOLATILE.contains(&listed.scheme)))
 }
 
 fn nodes_of(store: &StoreSection, file: &StudyFile) -> Vec<Option<usize>> {
@@ -565,7 +565,7 @@ fn require_known_skips(
                 .and_then(|()| known("load", skip.load.as_deref(), loads))
                 .and_then(|()| match skip.nodes {
                     Some(expected) if !is_there(expected) => {
-                        Err(format!("it is never issued on {expected} nodes"))
+                        Err(format!("it never runs on {expected} nodes"))
                     }
                     _ => Ok(()),
                 })

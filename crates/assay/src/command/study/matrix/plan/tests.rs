@@ -242,7 +242,7 @@ fn what_cannot_be_issued_says_why() {
             STUDY.replace("closed-4\", reason", "closed-2\", reason"),
             "there is no load \"closed-2\"",
         ),
-        (STUDY.replace("load = \"closed-4\"", "nodes = 3"), "it is never issued on 3 nodes"),
+        (STUDY.replace("load = \"closed-4\"", "nodes = 3"), "it never runs on 3 nodes"),
         (STUDY.replace("operations = 1000\n", ""), ""),
     ] {
         match compile(&text, &study_request()) {
