@@ -1,5 +1,6 @@
-//! One phase of a workload, compiled: what the executor, the store, the run directory need to know
-//! of it.
+//! Compiled phase of a workload.
+//!
+//! What the executor, the store and the run directory need to know of it.
 
 use std::sync::Arc;
 

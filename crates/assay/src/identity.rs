@@ -1,4 +1,4 @@
-//! Whether the files of a run directory are about the same run.
+//! Identity of a run: the contradictions among the files of its directory.
 
 use std::time::Duration;
 

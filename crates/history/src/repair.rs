@@ -85,7 +85,7 @@ pub enum RepairError {
 /// Seals what is intact of the run directory `dir`; doing it again changes nothing.
 ///
 /// Block files in which something other than the tail was damaged are kept beside as
-/// `worker=<l>.damaged`. A manifest that still says `running` becomes `interrupted`.
+/// `lane=<l>.damaged`. A manifest that still says `running` becomes `interrupted`.
 ///
 /// # Errors
 /// If the run goes on, the directory holds no run, a sealed part is none that can be read, or the

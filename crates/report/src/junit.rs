@@ -76,7 +76,7 @@ pub fn group(group: &Group) -> String {
 
 /// A comparison: a case for each condition, or for each figure in question if there are none.
 ///
-/// A condition that is surely met has failed; one that is unsure or cannot be analyzed is skipped.
+/// A condition that is surely met has failed; one that is unsure or cannot be decided is skipped.
 pub fn compare(contrast: &Contrast) -> String {
     let cases: Vec<Case> = match contrast.trials.is_empty() {
         true => {

@@ -1,4 +1,4 @@
-//! Seam between executor with stores: the traits that every store implements.
+//! Seam between executor and stores: the traits that every store implements.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -39,7 +39,7 @@ const BARS: &[Bar] = &[
     Bar { what: "ycsb-a-fill", size: None, bound: Bound::AtLeast(20e6) },
     Bar { what: "history_seal", size: None, bound: Bound::AtLeast(8.0) },
     Bar { what: "history_sealed", size: None, bound: Bound::AtMost(16.0) },
-    Bar { what: "judge/ycsb-a", size: None, bound: Bound::AtLeast(20.0) },
+    Bar { what: "analyze/ycsb-a", size: None, bound: Bound::AtLeast(20.0) },
     Bar { what: "fjall-get-ratio", size: None, bound: Bound::AtLeast(0.9) },
     Bar { what: "fjall-put-ratio", size: None, bound: Bound::AtLeast(0.9) },
     Bar { what: "history on disk", size: None, bound: Bound::AtMost(16.0) },
@@ -96,8 +96,8 @@ mod tests {
         assert!(bar(&figure("open loop, null, lag p99", "1M/s", 0.0)).is_some());
         assert!(bar(&figure("open loop, null, lag p99", "100k/s", 0.0)).is_none());
         assert!(bar(&figure("something else", "1", 0.0)).is_none());
-        assert!(bar(&figure("judge/ycsb-a", "1000000", 0.0)).is_some());
-        assert!(bar(&figure("judge/ycsb-a-memory", "1000000", 0.0)).is_none());
+        assert!(bar(&figure("analyze/ycsb-a", "1000000", 0.0)).is_some());
+        assert!(bar(&figure("analyze/ycsb-a-memory", "1000000", 0.0)).is_none());
     }
 
     #[test]

@@ -15,19 +15,18 @@ fn method() -> String {
 Closed loop: one thread, two sessions, every operation kept in the history: the path that every
 store takes. Bursts: the same with one session, where the null and memory stores alone take a
 shorter path (decision 0018). Open loop: one thread, workload C, Poisson arrivals. Trace
-generation: per second of processor time. YCSB:
-`site.ycsb:core` {VERSION} from Maven Central, BasicDB with `basicdb.verbose=false`, one thread, no
-history; by the bridge it is the same class, called by us in a Java virtual machine of our process.
-Redis: on loopback, held to the last processor by its own `server_cpulist`, our worker in open loop
-to the first; 100,000 records of one field of 100 bytes; in closed loop as many connections as
-sessions (the size) without pipelining, as YCSB's binding has them; client CPU is the whole
-command's, start with report included, per operation; what the system's calls alone take is the
-floor of `redis.hgetall-1x100`, on several connections its `connections.floor`. YCSB on Redis: its
-own client, with a binding of ours that issues as its own does, by the same library, Jedis {JEDIS}.
-Floor of lag: a loop that does nothing but read the clock, just before the run of that rate;
-arrivals that fall into its gaps are late on this machine whoever requests it. For Redis it runs beside a
-thread that never rests, as a server that is issued all the time; one that is issued less often leaves
-more.
+generation: per second of processor time. YCSB: `site.ycsb:core` {VERSION} from Maven Central,
+BasicDB with `basicdb.verbose=false`, one thread, no history; by the bridge it is the same class,
+called by us in a Java virtual machine of our process. Redis: on loopback, held to the last
+processor by its own `server_cpulist`, our worker in open loop to the first; 100,000 records of one
+field of 100 bytes; in closed loop as many connections as sessions (the size) without pipelining,
+as YCSB's binding has them; client CPU is the whole command's, start with report included, per
+operation; what the system's calls alone take is the floor of `redis.hgetall-1x100`, on several
+connections its `connections.floor`. YCSB on Redis: its own client, with a binding of ours that
+sends what its own does, by the same library, Jedis {JEDIS}. Floor of lag: a loop that does nothing
+but read the clock, just before the run of that rate; arrivals that fall into its gaps are late on
+this machine with any client. For Redis it runs beside a thread that never rests, as a server that
+is never idle does; one that is idle at times leaves more.
 "
     )
 }

@@ -4,7 +4,8 @@ use crate::tidy::finding::Finding;
 use crate::tidy::lexer::{Lexed, Sort};
 use crate::tidy::source::Source;
 
-/// Ordinary nouns such as `manager` or `data` are names where they are the right word; these are not.
+/// Ordinary nouns such as `manager` or `data` are names where they are the right word; these are
+/// not.
 const BANNED: [&str; 4] = ["helper", "util", "misc", "impl"];
 
 /// Declared names have no banned word in them; names of others may be used as they are.

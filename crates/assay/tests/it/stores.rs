@@ -33,7 +33,7 @@ fn what_no_store_declares_is_not_called_held() {
 fn a_faulty_store_is_found_out() {
     let ran =
         Place::new().assay("stores check -t sim:healthy?replication=1h&read_from=any --replace");
-    ran.code(3).shows("one client sees what another was reported is written VIOLATED");
+    ran.code(3).shows("one client sees what was acknowledged to another VIOLATED");
 }
 
 #[test]

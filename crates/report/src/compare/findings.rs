@@ -48,7 +48,7 @@ fn trial(trial: &Trial) -> Finding {
             finding(Level::Caution, "unsure", "may be so, but is not certain")
         }
         ConditionOutcome::Unknown => {
-            finding(Level::Alarm, "cannot tell", "cannot be analyzed; longer runs, or more, tell")
+            finding(Level::Alarm, "cannot tell", "cannot be decided; longer runs, or more, tell")
         }
         ConditionOutcome::Withdrawn => {
             finding(Level::Alarm, "not compared", "is about a figure that a hallmark withdraws")

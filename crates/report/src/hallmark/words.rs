@@ -108,7 +108,7 @@ const fn because(why: Inapplicable) -> &'static str {
     match why {
         Inapplicable::ClosedLoop => "sessions wait for answers, there are no arrivals",
         Inapplicable::IsLoad => "it was a load",
-        Inapplicable::SimulatedTime => "time was reported, no machine could be late",
+        Inapplicable::SimulatedTime => "time was simulated, no machine could be late",
         Inapplicable::NoRate => "no rate was promised",
         Inapplicable::NotObserved => "nobody observed it",
         Inapplicable::NoRecords => "there are no records of it",

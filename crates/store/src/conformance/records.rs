@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(deletes, "a deleted record is gone", delete),
     rule(deletes, "deleting a missing record is done", delete_missing),
     rule(deletes, "a deleted record can be inserted again", insert_deleted),
-    rule(keeps, "one client sees what another was reported is written", two_clients),
+    rule(keeps, "one client sees what was acknowledged to another", two_clients),
 ];
 
 const OLD: [&[u8]; 3] = [b"a", b"bb", b"ccc"];

@@ -48,7 +48,7 @@ impl Keyspace {
         Ok(Keyspace { world, tables, sets: BTreeMap::new() })
     }
 
-    /// The same, but at once and healthy until somebody says `SIMULATED SETTLE`.
+    /// The same, but at once and healthy until somebody says `SIM QUIESCE`.
     ///
     /// # Errors
     /// If `config` is invalid, with a sentence.

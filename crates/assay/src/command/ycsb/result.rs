@@ -1,4 +1,4 @@
-//! What YCSB's client would print of a run, where it would.
+//! Result of a run in the words of YCSB's client.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(always, "an order by other columns holds, up to a limit", order),
     rule(always, "rows are found by a column that is no key", by_owner),
     rule(always, "rows of two relations are joined", join),
-    rule(always, "one client sees what another was reported is written", two_clients),
+    rule(always, "one client sees what was acknowledged to another", two_clients),
     rule(always, "a query that does not exist is refused, as are wrong arguments", wrong),
     rule(always, "relations that exist are refused, replaced or used", existing),
 ];
