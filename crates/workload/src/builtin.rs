@@ -61,7 +61,9 @@ impl Entry {
 
 /// There is no such workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no built-in workload is called workload {name:?}{}; it has {}", hint(.suggestion), names())]
+#[error(
+    "no built-in workload is called workload {name:?}{}; it has {}", hint(.suggestion), names()
+)]
 pub struct FindError {
     /// The name that was looked for.
     pub name: String,
@@ -293,8 +295,8 @@ mod tests {
     fn an_unknown_name_gets_a_suggestion_with_the_list() {
         let error = find("ycbs-a").unwrap_err();
         assert_eq!(error.suggestion, Some("ycsb-a"));
-        let expected = "no built-in workload is called workload \"ycbs-a\" (did you mean \"ycsb-a\"?); it \
-             has";
+        let expected = "no built-in workload is called workload \"ycbs-a\" \
+             (did you mean \"ycsb-a\"?); it has";
         assert!(error.to_string().starts_with(expected), "{error}");
     }
 }

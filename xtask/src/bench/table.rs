@@ -25,9 +25,9 @@ command's, start with report included, per operation; what the system's calls al
 floor of `redis.hgetall-1x100`, on several connections its `connections.floor`. YCSB on Redis: its
 own client, with a binding of ours that issues as its own does, by the same library, Jedis {JEDIS}.
 Floor of lag: a loop that does nothing but read the clock, just before the run of that rate;
-arrivals that fall into its gaps are late on this machine whoever requests it. For Redis it runs beside a
-thread that never rests, as a server that is issued all the time; one that is issued less often leaves
-more.
+arrivals that fall into its gaps are late on this machine whoever requests it. For Redis it runs
+beside a thread that never rests, as a server that is issued all the time; one that is issued less
+often leaves more.
 "
     )
 }

@@ -100,7 +100,11 @@ fn entries(text: &str) -> Result<Vec<Entry>> {
             for place in group["places"].as_array().context("a group has `places`")? {
                 let entry = place.as_str().unwrap_or("");
                 let (place, extent) = entry.split_once(": ").context("write \"PLACE: EXTENT\"")?;
-                let line = text.lines().position(|line| line.contains(entry)).unwrap_or(0) + 1;
+                let line = text
+                    .lines()
+                    .position(|line| line.contains(&format!("\"{entry}\"")))
+                    .unwrap_or(0)
+                    + 1;
                 let (place, extent) = (place.to_owned(), extent.to_owned());
                 entries.push(Entry { rule: rule.clone(), place, extent, line });
             }

@@ -78,7 +78,9 @@ impl Lexed {
             .all(|(place, text)| self.tokens.get(start + place).is_some_and(|token| token.is(text)))
     }
 
-    /// The paths that a path or tree such as `a::{b, c::d}` names, with lines; `before` leads to it.
+    /// The paths that a path or tree such as `a::{b, c::d}` names, with their lines.
+    ///
+    /// `before` is what leads to it.
     pub fn leaves(&self, at: usize, mut before: Vec<String>) -> Vec<(Vec<String>, usize)> {
         let Some(token) = self.tokens.get(at) else { return Vec::new() };
         if token.is("{") {

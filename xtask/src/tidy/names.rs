@@ -11,7 +11,8 @@ const KEYWORDS: [&str; 5] = ["struct", "enum", "union", "trait", "type"];
 /// One breach for each name that several crates declare.
 pub fn check_names(sources: &[Source]) -> Vec<Breach> {
     let mut places: BTreeMap<&str, Vec<(&Source, usize)>> = BTreeMap::new();
-    for source in sources.iter().filter(|source| source.purpose == Purpose::Product) {
+    let ships = |source: &&Source| source.purpose == Purpose::Product && source.room() != "xtask";
+    for source in sources.iter().filter(ships) {
         for (name, line) in declared(source) {
             places.entry(name).or_default().push((source, line));
         }

@@ -5,8 +5,8 @@ use crate::tidy::lexer::Sort;
 use crate::tidy::source::{Purpose, Source};
 
 /// Look-ups of a setting by its name.
-const LOOK_UPS: [&str; 10] =
-    ["text", "note", "choose", "choice", "count", "number", "millis", "long", "switch", "get_flag"];
+const LOOK_UPS: [&str; 9] =
+    ["text", "note", "choose", "choice", "count", "number", "millis", "switch", "get_flag"];
 
 const MAP: [&str; 6] = ["BTreeMap", "<", "String", ",", "String", ">"];
 
@@ -14,8 +14,9 @@ const MAP: [&str; 6] = ["BTreeMap", "<", "String", ",", "String", ">"];
 pub fn check_settings(source: &Source) -> Vec<Finding> {
     let lexed = &source.lexed;
     let mut findings = Vec::new();
+    let is_product = source.purpose == Purpose::Product && source.room() != "xtask";
     for (at, token) in lexed.tokens.iter().enumerate() {
-        if source.purpose != Purpose::Product || source.is_test(token.line) {
+        if !is_product || source.is_test(token.line) {
             continue;
         }
         let is_call = token.is(".") && lexed.matches(at + 2, &["("]);
