@@ -1,11 +1,17 @@
 //! The house rules that a program can check.
 
+mod circles;
+mod computed;
+mod figures;
 pub mod finding;
+mod known;
 mod lexer;
 mod manifest;
+mod names;
 mod prose;
 mod reach;
 mod rooms;
+mod settings;
 mod shape;
 mod source;
 mod words;
@@ -18,6 +24,7 @@ use anyhow::{Context, Result};
 
 use crate::metadata::Metadata;
 use finding::Finding;
+use known::Breach;
 use prose::{Library, Page};
 use source::Source;
 
@@ -54,8 +61,23 @@ pub fn tidy(root: &Path, metadata: &Metadata) -> Result<Vec<Finding>> {
     let crates = metadata.folders(root);
     let library = Library { pages: &pages, sources: &sources, crates: &crates, files: &files };
     findings.extend(prose::check_prose(&library));
+    findings.extend(figures::check_figures(&pages));
+    findings.extend(words::check_pages(&pages));
+    findings.extend(known::settle(breaches(&sources), &read(&known::PATH.to_owned())?)?);
     findings.sort();
     Ok(findings)
+}
+
+/// Breaches of the rules that the tree does not keep yet.
+fn breaches(sources: &[Source]) -> Vec<Breach> {
+    let room = |finding: &Finding| finding.path.split('/').nth(1).unwrap_or("").to_owned();
+    let path = |finding: &Finding| finding.path.clone();
+    let settings = sources.iter().flat_map(settings::check_settings).collect();
+    let mut breaches = names::check_names(sources);
+    breaches.extend(circles::check_circles(sources));
+    breaches.extend(known::count("settings", settings, room));
+    breaches.extend(known::count("computed", computed::check_computed(sources), path));
+    breaches
 }
 
 fn check_file(source: &Source) -> Vec<Finding> {
@@ -65,6 +87,7 @@ fn check_file(source: &Source) -> Vec<Finding> {
         shape::check_columns,
         shape::check_functions,
         words::check_words,
+        words::check_strings,
         rooms::check_rooms,
         rooms::check_statics,
         rooms::check_globs,

@@ -77,6 +77,37 @@ impl Lexed {
             .enumerate()
             .all(|(place, text)| self.tokens.get(start + place).is_some_and(|token| token.is(text)))
     }
+
+    /// The paths that a path or tree such as `a::{b, c::d}` names, with their lines.
+    ///
+    /// `before` is what leads to it.
+    pub fn leaves(&self, at: usize, mut before: Vec<String>) -> Vec<(Vec<String>, usize)> {
+        let Some(token) = self.tokens.get(at) else { return Vec::new() };
+        if token.is("{") {
+            let mut found = Vec::new();
+            let mut starts = true;
+            let mut at = at + 1;
+            while at < self.tokens.len() && !self.tokens[at].is("}") {
+                if starts {
+                    found.extend(self.leaves(at, before.clone()));
+                }
+                starts = self.tokens[at].is(",");
+                at = if self.tokens[at].is("{") { self.closing(at) + 1 } else { at + 1 };
+            }
+            return found;
+        }
+        if token.sort != Sort::Name {
+            return Vec::new();
+        }
+        match token.text.as_str() {
+            "super" => drop(before.pop()),
+            _ => before.push(token.text.clone()),
+        }
+        match self.matches(at + 1, &[":", ":"]) {
+            true => self.leaves(at + 3, before),
+            false => vec![(before, token.line)],
+        }
+    }
 }
 
 /// Takes `source` apart. Never fails: what is not understood becomes signs.
@@ -249,6 +280,20 @@ mod tests {
         let comments: Vec<_> = lexed.comments.iter().map(|c| (c.line, c.text.as_str())).collect();
         assert_eq!(comments, [(1, "head"), (2, "tail"), (3, " a  b  c ")]);
         assert_eq!(lexed.tokens.last().map(|t| (t.line, t.text.as_str())), Some((3, "x")));
+    }
+
+    #[test]
+    fn a_tree_of_imports_is_the_paths_it_names() {
+        let paths = |source: &str| {
+            let leaves = lex(source).leaves(0, vec!["x".to_owned(), "y".to_owned()]);
+            leaves.iter().map(|(path, _)| path.join("::")).collect::<Vec<_>>()
+        };
+        assert_eq!(paths("a::b(1)"), ["x::y::a::b"]);
+        assert_eq!(paths("super::a"), ["x::a"]);
+        assert_eq!(
+            paths("{a, b::{self, c as d}, e}"),
+            ["x::y::a", "x::y::b::self", "x::y::b::c", "x::y::e"]
+        );
     }
 
     #[test]

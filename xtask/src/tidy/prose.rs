@@ -16,7 +16,8 @@ pub struct Page {
 }
 
 impl Page {
-    fn finding(&self, line: usize, rule: &'static str, advice: String) -> Finding {
+    /// A finding in this file.
+    pub fn finding(&self, line: usize, rule: &'static str, advice: String) -> Finding {
         Finding { path: self.path.clone(), line, rule, advice }
     }
 }

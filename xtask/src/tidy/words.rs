@@ -2,10 +2,10 @@
 
 use crate::tidy::finding::Finding;
 use crate::tidy::lexer::{Lexed, Sort};
+use crate::tidy::prose::Page;
 use crate::tidy::source::Source;
 
-/// Ordinary nouns such as `manager` or `data` are names where they are the right word; these are
-/// not.
+/// Ordinary nouns such as `manager` or `data` are names where they fit; these are not.
 const BANNED: [&str; 4] = ["helper", "util", "misc", "impl"];
 
 /// Declared names have no banned word in them; names of others may be used as they are.
@@ -23,6 +23,68 @@ pub fn check_words(source: &Source) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Words that the field has a standard term for: what a user reads has the term.
+const TERMS: [(&str, &str); 19] = [
+    ("lane", "worker, or thread"),
+    ("lanes", "workers, or threads"),
+    ("patience", "timeout"),
+    ("told time", "simulated time"),
+    ("sick store", "simulated store"),
+    ("illness", "fault"),
+    ("illnesses", "faults"),
+    ("victim", "faulty store"),
+    ("victims", "faulty stores"),
+    ("deed", "action"),
+    ("deeds", "actions"),
+    ("errand", "job, or query execution"),
+    ("gallery", "built-in workloads"),
+    ("bundle", "run directory"),
+    ("bundles", "run directories"),
+    ("makes no sense", "invalid"),
+    ("asks nothing", "the rate must be above 0"),
+    ("nobody answers there", "connection refused"),
+    ("everything asked", "all operations"),
+];
+
+/// Strings of several words say the standard term.
+pub fn check_strings(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let literals = source.lexed.tokens.iter().filter(|token| token.sort == Sort::Literal);
+    for token in literals.filter(|token| token.text.contains(' ')) {
+        let line = token.line;
+        if source.is_test(line) || source.is_exempt("words", line) || source.room() == "xtask" {
+            continue;
+        }
+        findings.extend(terms(&token.text).map(|advice| source.finding(line, "terms", advice)));
+    }
+    findings
+}
+
+/// Pages say the standard term, but for code spans and what the changes say of older versions.
+pub fn check_pages(pages: &[Page]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for page in pages.iter().filter(|page| page.path != "CHANGELOG.md") {
+        for (index, line) in page.text.lines().enumerate() {
+            let prose = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
+            findings.extend(terms(&prose).map(|advice| page.finding(index + 1, "terms", advice)));
+        }
+    }
+    findings
+}
+
+/// What to say instead of each word that has a standard term; `a-lane`, `lane=` are names.
+fn terms(text: &str) -> impl Iterator<Item = String> {
+    let text = text.to_lowercase();
+    let is_name = |c: char| c.is_alphanumeric() || "-_=/".contains(c);
+    let is_said = move |word: &str| {
+        text.match_indices(word).any(|(at, _)| {
+            !text[..at].ends_with(is_name) && !text[at + word.len()..].starts_with(is_name)
+        })
+    };
+    let said = TERMS.iter().filter(move |(word, _)| is_said(word));
+    said.map(|(word, term)| format!("say \"{term}\" instead of \"{word}\""))
 }
 
 fn banned_word(name: &str) -> Option<&'static str> {
@@ -159,6 +221,30 @@ mod tests {
     fn a_test_is_a_sentence_in_which_any_word_may_stand() {
         assert_eq!(found("#[test]\nfn old_data_are_read_for_ever() {}"), [0; 0]);
         assert_eq!(found("#[test]\nfn helper() {}"), [2]);
+    }
+
+    #[test]
+    fn strings_say_the_standard_term() {
+        let found = |text: &str| check_strings(&Source::new("crates/run/src/a.rs", text)).len();
+        assert_eq!(found("const A: &str = \"one lane for each core\";"), 1);
+        assert_eq!(found("const A: &str = \"that makes no sense\";"), 1);
+        assert_eq!(
+            found("const A: [&str; 2] = [\"lanes\", \"a ca-bundle, a planet, lane=1\"];"),
+            0
+        );
+        assert_eq!(found("#[test]\nfn f() { g(\"one lane for each core\"); }"), 0);
+        let reason = "// tidy: allow words: the flag of older versions\n";
+        assert_eq!(found(&format!("{reason}const A: &str = \"one lane\";")), 0);
+    }
+
+    #[test]
+    fn pages_say_the_standard_term() {
+        let found = |path: &str| {
+            let text = "The told time of `lane` one.\nA victim.\n".to_owned();
+            check_pages(&[Page { path: path.to_owned(), text }]).len()
+        };
+        assert_eq!(found("docs/load.md"), 2);
+        assert_eq!(found("CHANGELOG.md"), 0);
     }
 
     #[test]

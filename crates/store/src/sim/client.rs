@@ -1,5 +1,6 @@
-//! A worker's conversations with a simulated store: issues the heart, keeps answers until they are
-//! due.
+//! A worker's conversations with a simulated store.
+//!
+//! They issue to the heart, then keep answers until they are due.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

@@ -1,5 +1,4 @@
-//! A simulated store in the protocol of Redis: commands in, replies with the time when they are due
-//! out.
+//! A simulated store in the protocol of Redis: commands in, replies with their due times out.
 //!
 //! Strings and hashes are records of the [`World`], with versions, replicas, faults. A sorted
 //! set is what an index is made of: its commands wait like any other request but it is kept once,

@@ -225,6 +225,7 @@ impl World {
         // A lost write has its number as well, so that the truth log can name it.
         self.newest += 1;
         let number = self.newest;
+        let plain = (number, Mark::Plain);
         let row = match self.effect(requested) {
             Effect::Missing => return,
             Effect::Removed => None,
@@ -236,9 +237,7 @@ impl World {
         let torn_for = fault_model.torn.span.unwrap_or(TORN_FOR);
         match fate {
             WriteOutcome::Lost => {}
-            WriteOutcome::Healthy => {
-                self.push(requested, row, observed, Nanos::NEVER, (number, Mark::Plain))
-            }
+            WriteOutcome::Healthy => self.push(requested, row, observed, Nanos::NEVER, plain),
             WriteOutcome::Dirty => {
                 let until = shown_for(fault_model.dirty.span);
                 self.push(requested, row, observed, until, (number, Mark::Dirty));
@@ -248,13 +247,7 @@ impl World {
                 self.push(requested, row, observed, until, (number, Mark::Undone));
             }
             WriteOutcome::Torn if is_late => {
-                self.push(
-                    requested,
-                    row,
-                    observed.later(torn_for),
-                    Nanos::NEVER,
-                    (number, Mark::Plain),
-                );
+                self.push(requested, row, observed.later(torn_for), Nanos::NEVER, plain);
             }
             WriteOutcome::Torn
                 if rows::fields(requested.patch) > 1 && requested.kind != Kind::Delete =>
@@ -270,24 +263,16 @@ impl World {
                         (number, Mark::Half),
                     );
                 }
-                self.push(
-                    requested,
-                    row,
-                    observed.later(torn_for),
-                    Nanos::NEVER,
-                    (number, Mark::Plain),
-                );
+                self.push(requested, row, observed.later(torn_for), Nanos::NEVER, plain);
             }
-            WriteOutcome::Torn => {
-                self.push(requested, row, observed, Nanos::NEVER, (number, Mark::Plain))
-            }
+            WriteOutcome::Torn => self.push(requested, row, observed, Nanos::NEVER, plain),
             WriteOutcome::Duplicate => {
                 let after = fault_model.duplicate.span.unwrap_or(DUPLICATE_AFTER);
                 self.again.push(Reverse((turn.now.saturating_add(after), turn.count)));
                 let SimRequest { kind, table, key, patch, .. } = *requested;
                 let again = Again { kind, table, key: key.into(), patch: patch.into() };
                 self.again_by_count.insert(turn.count, again);
-                self.push(requested, row, observed, Nanos::NEVER, (number, Mark::Plain));
+                self.push(requested, row, observed, Nanos::NEVER, plain);
             }
         }
     }
