@@ -57,9 +57,9 @@ fn a_spec_that_is_nowhere_names_those_that_are() {
         &Place::new(),
         "run ycsb-g -t null:",
         &expect![[r#"
-            there is no file ycsb-g, and no built-in workload is called "ycsb-g" (did
-            you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e,
-            ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
+            there is no file ycsb-g, and no built-in workload is called "ycsb-g"
+            (did you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d,
+            ycsb-e, ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
             chronicle-10-95, tpcc, tpcc-benchfoundry, tpcc-benchfoundry-paper,
             tpcc-benchfoundry-corrected, consbench, consbench-repo, facebook-etc,
             rocksdb-mixgraph, twitter-cluster-1 to twitter-cluster-54"#]],

@@ -87,10 +87,8 @@ fn flags_of_an_earlier_release_do_what_they_did() {
     let load = manifest(&place, "paced").load;
     assert_eq!(load.workers, 1);
     assert_eq!(load.settings["target-throughput"], "1000");
-    place.fine(
-        "run ycsb-a --records 20 --rate 1k --duration 50ms --workers 3 --bundle open \
-         -t fjall:st -q",
-    );
+    let open = "run ycsb-a --records 20 --rate 1k --duration 50ms --workers 3 --bundle open";
+    place.fine(&format!("{open} -t fjall:st -q"));
     assert_eq!(manifest(&place, "open").load.settings["blocking-threads"], "3");
     place.fine("run ycsb-a --records 20 --operations 20 --closed 1 -t sick:healthy --bundle s -q");
     assert_eq!(manifest(&place, "s").store.name, "sim");

@@ -74,7 +74,7 @@ pub fn one(status: &Status, folder: &Path) -> String {
     };
     line("url", &record.url);
     line("folder", &folder.display().to_string());
-    line("supervisor", &format!("process {}", status.supervisor));
+    line("kept by", &format!("process {}", status.supervisor));
     match &status.parent {
         Some(parent) => line("ends", &format!("with process {} ({})", parent.pid, parent.name)),
         None => line("ends", &format!("by `assay lab down {}`", status.name)),

@@ -18,7 +18,7 @@ use crate::test_client::{
 };
 
 const LEVELS: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
-const TIMEOUT: RequestResult = RequestResult::Refused(Reason::Timeout);
+const TIMED_OUT: RequestResult = RequestResult::Refused(Reason::Timeout);
 /// A timeout that nothing runs into: a test that waits for it fails.
 const LONG: &str = "transaction_timeout=60000";
 
@@ -60,7 +60,7 @@ fn nothing_is_locked(test_client: &mut TestClient) {
             if outcome_of == RequestResult::WRITTEN {
                 break;
             }
-            assert_eq!(outcome_of, TIMEOUT);
+            assert_eq!(outcome_of, TIMED_OUT);
             assert!(start.elapsed() < TIMEOUT, "{key} is locked");
         }
         assert_eq!(test_client.end(3, Kind::Commit), RequestResult::WRITTEN);
@@ -303,14 +303,16 @@ fn transactions_that_wait_for_each_other_end_by_their_timeout() {
         test_client.begin(session);
         let outcome_of = test_client.send(&update(key, &["c"]).of(session));
         // On a slow machine it may be over already.
-        assert!([RequestResult::WRITTEN, TIMEOUT].contains(&outcome_of), "{outcome_of:?}");
+        assert!([RequestResult::WRITTEN, TIMED_OUT].contains(&outcome_of), "{outcome_of:?}");
     }
     let steps = [(1, "user2"), (2, "user1")];
     let steps = steps.map(|(session, key)| test_client.start(&update(key, &["d"]).of(session)));
     let outcome_of = in_order(&mut test_client, steps);
-    assert!(outcome_of.contains(&TIMEOUT), "{outcome_of:?}");
+    assert!(outcome_of.contains(&TIMED_OUT), "{outcome_of:?}");
     assert!(
-        outcome_of.iter().all(|outcome_of| [RequestResult::WRITTEN, TIMEOUT].contains(outcome_of)),
+        outcome_of
+            .iter()
+            .all(|outcome_of| [RequestResult::WRITTEN, TIMED_OUT].contains(outcome_of)),
         "{outcome_of:?}"
     );
     [1, 2].into_iter().for_each(|session| test_client.leave(session));
@@ -327,7 +329,7 @@ fn a_transaction_that_takes_too_long_is_undone_and_refused() {
             test_client.begin(1);
             let outcome_of = test_client.send(&update("user1", &["c"]).of(1));
             assert!(
-                [RequestResult::WRITTEN, TIMEOUT].contains(&outcome_of),
+                [RequestResult::WRITTEN, TIMED_OUT].contains(&outcome_of),
                 "{level}: {outcome_of:?}"
             );
             let start = Instant::now();
@@ -340,7 +342,7 @@ fn a_transaction_that_takes_too_long_is_undone_and_refused() {
                     Kind::Commit => test_client.end(1, Kind::Commit),
                     _ => test_client.send(&update("user1", &["d"]).of(1)),
                 };
-                assert_eq!(last, TIMEOUT, "{level}");
+                assert_eq!(last, TIMED_OUT, "{level}");
             }
             assert_eq!(
                 test_client.send(&read("user1")),

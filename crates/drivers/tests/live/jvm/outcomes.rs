@@ -1,6 +1,8 @@
 //! Tests of answers or exceptions of a binding as outcomes of operations.
 
-use assay_store::conformance::talk::{Got, TestRequest, TestSession};
+use assay_store::conformance::talk::{Got, TestRequest as TalkRequest, TestSession};
+
+use crate::test_client::TestRequest;
 
 use super::*;
 
@@ -118,9 +120,9 @@ fn a_key_that_is_no_text_is_refused() {
         (b"\xff\xfe".as_slice(), Got::Refused(Reason::Malformed)),
         ("käse".as_bytes(), Got::MISSING),
     ] {
-        assert_eq!(talk.send(&TestRequest::read(key)), got);
+        assert_eq!(talk.send(&TalkRequest::read(key)), got);
     }
-    let odd = TestRequest::insert(b"\xff".as_slice(), &values);
+    let odd = TalkRequest::insert(b"\xff".as_slice(), &values);
     assert_eq!(talk.send(&odd), Got::Refused(Reason::Malformed));
 }
 
