@@ -1,6 +1,6 @@
 //! Hallmark: the checks that decide whether a run may be believed.
 //!
-//! An [`Validator`] is given the same records as the [`Analyzer`](crate::Analyze), then the
+//! A [`Validator`] is given the same records as the [`Analyzer`](crate::Analyzer), then the
 //! analyzer's summary with the [`Evidence`] that no record holds, and finishes with a [`Hallmark`]:
 //! every check with what was measured, the thresholds, the verdict, and the figures it withdraws. A
 //! check whose evidence is missing is not assessable, never passed in silence.

@@ -108,7 +108,8 @@ impl Fields {
 
 /// One operation of a process.
 ///
-/// An operation holds numbers only; [`OperationEncoder`](crate::source::Render) turns them into key
+/// An operation holds numbers only;
+/// [`OperationEncoder`](crate::source::OperationEncoder) turns them into key
 /// and value bytes. Value bytes are a function of (seed, phase, index, field), so they need no
 /// space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

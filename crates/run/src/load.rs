@@ -7,7 +7,7 @@ use crate::arrival::Arrivals;
 /// In which protocol a plan issues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkloadKind {
-    /// Records by key, with a [`OperationEncoder`](assay_model::Render) for the bytes.
+    /// Records by key, with a [`OperationEncoder`](assay_model::OperationEncoder) for the bytes.
     Records,
     /// Logical queries with arguments, grouped into transactions.
     Queries,
