@@ -759,8 +759,9 @@ fn a_java_binding_needs_java_and_a_url_that_names_a_class() {
     check_flags(
         "-t jvm:site.ycsb.BasicDB?p.db.passwd=s3cret&calls=fast",
         &expect![[r#"
-            store URL "jvm:site.ycsb.BasicDB?p.db.passwd=…&calls=fast" makes no
-            sense: option calls is inline or blocking, not "fast"; a right one is
+            store URL "jvm:site.ycsb.BasicDB?p.db.passwd=…&calls=fast" is
+            invalid: option calls is inline or blocking, not "fast"; a right one
+            is
             jvm:site.ycsb.BasicDB?p.basicdb.verbose=false&classpath=DIR/*:FILE.jar"#]],
     );
 }
