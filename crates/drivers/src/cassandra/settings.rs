@@ -87,7 +87,7 @@ impl Facts {
             settings.push(setting(
                 &format!("table {table}"),
                 &format!("speculative_retry={speculative} read_repair={repair} {compaction}"),
-                "when the server itself issues another replica before the first has answered; \
+                "when the server itself queries another replica before the first has answered; \
                  whether a read mends replicas that differ; how its files are merged",
             ));
         }
@@ -225,8 +225,8 @@ impl Facts {
             setting(
                 "retries",
                 "none",
-                "the library passes every error on, and issues no second node while it waits for \
-                 one; a statement that a node has forgotten is prepared again, then issued",
+                "the library passes every error on, and tries no second node while it waits for \
+                 one; a statement that a node has forgotten is prepared again, then executed",
             ),
             setting(
                 "routing",

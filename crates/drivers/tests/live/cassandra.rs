@@ -233,7 +233,7 @@ fn clearing_takes_our_tables_alone() {
 
 #[test]
 fn settings_say_what_they_mean() {
-    let store = store(&shared("/told?write_consistency=ONE&update=lwt&in_flight=7"));
+    let store = store(&shared("/settings?write_consistency=ONE&update=lwt&in_flight=7"));
     store.prepare(&layout(1)).unwrap();
     let settings = store.settings().unwrap();
     let value = |name: &str| {
@@ -242,7 +242,7 @@ fn settings_say_what_they_mean() {
     };
     assert!(value("server").starts_with(|first: char| first.is_ascii_digit()));
     assert!(value("cluster").contains("1 in datacenter1"), "{}", value("cluster"));
-    assert_eq!(value("replication of reported"), "class=NetworkTopologyStrategy datacenter1=1");
+    assert_eq!(value("replication of settings"), "class=NetworkTopologyStrategy datacenter1=1");
     assert_eq!((value("read_consistency"), value("write_consistency")), ("QUORUM", "ONE"));
     assert_eq!(value("visibility"), "1 + 1 > 1");
     assert!(value("durability").starts_with("commitlog_sync=periodic 10"));
