@@ -203,6 +203,10 @@ fn a_leave_that_was_left_half_done_is_done_to_its_end() {
     // for five seconds.
     let start = Instant::now();
     while let Err(result) = etcdctl(&cluster, &format!("member remove {id}")) {
+        // An attempt that timed out may have removed it all the same.
+        if result.contains("member not found") {
+            break;
+        }
         assert!(start.elapsed() < TIMEOUT, "{result}");
         std::thread::sleep(Duration::from_millis(200));
     }
