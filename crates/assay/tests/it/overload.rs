@@ -10,7 +10,7 @@ use crate::run_dir::{assert_balanced, assert_sealed, figure, manifest, number, r
 fn overload(place: &Place, policy: &str) -> Ran {
     place.fine("load ycsb-a --records 200 -t fjall:s -q");
     let words = "run ycsb-a --records 200 -t fjall:s --rate 500k/s --duration 200ms --in-flight 4";
-    place.assay(&format!("{words} --timeout 5s --overflow {policy} --run-dir b -q"))
+    place.assay(&format!("{words} --timeout 50s --overflow {policy} --run-dir b -q"))
 }
 
 #[test]
