@@ -42,11 +42,11 @@ const TRUTH: &str = r"
 import duckdb, sys
 root = sys.argv[1]
 for row in duckdb.sql(f'''
-    SELECT h.index, t.kind, t.key, t.node, t.illnesses, t.answered_at, t.versions_behind,
+    SELECT h.index, t.kind, t.key, t.node, t.faults, t.answered_at, t.versions_behind,
            t.staleness, t.version, t.read_after_write
     FROM '{root}/truth.parquet' t JOIN read_parquet('{root}/history/*/*.parquet') h
       ON h.session = t.session AND h.started = t.at
-    WHERE t.illnesses <> '' OR t.answered_at IS NULL ORDER BY h.index''').fetchall():
+    WHERE t.faults <> '' OR t.answered_at IS NULL ORDER BY h.index''').fetchall():
     print('\t'.join(str(value) for value in row))
 ";
 
@@ -73,7 +73,7 @@ fn duckdb_finds_the_same_counts_and_sums() {
     assert!(expected.len() > 20, "many groups: {}", expected.len());
     assert_eq!(found, expected);
     assert_eq!(events, ["event\t7\tfault\tgrößer"]);
-    assert_eq!(observed, ["observed\tlane-0\t250.0", "observed\tprocess\t10.5"]);
+    assert_eq!(observed, ["observed\tprocess\t10.5", "observed\tworker-0\t250.0"]);
 }
 
 /// Processor time of two parts at two moments, beside what is not requested.
