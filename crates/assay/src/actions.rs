@@ -319,8 +319,8 @@ mod tests {
             ("5s: kill node 0", "no number from 1 on"),
             ("5s: scale node 2", "no number from 1 on"),
         ] {
-            let describe = action(text).unwrap_err();
-            assert!(describe.contains(part), "{text}: {describe}");
+            let message = action(text).unwrap_err();
+            assert!(message.contains(part), "{text}: {message}");
         }
     }
 
@@ -358,22 +358,22 @@ mod tests {
         control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
         let actions =
             ["1ms: kill 1", "2ms: scale 3", "3ms: kill 2"].map(|text| text.parse().unwrap());
-        let describe = execute(&actions, &control, &AtomicBool::new(false), |act| match act {
+        let executed = execute(&actions, &control, &AtomicBool::new(false), |act| match act {
             ActionKind::Kill(1) => Ended::Done,
             ActionKind::Kill(_) => Ended::GoesOn,
             _ => Ended::Failed("no room".into()),
         });
-        assert_eq!(describe.failures, [describe.events[3].text.clone()]);
-        assert_eq!(describe.goes_on.as_deref(), Some(&*describe.events[5].text));
-        let describe = describe.events;
-        let kinds: Vec<EventKind> = describe.iter().map(|event| event.kind).collect();
+        assert_eq!(executed.failures, [executed.events[3].text.clone()]);
+        assert_eq!(executed.goes_on.as_deref(), Some(&*executed.events[5].text));
+        let executed = executed.events;
+        let kinds: Vec<EventKind> = executed.iter().map(|event| event.kind).collect();
         let (change, fault, notice) = (EventKind::Change, EventKind::Fault, EventKind::Warning);
         assert_eq!(kinds, [fault, notice, change, notice, fault, notice]);
-        assert_eq!(describe[0].text, "lab: kill node 1");
-        assert!(describe[1].text.starts_with("lab: kill node 1 is done, "), "{}", describe[1].text);
-        assert!(describe[3].text.ends_with(": no room"), "{}", describe[3].text);
-        assert!(describe[5].text.starts_with("lab: kill node 2 goes on, "), "{}", describe[5].text);
-        assert!(describe[0].at >= actions[0].at && describe[2].at >= describe[1].at);
+        assert_eq!(executed[0].text, "lab: kill node 1");
+        assert!(executed[1].text.starts_with("lab: kill node 1 is done, "), "{}", executed[1].text);
+        assert!(executed[3].text.ends_with(": no room"), "{}", executed[3].text);
+        assert!(executed[5].text.starts_with("lab: kill node 2 goes on, "), "{}", executed[5].text);
+        assert!(executed[0].at >= actions[0].at && executed[2].at >= executed[1].at);
     }
 
     #[test]

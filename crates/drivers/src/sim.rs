@@ -87,10 +87,10 @@ mod tests {
         let yaml = write("a.yml", "queryHandler:\n  nodes:\n  - {name: n, primary: true}\n");
         assert_eq!(config(&format!("{yaml}?max=9")).unwrap().nodes[0].max, 9.0);
         let wrong = write("wrong.toml", "\nlots = 0.5\n");
-        let describe = complaint(&format!("sim:{wrong}"));
+        let message = complaint(&format!("sim:{wrong}"));
         assert!(
-            describe.contains("wrong.toml:2: there is no `lots` here; did you mean `lost`?"),
-            "{describe}"
+            message.contains("wrong.toml:2: there is no `lots` here; did you mean `lost`?"),
+            "{message}"
         );
     }
 

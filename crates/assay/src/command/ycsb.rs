@@ -40,7 +40,7 @@ use crate::show::{AnalyzedRun, keep_hallmark, put, require_place};
 use crate::signals::Listening;
 use crate::workload::{Workload, WorkloadSource, file_text};
 use arguments::Arguments;
-use result::{Wanted, measurement_type};
+use result::{OutputOptions, measurement_type};
 use version::Version;
 
 /// Everything that was requested.
@@ -63,7 +63,8 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
     let request = Request::new(arguments)?;
     refuse_what_we_do_not_do(&request.reading.options)?;
     // What the result cannot be written to must not be found out after the run.
-    let mut expected = Wanted::new(&request.reading.options, request.version, request.statuses())?;
+    let mut output =
+        OutputOptions::new(&request.reading.options, request.version, request.statuses())?;
     for (property, file) in request.outputs() {
         require_place(property, Path::new(file))?;
     }
@@ -77,9 +78,9 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
     }
     eprintln!("Starting test.");
     let finished = execute(&mut setup, &request)?;
-    let (analyzed, measures) = expected.analyze(&finished.dir)?;
+    let (analyzed, measures) = output.analyze(&finished.dir)?;
     let is_kept = keep_hallmark(&finished.dir, &analyzed);
-    expected
+    output
         .print(&analyzed, &measures)
         .with_context(|| format!("all is kept in {}", finished.dir.display()))?;
     for note in &Manifest::read(&finished.dir)?.notes {

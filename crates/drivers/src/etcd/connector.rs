@@ -316,8 +316,8 @@ mod tests {
     fn what_matters_most_is_the_kind_of_several_failures() {
         let connector = Connector::new("etcd://one:1,two:2/p".parse().unwrap()).unwrap();
         let denied = Unavailable { kind: UnavailableKind::NotPermitted, reason: "no".into() };
-        let describe = connector.explain(&[(0, unreachable("gone".into())), (1, denied)]);
-        assert!(matches!(describe, OpenError::NotPermitted { .. }), "{describe:?}");
-        assert!(describe.to_string().ends_with("one:1: gone; two:2: no"), "{describe}");
+        let message = connector.explain(&[(0, unreachable("gone".into())), (1, denied)]);
+        assert!(matches!(message, OpenError::NotPermitted { .. }), "{message:?}");
+        assert!(message.to_string().ends_with("one:1: gone; two:2: no"), "{message}");
     }
 }

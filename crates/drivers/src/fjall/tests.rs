@@ -64,10 +64,10 @@ fn a_directory_in_use_is_not_opened_twice() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path(), "");
     let _first = open(&url).unwrap();
-    let describe = complaint(&url);
+    let message = complaint(&url);
     assert!(
-        describe.ends_with("another process has it open; end that or choose another path"),
-        "{describe}"
+        message.ends_with("another process has it open; end that or choose another path"),
+        "{message}"
     );
 }
 
@@ -76,10 +76,10 @@ fn a_file_is_no_place_for_fjall() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "kept").unwrap();
-    let describe = complaint(&url(&file, ""));
+    let message = complaint(&url(&file, ""));
     assert!(
-        describe.ends_with("is a file; fjall needs a directory, which may be new or empty"),
-        "{describe}"
+        message.ends_with("is a file; fjall needs a directory, which may be new or empty"),
+        "{message}"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
 }
@@ -88,8 +88,8 @@ fn a_file_is_no_place_for_fjall() {
 fn a_directory_of_other_things_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("thesis.txt"), "kept").unwrap();
-    let describe = complaint(&url(directory.path(), ""));
-    assert!(describe.contains("holds something that is no fjall database"), "{describe}");
+    let message = complaint(&url(directory.path(), ""));
+    assert!(message.contains("holds something that is no fjall database"), "{message}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
@@ -97,8 +97,8 @@ fn a_directory_of_other_things_is_left_alone() {
 fn a_path_below_a_file_is_refused_with_its_name() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
-    let describe = complaint(&url(&directory.path().join("file/below"), ""));
-    assert!(describe.contains("file/below"), "{describe}");
+    let message = complaint(&url(&directory.path().join("file/below"), ""));
+    assert!(message.contains("file/below"), "{message}");
 }
 
 #[test]

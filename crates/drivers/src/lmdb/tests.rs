@@ -121,10 +121,10 @@ fn this_process_opens_a_directory_once() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path(), "");
     let _first = open(&url).unwrap();
-    let describe = complaint(&url);
+    let message = complaint(&url);
     assert!(
-        describe.ends_with("has it open already; close that or choose another path"),
-        "{describe}"
+        message.ends_with("has it open already; close that or choose another path"),
+        "{message}"
     );
 }
 
@@ -132,10 +132,10 @@ fn this_process_opens_a_directory_once() {
 fn a_file_is_no_place_for_lmdb() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("new"), "kept").unwrap();
-    let describe = complaint(&url(directory.path(), ""));
+    let message = complaint(&url(directory.path(), ""));
     assert!(
-        describe.ends_with("is a file; LMDB needs a directory, which may be new or empty"),
-        "{describe}"
+        message.ends_with("is a file; LMDB needs a directory, which may be new or empty"),
+        "{message}"
     );
     assert_eq!(fs::read_to_string(directory.path().join("new")).unwrap(), "kept");
 }
@@ -146,8 +146,8 @@ fn a_directory_of_other_things_is_left_alone() {
     let path = directory.path().join("new");
     fs::create_dir(&path).unwrap();
     fs::write(path.join("thesis.txt"), "kept").unwrap();
-    let describe = complaint(&url(directory.path(), ""));
-    assert!(describe.contains("holds something that is no LMDB database"), "{describe}");
+    let message = complaint(&url(directory.path(), ""));
+    assert!(message.contains("holds something that is no LMDB database"), "{message}");
     assert_eq!(fs::read_dir(&path).unwrap().count(), 1);
 }
 
@@ -158,8 +158,8 @@ fn a_file_of_something_else_is_no_database() {
     fs::create_dir(&path).unwrap();
     for content in ["short".into(), "kept".repeat(5_000)] {
         fs::write(path.join("data.mdb"), &content).unwrap();
-        let describe = complaint(&url(directory.path(), ""));
-        assert!(describe.contains("data.mdb is no LMDB database, or a damaged one"), "{describe}");
+        let message = complaint(&url(directory.path(), ""));
+        assert!(message.contains("data.mdb is no LMDB database, or a damaged one"), "{message}");
         assert_eq!(fs::read_to_string(path.join("data.mdb")).unwrap(), content);
     }
 }
@@ -168,8 +168,8 @@ fn a_file_of_something_else_is_no_database() {
 fn a_path_below_a_file_is_refused_with_its_name() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
-    let describe = complaint(&format!("lmdb:{}/file/below", directory.path().display()));
-    assert!(describe.contains("file/below"), "{describe}");
+    let message = complaint(&format!("lmdb:{}/file/below", directory.path().display()));
+    assert!(message.contains("file/below"), "{message}");
 }
 
 #[test]

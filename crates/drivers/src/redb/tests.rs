@@ -63,18 +63,18 @@ fn a_file_in_use_is_not_opened_twice() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path(), "");
     let _first = open(&url).unwrap();
-    let describe = complaint(&url);
+    let message = complaint(&url);
     assert!(
-        describe.ends_with("another process has it open; end that or choose another path"),
-        "{describe}"
+        message.ends_with("another process has it open; end that or choose another path"),
+        "{message}"
     );
 }
 
 #[test]
 fn a_directory_is_no_place_for_redb() {
     let directory = tempfile::tempdir().unwrap();
-    let describe = complaint(&format!("redb:{}", directory.path().display()));
-    assert!(describe.ends_with("is a directory; redb needs a file"), "{describe}");
+    let message = complaint(&format!("redb:{}", directory.path().display()));
+    assert!(message.ends_with("is a directory; redb needs a file"), "{message}");
 }
 
 #[test]
@@ -82,11 +82,8 @@ fn a_file_of_something_else_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("thesis.txt");
     fs::write(&file, "kept".repeat(5_000)).unwrap();
-    let describe = complaint(&format!("redb:{}", file.display()));
-    assert!(
-        describe.ends_with("thesis.txt is no redb database; choose another path"),
-        "{describe}"
-    );
+    let message = complaint(&format!("redb:{}", file.display()));
+    assert!(message.ends_with("thesis.txt is no redb database; choose another path"), "{message}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "kept".repeat(5_000));
 }
 
@@ -94,8 +91,8 @@ fn a_file_of_something_else_is_left_alone() {
 fn a_path_below_a_file_is_refused_with_its_name() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
-    let describe = complaint(&format!("redb:{}/file/below", directory.path().display()));
-    assert!(describe.contains("/file: "), "{describe}");
+    let message = complaint(&format!("redb:{}/file/below", directory.path().display()));
+    assert!(message.contains("/file: "), "{message}");
 }
 
 #[test]
@@ -114,8 +111,8 @@ fn an_error_means_what_the_table_says() {
         (redb::Error::Corrupted("x".into()), Stage::Committing, false, Reason::StoreError),
         (redb::Error::Corrupted("x".into()), Stage::Uncommitted, true, Reason::StoreError),
     ] {
-        let describe = error.to_string();
+        let message = error.to_string();
         let failure = meaning(error, stage);
-        assert_eq!((failure.is_certain, failure.reason), (is_certain, reason), "{describe}");
+        assert_eq!((failure.is_certain, failure.reason), (is_certain, reason), "{message}");
     }
 }

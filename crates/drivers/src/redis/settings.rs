@@ -302,9 +302,9 @@ mod tests {
 
     #[test]
     fn forbidden_settings_are_unknown() {
-        let describe = explain(&KNOWN[0], None);
-        assert_eq!((describe.name.as_str(), describe.value.as_str()), ("appendonly", "unknown"));
-        assert!(describe.meaning.contains("forbidden"));
+        let message = explain(&KNOWN[0], None);
+        assert_eq!((message.name.as_str(), message.value.as_str()), ("appendonly", "unknown"));
+        assert!(message.meaning.contains("forbidden"));
         assert_eq!(explain(&KNOWN[2], Some("")).value, "(none)");
     }
 }

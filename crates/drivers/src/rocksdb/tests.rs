@@ -70,18 +70,18 @@ fn a_directory_in_use_is_not_opened_twice() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path(), "");
     let _first = open(&url).unwrap();
-    let describe = complaint(&url);
+    let message = complaint(&url);
     let expected = "another process has it open; end that or choose another path";
-    assert!(describe.ends_with(expected), "{describe}");
+    assert!(message.ends_with(expected), "{message}");
 }
 
 #[test]
 fn a_file_is_no_place_for_rocksdb() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("new"), "kept").unwrap();
-    let describe = complaint(&url(directory.path(), ""));
+    let message = complaint(&url(directory.path(), ""));
     let expected = "is a file; RocksDB needs a directory, which may be new or empty";
-    assert!(describe.ends_with(expected), "{describe}");
+    assert!(message.ends_with(expected), "{message}");
     assert_eq!(fs::read_to_string(directory.path().join("new")).unwrap(), "kept");
 }
 
@@ -90,8 +90,8 @@ fn a_directory_of_other_things_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("new")).unwrap();
     fs::write(directory.path().join("new/thesis.txt"), "kept").unwrap();
-    let describe = complaint(&url(directory.path(), ""));
-    assert!(describe.contains("holds something that is no RocksDB database"), "{describe}");
+    let message = complaint(&url(directory.path(), ""));
+    assert!(message.contains("holds something that is no RocksDB database"), "{message}");
     assert_eq!(fs::read_dir(directory.path().join("new")).unwrap().count(), 1);
 }
 
@@ -101,8 +101,8 @@ fn a_directory_of_ycsb_is_left_alone() {
     let url = url(directory.path(), "");
     drop(open(&url).unwrap());
     fs::write(directory.path().join("new/CF_NAMES"), "usertable\n").unwrap();
-    let describe = complaint(&url);
-    assert!(describe.contains("was written by YCSB's RocksDB binding"), "{describe}");
+    let message = complaint(&url);
+    assert!(message.contains("was written by YCSB's RocksDB binding"), "{message}");
 }
 
 #[test]
@@ -111,16 +111,16 @@ fn a_damaged_database_is_reported() {
     let url = url(directory.path(), "");
     drop(open(&url).unwrap());
     fs::write(directory.path().join("new/CURRENT"), "thesis").unwrap();
-    let describe = complaint(&url);
-    assert!(describe.contains("is no RocksDB database, or a damaged one"), "{describe}");
+    let message = complaint(&url);
+    assert!(message.contains("is no RocksDB database, or a damaged one"), "{message}");
 }
 
 #[test]
 fn a_path_below_a_file_is_refused_with_its_name() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("file"), "").unwrap();
-    let describe = complaint(&format!("rocksdb:{}/file/below", directory.path().display()));
-    assert!(describe.contains("file/below"), "{describe}");
+    let message = complaint(&format!("rocksdb:{}/file/below", directory.path().display()));
+    assert!(message.contains("file/below"), "{message}");
 }
 
 #[test]

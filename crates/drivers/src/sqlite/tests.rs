@@ -74,16 +74,16 @@ fn what_is_no_database_is_left_alone() {
     let path = directory.path().join("test.db");
     std::fs::write(&path, "a letter, long enough to be read as the header of a file".repeat(90))
         .unwrap();
-    let describe = complaint(&url(directory.path(), ""));
-    assert!(describe.ends_with("it is no SQLite database; choose another path"), "{describe}");
+    let message = complaint(&url(directory.path(), ""));
+    assert!(message.ends_with("it is no SQLite database; choose another path"), "{message}");
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("a letter"));
-    let describe = complaint(&format!("sqlite:{}", directory.path().display()));
+    let message = complaint(&format!("sqlite:{}", directory.path().display()));
     assert!(
-        describe.ends_with("it is a directory; SQLite needs a file, which may be new"),
-        "{describe}"
+        message.ends_with("it is a directory; SQLite needs a file, which may be new"),
+        "{message}"
     );
-    let describe = complaint(&format!("sqlite:{}/below/x.db", path.display()));
-    assert!(describe.ends_with("choose a place where a file may be made"), "{describe}");
+    let message = complaint(&format!("sqlite:{}/below/x.db", path.display()));
+    assert!(message.ends_with("choose a place where a file may be made"), "{message}");
 }
 
 #[test]
@@ -168,8 +168,8 @@ fn a_key_of_one_number_cannot_be_without_value() {
     let store = open(&url(directory.path(), "")).unwrap();
     store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
     let other = Connection::open(directory.path().join("test.db")).unwrap();
-    let describe = other.execute("INSERT INTO branch VALUES (NULL, 'Ulm')", []).unwrap_err();
-    assert_eq!(describe.to_string(), "NOT NULL constraint failed: branch.id");
+    let message = other.execute("INSERT INTO branch VALUES (NULL, 'Ulm')", []).unwrap_err();
+    assert_eq!(message.to_string(), "NOT NULL constraint failed: branch.id");
 }
 
 #[test]
@@ -225,17 +225,14 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "")).unwrap();
     let prepare = |existing| store.prepare_queries(&catalogue().into(), existing);
-    let describe = prepare(Existing::Use).unwrap_err().to_string();
+    let message = prepare(Existing::Use).unwrap_err().to_string();
     assert!(
-        describe.ends_with("it lacks these tables: branch, account, kinds; load them first"),
-        "{describe}"
+        message.ends_with("it lacks these tables: branch, account, kinds; load them first"),
+        "{message}"
     );
     prepare(Existing::Refuse).unwrap();
-    let describe = prepare(Existing::Refuse).unwrap_err().to_string();
-    assert!(
-        describe.contains("it has these tables already: branch, account, kinds;"),
-        "{describe}"
-    );
+    let message = prepare(Existing::Refuse).unwrap_err().to_string();
+    assert!(message.contains("it has these tables already: branch, account, kinds;"), "{message}");
     let other = Connection::open(directory.path().join("test.db")).unwrap();
     let count =
         || -> i64 { other.query_row("SELECT count(*) FROM branch", [], |row| row.get(0)).unwrap() };
@@ -245,8 +242,8 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
     prepare(Existing::Replace).unwrap();
     assert_eq!(count(), 0);
     other.execute_batch("ALTER TABLE account DROP COLUMN balance").unwrap();
-    let describe = prepare(Existing::Use).unwrap_err().to_string();
-    assert!(describe.contains("its table account has no column balance"), "{describe}");
+    let message = prepare(Existing::Use).unwrap_err().to_string();
+    assert!(message.contains("its table account has no column balance"), "{message}");
 }
 
 #[test]
@@ -271,8 +268,8 @@ fn records_of_another_tool_are_read() {
     assert_eq!(talk.send(&TestRequest::read("user1")), whole);
     assert_eq!(talk.send(&TestRequest::read("user2")), Got::row(&[("field0", b"c")]));
     assert_eq!(talk.send(&TestRequest::insert("user1", &[b"x"])), Got::Refused(Reason::Exists));
-    let describe = store.prepare(&layout(3)).unwrap_err().to_string();
-    assert!(describe.contains("no such column: field2"), "{describe}");
+    let message = store.prepare(&layout(3)).unwrap_err().to_string();
+    assert!(message.contains("no such column: field2"), "{message}");
 }
 
 #[test]
@@ -287,12 +284,12 @@ fn a_damaged_database_says_so() {
     let half = bytes.len() / 2;
     bytes[100..half].fill(0xA5);
     std::fs::write(&path, bytes).unwrap();
-    let describe = match open(&url) {
+    let message = match open(&url) {
         Ok(store) => {
             let prepared = store.prepare_queries(&catalogue().into(), Existing::Use);
             prepared.unwrap_err().to_string()
         }
         Err(error) => error.to_string(),
     };
-    assert!(describe.contains("the database is damaged; restore it"), "{describe}");
+    assert!(message.contains("the database is damaged; restore it"), "{message}");
 }

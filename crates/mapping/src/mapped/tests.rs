@@ -315,8 +315,8 @@ fn a_store_whose_updates_lose_fields_keeps_no_rows() {
     let sim = assay_store::sim::SimulatedStore::new(config, assay_model::Seed(1)).unwrap();
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
     let mapped = Mapped::new(Arc::new(sim), physical);
-    let describe = mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap_err().to_string();
-    assert!(describe.contains("name a store that keeps them"), "{describe}");
+    let message = mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap_err().to_string();
+    assert!(message.contains("name a store that keeps them"), "{message}");
 }
 
 #[test]

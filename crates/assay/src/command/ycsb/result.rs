@@ -15,19 +15,23 @@ use crate::exit::usage;
 use crate::show::{AnalyzedRun, analyze_beside, put};
 
 /// What is measured and printed, as the properties say.
-pub struct Wanted {
+pub struct OutputOptions {
     exporter: Exporter,
     measurement: measure::Options,
     block: block::Options,
     options: ClientOptions,
 }
 
-impl Wanted {
+impl OutputOptions {
     /// What the properties say.
     ///
     /// # Errors
     /// If there is no such exporter.
-    pub fn new(options: &ClientOptions, version: Version, statuses: Statuses) -> Result<Wanted> {
+    pub fn new(
+        options: &ClientOptions,
+        version: Version,
+        statuses: Statuses,
+    ) -> Result<OutputOptions> {
         let measurement_type = measurement_type(options);
         let buckets = match measurement_type.has(Form::Buckets) {
             true => options.histogram_buckets as usize,
@@ -55,7 +59,12 @@ impl Wanted {
             has_no_summary: options.raw_no_summary,
             transactions: Vec::new(),
         };
-        Ok(Wanted { exporter: exporter(options)?, measurement, block, options: options.clone() })
+        Ok(OutputOptions {
+            exporter: exporter(options)?,
+            measurement,
+            block,
+            options: options.clone(),
+        })
     }
 
     /// Analyzes the run in `dir`, and measures it as YCSB would on the way.

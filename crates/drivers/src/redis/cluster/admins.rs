@@ -173,8 +173,8 @@ pub(in crate::redis) fn settings(connector: &Connector) -> Result<Vec<Setting>, 
     let mut admins = AdminConnections::open(connector)?;
     let mut all: Vec<(String, Vec<Setting>)> = Vec::new();
     for (target, admin) in &mut admins.admins {
-        let describe = settings::read(admin).map_err(|error| connector.explain(&error))?;
-        all.push((authority(&target.host, target.port), describe));
+        let message = settings::read(admin).map_err(|error| connector.explain(&error))?;
+        all.push((authority(&target.host, target.port), message));
     }
     let mut settings = merge(all);
     match (&admins.map, &connector.options.topology) {

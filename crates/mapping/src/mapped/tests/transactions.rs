@@ -134,13 +134,13 @@ fn of_two_sums_on_the_way_together_none_is_lost() {
 fn failed(at: u64, end: Failure, query: &str, begins: bool) -> (String, String) {
     let mut bank = Bank::new(at, end);
     let arguments: &[Datum<'_>] = if query == "of" { &PAY[1..2] } else { &PAY };
-    let describe = match begins {
+    let message = match begins {
         true => bank.begin(3, query, arguments),
         false => bank.run(3, query, arguments),
     };
     assert!(bank.log().ends_with("leave 3"));
     assert!(bank.client.is_ready());
-    (describe, bank.run(3, "get", &ANN))
+    (message, bank.run(3, "get", &ANN))
 }
 
 #[test]
