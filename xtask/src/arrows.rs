@@ -31,7 +31,8 @@ const ROWS: &[Row] = &[
     Row { name: "fleet", imports: &["trace", "history", "model"], tests: &["workload"] },
     Row { name: "lab", imports: &["model"], tests: &[] },
     Row { name: "analysis", imports: &["model"], tests: &[] },
-    Row { name: "report", imports: &["analysis", "model"], tests: &[] },
+    Row { name: "consistency", imports: &["model"], tests: &[] },
+    Row { name: "report", imports: &["analysis", "consistency", "model"], tests: &[] },
     Row { name: "xtask", imports: &[], tests: &[] },
 ];
 

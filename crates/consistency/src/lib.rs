@@ -1,0 +1,22 @@
+//! Verdicts on consistency and isolation: pure functions from what clients observed.
+//!
+//! A [`RegisterHistory`] holds operations on single records, a [`TransactionHistory`] holds
+//! transactions over several. Checkers return a [`QualityFinding`] per [`Quality`]: violated with
+//! witnesses, no violation found with the power of that silence, or not assessable with the reason.
+//! Nothing here ever says that a store *is* consistent.
+
+pub mod quality;
+pub mod verdict;
+
+pub mod clock;
+pub mod register;
+pub mod transaction;
+
+pub use clock::ClockError;
+pub use quality::Quality;
+pub use register::{Access, RegisterHistory, RegisterOperation, WrittenValue};
+pub use transaction::{ObservedTransaction, TransactionHistory, TransactionStep};
+pub use verdict::{
+    Anomaly, Limitation, QualityFinding, QualityVerdict, VerdictPower, VersionOrder, Violations,
+    Witness,
+};
