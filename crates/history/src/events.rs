@@ -1,6 +1,5 @@
 //! Events of the run as a whole, as `events.parquet`.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,9 +7,7 @@ use assay_model::{Event, EventKind, Nanos};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
 use parquet::record::RowAccessor;
 use parquet::schema::types::{Type, TypePtr};
 
@@ -81,10 +78,9 @@ fn schema() -> Result<TypePtr, ParquetError> {
 }
 
 fn write(path: &Path, events: &[Event]) -> Result<(), ParquetError> {
-    let out = File::create(path)?;
     let properties = Arc::new(WriterProperties::builder().build());
-    let mut file = SerializedFileWriter::new(out, schema()?, properties)?;
-    file.append_key_value_metadata(KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string()));
+    let version = (VERSION_KEY, VERSION.to_string());
+    let mut file = table::create(path, schema()?, properties, version)?;
     let at: Vec<i64> = events.iter().map(|event| event.at.0 as i64).collect();
     let kinds: Vec<ByteArray> = events.iter().map(|event| event.kind.name().into()).collect();
     let texts: Vec<ByteArray> = events.iter().map(|event| event.text.as_str().into()).collect();
@@ -100,8 +96,7 @@ fn write(path: &Path, events: &[Event]) -> Result<(), ParquetError> {
         }
     }
     group.close()?;
-    file.finish()?;
-    Ok(file.inner().sync_all()?)
+    table::finish(file)
 }
 
 fn read(path: &Path) -> Result<Vec<Event>, ParquetError> {
@@ -156,5 +151,25 @@ mod tests {
         std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
         let error = read_events(&dir).unwrap_err().to_string();
         assert!(error.contains("events.parquet"), "{error}");
+    }
+
+    #[test]
+    fn a_changed_bit_is_an_error_or_changes_nothing() {
+        let dir = tempdir("events-bits");
+        let events = [event(7, EventKind::Fault, "kill node 2"), event(9, EventKind::Change, "")];
+        write_events(&dir, &events).unwrap();
+        let path = place::events(&dir);
+        let bytes = std::fs::read(&path).unwrap();
+        let mut refused = 0;
+        for bit in 0..8 * bytes.len() {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &changed).unwrap();
+            match read_events(&dir) {
+                Ok(read) => assert_eq!(read, events, "bit {bit}"),
+                Err(_) => refused += 1,
+            }
+        }
+        assert!(refused > 2 * bytes.len(), "{refused} of {} bits", 8 * bytes.len());
     }
 }

@@ -4,7 +4,6 @@
 //! pivots it. Values of counters have grown since the run's epoch, so the difference of two rows
 //! is what happened between them.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,9 +11,7 @@ use assay_model::Nanos;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
 use parquet::record::{Row, RowAccessor};
 use parquet::schema::types::{Type, TypePtr};
 
@@ -106,10 +103,9 @@ fn schema() -> Result<TypePtr, ParquetError> {
 }
 
 fn write(path: &Path, observations: &[Observation]) -> Result<(), ParquetError> {
-    let out = File::create(path)?;
     let properties = Arc::new(WriterProperties::builder().build());
-    let mut file = SerializedFileWriter::new(out, schema()?, properties)?;
-    file.append_key_value_metadata(KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string()));
+    let version = (VERSION_KEY, VERSION.to_string());
+    let mut file = table::create(path, schema()?, properties, version)?;
     let mut group = file.next_row_group()?;
     if let Some(mut column) = group.next_column()? {
         let at: Vec<i64> = observations.iter().map(|observed| observed.at.0 as i64).collect();
@@ -132,8 +128,7 @@ fn write(path: &Path, observations: &[Observation]) -> Result<(), ParquetError> 
         column.close()?;
     }
     group.close()?;
-    file.finish()?;
-    Ok(file.inner().sync_all()?)
+    table::finish(file)
 }
 
 fn read(path: &Path) -> Result<Vec<Observation>, ParquetError> {

@@ -1,20 +1,18 @@
 //! A table of figures as one Parquet file: what a study found, one row per run.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::record::Field;
 use parquet::schema::types::Type;
 
 use crate::part::{publish, temporary};
-use crate::table;
+use crate::table::{self, Summed};
 
 /// The metadata key that says what the table is.
 const KEY: &str = "assay.table";
@@ -96,8 +94,7 @@ fn write(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), Parquet
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("row").with_fields(fields).build()?);
     let properties = Arc::new(WriterProperties::builder().build());
-    let mut file = SerializedFileWriter::new(File::create(path)?, schema, properties)?;
-    file.append_key_value_metadata(KeyValue::new(KEY.to_owned(), name.to_owned()));
+    let mut file = table::create(path, schema, properties, (KEY, name.to_owned()))?;
     let mut group = file.next_row_group()?;
     for column in columns {
         match &column.values {
@@ -116,8 +113,7 @@ fn write(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), Parquet
         }
     }
     group.close()?;
-    file.finish()?;
-    Ok(file.inner().sync_all()?)
+    table::finish(file)
 }
 
 fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
@@ -125,7 +121,7 @@ fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
 }
 
 fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, Summed>,
     values: &[T::T],
     levels: Option<&[i16]>,
 ) -> Result<(), ParquetError> {

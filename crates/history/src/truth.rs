@@ -4,7 +4,6 @@
 //! row belongs to the record of the history with the same session whose `started` is its `at`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +11,6 @@ use assay_model::{Kind, Nanos};
 use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::FileReader;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -20,7 +18,8 @@ use parquet::record::{Row, RowAccessor};
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::part::{VERSION, VERSION_KEY, publish, temporary};
-use crate::{place, table};
+use crate::place;
+use crate::table::{self, Summed};
 
 /// Rows that are gathered before they are written: a few MB.
 const GROUP: usize = 1 << 16;
@@ -80,7 +79,7 @@ pub enum TruthError {
 /// Writes the truth of one run directory, row by row.
 pub struct TruthWriter {
     path: PathBuf,
-    file: SerializedFileWriter<File>,
+    file: SerializedFileWriter<Summed>,
     rows: Vec<TruthRow>,
     /// The first thing that went wrong; later rows are then not kept.
     broken: Option<ParquetError>,
@@ -94,11 +93,8 @@ impl TruthWriter {
     pub fn create(dir: &Path) -> Result<TruthWriter, TruthError> {
         let path = place::truth(dir);
         let begin = || {
-            let out = File::create(temporary(&path))?;
-            let mut file = SerializedFileWriter::new(out, schema(FAULTS)?, properties())?;
-            let version = KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string());
-            file.append_key_value_metadata(version);
-            Ok(file)
+            let version = (VERSION_KEY, VERSION.to_string());
+            table::create(&temporary(&path), schema(FAULTS)?, properties(), version)
         };
         match begin() {
             Ok(file) => Ok(TruthWriter { path, file, rows: Vec::new(), broken: None }),
@@ -124,12 +120,7 @@ impl TruthWriter {
         let temporary = temporary(&path);
         let finished = match self.broken {
             Some(source) => Err(source),
-            None => {
-                let mut file = self.file;
-                file.finish()
-                    .and_then(|_| Ok(file.inner().sync_all()?))
-                    .and_then(|()| Ok(publish(&temporary, &path)?))
-            }
+            None => table::finish(self.file).and_then(|()| Ok(publish(&temporary, &path)?)),
         };
         if finished.is_err() {
             let _ = std::fs::remove_file(&temporary);
@@ -238,7 +229,7 @@ fn schema(faults: &str) -> Result<TypePtr, ParquetError> {
 
 /// One row group, its columns in the order of the schema.
 fn write_rows(
-    file: &mut SerializedFileWriter<File>,
+    file: &mut SerializedFileWriter<Summed>,
     rows: &[TruthRow],
 ) -> Result<(), ParquetError> {
     let mut group = file.next_row_group()?;
@@ -259,7 +250,7 @@ fn write_rows(
 }
 
 fn required<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, Summed>,
     rows: &[TruthRow],
     of: impl Fn(&TruthRow) -> T::T,
 ) -> Result<(), ParquetError> {
@@ -268,7 +259,7 @@ fn required<T: DataType>(
 }
 
 fn optional(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, Summed>,
     rows: &[TruthRow],
     of: impl Fn(&TruthRow) -> Option<i64>,
 ) -> Result<(), ParquetError> {
@@ -278,7 +269,7 @@ fn optional(
 }
 
 fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, Summed>,
     values: &[T::T],
     levels: Option<&[i16]>,
 ) -> Result<(), ParquetError> {
