@@ -9,11 +9,13 @@ pub mod quality;
 pub mod verdict;
 
 pub mod clock;
+pub mod records;
 pub mod register;
 pub mod transaction;
 
 pub use clock::ClockError;
 pub use quality::Quality;
+pub use records::{Collected, RecordCollector, RecordOptions, Seen};
 pub use register::{Access, RegisterHistory, RegisterOperation, WrittenValue};
 pub use transaction::{ObservedTransaction, TransactionHistory, TransactionStep};
 pub use verdict::{

@@ -1,0 +1,341 @@
+//! Records of a run as a [`RegisterHistory`], within a bound of memory.
+//!
+//! Properties of single records are local: a sample of whole records, with every operation on
+//! them, shows no violation that the run did not have (Herlihy, Wing 1990). So where there are more
+//! operations than may be kept, fewer records are judged, all of each.
+
+use assay_model::seed::mix;
+use assay_model::{Kind, Nanos, Outcome, Record, version};
+
+use crate::register::{Access, RegisterHistory, RegisterOperation, WrittenValue};
+
+/// What must be known of a run beside its records.
+#[derive(Clone, Debug)]
+pub struct RecordOptions {
+    /// More operations than this are not kept; each takes 64 bytes.
+    pub operations_max: usize,
+    /// The records that were there when the run began, by their numbers.
+    pub loaded: std::ops::Range<u64>,
+    /// Whether nothing but the load had written them. Else a record may begin with a value of an
+    /// earlier run, whose version may be one of this run as well.
+    pub is_fresh: bool,
+    /// Whether writes replaced whole records.
+    pub writes_whole_records: bool,
+}
+
+/// Collects the operations of a run that can be judged.
+#[derive(Debug)]
+pub struct RecordCollector {
+    options: RecordOptions,
+    operations: Vec<RegisterOperation>,
+    /// Records whose hash is at most this are kept.
+    threshold: u64,
+    /// Records that were removed, of which no read says which removal it saw.
+    removed: Vec<u64>,
+    seen: Seen,
+}
+
+/// The operations of a run, as far as they can be judged.
+#[derive(Debug)]
+pub struct Collected {
+    /// The operations.
+    pub history: RegisterHistory,
+    /// The share of the records that were kept, by their hash.
+    pub share: f64,
+    /// What was seen on the way.
+    pub seen: Seen,
+}
+
+/// How many operations there were of each sort.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Reads, inserts, updates of single records by key.
+    pub of_records: u64,
+    /// Reads that returned a version, or writes that wrote one.
+    pub with_version: u64,
+    /// Reads that found a record whose values carry no version.
+    pub without_version: u64,
+    /// Writes of values that are too short to carry a version.
+    pub unversioned_writes: u64,
+    /// Scans, queries and others that are about several records.
+    pub others: u64,
+    /// Records that are left out because they were removed.
+    pub removed: u64,
+    /// Records that are left out because they began with a value that cannot be told from one of
+    /// this run.
+    pub ambiguous: u64,
+}
+
+impl RecordCollector {
+    /// A collector without operations.
+    pub fn new(options: RecordOptions) -> RecordCollector {
+        RecordCollector {
+            options,
+            operations: Vec::new(),
+            threshold: u64::MAX,
+            removed: Vec::new(),
+            seen: Seen::default(),
+        }
+    }
+
+    /// Adds records of `agent`, in any order.
+    pub fn add(&mut self, agent: u16, records: &[Record]) {
+        for record in records {
+            if record.outcome == Outcome::Dropped {
+                continue;
+            }
+            if record.statement > 0 || matches!(record.kind, Kind::Scan) {
+                self.seen.others += 1;
+                continue;
+            }
+            if !Kind::OF_RECORDS.contains(&record.kind) {
+                continue;
+            }
+            self.seen.of_records += 1;
+            if mix(record.key) > self.threshold {
+                continue;
+            }
+            if record.kind == Kind::Delete {
+                self.removed.push(record.key);
+                continue;
+            }
+            let Some(access) = self.access(record) else { continue };
+            self.operations.push(RegisterOperation {
+                index: record.index,
+                key: record.key,
+                session: u32::from(agent) << 24 | record.session & 0xFF_FFFF,
+                agent,
+                started: record.started,
+                ended: record.ended,
+                outcome: record.outcome,
+                access,
+            });
+            if self.operations.len() > self.options.operations_max {
+                self.halve();
+            }
+        }
+    }
+
+    /// What `record` did; nothing if it did nothing, or nobody can say what.
+    fn access(&mut self, record: &Record) -> Option<Access> {
+        if record.kind.writes() {
+            let is_missed = record.outcome == Outcome::Done && !record.found;
+            // A refused write has no version in its record, but its value had one.
+            let written = match record.outcome {
+                Outcome::Refused if record.bytes > 0 => version::written(record.index),
+                _ => record.version_written,
+            };
+            if is_missed {
+                return None;
+            }
+            if written == version::NONE {
+                self.seen.unversioned_writes += 1;
+                return None;
+            }
+            self.seen.with_version += 1;
+            return Some(Access::Write(WrittenValue(written)));
+        }
+        if record.outcome != Outcome::Done {
+            return None;
+        }
+        match (record.found, record.version_read) {
+            (false, _) => Some(Access::Read(WrittenValue::ABSENT)),
+            (true, version::NONE) => {
+                self.seen.without_version += 1;
+                Some(Access::Read(WrittenValue::GARBAGE))
+            }
+            (true, version) => {
+                self.seen.with_version += 1;
+                Some(Access::Read(WrittenValue(version)))
+            }
+        }
+    }
+
+    /// Keeps half of the records.
+    fn halve(&mut self) {
+        self.threshold /= 2;
+        let threshold = self.threshold;
+        self.operations.retain(|operation| mix(operation.key) <= threshold);
+        self.removed.retain(|key| mix(*key) <= threshold);
+    }
+
+    /// The history of what was added.
+    ///
+    /// Records that were removed are left out, and those that began with a value of an earlier run
+    /// which may be one of this run as well. Every loaded record gets a write before the run.
+    pub fn finish(mut self) -> Collected {
+        self.removed.sort_unstable();
+        self.removed.dedup();
+        let removed = std::mem::take(&mut self.removed);
+        self.operations.retain(|operation| removed.binary_search(&operation.key).is_err());
+        self.seen.removed = removed.len() as u64;
+        self.operations.sort_unstable_by_key(|operation| (operation.key, operation.started));
+        let mut judged = Vec::with_capacity(self.operations.len());
+        for record in self.operations.chunk_by(|one, other| one.key == other.key) {
+            match self.first_value(record) {
+                Some(first) => judge_from(first, record, &mut judged),
+                None => self.seen.ambiguous += 1,
+            }
+        }
+        Collected {
+            history: RegisterHistory {
+                operations: judged,
+                has_final_reads: false,
+                writes_whole_records: self.options.writes_whole_records,
+            },
+            share: (self.threshold as f64 + 1.0) / u64::MAX as f64,
+            seen: self.seen,
+        }
+    }
+
+    /// The value that a record had when the run began; `None` if nobody can say.
+    fn first_value(&self, operations: &[RegisterOperation]) -> Option<WrittenValue> {
+        let key = operations.first()?.key;
+        let loaded = match self.options.loaded.contains(&key) {
+            true => WrittenValue(version::loaded(key)),
+            false => WrittenValue::ABSENT,
+        };
+        if self.options.is_fresh {
+            return Some(loaded);
+        }
+        let mut written: Vec<(WrittenValue, Nanos)> = operations
+            .iter()
+            .filter_map(|operation| match operation.access {
+                Access::Write(value) => Some((value, operation.started)),
+                _ => None,
+            })
+            .collect();
+        written.sort_unstable();
+        // Values that no write of this run explains are of an earlier one.
+        let mut earlier = None;
+        for operation in operations {
+            let Access::Read(read) = operation.access else { continue };
+            let place = written.binary_search_by_key(&read, |(value, _)| *value);
+            match place {
+                Ok(place) if operation.ended < written[place].1 => return None,
+                Ok(_) => {}
+                Err(_) if earlier.is_some_and(|value| value != read) => return None,
+                Err(_) => earlier = Some(read),
+            }
+        }
+        Some(earlier.unwrap_or(loaded))
+    }
+}
+
+/// Adds `operations` on one record that had the value `first` when the run began.
+fn judge_from(
+    first: WrittenValue,
+    operations: &[RegisterOperation],
+    judged: &mut Vec<RegisterOperation>,
+) {
+    let Some(some) = operations.first() else { return };
+    if first != WrittenValue::ABSENT {
+        judged.push(RegisterOperation {
+            index: u64::MAX,
+            key: some.key,
+            session: u32::MAX,
+            agent: some.agent,
+            started: Nanos::ZERO,
+            ended: Nanos::ZERO,
+            outcome: Outcome::Done,
+            access: Access::Write(first),
+        });
+    }
+    judged.extend_from_slice(operations);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRESH: RecordOptions = RecordOptions {
+        operations_max: 1000,
+        loaded: 0..10,
+        is_fresh: true,
+        writes_whole_records: true,
+    };
+
+    fn read(key: u64, version: u64, started: u64) -> Record {
+        let (started, ended) = (Nanos(started), Nanos(started + 5));
+        Record { key, version_read: version, started, ended, found: true, ..Record::BLANK }
+    }
+
+    fn update(key: u64, index: u64, started: u64) -> Record {
+        let record = read(key, version::NONE, started);
+        let version_written = version::written(index);
+        Record { index, kind: Kind::Update, version_written, bytes: 100, ..record }
+    }
+
+    fn collected(options: RecordOptions, records: &[Record]) -> Collected {
+        let mut collector = RecordCollector::new(options);
+        collector.add(0, records);
+        collector.finish()
+    }
+
+    #[test]
+    fn a_loaded_record_begins_with_its_load() {
+        let result = collected(FRESH, &[read(3, version::loaded(3), 7), update(12, 1, 8)]);
+        let accesses: Vec<_> =
+            result.history.operations.iter().map(|one| (one.key, one.access)).collect();
+        let loaded = WrittenValue(version::loaded(3));
+        let written = WrittenValue(version::written(1));
+        assert_eq!(
+            accesses,
+            [(3, Access::Write(loaded)), (3, Access::Read(loaded)), (12, Access::Write(written))]
+        );
+    }
+
+    #[test]
+    fn the_value_of_a_refused_write_is_known() {
+        let refused = Record {
+            outcome: Outcome::Refused,
+            version_written: version::NONE,
+            found: false,
+            ..update(12, 4, 1)
+        };
+        let result = collected(FRESH, &[refused]);
+        let access = result.history.operations[0].access;
+        assert_eq!(access, Access::Write(WrittenValue(version::written(4))));
+    }
+
+    #[test]
+    fn an_update_that_met_no_record_wrote_nothing() {
+        let missed = Record { found: false, ..update(12, 4, 1) };
+        assert!(collected(FRESH, &[missed]).history.operations.is_empty());
+    }
+
+    #[test]
+    fn a_record_that_was_removed_is_left_out_whole() {
+        let removal = Record { kind: Kind::Delete, ..read(3, version::NONE, 9) };
+        let result = collected(FRESH, &[read(3, 4, 7), removal, read(4, 5, 7)]);
+        assert!(result.history.operations.iter().all(|operation| operation.key == 4));
+        assert_eq!(result.seen.removed, 1);
+    }
+
+    #[test]
+    fn a_value_of_an_earlier_run_is_where_its_record_begins() {
+        let used = RecordOptions { is_fresh: false, ..FRESH };
+        let earlier = version::written(900);
+        let result = collected(used.clone(), &[read(3, earlier, 7), update(3, 1, 20)]);
+        assert_eq!(result.history.operations[0].access, Access::Write(WrittenValue(earlier)));
+        // The same version before this run's write of it: nobody can tell the two apart.
+        let result = collected(used, &[read(3, version::written(1), 7), update(3, 1, 20)]);
+        assert!(result.history.operations.is_empty());
+        assert_eq!(result.seen.ambiguous, 1);
+    }
+
+    #[test]
+    fn fewer_records_are_kept_whole_where_there_are_too_many_operations() {
+        let records: Vec<Record> =
+            (0..4000).map(|n| read(n % 100, version::loaded(n % 100), n)).collect();
+        let options = RecordOptions { loaded: 0..100, ..FRESH };
+        let result = collected(options, &records);
+        let operations = &result.history.operations;
+        assert!(operations.len() <= 1025 && operations.len() > 200, "{}", operations.len());
+        for record in operations.chunk_by(|one, other| one.key == other.key) {
+            assert_eq!(record.len(), 41, "40 reads behind the load");
+        }
+        assert!(result.share < 0.3 && result.share > 0.1, "{}", result.share);
+        assert_eq!(result.seen.of_records, 4000);
+    }
+}
