@@ -83,6 +83,8 @@ pub enum Limitation {
     NoFinalReads,
     /// The error of the clocks is more than a quarter of a typical operation.
     ClockError,
+    /// There are more operations than the checkers can number.
+    TooManyOperations,
 }
 
 /// Where the order of a record's versions came from, the strongest source first.

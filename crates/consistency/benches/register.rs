@@ -1,0 +1,95 @@
+//! Benchmark of the checkers of single records, at three sizes, on uniform and skewed keys.
+//!
+//! `prepare` sorts and resolves once for all; each checker is timed alone on what that gives, and
+//! `judge` is all of it. Histories are linearizable: 64 sessions, half of their operations writes.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use assay_consistency::register::{
+    PreparedHistory, judge, judge_atomicity, judge_lost_writes, judge_sessions, measure_staleness,
+};
+use assay_consistency::{
+    Access, ClockError, QualityVerdict, RegisterHistory, RegisterOperation, WrittenValue,
+};
+use assay_model::{Nanos, Outcome, Seed};
+
+const SIZES: [(&str, u64); 3] = [("1M", 1 << 20), ("4M", 1 << 22), ("16M", 1 << 24)];
+const KEYS: u64 = 100_000;
+const SESSIONS: u64 = 64;
+/// Repetitions of each size; the best is printed, as the machine is seldom alone.
+const REPETITIONS: usize = 3;
+
+/// A key, uniformly or with the weight of rank *r* falling as 1/r, as with Zipf's law.
+fn key(is_skewed: bool, unit: f64) -> u64 {
+    let place = if is_skewed { (KEYS as f64).powf(unit) - 1.0 } else { unit * KEYS as f64 };
+    (place as u64).min(KEYS - 1)
+}
+
+/// Sessions take turns; an operation takes effect in its middle, when the next session's begins.
+fn history(is_skewed: bool, size: u64) -> RegisterHistory {
+    let mut state = vec![WrittenValue::ABSENT; KEYS as usize];
+    let operation = |index: u64| {
+        let mut draws = Seed(7).draws(1, index);
+        let key = key(is_skewed, draws.unit());
+        let current = &mut state[key as usize];
+        let access = if draws.below(2) == 0 {
+            Access::Read(*current)
+        } else {
+            *current = WrittenValue((1 << 47) + index);
+            Access::Write(*current)
+        };
+        let middle = 100_000 + index * 1_000;
+        RegisterOperation {
+            index,
+            key,
+            session: (index % SESSIONS) as u32,
+            agent: 0,
+            started: Nanos(middle - draws.below(31_000)),
+            ended: Nanos(middle + draws.below(31_000)),
+            outcome: Outcome::Done,
+            access,
+        }
+    };
+    let mut operations: Vec<RegisterOperation> = (0..size).map(operation).collect();
+    operations.sort_by_key(|operation| operation.started);
+    RegisterHistory { operations, has_final_reads: true, writes_whole_records: true }
+}
+
+/// The best speed of several runs.
+fn bench(name: &str, (label, size): (&str, u64), mut run: impl FnMut()) {
+    let mut best = f64::MAX;
+    for _ in 0..REPETITIONS {
+        let clock = Instant::now();
+        run();
+        best = best.min(clock.elapsed().as_secs_f64());
+    }
+    println!("bench {name} {label} {:.1} Mops/s", size as f64 / best / 1e6);
+}
+
+fn main() {
+    for size in SIZES {
+        for (keys, is_skewed) in [("uniform", false), ("skewed", true)] {
+            let history = history(is_skewed, size.1);
+            let named = |checker: &str| format!("{checker}-{keys}");
+            let none = ClockError::NONE;
+            let prepare = || PreparedHistory::new(&history, &none);
+            bench(&named("prepare"), size, || drop(black_box(prepare())));
+            let prepared = prepare();
+            let violated =
+                |verdict: &QualityVerdict| matches!(verdict, QualityVerdict::Violated(_));
+            bench(&named("zones"), size, || {
+                let atomicity = black_box(judge_atomicity(&prepared));
+                assert!(atomicity.findings.iter().all(|finding| !violated(&finding.verdict)));
+            });
+            bench(&named("sessions"), size, || drop(black_box(judge_sessions(&prepared))));
+            bench(&named("staleness"), size, || drop(black_box(measure_staleness(&prepared))));
+            bench(&named("lost-writes"), size, || drop(black_box(judge_lost_writes(&prepared))));
+            drop(prepared);
+            bench(&named("linearizability"), size, || {
+                drop(black_box(judge_atomicity(&prepare())));
+            });
+            bench(&named("judge"), size, || drop(black_box(judge(&history, &none))));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Acknowledged writes that are gone when everything has come to rest.
+//!
+//! The last read of a record, begun after all its acknowledged writes had ended, returns version
+//! *v*. An acknowledged write *w* is lost if it certainly comes after *v*: nothing that replaced it
+//! can have been *v*. A write that is concurrent with *v*, or whose place nobody knows, may have
+//! been replaced by it. Thus after `w x1`, `w x2`, `w x3`, one after another and acknowledged, a
+//! last read of 1 shows two lost writes, not one: both had been promised to last until something
+//! newer replaced them, and nothing newer is there. (Jepsen's `set-full` asks the same of sets,
+//! where nothing replaces anything.)
+//!
+//! Records that were not read at the end, or whose last read nobody can explain, are left out.
+
+use assay_model::Nanos;
+
+use crate::quality::Quality;
+use crate::register::ViolationTimes;
+use crate::register::collector::ViolationCollector;
+use crate::register::prepared::{NONE, PreparedHistory, RecordGroup, told};
+use crate::register::sessions::edges;
+use crate::verdict::{Anomaly, Limitation, QualityFinding, VerdictPower};
+
+/// Lost writes that ended further apart than this are in different windows: a fault that lasts
+/// loses writes every second, if there are any.
+const GAP: u64 = 1_000_000_000;
+
+/// A time in which acknowledged writes were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostWriteWindow {
+    /// When the first of them had ended.
+    pub first: Nanos,
+    /// When the last of them had ended.
+    pub last: Nanos,
+    /// How many they are.
+    pub writes: u64,
+}
+
+/// The verdict on lost writes, when they happened, and in which windows.
+pub fn judge_lost_writes(
+    prepared: &PreparedHistory,
+) -> (QualityFinding, ViolationTimes, Vec<LostWriteWindow>) {
+    let mut violations = ViolationCollector::default();
+    let mut ends = Vec::new();
+    let mut opportunities = 0;
+    if prepared.history.has_final_reads {
+        for group in &prepared.groups {
+            opportunities += judge_group(prepared, group, &mut violations, &mut ends);
+        }
+    }
+    let power = VerdictPower {
+        opportunities,
+        judged: prepared.operations.len() as u64,
+        unknown: prepared.unknown,
+    };
+    let no_reads = (!prepared.history.has_final_reads).then_some(Limitation::NoFinalReads);
+    let silence = prepared.limitation.or(no_reads);
+    let order = prepared.order();
+    let (finding, times) = violations.finish(Quality::NoLostWrites, order, power, silence);
+    (finding, times, windows(ends))
+}
+
+/// The acknowledged writes of a record that could have been found lost.
+fn judge_group(
+    prepared: &PreparedHistory,
+    group: &RecordGroup,
+    violations: &mut ViolationCollector,
+    ends: &mut Vec<u64>,
+) -> u64 {
+    let operations = &prepared.operations[group.operations.clone()];
+    let Some(place) = operations.iter().rposition(|operation| operation.is_read) else { return 0 };
+    let last = operations[place];
+    let early = prepared.clocks.early(last.started, last.agent);
+    let versions = &prepared.versions[group.versions.clone()];
+    let acknowledged = || versions.iter().filter(|version| version.is_done);
+    if last.read == NONE || acknowledged().any(|write| write.late >= early) {
+        return 0;
+    }
+    let found = &prepared.versions[last.read as usize];
+    for write in acknowledged().filter(|write| found.low < write.high) {
+        let margin = PreparedHistory::order_margin(group.order, found.low, write.high);
+        let reader = (group.operations.start + place) as u32;
+        let kind = (Anomaly::LostWrite, edges(group.order));
+        let ended = told(prepared.operations[write.writer as usize].ended);
+        ends.push(ended.0);
+        violations.add(ended, margin, || {
+            prepared.witness(kind, group.key, &[write.writer, found.writer, reader])
+        });
+    }
+    acknowledged().count() as u64
+}
+
+fn windows(mut ends: Vec<u64>) -> Vec<LostWriteWindow> {
+    ends.sort_unstable();
+    let window = |ends: &[u64]| LostWriteWindow {
+        first: Nanos(ends[0]),
+        last: Nanos(ends[ends.len() - 1]),
+        writes: ends.len() as u64,
+    };
+    ends.chunk_by(|one, other| other - one <= GAP).map(window).collect()
+}

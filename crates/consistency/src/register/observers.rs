@@ -1,0 +1,296 @@
+//! Monotonic writes and writes follow reads: what one session must see of another.
+//!
+//! Terry et al. (PDIS 1994), for an observer *o* that has read a write of session *s*, and then
+//! reads version *u* of some record:
+//!
+//! * monotonic writes: *s* had written *v* of that record before, and *u* comes before *v*;
+//! * writes follow reads: *s* had read *v* of that record before, and *u* comes before *v*.
+//!
+//! "Before" is within *s*: the operation had ended when the write that *o* has read began. So what
+//! *o* has to remember of *s* is one number, the latest start of a write of *s* that it has read.
+//! The newest *v* is then found by binary search among the operations of *s* on the record, in the
+//! order of their ends with the greatest `high` so far. Real time plays no part but for the order
+//! of versions, so no clock of another agent is trusted.
+//!
+//! Only a read that missed a version which somebody knew can break either guarantee, so only these
+//! are looked up: O(n) for all reads and O(s log n) for each of these. 24 bytes per operation on
+//! records with such reads, 5 per operation besides.
+
+use std::ops::Range;
+
+use crate::register::prepared::{NEVER, NONE, PreparedHistory, RecordGroup, RecordVersion, told};
+use crate::register::sessions::{Guarantee, edges};
+use crate::verdict::Anomaly;
+
+/// The two guarantees between sessions.
+pub(super) struct Observed {
+    pub(super) monotonic_writes: Guarantee,
+    pub(super) writes_follow_reads: Guarantee,
+}
+
+/// Judges the reads of each session in their order; `doubtful` are those that may break something.
+pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
+    let (by_session, offsets) = by_session(prepared);
+    let knowledge =
+        [Side::Writes, Side::Reads].map(|side| Knowledge::new(prepared, doubtful, side));
+    let mut observer = Observer {
+        prepared,
+        knowledge,
+        seen: vec![Seen::NOTHING; prepared.sessions.count],
+        waiting: None,
+        result: Observed {
+            monotonic_writes: Guarantee::default(),
+            writes_follow_reads: Guarantee::default(),
+        },
+    };
+    for session in 0..prepared.sessions.count {
+        observer.waiting = None;
+        for &number in &by_session[offsets[session]..offsets[session + 1]] {
+            observer.operation(session as u32, number, doubtful[number as usize]);
+        }
+    }
+    observer.result
+}
+
+/// Reads by session and start, with the begin of each session.
+///
+/// Histories are mostly in the order of time, so no session has to be sorted.
+fn by_session(prepared: &PreparedHistory) -> (Vec<u32>, Vec<usize>) {
+    let history = &prepared.history.operations;
+    let sessions = &prepared.sessions;
+    let mut numbers = vec![NONE; history.len()];
+    for (operation, number) in prepared.operations.iter().zip(0..) {
+        if operation.read != NONE {
+            numbers[operation.place as usize] = number;
+        }
+    }
+    let reads = || numbers.iter().zip(history).filter(|(number, _)| **number != NONE);
+    let mut offsets = vec![0; sessions.count + 1];
+    for (_, operation) in reads() {
+        offsets[sessions.number(operation.session) as usize + 1] += 1;
+    }
+    for session in 0..sessions.count {
+        offsets[session + 1] += offsets[session];
+    }
+    let mut ends = offsets.clone();
+    let mut latest = vec![(0, true); sessions.count];
+    let mut sorted = vec![0; offsets[sessions.count]];
+    for (number, operation) in reads() {
+        let session = sessions.number(operation.session) as usize;
+        let (last, is_sorted) = &mut latest[session];
+        *is_sorted &= *last <= operation.started.0;
+        *last = operation.started.0;
+        sorted[ends[session]] = *number;
+        ends[session] += 1;
+    }
+    for (session, _) in latest.iter().enumerate().filter(|(_, latest)| !latest.1) {
+        sorted[offsets[session]..offsets[session + 1]]
+            .sort_by_key(|number| prepared.operations[*number as usize].started);
+    }
+    (sorted, offsets)
+}
+
+/// The latest write of a session that an observer has read.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    observer: u32,
+    /// When the write began.
+    until: u64,
+    /// The read of it.
+    reader: u32,
+}
+
+impl Seen {
+    const NOTHING: Seen = Seen { observer: NONE, until: 0, reader: NONE };
+}
+
+struct Observer<'p> {
+    prepared: &'p PreparedHistory<'p>,
+    /// Of writes and of reads.
+    knowledge: [Knowledge; 2],
+    /// By the session that wrote.
+    seen: Vec<Seen>,
+    /// The last read, which may not have ended yet.
+    waiting: Option<u32>,
+    result: Observed,
+}
+
+impl Observer<'_> {
+    fn operation(&mut self, observer: u32, number: u32, is_doubtful: bool) {
+        let prepared = self.prepared;
+        let operation = &prepared.operations[number as usize];
+        self.see_waiting(observer, operation.started);
+        let version = &prepared.versions[operation.read as usize];
+        let has_seen = |session: u32, ended: u64| {
+            session != NONE && session != observer && {
+                let seen = &self.seen[session as usize];
+                seen.observer == observer && seen.until >= ended
+            }
+        };
+        let written = if version.is_done { self.own_times(version).1 } else { NEVER };
+        let mut has_write = has_seen(version.session, written);
+        let mut has_read = has_seen(version.first_read_session, version.first_read_ended);
+        if is_doubtful {
+            let writes = self.broken(Side::Writes, observer, number);
+            let reads = self.broken(Side::Reads, observer, number);
+            has_write |= writes;
+            has_read |= reads;
+        }
+        self.result.monotonic_writes.opportunities += u64::from(has_write);
+        self.result.writes_follow_reads.opportunities += u64::from(has_read);
+        self.waiting = Some(number);
+    }
+
+    /// Start and end of a version's write by the clock of its session.
+    fn own_times(&self, version: &RecordVersion) -> (u64, u64) {
+        if self.prepared.clocks.is_one {
+            return (version.early, version.late);
+        }
+        let writer = &self.prepared.operations[version.writer as usize];
+        (writer.started, writer.ended)
+    }
+
+    /// Takes note of the last read if it had ended.
+    fn see_waiting(&mut self, observer: u32, now: u64) {
+        let Some(waiting) = self.waiting else { return };
+        let operation = &self.prepared.operations[waiting as usize];
+        if operation.ended > now {
+            return;
+        }
+        self.waiting = None;
+        let version = &self.prepared.versions[operation.read as usize];
+        if version.writer == NONE {
+            return;
+        }
+        let until = self.own_times(version).0;
+        let seen = &mut self.seen[version.session as usize];
+        if seen.observer != observer || seen.until < until {
+            *seen = Seen { observer, until, reader: waiting };
+        }
+    }
+
+    /// Whether this read misses what a session that the observer has read had done on the record
+    /// before; adds the violation.
+    fn broken(&mut self, side: Side, observer: u32, number: u32) -> bool {
+        let prepared = self.prepared;
+        let read = &prepared.operations[number as usize];
+        let low = prepared.versions[read.read as usize].low;
+        let mut worst: Option<(Known, Seen)> = None;
+        for known in self.knowledge[side as usize].by_session(number) {
+            let session = known[0].session;
+            let seen = self.seen[session as usize];
+            if session == observer || seen.observer != observer {
+                continue;
+            }
+            let before = known.partition_point(|known| known.ended <= seen.until);
+            let Some(newest) = before.checked_sub(1).map(|last| known[last]) else { continue };
+            if newest.high > low && worst.is_none_or(|(known, _)| known.high < newest.high) {
+                worst = Some((newest, seen));
+            }
+        }
+        let Some((known, seen)) = worst else { return false };
+        let group = prepared.group_of(number);
+        let writer_of = |reader: u32| {
+            let version = prepared.operations[reader as usize].read;
+            prepared.versions[version as usize].writer
+        };
+        let operations =
+            [writer_of(number), known.operation, writer_of(seen.reader), seen.reader, number];
+        let (anomaly, guarantee) = match side {
+            Side::Writes => (Anomaly::NonMonotonicWrite, &mut self.result.monotonic_writes),
+            Side::Reads => (Anomaly::WriteWithoutItsReads, &mut self.result.writes_follow_reads),
+        };
+        let margin = PreparedHistory::order_margin(group.order, low, known.high);
+        let kind = (anomaly, edges(group.order));
+        guarantee
+            .add(told(read.started), margin, || prepared.witness(kind, group.key, &operations));
+        true
+    }
+}
+
+/// What of a session is looked up.
+#[derive(Clone, Copy)]
+enum Side {
+    Writes,
+    Reads,
+}
+
+/// The newest version that a session knew of a record when this operation had ended.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    session: u32,
+    operation: u32,
+    ended: u64,
+    high: u64,
+}
+
+/// What sessions wrote or read of the records that have doubtful reads.
+#[derive(Default)]
+struct Knowledge {
+    /// By record, session, end.
+    known: Vec<Known>,
+    /// The part of each record and session.
+    sessions: Vec<Range<usize>>,
+    /// The first operation of each of the records, and their parts of `sessions`.
+    groups: Vec<(usize, Range<usize>)>,
+}
+
+impl Knowledge {
+    fn new(prepared: &PreparedHistory, doubtful: &[bool], side: Side) -> Knowledge {
+        let mut knowledge = Knowledge::default();
+        for group in &prepared.groups {
+            if doubtful[group.operations.clone()].contains(&true) {
+                knowledge.add(prepared, group, side);
+            }
+        }
+        knowledge
+    }
+
+    fn add(&mut self, prepared: &PreparedHistory, group: &RecordGroup, side: Side) {
+        let mut begin = self.known.len();
+        let operations = &prepared.operations[group.operations.clone()];
+        for (operation, at) in operations.iter().zip(group.operations.start as u32..) {
+            let version = match side {
+                Side::Writes if operation.is_done => operation.written,
+                Side::Writes => NONE,
+                Side::Reads => operation.read,
+            };
+            if version == NONE {
+                continue;
+            }
+            self.known.push(Known {
+                session: operation.session,
+                operation: at,
+                // A write without length does not come before itself.
+                ended: operation.ended.max(operation.started.saturating_add(1)),
+                high: prepared.versions[version as usize].high,
+            });
+        }
+        sort_by_session(&mut self.known[begin..]);
+        let first = self.sessions.len();
+        for part in self.known[begin..].chunk_by(|one, other| one.session == other.session) {
+            self.sessions.push(begin..begin + part.len());
+            begin += part.len();
+        }
+        self.groups.push((group.operations.start, first..self.sessions.len()));
+    }
+
+    /// What each session knew of the record of this operation.
+    fn by_session(&self, operation: u32) -> impl Iterator<Item = &[Known]> {
+        let place = self.groups.partition_point(|group| group.0 <= operation as usize);
+        let sessions = self.groups[place - 1].1.clone();
+        self.sessions[sessions].iter().map(|part| &self.known[part.clone()])
+    }
+}
+
+/// Sorts by session and end, and gives each the newest version so far of its session.
+fn sort_by_session(known: &mut [Known]) {
+    known.sort_by_key(|known| (known.session, known.ended));
+    for place in 1..known.len() {
+        let (before, rest) = known.split_at_mut(place);
+        let (one, other) = (before[place - 1], &mut rest[0]);
+        if one.session == other.session && one.high > other.high {
+            (other.high, other.operation) = (one.high, one.operation);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! One history judged twice: by the checkers and by independent judges.
+
+use assay_consistency::register::{self, RegisterReport};
+use assay_consistency::{ClockError, Quality, QualityVerdict, RegisterHistory};
+
+use crate::definitions::{Counts, counts};
+use crate::oracle::{events, is_k_atomic, porcupine, widened, with_earlier_reads};
+
+/// How many violations of this quality a report has.
+pub fn violations(report: &RegisterReport, quality: Quality) -> u64 {
+    match &report.finding(quality).expect("every report has these qualities").verdict {
+        QualityVerdict::Violated(violations) => violations.count,
+        _ => 0,
+    }
+}
+
+/// The report of a history by one clock.
+pub fn judge(history: &RegisterHistory) -> RegisterReport {
+    register::judge(history, &ClockError::NONE)
+}
+
+/// The oracles that disagree on a history of one record; whether it is linearizable and 2-atomic.
+pub fn atomicity(history: &RegisterHistory) -> (Vec<&'static str>, [bool; 2]) {
+    let report = judge(history);
+    let events = events(history);
+    let is_linearizable = violations(&report, Quality::Linearizable) == 0;
+    let is_two_atomic = violations(&report, Quality::TwoAtomic) == 0;
+    let mut wrong = Vec::new();
+    let mut compare = |name, ours: bool, theirs: bool| {
+        if ours != theirs {
+            wrong.push(name);
+        }
+    };
+    compare("porcupine", is_linearizable, porcupine(&events));
+    compare("all orders, k = 2", is_two_atomic, is_k_atomic(&events, 2));
+    if violations(&report, Quality::NoGarbageReads) == 0 {
+        let (gamma, delta) = (report.gamma.0, report.delta.0);
+        compare("gamma, zero", gamma == 0, is_linearizable);
+        compare("gamma, enough", true, is_k_atomic(&widened(&events, gamma / 2), 1));
+        compare("delta, enough", true, is_k_atomic(&with_earlier_reads(&events, delta), 1));
+        if !is_linearizable {
+            let less = with_earlier_reads(&events, delta - 1);
+            compare("gamma, less", false, is_k_atomic(&widened(&events, gamma / 2 - 1), 1));
+            compare("delta, less", false, is_k_atomic(&less, 1));
+        }
+    }
+    (wrong, [is_linearizable, is_two_atomic])
+}
+
+/// What the checkers count, in the words of the definitions.
+pub fn counted(report: &RegisterReport) -> Counts {
+    let opportunities = |quality: Quality| match &report.finding(quality).map(|it| &it.verdict) {
+        Some(QualityVerdict::Violated(violations)) => violations.power.opportunities,
+        Some(QualityVerdict::NoneFound(power)) => power.opportunities,
+        _ => 0,
+    };
+    let staleness = &report.staleness;
+    let behind = (0..).zip(&staleness.versions_behind).filter(|(_, count)| **count > 0);
+    Counts {
+        monotonic_reads: violations(report, Quality::MonotonicReads),
+        read_your_writes: violations(report, Quality::ReadYourWrites),
+        monotonic_writes: violations(report, Quality::MonotonicWrites),
+        writes_follow_reads: violations(report, Quality::WritesFollowReads),
+        opportunities: [
+            opportunities(Quality::MonotonicReads),
+            opportunities(Quality::ReadYourWrites),
+        ],
+        stale: staleness.stale_reads,
+        behind: behind.map(|(behind, count)| (behind, *count)).collect(),
+        oldest: staleness.oldest.0,
+        windows: staleness.windows.iter().map(|bin| bin.count).sum(),
+        open_windows: staleness.open_windows,
+        longest_window: staleness.longest_window.0,
+        lost: violations(report, Quality::NoLostWrites),
+    }
+}
+
+/// What the checkers count of a history where the definitions count something else, with that.
+pub fn definitions(history: &RegisterHistory) -> Result<Counts, (Counts, Counts)> {
+    let (ours, theirs) = (counted(&judge(history)), counts(history));
+    if ours == theirs { Ok(ours) } else { Err((ours, theirs)) }
+}

@@ -1,0 +1,11 @@
+//! Checkers of single records against independent judges and against texts.
+
+mod language;
+
+mod definitions;
+mod differential;
+mod oracle;
+mod random;
+
+mod agreement;
+mod texts;
