@@ -44,8 +44,9 @@ pub fn command() -> Command {
              \x20            assay run ycsb-b -t redis://127.0.0.1 --rate 20k/s --duration 30s\n\
              \n\
              Exit codes: 0 ok, 1 failed on the way, 2 usage, 3 regression or a broken rule,\n\
-             4 store unreachable, 5 no hallmark although one was required, 7 something was not\n\
-             done to the store that should be, 99 no rate holds the objective, 130 interrupted.",
+             4 store unreachable, 5 no hallmark although one was required, 6 a required quality\n\
+             violated, 7 an action on the store was not carried out, 99 no rate holds the\n\
+             objective, 130 interrupted.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -55,6 +56,7 @@ pub fn command() -> Command {
         .subcommand(tune())
         .subcommand(showing("analyze", "Analyze a run directory's history again"))
         .subcommand(showing("report", "Show a run directory's result in another form"))
+        .subcommand(check())
         .subcommand(compare())
         .subcommand(history())
         .subcommand(lab())
@@ -76,9 +78,7 @@ fn load_command(name: &'static str, verb: Verb, about: &'static str) -> Command 
         .value_name("SPEC")
         .value_hint(ValueHint::FilePath)
         .add(completion::workloads())
-        .help(
-            "A workload of the built-in workloads, a TOML spec, a YCSB properties file or a trace",
-        );
+        .help("A built-in workload, a TOML spec, a YCSB properties file or a trace");
     let spec = match verb {
         Verb::Bench => spec.default_value("ycsb-a"),
         _ => spec.required(true),
@@ -175,6 +175,19 @@ fn showing(name: &'static str, about: &'static str) -> Command {
         .about(about)
         .arg(run_dir())
         .arg(phases)
+        .args(keys(Verb::Report))
+        .arg(config_file())
+}
+
+fn check() -> Command {
+    Command::new("check")
+        .about("Judge the consistency of what a store answered, from a run's history")
+        .arg(run_dir().num_args(1..))
+        .arg(many(
+            "require",
+            "QUALITIES",
+            "End with code 6 if one of them is violated, such as linearizable,read-your-writes",
+        ))
         .args(keys(Verb::Report))
         .arg(config_file())
 }
@@ -453,7 +466,7 @@ fn config() -> Command {
 
 fn schema() -> Command {
     let specs = ["spec", "tpcc", "tpcc-benchfoundry", "consbench", "study"];
-    let results = ["result", "interval", "hallmark", "compare", "repeat", "tune"];
+    let results = ["result", "interval", "hallmark", "consistency", "compare", "repeat", "tune"];
     Command::new("schema").about("JSON Schemas of our files").arg(
         Arg::new("what")
             .value_parser(specs.into_iter().chain(results).collect::<Vec<_>>())

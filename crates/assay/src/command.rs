@@ -1,6 +1,7 @@
 //! One module per group of verbs.
 
 pub mod benchfoundry;
+pub mod check;
 pub mod compare;
 pub mod doctor;
 pub mod lab;

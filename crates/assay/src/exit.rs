@@ -19,6 +19,8 @@ pub enum Exit {
     Unreachable = 4,
     /// The run came to its end, but a hallmark was required and there is none.
     NoHallmark = 5,
+    /// A required quality is violated.
+    Violated = 6,
     /// The run came to its end, but not all that was to be done to the store meanwhile was done;
     /// or a node is in no state for what is to be done to it.
     Undone = 7,

@@ -19,6 +19,7 @@ mod command;
 mod compiled;
 mod completion;
 mod conditions;
+mod consistency;
 mod evidence;
 mod exit;
 mod experiment;
@@ -82,6 +83,7 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "tune" => command::tune::tune(matches),
         "analyze" => command::look::analyze(matches),
         "report" => command::look::report(matches),
+        "check" => command::check::check(matches),
         "compare" => command::compare::compare(matches),
         "history" => command::look::repair(matches),
         "lab" => command::lab::dispatch(matches),

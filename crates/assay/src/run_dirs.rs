@@ -128,13 +128,18 @@ pub fn is_group(path: &Path) -> bool {
     path.join(GROUP).is_file()
 }
 
+/// The run directory of the load that filled the store for the run in `dir`, if there was one.
+pub fn load_of(dir: &Path) -> Option<PathBuf> {
+    Some(dir.join(LOAD)).filter(|load| is_run_dir(load))
+}
+
 /// What is in a directory: a run directory, a group, or the run directory of a load that nothing
 /// followed.
 fn found_in(path: &Path) -> Option<PathBuf> {
     if is_run_dir(path) || is_group(path) {
         return Some(path.to_owned());
     }
-    Some(path.join(LOAD)).filter(|load| is_run_dir(load) && remains(path).is_none())
+    load_of(path).filter(|_| remains(path).is_none())
 }
 
 /// What a run has left in a directory.

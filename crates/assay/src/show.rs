@@ -17,6 +17,7 @@ use assay_history::{
     read_observations,
 };
 use assay_model::{Event, EventKind, Nanos, Phase, Record};
+use assay_report::consistency::ConsistencyResult;
 use assay_report::units::count;
 use assay_report::{
     ActionEffect, Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
@@ -27,6 +28,7 @@ use assay_workload::script::tpcc::conditions::NOT_AUDITED;
 use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
 
 use crate::actions;
+use crate::consistency::{self, Judge};
 use crate::evidence;
 use crate::exit::{Exit, as_usage, usage};
 use crate::identity::{self, Endings};
@@ -192,10 +194,12 @@ pub fn analyze_beside(
     let mut validator = Validator::new(analysis_options, evidence::thresholds(&manifest));
     let mut history = History::open(dir).map_err(as_usage)?;
     let mut endings = Endings::default();
+    let mut judge = Judge::new(dir, &manifest, consistency::BESIDE_ANALYSIS);
     let damages = history.each_batch(Columns::ALL, |batch| {
         analyze_run.push(batch.records);
         beside(batch.records);
         endings.push(batch.records);
+        judge.add(batch.agent, batch.records);
         validator.push(batch.records);
         if let Some(time_course) = &mut time_course {
             time_course.push(batch.records);
@@ -214,6 +218,7 @@ pub fn analyze_beside(
         evidence::gather(&manifest, &summary, &events, observed, kept, contradictions.len());
     facts.warnings.extend(contradictions);
     facts.warnings.extend(truth::planted(dir));
+    facts.consistency = Some(judge.finish()).filter(ConsistencyResult::is_judged);
     facts.hallmark = Some(validator.finish(&summary, &evidence));
     facts.effects = effects_of(&events, whole.as_ref().unwrap_or(&summary), summary.window);
     facts.servers = observe::servers::counted(observed.unwrap_or_default())
@@ -282,12 +287,20 @@ pub fn has_hallmark(analyzed: &AnalyzedRun) -> bool {
     analyzed.facts.hallmark.as_ref().is_some_and(|hallmark| hallmark.verdict.is_valid())
 }
 
+/// Whether a result without a hallmark is no success.
+///
+/// # Errors
+/// If the setting is neither true nor false.
+pub fn needs_hallmark(options: &Options) -> Result<bool> {
+    options.switch("require-hallmark")
+}
+
 /// The code that a command which showed `analyzed` should end with.
 ///
 /// # Errors
 /// If the setting is neither true nor false.
 pub fn require_hallmark(options: &Options, analyzed: &AnalyzedRun) -> Result<Exit> {
-    match options.switch("require-hallmark")? && !has_hallmark(analyzed) {
+    match needs_hallmark(options)? && !has_hallmark(analyzed) {
         true => Ok(Exit::NoHallmark),
         false => Ok(Exit::Fine),
     }
@@ -452,6 +465,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         events: Vec::new(),
         effects: Vec::new(),
         servers: Vec::new(),
+        consistency: None,
         hallmark: None,
         floor: floor(manifest),
     }

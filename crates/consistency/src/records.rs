@@ -16,7 +16,7 @@ pub struct RecordOptions {
     pub operations_max: usize,
     /// The records that were there when the run began, by their numbers.
     pub loaded: std::ops::Range<u64>,
-    /// Whether nothing but the load had written them. Else a record may begin with a value of an
+    /// Whether the load was the last to write them. Else a record may begin with a value of an
     /// earlier run, whose version may be one of this run as well.
     pub is_fresh: bool,
     /// Whether writes replaced whole records.
@@ -195,7 +195,8 @@ impl RecordCollector {
             true => WrittenValue(version::loaded(key)),
             false => WrittenValue::ABSENT,
         };
-        if self.options.is_fresh {
+        // What an earlier run inserted, a load leaves as it is.
+        if self.options.is_fresh && loaded != WrittenValue::ABSENT {
             return Some(loaded);
         }
         let mut written: Vec<(WrittenValue, Nanos)> = operations

@@ -55,6 +55,13 @@ pub enum Access {
     },
 }
 
+impl Access {
+    /// Whether it wrote.
+    pub fn writes(&self) -> bool {
+        !matches!(self, Access::Read(_))
+    }
+}
+
 /// One operation on one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterOperation {

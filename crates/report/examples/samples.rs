@@ -225,6 +225,7 @@ fn facts() -> Facts {
         figures: Vec::new(),
         effects: Vec::new(),
         servers: Vec::new(),
+        consistency: None,
         hallmark: None,
         floor: Vec::new(),
         events: vec![

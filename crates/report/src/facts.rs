@@ -1,5 +1,6 @@
 //! Facts of a report about a run, beside its figures.
 
+use crate::consistency::ConsistencyResult;
 use assay_analysis::Silence;
 use assay_analysis::effect::Effect;
 use assay_analysis::hallmark::Hallmark;
@@ -57,6 +58,8 @@ pub struct Facts {
     pub effects: Vec<ActionEffect>,
     /// What the store's servers used of their machine, where somebody looked.
     pub servers: Vec<ServerTimeSeries>,
+    /// What the answers show about the store's consistency, if that was judged.
+    pub consistency: Option<ConsistencyResult>,
     /// Whether the figures may be believed, if the run was examined.
     pub hallmark: Option<Hallmark>,
     /// What the instrument itself needs, by percentile, if that was measured.

@@ -9,6 +9,7 @@ mod bar_chart;
 mod box_chart;
 mod charts;
 pub mod compare;
+mod consistency;
 pub(crate) mod escape;
 mod heat_chart;
 mod line_chart;
@@ -38,13 +39,14 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// The sections that the page's beginning points to.
-const CONTENTS: [(&str, &str); 10] = [
+const CONTENTS: [(&str, &str); 11] = [
     ("course", "Over time"),
     ("transactions", "Transactions"),
     ("percentiles", "Percentiles"),
     ("heat", "Heat map"),
     ("servers", "Servers"),
     ("outcomes", "Outcomes"),
+    ("consistency", "Consistency"),
     ("lag", "Lag"),
     ("hallmark", "Hallmark"),
     ("circumstances", "Settings"),
@@ -63,6 +65,8 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     let spectra = spectra(summary);
     let lag_spectrum = charts::lag_spectrum(summary);
     let servers = servers::charts(facts, &time_course);
+    let judged = facts.consistency.as_ref();
+    let judged = judged.map(|result| (result, consistency::charts(result, &time_course)));
 
     let mut body = sections::time_course(facts, summary, series, (&latency, &throughput));
     body += &sections::transactions(facts, summary);
@@ -70,6 +74,9 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     body += &sections::heat(series);
     body += &sections::servers(facts, summary, &servers);
     body += &sections::outcomes(summary);
+    if let Some((result, charts)) = &judged {
+        body += &consistency::consistency(result, charts);
+    }
     body += &sections::lag(series, &lag, lag_spectrum.as_ref());
     body += &sections::certificate(facts, summary);
     body += &sections::circumstances(facts, summary);
@@ -78,6 +85,8 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     let over_time = [&latency, &throughput, &lag];
     let movable = spectra.iter().map(|(_, chart)| chart).chain(over_time).chain(&lag_spectrum);
     let movable = movable.chain(servers.iter().map(|titled| &titled.chart));
+    let of_verdicts = judged.iter().flat_map(|(_, charts)| [&charts.stale, &charts.visibility]);
+    let movable = movable.chain(of_verdicts.flatten());
     let body = sections::opening(facts, summary) + &contents(&body) + &body;
     page(&facts.title, &body, &movable.collect::<Vec<_>>())
 }

@@ -22,6 +22,7 @@ mod markdown;
 mod terminal;
 
 pub mod compare;
+pub mod consistency;
 pub mod junit;
 pub mod mapping;
 pub mod matrix;

@@ -86,6 +86,9 @@ fn details(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     for (title, text) in prose::availability(summary, letters) {
         out += &format!("- {title}: {text}\n");
     }
+    if let Some(text) = prose::consistency(facts) {
+        out += &format!("- consistency: {text}\n");
+    }
     for text in prose::workload(facts) {
         out += &format!("- {}\n", escape(&text));
     }

@@ -109,6 +109,13 @@ pub fn availability(summary: &Summary, letters: Letters) -> [(&'static str, Stri
     ]
 }
 
+/// The promises of the store of which its answers broke none; violated ones stand at the top.
+pub fn consistency(facts: &Facts) -> Option<String> {
+    let result = facts.consistency.as_ref()?;
+    let silent = crate::consistency::silent(result)?;
+    Some(format!("no violation found of {silent}: `assay check` says how rare one must be"))
+}
+
 /// How much was answered, and how much of that in time.
 fn answered(summary: &Summary, letters: Letters) -> String {
     let availability = &summary.availability;

@@ -58,6 +58,7 @@ pub fn facts() -> Facts {
         figures: Vec::new(),
         effects: Vec::new(),
         servers: Vec::new(),
+        consistency: None,
         hallmark: None,
         floor: Vec::new(),
         events: vec![Event {

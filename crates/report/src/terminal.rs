@@ -86,6 +86,9 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     for (title, text) in prose::availability(summary, style.letters) {
         page.titled(title, &text);
     }
+    if let Some(text) = prose::consistency(facts) {
+        page.titled("judged", &text);
+    }
     if let Some(text) = prose::value_checks(summary) {
         page.titled("values", &text);
     }

@@ -79,6 +79,7 @@ pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Findi
         misses(facts, summary),
         backward_times(summary),
         no_op(facts),
+        inconsistent(facts),
     ]
     .into_iter()
     .flatten()
@@ -98,6 +99,14 @@ pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Findi
         });
     }
     findings
+}
+
+/// Promises of a store that its answers broke.
+fn inconsistent(facts: &Facts) -> Option<Finding> {
+    let result = facts.consistency.as_ref()?;
+    let violated = crate::consistency::violated(result)?;
+    let text = format!("violations of {violated}; `assay check {}` has more", result.source);
+    Some(Finding { level: Level::Caution, name: "inconsistent", text })
 }
 
 /// What stands at the top of a report below the hallmark, in order: findings, and the headline

@@ -69,7 +69,8 @@ fn run_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
     run_dirs::find(runs_dir(options), run_name(matches))
 }
 
-fn runs_dir(options: &Options) -> &Path {
+/// Where run directories are kept.
+pub(super) fn runs_dir(options: &Options) -> &Path {
     Path::new(options.text("runs-dir").unwrap_or("runs"))
 }
 

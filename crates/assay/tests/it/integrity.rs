@@ -160,7 +160,7 @@ fn what_was_planted_is_in_the_report() {
                  --operations 4000 --set operations.write_fields=all --run-dir b -q";
     let ran = place.fine(words);
     assert!(!ran.err.contains("strikes nothing"), "{}", ran.err);
-    let said = "writes; consistency is not judged yet";
+    let said = "writes, as its truth log says";
     ran.shows("the simulated store lost").shows(said);
     assert!(place.fine("report b --format html").out.contains(said));
     let result = place.fine("report b --format json").json();

@@ -10,6 +10,7 @@ mod terminal;
 mod actions;
 mod bad_input;
 mod benchfoundry;
+mod check;
 mod cleanup;
 mod commands;
 mod compare;

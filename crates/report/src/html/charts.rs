@@ -212,6 +212,19 @@ impl<'a> Timeline<'a> {
         LineChart { bands: vec![(1, 2)], height: Height::Low, x, ..chart }
     }
 
+    /// Numbers by second of the run, summed up within the intervals of the course.
+    pub fn per_interval(&self, per_second: &[(u64, u64)]) -> Vec<u64> {
+        let mut sums = vec![0; self.series.intervals.len()];
+        for (second, number) in per_second {
+            let past = Nanos::from_secs(*second).since(self.series.from);
+            let place = usize::try_from(past.0 / self.series.width.0.max(1));
+            if let Some(sum) = place.ok().and_then(|place| sums.get_mut(place)) {
+                *sum += number;
+            }
+        }
+        sums
+    }
+
     /// A chart over the run's time, with its events and what lies beside the measured window.
     pub fn chart(&self, id: &str, description: String, y: Axis, lines: Vec<Line>) -> LineChart {
         let from = self.series.from.as_secs_f64();

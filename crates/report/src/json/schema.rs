@@ -61,6 +61,7 @@ pub fn json_schema() -> Value {
                 ("value", number()),
                 ("note", text()),
             ])),
+            "consistency": results::consistency(),
             "events": list_of(object(&[
                 ("at_ns", count()),
                 ("kind", one_of(&["phase", "fault", "change", "warning"])),

@@ -37,6 +37,8 @@ pub struct ResultObject {
     in_flight: InFlightObject,
     availability: AvailabilityObject,
     held_back: Option<HeldBackObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consistency: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<RuleObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -84,6 +86,7 @@ impl ResultObject {
             in_flight: InFlightObject::new(&summary.in_flight),
             availability: AvailabilityObject::new(&summary.availability),
             held_back: summary.held_back.as_ref().map(HeldBackObject::new),
+            consistency: facts.consistency.as_ref().map(crate::consistency::object),
             findings: facts.findings.iter().map(RuleObject::new).collect(),
             figures: facts.figures.iter().map(FigureObject::new).collect(),
             events: facts.events.iter().map(EventObject::new).collect(),

@@ -104,6 +104,7 @@ fn everything_that_is_printed_for_programs_is_as_its_schema_says() {
     let tunes = [found(), swept(), untold()].map(|one| crate::tune::json(&one));
     check("tune", &tunes.each_ref().map(String::as_str));
     check("compare", &[&crate::compare::json(&crate::compare::tests::whole())]);
+    check("consistency", &[&crate::consistency::json(&crate::consistency::tests::stale())]);
     check("repeat", &[&crate::repeated::json(&crate::compare::tests::repeated())]);
     assert_eq!(schema_of("nothing"), None);
 }

@@ -10,6 +10,7 @@ pub fn schema_of(name: &str) -> Option<Value> {
     let (id, title, shape) = match name {
         "compare" => (crate::compare::SCHEMA, "Two set-ups side by side", compare()),
         "tune" => (crate::tune::SCHEMA, "A search for the highest rate, or a sweep", tune()),
+        "consistency" => (crate::consistency::SCHEMA, "Verdicts on consistency", consistency()),
         "repeat" => (crate::repeated::SCHEMA, "The repeated runs of one set-up", repeat()),
         "interval" => (crate::json::INTERVAL_SCHEMA, "One line of ndjson", interval_line()),
         "hallmark" => (crate::hallmark::SCHEMA, "Whether a run may be believed", hallmark()),
@@ -55,6 +56,63 @@ fn runs() -> Value {
     let states = ["finished", "interrupted", "unfinished", "repaired", "failed"];
     fields.push(("state", one_of(&states)));
     list_of(object(&fields))
+}
+
+pub(super) fn consistency() -> Value {
+    let operation = object(&[
+        ("index", described(or_null(count()), "null: the load before the run")),
+        ("session", or_null(count())),
+        ("agent", count()),
+        ("started_ns", count()),
+        ("ended_ns", described(or_null(count()), "null: the outcome is not known")),
+        ("outcome", text()),
+        ("version_read", or_null(count())),
+        ("version_written", or_null(count())),
+    ]);
+    let witness = object(&[
+        ("anomaly", text()),
+        ("edges", one_of(&["data", "session", "real-time"])),
+        ("key", count()),
+        ("margin_ns", described(count(), "the error of the clocks that would explain it")),
+        ("operations", list_of(operation)),
+    ]);
+    let bound = "share of the opportunities that are violations at most (95 %) if none was found";
+    let power = object(&[
+        ("opportunities", count()),
+        ("judged", count()),
+        ("unknown", count()),
+        ("bound", described(number(), bound)),
+    ]);
+    let mut finding = object(&[
+        ("quality", text()),
+        ("verdict", one_of(&["violated", "none-found", "not-assessable"])),
+        ("version_order", text()),
+        ("power", or_null(power)),
+    ]);
+    finding["properties"]["violations"] = count();
+    finding["properties"]["witnesses"] = list_of(witness);
+    finding["properties"]["reason"] = text();
+    let bin = object(&["from_ns", "until_ns", "reads", "visible"].map(|name| (name, count())));
+    let counts = |names: &[&'static str]| names.iter().map(|name| (*name, count())).collect();
+    let mut staleness: Vec<(&str, Value)> =
+        counts(&["reads", "stale_reads", "oldest_ns", "most_behind", "longest_window_ns"]);
+    staleness.push(("is_exact", boolean()));
+    staleness.push(("visibility", list_of(bin)));
+    staleness.push(("stale_per_second", list_of(list_of(count()))));
+    let left_out: Vec<(&str, Value)> =
+        counts(&["of_several_records", "removed_records", "ambiguous_records"]);
+    object(&[
+        ("schema", text()),
+        ("source", text()),
+        ("title", text()),
+        ("operations", count()),
+        ("record_share", number()),
+        ("left_out", object(&left_out)),
+        ("findings", list_of(finding)),
+        ("gamma_ns", count()),
+        ("delta_ns", count()),
+        ("staleness", object(&staleness)),
+    ])
 }
 
 fn compare() -> Value {

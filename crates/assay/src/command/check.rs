@@ -1,0 +1,86 @@
+//! Check: the verb that judges the consistency of what a store answered.
+
+use anyhow::Result;
+use assay_consistency::{Quality, QualityVerdict};
+use assay_report::consistency::{self, ConsistencyResult};
+use clap::ArgMatches;
+
+use super::look::runs_dir;
+use crate::consistency::{is_out_of_reach, judge_run, quality};
+use crate::exit::{Exit, usage};
+use crate::options::Options;
+use crate::run_dirs;
+use crate::show::{Display, Format, needs_hallmark, put};
+
+/// Operations of one run that are judged: about 2 GB.
+const OPERATIONS_MAX: usize = 8_000_000;
+
+/// Opportunities below which a silence is no evidence.
+const OPPORTUNITIES_MIN: u64 = 1_000;
+
+/// `assay check`: the verdicts on the consistency of runs.
+pub fn check(matches: &ArgMatches) -> Result<Exit> {
+    let options = Options::gather(matches)?;
+    let display = Display::from(&options)?;
+    let required = required(matches)?;
+    let names = matches.get_many::<String>("run").into_iter().flatten();
+    let dirs = names.map(|name| run_dirs::find(runs_dir(&options), name));
+    let dirs = dirs.collect::<Result<Vec<_>>>()?;
+    let results =
+        dirs.iter().map(|dir| judge_run(dir, OPERATIONS_MAX)).collect::<Result<Vec<_>>>()?;
+    put(&text(&results, &display)?, display.output.as_deref())?;
+    let needs_power = needs_hallmark(&options)?;
+    let exits = results.iter().map(|result| exit(result, &required, needs_power));
+    let exits = exits.collect::<Result<Vec<_>>>()?;
+    let worst = [Exit::Violated, Exit::NoHallmark].into_iter().find(|exit| exits.contains(exit));
+    Ok(worst.unwrap_or(Exit::Fine))
+}
+
+fn required(matches: &ArgMatches) -> Result<Vec<Quality>> {
+    let lists = matches.get_many::<String>("require").into_iter().flatten();
+    lists.flat_map(|list| list.split(',')).map(|name| quality(name.trim())).collect()
+}
+
+fn text(results: &[ConsistencyResult], display: &Display) -> Result<String> {
+    let each = |text: fn(&ConsistencyResult) -> String| {
+        results.iter().map(text).collect::<Vec<_>>().join("\n")
+    };
+    match display.format {
+        Format::Json => Ok(each(consistency::json)),
+        Format::Markdown => Ok(each(consistency::markdown)),
+        Format::Text => {
+            let letters = display.style.letters;
+            let texts = results.iter().map(|result| consistency::terminal(result, letters));
+            Ok(texts.collect::<Vec<_>>().join("\n"))
+        }
+        _ => Err(usage("--format: verdicts on consistency are text, json or md")),
+    }
+}
+
+/// The code that the verdicts on the required qualities ask for.
+///
+/// # Errors
+/// If a quality is required that such a history cannot show.
+fn exit(result: &ConsistencyResult, required: &[Quality], needs_power: bool) -> Result<Exit> {
+    let mut exit = Exit::Fine;
+    for quality in required {
+        let finding = result.report.finding(*quality);
+        let name = quality.name();
+        let Some(finding) = finding.filter(|finding| !is_out_of_reach(finding)) else {
+            return Err(usage(format!(
+                "--require {name}: {} cannot show it; `assay check {}` says why",
+                result.source, result.source
+            )));
+        };
+        match finding.verdict {
+            QualityVerdict::Violated(_) => return Ok(Exit::Violated),
+            QualityVerdict::NoneFound(power) if power.opportunities >= OPPORTUNITIES_MIN => {}
+            _ if needs_power => exit = Exit::NoHallmark,
+            _ => eprintln!(
+                "warning: {name}: fewer than {OPPORTUNITIES_MIN} opportunities: this silence is no \
+                 evidence"
+            ),
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,124 @@
+//! Verdicts on consistency: known faults of the simulated store, requirements, exit codes.
+
+use serde_json::Value;
+
+use crate::place::Place;
+
+/// A run of a simulated store whose records have one field, so that writes replace them whole.
+fn run(place: &Place, faults: &str, more: &str) {
+    let words = "--set dataset.fields=1 --records 100 --operations 20000 --seed 7 --run-dir b -q";
+    place.fine(&format!("run ycsb-a -t sim:?latency=1ms{faults} {words} {more}"));
+}
+
+fn finding<'a>(result: &'a Value, quality: &str) -> &'a Value {
+    let findings = result["findings"].as_array().expect("there are findings");
+    let found = findings.iter().find(|finding| finding["quality"] == quality);
+    found.unwrap_or_else(|| panic!("no {quality}"))
+}
+
+fn violated(result: &Value) -> Vec<&str> {
+    let findings = result["findings"].as_array().expect("there are findings").iter();
+    let violated = findings.filter(|finding| finding["verdict"] == "violated");
+    violated.map(|finding| finding["quality"].as_str().expect("a name")).collect()
+}
+
+#[test]
+fn a_healthy_store_violates_nothing() {
+    let place = Place::new();
+    for sessions in ["--rate 2k/s", "--closed 4"] {
+        run(&place, "", sessions);
+        let result = place.fine("check b --format json").json();
+        assert_eq!(violated(&result), [""; 0], "{result}");
+        assert_eq!(finding(&result, "linearizable")["verdict"], "none-found");
+        assert!(result["operations"].as_u64() >= Some(20_000), "{result}");
+        assert_eq!(result["staleness"]["stale_reads"], 0);
+        std::fs::remove_dir_all(place.path("b")).expect("it is there");
+    }
+}
+
+#[test]
+fn stale_reads_are_as_many_as_the_store_planted() {
+    let place = Place::new();
+    run(&place, "&stale_cache=1%", "--rate 2k/s");
+    let result = place.fine("check b --format json").json();
+    assert_eq!(violated(&result), ["linearizable", "2-atomic"]);
+    let stale = result["staleness"]["stale_reads"].as_u64().expect("a number");
+    assert!(stale > 50, "{stale}");
+    place
+        .fine("report b")
+        .shows(&format!("answered from a stale cache {stale} reads"))
+        .shows("INCONSISTENT: violations of linearizable");
+    let witness = &finding(&result, "linearizable")["witnesses"][0];
+    assert_eq!(witness["anomaly"], "stale-read");
+    assert!(witness["operations"].as_array().is_some_and(|all| all.len() >= 2), "{witness}");
+    let page = place.fine("report b --format html").out;
+    assert!(page.contains("<section id=\"consistency\">"), "the page has the verdicts");
+}
+
+#[test]
+fn each_planted_fault_shows_as_what_it_is() {
+    let place = Place::new();
+    for (fault, anomaly, quality) in [
+        ("lost", "stale-read", "linearizable"),
+        ("undone", "stale-read", "linearizable"),
+        ("duplicate", "stale-read", "linearizable"),
+        ("dirty", "read-of-a-refused-write", "no-garbage-reads"),
+    ] {
+        run(&place, &format!("&{fault}=1%"), "--rate 2k/s");
+        let result = place.fine("check b --format json").json();
+        assert_eq!(finding(&result, quality)["witnesses"][0]["anomaly"], anomaly, "{fault}");
+        let has_garbage = violated(&result).contains(&"no-garbage-reads");
+        assert_eq!(has_garbage, fault == "dirty", "{fault}");
+        std::fs::remove_dir_all(place.path("b")).expect("it is there");
+    }
+}
+
+#[test]
+fn sessions_that_wander_to_stale_replicas_break_their_guarantees() {
+    let place = Place::new();
+    run(&place, "&replication=50ms&read_from=any", "--closed 2");
+    let result = place.fine("check b --format json").json();
+    let violated = violated(&result);
+    for quality in ["linearizable", "monotonic-reads", "read-your-writes"] {
+        assert!(violated.contains(&quality), "{quality} is not among {violated:?}");
+    }
+    assert!(!violated.contains(&"no-garbage-reads"), "{violated:?}");
+}
+
+#[test]
+fn a_required_quality_decides_the_exit_code() {
+    let place = Place::new();
+    run(&place, "&stale_cache=1%", "--rate 2k/s");
+    place.assay("check b").code(0).shows("VIOLATED");
+    place.assay("check b --require no-garbage-reads").code(0);
+    place.assay("check b --require no-garbage-reads,linearizable").code(6);
+    place
+        .assay("check b --require linearisable")
+        .code(2)
+        .says("there is no quality \"linearisable\" (did you mean \"linearizable\"?)");
+    place.assay("check b --require serializable").code(2).says("b cannot show it");
+    place.assay("check nowhere").code(2).says("nowhere is no run directory");
+    place.assay("check b --format csv").code(2).says("text, json or md");
+}
+
+#[test]
+fn a_short_silence_is_no_evidence() {
+    let place = Place::new();
+    let words = "--set dataset.fields=1 --records 100 --operations 300 --rate 2k/s -q";
+    place.fine(&format!("run ycsb-a -t sim:?latency=1ms {words} --run-dir b"));
+    place.assay("check b --require linearizable").code(0).says("this silence is no evidence");
+    place.assay("check b --require linearizable --require-hallmark").code(5);
+}
+
+#[test]
+fn writes_of_single_fields_are_judged_as_far_as_they_can_be() {
+    let place = Place::new();
+    let words = "--records 100 --operations 20000 --rate 2k/s --seed 7 -q";
+    place.fine(&format!("run ycsb-a -t sim:?latency=1ms&stale_cache=2% {words} --run-dir b"));
+    let result = place.fine("check b --format json").json();
+    assert!(violated(&result).contains(&"linearizable"), "{result}");
+    place.fine(&format!("run ycsb-a -t sim:?latency=1ms {words} --run-dir h"));
+    let result = place.fine("check h --format json").json();
+    assert_eq!(violated(&result), [""; 0]);
+    assert_eq!(finding(&result, "linearizable")["reason"], "partial-writes");
+}

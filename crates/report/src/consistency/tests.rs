@@ -1,0 +1,71 @@
+//! A result of three operations, in every form.
+
+use assay_consistency::ClockError;
+use assay_consistency::register::judge;
+use expect_test::expect_file;
+
+use super::*;
+
+/// Session 1 writes a record, session 2 reads what was there before 10 ms later.
+pub(crate) fn stale() -> ConsistencyResult {
+    let operation = |index: u64, session, started: u64, access| RegisterOperation {
+        index,
+        key: 17,
+        session,
+        agent: 0,
+        started: Nanos::from_micros(started),
+        ended: Nanos::from_micros(started + 400),
+        outcome: Outcome::Done,
+        access,
+    };
+    let loaded = WrittenValue(version::loaded(17));
+    let written = WrittenValue(version::written(4));
+    let load = RegisterOperation {
+        index: u64::MAX,
+        session: u32::MAX,
+        ended: Nanos::ZERO,
+        ..operation(0, 0, 0, Access::Write(loaded))
+    };
+    let history = RegisterHistory {
+        operations: vec![
+            load,
+            operation(4, 1, 1_000, Access::Write(written)),
+            operation(5, 2, 11_400, Access::Read(loaded)),
+            operation(6, 2, 12_000, Access::Read(written)),
+        ],
+        has_final_reads: false,
+        writes_whole_records: true,
+    };
+    let report = judge(&history, &ClockError::NONE);
+    ConsistencyResult::new("runs/a".to_owned(), "register on sim".to_owned(), &history, report)
+}
+
+#[test]
+fn text_shows_verdicts_staleness_and_witnesses() {
+    expect_file!["../../snapshots/consistency.txt"].assert_eq(&terminal(&stale(), Letters::Ascii));
+}
+
+#[test]
+fn markdown_has_the_same_tables() {
+    let text = markdown(&stale());
+    assert!(text.contains("| linearizable"), "{text}");
+    assert!(text.contains("what operation 4 wrote"), "{text}");
+}
+
+#[test]
+fn json_names_the_operations_of_a_witness() {
+    let value: serde_json::Value = serde_json::from_str(&json(&stale())).unwrap();
+    let findings = value["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["quality"] == "linearizable").unwrap();
+    assert_eq!(found["verdict"], "violated");
+    let operations = found["witnesses"][0]["operations"].as_array().unwrap();
+    assert!(operations.iter().any(|operation| operation["index"] == 5), "{operations:?}");
+    assert!(operations.iter().any(|operation| operation["index"].is_null()), "the load is one");
+}
+
+#[test]
+fn a_run_says_which_qualities_are_violated() {
+    assert_eq!(violated(&stale()).as_deref(), Some("linearizable (1)"));
+    assert!(silent(&stale()).is_some_and(|text| text.starts_with("no-garbage-reads")));
+    assert!(stale().is_judged());
+}

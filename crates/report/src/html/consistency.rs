@@ -1,0 +1,161 @@
+//! The section on consistency: verdicts, staleness, witnesses drawn in time.
+
+use std::fmt::Write as _;
+
+use assay_consistency::RegisterOperation;
+use assay_model::Outcome;
+
+use super::axis::Axis;
+use super::charts::{DASHED, SOLID, Timeline};
+use super::escape::escape;
+use super::line_chart::{Height, Line, LineChart};
+use super::sections::{details, grouped, section, table};
+use crate::consistency::{self, ConsistencyResult};
+use crate::units::{Letters, duration};
+
+/// Charts of the section, which the page's script makes movable.
+pub struct ConsistencyCharts {
+    /// Stale reads over the run's time.
+    pub stale: Option<LineChart>,
+    /// The share of reads that saw a write, over the time since its answer.
+    pub visibility: Option<LineChart>,
+}
+
+/// The charts of `result`.
+pub fn charts(result: &ConsistencyResult, course: &Timeline<'_>) -> ConsistencyCharts {
+    let staleness = &result.report.staleness;
+    let is_stale = staleness.stale_reads > 0;
+    ConsistencyCharts {
+        stale: is_stale.then(|| stale(result, course)),
+        visibility: is_stale.then(|| visibility(result)).flatten(),
+    }
+}
+
+fn stale(result: &ConsistencyResult, course: &Timeline<'_>) -> LineChart {
+    let per_second = &result.report.staleness.stale_per_second;
+    let values = course.per_interval(per_second).into_iter().map(|count| Some(count as f64));
+    let lines = vec![Line {
+        label: "stale reads".to_owned(),
+        colour: "refused",
+        dash: SOLID,
+        is_filled: true,
+        values: values.collect(),
+    }];
+    let y = Axis::amount(super::charts::known(&lines)).titled("stale reads per interval");
+    let chart = course.chart("stale", "Stale reads over time".to_owned(), y, lines);
+    LineChart { height: Height::Low, ..chart }
+}
+
+fn visibility(result: &ConsistencyResult) -> Option<LineChart> {
+    let bins = &result.report.staleness.visibility;
+    let xs: Vec<f64> = bins.iter().map(|bin| bin.from.0.max(1) as f64).collect();
+    if xs.len() < 2 {
+        return None;
+    }
+    let share = |bin: &assay_consistency::register::VisibilityBin| {
+        (bin.reads > 0).then(|| 100.0 * bin.visible as f64 / bin.reads as f64)
+    };
+    let lines = vec![Line {
+        label: "reads that saw the newest write".to_owned(),
+        colour: "done",
+        dash: DASHED,
+        is_filled: false,
+        values: bins.iter().map(share).collect(),
+    }];
+    Some(LineChart {
+        id: "visibility".to_owned(),
+        description: "Share of reads that saw the newest write, over its age".to_owned(),
+        x: Axis::latency(xs.iter().copied()).titled("time since the write was answered"),
+        y: Axis { max: 100.0, ..Axis::amount(std::iter::once(100.0)) }.titled("% of the reads"),
+        xs,
+        lines,
+        bands: Vec::new(),
+        shades: Vec::new(),
+        marks: Vec::new(),
+        height: Height::Low,
+    })
+}
+
+/// The section of `result` with its `charts`.
+pub fn consistency(result: &ConsistencyResult, charts: &ConsistencyCharts) -> String {
+    let mut out = section(
+        "consistency",
+        "Consistency",
+        "What the answers show about the store's promises. That no violation was found is no proof \
+         that there is none: the remark says how rare one must be.",
+    );
+    out += &table(&consistency::verdicts(result, Letters::Unicode), "");
+    for line in consistency::staleness(result, Letters::Unicode) {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", grouped(&escape(&line)));
+    }
+    let titled =
+        [("Stale reads over time", &charts.stale), ("Visibility of writes", &charts.visibility)];
+    for (title, chart) in titled {
+        if let Some(chart) = chart {
+            let _ = write!(out, "<h3>{title}</h3>\n{}", chart.html());
+        }
+    }
+    for (place, (title, operations)) in consistency::witnesses(result).iter().enumerate() {
+        let drawn = witness(operations);
+        let title = escape(&consistency::title(title.0, title.1, Letters::Unicode));
+        match place {
+            0 => out += &format!("<h3>{title}</h3>\n{drawn}"),
+            _ => out += &details(&title, &drawn),
+        }
+    }
+    out + "</section>\n"
+}
+
+/// The operations of a witness as bars over time, one row each.
+fn witness(operations: &[RegisterOperation]) -> String {
+    let end = |operation: &RegisterOperation| match operation.outcome {
+        Outcome::Done => operation.ended,
+        _ => operation.started,
+    };
+    let during: Vec<&RegisterOperation> =
+        operations.iter().filter(|operation| operation.index != u64::MAX).collect();
+    let from = during.iter().map(|operation| operation.started).min().unwrap_or_default();
+    let until = during.iter().map(|operation| end(operation)).max().unwrap_or_default();
+    let span = until.since(from).0.max(1) as f64;
+    let mut out = String::from(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Operations\">\
+         <table class=\"witness\"><thead><tr><th scope=\"col\" class=\"n\">operation</th>\
+         <th scope=\"col\" class=\"n\">session</th><th scope=\"col\">did</th>\
+         <th scope=\"col\" class=\"n\">started</th><th scope=\"col\" class=\"n\">took</th>\
+         <th scope=\"col\">in time</th></tr></thead><tbody>\n",
+    );
+    for operation in operations {
+        let cells = consistency::cells(operation, Letters::Unicode);
+        let bar = match operation.index {
+            u64::MAX => String::new(),
+            _ => {
+                let left = operation.started.since(from).0 as f64 / span * 980.0;
+                let width = end(operation).since(operation.started).0 as f64 / span * 980.0;
+                let class = if operation.access.writes() { "done" } else { "service" };
+                format!(
+                    "<svg viewBox=\"0 0 1000 20\" preserveAspectRatio=\"none\" role=\"img\" \
+                     aria-label=\"from {left:.0} to {:.0} of 1000\"><rect class=\"{class}\" \
+                     x=\"{left:.0}\" y=\"3\" width=\"{:.0}\" height=\"14\"/></svg>",
+                    left + width,
+                    width.max(8.0)
+                )
+            }
+        };
+        let took = match operation.outcome {
+            _ if operation.index == u64::MAX => String::new(),
+            Outcome::Done => duration(end(operation).since(operation.started), Letters::Unicode),
+            other => other.name().to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td><td class=\"span\">{bar}</td></tr>",
+            grouped(&escape(&cells[0])),
+            grouped(&escape(&cells[1])),
+            grouped(&escape(&cells[2])),
+            grouped(&escape(&cells[3])),
+            grouped(&escape(&took)),
+        );
+    }
+    out + "</tbody></table></div>\n"
+}
