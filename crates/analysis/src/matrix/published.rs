@@ -48,7 +48,7 @@ const SLIP_FLAT: f64 = 2.0;
 pub struct PublishedFigure {
     /// Of which system, in its author's words.
     pub system: String,
-    /// Issued with which workload.
+    /// The workload that was run.
     pub workload: String,
     /// On how many nodes.
     pub nodes: usize,
