@@ -1,4 +1,4 @@
-//! The blocks of one worker, read back in order past whatever is damaged.
+//! The blocks of one worker, read back in order, without the damaged ones.
 
 use std::fmt;
 use std::fs::File;

@@ -9,13 +9,13 @@ use crate::manifest::Manifest;
 use crate::part::{AGENT_KEY, WORKER_KEY};
 use crate::place;
 
-/// What tells one run from another, as parts repeat it from `run.toml`.
+/// The identity of a run, which parts repeat from `run.toml`.
 const IDENTITY: [&str; 3] = ["assay.run.id", "assay.seed", "assay.trace_hash"];
 
 /// Bytes of two files that are compared at once.
 const CHUNK: usize = 1 << 16;
 
-/// A part that says of itself what it is.
+/// A part with an identity.
 pub(super) struct Claim<'a> {
     pub agent: u32,
     pub worker: u16,
