@@ -70,7 +70,7 @@ impl Format {
     }
 }
 
-/// How finely a format says when something was issued.
+/// The time resolution of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampPrecision {
     /// Not at all: there is only an order.
@@ -79,7 +79,7 @@ pub enum TimestampPrecision {
     Each(Nanos),
 }
 
-/// What a request issues, in the words of caches.
+/// What a request does, in the terms of caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// Fetch a value.
@@ -95,7 +95,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// What we issue instead.
+    /// The operation that stands for it.
     ///
     /// Our insert writes a record whether or not there is one, as a set does; our update leaves a
     /// missing record alone, as replace, append or increment do. An add to a key that is there
@@ -128,11 +128,11 @@ pub struct ImportedRequest {
     pub at: Nanos,
     /// The number of its key; see [`key_number`].
     pub key: u64,
-    /// What it issues.
+    /// Its kind.
     pub verb: Verb,
     /// The value that it found or writes.
     pub value: ValueSize,
-    /// How often it is issued at this moment.
+    /// How often it is sent at this moment.
     pub count: u32,
 }
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_a_key_space_do_not_meet() {
+    fn copies_of_a_key_space_do_not_overlap() {
         let numbers: HashSet<u64> = (0..1000)
             .flat_map(|object| (0..50).map(move |copy| copied(object_number(object), copy)))
             .collect();
