@@ -1,4 +1,4 @@
-//! Data set, on which a load agrees with its run.
+//! Data set: what a load and its run must agree on.
 
 use assay_model::Seed;
 use assay_model::seed::mix;
@@ -67,7 +67,7 @@ impl Dataset {
         }
     }
 
-    /// In sentences, why a run that wants `self` cannot be issued to a store that holds `found`.
+    /// In sentences, why a run of `self` cannot start on a store that holds `found`.
     ///
     /// Empty if it can. A run may use a part of the records that were loaded.
     pub fn differences(&self, found: &Dataset) -> Vec<String> {

@@ -60,7 +60,7 @@ pub struct TestSection {
     #[serde(deserialize_with = "number::share")]
     #[schemars(schema_with = "number::share_schema")]
     pub probability: f64,
-    /// How many readers stand for one that the probability requests.
+    /// How many readers the load has for one that the probability requires.
     #[serde(deserialize_with = "number::whole")]
     #[schemars(schema_with = "number::whole_schema")]
     pub readers_per_machine: u64,
@@ -151,8 +151,8 @@ impl Default for WarmUpSection {
 }
 
 impl ConsbenchSpec {
-    /// The machines that the generator plans for: one for each reader that the probability requests
-    /// , with one for the writer.
+    /// The machines that the generator plans for: one for each reader that the probability
+    /// requires, and one for the writer.
     pub fn machines(&self) -> u64 {
         readers_needed(self.test.replicas, self.test.probability) + 1
     }
