@@ -10,7 +10,7 @@
 //!   [`SqlQuery`].
 //! * SQLite locks the whole file, so `FOR UPDATE` is left out there.
 //!
-//! Foreign keys are left out unless they are requested: a load that writes relations side by side
+//! Foreign keys are left out by default: a load that writes relations side by side
 //! would have to wait for them, no other class of store has them, and they cost what is no part of
 //! the workload.
 

@@ -57,7 +57,7 @@ fn of_kind(kind: Kind) -> TestRequest {
         Kind::Insert => TestRequest::insert("k", &[b"a", b"b", b"c"]),
         Kind::Scan => TestRequest::scan("k", 5),
         Kind::Delete => TestRequest::delete("k"),
-        Kind::Commit | Kind::Rollback => unreachable!("nobody requests a record for it"),
+        Kind::Commit | Kind::Rollback => unreachable!("no record request has it"),
     }
 }
 

@@ -54,7 +54,7 @@ fn node(node: &Node) -> Setting {
     setting(&format!("node {}", node.name), &reported.join(", "), role)
 }
 
-/// How writes travel, who waits for them, who is issued.
+/// How writes travel, who waits for them, which replica is read.
 fn ways(config: &Config) -> Vec<Setting> {
     let mut reported = Vec::new();
     let mut tell = |name: &str, value: String, meaning: &str| {

@@ -130,7 +130,7 @@ fn late_commit(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     half_way(&mut caller)?;
     caller.leave(1);
-    // Nobody should load it; what matters is that nothing comes of it.
+    // No caller should do it; it must have no effect.
     caller.end(1, Step::Commit);
     expect_neither(&mut caller)
 }
