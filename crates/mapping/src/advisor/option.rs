@@ -68,7 +68,7 @@ impl<'a> Ranking<'a> {
         self.expected.frequencies.get(query).copied().unwrap_or(0.0).max(0.0)
     }
 
-    /// The queries that are issued at all, those first that cost most.
+    /// The queries that are executed at all, the most expensive first.
     pub(super) fn queries_by_weight(&mut self, choice: &Choice) -> Result<Vec<usize>, FitError> {
         let mut weights = Vec::new();
         for query in 0..self.catalogue.queries.len() {

@@ -46,7 +46,7 @@ fn wrong(sql: &str) -> String {
     error
         .replace("query q, line 1 column ", "1:")
         .replace("query q, line 2 column ", "2:")
-        .replace(" is outside of what can be issued to every class of store", " is outside")
+        .replace(" is outside the SQL subset that every class of store supports", " is outside")
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn what_not_every_store_can_do_is_refused_by_name() {
         ),
         (
             "SELECT id FROM \"order\" ORDER BY id LIMIT 3 OFFSET 4",
-            "1:44: OFFSET is outside; request rows behind a key instead",
+            "1:44: OFFSET is outside; select the rows behind a key instead",
         ),
         (
             "INSERT INTO \"order\" (id) VALUES (1) ON DUPLICATE KEY UPDATE note = 'a'",
@@ -188,7 +188,7 @@ fn what_would_not_follow_keys_is_refused_by_name() {
         (
             "SELECT id FROM \"order\" WHERE id > 1 AND weight < 2",
             "1:30: a range on two columns, order.id and order.weight, is outside; \
-             keep one of them and sift what comes back",
+             keep one of them and filter the rows in the client",
         ),
         (
             "SELECT id FROM \"order\" LIMIT 3",

@@ -53,8 +53,7 @@ fn threads_do_not_matter() {
     }
 }
 
-/// In simulated time an answer is there only once its time has come, so every request of a query
-/// waits.
+/// In simulated time a response comes only when it is due, so every request of a query waits.
 #[test]
 fn a_store_of_simulated_time_conforms() {
     for physical in schemas(Class::KeyValue) {
