@@ -82,7 +82,7 @@ impl MariaDb {
         *plan = Arc::new(change(&plan));
     }
 
-    /// Does something over a connection of its own, apart from every worker.
+    /// Runs a request over the admin connection, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&mut AdminConnection<'_>) -> Result<T, OpenError>,
@@ -91,7 +91,7 @@ impl MariaDb {
             let connection = self.connector.dial().await?;
             let mut admin = AdminConnection { connection, connector: &self.connector };
             let done = act(&mut admin).await;
-            // What was issued is over; how the connection ends does not matter.
+            // All requests are done; how the connection ends does not matter.
             let _ = admin.connection.disconnect().await;
             done
         });

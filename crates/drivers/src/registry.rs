@@ -25,7 +25,7 @@ pub struct Options {
     pub surroundings: Surroundings,
 }
 
-/// What a store may issue about the place where it runs; only the binary looks it up.
+/// What a store may ask about the place where it runs; only the binary looks it up.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
     /// The value of an environment variable.
@@ -439,7 +439,7 @@ const KNOWN: &[Known] = &[
 
 fn unknown(url: &str, scheme: &str) -> OpenError {
     let names = || KNOWN.iter().flat_map(schemes);
-    // Nobody knows where such a URL has its password: it is what stands before the last `@`.
+    // In such a URL the password may be anything before the last `@`.
     let scheme = scheme.rsplit('@').next().unwrap_or_default();
     let url = match (url.rfind('@'), url.split_once("://")) {
         (Some(at), Some((scheme, _))) => format!("{scheme}://…{}", &url[at..]),

@@ -54,7 +54,7 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     }
     let (turns, plan) = (Arc::default(), RwLock::default());
     let database = Database { url: url.into(), options, turns, plan };
-    // Whatever is wrong with the file shall be reported now.
+    // Errors of the file are reported now.
     drop(database.connect()?);
     Ok(Box::new(Sqlite(Arc::new(database))))
 }

@@ -23,7 +23,7 @@ pub(super) struct AdminConnection {
 /// No answer came, or none that makes sense.
 #[derive(Debug)]
 pub(super) enum RequestError {
-    /// Nothing came within the timeout of the socket.
+    /// No data came within the timeout of the socket.
     Silent,
     /// The other side closed the connection.
     Closed,
@@ -79,7 +79,7 @@ impl AdminConnection {
         Ok(())
     }
 
-    /// The connection, for the worker that goes on with it; nothing is left unread.
+    /// The connection, for a worker to use; no data is left unread.
     pub(super) fn into_socket(self) -> TcpStream {
         self.socket
     }

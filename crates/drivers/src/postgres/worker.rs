@@ -1,4 +1,4 @@
-//! A worker's client: gives requests, queries to a pool of connections.
+//! A worker's client: passes requests and queries to a pool of connections.
 
 use std::time::Duration;
 

@@ -72,7 +72,7 @@ pub struct Options {
     /// Option `layout=hash|string`: how a record is kept.
     pub shape: RecordShape,
     /// Option `connect_timeout`, in milliseconds: timeout of a connection and each reply of its
-    /// greeting; replies to the workload's requests are the executor's affair.
+    /// greeting; the executor times the workload's requests.
     pub connect_timeout: Duration,
 }
 

@@ -23,7 +23,7 @@ struct State {
 }
 
 impl Turns {
-    /// Waits for the turn, `timeout` at most; tells whether it is ours now.
+    /// Waits for the turn, `timeout` at most; tells whether it was obtained.
     #[must_use]
     pub(super) fn take(&self, timeout: Duration) -> bool {
         let mut state = self.lock();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_gives_up_does_not_hold_up_those_behind() {
+    fn an_abandoned_request_does_not_block_those_behind_it() {
         let turns = Arc::new(Turns::default());
         assert!(turns.take(LONG));
         let other = Arc::clone(&turns);

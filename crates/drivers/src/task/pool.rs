@@ -1,4 +1,4 @@
-//! The worker's side of a pool: gives jobs to connections, delivers what they answered.
+//! The worker's side of a pool: gives jobs to connections, delivers their completions.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -203,7 +203,7 @@ impl<L: Library> Pool<L> {
         }
     }
 
-    /// Waits until something was answered, a connection changed its state, or `timeout` ended.
+    /// Waits until a job was completed, a connection changed its state, or `timeout` ended.
     pub fn wait(&mut self, timeout: Duration) {
         let shared = &self.shared;
         let change = shared.notifier.until(|| shared.has_changed.get().then_some(()));

@@ -24,7 +24,7 @@ use built::built;
 
 const SURROUNDINGS: Surroundings = Surroundings {
     variable: |name| match name {
-        // Only tests may be issued for another Java part than the one they build.
+        // Only tests may request another Java part than the one they build.
         "ASSAY_JVM_BRIDGE" => Some(built().join("assay-jvm").into()),
         name => std::env::var_os(name),
     },

@@ -60,7 +60,7 @@ struct Job {
     failure: Option<Failure>,
 }
 
-/// The requests of a worker that are under way.
+/// The requests of a worker that are in flight.
 #[derive(Default)]
 pub(super) struct SlotTable {
     jobs: Vec<Job>,
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ticket_stands_for_a_command() {
+    fn a_ticket_belongs_to_one_command() {
         for place in [0, 1, 1 << 30] {
             for number in [0, 1, 100_000] {
                 for is_redirected in [false, true] {

@@ -135,7 +135,7 @@ fn servers_join_and_leave() {
 }
 
 #[test]
-fn a_server_alone_takes_no_other_in() {
+fn a_single_server_takes_no_other_node() {
     let mut cluster = Cluster::start("nats", 1);
     let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
     let result = cluster.lab().scale(2, &Watch::new(&stop, &tell)).expect_err("it is no cluster");
