@@ -32,7 +32,7 @@ pub struct Card {
 /// A version that can be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// As it is requested, for example `3.6.16`, or `debian` for what the system's packages bring.
+    /// The version as it is written, for example `3.6.16`, or `debian` for the system's packages.
     pub name: &'static str,
     /// Where it comes from, for example `Debian's etcd-server`.
     pub source: &'static str,
@@ -94,7 +94,7 @@ pub struct Need {
 /// How a program is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// In this package of Debian's, which a lab that needs it installs if instructed to, if we are
+    /// In this package of Debian's, which a lab installs with the user's consent, if it runs as
     /// root.
     Package(&'static str),
     /// In a way that somebody else has to go, for example `apt-get install maven`.

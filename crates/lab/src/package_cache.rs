@@ -40,7 +40,7 @@ impl Kit {
     /// What was put in under `name`.
     ///
     /// # Panics
-    /// If nothing was: a recipe requests what it has put in itself.
+    /// If it was not stored: a recipe asks only for packages that it has stored.
     pub fn program(&self, name: &str) -> &Path {
         self.programs.get(name).unwrap_or_else(|| panic!("the kit has no {name}"))
     }
@@ -77,15 +77,16 @@ impl<'a> PackageCache<'a> {
         self.find(program).ok_or_else(missing)
     }
 
-    /// The path of `program`, installing Debian's `package` if it is missing, we can and we may.
+    /// The path of `program`; installs Debian's `package` if it is missing, and that is possible
+    /// and allowed.
     ///
     /// # Errors
-    /// If it is not there and cannot be installed, or nobody has said that it may.
+    /// If it is missing and cannot be installed, or the user has not agreed.
     pub fn debian(&self, program: &str, package: &str) -> Result<PathBuf, LabError> {
         self.debian_in(&[], program, package)
     }
 
-    /// As [`PackageCache::debian`], for programs outside the usual places: `folders` are looked in
+    /// As [`PackageCache::debian`], for programs outside the usual places: `folders` are searched
     /// first.
     ///
     /// # Errors
@@ -322,7 +323,7 @@ pub(crate) fn can_install(places: &[PathBuf]) -> bool {
     getuid().is_root() && find_program(&[], places, "apt-get").is_some()
 }
 
-/// A number by which texts are distinguished: 32-bit FNV-1a over their bytes, each with a zero at
+/// A hash of texts: 32-bit FNV-1a over their bytes, each with a zero at
 /// its end. Source: <http://www.isthe.com/chongo/tech/comp/fnv>.
 fn fingerprint<'a>(texts: impl Iterator<Item = &'a str>) -> u32 {
     let bytes = texts.flat_map(|text| text.bytes().chain([0]));

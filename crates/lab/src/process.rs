@@ -13,7 +13,7 @@ use crate::lab::LabError;
 use crate::record::{Death, ServerRecord};
 use crate::usage::{family, runs, started};
 
-/// How long a process has to end by itself after it was instructed to.
+/// How long a process has to end by itself after SIGTERM.
 const SECONDS_TO_END: u32 = 20;
 /// How often somebody looks whether what is waited for has come.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
@@ -99,7 +99,7 @@ impl Server {
         self.ended().filter(|_| !self.is_done_with)
     }
 
-    /// How it ended, if it did so by itself and that was not noticed before `unix_ms`.
+    /// How it ended, if it did so by itself and that was not recorded before `unix_ms`.
     pub(crate) fn notice_death(&mut self, unix_ms: u64) -> Option<&Death> {
         if self.died.is_some() {
             return None;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_ends_when_it_is_instructed_to() {
+    fn a_process_ends_on_request() {
         let folder = tempfile::tempdir().unwrap();
         let mut server = sleeper(folder.path());
         assert!(server.ended().is_none());

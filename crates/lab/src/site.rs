@@ -284,7 +284,7 @@ impl Site<'_> {
     }
 
     /// # Errors
-    /// If a process that was started has ended, unless it was killed or instructed to.
+    /// If a started process has ended, unless it was killed or stopped.
     pub fn check_alive(&mut self) -> Result<(), LabError> {
         for node in &mut self.lab.nodes {
             for server in &mut node.servers {

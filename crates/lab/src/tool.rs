@@ -23,7 +23,7 @@ const CHUNK_BYTES: usize = 8192;
 /// started may still hold its output open, for as long as it likes.
 const SECONDS_TO_CLOSE: u32 = 1;
 
-/// Who waits: can be instructed to stop, hears what goes on.
+/// A wait that can be cancelled, with a report of progress.
 pub struct Watch<'a> {
     stop: &'a AtomicBool,
     tell: &'a dyn Fn(&str),
@@ -41,7 +41,7 @@ impl<'a> Watch<'a> {
     }
 
     /// # Errors
-    /// If it has been instructed to stop.
+    /// If it was cancelled.
     pub fn check(&self) -> Result<(), LabError> {
         if self.stop.load(Ordering::Relaxed) { Err(LabError::Stopped) } else { Ok(()) }
     }
@@ -49,7 +49,7 @@ impl<'a> Watch<'a> {
     /// Waits for a moment.
     ///
     /// # Errors
-    /// If it has been instructed to stop.
+    /// If it was cancelled.
     pub fn pause(&self) -> Result<(), LabError> {
         self.check()?;
         thread::sleep(LOOK);
@@ -59,7 +59,7 @@ impl<'a> Watch<'a> {
     /// Waits until `has_come`, for at most about `seconds` and the time that one look takes.
     ///
     /// # Errors
-    /// If it does not come in that time, looking fails, or it has been instructed to stop.
+    /// If it does not come in that time, the check fails, or it was cancelled.
     pub fn until(
         &self,
         what: &str,
@@ -211,7 +211,7 @@ fn hear<R: Read + Send + 'static>(mut from: R) -> Receiver<Vec<u8>> {
     received
 }
 
-/// All that was received until the end, or until `closed` is over.
+/// All bytes until the end, or until `closed` is over.
 fn all(received: &Receiver<Vec<u8>>, closed: &Deadline) -> String {
     let mut bytes = Vec::new();
     loop {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_that_take_long_do_not_make_a_wait_longer() {
+    fn slow_checks_do_not_prolong_a_wait() {
         let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
         let mut looks = 0;
         let waited = Watch::new(&stop, &tell).until("nothing", 1, || {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_killed_when_its_time_is_over_or_nobody_waits() {
+    fn a_tool_is_killed_at_its_timeout_or_when_cancelled() {
         let reported = run("exec sleep 60", 1, false).unwrap_err().to_string();
         assert_eq!(reported, "waited for /bin/sh to end for 1 s in vain");
         assert!(matches!(run("exec sleep 60", 20, true), Err(LabError::Stopped)));

@@ -127,7 +127,7 @@ impl Recipe for Etcd {
         let peer = format!("--peer-urls={}", url(site, node, "peer"));
         let name = name(node);
         insist(site, &others, &["member", "add", &name, &peer, "--learner"], SECONDS_TO_CHANGE)?;
-        // It queries any one of them who the members are, and ends if it is not among them itself.
+        // It asks any one of them for the members, and ends if it is not among them itself.
         let what = format!("all members to know {name}");
         site.wait_until(&what, SECONDS_TO_CHANGE, |site| {
             let knows = |other: &usize| id_of(site, node, &[*other]).map(|id| id.is_some());
@@ -200,7 +200,7 @@ fn launch(site: &mut Site<'_>, node: usize, cluster: Cluster) -> Result<(), LabE
     site.launch(node, launch)
 }
 
-/// The nodes that run besides node `node`: who is queried about it.
+/// The running nodes other than `node`, which are asked about it.
 fn others(site: &mut Site<'_>, node: usize) -> Result<Vec<usize>, LabError> {
     let others: Vec<usize> = site.running().into_iter().filter(|other| *other != node).collect();
     match others.is_empty() {
@@ -247,7 +247,7 @@ fn run(site: &Site<'_>, words: &[&str]) -> Result<String, LabError> {
 }
 
 /// The number that node `node` has in the cluster, as etcdctl writes it, if it is a member; one of
-/// `nodes` is issued.
+/// `nodes` is checked.
 fn id_of(site: &Site<'_>, node: usize, nodes: &[usize]) -> Result<Option<String>, LabError> {
     let reported = control(site, nodes, &["member", "list", "--write-out=json"])?;
     member_id(&reported, &url(site, node, "peer")).map_err(|error| {
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_is_who_takes_itself_for_one() {
+    fn a_leader_is_the_member_that_says_so() {
         let states = |leader: u64| {
             format!(
                 r#"[{{"Endpoint":"a","Status":{{"header":{{"member_id":7}},"leader":{leader}}}}}]"#

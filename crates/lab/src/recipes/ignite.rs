@@ -182,7 +182,7 @@ fn launch(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
     let configuration = site.write(node, "node.xml", &configuration(site, node))?;
     let folder = site.folder(node).display().to_string();
     let server = Launch::new("server", site.program("java"))
-        // It issues nobody whether there is a newer version.
+        // It does not look for a newer version.
         .args(["-DIGNITE_UPDATE_NOTIFIER=false", "-DIGNITE_PERFORMANCE_SUGGESTIONS_DISABLED=true"])
         .args([format!("-DIGNITE_HOME={folder}")])
         .args(java(site))
@@ -234,7 +234,7 @@ fn is_balanced(reported: &str) -> bool {
     })
 }
 
-/// Has the control program tell the first node something, which issues no questions.
+/// Has the control program send the first node a command, without a prompt.
 fn control(site: &Site<'_>, words: &[&str]) -> Result<String, LabError> {
     let (host, port) = (site.address(1), site.port("client").to_string());
     // Where it writes; else it would be where we are.
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_on_its_way_is_not_at_its_place() {
+    fn a_moving_partition_is_not_at_its_final_node() {
         assert!(is_balanced(
             "cacheGroupId partitionId nodeId state isPrimary\n1 2 a OWNING true\n"
         ));

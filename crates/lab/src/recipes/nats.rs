@@ -298,7 +298,7 @@ fn connect(authority: &str) -> std::io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// What the cluster answers to `text` at `subject`, issued as the overseer, in NATS's own protocol.
+/// The cluster's response to `text` on `subject`, sent as the system account, in NATS's protocol.
 fn send(authority: &str, subject: &str, text: &str) -> std::io::Result<String> {
     let mut socket = connect(authority)?;
     let (user, pass) = OVERSEER;
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_listed_with_their_account() {
+    fn streams_are_listed_with_their_totals() {
         let stream = json!({ "name": "KV_a", "config": { "num_replicas": 3 } });
         let reported = json!({ "account_details": [
             { "name": "BENCH", "stream_detail": [stream] }, { "name": "OTHER" },

@@ -138,7 +138,7 @@ impl Recipe for RedisCluster {
     }
 }
 
-/// How many replicas each master has if nobody says: what six nodes are bought for.
+/// The default number of replicas of each master: the usual one of six nodes.
 fn usual_replicas(nodes: usize) -> usize {
     usize::from(nodes.is_multiple_of(2) && nodes / 2 >= FEWEST_MASTERS)
 }
