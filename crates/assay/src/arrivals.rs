@@ -200,7 +200,7 @@ impl Calendar<'_> {
     }
 }
 
-/// An arrival process; `calendar` is whose own schedule may be issued for.
+/// An arrival process; `calendar` says whose recorded schedule may be used.
 ///
 /// # Errors
 /// If the text is none, or there is no schedule; says what a right one looks like.

@@ -79,7 +79,7 @@ pub fn escaped(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// A word of a command line as run directories keep it: without what nobody else may know.
+/// An argument of a command line as run directories keep it: without secrets.
 pub fn redacted(word: &str) -> String {
     registry::word_without_secrets(word)
 }

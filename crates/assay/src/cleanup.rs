@@ -108,7 +108,7 @@ fn delete(store: &dyn Store, encoder: &dyn OperationEncoder, keys: Vec<u64>) -> 
             answered_at = now;
         } else if now.since(answered_at) > TIMEOUT {
             give_up(client.as_mut(), &received);
-            bail!("no deletion was answered for {TIMEOUT}");
+            bail!("no response to a deletion for {TIMEOUT}");
         } else {
             client.wait(WAIT);
         }

@@ -34,8 +34,8 @@ pub enum Examinable<'a> {
     Nothing,
 }
 
-/// Whether what a run of `requested` over the tables of `ddl` that ended with `exit` has left
-/// behind can be looked at.
+/// Whether the data that a run of `requested` over the tables of `ddl` that ended with `exit` has
+/// left behind can be looked at.
 pub fn examinable<'a>(requested: &'a WorkloadSource, ddl: &[Named], exit: Exit) -> Examinable<'a> {
     match requested {
         WorkloadSource::Script(spec @ ScriptSpec::Tpcc(_)) => match exit {

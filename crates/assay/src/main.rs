@@ -11,6 +11,7 @@ macro_rules! eprintln {
 
 mod actions;
 mod arrivals;
+mod atomic_file;
 mod binding;
 mod broken;
 mod cleanup;
@@ -48,7 +49,6 @@ mod slo;
 mod thresholds;
 mod truth;
 mod units;
-mod whole;
 mod workload;
 
 use std::process::ExitCode;

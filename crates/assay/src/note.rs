@@ -33,7 +33,7 @@ impl Loaded {
         Loaded::Script(ScriptDataset { workload, sizes: Default::default(), seed: None })
     }
 
-    /// In sentences, why a run that wants `self` cannot be issued to a store that holds `found`;
+    /// In sentences, why a run of `self` cannot start on a store that holds `found`;
     /// empty if it can.
     pub fn differences(&self, found: &Loaded) -> Vec<String> {
         match (self, found) {

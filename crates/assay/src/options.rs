@@ -18,14 +18,14 @@ pub use keys::{ALIASES, KEYS, Key, Shape, Verb, current, require_one_name, two_n
 
 /// Names of environment variables begin with this.
 const ENVIRONMENT: &str = "ASSAY_";
-/// A variable of that name which is no setting: a store requests it.
+/// A variable of that name which is no setting: a store reads it.
 const OF_STORES: &str = "ASSAY_JVM_BRIDGE";
 
 /// The file in the current directory that is read if it is there.
 const LOCAL_FILE: &str = "assay.toml";
 
-/// A setting, then those that say the same in another way: where its origin is the stronger one,
-/// they are not heeded.
+/// A setting, then those that express the same in another way: if its origin takes precedence, they
+/// are ignored.
 const RIVALS: [(&str, &[&str]); 11] = [
     ("rate", &["closed", "target-throughput", "speed", "think"]),
     ("speed", &["closed", "target-throughput", "rate", "think"]),
@@ -57,7 +57,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// How strong it is.
+    /// Its precedence.
     const fn rank(&self) -> u8 {
         match self {
             Origin::Flag => 3,
@@ -127,7 +127,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Takes away what a rival from a stronger place speaks against.
+    /// Removes a setting that a rival of higher precedence contradicts.
     fn heed_the_strongest(&mut self) {
         let weaker = RIVALS.iter().flat_map(|(name, rivals)| {
             rivals.iter().filter(|rival| self.outranks(name, rival)).copied()
@@ -136,7 +136,7 @@ impl Options {
         weaker.into_iter().for_each(|name| self.forget(name));
     }
 
-    /// Whether `name` comes from a stronger place than `other`.
+    /// Whether `name` has higher precedence than `other`.
     pub fn outranks(&self, name: &str, other: &str) -> bool {
         let rank = |name| self.values.get(name).map_or(0, |given| given.origin.rank());
         rank(name) > rank(other)
@@ -250,7 +250,8 @@ impl Options {
         }
     }
 
-    /// Thresholds of the hallmark that files change, each file with its own, the strongest last.
+    /// Thresholds of the hallmark that files change, each file with its own, the highest precedence
+    /// last.
     pub fn hallmark(&self) -> &[(PathBuf, toml::Table)] {
         &self.hallmark
     }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_an_error_that_helps() {
+    fn a_misspelling_is_an_error_with_a_suggestion() {
         let error = |text: &str| set(&[text]).unwrap_err().to_string();
         assert_eq!(
             error("hallmark.lag_share_fial=0.3"),

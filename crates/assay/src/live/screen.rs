@@ -32,7 +32,7 @@ const FRAME_BYTES: usize = 64 * 1024;
 /// How long the way back waits for a frame that is being written; then it is written over.
 const FRAME_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Keys that are received in one step: held-down keys must not keep the watcher from watching.
+/// Keys that are read in one step: a held-down key must not block the display.
 const KEYS_AT_ONCE: usize = 16;
 
 type Crossterm = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
@@ -42,7 +42,7 @@ type Crossterm = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
 /// Where no dashboard is up, what is said is a line. Where one is up, it is a notice on it, which
 /// becomes a line when the terminal is given back.
 pub struct Stage {
-    /// Whether the terminal is as the shell left it. Signals issue this.
+    /// Whether the terminal is as the shell left it. Signal handlers read this.
     is_down: Arc<AtomicBool>,
     /// Whether taking the terminal failed; it is not tried again.
     is_unfit: AtomicBool,
@@ -161,7 +161,7 @@ impl Stage {
             let _ = emulate_default_handler(*signal);
             let pause =
                 humantime::format_duration(Duration::from_secs(stopped.elapsed().as_secs()));
-            let text = format!("suspended for {pause}: nothing was issued, arrivals waited");
+            let text = format!("suspended for {pause}: no operation was issued, arrivals waited");
             lock(&self.warnings).add(&text);
         }
     }

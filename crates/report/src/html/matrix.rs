@@ -105,7 +105,7 @@ fn cards(study: &MatrixStudy) -> String {
         false => format!("{} of what the study file says", percent(study.scale)),
     };
     out += &sections::card("Operations", &count(operations), &scale);
-    out += &sections::card("Hallmarks", &count(valid as u64), "runs whose figures may be believed");
+    out += &sections::card("Hallmarks", &count(valid as u64), "runs with valid figures");
     out + "</section>\n"
 }
 

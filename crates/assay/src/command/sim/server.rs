@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::connection::Connection;
 
-/// Connections at once; one more is reported so and closed, as Redis does.
+/// Connections at once; one more gets an error and is closed, as in Redis.
 ///
 /// Below the thousand or so files that systems let a process have open.
 const MOST_CONNECTIONS: usize = 900;
@@ -151,7 +151,8 @@ impl Server {
                 // Whoever knocked has left; somebody else may have come.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // There are no files left: others may leave, issuing at once would not help.
+                // No file descriptors are left: others may be closed; accepting again at once would
+                // not help.
                 Err(_) => {
                     self.closed_until = self.now().saturating_add(REST);
                     return;

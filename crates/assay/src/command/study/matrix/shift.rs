@@ -25,7 +25,7 @@ use crate::signals::ending;
 /// How often somebody who waits for a lab looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long a lab may take to end. Servers that are instructed to end get less than that each.
+/// How long a lab may take to end. Each server gets less time than that.
 const DOWN_MAX: Duration = Duration::from_secs(300);
 
 /// The longest name of a lab.
@@ -35,15 +35,16 @@ const NAME_MAX: usize = 40;
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Listens for interrupts: the first is reported, the second ends the program at once.
+    /// Listens for interrupts: the first is passed on, the second ends the program at once.
     ///
     /// # Errors
-    /// If the system does not let us.
+    /// If the system refuses.
     pub fn listen() -> Result<Stop> {
         let expected = Arc::new(AtomicBool::new(false));
         for signal in ending() {
             let code = Exit::Interrupted as i32;
-            // The shell and the system both tell that a terminal has gone: no second wish.
+            // The shell and the kernel both send SIGHUP when a terminal closes: that is no second
+            // interrupt.
             if signal != SIGHUP {
                 register_conditional_shutdown(signal, code, Arc::clone(&expected))
                     .context("cannot listen for interrupts")?;
@@ -99,7 +100,7 @@ impl Shift {
             started
         });
         let started = started.inspect_err(|_| {
-            // The reason has been reported, and nobody comes back to a lab of a cell.
+            // The reason has been reported, and a cell's lab is used only once.
             let _ = assay_lab::clean(&job_spec.folder);
         })?;
         let mut supervisor = started.supervisor;
@@ -132,8 +133,7 @@ impl Drop for Shift {
     }
 }
 
-/// Waits so long for the end of a lab's supervisor, then ends it; its guard ends what it has
-/// started.
+/// Waits so long for the end of a lab's supervisor, then kills it; its watchdog ends the servers.
 fn end_within(supervisor: &mut Child, timeout: Duration) {
     let begun = Instant::now();
     while let Ok(None) = supervisor.try_wait() {
