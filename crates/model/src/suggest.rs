@@ -1,4 +1,4 @@
-//! The known word that somebody who mistyped most likely meant.
+//! Suggestion of a known word for a misspelt one.
 
 /// The candidate nearest to `word`, if it is near enough to be a slip.
 ///
