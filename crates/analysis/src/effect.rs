@@ -1,8 +1,7 @@
 //! Effect of an action on a store: the stretch of time in which its answers differ.
-//!
-//! Whoever adds a node wants to know when that is first felt and when the store has come to rest:
-//! NoSQLMark's elasticity experiment (BTW 2017, section 5.2) reads both off a chart. Here they are
-//! computed interval by interval, with the same two questions:
+//! After a node is added, the question is when the first effect shows and when the store is steady
+//! again: NoSQLMark's elasticity experiment (BTW 2017, section 5.2) reads both off a chart. Here
+//! they are computed interval by interval, with the same two questions:
 //!
 //! * **First effect**: the first of two intervals in a row, after the action, that differ in the
 //!   same way from the time before: by more than the variation there.

@@ -63,7 +63,7 @@ pub struct Hallmark {
 pub enum Verdict {
     /// The figures may be believed.
     Valid,
-    /// They may, by whoever has read the remarks; figures of the far tail may be withdrawn.
+    /// It may be used with regard to the remarks; figures of the far tail may be withdrawn.
     ValidWithRemarks,
     /// A check failed that a headline figure stands on.
     Invalid,
@@ -135,7 +135,7 @@ impl Hallmark {
     }
 
     /// The checks that withdraw `figure`, without the size of the sample: a percentile of too few
-    /// values is not wrong, and whoever compares it counts its values anyway.
+    /// values is not wrong, and a comparison counts its values anyway.
     pub fn refuted_by(&self, figure: Figure) -> Vec<CheckId> {
         let is_few = |check: &Check, one: &Figure| {
             check.id == CheckId::SampleSize && matches!(one, Figure::Percentile(..))

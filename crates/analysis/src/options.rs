@@ -14,7 +14,7 @@ pub struct AnalysisOptions {
     /// Names of the plan's queries; a record's `statement` is the place here plus one. Empty if it
     /// accessed records by key.
     pub queries: Vec<String>,
-    /// The most operations of one process: index = process × width + place. 0 if nobody knows.
+    /// The most operations of one process: index = process × width + place. 0 if unknown.
     pub width: u64,
     /// Whether processes have several transactions, so that they are worth figures of their own.
     pub processes: Processes,
@@ -30,7 +30,7 @@ pub struct AnalysisOptions {
     pub window: Option<Window>,
     /// The load model of the operations.
     pub load: LoadModel,
-    /// How many operations arrived, if somebody counted them beside the history.
+    /// How many operations arrived, if they were counted independently of the history.
     pub expected: Option<u64>,
     /// A response that comes later than this after the intended time is late.
     pub deadline: Nanos,

@@ -8,7 +8,7 @@
 //! r(n) = l + max(0, H − n·(1/λ − 1/μ))
 //! ```
 //!
-//! where l is what a request takes when nobody is before it: a saw-tooth with its peak at H + l,
+//! where l is the time of a request that does not queue: a saw-tooth with its peak at H + l,
 //! which is over H·μ/(μ−λ) after the hiccup began. This is what users of an open system see.
 //!
 //! A closed loop of N sessions that is paced at λ issues the first N of them in time; then all
@@ -42,7 +42,7 @@ pub struct Sawtooth {
     pub at: Nanos,
     /// How long nothing is served (H).
     pub hiccup: Nanos,
-    /// What a request takes when nobody is before it (l).
+    /// The time of a request that does not queue (l).
     pub healthy: Nanos,
     /// How many requests there are in all.
     pub operations: u64,
@@ -226,7 +226,7 @@ pub struct Figures {
     pub max: Nanos,
     /// Quantiles over all requests.
     pub quantiles: Vec<(f64, Nanos)>,
-    /// Requests that took longer than when nobody is before them.
+    /// Requests that took longer than without queueing.
     pub affected: u64,
     /// How long after the hiccup began a request was meant for which, and for all after it, this
     /// latency was healthy again.

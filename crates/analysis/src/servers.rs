@@ -13,7 +13,7 @@ pub struct Counted {
     pub readings: Vec<Counters>,
 }
 
-/// One reading of a node. What nobody could tell is absent.
+/// One reading of a node. Unknown values are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     /// When, on the run's time axis.

@@ -88,7 +88,7 @@ pub struct Counts {
     pub done: u64,
     /// Certainly did not happen.
     pub refused: u64,
-    /// Nobody knows.
+    /// The outcome is unknown.
     pub unknown: u64,
     /// Never left us.
     pub dropped: u64,

@@ -216,7 +216,7 @@ fn worst(verdicts: impl Iterator<Item = CheckVerdict>) -> CheckVerdict {
 pub enum CheckVerdict {
     /// It is as it should be.
     Pass,
-    /// Figures stand, but whoever reads them must know of it.
+    /// Figures stand, but the reader must know of it.
     Remark,
     /// Figures are withdrawn.
     Fail,
@@ -231,13 +231,13 @@ pub enum CheckVerdict {
 pub enum Inapplicable {
     /// Sessions wait for answers; there are no arrivals of the open kind.
     ClosedLoop,
-    /// It was a load, whose latencies are nobody's result.
+    /// It was a load, whose latencies are no result.
     IsLoad,
     /// Time was simulated, so no machine could be late.
     SimulatedTime,
     /// No rate was promised.
     NoRate,
-    /// Nobody observed what is needed.
+    /// The needed observations are missing.
     NotObserved,
     /// There is no record that is needed.
     NoRecords,

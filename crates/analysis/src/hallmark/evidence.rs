@@ -4,7 +4,7 @@ use assay_model::Nanos;
 
 use super::plan::Plan;
 
-/// Facts about a run from beside its records. What nobody knows is `None`, and the checks that need
+/// Facts about a run other than its records. An unknown fact is `None`, and the checks that need
 /// it are then not assessable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
@@ -97,7 +97,7 @@ pub struct WorkerTime {
     pub busy: f64,
     /// Ready to go on without being let.
     pub waited: Option<f64>,
-    /// On a processor for something useful, other than waiting; if somebody measured that.
+    /// On a processor for useful work, other than waiting; if that was measured.
     pub useful: Option<f64>,
 }
 

@@ -85,7 +85,7 @@ fn intended_error(input: &Input, scheduled: f64) -> Option<Measure> {
         return None;
     }
     let error = (input.observed.intended.total() as f64 / scheduled - 1.0).abs();
-    // Nobody knows by how much a schedule from a file may leave its own mean.
+    // The variation of a schedule from a file is unknown.
     let is_known = process == Gaps::Independent || dispersion_promised(input).is_some();
     if !is_known {
         return Some(Measure::display(Statistic::IntendedError, error));

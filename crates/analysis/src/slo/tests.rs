@@ -50,7 +50,7 @@ fn enough_quick_reads_hold_a_percentile() {
 
 #[test]
 fn a_burst_of_slow_reads_tells_as_little_as_one() {
-    // 2 % are slow in both; in one burst they are one event, and nobody can tell from that.
+    // 2 % are slow in both; in one burst they are one event, which decides nothing.
     let found =
         analyzed(latency(0.99, Comparison::Below, 10), &reads(3_000, |n| 5 + n % 50 / 49 * 9));
     assert_eq!((found.over, found.verdict), (60, Verdict::Violated));

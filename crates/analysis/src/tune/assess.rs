@@ -217,7 +217,7 @@ fn shortfall(summary: &Summary, context: &StepContext) -> Option<Reason> {
     Some(Reason::Rate((requested * offered).min(1.0)))
 }
 
-/// How many operations a process had; one where nobody can tell.
+/// How many operations a process had; one if unknown.
 fn operations_per_arrival(summary: &Summary) -> f64 {
     match (summary.overall.rates.target_per_s, summary.load.target()) {
         (Some(operations), Some(arrivals)) if operations > 0.0 && arrivals > 0.0 => {

@@ -2,7 +2,7 @@
 
 use assay_model::Nanos;
 
-/// A backlog of this many times rate × limit keeps whoever comes now waiting beyond the limit.
+/// A backlog of this many times rate × limit makes every new arrival wait beyond the limit.
 const BEYOND: f64 = 2.0;
 
 /// How many times the share that may be over the limit must have come during such a backlog.
@@ -13,7 +13,7 @@ const SHORTEST: Nanos = Nanos::from_secs(1);
 
 /// A watch over the backlog of a step.
 ///
-/// While more than 2 · λ · limit operations wait, whoever arrives will be answered after the limit,
+/// While more than 2 · λ · limit operations wait, every new arrival completes after the limit,
 /// if answers come in about the order of the questions. Once that has lasted for twice the share of
 /// the step that the objective leaves over the limit, no good rest can save it.
 #[derive(Clone, Debug)]
