@@ -65,7 +65,7 @@ pub struct Manifest {
     /// What the instrument itself needs, if that was measured before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorSection>,
-    /// Thresholds of the hallmark that somebody changed, by name.
+    /// Changed thresholds of the hallmark, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub hallmark: BTreeMap<String, f64>,
     /// The parts of the run in time.
@@ -270,7 +270,7 @@ pub struct Counters {
     pub done: u64,
     /// Certainly did not happen.
     pub refused: u64,
-    /// Nobody knows.
+    /// The outcome is unknown.
     pub unknown: u64,
     /// Never left us.
     pub dropped: u64,

@@ -65,7 +65,7 @@ impl Claim<'_> {
         }
     }
 
-    /// An earlier part with the same bytes: parts of earlier releases do not say which they are.
+    /// An earlier part with the same bytes: parts of earlier releases have no identity.
     fn twin(&self, dir: &Path) -> Result<Option<std::path::PathBuf>, OpenError> {
         for (agent, folder) in list(&place::history(dir), "agent=", "")? {
             for (worker, other) in list(&folder, "part-", ".parquet")? {
