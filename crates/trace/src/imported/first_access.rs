@@ -16,7 +16,7 @@ use crate::stat::KeyHasher;
 pub const KEYS_MAX: usize = 3_600_000;
 /// The bytes of a key in a sorted run: number, size, state, padding.
 const ENTRY: usize = 16;
-/// How a run says that nobody knows the size.
+/// The text of an unknown size.
 const NO_SIZE: u32 = u32::MAX;
 
 /// Whether a key must be there before the trace.

@@ -60,7 +60,7 @@ pub struct Importing {
     pub spread: Spread,
     /// At most so many operations.
     pub operations: Option<u64>,
-    /// The size of values whose size nobody knows, in bytes.
+    /// The size of values of unknown size, in bytes.
     pub value_size: u32,
     /// The size of values for keys that were only looked for in vain, if these are to be there.
     pub fill_misses: Option<u32>,
@@ -121,7 +121,7 @@ pub struct Imported {
     pub span: Nanos,
     /// Reads that had found nothing.
     pub missed: u64,
-    /// Writes whose size nobody knew.
+    /// Writes of unknown size.
     pub guessed: u64,
 }
 
@@ -331,7 +331,7 @@ pub(crate) fn lone(process: u64, key: u64, kind: Kind, bytes: u32) -> Operation 
     }
 }
 
-/// The seed of everything random in an imported trace if nobody names one: an import of the same
+/// The default seed of everything random in an imported trace: an import of the same
 /// file gives the same trace.
 pub const USUAL_SEED: Seed = Seed(0);
 

@@ -46,7 +46,7 @@ impl Format {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// What a record of it looks like, for whoever has given another one.
+    /// The form of its records, for errors about other files.
     pub const fn expected(self) -> &'static str {
         match self {
             Format::Twitter => {
@@ -136,7 +136,7 @@ pub struct ImportedRequest {
     pub count: u32,
 }
 
-/// The number of the key called `name`, whose length in bytes is `length`, or 0 if nobody knows.
+/// The number of the key called `name`, whose length in bytes is `length`, or 0 if unknown.
 ///
 /// The upper 52 bits are a hash of the name, so that the same name has the same number in every
 /// file, without a table of names. Among n names the chance that any two share a hash is about
@@ -153,7 +153,7 @@ pub fn key_number(name: &[u8], length: u64) -> u64 {
     with_length(mix(hash), length)
 }
 
-/// The number of the object with this number, whose key's length nobody knows.
+/// The number of the object with this number, whose key's length is unknown.
 pub fn object_number(object: u64) -> u64 {
     with_length(mix(object ^ 0x6F62_6A65_6374_0000), 0)
 }
