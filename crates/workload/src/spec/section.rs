@@ -118,7 +118,7 @@ pub enum KeyOrder {
     Hashed,
     /// Keys count up as records do, if `key_digits` makes them equally long.
     Ordered,
-    /// The number says how long the key is, as in a trace of somebody else's requests.
+    /// The number says how long the key is, as in an imported trace.
     Recorded,
 }
 

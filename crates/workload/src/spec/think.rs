@@ -9,7 +9,7 @@ use serde::ser::{Serialize, Serializer};
 
 use assay_model::quantity;
 
-/// Nobody thinks longer than this before the next transaction: a hundred days.
+/// The longest allowed think time: a hundred days.
 const THINK_MAX: Nanos = Nanos::from_secs(100 * 86_400);
 
 /// The think time before the next transaction of a process.

@@ -23,7 +23,7 @@ const MOST_COMPARED: usize = 1000;
 /// How many unknown properties are reported one by one.
 const MOST_TOLD: usize = 20;
 
-/// What happens to a property that nobody knows.
+/// The treatment of unknown properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// It is an error.
@@ -43,7 +43,7 @@ pub struct Reading {
     pub binding: BTreeMap<String, String>,
     /// What the user should know, in sentences.
     pub warnings: Vec<String>,
-    /// `operationcount` as it was written, 0 included: [`make_room`] goes by it.
+    /// `operationcount` as it was written, 0 included: [`make_room`] uses it.
     pub operation_count: Option<u64>,
 }
 

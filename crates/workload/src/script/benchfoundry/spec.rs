@@ -12,7 +12,7 @@ use crate::spec::{Problem, number};
 
 /// More rows than this are another workload.
 const SCALE_MAX: u64 = 1_000_000;
-/// Nobody schedules more processes per second.
+/// The largest plausible number of processes per second.
 const RATE_MAX: f64 = 1e9;
 
 /// BenchFoundry's workload in the manner of TPC-C.

@@ -3,7 +3,7 @@
 /// The probability that `readers`, each at a replica drawn uniformly, reach all `replicas`.
 ///
 /// It equals 1 - sum over i from 1 to n - 1 of (-1)^(i + 1) C(n, i) ((n - i) / n)^m, by inclusion
-/// and exclusion over the sets of replicas that nobody reaches. That sum alternates between
+/// and exclusion over the sets of replicas that no reader reaches. That sum alternates between
 /// numbers so large that for some dozens of replicas no digit of it is right; so readers are added
 /// one after another here, each at a new replica or not.
 ///

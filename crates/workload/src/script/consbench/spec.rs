@@ -19,7 +19,7 @@ const REPLICAS_MAX: u64 = 100;
 const READS_MAX: u64 = 60_000;
 /// Operations are numbered by 64 bits, with room for the width of a process.
 const READS_OF_ALL_MAX: u128 = 1_000_000_000_000_000;
-/// Nobody waits for longer than a hundred days.
+/// The longest allowed wait: a hundred days.
 const SPAN_MAX: Nanos = Nanos::from_secs(100 * 86_400);
 
 /// Consbench.

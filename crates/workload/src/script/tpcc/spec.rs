@@ -99,7 +99,7 @@ pub struct TpccProcess {
     #[serde(deserialize_with = "number::whole")]
     #[schemars(schema_with = "number::whole_schema")]
     pub transactions: u64,
-    /// Whether somebody sits at the terminal.
+    /// Whether terminals have keying and think times.
     pub think: Think,
 }
 
@@ -107,7 +107,7 @@ pub struct TpccProcess {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Think {
-    /// Nobody: transactions follow one another at once.
+    /// None: transactions follow one another at once.
     #[default]
     None,
     /// Keying and think times of clause 5.2.5.7.
