@@ -87,7 +87,7 @@ impl LiveCounters {
         self.latency
     }
 
-    /// Adds `fresh` to the window and empties it. Skipped while somebody looks in, so that the
+    /// Adds `fresh` to the window and empties it. Skipped while an observer reads, so that the
     /// worker never waits; the counts then come with the next time.
     pub(crate) fn publish(&self, in_flight: usize, fresh: &mut WorkerStats) {
         self.in_flight.store(in_flight as u64, Ordering::Relaxed);

@@ -43,7 +43,7 @@ const FLUSH_EVERY: Nanos = Nanos::from_millis(500);
 const PUBLISH_EVERY: Nanos = Nanos::from_millis(50);
 
 /// How long a run that must end at once still records arrivals that were due and not issued: some
-/// millions, which is more than wait unless a store has stood still for long.
+/// millions, which is more than wait unless a store has stalled for long.
 const GRACE: Nanos = Nanos::from_millis(500);
 
 /// The task of a worker.
@@ -471,7 +471,7 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         }
     }
 
-    /// Whether somebody in a hurry has waited long enough since `ended` for arrivals that were due.
+    /// Whether an aborted run has waited long enough since `ended` for arrivals that were due.
     fn is_out_of_grace(&self, ended: Nanos) -> bool {
         self.control.urgency() == Urgency::Abort && self.clock.now().since(ended) > GRACE
     }

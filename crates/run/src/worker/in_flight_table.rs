@@ -74,7 +74,7 @@ struct Slot {
     requests: u16,
     /// Whether a transaction is open.
     is_in_transaction: bool,
-    /// Whether nobody knows what became of one of its queries, so that its session may still be at
+    /// Whether the outcome of one of its queries is unknown, so that its session may still be at
     /// work.
     is_in_doubt: bool,
     /// Only where the plan issues queries.

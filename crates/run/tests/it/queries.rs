@@ -106,7 +106,7 @@ impl Source for Turns {
     }
 }
 
-/// A store of one connection: whoever holds it in a transaction keeps others out.
+/// A store of one connection: a transaction blocks all others.
 struct Bank {
     stand: StandInStore,
     /// Which queries it refuses.

@@ -13,7 +13,7 @@ use crate::stand_ins::{Manner, Plan, StandInStore, extent, open, workers};
 
 const MS: Nanos = Nanos::from_millis(1);
 
-/// A sink beside which somebody turns the rate as soon as a moment has come.
+/// A sink that changes the rate at a given moment.
 struct Turning {
     control: Arc<Control>,
     clock: SimulatedClock,
