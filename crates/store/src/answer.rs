@@ -22,7 +22,7 @@ pub enum Answer<'a> {
     Done(Reply<'a>),
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows whether it happened.
+    /// It is unknown whether it happened.
     Unknown(Reason),
 }
 

@@ -4,7 +4,7 @@
 //! copied into a recycled `Job` and travels to an idle thread; the answer travels back in the
 //! same job. When no thread is idle the client is not ready, the executor keeps the request, and
 //! the wait is lag: a store that waits for its disk shows as a store that is too slow, never as a
-//! load generator that stood still.
+//! load generator that was blocked.
 
 mod job;
 mod pool;

@@ -175,14 +175,14 @@ pub trait Client {
         None
     }
 
-    /// Nobody waits for `ticket` any more. A later answer to it is welcome and ignored.
+    /// `ticket` is abandoned. A later completion of it is allowed and ignored.
     fn abandon(&mut self, _ticket: Ticket) {}
 }
 
 /// The store could not be opened, prepared or inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Nobody answers there.
+    /// Connection refused.
     #[error("cannot reach {store}: {reason}")]
     Unreachable {
         /// The store's URL without secrets.

@@ -41,7 +41,7 @@ impl Dialect {
     /// The identifier `name`, quoted where it has to be.
     ///
     /// PostgreSQL folds what is not quoted to lower case, so names are written in lower case there:
-    /// whoever made the table without quotes has made the same one.
+    /// a table that was created without quotes is the same one.
     pub fn name(self, name: &str) -> String {
         name::identifier(self, name)
     }

@@ -33,7 +33,7 @@ pub(super) enum JobKind {
         /// Whether it opens a transaction.
         begins: bool,
     },
-    /// What its transaction did is undone; nobody waits for an answer.
+    /// Its transaction is rolled back; no completion is needed.
     Leave,
 }
 

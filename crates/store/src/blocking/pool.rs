@@ -300,11 +300,11 @@ impl BlockingThread {
             Ok(client) => (Some(client), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        // If nobody listens the pool has been given up, and the queue will be closed.
+        // Without a receiver the pool has been given up, and the queue will be closed.
         let _ = opened.send(outcome);
         let Some(client) = client.as_deref_mut() else { return };
         while let Some(mut job) = self.queue.take() {
-            // A client whose call panicked is not used again, so nobody sees it half changed.
+            // A client whose call panicked is not used again, so its partial state does not matter.
             let ended = catch_unwind(AssertUnwindSafe(|| job.run(client)));
             if let Err(panic) = ended {
                 return self.die(job, &*panic);

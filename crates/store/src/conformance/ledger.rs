@@ -46,7 +46,7 @@ pub enum Flaw {
     ReadsPast,
     /// A scan within a transaction does not see its writes.
     ScansPast,
-    /// Whoever is in no transaction reads what another has not committed.
+    /// Reads outside of transactions see uncommitted changes.
     ShowsDrafts,
     /// A commit overwrites what others committed meanwhile.
     LosesUpdates,

@@ -121,7 +121,7 @@ pub enum Got {
     },
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows whether it happened.
+    /// It is unknown whether it happened.
     Unknown(Reason),
     /// No answer came at all, which no store may do.
     Silence,
@@ -283,7 +283,8 @@ impl TestSession {
         self.next += 1;
         let ticket = Ticket(self.next);
         self.client.start(self.now, ticket, &request, &mut self.inbox);
-        // What a client borrows ends here: whoever kept a pointer instead of a copy would show.
+        // The borrowed data ends here: a client that kept a pointer instead of a copy would be
+        // detected.
         bytes.fill(0xEE);
         Some(ticket)
     }
@@ -300,7 +301,7 @@ impl TestSession {
         self.inbox.0.len()
     }
 
-    /// Tells the client that nobody waits for `ticket` any more.
+    /// Tells the client that `ticket` is abandoned.
     pub fn abandon(&mut self, ticket: Ticket) {
         self.client.abandon(ticket);
     }

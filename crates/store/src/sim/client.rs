@@ -28,7 +28,7 @@ pub(super) struct SimulatedClient {
     pub world: Arc<Mutex<World>>,
     pub layout: Arc<[Columns]>,
     waiting: BinaryHeap<Reverse<Waiting>>,
-    /// Tickets that nobody waits for any more; some may be among those waiting.
+    /// Abandoned tickets; some may be among those waiting.
     abandoned: BTreeSet<u64>,
     started: u64,
     /// The last moment that was passed in.
@@ -74,7 +74,7 @@ impl Ord for Waiting {
     }
 }
 
-/// Answers that may lie about though nobody waits for them.
+/// The most abandoned responses that are kept.
 const MOST_ABANDONED: usize = 64;
 
 /// A world whose user panicked is taken as it is: it is data that no half-done change can break.

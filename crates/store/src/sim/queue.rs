@@ -13,7 +13,7 @@
 //!   requests at 29.8 s and 30.2 s around a hiccup of 1 s at 30 s give a wait of 0.6 s, yet 0.8 s
 //!   are left of it. Here the backlog is drained up to the hiccup first.
 //! * The paper's wait leaves out the request's own service, so an idle node answers at once,
-//!   however small its capacity. Here a request takes 1/μ when nobody is before it, as in the
+//!   however small its capacity. Here a request takes 1/μ when it does not queue, as in the
 //!   queue M/D/1; `own_service = false` gives the paper's wait.
 //! * SickStore counts in whole milliseconds and rounds waits up. Here the clock is in nanoseconds.
 //!

@@ -62,7 +62,7 @@ pub struct SimRequest<'a> {
 /// An answer, and when it is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimAnswer {
-    /// When it is due; [`Nanos::NEVER`] if nobody will ever hear it.
+    /// When it is due; [`Nanos::NEVER`] if it never comes.
     pub due: Nanos,
     /// What the request did or showed, or why it was refused.
     pub result: Result<SimEffect, Reason>,
@@ -104,7 +104,7 @@ pub struct World {
     /// Writes that will be done once more, by when and which.
     again: BinaryHeap<Reverse<(Nanos, u64)>>,
     again_by_count: BTreeMap<u64, Again>,
-    /// Until when everything stands still.
+    /// The end of the current stop.
     stopped_until: Nanos,
     /// When the last of the requests that are being served ends.
     serving_until: Nanos,
@@ -128,7 +128,7 @@ struct Turn {
     /// How long after the first request it came.
     since: Nanos,
     node: usize,
-    /// When its answer would be due if nobody else had to be waited for.
+    /// When its response would be due without waiting for replicas.
     due: Nanos,
     faults: FaultSet,
 }
@@ -320,7 +320,7 @@ impl World {
         if is_silent {
             turn.due = Nanos::NEVER;
             turn.faults = turn.faults.with(Fault::Silent);
-            // Whether it is done nobody can tell from outside: every other one is.
+            // The client cannot know whether it is done: every other one is.
             if self.draws(stream::SILENT, turn.count, 1).unit() < 0.5 {
                 self.note(&turn, requested, ReadView::default());
                 return SimAnswer { due: turn.due, result: Ok(SimEffect::Missing) };

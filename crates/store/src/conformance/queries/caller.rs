@@ -27,7 +27,7 @@ pub enum QueryAnswer {
     },
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows whether it happened.
+    /// It is unknown whether it happened.
     Unknown(Reason),
     /// No answer came at all, which no store may do.
     Silence,
@@ -181,7 +181,8 @@ impl Caller {
         let ticket = Ticket(self.next);
         let call = Call { session, step, begins, parameters: Parameters::new(&encoded) };
         self.client.call(self.now, ticket, &call, &mut self.inbox);
-        // What a client borrows ends here: whoever kept a pointer instead of a copy would show.
+        // The borrowed data ends here: a client that kept a pointer instead of a copy would be
+        // detected.
         encoded.fill(0xEE);
         Some(ticket)
     }
@@ -212,7 +213,7 @@ impl Caller {
         self.client.leave(session);
     }
 
-    /// Nobody waits for `ticket` of `session` any more, which ends its transaction.
+    /// `ticket` of `session` is abandoned, which ends its transaction.
     pub fn abandon(&mut self, session: u32, ticket: Ticket) {
         self.within.remove(&session);
         self.client.abandon(ticket);

@@ -226,7 +226,7 @@ fn many(store: &dyn Store) -> Result<(), Broken> {
     let mut begun = 0;
     let mut committed = 0;
     while committed < SESSIONS {
-        // Two at a time: whoever has few connections must still come through.
+        // Two at a time: a store with few connections must still succeed.
         while begun < SESSIONS && open.len() < 2 {
             let arguments = [int(1), int(begun.into()), ANN, money(1)];
             let ticket =

@@ -27,7 +27,7 @@ const MOST_REPLY: usize = LIMITS.string + (64 << 10);
 
 const TOO_LONG: &str = "ERR the reply would be longer than the 64 MiB that one may have here";
 
-/// Fields that one command may name, so that nobody else waits long for it.
+/// Fields that one command may name, so that other clients do not wait long for it.
 const MOST_FIELDS: usize = 10_000;
 
 const TOO_MANY: &str = "ERR a command here names at most 10000 fields: use several commands";
@@ -252,7 +252,7 @@ impl Keyspace {
         }
     }
 
-    /// What is there of a record, whoever may see it.
+    /// The newest version of a record, visible or not.
     fn current(&self, key: &[u8]) -> Option<Arc<[u8]>> {
         self.world.current(self.tables[0], key)
     }

@@ -286,7 +286,7 @@ fn what_stops_everything_lets_nobody_pass() {
         .collect();
     let stops = spans.windows(2).filter(|pair| pair[1].1 > pair[0].1 + Nanos::from_millis(40));
     assert!(stops.count() > 20, "some requests stop everything");
-    // Whoever comes while everything is stopped ends after the stop: ends never run far back.
+    // A request during a stop ends after it: ends never run far back.
     let mut latest = Nanos::ZERO;
     for (_, end) in spans {
         assert!(end + Nanos::from_millis(2) > latest, "{end} {latest}");
