@@ -5,8 +5,8 @@
 //! * If the inner store declares an isolation, a transaction of queries is one of its own, and ends
 //!   with a request that commits it or rolls it back. A query that may take several requests is
 //!   such a transaction by itself. A step that fails undoes what was written before it, so it is
-//!   refused, even if it was a write whose answer is lost: nobody commits it. Only a SELECT whose
-//!   answer is lost is unknown, and a commit.
+//!   refused, even if it was a write whose response is lost: it is not committed. Only a SELECT
+//!   whose answer is lost is unknown, and a commit.
 //! * If not, there are no transactions: a query that takes several requests is not atomic, an
 //!   `x = x + ?` is a read, then a write, and what others write in between is lost. Commit and
 //!   rollback are answered at once; a rollback undoes nothing. If a request fails before anything

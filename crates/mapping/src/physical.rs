@@ -175,7 +175,7 @@ pub enum FitError {
 }
 
 impl Physical {
-    /// Each relation as it is, under its primary key: the schema that nobody has advised on.
+    /// Each relation as it is, under its primary key: the schema without an advisor.
     pub fn plain(schema: &Schema, class: Class) -> Physical {
         let tables = (0..).zip(&schema.relations).map(|(number, relation)| {
             let view = View::whole(schema, number);

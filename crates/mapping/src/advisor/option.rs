@@ -195,7 +195,7 @@ impl<'a> Ranking<'a> {
         states.split_off(1)
     }
 
-    /// The option without the tables that nobody reads.
+    /// The option without unused tables.
     pub(super) fn without_unused(&mut self, choice: &Choice) -> Result<Choice, FitError> {
         let mut left = choice.clone();
         let mut cost = self.cost(&left)?;

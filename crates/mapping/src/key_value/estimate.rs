@@ -30,7 +30,7 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// `rows` by relation; 0, or nothing, where nobody knows.
+    /// `rows` by relation; 0, or nothing, if unknown.
     pub(crate) fn new(schema: &Schema, rows: &[f64]) -> Estimate {
         let rows =
             schema.relations.iter().enumerate().map(|(number, relation)| match rows.get(number) {

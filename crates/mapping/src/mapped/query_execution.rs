@@ -625,7 +625,7 @@ impl QueryExecution {
             }
             last.clone_from(&key);
             if key < self.key {
-                // The store does not scan in the order of keys, so nobody knows what is missing.
+                // The store does not scan in the order of keys, so the missing rows are unknown.
                 return Err(End::Refused(Reason::Garbled));
             }
             if self.end.as_ref().is_some_and(|end| key >= *end) {
@@ -643,7 +643,7 @@ impl QueryExecution {
             last.push(0);
             self.key = last;
         } else if self.batch >= LARGEST_BATCH {
-            // None of them is a row, so nobody knows the key from which to go on.
+            // None of them is a row, so the next key is unknown.
             return Err(End::Refused(Reason::Garbled));
         }
         self.batch = (self.batch * 4).min(LARGEST_BATCH);

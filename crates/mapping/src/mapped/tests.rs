@@ -336,7 +336,7 @@ fn without_transactions_their_ends_are_answered_at_once_and_unknown_queries_are_
 }
 
 /// A store whose request number `at`, counted from 0 within each client, ends with `end` instead.
-/// What is `Lost` is answered by nobody.
+/// `Lost` has no response.
 struct Failing {
     inner: Arc<dyn Store>,
     at: u64,

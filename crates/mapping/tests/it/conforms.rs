@@ -31,7 +31,7 @@ fn memory_conforms_through_every_schema_offered() {
     }
 }
 
-/// With two connections as with many: a step within a transaction waits for nobody else's.
+/// With two connections as with many: a step within a transaction waits for no other.
 #[test]
 fn transactions_of_requests_are_transactions_of_queries() {
     for class in Class::ALL {
