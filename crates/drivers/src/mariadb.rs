@@ -329,7 +329,7 @@ impl Client for Worker {
     fn call(&mut self, _now: Nanos, ticket: Ticket, call: &Call<'_>, answers: &mut dyn Answers) {
         let plan = Arc::clone(&self.pool.library().plan);
         if call.begins {
-            // Whatever the session still has open, nobody will end it any more.
+            // An open transaction of the session will never be ended.
             self.pool.leave(call.session);
         }
         let is_held = self.pool.holds(call.session);

@@ -9,7 +9,7 @@
 //!   that number still holds; after a conflict again, eight times in all, then it is refused. A
 //!   missing record is not created.
 //! * An insert overwrites what is there.
-//! * When memory is full the server throws records away and tells nobody: later reads are misses.
+//! * When memory is full the server evicts records silently: later reads are misses.
 //! * A write for which the server finds no room is unknown, because the record that was there
 //!   before is gone. Records that are larger than its bound are refused before they are sent.
 //! * A connection that breaks makes unknown whatever may have left, except updates that had only

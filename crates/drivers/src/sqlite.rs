@@ -6,7 +6,7 @@
 //! What an answer means:
 //! * An insert of a record that is there is refused as exists. An update or delete of a missing
 //!   one is done with `found = false`. A field that was never written is not returned.
-//! * Whoever waits for the turn to write longer than `busy_timeout` is refused as busy.
+//! * A wait for the turn to write longer than `busy_timeout` is refused as busy.
 //! * A transaction takes the turn as it begins: one that reads first and then writes would
 //!   otherwise be refused as soon as another has written in between, however long it could wait.
 //!   With `begin=deferred` it is so.

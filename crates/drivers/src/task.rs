@@ -60,7 +60,7 @@ pub trait Library: 'static {
     /// that the connection is of no use any more.
     fn undo(&self, connection: &mut Self::Connection) -> impl Future<Output = Result<(), Lost>>;
 
-    /// Comes to an end when the idle `connection` is lost; never, where nobody can tell.
+    /// Completes when the idle `connection` is lost; never, if that cannot be observed.
     fn lost(&self, _connection: &mut Self::Connection) -> impl Future<Output = ()> {
         std::future::pending()
     }
@@ -94,7 +94,7 @@ pub enum Completion {
     },
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows whether it happened.
+    /// It is unknown whether it happened.
     Unknown(Reason),
 }
 
@@ -117,7 +117,7 @@ pub enum ConnectionState {
     Free,
     /// A transaction of the job's session is open on it.
     Held,
-    /// A transaction is open on it that nobody will end: undo it, after the answer.
+    /// An abandoned transaction is open on it: roll it back, after the completion.
     Undo,
     /// It is of no use any more.
     Lost,

@@ -60,7 +60,7 @@ const NOTE: &[u8] = b"_assay";
 const ADMIN_TASK_TIMEOUT: Duration = Duration::from_secs(60);
 /// The library's retries outside of a run.
 const RETRIES: RetryOptions = RetryOptions::default_optimistic();
-/// Locks that somebody has left behind live for twenty seconds at most: longer than that.
+/// Abandoned locks live for twenty seconds at most: longer than that.
 const OUTLIVE_LOCKS: Backoff = Backoff::no_jitter_backoff(2, 500, 60);
 /// How many keys one transaction removes: enough for few of them, too few for a large one.
 const CLEAR_BATCH: u32 = 1_000;

@@ -31,7 +31,7 @@ pub(super) const GARBLED: Completion = Completion::Unknown(Reason::Garbled);
 const UNREACHABLE: Completion = Completion::Refused(Reason::Unreachable);
 /// The connection broke while an answer was awaited.
 const LOST: Completion = Completion::Unknown(Reason::ConnectionLost);
-/// The store's own error, after which nobody knows.
+/// The store's own error, with an unknown outcome.
 const OPEN: Completion = Completion::Unknown(Reason::StoreError);
 
 /// The server lost count of a conditional write; a later version of the protocol says so.
@@ -48,7 +48,7 @@ pub(super) fn failure(error: &ExecutionError, requested: RequestKind) -> Complet
         ExecutionError::UseKeyspaceError(_)
         | ExecutionError::SchemaAgreementError(_)
         | ExecutionError::MetadataError(_) => OPEN,
-        // The library may come to know more; whatever it is, nobody knows what happened.
+        // The library may get new errors; their outcome is unknown.
         _ => OPEN,
     }
 }

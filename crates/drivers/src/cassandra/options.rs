@@ -24,7 +24,7 @@ const MOST_IN_FLIGHT: usize = 16_384;
 const MOST_CONNECTIONS: usize = 128;
 /// What one turn of a worker gathers is less, and servers refuse batches above 50 KiB.
 const MOST_BATCH: usize = 1024;
-/// More copies than that nobody keeps of a benchmark's records.
+/// The largest plausible number of copies.
 const MOST_REPLICAS: usize = 128;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -132,7 +132,7 @@ pub(super) fn failure<E: ProvideErrorMetadata + Error + 'static>(error: &SdkErro
         SdkError::DispatchFailure(_) => Failure::LOST,
         SdkError::TimeoutError(_) => Failure::unknown(Reason::Timeout),
         SdkError::ResponseError(_) => Failure::GARBLED,
-        // The library may grow kinds of errors that nobody knows yet.
+        // The library may get new kinds of errors.
         _ => Failure::LOST,
     }
 }

@@ -24,14 +24,14 @@ pub(super) struct Failure {
     pub(super) source: FailureSource,
 }
 
-/// Who is to blame, so that the next request goes elsewhere.
+/// The failed part, so that the next request goes elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureSource {
     /// The request or the whole cluster: another member would say the same.
     Nobodys,
     /// This member, which may be cut off from the others.
     Members,
-    /// This connection, or the token that it carries: nobody shall use it again.
+    /// This connection, or its token, which must not be used again.
     Connections,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum FailureSource {
 enum Write {
     /// It was turned away before it was proposed to the cluster, or by every member alike.
     Never,
-    /// It was proposed and nobody waited for what became of it, or it was applied all the same.
+    /// It was proposed and timed out, or it was applied all the same.
     Perhaps,
 }
 

@@ -154,7 +154,7 @@ impl Compare {
         Compare { result: 1, target: 0, key, version: Some(0), ..Compare::default() }
     }
 
-    /// Nobody has written the key since that revision; zero if it was not there.
+    /// The key has not been written since that revision; zero if it was not there.
     pub(super) fn is_unchanged(key: Bytes, revision: i64) -> Compare {
         Compare { result: 0, target: 2, key, mod_revision: Some(revision), ..Compare::default() }
     }

@@ -98,7 +98,7 @@ impl Transaction {
             observed.insert(record.key.clone(), record.clone());
         }
         let displayed: Vec<KeyValue> = observed.into_values().take(stretch.limit).collect();
-        // Behind the last that is shown, or was fetched, nobody has looked.
+        // Keys behind the last one that is shown, or was fetched, were not read.
         let last = match displayed.len() < stretch.limit {
             true if is_cut => stored.last(),
             true => None,
@@ -234,7 +234,7 @@ impl Turn<'_> {
         self.hand_out(&displayed, request, rows)
     }
 
-    /// Makes `transaction` final, unless somebody has changed what it read.
+    /// Commits `transaction`, unless another one has changed the records that it read.
     pub(super) async fn commit(&mut self, transaction: &Transaction) -> Result<bool, Failure> {
         let Some(question) = transaction.commit() else { return Ok(true) };
         let answer: TxnResponse = self.send(method::TXN, question, Doing::Writing).await?;

@@ -90,7 +90,7 @@ impl Wire {
         !self.is_retired.get() && self.ended.has_changed().is_ok()
     }
 
-    /// Nobody shall use this connection any more who does not already.
+    /// No new request may use this connection.
     pub(super) fn retire(&self) {
         self.is_retired.set(true);
     }

@@ -62,7 +62,7 @@ impl From<Garbled> for Trouble {
 /// Why there is no connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Nobody answers as an Ignite node does.
+    /// The response is not that of an Ignite node.
     Unreachable(String),
     /// A node of another version or kind.
     Unsupported(String),

@@ -123,7 +123,7 @@ impl Turn<'_> {
 
     /// Ends the open transaction, by commit or rollback as `kind` says.
     pub(super) async fn end(&mut self, kind: Kind) -> Result<bool, Fault> {
-        // Nothing becomes final by what is to be undone, whoever hears of it.
+        // A rollback commits nothing, whether its response comes or not.
         self.stage = if kind == Kind::Commit { Stage::Commit } else { Stage::BeforeWrite };
         let open = self.link.open.take().ok_or(Reason::TransactionFailed)?;
         let place = open.place(&self.link.sockets).ok_or(Trouble::Unreachable)?;

@@ -17,7 +17,7 @@ const FIXED: [&str; 4] = [
     // Signals are ours: Ctrl-C ends a run in order.
     "-Xrs",
     "-Djava.awt.headless=true",
-    // That it has nowhere to log to is no news to whoever measures.
+    // Its warning about a missing logger is of no interest.
     "-Dslf4j.internal.verbosity=ERROR",
     // Chronicle Map would tell its makers that it was started.
     "-Dchronicle.analytics.disable=true",

@@ -143,7 +143,7 @@ impl AdminConnection {
         };
         self.received.truncate(before + result.as_ref().copied().unwrap_or(0));
         match result {
-            // A line without its end is all that somebody else had to say.
+            // A line without its end is no response of memcached.
             Ok(0) if !self.received.is_empty() => Err(self.garbled()),
             Ok(0) => Err(RequestError::Closed),
             Ok(_) => Ok(()),

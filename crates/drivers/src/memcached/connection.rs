@@ -33,7 +33,7 @@ pub(super) struct Connection {
     link: Link<TcpStream>,
     next_address: usize,
     pending: VecDeque<Pending>,
-    /// Updates under way; those that nobody has are free.
+    /// Updates in flight; unused slots are free.
     updates: Vec<Update>,
     free: Vec<usize>,
     key: Vec<u8>,

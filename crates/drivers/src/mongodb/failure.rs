@@ -34,7 +34,7 @@ impl Failure {
         Failure { ending: Completion::Refused(reason), is_connection_lost: false }
     }
 
-    /// Nobody knows whether it happened; the connection is as it was.
+    /// It is unknown whether it happened; the connection stays usable.
     const fn unknown(reason: Reason) -> Failure {
         Failure { ending: Completion::Unknown(reason), is_connection_lost: false }
     }
@@ -106,7 +106,7 @@ pub(super) fn failure(error: &Error, requested: RequestKind) -> Failure {
     match &*error.kind {
         ErrorKind::Command(error) => of_command(error.code, requested, nothing_written),
         ErrorKind::Write(WriteFailure::WriteError(error)) => of_document(error.code),
-        // The write is on the primary; whether it stays there nobody knows.
+        // The write is on the primary; it is unknown whether it stays there.
         ErrorKind::Write(WriteFailure::WriteConcernError(error)) => {
             Failure::unknown(if error.code == 64 { Reason::Timeout } else { Reason::StoreError })
         }

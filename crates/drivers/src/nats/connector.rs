@@ -35,7 +35,7 @@ const BYTES_AROUND: u64 = 16 << 10;
 /// How often the received bytes are compared with the expected ones.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Nobody listens there, so whoever connects is refused at once.
+/// A closed port, so that connections are refused at once.
 const NOWHERE: &str = "nats://127.0.0.1:0";
 
 /// What is needed to connect.
@@ -172,7 +172,7 @@ impl Connector {
         Ok(admin)
     }
 
-    /// JetStream over `client`, where nobody but the executor ends the wait for an answer.
+    /// JetStream over `client`, where only the executor's timeout ends the wait for a response.
     pub(super) fn context(&self, client: &Client) -> Context {
         ContextBuilder::new()
             .timeout(NEVER)

@@ -35,7 +35,7 @@ impl Failure {
         Failure { ending: Completion::Refused(reason), is_connection_lost: false }
     }
 
-    /// Nobody knows whether it happened; the connection is as it was.
+    /// It is unknown whether it happened; the connection stays usable.
     const fn unknown(reason: Reason) -> Failure {
         Failure { ending: Completion::Unknown(reason), is_connection_lost: false }
     }
@@ -153,7 +153,7 @@ pub(super) fn before_sending(error: &PublishError) -> Failure {
 /// What `error` means for a write that may have left.
 pub(super) fn of_write(error: &PublishError) -> Failure {
     match error.kind() {
-        // The server knows of nobody who would take it: the bucket's leader is gone.
+        // The server has no responder: the bucket's leader is gone.
         PublishErrorKind::StreamNotFound => Failure::refused(Reason::Busy),
         PublishErrorKind::WrongLastSequence => Failure::refused(Reason::Conflict),
         PublishErrorKind::WrongLastMessageId => Failure::refused(Reason::StoreError),

@@ -13,7 +13,7 @@ use crate::task::block_on;
 /// The table that says what was loaded.
 const NOTE: &str = "_assay_note";
 
-/// How long statements here wait for locks: whoever holds one is not ours.
+/// How long statements here wait for locks of other clients.
 const LOCK_TIMEOUT: &str = "SET lock_timeout = '10s'";
 
 /// The columns of a table as the server has them.

@@ -1,4 +1,4 @@
-//! A connection whose bytes move only while somebody waits for it.
+//! A connection that does I/O only while it is polled.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};

@@ -62,9 +62,8 @@ pub(super) struct Connection {
 }
 
 /// The most replies that are read before the worker continues with its loop.
-///
-/// After a pause of the server hundreds come at once. Whoever is due meanwhile would wait for all
-/// of them to be parsed, some hundreds of nanoseconds each.
+/// After a pause of the server hundreds come at once. Arrivals that are due meanwhile would wait
+/// for all of them to be parsed, some hundreds of nanoseconds each.
 const REPLIES_AT_ONCE: usize = 32;
 
 /// The ticket of a question for the map: no request has it.
@@ -544,7 +543,7 @@ impl Connection {
         }
     }
 
-    /// Nobody takes the connection.
+    /// The connection is not accepted.
     fn find_nobody(&mut self, now: Nanos, answers: &mut dyn Answers) {
         self.apart = Reason::Unreachable;
         self.give_up(now, Reason::Unreachable, answers);

@@ -8,7 +8,7 @@ use assay_store::Answer;
 pub(super) enum Failure {
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown(Reason),
 }
 

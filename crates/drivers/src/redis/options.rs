@@ -120,7 +120,7 @@ pub enum RecordShape {
     String,
 }
 
-/// A password, which shows itself to nobody by accident.
+/// A password that is never printed by accident.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 

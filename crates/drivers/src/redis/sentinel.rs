@@ -160,7 +160,7 @@ pub(super) fn master(connector: &Connector) -> Result<Target, OpenError> {
         let requested = connector.target(host, port).and_then(|target| connector.call(&target));
         match requested.and_then(|mut admin| query(connector, &mut admin, &authority(host, port))) {
             Ok((host, port)) => return connector.target(&host, port),
-            // Somebody who answers says more than somebody who does not.
+            // An error of a reachable sentinel says more than one of an unreachable one.
             Err(error) if matches!(why, None | Some(OpenError::Unreachable { .. })) => {
                 why = Some(error);
             }

@@ -118,7 +118,7 @@ impl SqliteClient {
                 let requested = requested.and_then(|place| plan.queries.get(place));
                 let requested = requested.ok_or_else(|| Failure::refused(Reason::Malformed))?;
                 if call.begins {
-                    // Whatever the session still has open, nobody will end it any more.
+                    // An open transaction of the session will never be ended.
                     self.leave(call.session);
                 }
                 match self.place(call.session) {

@@ -193,7 +193,7 @@ impl Gatherer {
         self.spares.append(&mut job.batch);
     }
 
-    /// Nobody waits for `ticket` any more: what has not left never does, and a batch is given up
+    /// `ticket` is abandoned: an unsent request is never sent, and a batch is given up
     /// with its last ticket. The ticket that the pool is to give up, if it is to.
     pub(super) fn abandon(&mut self, ticket: Ticket) -> Option<Ticket> {
         for (at, group) in self.groups.iter_mut().enumerate() {

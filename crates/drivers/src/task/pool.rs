@@ -162,7 +162,7 @@ impl<L: Library> Pool<L> {
         }
     }
 
-    /// Nobody waits for `ticket` any more. The transaction that it belongs to is undone.
+    /// `ticket` is abandoned. The transaction that it belongs to is rolled back.
     pub fn abandon(&mut self, ticket: Ticket) {
         let shared = &self.shared;
         if let Some(slot) = shared.slots.iter().find(|slot| slot.ticket.get() == Some(ticket)) {

@@ -139,7 +139,7 @@ impl<L: Library<Job = RecordJob>> Client for RecordsClient<L> {
     }
 
     fn begin(&mut self, session: u32) {
-        // Whatever the session still has open, nobody will end it any more.
+        // An open transaction of the session will never be ended.
         self.pool.leave(session);
         self.beginning.insert(session);
     }

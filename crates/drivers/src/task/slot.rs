@@ -100,7 +100,7 @@ impl<J> Slot<J> {
         }
     }
 
-    /// Nobody waits for its job any more.
+    /// Its job is abandoned.
     pub(super) fn give_up(&self) {
         self.is_given_up.set(true);
         self.notifier.ring();

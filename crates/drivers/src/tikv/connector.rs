@@ -241,7 +241,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Nobody shall use it any more who does not already.
+    /// No new request may use it.
     pub(super) fn retire(&self) {
         self.is_retired.set(true);
     }

@@ -32,14 +32,14 @@ pub(super) enum Verdict {
     Failed(Failure),
 }
 
-/// How a request failed, and who is to blame.
+/// How a request failed, and which part failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) ending: Completion,
     pub(super) source: FailureSource,
 }
 
-/// Who is to blame, so that it is left alone for a while.
+/// The failed part, so that it is avoided for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureSource {
     /// The request, or what is there.
@@ -61,7 +61,7 @@ use FailureSource::{Drivers, Nobodys, Nodes};
 use Write::{Never, Perhaps};
 
 impl Failure {
-    /// It certainly did not happen; nobody is to blame.
+    /// It certainly did not happen; no part failed.
     pub(super) const fn refused(reason: Reason) -> Failure {
         Failure { ending: Completion::Refused(reason), source: Nobodys }
     }
@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    /// Nobody knows what became of it; what was to be written afterwards was not.
+    /// Its outcome is unknown; later writes did not happen.
     fn check_lost(error: &Error, reason: Reason) {
         for doing in [Doing::Reading, Doing::Writing] {
             assert_eq!(describe(error, doing), Completion::Unknown(reason), "{error:?} {doing:?}");
@@ -381,7 +381,7 @@ mod tests {
         check_refused(&large, Reason::Malformed);
         let flashback = region(|it| it.flashback_not_prepared = Some(Default::default()));
         check_refused(&flashback, Reason::StoreError);
-        // One that nobody knows yet.
+        // An unknown one.
         check_open(&region(|it| it.message = "something new".into()), Reason::StoreError);
     }
 

@@ -83,7 +83,7 @@ pub enum Update {
     /// If the record is still what was read: TiKV's compare-and-swap, which wants that all other
     /// writes are atomic as well.
     Cas,
-    /// Whatever is there now: what somebody else has changed meanwhile is lost.
+    /// Unconditionally: concurrent changes are lost.
     Put,
 }
 

@@ -210,7 +210,7 @@ pub(super) enum RequestError {
     Unreachable(String),
     /// The connection ended, or carries something that is no gRPC.
     Broken(String),
-    /// Whoever answered did so with an error of gRPC.
+    /// The response was an error of gRPC.
     Told(Code, String),
     /// A placement driver answered with an error of its own.
     Said(String),

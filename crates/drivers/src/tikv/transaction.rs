@@ -20,8 +20,8 @@ use super::open::{Open, Remembers};
 use super::options::Mode;
 use crate::task::Completion;
 
-/// How long a lock of somebody else is waited for: 1.5 s in all, as the library does by itself.
-/// A lock that nobody keeps up any more is removed after three seconds.
+/// How long to wait for a lock of another transaction: 1.5 s in all, as the library does by itself.
+/// An abandoned lock is removed after three seconds.
 const WAIT_FOR_LOCKS: Backoff = Backoff::no_jitter_backoff(2, 500, 10);
 /// A time before everything: what is read then meets no lock, but finds the region all the same.
 const LONG_AGO: u64 = 1;

@@ -68,7 +68,7 @@ pub fn keeps_its_length(test_client: &mut TestClient) -> String {
     expected
 }
 
-/// A server that stands still is killed: what two connections have sent is unknown, then nothing
+/// A suspended server is killed: requests of two connections are unknown, then nothing
 /// accepts requests. Record `user1` is there.
 pub fn killed_while_it_stands_still(server: &mut impl Mortal, test_client: &mut TestClient) {
     assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
@@ -105,8 +105,8 @@ pub fn killed_before_an_update_is_written(server: &mut impl Mortal, test_client:
     assert_eq!(test_client.take(1), [(sent, RequestResult::Refused(Reason::ConnectionLost))]);
 }
 
-/// It stands still: what the only connection has sent waits until it goes on; what is given up is
-/// lost, with the connection. It stands still afterwards.
+/// It is suspended: the request of the only connection waits until it goes on; an abandoned one is
+/// lost, with the connection. It is suspended afterwards.
 pub fn stands_still(server: &mut impl Mortal, test_client: &mut TestClient) {
     server.freeze();
     let first = test_client.start(&insert("user1", &["a", "b"]));

@@ -85,7 +85,7 @@ impl Map {
         range.map(|(_, _, place)| *place)
     }
 
-    /// How many slots nobody has.
+    /// How many slots have no node.
     pub(super) fn missing(&self) -> usize {
         let covered = |(first, last, _): &(u16, u16, usize)| usize::from(last - first) + 1;
         SLOTS.saturating_sub(self.ranges.iter().map(covered).sum())

@@ -53,7 +53,7 @@ struct Node {
 
 /// When the map is requested again.
 struct Refresh {
-    /// Somebody has redirected us.
+    /// A node has redirected us.
     is_expected: bool,
     /// The connection of the request, and the deadline of its response.
     awaited: Option<(usize, Nanos)>,
@@ -173,7 +173,7 @@ impl ClusterWorker {
         let (kind, requested) =
             (request.kind, RecordRequest { table: request.table, fields: request.fields });
         let Some(connection) = place.and_then(|place| self.connections.get_mut(place)) else {
-            // Nobody has the slot: as when the cluster itself says CLUSTERDOWN.
+            // No node has the slot: as when the cluster itself reports CLUSTERDOWN.
             return self.end(command, Answer::Refused(Reason::Busy), answers);
         };
         let sent = connection.start_part(command.ticket(), is_issuing, |codec, out| {
@@ -264,7 +264,7 @@ impl ClusterWorker {
         self.nodes[place / self.each].has_slots || !self.connections[place].is_idle()
     }
 
-    /// Whether every master can be reached and nobody has redirected us.
+    /// Whether every master can be reached and no node has redirected us.
     fn is_whole(&self) -> bool {
         let connections = self.connections.iter().enumerate();
         let mut expected = connections.filter(|(place, _)| self.nodes[place / self.each].has_slots);

@@ -53,7 +53,7 @@ fn a_suspended_node_can_be_killed_and_restarted() {
     cluster.thaw(1);
     test_client.send_until(&read("user"), &row);
 
-    // Killed while it stands still: what was sent is unknown.
+    // Killed while suspended: sent requests are unknown.
     wait_for_places(&mut test_client);
     cluster.freeze(1);
     let sent = [read("user"), insert("user2", &["b", "c"])];

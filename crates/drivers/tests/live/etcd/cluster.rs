@@ -1,4 +1,4 @@
-//! Clusters whose members die, stand still, join, leave.
+//! Clusters whose members are killed, suspended, added, removed.
 
 use std::time::{Duration, Instant};
 

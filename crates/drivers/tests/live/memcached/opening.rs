@@ -77,8 +77,8 @@ fn too_many_connections_are_reported() {
     // The server may open as many files as this, its own and those it inherited among them; one
     // that has no descriptor left to refuse a connection stops listening instead.
     let server = Server::start(&["-c", "100"]);
-    // The server counts a connection when one of its threads takes it: only who was answered, or
-    // turned away, is known to be counted.
+    // The server counts a connection when one of its threads takes it: only a connection that got a
+    // response, or was refused, is known to be counted.
     let guest = || {
         let mut guest = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
         guest.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();

@@ -296,7 +296,7 @@ fn a_killed_master_is_replaced_by_its_replica() {
         test_client.send_until(&update(key, &["d"]), &RequestResult::WRITTEN);
         test_client.send_until(&read(key), &RequestResult::row("field0=d field1=b"));
     }
-    // The old master comes back as a replica, which disturbs nobody.
+    // The old master comes back as a replica, without any effect.
     cluster.nodes[victim].restart();
     test_client.drain_for(Duration::from_millis(500));
     for key in &lost {

@@ -71,7 +71,7 @@ fn a_transaction_that_is_too_large_is_refused_whole() {
     }
 }
 
-/// In raw mode another region may have its part, so nobody knows.
+/// In raw mode another region may have its part, so the outcome is unknown.
 #[test]
 fn acknowledged_batches_survive_kill_9() {
     for mode in ["raw", "optimistic", "pessimistic"] {
