@@ -43,7 +43,7 @@ pub struct Version {
 pub struct NodeCounts {
     /// All numbers that it can have.
     pub allowed: RangeInclusive<usize>,
-    /// How many there are if nobody says a number.
+    /// The default number.
     pub usual: usize,
 }
 
@@ -61,7 +61,7 @@ pub enum Scaling {
 pub struct Port {
     /// What it is for, in one word, for example `client`.
     pub name: &'static str,
-    /// Its number, if nobody else has it.
+    /// Its number, if it is free.
     pub number: u16,
 }
 
@@ -72,7 +72,7 @@ pub struct Choice {
     pub name: &'static str,
     /// What it can be; nothing here means any text.
     pub values: &'static [&'static str],
-    /// What it is if nobody says.
+    /// Its default.
     pub usual: &'static str,
     /// What it does.
     pub about: &'static str,
@@ -97,7 +97,7 @@ pub enum Supply {
     /// In this package of Debian's, which a lab installs with the user's consent, if it runs as
     /// root.
     Package(&'static str),
-    /// In a way that somebody else has to go, for example `apt-get install maven`.
+    /// By a command of the user, for example `apt-get install maven`.
     ByHand(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! A cluster that runs on this machine, held by whoever has this value.
+//! A cluster that runs on this machine, owned by this value.
 
 mod error;
 mod ground;
@@ -72,7 +72,7 @@ pub struct NodeView {
 pub enum NodeState {
     /// All its processes run.
     Up,
-    /// They stand still.
+    /// They are suspended.
     Frozen,
     /// One of them ended, or was ended.
     Down,
@@ -115,7 +115,7 @@ impl Lab {
         let kit = recipe.fetch(&version, &PackageCache::new(house, watch))?;
         let slot = Slot::claim()?;
         order.network.build(slot.number)?;
-        // Whoever scales it later must find the same ports free.
+        // Later nodes need the same ports to be free.
         let most = (*card.nodes.allowed.end()).max(nodes);
         let shift = order.network.shift(slot.number, most, card.ports)?;
         if shift > 0 {
@@ -275,7 +275,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Lets every process of a node stand still, its sockets open.
+    /// Suspends every process of a node, its sockets open.
     ///
     /// # Errors
     /// If there is no such node, or none of its processes runs.
@@ -316,7 +316,7 @@ impl Lab {
         self.write_down()
     }
 
-    /// Whoever waits for something of the others is not surprised by what has ended before.
+    /// Waits for the other nodes then ignore processes that have ended before.
     fn let_the_dead_go(&mut self) {
         for server in self.nodes.iter_mut().flat_map(|node| &mut node.servers) {
             if server.ended().is_some() {
@@ -411,7 +411,8 @@ impl Lab {
         for node in self.nodes.iter_mut().rev() {
             node.servers.iter_mut().rev().for_each(Server::end);
         }
-        // The ground is held until all is gone, so nobody builds on it meanwhile.
+        // The folder stays locked until everything is removed, so that no other lab uses it
+        // meanwhile.
         let folder = self.folder.as_path();
         fs::remove_dir_all(folder).map_err(|error| LabError::io(folder, "cannot remove", error))
     }

@@ -13,7 +13,7 @@ use crate::tool::{Tool, Watch};
 
 /// How long a package client may take: the largest has a few hundred megabytes to build.
 const SECONDS_TO_FETCH: u32 = 1800;
-/// Where programs are besides the places that whoever calls us looks in.
+/// Where programs are besides the places that the caller searches.
 const USUAL_PLACES: [&str; 5] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/bin"];
 
@@ -295,7 +295,7 @@ impl<'a> PackageCache<'a> {
         Ok(folder)
     }
 
-    /// Waits until nobody else fetches the same.
+    /// Waits until no other process fetches the same.
     fn lock(&self, name: &str) -> Result<File, LabError> {
         let root = &self.house.package_cache;
         let path = root.join(format!("{name}.lock"));

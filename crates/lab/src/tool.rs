@@ -30,7 +30,7 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Waits until `stop` is raised; `tell` hears what goes on, a line each.
+    /// Waits until `stop` is raised; `tell` is called with each line of progress.
     pub fn new(stop: &'a AtomicBool, tell: &'a dyn Fn(&str)) -> Watch<'a> {
         Watch { stop, tell }
     }
@@ -79,10 +79,10 @@ impl<'a> Watch<'a> {
 }
 
 /// The end of a time that begins when it is made. Looks may take long, so they cannot be counted;
-/// the clock is nobody's to read here, so a thread sleeps that long.
+/// this crate reads no clock, so a thread sleeps that long.
 struct Deadline {
     is_over: Arc<AtomicBool>,
-    /// Wakes the thread when nobody waits any more.
+    /// Wakes the thread when the wait was cancelled.
     _waiting: Sender<()>,
 }
 
@@ -116,7 +116,7 @@ impl Tool {
         Tool::behind(&[], program)
     }
 
-    /// A program that nobody can interrupt, in a session of its own: a package client that is
+    /// A program that cannot be interrupted, in a session of its own: a package client that is
     /// killed in the middle leaves a broken system behind.
     pub(crate) fn apart(program: &Path) -> Tool {
         let mut command = Command::new("setsid");
@@ -195,7 +195,7 @@ fn wait(child: &mut Child, name: &str, seconds: u32, watch: &Watch<'_>) -> Resul
     ended.map(|()| well)
 }
 
-/// What comes out of a pipe, piece by piece, until its end, which comes when nobody holds the other
+/// The output of a pipe, piece by piece, until its end, which comes when no process has the other
 /// end any more.
 fn hear<R: Read + Send + 'static>(mut from: R) -> Receiver<Vec<u8>> {
     let (said, received) = channel();
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn what_it_has_started_does_not_hold_it_up() {
-        // Whoever goes on has its output open: that is nobody's concern.
+        // A child that goes on has the output open, which does not matter.
         let begun = Deadline::in_seconds(20);
         assert_eq!(run("echo a; sleep 40 & echo b >&2", 30, false).unwrap(), "a\nb\n");
         let chatty = "while sleep 0.01; do echo x; done & sleep 0.1; echo end >&2";

@@ -36,14 +36,14 @@ impl House {
     }
 }
 
-/// A cluster that somebody wants.
+/// A requested cluster.
 #[derive(Clone)]
 pub struct Order {
     /// The store.
     pub recipe: &'static dyn Recipe,
-    /// How many nodes; the usual number if nobody says.
+    /// How many nodes; by default the recipe's usual number.
     pub nodes: Option<usize>,
-    /// Which version; the usual one if nobody says.
+    /// Which version; by default the recipe's usual one.
     pub version: Option<String>,
     /// Where nodes live.
     pub network: Network,

@@ -171,7 +171,7 @@ fn a_store_that_cannot_scale_says_so() {
 #[test]
 fn a_server_that_does_not_start_shows_its_last_output() {
     let folder = tempfile::tempdir().unwrap();
-    // A port of its own that somebody takes between looking and starting is like this one.
+    // A port that is taken between the check and the start is like this one.
     let order = order("redis").choose("appendfsync", "always");
     let mut lab = up(&order, folder.path()).unwrap();
     lab.kill(1).unwrap();

@@ -150,13 +150,13 @@ impl Recipe for Etcd {
         if site.running().contains(&node) {
             bequeath(site, node, &others)?;
         }
-        // It ends by itself when it hears of it.
+        // It ends by itself when it learns of it.
         site.let_go(node);
         insist(site, &others, &["member", "remove", &id], SECONDS_TO_CHANGE)
     }
 
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
-        // Who is in the cluster stands in its data.
+        // The members of the cluster are in its data.
         launch(site, node, Cluster::Existing)?;
         site.wait_for_port(node, "client", SECONDS_TO_START)
     }
@@ -310,7 +310,7 @@ mod tests {
         let first = member_id(list, "http://127.0.0.1:2380");
         assert_eq!(first, Ok(Some("8211f1d0f64f3269".into())));
         assert_eq!(member_id(list, "http://127.0.0.3:2380"), Ok(None));
-        // Whoever is not in a list that cannot be read may be a member all the same.
+        // With an unreadable list a node may be a member all the same.
         assert!(member_id("no json", "http://127.0.0.1:2380").is_err());
         assert!(member_id("{}", "http://127.0.0.1:2380").is_err());
     }

@@ -113,7 +113,7 @@ impl Recipe for Ignite {
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
         let nodes = site.nodes();
-        // A node that finds nobody is a cluster by itself.
+        // A node that finds no other is a cluster by itself.
         launch(site, 1)?;
         site.wait_for_port(1, "discovery", SECONDS_TO_START)?;
         for node in 2..=nodes {
@@ -123,7 +123,7 @@ impl Recipe for Ignite {
             wait_for(site, node, nodes)?;
         }
         if site.choice("persistence") == "on" {
-            // With data on disk it waits until somebody says that all nodes are there.
+            // With data on disk it waits until the cluster is activated.
             control(site, &["--set-state", "ACTIVE"])?;
         }
         Ok(())
