@@ -18,7 +18,7 @@ use crate::units;
 
 /// What the texts of events about actions begin with.
 pub const MARK: &str = "lab: ";
-/// How long the one who waits for the next moment sleeps at a time.
+/// How long the thread that waits for the next moment sleeps at a time.
 const NAP: Nanos = Nanos::from_millis(20);
 
 /// Something that is to be done.
@@ -39,7 +39,7 @@ pub enum ActionKind {
     Kill(usize),
     /// End a node as its administrator would.
     Stop(usize),
-    /// Let a node stand still, its sockets open.
+    /// Suspend a node, its sockets open.
     Freeze(usize),
     /// Let a frozen node go on.
     Thaw(usize),

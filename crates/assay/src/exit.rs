@@ -24,7 +24,7 @@ pub enum Exit {
     Undone = 7,
     /// No rate was found that holds the objective.
     Breached = 99,
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted = 130,
 }
 

@@ -74,7 +74,7 @@ pub struct Experiment {
     pub run_observer: Option<Box<dyn Observer>>,
     /// Characters and colours of a dashboard.
     pub style: Style,
-    /// What the run shows and hears over HTTP.
+    /// The run's HTTP port.
     pub port: Option<Arc<Port>>,
     /// How long to measure what the instrument itself needs before the run; zero for not at all.
     pub floor: Nanos,
@@ -189,7 +189,7 @@ impl Experiment {
         let rate_control =
             RateControl::new(Arc::clone(self.listening.control()), &self.load_config.load);
         let rate_control = Arc::new(rate_control);
-        // Whoever begins to watch must not see the clock of the run before.
+        // A new observer must not see the clock of the run before.
         control.set_clock(None);
         let observers = self.observers(&rate_control);
         let is_simulated = self.is_simulated();
@@ -294,7 +294,7 @@ impl Experiment {
         thread.map(Some).context("cannot start the thread that scales or breaks the store")
     }
 
-    /// Those who watch the run; nobody where it is over in a blink.
+    /// The observers of the run; none for a run in simulated time.
     fn observers(&mut self, rate_control: &Arc<RateControl>) -> Vec<Box<dyn Observer>> {
         let run_observer = self.run_observer.take();
         if self.is_simulated() {
@@ -355,13 +355,13 @@ impl Experiment {
         if self.is_load { "load" } else { "run" }
     }
 
-    /// The latencies that somebody wants to see while the run goes on.
+    /// The latencies that are shown during the run.
     fn gauged(&self) -> Latency {
         let shows_both = self.show == Show::Dashboard || self.port.is_some();
         if shows_both { Latency::Both } else { self.latency }
     }
 
-    /// Whether the store computes its answers' times, so that nobody has to wait for them.
+    /// Whether the store computes the times of its responses, so that the run needs no real time.
     fn is_simulated(&self) -> bool {
         self.store.capabilities().time == StoreTime::Simulated
     }
@@ -613,7 +613,7 @@ impl Experiment {
             .collect();
         // What comes before the epoch has no place on the time axis but its beginning.
         let init = match self.is_simulated() {
-            // The same run gives the same bytes there, and wall time is nobody's concern.
+            // The same run gives the same bytes there, and wall time does not matter.
             true => "init".to_owned(),
             false => format!("init, {} before", self.init),
         };

@@ -21,7 +21,7 @@ use assay_store::null::Null;
 
 use crate::load_config::LoadConfig;
 
-/// The floor takes no longer than this unless somebody wants it to.
+/// The default bound on the floor's duration.
 const LONGEST_BY_ITSELF: Nanos = Nanos::from_secs(1);
 
 /// More operations than this make no percentile that we show more certain.
@@ -96,7 +96,7 @@ impl Sink for Counts {
     }
 }
 
-/// How long the floor is measured if nobody says: a tenth of the run as far as its length is known.
+/// The default duration of the floor: a tenth of the run if its length is known.
 pub fn usual_length(load_config: &LoadConfig, planned: Option<u64>) -> Nanos {
     let by_time = load_config.extent.duration.map(|duration| duration + load_config.extent.warm_up);
     let rate = match &load_config.load {

@@ -14,7 +14,7 @@ use crate::exit::usage;
 use crate::options::Options;
 use crate::{arrivals, machine, units};
 
-/// Sessions that load a store over a network if nobody says how many.
+/// The default number of sessions that load a store over a network.
 const LOAD_SESSIONS: u32 = 16;
 
 /// More workers than this are a mistake on any known machine.
@@ -37,7 +37,7 @@ pub const USUAL_DURATION: Nanos = Nanos::from_secs(10);
 pub enum Purpose {
     /// Filling a store.
     Load,
-    /// The run of a bench, which has a length of its own if nobody says any.
+    /// The run of a bench, which has a default duration of its own.
     Bench,
     /// A run.
     Run,

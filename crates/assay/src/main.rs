@@ -1,7 +1,7 @@
 //! The binary: parse, assemble, call.
 
 /// A line on standard error. Unlike that of the standard library, it does not end the program,
-/// thus a run, because whoever read the lines went away.
+/// thus a run, because the reader of the output went away.
 macro_rules! eprintln {
     ($($line:tt)*) => {{
         use std::io::Write as _;

@@ -27,7 +27,7 @@ pub enum Loaded {
 }
 
 impl Loaded {
-    /// What a trace that came from elsewhere has loaded: nobody knows more of it.
+    /// The data of a trace from elsewhere: no more is known of it.
     pub fn of_trace() -> Loaded {
         let workload = "trace".to_owned();
         Loaded::Script(ScriptDataset { workload, sizes: Default::default(), seed: None })

@@ -52,7 +52,7 @@ pub enum Origin {
     Environment(String),
     /// A configuration file.
     File(PathBuf),
-    /// Nobody said anything else.
+    /// The default.
     Default,
 }
 
@@ -97,7 +97,7 @@ pub struct Options {
 
 impl Options {
     /// Gathers flag, environment, `--config`, `./assay.toml`, the user's file and defaults;
-    /// `--no-config` leaves out what nobody typed.
+    /// `--no-config` leaves out settings that were not typed.
     ///
     /// # Errors
     /// If a file cannot be read, or names a setting that does not exist.
@@ -195,7 +195,7 @@ impl Options {
         Ok(())
     }
 
-    /// Takes the settings that the spec in `path` brings along, beneath all that somebody gave.
+    /// Takes the settings of the spec in `path`, with the lowest precedence.
     ///
     /// # Errors
     /// If it names a setting that does not exist.
@@ -271,7 +271,7 @@ impl Options {
         self.values.get(name).map(|given| given.text.as_str())
     }
 
-    /// The text of a setting that somebody gave, not its default.
+    /// The text of a given setting, not its default.
     pub fn given(&self, name: &str) -> Option<&str> {
         self.values
             .get(name)

@@ -1,4 +1,4 @@
-//! Looks at a run while it goes on, for everybody who wants to see it.
+//! Progress of a run: reads the live counters for all observers.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -62,11 +62,11 @@ pub struct ProgressSnapshot<'a> {
     pub stats: &'a WorkerStats,
     /// The intended rate over time; open load only.
     pub rate_profile: Option<&'a RateProfile>,
-    /// Whether the run has been instructed to end.
+    /// Whether the run was told to end.
     pub is_ending: bool,
 }
 
-/// Somebody who watches a run.
+/// An observer of a run.
 pub trait Observer: Send {
     /// Sees what happened since the last look.
     fn see(&mut self, progress_snapshot: &ProgressSnapshot<'_>);
@@ -148,7 +148,7 @@ impl Observer for Lines {
                 bar.set_message(line);
             }
             None => {
-                // Nobody reads a progress line that cannot be written.
+                // A progress line that cannot be written is dropped.
                 let seconds = progress_snapshot.at.0 / 1_000_000_000;
                 let _ = writeln!(std::io::stderr(), "{seconds:>5} s  {line}");
             }

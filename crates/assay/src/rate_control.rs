@@ -103,7 +103,7 @@ impl RateControl {
         self.control.drain();
     }
 
-    /// Whether the run has been instructed to end.
+    /// Whether the run was told to end.
     pub fn is_ending(&self) -> bool {
         self.control.urgency() > Urgency::None
     }

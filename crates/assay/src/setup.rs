@@ -67,13 +67,13 @@ pub struct Setup {
     pub show: Show,
     /// Characters and colours of a dashboard.
     pub style: Style,
-    /// What the run shows and hears over HTTP.
+    /// The run's HTTP port.
     pub port: Option<Arc<Port>>,
     /// Which latency live figures show.
     pub latency: Latency,
     /// The command line without secrets.
     pub command: Vec<String>,
-    /// Thresholds of the hallmark that somebody changed, by name.
+    /// Changed thresholds of the hallmark, by name.
     pub thresholds: BTreeMap<String, f64>,
     /// Whether this process has filled the store.
     pub is_loaded: bool,

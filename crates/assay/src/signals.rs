@@ -36,10 +36,10 @@ fn is_ignored(status: &str, signal: c_int) -> bool {
 /// Listens for interrupts from the beginning of a command to its end.
 ///
 /// While an experiment goes on ([`Listening::during`]) an interrupt ends that; before, between or
-/// after experiments it ends the program, as if nobody listened.
+/// after experiments it ends the program, as without a handler.
 pub struct Listening {
     handle: Handle,
-    /// Shared by all that ever listen: an interrupt that nobody else wants ends the program.
+    /// Shared by all listeners: an interrupt without a listener ends the program.
     is_idle: Arc<AtomicBool>,
     is_heard: Arc<AtomicBool>,
     received_by: Vec<SigId>,

@@ -1,4 +1,4 @@
-//! Thresholds of the hallmark that somebody changed, from all the places where they can be given.
+//! Changed thresholds of the hallmark, from all the places where they can be given.
 
 use std::collections::BTreeMap;
 

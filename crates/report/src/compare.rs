@@ -40,7 +40,7 @@ pub struct Contrast {
 
 impl Contrast {
     /// Whether a difference of figures may be put down to the set-ups: the operations are the same,
-    /// in the same way, or somebody insists.
+    /// in the same way, or the comparison is forced.
     pub fn is_analyzed(&self) -> bool {
         let is_question = |found: &Difference| found.weight == Weight::Question;
         self.is_forced || !self.differences.iter().any(is_question)

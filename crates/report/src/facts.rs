@@ -55,7 +55,7 @@ pub struct Facts {
     pub events: Vec<Event>,
     /// What was done to the store meanwhile, with what was seen of it in its answers.
     pub effects: Vec<ActionEffect>,
-    /// What the store's servers used of their machine, where somebody looked.
+    /// The resource use of the store's servers, if it was observed.
     pub servers: Vec<ServerTimeSeries>,
     /// Whether the figures may be believed, if the run was examined.
     pub hallmark: Option<Hallmark>,
@@ -132,7 +132,7 @@ pub struct PhaseSpan {
 pub enum State {
     /// The plan was issued in full.
     Finished,
-    /// Somebody stopped it; the figures cover the operations until then.
+    /// It was stopped; the figures cover the operations until then.
     Interrupted,
     /// Its end is missing in the run directory: it is still running, or the program was killed.
     Unfinished,

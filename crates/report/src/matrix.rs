@@ -56,7 +56,7 @@ pub struct MatrixStudy {
     pub facts: Vec<CellFacts>,
     /// The runs that did not.
     pub failed: Vec<FailedCell>,
-    /// Whether somebody stopped it before all runs were made.
+    /// Whether it was stopped before all runs were made.
     pub is_interrupted: bool,
     /// The operations and durations as a share of what the study file says.
     pub scale: f64,

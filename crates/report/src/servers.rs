@@ -65,7 +65,7 @@ fn observed(effect: &Effect, letters: Letters) -> String {
     text
 }
 
-/// What each server used over the measured window; `None` where nobody looked.
+/// The resource use of each server over the measured window; `None` if not observed.
 pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
     let rows: Vec<ServerUse> = facts
         .servers

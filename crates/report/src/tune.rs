@@ -54,7 +54,7 @@ pub struct Tuning {
     pub bracket: Bracket,
     /// Steps that failed below a rate that held.
     pub inversions: Vec<Inversion>,
-    /// Whether somebody stopped it.
+    /// Whether it was stopped.
     pub is_interrupted: bool,
     /// What a reader must know besides, one sentence each.
     pub warnings: Vec<String>,

@@ -324,7 +324,7 @@ fn require_other(output: &Path, input: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Somebody who closes our output has read enough.
+/// A closed output is no error.
 fn read_enough(written: Result<u64, ExportError>) -> Result<()> {
     match written {
         Err(ExportError::Io(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

@@ -79,7 +79,7 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     Ok(exit(&tuning))
 }
 
-/// Runs the steps of the search until it is over or somebody stops it.
+/// Runs the steps of the search until it is over or stopped.
 fn search(steps: &mut Steps, mut search: Search) -> Result<(TuneKind, Vec<Step>, bool)> {
     let mut is_interrupted = false;
     while let Some(request) = search.request() {

@@ -104,7 +104,7 @@ impl LabClient {
     }
 
     /// Lets nodes join or leave until there are `nodes`, and returns when they did; the URL may be
-    /// another one then. `tell` hears what goes on.
+    /// another one then. `tell` is called with the progress.
     ///
     /// # Errors
     /// If the store cannot have so many, the lab does something else, or a node fails: then there
@@ -141,10 +141,10 @@ impl LabClient {
     /// As [`LabClient::down`], but waits only while `is_expected`.
     ///
     /// # Errors
-    /// If its folder cannot be removed, or nobody waits any more.
+    /// If its folder cannot be removed, or the wait was cancelled.
     pub fn down_while(&self, is_expected: &dyn Fn() -> bool) -> Result<()> {
         match self.send(&Request::Down, Timeout::While(is_expected), &mut |_| {}) {
-            // Somebody else was faster.
+            // Another process was faster.
             Err(_) if !self.folder.exists() => Ok(()),
             ended => ended.map(|_| ()),
         }

@@ -14,7 +14,7 @@ use crate::lab::labs::{Labs, house};
 use crate::lab::parent::Parent;
 use crate::options::Options;
 
-/// The line that makes a lab stay when whoever started it has gone.
+/// The line that makes a lab outlive its parent.
 pub const KEEP: &str = "keep";
 
 /// A lab to start and hold: the first line that a supervisor reads.

@@ -1,8 +1,8 @@
 //! The process that holds a lab: starts it, serves its requests, ends it.
 //!
 //! Servers are killed by the kernel when the thread that started them ends. So the main thread has
-//! the lab from its beginning to its end, alone; other threads hear signals, requests, the owner's
-//! end, and tell it.
+//! the lab from its beginning to its end, alone; other threads handle signals, requests, the
+//! parent's end, and tell it.
 
 mod alarms;
 mod control_socket;
@@ -43,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// What the main thread is to do next.
 enum Job {
-    /// What somebody wants who waits at the other end of the socket.
+    /// The request of a client that waits at the other end of the socket.
     Do { request: Request, test_client: UnixStream },
     /// Look how the nodes are.
     Look { then: Sender<()> },
@@ -54,7 +54,7 @@ enum Job {
 /// `assay lab keep`, an internal command: reads its job, then holds the lab to its end.
 ///
 /// # Errors
-/// If it was started by hand. Whatever else goes wrong is said to whoever started it.
+/// If it was started by hand. Other errors are sent to the parent.
 pub fn keep() -> Result<Exit> {
     // What a terminal does to its programs is not for us; this fails only if it is so already.
     let _ = rustix::process::setsid();
@@ -83,14 +83,14 @@ pub fn keep() -> Result<Exit> {
 fn begin(job_spec: &JobSpec, kept: &Arc<Kept>, jobs: Sender<Job>) -> Result<Lab> {
     let order = job_spec.order()?;
     check_length(&job_spec.folder.join(SOCKET))?;
-    // What is in the folder of somebody else's lab is not ours to remove.
+    // The folder of another lab must not be removed.
     let ground = Ground::claim(&job_spec.folder).map_err(|error| failure::from_lab(&error))?;
     let risen = rise(job_spec, &order, ground, kept, jobs);
     if let Err(error) = &risen {
         log(&format!("{error:#}"));
         leave(job_spec);
         if code(error) == Exit::Interrupted || error.is::<NotInstalled>() {
-            // Nobody wants to read the logs of what was not to be.
+            // The logs of a cancelled start are not needed.
             let _ = fs::remove_dir_all(&job_spec.folder);
         }
     }
@@ -256,7 +256,7 @@ fn leave(job_spec: &JobSpec) {
     }
 }
 
-/// Says something to whoever started us. It may be gone: the alarm tells.
+/// Sends a message to the parent. It may be gone: the alarm handles that.
 fn say(reply: &Reply) {
     let mut line = line(reply);
     line.push('\n');

@@ -60,7 +60,8 @@ impl RunLab {
         }
     }
 
-    /// A lab of this process's own with a store and its number of nodes; `tell` hears of progress.
+    /// A lab of this process's own with a store and its number of nodes; `tell` is called with the
+    /// progress.
     ///
     /// # Errors
     /// If there is no such store, or it does not come up.
@@ -180,13 +181,13 @@ pub fn store_and_nodes(text: &str) -> Result<(&str, Option<usize>), String> {
     }
 }
 
-/// Removes the folders of labs of runs that did not come up: nobody comes back to their logs.
+/// Removes the folders of labs of runs that did not come up: their logs are not needed.
 fn sweep(labs: &Labs) {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     for found in labs.all() {
         let is_runs = found.name.strip_prefix(OWN_NAME).is_some_and(is_number);
         if is_runs && !found.is_held {
-            // Perhaps somebody else does it in this moment, or it is not ours to do.
+            // Another process may do it in this moment, or permission is missing.
             let _ = clean(&found.folder);
         }
     }

@@ -35,7 +35,7 @@ pub enum Fault {
     Kill,
     /// End its processes as an administrator would.
     Stop,
-    /// Let its processes stand still, sockets open.
+    /// Suspend its processes, sockets open.
     Freeze,
     /// Let a frozen node go on.
     Thaw,

@@ -114,7 +114,7 @@ impl Totals {
         self.missed.iter().sum()
     }
 
-    /// Operations per process so far; 1 as long as nobody knows better.
+    /// Operations per process so far; 1 while unknown.
     pub fn width(&self) -> f64 {
         match self.processes {
             0 => 1.0,

@@ -37,7 +37,7 @@ const KEYS_AT_ONCE: usize = 16;
 
 type Crossterm = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
 
-/// Standard error, for everybody who has something to say while a run goes on.
+/// Standard error, for all messages during a run.
 ///
 /// Where no dashboard is up, what is said is a line. Where one is up, it is a notice on it, which
 /// becomes a line when the terminal is given back.
@@ -195,7 +195,7 @@ impl Stage {
         if self.is_down.swap(true, Ordering::SeqCst) {
             return;
         }
-        // Somebody who draws now is waited for, unless it is this very thread that panicked.
+        // Waits for a drawing thread, unless it is this very thread that panicked.
         let waiting = Instant::now();
         let mut terminal = self.terminal.try_lock();
         while matches!(terminal, Err(TryLockError::WouldBlock)) && waiting.elapsed() < FRAME_TIMEOUT

@@ -20,7 +20,7 @@ use crate::actions::{MARK, begun};
 const NODE: &str = "node-";
 /// How often servers are looked at.
 const EVERY: Nanos = Nanos::from_millis(1000);
-/// How long the one who waits for the next look sleeps at a time.
+/// How long the thread that waits for the next check sleeps at a time.
 const NAP: Nanos = Nanos::from_millis(50);
 /// Looks that are kept: of a longer run there are the first twelve hours.
 const MOST_LOOKS: usize = 43_200;

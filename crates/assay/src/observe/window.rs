@@ -91,7 +91,7 @@ impl<'a> ObservedWindow<'a> {
         moments.filter(|at| *at >= self.window.until).min()
     }
 
-    /// The hiccups; none where nobody looked for them.
+    /// The hiccups; none if they were not observed.
     pub fn hiccups(&self) -> Option<Hiccups> {
         let mut counts = BTreeMap::new();
         let mut was_watched = false;

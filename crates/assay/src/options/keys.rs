@@ -41,7 +41,7 @@ pub struct Key {
     pub value: &'static str,
     /// What it does.
     pub about: &'static str,
-    /// What holds if nobody says anything.
+    /// The default value.
     pub default: Option<&'static str>,
     /// What its text looks like.
     pub shape: Shape,

@@ -53,7 +53,7 @@ fn the_studies_that_the_readme_names_come_with_the_program() {
     place.assay("study copy kvbench mine.toml").code(2).says("mine.toml is there already");
     place.assay("study copy kvbnch").code(2).says("did you mean kvbench?");
     place.assay("study gone.toml --plan").code(2).says("there is no study file gone.toml");
-    // A file of that name goes first.
+    // A file of that name takes precedence.
     place.write("kvbench.toml", "");
     place.assay("study kvbench.toml --plan").code(2).says("missing");
 }

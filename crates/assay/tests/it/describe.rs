@@ -21,7 +21,7 @@ fn a_hiccup_is_the_sawtooth_of_the_closed_form() {
     assert_balanced(&ran.json());
     let records = records(&place.path("b"));
     assert_eq!(records.len(), 37_000);
-    // A request that meets nobody takes its own service, 1/1250 s.
+    // A request that does not queue takes its own service, 1/1250 s.
     let healthy = Nanos::from_micros(800);
     let response: Vec<Nanos> = records.iter().map(Record::response).collect();
     let peak = response.iter().max().expect("there are records").as_secs_f64();
@@ -161,7 +161,7 @@ fn what_does_not_fit_in_is_dropped_or_ends_the_run() {
     };
     let dropped = place.fine(&words("drop")).json();
     assert_balanced(&dropped);
-    // For nearly a second nobody leaves, and a hundred are in.
+    // For nearly a second no operation ends, and a hundred are in flight.
     let count = number(&dropped, "/overall/counts/dropped");
     assert!((850..=950).contains(&count), "{count} dropped");
     place.assay(&words("abort")).code(1);

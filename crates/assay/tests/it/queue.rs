@@ -10,7 +10,7 @@ pub fn waits_at_most(wait_s: f64, rate: f64, service_s: f64) -> f64 {
     let services = (wait_s / service_s).floor() as usize + 1;
     let rest = rate * (services as f64 * service_s - wait_s);
     let customers = customers(services + 1, rate * service_s);
-    // Sums of P(at most n wait): whoever is served does not wait.
+    // Sums of P(at most n wait): an operation in service does not wait.
     let mut waiting = vec![customers[0] + customers[1]];
     for place in 2..customers.len() {
         waiting.push(waiting[place - 2] + customers[place]);

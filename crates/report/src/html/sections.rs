@@ -398,7 +398,7 @@ fn events(facts: &Facts) -> String {
     out
 }
 
-/// What the store's servers used; empty where nobody looked.
+/// The resource use of the store's servers; empty if not observed.
 pub fn servers(facts: &Facts, summary: &Summary, charts: &[Titled]) -> String {
     let Some(table) = crate::servers::table(facts, summary) else { return String::new() };
     let mut out = section(

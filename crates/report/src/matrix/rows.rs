@@ -112,7 +112,7 @@ pub fn ranking(study: &MatrixStudy, load: usize, letters: Letters) -> Option<Tab
             let near = match one.is_apart {
                 Some(true) => "",
                 Some(false) => letters.pick("≈ ", "~ "),
-                // Nobody is before the first.
+                // The first one has no predecessor.
                 None if one.setup == placed[0].setup => "",
                 None => "? ",
             };

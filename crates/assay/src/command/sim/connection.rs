@@ -104,7 +104,7 @@ impl Connection {
         self.gone_at.is_some()
     }
 
-    /// The client has closed its side: it may hear replies but says nothing more.
+    /// The client has closed its side: it may read replies but sends no more commands.
     pub fn part(&mut self, now: Nanos) {
         self.gone_at.get_or_insert(now);
     }
@@ -118,7 +118,7 @@ impl Connection {
         self.waiting.len() < MOST_WAITING && self.waiting_bytes + self.output.len() < MOST_BYTES
     }
 
-    /// The other side is gone for good: nobody would hear any reply.
+    /// The other side is closed: no reply would be read.
     pub fn hang_up(&mut self) {
         self.is_broken = true;
     }

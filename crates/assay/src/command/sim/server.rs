@@ -18,10 +18,10 @@ use super::connection::Connection;
 /// Below the thousand or so files that systems let a process have open.
 const MOST_CONNECTIONS: usize = 900;
 
-/// How long the server sleeps at most, so that an interrupt between two looks is received.
+/// How long the server sleeps at most, so that an interrupt between two checks is handled.
 const LONGEST_SLEEP: Nanos = Nanos::from_millis(50);
 
-/// How long nobody is let in after the system had no file left for one more.
+/// How long no connection is accepted after the system had no descriptor left.
 const REST: Nanos = Nanos::from_millis(100);
 
 /// What tells that a client has closed its side although nothing is read from it.
@@ -36,7 +36,7 @@ pub struct Server {
     keyspace: Keyspace,
     connections: Vec<Connection>,
     epoch: Nanos,
-    /// Until then nobody is let in.
+    /// Until then no connection is accepted.
     closed_until: Nanos,
     accepted: u64,
     commands: u64,
@@ -148,7 +148,7 @@ impl Server {
             let mut socket = match self.listener.accept() {
                 Ok((socket, _)) => socket,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // Whoever knocked has left; somebody else may have come.
+                // That connection is gone; another one may wait.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 // No file descriptors are left: others may be closed; accepting again at once would
@@ -159,7 +159,7 @@ impl Server {
                 }
             };
             if self.connections.len() >= MOST_CONNECTIONS {
-                // Whoever does not hear it sees the connection closed.
+                // A client that does not read it sees the connection closed.
                 let _ = socket.write_all(b"-ERR max number of clients reached\r\n");
                 continue;
             }

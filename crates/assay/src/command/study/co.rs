@@ -60,7 +60,7 @@ const HICCUPS_AT: (Nanos, Nanos) = (Nanos::from_secs(10), Nanos::from_secs(30));
 /// How long each hiccup lasts.
 const HICCUP: Nanos = Nanos::from_secs(1);
 
-/// What a request takes that meets nobody: in the paper, less than 50 µs.
+/// The time of a request that does not queue: in the paper, less than 50 µs.
 const HEALTHY: Nanos = Nanos::from_micros(50);
 
 /// Threads with what they lose between an answer and their next request.
@@ -343,7 +343,7 @@ fn describe(
         workload_kind: WorkloadKind::Records,
         load,
         extent,
-        // Nobody gives up: the longest wait is part of what is measured.
+        // There is no timeout: the longest wait is part of the measurement.
         timeout: Nanos::from_secs(3600),
         seed,
         is_load: plan.phase() == PlanPhase::Load,

@@ -203,7 +203,7 @@ impl TypedOptions {
     }
 }
 
-/// Refuses to empty what somebody may need.
+/// Refuses to empty a store that may be needed.
 fn require_empty_stores(missing: &[&PlannedCell]) -> Result<()> {
     let emptied = missing.iter().find_map(|cell| match &cell.workload_kind.target {
         Target::Url(url) if cell.workload_kind.fill.is_some() && !url.contains(OWN_DIR) => {

@@ -42,7 +42,7 @@ pub fn dir_of(root: &Path, number: usize) -> PathBuf {
 pub enum Attempt {
     /// It was made.
     Made(Outcome),
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted,
 }
 
@@ -113,7 +113,7 @@ impl Steps {
     /// If the run fails, or its run directory cannot be read.
     pub fn make(&mut self, request: Request) -> Result<Attempt> {
         let listening = &self.setup.listening;
-        // What ended the step before, whoever that was, does not end this one.
+        // A signal that ended the step before does not end this one.
         listening.control().go_on();
         if listening.is_interrupted() {
             return Ok(Attempt::Interrupted);

@@ -15,7 +15,7 @@ use crate::exit::{Exit, usage};
 use crate::lab::parent::{session_members, session_of};
 use crate::parent_death::PROGRAM;
 
-/// How often is looked for more: who is killed may have started somebody in that moment.
+/// How often to search again: a killed process may have started another one in that moment.
 const ROUNDS: u32 = 50;
 /// How long between two looks.
 const LOOK: Duration = Duration::from_millis(20);

@@ -38,7 +38,7 @@ pub enum Target {
     Up {
         /// The recipe's name.
         recipe: String,
-        /// How many nodes; the usual number if nobody says.
+        /// How many nodes; by default the recipe's usual number.
         nodes: Option<usize>,
         /// Which version.
         version: Option<String>,
@@ -100,8 +100,8 @@ impl CellCommand {
 }
 
 impl CellCommands {
-    /// Everything that decides the figures, by name; users and passwords do not, and are nobody's
-    /// business who reads them.
+    /// All settings that decide the figures, by name; users and passwords do not, and must stay
+    /// secret.
     pub fn settings(&self) -> BTreeMap<String, String> {
         let mut settings = BTreeMap::new();
         let mut add = |name: String, value: &str| {
@@ -152,7 +152,7 @@ impl CellCommands {
     }
 }
 
-/// The value of a flag without what nobody else may know.
+/// The value of a flag without secrets.
 pub fn display(flag: &str, value: &str) -> String {
     if flag == "url-options" {
         // They are a URL's end.

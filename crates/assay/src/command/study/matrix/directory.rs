@@ -117,7 +117,7 @@ struct Mark {
     study: String,
 }
 
-/// The study's directory, which nobody else works on as long as this lives.
+/// The study's directory, locked for this process as long as this value lives.
 pub struct Kept {
     dir: PathBuf,
     records: BTreeMap<String, CellRecord>,
@@ -130,7 +130,7 @@ impl Kept {
     /// Opens the directory of the study `name`, which is made if it is not there.
     ///
     /// # Errors
-    /// If somebody works on it, or it is the directory of something else.
+    /// If another process works on it, or it is no directory of a study.
     pub fn open(dir: &Path, name: &str) -> Result<Kept> {
         let is_marked = require_mark(dir, name)?;
         let cells = dir.join(CELLS);
@@ -319,7 +319,7 @@ pub fn machine() -> String {
 /// Whether `dir` is marked as that of the study `name`; a new one is not yet.
 ///
 /// # Errors
-/// If it holds anything else: the cells in it would be somebody else's.
+/// If it holds anything else: the cells in it would belong to another study.
 fn require_mark(dir: &Path, name: &str) -> Result<bool> {
     let path = dir.join(MARK);
     let displayed = path.display();
@@ -500,7 +500,7 @@ mod tests {
         fs::write(run.join("run.toml"), "format = 9999\n").unwrap();
         let reported = kept.look(["c"].into_iter()).unwrap_err().to_string();
         assert!(reported.contains("use the release that wrote it"), "{reported}");
-        // A run directory that is damaged is not run again unless somebody removes it.
+        // A cell with a damaged run directory is not run again until that is removed.
         fs::write(run.join("run.toml"), "format = \u{0}").unwrap();
         kept.look(["c"].into_iter()).unwrap();
         assert!(kept.is_settled("c"));

@@ -43,7 +43,7 @@ const LOG: &str = "log.txt";
 pub enum StudyEnd {
     /// Every cell has a record.
     All,
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted,
 }
 
@@ -303,7 +303,7 @@ impl<'a> StudyExecutor<'a> {
         Ok(shift.name().to_owned())
     }
 
-    /// Runs one command to its end, or until somebody stops it.
+    /// Runs one command to its end, or until it is stopped.
     fn child(
         &self,
         request: &CellCommand,
@@ -403,7 +403,7 @@ fn said(log: &Path, silent: u64) -> Option<String> {
     }
 }
 
-/// A command as it is typed, without what nobody else may know.
+/// A command as it is typed, without secrets.
 fn line(words: &[String]) -> String {
     format!("assay {}", quoted(&without_secrets(words)))
 }

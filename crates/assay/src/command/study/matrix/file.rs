@@ -375,7 +375,7 @@ impl StudyFile {
         self.name.clone().unwrap_or_else(|| stem.to_owned())
     }
 
-    /// The same without what nobody else may know.
+    /// The same without secrets.
     pub fn without_secrets(&self) -> StudyFile {
         let mut file = self.clone();
         let clean = |settings: &mut toml::Table| {

@@ -37,7 +37,7 @@ const OPENED_WITH_FILES: [&str; 6] = ["fjall", "jvm", "lmdb", "redb", "rocksdb",
 /// More cells than this are a slip of the finger.
 const CELLS_MAX: u64 = 100_000;
 
-/// What somebody wants of a study beside its file.
+/// The command-line options of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyRequest {
     /// Operations and durations as a share of what the file says.
@@ -88,9 +88,9 @@ pub struct PlannedWorkload {
     pub named: String,
     /// Changes of keys.
     pub sets: Vec<String>,
-    /// Records of its data set, if somebody said so.
+    /// Records of its data set, if given.
     pub records: Option<u64>,
-    /// Operations of its runs, if somebody said so.
+    /// Operations of its runs, if given.
     pub operations: Option<u64>,
     /// Whether a run changes which records there are.
     pub changes_records: bool,
@@ -421,7 +421,7 @@ fn nodes_of(store: &StoreSection, file: &StudyFile) -> Vec<Option<usize>> {
 }
 
 /// # Errors
-/// If nobody knows such a store, or it cannot have those nodes, that version or those options.
+/// If there is no such store, or it cannot have those nodes, that version or those options.
 fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
     let about = |error: anyhow::Error| usage(format!("store {}: {error:#}", store.name));
     let Some(recipe) = &store.up else {

@@ -22,7 +22,7 @@ use crate::lab::{LabClient, Labs};
 use crate::options::Options;
 use crate::signals::ending;
 
-/// How often somebody who waits for a lab looks whether it is still wanted.
+/// How often a wait for a lab checks whether the study was stopped.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How long a lab may take to end. Each server gets less time than that.
@@ -31,7 +31,7 @@ const DOWN_MAX: Duration = Duration::from_secs(300);
 /// The longest name of a lab.
 const NAME_MAX: usize = 40;
 
-/// Whether somebody wants the study to stop.
+/// Whether the study is to stop.
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
@@ -71,7 +71,7 @@ impl Shift {
     /// Starts the store `target` as lab `name`, or a name near it.
     ///
     /// # Errors
-    /// If it does not come up, or somebody stops the study meanwhile.
+    /// If it does not come up, or the study is stopped meanwhile.
     pub fn up(
         key: (u32, String),
         (name, target): (&str, &Target),
@@ -105,7 +105,7 @@ impl Shift {
         })?;
         let mut supervisor = started.supervisor;
         let client = LabClient::connect(labs, &job_spec.name).inspect_err(|_| {
-            // Nobody could end it otherwise before the study is over.
+            // There is no other way to end it before the study is over.
             end_within(&mut supervisor, Duration::ZERO);
             let _ = assay_lab::clean(&job_spec.folder);
         })?;
@@ -163,10 +163,10 @@ fn job_spec(name: &str, target: &Target, labs: &Labs, options: &Options) -> Resu
     })
 }
 
-/// Whoever holds this is the only study that chooses a lab's name; others wait for their turn.
+/// A lock: one study at a time chooses a lab's name.
 ///
 /// # Errors
-/// If the folder of labs cannot be made, or somebody stops the study meanwhile.
+/// If the folder of labs cannot be made, or the study is stopped meanwhile.
 fn naming(labs: &Labs, stop: &Stop) -> Result<File> {
     let root = labs.root();
     let unmade = || format!("cannot make {}", root.display());
@@ -182,7 +182,7 @@ fn naming(labs: &Labs, stop: &Stop) -> Result<File> {
     Ok(folder)
 }
 
-/// `name`, or with a number behind it if somebody else has that.
+/// `name`, with a number behind it if it is taken.
 fn free_name(name: &str, labs: &Labs) -> Result<String> {
     let numbered = (2..100).map(|number| {
         let suffix = format!("-{number}");

@@ -15,7 +15,7 @@ use crate::{machine, units};
 /// Bytes that a record of a sealed history takes.
 const SEALED_BYTES: u64 = 16;
 
-/// Operations per second of a store in this process that is driven without pause; nobody knows
+/// Operations per second of a store in this process that is driven without pause; it is not known
 /// before, and most are slower.
 const IN_PROCESS_PER_S: f64 = 500e3;
 
