@@ -2,7 +2,7 @@
 //!
 //! A test that fails fails the check: nothing is run again. What may fail is in the quarantine, by
 //! name with the reason. A test that cannot run here fails with a mark; such tests are listed
-//! apart, with their number, so that nobody takes them for passed.
+//! apart, with their number, so that they do not count as passed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::metadata::cargo;
 
-/// A test that may fail until somebody has repaired it.
+/// A test that may fail until it is repaired.
 pub struct Quarantined {
     /// Its name, as its binary prints it.
     pub name: &'static str,
