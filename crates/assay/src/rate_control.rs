@@ -33,7 +33,8 @@ pub struct Change {
 pub enum RateControlError {
     /// The load is closed.
     #[error(
-        "the load is closed: sessions issue their next operation when a response has come, not at a rate"
+        "the load is closed: sessions issue their next operation when a response has come, not at \
+         a rate"
     )]
     Closed,
     /// The workers have not begun, or end.

@@ -698,8 +698,8 @@ impl Setup {
         match finished.exit {
             Exit::Fine if analyzed.is_all_warm_up() => {
                 eprintln!(
-                    "error: nothing was measured, for every operation was issued in the warm-up: give more \
-                     --operations or a longer --duration, or a shorter --warm-up"
+                    "error: nothing was measured, because every operation was issued in the \
+                     warm-up: give more --operations or a longer --duration, or a shorter --warm-up"
                 );
                 Ok(Exit::Usage)
             }

@@ -1,5 +1,4 @@
-//! Conformance suite for every store: the required behaviour of a client, with violations as
-//! sentences.
+//! Conformance suite for every store: the required behaviour of a client.
 //!
 //! The suite takes a store that nobody else uses, **removes everything in it** and uses it in ways
 //! that the store's own [`Capabilities`](crate::Capabilities) allow. A store that declares nothing

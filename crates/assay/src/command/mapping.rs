@@ -118,7 +118,8 @@ fn subject(matches: &ArgMatches) -> Result<Subject> {
     let compiled = workload.plan(Seed(0), PlanPhase::Run)?;
     let Some(catalogue) = compiled.catalogue() else {
         return Err(usage(format!(
-            "{spec} accesses records by key, which every store supports: only queries need a mapping"
+            "{spec} accesses records by key, which every store supports: only queries need a \
+             mapping"
         )));
     };
     let per = if workload.trace.is_some() { "query" } else { "transaction" };

@@ -75,7 +75,8 @@ fn sentence(
              anything. It is shown, and in no ranking"
         ),
         FigureWarning::NotIssued { system, workload, of } => format!(
-            "{system}: a latency of {}s is shown for workload {workload}, which has no such operation",
+            "{system}: a latency of {}s is shown for workload {workload}, which has no such \
+             operation",
             of.name()
         ),
         FigureWarning::SlippedPoint { figure, likely_ns } => format!(
