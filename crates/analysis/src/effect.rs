@@ -1,4 +1,5 @@
 //! Effect of an action on a store: the stretch of time in which its answers differ.
+//!
 //! After a node is added, the question is when the first effect shows and when the store is steady
 //! again: NoSQLMark's elasticity experiment (BTW 2017, section 5.2) reads both off a chart. Here
 //! they are computed interval by interval, with the same two questions:

@@ -1,4 +1,5 @@
 //! Analysis of a history: pure functions from records to numbers.
+//!
 //! An [`Analyzer`] takes [`AnalysisOptions`], is given records batch by batch in any order of
 //! workers, and finishes with a [`Summary`]. It runs on records alone: it uses no clock, no file
 //! and no store, produces no text, and its memory is bounded however long the history is.

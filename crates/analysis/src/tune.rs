@@ -1,4 +1,5 @@
 //! The search for the highest rate that a store sustains, as a state machine without a clock.
+//!
 //! A [`Search`] names the next rate ([`Search::request`]) and is given the outcome
 //! ([`Search::take`]). It climbs from a low rate by doubling until a step fails, bisects between
 //! the highest rate that held and the lowest that did not, confirms what it found with fresh runs,

@@ -1,4 +1,5 @@
 //! The moments of a run at which something came or went: all, or those of evenly spread stretches.
+//!
 //! Workers come one after another, so the order over all workers is known only in the end.
 //! All moments are kept until there are too many; then time is cut into pages of some hundred
 //! requests, and every second page is dropped, again and again. Which pages stay depends on

@@ -67,6 +67,7 @@ impl Validator {
     }
 
     /// Takes a record of the same plan, warm-up included: what lies in the window counts.
+    ///
     /// An operation that the bound on operations in flight held back counts as sent at the time
     /// without the bound: the checks are about the client, and the store held it back.
     #[inline]

@@ -97,6 +97,7 @@ pub struct Figures {
 }
 
 /// What `summary` says about a step.
+///
 /// A rate is sustained if the objective is met, the backlog does not grow, and the rate was indeed
 /// issued. A late client can only make these worse, so a step that fails says nothing about the
 /// store if the hallmark withdraws the failed figure; one that is sustained does.
