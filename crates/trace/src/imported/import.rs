@@ -1,4 +1,5 @@
 //! Turns the requests of an imported trace into two traces of ours.
+//!
 //! One has the operations, the other what a store must hold before.
 
 use std::io;

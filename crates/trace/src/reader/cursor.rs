@@ -299,6 +299,7 @@ fn kind(name: &[u8]) -> Option<Kind> {
 }
 
 /// The rows of a trace, from front to back.
+///
 /// Operations are built on demand: a worker that leaves most processes out pays for
 /// little more than their numbers.
 pub(super) struct Cursor {

@@ -11,6 +11,7 @@ use crate::script::Checks;
 use crate::writer::Entry;
 
 /// A trace as a source: one worker's own reader.
+///
 /// For a process that is missing between others, as in a part of a split trace, it fails
 /// with an error that says so.
 pub struct TraceSource {
