@@ -1,4 +1,5 @@
 //! Workloads as streams of operations that are functions of their own number.
+//!
 //! A [`Spec`] describes the operations, in our own TOML form ([`Spec::from_toml`]) or in YCSB's
 //! properties ([`ycsb::read`]). A [`Plan`] compiles it with a seed into a
 //! [`Source`](assay_model::Source) of numbers, one for each worker, beside a

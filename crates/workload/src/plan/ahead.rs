@@ -21,6 +21,7 @@ pub(crate) struct Drawn {
 }
 
 /// The draws of the transactions that are likely to come next.
+///
 /// It is not known which part of the stream a worker will request, so this extrapolates: from
 /// one transaction to the next by the same step. Where that was wrong one of them draws, where it
 /// was right a group. Each part of them lies in words of its own, to be read as it was written: a

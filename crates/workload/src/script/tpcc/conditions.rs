@@ -1,4 +1,5 @@
 //! The consistency conditions of TPC-C that a store must hold after a run (clauses 3.3.2.1–4).
+//!
 //! An [`Examination`] names the next query and is given the rows that come back; a logical
 //! query cannot count, so it counts. It is given rows one by one and keeps sums only.
 
