@@ -8,6 +8,7 @@ use assay_model::Nanos;
 use crate::arrival::RateProfile;
 
 /// How far ahead of now workers know all changes, so how late the next change may take effect.
+///
 /// Long enough that a worker takes the lock ten times a second and not for every arrival, short
 /// enough that a key in a terminal seems to act at once.
 pub const RATE_LEAD: Nanos = Nanos::from_millis(100);

@@ -471,8 +471,10 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
     }
 
     /// The end of the operations that are not issued because the one before the slot's next has
-    /// failed. A client that gets an error is gone, with all that it would have issued. A process
-    /// of queries gives up its transaction and begins the next: an abort is part of its day.
+    /// failed.
+    ///
+    /// A client that gets an error is gone, with all that it would have issued. A process of
+    /// queries gives up its transaction and begins the next: aborts are part of normal operation.
     fn end_of_failed(&self, number: usize) -> usize {
         let slot = &self.slots[number];
         let failed = slot.operations[slot.at - 1].transaction;
