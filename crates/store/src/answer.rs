@@ -46,6 +46,7 @@ impl Reply<'static> {
 }
 
 /// Records of named fields, in one of the shapes that stores have them in.
+///
 /// Access to the fields is lazy: if they are not read, an embedded store pays nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {

@@ -3,6 +3,7 @@
 //! The suite takes a store that nobody else uses, **removes everything in it** and uses it in ways
 //! that the store's own [`Capabilities`](crate::Capabilities) allow. A store that declares nothing
 //! is checked for little, so the declarations belong into the store's own tests.
+//!
 //! Where stores may differ, the suite demands that the response be true instead of demanding one
 //! behaviour. An update of a missing record may create it (`found = true`, as in Redis or
 //! Cassandra) or write nothing (`found = false`, as in relational stores); an insert over an

@@ -3,10 +3,11 @@
 //! It never waits: for every request it computes what the answer is and when it would be due
 //! ([`World`]). In simulated time it is as fast as that computation; in real time it holds its
 //! responses until they are due. What really happened is kept in the truth log.
-//! `docs/simulated-store.md` describes the model with every option. Until it is first settled, a
-//! simulated store responds at once and is healthy, so that it can be loaded. [`Store::settle`]
-//! makes everything written so far visible everywhere; clocks, queues, hiccups and draws begin anew
-//! with the next request.
+//! `docs/simulated-store.md` describes the model with every option.
+//!
+//! Until it first quiesces, a simulated store responds at once and is healthy, so that it can be
+//! loaded. [`Store::settle`] makes everything written so far visible everywhere; clocks, queues,
+//! hiccups and draws begin anew with the next request.
 
 pub mod config;
 pub mod delay;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use assay_model::{Kind, Nanos};
 
 /// What really happened to one request.
+///
 /// Times are those that were passed to the store. A read is behind by the newest version that had
 /// been written when it completed but that it did not show.
 #[derive(Clone, Debug, PartialEq, Eq)]

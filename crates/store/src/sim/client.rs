@@ -1,4 +1,5 @@
 //! A worker's client of a simulated store.
+//!
 //! They query the simulation's core, then hold responses until they are due.
 
 use std::cmp::Reverse;
