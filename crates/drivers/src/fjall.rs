@@ -147,6 +147,7 @@ impl Fjall {
 }
 
 /// Tries to write as much as fjall's threads do at a time, to learn why they could not.
+///
 /// Called once, when fjall has given up: its threads do not report their errors.
 fn find_room(directory: &Path) -> io::Result<()> {
     let path = directory.join("room");

@@ -16,6 +16,7 @@
 //! * A scan goes region by region, in the order of the keys' bytes.
 //! * With `batch=N`, inserts that wait at the same time, or reads, are one request to each region
 //!   in raw mode, else one transaction.
+//!
 //! The client library retries nothing, except where it looks for a region that has moved, or for
 //! one who left a lock behind: see `failure` for what becomes of the rest.
 

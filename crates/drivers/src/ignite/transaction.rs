@@ -4,6 +4,7 @@
 //! that node coordinates the others. What ends the connection ends the transaction: it is undone,
 //! as is one that takes longer than its timeout. Nothing is final before the commit, so whatever
 //! fails earlier certainly did not happen.
+//!
 //! SQL queries are part of no transaction. A scan within one therefore selects in SQL the keys
 //! alone, adds those that the transaction inserted, and then gets these records as the transaction
 //! reads everything else: with its own writes, and under its locks or its comparison at the commit.

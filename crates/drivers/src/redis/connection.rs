@@ -62,6 +62,7 @@ pub(super) struct Connection {
 }
 
 /// The most replies that are read before the worker continues with its loop.
+///
 /// After a pause of the server hundreds come at once. Arrivals that are due meanwhile would wait
 /// for all of them to be parsed, some hundreds of nanoseconds each.
 const REPLIES_AT_ONCE: usize = 32;
@@ -242,6 +243,7 @@ impl Connection {
     }
 
     /// The same, of whatever ticket is meant.
+    ///
     /// Requests time out in the order in which they were sent, so the last one that timed out is
     /// what stands at the head of the queue.
     pub(super) fn abandon_if(&mut self, is_meant: impl Fn(Ticket) -> bool, now: Nanos) {

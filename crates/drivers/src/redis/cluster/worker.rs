@@ -1,4 +1,5 @@
 //! A worker's client of a cluster: connections to every master, and the slot map.
+//!
 //! The map is requested again when a node redirects us, and, ever more slowly up to four times
 //! a second, while a master cannot be reached, to find the replica that took over.
 
