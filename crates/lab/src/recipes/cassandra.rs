@@ -307,6 +307,7 @@ fn takes_clients(site: &mut Site<'_>, node: usize, seconds: u32) -> Result<(), L
 }
 
 /// Lets nodetool in at the node's own address.
+///
 /// Cassandra's JMX port would listen at an address that all nodes share. Java would, if that is set
 /// when it starts, listen at all addresses as well: for local programs, which are not needed. It
 /// does not if it is set later; but not before it has begun its work, when the command fails or
