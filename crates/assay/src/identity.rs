@@ -24,8 +24,9 @@ impl Endings {
 }
 
 /// Each contradiction between `history`, whose outcomes are `endings`, and `manifest`, as a
-/// sentence that says what to do. A run that goes on is not checked, nor are missing records, which
-/// the hallmark counts as lost.
+/// sentence that says what to do.
+///
+/// A run that goes on is not checked, nor are missing records, which the hallmark counts as lost.
 pub fn contradictions(manifest: &Manifest, history: &History, endings: &Endings) -> Vec<String> {
     if manifest.state == State::Running {
         return Vec::new();

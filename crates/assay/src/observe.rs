@@ -1,4 +1,5 @@
 //! Observes the client machine during a run.
+//!
 //! One thread beside the workers: every millisecond it wakes to measure how late it runs
 //! (after jHiccup by G. Tene), some times a second it reads what the system counts. It reads, it
 //! never decides: the analyzer interprets the numbers, from `observations.parquet`.

@@ -75,6 +75,7 @@ pub fn group(group: &Group) -> String {
 }
 
 /// A comparison: a case for each condition, or for each figure in question if there are none.
+///
 /// A condition that is certainly met has failed; one that is uncertain or undecided is skipped.
 pub fn compare(contrast: &Contrast) -> String {
     let cases: Vec<Case> = match contrast.trials.is_empty() {

@@ -12,6 +12,7 @@ use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid};
 const COLOURS: u64 = 16;
 
 /// The map as an SVG drawing with labels, or nothing if the map is empty.
+///
 /// `moment` is the title of the time axis; `description` is for screen readers.
 pub fn heat_chart(map: &HeatMap, moment: &'static str, description: &str, class: &str) -> String {
     let (Some(first), Some(last)) = (map.edges.first(), map.edges.last()) else {

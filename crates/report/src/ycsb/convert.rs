@@ -178,6 +178,7 @@ fn whole(number: u64) -> Value {
 }
 
 /// Run time, throughput and the garbage collections of a program without a collector.
+///
 /// YCSB divides by whole milliseconds, so a run below one has an infinite throughput there.
 fn overall(measures: &Measures) -> Vec<Line> {
     let throughput = match measures.span.0 {

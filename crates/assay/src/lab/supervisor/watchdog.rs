@@ -1,4 +1,5 @@
 //! Watchdog: a process that kills the servers if the supervisor could not.
+//!
 //! The kernel kills the servers when their supervisor is killed, but not their own children. All of
 //! these are in the supervisor's session, unless they left it on purpose.
 
