@@ -22,6 +22,7 @@ pub fn case(size: &str, seconds: u64) -> Case {
 }
 
 /// The same while another thread never rests, as a server that gets requests all the time.
+///
 /// A server that gets fewer requests leaves more, so a run beside it may be below this floor.
 pub fn beside_a_server(name: String, size: &str, seconds: u64) -> Case {
     measured(name, "floor of lag beside a busy processor", size, move || {
