@@ -134,7 +134,7 @@ fn workers_pushed_one_after_another_are_the_same_as_interleaved_ones() {
 }
 
 #[test]
-#[should_panic(expected = "the same question")]
+#[should_panic(expected = "the same options")]
 fn analyzers_with_different_options_do_not_merge() {
     Analyzer::new(options(0, 1)).merge(Analyzer::new(options(0, 2)));
 }
