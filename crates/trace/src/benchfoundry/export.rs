@@ -315,7 +315,7 @@ impl Writing {
     }
 }
 
-const ROLLBACK: &str = "it undoes its transaction, which BenchFoundry's traces cannot say";
+const ROLLBACK: &str = "it rolls its transaction back, which BenchFoundry's traces cannot express";
 const TAKEN: &str = "an argument follows from an earlier answer, which BenchFoundry's lists of \
                      parameters cannot say: they hold values";
 
