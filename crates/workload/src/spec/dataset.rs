@@ -101,7 +101,7 @@ impl Dataset {
         let (last, found_last) = (self.first + self.count - 1, found.first + found.count - 1);
         if self.first < found.first || last > found_last {
             differences.push(format!(
-                "records {} to {last} are requested, but the store was loaded with {} to \
+                "records {} to {last} are accessed, but the store was loaded with {} to \
                  {found_last}",
                 self.first, found.first
             ));

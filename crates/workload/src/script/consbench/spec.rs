@@ -66,7 +66,7 @@ pub struct TestSection {
     pub readers_per_machine: u64,
     /// How long before the write its readers begin.
     pub lead: Span,
-    /// How long after the write its readers go on: the longest staleness thought possible.
+    /// How long after the write its readers go on: the longest expected staleness.
     pub staleness: Span,
     /// How one read follows another.
     pub poll: Poll,
