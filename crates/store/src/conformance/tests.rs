@@ -181,22 +181,16 @@ fn a_ledger_breaks_no_rule_and_is_checked_for_transactions() {
 #[test]
 fn each_flaw_of_transactions_is_found_by_the_rule_about_it() {
     for (flaw, rule) in [
-        (
-            Flaw::ForgetsCommits,
-            "what a transaction of requests wrote is there once it is committed",
-        ),
-        (
-            Flaw::KeepsRollbacks,
-            "what a transaction of requests wrote is gone once it is rolled back",
-        ),
+        (Flaw::ForgetsCommits, "writes of a transaction of requests are there after the commit"),
+        (Flaw::KeepsRollbacks, "writes of a transaction of requests are gone after the rollback"),
         (Flaw::ReadsPast, "a read within a transaction sees what it wrote itself"),
         (Flaw::ScansPast, "a scan within a transaction sees what it wrote itself"),
         (Flaw::KeepsWhatIsLeft, "an abandoned transaction is rolled back"),
-        (Flaw::OutlivesFailures, "a request that fails undoes its transaction"),
-        (Flaw::CarriesOn, "a transaction that begins takes nothing along of one never ended"),
+        (Flaw::OutlivesFailures, "a failed request rolls its transaction back"),
+        (Flaw::CarriesOn, "a new transaction is independent of an unfinished one"),
         (Flaw::CommitsNothing, "a commit without a transaction is refused"),
-        (Flaw::ShowsDrafts, "what a transaction wrote shows to nobody until it is committed"),
-        (Flaw::KeepsWhatIsAbandoned, "an abandoned request undoes its transaction"),
+        (Flaw::ShowsDrafts, "writes of a transaction are invisible until it is committed"),
+        (Flaw::KeepsWhatIsAbandoned, "an abandoned request rolls its transaction back"),
         (Flaw::LosesUpdates, "of two that read a record before they write it, one commits at most"),
     ] {
         let broken = broken_with(flaw);
