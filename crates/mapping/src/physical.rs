@@ -76,7 +76,7 @@ pub enum Keys {
     /// It does, and is refused if not, as SQL says: one request more.
     #[default]
     Checked,
-    /// It does not: who inserts a key twice leaves stale copies behind.
+    /// It does not: a key that is inserted twice leaves stale copies.
     Trusted,
 }
 

@@ -300,8 +300,8 @@ fn schemas_that_no_store_could_keep_are_refused() {
         ),
         (
             "CREATE TABLE a (id JSON PRIMARY KEY)",
-            "schema s, line 1 column 17: the type JSON is outside of what can be issued to every \
-             class of store; take a whole number, DECIMAL, DOUBLE, CHAR, VARCHAR, TEXT, BLOB, \
+            "schema s, line 1 column 17: the type JSON is outside the SQL subset that every class \
+             of store supports; take a whole number, DECIMAL, DOUBLE, CHAR, VARCHAR, TEXT, BLOB, \
              TIMESTAMP without a time zone or BOOLEAN",
         ),
         (
@@ -319,8 +319,8 @@ fn schemas_that_no_store_could_keep_are_refused() {
         ),
         (
             "CREATE TABLE a (id INT PRIMARY KEY, u INT UNIQUE)",
-            "schema s, line 1 column 37: UNIQUE is outside of what can be issued to every class of \
-             store; leave it out: most stores could not keep the promise",
+            "schema s, line 1 column 37: UNIQUE is outside the SQL subset that every class of store \
+             supports; leave it out: most stores could not guarantee it",
         ),
         (
             "CREATE TABLE a (id INT, PRIMARY KEY (di))",

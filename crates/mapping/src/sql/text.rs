@@ -58,7 +58,7 @@ const CLAUSES: &[(&[&str], &str)] = &[
     (&["AS"], "leave it out"),
     (&["LIKE"], "write the columns out"),
     (&["TEMPORARY"], "leave it out"),
-    (&["UNIQUE"], "write INDEX: most stores could not keep the promise"),
+    (&["UNIQUE"], "write INDEX: most stores could not guarantee it"),
 ];
 
 impl Text {
