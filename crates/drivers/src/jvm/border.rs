@@ -126,13 +126,13 @@ impl Worker {
         let arguments = numbers.map(|number| jvalue { i: number });
         let long = ReturnType::Primitive(Primitive::Long);
         self.machine.with_top_local_frame(|env| {
-            // SAFETY: `self.ask` is the method `long invoke(int, int, int, int, int, int)` of the
-            // class of `self.lane`, which is alive as long as the worker is; six ints are passed, a
-            // long is taken.
+            // SAFETY: `self.invoke` is the method `long ask(int, int, int, int, int, int)` of the
+            // class of `self.worker`, which is alive as long as the worker is; six ints are passed,
+            // a long is taken.
             let reported =
                 unsafe { env.call_method_unchecked(&self.worker, self.invoke, long, &arguments) };
             if reported.is_err() {
-                // `invoke` catches what bindings throw; what comes through must not stay pending.
+                // `ask` catches what bindings throw; what comes through must not stay pending.
                 env.exception_clear();
             }
             reported?.j()

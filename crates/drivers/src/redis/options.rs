@@ -105,7 +105,7 @@ pub struct Tls {
 /// Whether inserts keep the sorted set of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
-    /// As YCSB does: an insert adds the key to it, a delete removes it, a scan loads it.
+    /// As YCSB does: an insert adds the key to it, a delete removes it, a scan reads it.
     Kept,
     /// Inserts are one command cheaper; scans cannot be done.
     Off,
