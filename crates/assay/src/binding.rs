@@ -39,7 +39,7 @@ pub fn sizes(spec: &Spec) -> BTreeMap<String, String> {
     pairs.into_iter().collect()
 }
 
-/// Whether a store is queried through a Java binding.
+/// Whether a store is driven through a Java binding.
 pub fn is_java(url: &str) -> bool {
     url.starts_with(SCHEME)
 }

@@ -409,7 +409,7 @@ impl Experiment {
         }
     }
 
-    /// The same questions for a store that does nothing, where that is wanted.
+    /// The same options against the null store, for the noise floor, if configured.
     fn measure_floor(&self) -> Result<Option<FloorSection>> {
         if self.floor == Nanos::ZERO || self.is_load || self.is_simulated() {
             return Ok(None);

@@ -133,8 +133,8 @@ mod tests {
     #[test]
     fn a_refused_rate_is_answered_with_the_allowed_range() {
         let text = RateControlError::Rate(0.0001).to_string();
-        let expected = "a rate of 0.0001/s cannot be issued at; give one from 1 an hour \
-                      (0.000278/s) to 1000M/s";
+        let expected = "a rate of 0.0001/s is out of range; give one from 1 an hour (0.000278/s) \
+                        to 1000M/s";
         assert_eq!(text, expected);
     }
 

@@ -372,7 +372,7 @@ impl Setup {
         Ok(())
     }
 
-    /// The run, ready to be performed; a store that is empty when it starts is loaded first.
+    /// The run, ready to start; a store that is empty when it starts is loaded first.
     ///
     /// # Errors
     /// If the store holds other data than the workload wants, or the run is invalid.

@@ -20,7 +20,7 @@ use crate::note::Loaded;
 use crate::options::HALLMARK;
 use crate::section;
 
-/// The section of a spec that holds settings of commands that load it.
+/// The section of a spec with settings of the commands that run it.
 const RUN: &str = "run";
 
 /// The first bytes of a Parquet file.
@@ -245,7 +245,7 @@ impl Workload {
         Ok(trace.header().phase != Phase::Load && self.script_beside(trace)?.is_none())
     }
 
-    /// What a load writes is loaded under the name of the trace that needs it.
+    /// The load trace has the name of the trace that needs it.
     fn refuse_preload(&self) -> Result<Option<Trace>> {
         let is_recorded = self.records().is_some_and(|spec| spec.dataset.is_recorded());
         match (&self.trace, &self.path) {

@@ -120,7 +120,7 @@ pub fn schema(matches: &ArgMatches) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The schema of a spec with the sections that a file of it may have for the command that loads it.
+/// The schema of a spec with the sections that a file of it may have for the command that runs it.
 fn with_sections(mut schema: serde_json::Value) -> serde_json::Value {
     let sections = [
         ("run", "Settings of the command that runs it, by the names of its options."),

@@ -41,7 +41,7 @@ pub const HELP: [(&str, &str); 7] = [
     ("-", "rate / 1.1"),
     ("]", "rate x 2"),
     ("[", "rate / 2"),
-    ("q", "issue no more operations, wait for those in flight, report"),
+    ("q", "issue no more, wait for those in flight, report"),
     ("Ctrl-C", "the same; a second one waits for nothing"),
     ("?", "close this"),
 ];

@@ -113,7 +113,8 @@ impl Stage {
         tcsetattr(std::io::stdin(), OptionalActions::Now, &modes)?;
         let mut out = BufWriter::with_capacity(FRAME_BYTES, std::io::stderr());
         execute!(out, EnterAlternateScreen, Hide, Clear(ClearType::All))?;
-        // Not `Terminal::clear`: it queries the terminal where the cursor is, on standard output.
+        // Not `Terminal::clear`: it asks the terminal for the cursor's position, on standard
+        // output.
         let terminal = Terminal::new(CrosstermBackend::new(out))?;
         *lock(&self.terminal) = Some(terminal);
         Ok(())

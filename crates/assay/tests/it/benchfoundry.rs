@@ -5,7 +5,7 @@ use assay_history::State;
 use crate::place::Place;
 use crate::run_dir::{assert_sealed, manifest};
 
-/// A set of two customers, of whom one is loaded, one comes to life in the experiment.
+/// A set of two customers; one is loaded, one is inserted in the experiment.
 fn set(place: &Place) {
     let properties = "schemaFilename:schema\noplistFilename:ops\nparamFilename:params\n\
                       preloadTraceFilename:load\nwarmupTraceFilename:none\n\

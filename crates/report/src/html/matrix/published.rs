@@ -100,7 +100,7 @@ fn compared_by(
         false => format!("{} to {}", count(*least), count(*most)),
     };
     let text = format!(
-        ". Per operation, since the runs are not of the same length: ours issued {ours} operations \
+        ". Per operation, since the runs are not of the same length: ours ran {ours} operations \
          each, theirs {}",
         count(theirs)
     );

@@ -403,7 +403,7 @@ fn target(store: &StoreSection, nodes: Option<usize>) -> Target {
     }
 }
 
-/// Whether a store ends with the process that loads it.
+/// Whether a store ends with the client process.
 fn is_volatile(store: &StoreSection) -> bool {
     let listed = store.url.as_deref().and_then(|url| registry::require_scheme(url).ok());
     store.volatile.unwrap_or(listed.is_some_and(|listed| VOLATILE.contains(&listed.scheme)))
