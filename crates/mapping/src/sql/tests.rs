@@ -319,8 +319,8 @@ fn schemas_that_no_store_could_keep_are_refused() {
         ),
         (
             "CREATE TABLE a (id INT PRIMARY KEY, u INT UNIQUE)",
-            "schema s, line 1 column 37: UNIQUE is outside the SQL subset that every class of store \
-             supports; leave it out: most stores could not guarantee it",
+            "schema s, line 1 column 37: UNIQUE is outside the SQL subset that every class of \
+             store supports; leave it out: most stores could not guarantee it",
         ),
         (
             "CREATE TABLE a (id INT, PRIMARY KEY (di))",
