@@ -201,7 +201,7 @@ impl Workload {
     pub fn require_run(&self) -> Result<()> {
         match self.load_of_records() {
             Some(_) => Err(usage(format!(
-                "{} is the trace of a load, which `assay load` issues; `assay trace gen` without \
+                "{} is the trace of a load: use `assay load`; `assay trace gen` without \
                  --load makes that of a run",
                 self.name
             ))),

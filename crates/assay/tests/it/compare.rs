@@ -99,7 +99,7 @@ fn a_condition_that_cannot_be_analyzed_does_not_look_passed() {
     place
         .assay("compare a b --fail-on p99.9>+10%")
         .code(2)
-        .shows("CANNOT TELL: p99.9>+10% cannot be decided");
+        .shows("CANNOT TELL: p99.9>+10% is undecided");
 }
 
 #[test]
